@@ -19,6 +19,7 @@ from compare.commands._exit_codes import REFUSED
 from compare.commands._parser import DEFAULT_TIMEOUT_S, Help, Parser, add_debug
 from compare.commands._signals import INTERRUPTED, interruptible
 from compare.commands._streams import open_streams
+from compare.commands._utf8_mode import ensure_utf8_paths
 from compare.errors import FORESEEN, RequestError
 from compare.sides import processes
 
@@ -100,6 +101,8 @@ Prove a port of a TensorFlow model to JAX: the same numbers, the same program fo
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code says how its verdicts came out."""
+    if arguments is None:
+        ensure_utf8_paths()
     given = list(sys.argv[1:] if arguments is None else arguments)
     open_streams()
     with interruptible(to_the_end=arguments is None):

@@ -1,6 +1,8 @@
 """Tries jaxport where programs like to fail: full disks, no network, odd names, closed streams; prints a table.
 
-usage: make trials, or sudo -E .venv/bin/python docs/trials.py [--quick] [NAME ...]
+usage: make trials, or sudo -E .venv/bin/python docs/trials.py [--quick] [--page] [NAME ...]
+
+`--page` puts the rows into docs/environments.md, in the place of those of the same name.
 
 Each is a shell command in a new folder, with `$jaxport`, `$record` (a results.json) and `$port` (a port file). Those
 that mount or unshare need root. The exit code is 1 where one ends otherwise than it should, or says a traceback.
@@ -10,18 +12,21 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "a b/é😀'\"\nnext"
 LIMIT_S = 300
+PAGE = ROOT / "docs/environments.md"
+_SPLIT = re.compile(r"(?<!\\)\|")
 
 PORT = """from workloads import ArraySpec, Workload
 tiny = Workload(name="tiny", tf="both_tf.py:tiny", jax="both_jax.py:tiny", inputs={"x": ArraySpec((4,))}, builds=False)
@@ -113,6 +118,9 @@ QUICK = (
     Trial("such a current folder", "$jaxport report $record -o out"),
     Trial("a path with a leading dash", "$jaxport report -o=-out -- $record"),
     Trial("a path that is no UTF-8", "$jaxport report $record -o \"$(printf 'b\\377')\""),
+    Trial("a port in a folder that is no UTF-8",
+          "d=$(printf 'b\\377'); mkdir $d; cp $port both_*.py $d; cd $d; $jaxport run $port --parity-only", (2,),
+          "expected code at a path in UTF-8"),
     Trial("a missing file of such a name", "$jaxport report \"$(printf 'b\\377')\"", (2,), "expected a results.json"),
     Trial("output on a full disk", mounted("size=64k", "full", "$jaxport report $record -o full/out"), (2,),
           "No space left on device: make room", root=True),
@@ -166,20 +174,40 @@ def tried(trial: Trial, folder: Path) -> Ended:
     return Ended(ended.returncode, ended.stderr.decode(errors="replace"), time.monotonic() - began)
 
 
-def rows(trials: Sequence[Trial]) -> Iterator[tuple[bool, str]]:
-    """Whether each ended as it should, and its row."""
-    for trial in trials:
-        if trial.root and os.geteuid() != 0:
-            yield True, f"| {trial.name} | not tried: takes root | | |"
-            continue
-        with tempfile.TemporaryDirectory() as name:
-            ended = tried(trial, Path(name))
-        lines = [line for line in ended.said.splitlines() if line.startswith("jaxport:")]
-        told = lines[-1].replace(name, "FOLDER").replace("|", "\\|") if lines else "works"
-        right = ended.is_right(trial)
-        if not right:
-            print(json.dumps(ended.said[-2000:]), file=sys.stderr)
-        yield right, f"| {trial.name} | {ended.code} | {told}{'' if right else ' **wrong**'} | {ended.seconds:.1f} s |"
+def row_of(trial: Trial) -> tuple[bool, str]:
+    """Whether it ended as it should, and its row."""
+    name = in_table(trial.name)
+    if trial.root and os.geteuid() != 0:
+        return True, f"| {name} | not tried: takes root | | |"
+    with tempfile.TemporaryDirectory() as folder:
+        ended = tried(trial, Path(folder))
+    lines = [line for line in ended.said.splitlines() if line.startswith("jaxport:")]
+    told = in_table(lines[-1].replace(folder, "FOLDER")) if lines else "works"
+    right = ended.is_right(trial)
+    if not right:
+        print(json.dumps(ended.said[-2000:]), file=sys.stderr)
+    return right, f"| {name} | {ended.code} | {told}{'' if right else ' **wrong**'} | {ended.seconds:.1f} s |"
+
+
+def in_table(name: str) -> str:
+    """A name as a cell of a table."""
+    return name.replace("|", "\\|")
+
+
+def updated(page: str, told: Mapping[str, str]) -> str:
+    """The page with rows in its table, by name, in the order of the trials; rows of trials that are no more are gone.
+
+    Args:
+      page: Markdown, whose first table has one row a trial.
+      told: rows, by the name of their trial.
+    """
+    before, head, rest = page.partition("|---|---|")
+    underline, _, rest = rest.partition("\n")
+    table, end, after = rest.partition("\n\n")
+    stood = {_SPLIT.split(row)[1].strip(): row for row in table.splitlines()}
+    now = {**stood, **{in_table(name): row for name, row in told.items()}}
+    ordered = [now[in_table(trial.name)] for trial in (*QUICK, *LIVE) if in_table(trial.name) in now]
+    return before + head + underline + "\n" + "\n".join(ordered) + end + after
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -191,10 +219,13 @@ def main(arguments: Sequence[str]) -> int:
         if not asked or any(each in trial.name for each in asked)
     ]
     print("| where | exit code | what is said | took |\n|---|---|---|---|", flush=True)
-    wrong = 0
-    for right, row in rows(chosen):
+    wrong, told = 0, {}
+    for trial in chosen:
+        right, told[trial.name] = row_of(trial)
         wrong += not right
-        print(row, flush=True)
+        print(told[trial.name], flush=True)
+    if "--page" in arguments:
+        PAGE.write_text(updated(PAGE.read_text(), told))
     print(f"\n{len(chosen) - wrong} of {len(chosen)} as they should be")
     return int(bool(wrong))
 

@@ -53,7 +53,7 @@ def of_model(model: Any) -> Architecture:
         lines={path: line for path, each in by_path.items() if (line := _line(each))},
         penalties=tuple(_penalties(by_path)),
         frozen=tuple(_frozen(by_path)),
-        compiled=_compiled(model),
+        compiled=_compiled(model, next(_constrained(by_path), "")),
     )
 
 
@@ -117,7 +117,16 @@ def _frozen(by_path: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"{path}/{name}" for name, _ in _keras_variables.leaves(layer, inner))
 
 
-def _compiled(model: Any) -> Compiled | None:
+def _constrained(by_path: Mapping[str, Any]) -> Iterator[str]:
+    """The weights that a step is to project onto what a constraint allows."""
+    for path, layer in by_path.items():
+        for name, variable in _keras_variables.leaves(layer, list(_keras_variables.children(layer))):
+            constraint = getattr(variable, "constraint", None)
+            if constraint is not None:
+                yield f"the constraint {type(constraint).__name__} of {path}/{name}"
+
+
+def _compiled(model: Any, constraint: str) -> Compiled | None:
     if not getattr(model, "compiled", False):
         return None
     own: OwnStep | None = None
@@ -127,7 +136,8 @@ def _compiled(model: Any) -> Compiled | None:
         except Unsupported as error:
             return Compiled(obstacle=str(error))
     told: Mapping[str, Any] = getattr(getattr(model, "_compile_config", None), "config", None) or {}
-    obstacle = next((f"{name} in compile()" for name in ("loss_weights", "weighted_metrics") if told.get(name)), "")
+    arguments = (f"{name} in compile()" for name in ("loss_weights", "weighted_metrics") if told.get(name))
+    obstacle = constraint or next(arguments, "") or _exclusion(model.optimizer)
     try:
         losses = tuple(_losses(model, told.get("loss", getattr(model, "loss", None))))
     except Unsupported as error:
@@ -139,6 +149,12 @@ def _compiled(model: Any) -> Compiled | None:
         obstacle=obstacle,
         own=own,
     )
+
+
+def _exclusion(optimizer: Any) -> str:
+    """What no config of an optimizer says: some weights may be left out of its decay."""
+    marks = ("_exclude_from_weight_decay", "_exclude_from_weight_decay_pattern")
+    return "exclude_from_weight_decay" if any(getattr(optimizer, mark, None) for mark in marks) else ""
 
 
 def _losses(model: Any, given: Any) -> Iterator[Described | None]:

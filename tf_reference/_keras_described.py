@@ -17,7 +17,7 @@ def described(value: Any) -> Described:
     kind = value if inspect.isfunction(value) else type(value)
     own = kind.__module__.split(".")[0] in ("keras", "tf_keras")
     try:
-        config = {} if inspect.isfunction(value) else value.get_config()
+        config = {} if inspect.isfunction(value) else {**_given(value), **value.get_config()}
     except _UNSAID:
         config, own = {}, False
     inner = {
@@ -25,6 +25,12 @@ def described(value: Any) -> Described:
     }
     plain = _keras_config.plain_config({name: each for name, each in config.items() if name not in inner})
     return Described(kind.__name__, own, plain, inner)
+
+
+def _given(value: Any) -> Mapping[str, Any]:
+    """What a loss hands to its function: Huber's config leaves its delta out."""
+    given = getattr(value, "_fn_kwargs", None)
+    return given if isinstance(given, Mapping) else {}
 
 
 def _of_config(value: Mapping[str, Any]) -> Inner:

@@ -14,18 +14,20 @@ import tensorflow as tf
 from tf_reference import _keras_weights, _own_steps, _traced_calls, _watched_tape
 from tf_reference._gradients import densified
 from tf_reference._model import Model
+from workloads._written_port import left_weights
 
 _RATES = ("rate", "stddev", "drop_path_rate", "_dropout")
 """Attributes of Keras' layers that say how much is dropped, or how loud noise is."""
 
 
-def keras_port(source: str, dtype: str, *, inputs: int, trained: bool) -> Model:
+def keras_port(source: str, receipt: Path, dtype: str, *, inputs: int, trained: bool) -> Model:
     """A Keras model for `jaxport run`, by the keys that `jaxport weights` gives its weights.
 
     Nothing is dropped in training, and no noise is added: the masks of two frameworks are not the same.
 
     Args:
       source: a .keras file, or FILE.py:NAME of a function that makes the model.
+      receipt: of the weights that the port has.
       dtype: that it is judged in.
       inputs: how many of the workload's inputs the model takes; the others are the targets.
       trained: whether the step that the model was compiled for is judged too.
@@ -34,7 +36,7 @@ def keras_port(source: str, dtype: str, *, inputs: int, trained: bool) -> Model:
         model = _made(source, dtype)
         for layer in model._flatten_layers():
             _silence(layer)
-        variables = dict(_keras_weights.variables(model))
+        variables = _carried(model, receipt)
         if not trained:
             return Model(forward=lambda *given: _called(model, given[:inputs], False), weights=variables)
         own = _own_steps.is_own(model)
@@ -43,7 +45,7 @@ def keras_port(source: str, dtype: str, *, inputs: int, trained: bool) -> Model:
         model.optimizer.build(model.trainable_variables)
         _resolve_losses(model)
     if own:
-        return _of_own_step(model, inputs, variables)
+        return own_step(model, inputs, variables)
 
     def loss(*given: Any) -> Any:
         predictions = _called(model, given[:inputs], True)
@@ -66,11 +68,12 @@ def keras_port(source: str, dtype: str, *, inputs: int, trained: bool) -> Model:
     )
 
 
-def keras_rest(source: str, dtype: str, *, inputs: int, places: Sequence[str]) -> Model:
+def keras_rest(source: str, receipt: Path, dtype: str, *, inputs: int, places: Sequence[str]) -> Model:
     """All of a Keras model but some layers: inputs stand for what these return, and what they are given is a result.
 
     Args:
       source: as of `keras_port`.
+      receipt: likewise.
       dtype: that it is judged in.
       inputs: how many of the workload's inputs the model takes; the others stand for results, in order.
       places: the paths of the layers.
@@ -85,7 +88,7 @@ def keras_rest(source: str, dtype: str, *, inputs: int, places: Sequence[str]) -
             stand.value = value
         return {"result": _called(model, given[:inputs], False), "given": [stand.given for stand in stands]}
 
-    return Model(forward=forward, weights=dict(_keras_weights.variables(model)))
+    return Model(forward=forward, weights=_carried(model, receipt))
 
 
 class _StandIn:
@@ -107,8 +110,16 @@ class _StandIn:
         return self.value
 
 
-def _of_own_step(model: Any, inputs: int, variables: dict[str, Any]) -> Model:
-    """A model whose class has a train_step or compute_loss of its own, which is called itself."""
+def own_step(model: Any, inputs: int, variables: dict[str, Any]) -> Model:
+    """A model whose class has a train_step or compute_loss of its own, which is called itself.
+
+    Args:
+      model: of Keras, compiled.
+      inputs: as of `keras_port`.
+      variables: of it, by key.
+    """
+    for metric in model.metrics:
+        _mute(metric)
 
     def data(given: Sequence[Any]) -> tuple[Any, Any]:
         return _traced_calls.packed(model, list(given[:inputs])), _targets(given[inputs:])
@@ -142,11 +153,23 @@ def _made(source: str, dtype: str) -> Any:
         return _keras_weights.model(_keras_weights.Given(source, dtype=dtype, compiled=True), Path(scratch))
 
 
+def _carried(model: Any, receipt: Path) -> dict[str, Any]:
+    """The variables of a model by key, without those that its port does without, as a layer's count of what it saw."""
+    left = left_weights(receipt)
+    return {key: each for key, each in _keras_weights.variables(model) if key not in left}
+
+
 def _silence(layer: Any) -> None:
     if not isinstance(layer, keras.Model):
         for name in _RATES:
             if isinstance(getattr(layer, name, None), float):
                 setattr(layer, name, 0.0)
+
+
+def _mute(metric: Any) -> None:
+    """Let a metric keep and compute nothing: what a step tells it is no part of the step that is judged."""
+    metric.update_state = lambda *given, **named: None
+    metric.result = lambda: 0.0
 
 
 def _called(model: Any, given: Sequence[Any], training: bool) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -155,9 +155,11 @@ def _build(twin: Twin, dtype: str, anew: bool) -> Model:
 
 
 def _check_weights(variables: Mapping[str, tf.Variable], arrays: Arrays, dtype: str) -> None:
-    if set(variables) != set(arrays):
+    missing, more = sorted(arrays.keys() - variables.keys()), sorted(variables.keys() - arrays.keys())
+    if missing or more:
+        told = [f"{what} {_named(of)}" for what, of in (("without", missing), ("also", more)) if of]
         raise WeightsError(
-            f"expected the weights {sorted(arrays)}, found {sorted(variables)} in the TensorFlow twin: "
+            f"expected the {len(arrays)} weights of the workload, found the TensorFlow twin {' and '.join(told)}: "
             "map every weight exactly once"
         )
     for path, variable in variables.items():
@@ -168,6 +170,11 @@ def _check_weights(variables: Mapping[str, tf.Variable], arrays: Arrays, dtype: 
             )
         if dtype == "float64" and variable.dtype.is_floating and variable.dtype != tf.float64:
             raise Unsupported(f"weight {path!r} stays {variable.dtype.name} when the twin is built in float64")
+
+
+def _named(weights: Sequence[str], most: int = 8) -> str:
+    more = f" and {len(weights) - most} more" if len(weights) > most else ""
+    return f"{', '.join(map(repr, weights[:most]))}{more}"
 
 
 def _contracted(structure: Any) -> tf.Tensor:

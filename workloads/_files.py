@@ -3,15 +3,46 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
 
+from workloads._errors import Foreseen
+
 _OURS = frozenset({"workloads", "tf_reference", "jaxport", "compare"})
 
 
+class PathError(Foreseen):
+    """A path that no code can be run from: one line with what was expected, found, and what to do."""
+
+
+def check_path(path: Path) -> None:
+    """Let the path of code pass that both frameworks can read.
+
+    JAX keeps the file name of every traced line as UTF-8, and fails with `std::bad_cast` where it is none; AutoGraph
+    cannot write a module that names it.
+
+    Raises:
+      PathError: the absolute path is no UTF-8, and its bytes.
+    """
+    whole = str(path.absolute())
+    try:
+        whole.encode()
+    except UnicodeEncodeError:
+        raise PathError(
+            f"expected code at a path in UTF-8, found the bytes {os.fsencode(whole)!r}, from which neither framework "
+            "traces a function: rename the folder or the file"
+        ) from None
+
+
 def load_file(path: Path) -> ModuleType:
-    """Run a file as a module. Its folder stays on the path: functions may import when they are called."""
+    """Run a file as a module. Its folder stays on the path: functions may import when they are called.
+
+    Raises:
+      PathError: as `check_path`.
+    """
+    check_path(path)
     open_folder(path.parent.resolve())
     name = f"_file_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)

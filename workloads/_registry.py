@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 from workloads._errors import Foreseen
-from workloads._files import load_file
+from workloads._files import PathError, check_path, load_file
 from workloads._spec import Workload
 
 ENTRY_POINT_GROUP = "jaxport.workloads"
@@ -78,9 +78,13 @@ def is_foreign(reference: str) -> bool:
 
 
 def check_file(path: Path) -> None:
-    """Raise RegistryError where there is no port file."""
+    """Raise RegistryError where there is no port file, or none that can be run where it is."""
     if not path.is_file():
         raise RegistryError(f"expected a port file at {path}, found nothing: check the path")
+    try:
+        check_path(path)
+    except PathError as error:
+        raise RegistryError(str(error)) from None
 
 
 def _from_file(path: Path) -> Workload:

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from workloads._files import close_folder, load_file, open_folder
+from workloads._files import PathError, check_path, close_folder, load_file, open_folder
 
 
 class TargetError(Exception):
@@ -49,6 +49,7 @@ def _module(name: str) -> ModuleType:
         here, top = Path.cwd(), name.partition(".")[0]
         if not ((here / f"{top}.py").is_file() or (here / top).is_dir()):
             raise
+        _check(here / top)
         open_folder(here)
         return _imported(name)
 
@@ -66,4 +67,12 @@ def _imported(name: str) -> ModuleType:
 def _file(path: Path) -> ModuleType:
     if not path.is_file():
         raise TargetError(f"expected a Python file at {path}, found nothing: check the path")
+    _check(path)
     return load_file(path)
+
+
+def _check(path: Path) -> None:
+    try:
+        check_path(path)
+    except PathError as error:
+        raise TargetError(str(error)) from None

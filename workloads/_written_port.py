@@ -30,6 +30,15 @@ def drawn_weights(receipt: Path) -> dict[str, ArraySpec]:
     return {each["key"]: _spec(each["class_name"], each["leaf"], tuple(each["shape"])) for each in found["leaves"]}
 
 
+def left_weights(receipt: Path) -> frozenset[str]:
+    """The keys of the weights that a receipt of `jaxport weights` says are computed with nowhere.
+
+    Args:
+      receipt: a .receipt.json file.
+    """
+    return frozenset(json.loads(receipt.read_bytes())["left"])
+
+
 def _spec(class_name: str, leaf: str, shape: tuple[int, ...]) -> ArraySpec:
     name = leaf.rpartition("/")[2]
     if name in _KERNELS and len(shape) > 1:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from compare.errors import RequestError
 from workloads._dimensions import Range, check_range
+from workloads._files import check_path
 from workloads._spec import ArraySpec, Workload
 
 DTYPES = {
@@ -132,7 +133,7 @@ def of_tensorflow(reference: str, inputs: Sequence[str], dimensions: Sequence[st
 
 
 def check_reference(option: str, reference: str) -> None:
-    """Raise RequestError where a reference names no function, or no file that is there.
+    """Raise RequestError where a reference names no function, or no file that is there; PathError where it may not lie.
 
     Args:
       option: that it is given by; "" for an operand.
@@ -146,6 +147,8 @@ def check_reference(option: str, reference: str) -> None:
     if where.endswith(".py") and not Path(where).is_file():
         of = f" for {option}" if option else ""
         raise RequestError(f"expected a Python file at {where}{of}, found nothing: check the path")
+    if where.endswith(".py"):
+        check_path(Path(where))
 
 
 def _workload(

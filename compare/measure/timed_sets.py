@@ -19,6 +19,7 @@ from compare.measure.timed_samples import Samples, control_of, is_narrow
 from compare.progress import Reporter
 from compare.prove.collect import Collected
 from compare.record import timing_part
+from compare.record.timing_part import Threads
 from compare.record.workload_part import Failure, Workload
 from compare.sides import requests
 from compare.sides._side import SIDES, Side, SideError
@@ -158,11 +159,15 @@ def _measure_all(
     reporter.step("starting")
     with WorkerSet(start_whole) as group:
         group.start(name for name, process in processes.items() if process.copy == 1)
+        threads: Threads | None = None
         for workload in workloads:
             reporter.step(workload.name)
-            group.replace_lost()
+            replaced = group.replace_lost()
             _ready(workload, _running(group.sides, processes), samples[workload.name], first=True)
-            _verify_threads(group.sides, samples[workload.name], plan)
+            # Nothing but a user's own file sets threads once a process is up.
+            if threads is None or replaced or not workload.prepared.loading.is_built_in:
+                threads = _verified_threads(group.sides, samples[workload.name], plan)
+            samples[workload.name].threads = threads
     for pair in range(plan.most_pairs):
         wanted = [
             workload
@@ -202,13 +207,15 @@ def _on(plan: Plan) -> str:
     return f" on {plan.threads} thread{'s' * (plan.threads > 1)}" if plan.threads else ""
 
 
-def _verify_threads(group: Mapping[str, Side], samples: Samples, plan: Plan) -> None:
+def _verified_threads(group: Mapping[str, Side], samples: Samples, plan: Plan) -> Threads | None:
+    """The threads that the processes compute on; None where no number was asked for, or the probe failed."""
     if plan.threads is None:
-        return
+        return None
     try:
-        samples.threads = used_threads.verify({name: group[name] for name in SIDES if name in group}, plan.threads)
+        return used_threads.verify({name: group[name] for name in SIDES if name in group}, plan.threads)
     except SideError as error:
         samples.failures.append(failure_of(error, "threads"))
+        return None
 
 
 def _measure_one(workload: Timed, running: Sequence[_Running], samples: Samples, plan: Plan, pair: int) -> None:

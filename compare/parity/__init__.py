@@ -7,6 +7,7 @@ from compare.parity.verdict import (
     held_leaves,
     judge,
     judge_held,
+    undecided,
     with_sizes,
     with_sweep,
 )
@@ -19,6 +20,7 @@ __all__ = [
     "held_leaves",
     "judge",
     "judge_held",
+    "undecided",
     "with_sizes",
     "with_sweep",
 ]

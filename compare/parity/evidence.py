@@ -43,6 +43,23 @@ class OracleSource:
 
 
 @dataclass(frozen=True)
+class Choices:
+    """A run of the port in float64, in which choices beside an edge are made as in float32.
+
+    Attributes:
+      decided: its leaves.
+      own: the leaves with each choice as float64 makes it.
+      turned: how many choices came out otherwise.
+      all: of how many.
+    """
+
+    decided: Arrays
+    own: Arrays
+    turned: int
+    all: int
+
+
+@dataclass(frozen=True)
 class Evidence:
     """All arrays of one workload, both sides."""
 
@@ -68,6 +85,8 @@ class Evidence:
     """What no case judges, said where the outputs hold."""
     ordinary: Mapping[tuple[str, str], float] = field(default_factory=dict)
     """(pass, leaf) -> the largest value at the workload's own size, where another one is judged."""
+    choices: Mapping[tuple[str, str], Choices] = field(default_factory=dict)
+    """(pass, case) -> what choices beside an edge explain."""
     port: str = PORT
     """The mode that is judged in any case: the port's main one, or a peer's."""
     computes_in: str = ""

@@ -85,6 +85,7 @@ class Held:
       noise: of TensorFlow, in the same measure; None where its modes did not run.
       verdict: whether the error is within the bound.
       message: one line where it is not, or where the bound was widened.
+      choices: which choices beside an edge it is held with; empty where it holds, or fails, without.
     """
 
     place: Place
@@ -94,6 +95,7 @@ class Held:
     noise: float | None
     verdict: Literal["pass", "fail"]
     message: str
+    choices: str = ""
 
     @property
     def error(self) -> float:
@@ -194,10 +196,19 @@ def refuse(place: Place, problem: str, dtype: str) -> Held:
     return Held(place, dtype, Distance(math.inf), None, None, FAIL, message)
 
 
-def hold(context: Context, place: Place, far: Distance, bound: Bound, dtype: str, notes: tuple[str, ...] = ()) -> Held:
+def hold(
+    context: Context,
+    place: Place,
+    far: Distance,
+    bound: Bound,
+    dtype: str,
+    notes: tuple[str, ...] = (),
+    choices: str = "",
+) -> Held:
     """Hold an error against a bound.
 
-    The message is written where the comparison fails, where its bound was widened, and where there are `notes`.
+    The message is written where the comparison fails, where its bound was widened, and where there are `notes` or
+    `choices`.
 
     Args:
       context: the evidence, and TensorFlow's own noise.
@@ -206,14 +217,15 @@ def hold(context: Context, place: Place, far: Distance, bound: Bound, dtype: str
       bound: what the error may be.
       dtype: of what was found.
       notes: further remarks for the message.
+      choices: which choices beside an edge were made in what is expected.
     """
     own_noise = context.noise.get((place.pass_, place.case, place.leaf))
     verdict = PASS if bound.holds(far.error) else FAIL
-    notes = (*notes, *_widened(context.evidence, place, bound))
+    notes = (*notes, *([choices] if choices else []), *_widened(context.evidence, place, bound))
     message = ""
     if verdict == FAIL or notes:
         message = messages.measured(place, far, dtype, str(bound), (*notes, *_of_tensorflow(context, place, own_noise)))
-    return Held(place, dtype, far, bound, own_noise, verdict, message)
+    return Held(place, dtype, far, bound, own_noise, verdict, message, choices)
 
 
 def _of_tensorflow(context: Context, place: Place, noise: float | None) -> tuple[str, ...]:

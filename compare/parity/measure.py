@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -73,7 +74,8 @@ def largest(arrays: Iterable[np.ndarray]) -> float:
 
 def _largest(array: np.ndarray) -> float:
     values = np.abs(wide(array))
-    return float(np.max(values, where=np.isfinite(values), initial=0.0))
+    most = float(np.max(values, initial=0.0))
+    return most if math.isfinite(most) else float(np.max(values, where=np.isfinite(values), initial=0.0))
 
 
 def scale_of(expected: np.ndarray, model_scale: float) -> float:
@@ -94,10 +96,11 @@ def distance(found: np.ndarray, expected: np.ndarray, scale: float, ignored: np.
     """
     if expected.size == 0:
         return Distance(0.0)
-    found_pattern, expected_pattern = pattern(found), pattern(expected)
     with np.errstate(invalid="ignore", over="ignore"):
         gap = np.abs(wide(found) - wide(expected))
-    gap = np.where(found_pattern == expected_pattern, np.where(found_pattern == 0, gap, 0.0), np.inf)
+    if not np.isfinite(gap).all():
+        found_pattern, expected_pattern = pattern(found), pattern(expected)
+        gap = np.where(found_pattern == expected_pattern, np.where(found_pattern == 0, gap, 0.0), np.inf)
     if ignored is not None:
         gap = np.where(ignored, 0.0, gap)
     return at(found, expected, int(np.argmax(gap)), float(np.max(gap)) / scale)

@@ -174,6 +174,14 @@ def formula(widening: float) -> str:
     return f"widened by {widening:.3g}, which roundings of TF's own formula explain"
 
 
+def turned(count: int, choices: int) -> str:
+    """Why a run is held against other values than those of float64 alone."""
+    return (
+        f"held against float64 with {count} of {choices:,} choices made as in float32: each is by a value that lies "
+        "within rounding of an edge"
+    )
+
+
 def declared(deviation: Deviation) -> str:
     """Why a bound was raised."""
     return f"declared deviation up to {deviation.bound:.3g}: {deviation.reason}"

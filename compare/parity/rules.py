@@ -13,6 +13,7 @@ from compare.parity.evidence import TF_REFERENCE
 from compare.parity.holding import Bound, Context, Held, hold, mismatch, missing_runs, refuse
 from compare.parity.measure import SEMANTICS_BOUND, UNIT_ROUNDOFF, WIDE, Distance, distance, is_float
 from compare.parity.messages import Place
+from compare.record.vocabulary import PASS
 from workloads._framework import GRADIENTS
 from workloads._spec import FLOAT8, Arrays
 
@@ -137,13 +138,49 @@ def compare_rounding(context: Context, gate: str, pass_: str, cases: Iterable[st
             if found is None or oracle is None:
                 held += missing_runs(context, run, found, oracle, ("float32", "float64"))
                 continue
-            for leaf in sorted({*found, *oracle}):
-                held += _rounded_leaf(context, run, leaf, found, oracle, scales[case], tf_errors)
+            held += _rounded_run(context, run, found, oracle, scales[case], tf_errors)
     return held
 
 
+def _rounded_run(
+    context: Context, run: Place, found: Arrays, oracle: Arrays, scales: Scales, tf_errors: Errors
+) -> list[Held]:
+    """A run against the oracle; where it fails, against what its choices beside an edge make of float64.
+
+    That takes the oracle's place only if it is the oracle's equal with each choice as float64 makes it, and only for
+    the whole run: choices that explain one leaf explain all.
+    """
+
+    def against(expected: Arrays, these: Arrays, told: str = "") -> list[Held]:
+        held: list[Held] = []
+        for leaf in sorted({*these, *oracle}):
+            held += _rounded_leaf(context, run, leaf, these, {**oracle, **expected}, scales, tf_errors, told)
+        return held
+
+    held = against(oracle, found)
+    choices = context.evidence.choices.get((run.pass_, run.case))
+    if choices is None or not choices.turned or _all_hold(held):
+        return held
+    own, decided = ({leaf: each[leaf] for leaf in oracle if leaf in each} for each in (choices.own, choices.decided))
+    if not _all_hold(against(oracle, {**found, **own})):
+        return held
+    explained = against(decided, found, messages.turned(choices.turned, choices.all))
+    return explained if _all_hold(explained) else held
+
+
+def _all_hold(held: Iterable[Held]) -> bool:
+    return all(each.verdict == PASS for each in held)
+
+
 def _rounded_leaf(
-    context: Context, run: Place, leaf: str, found: Arrays, oracle: Arrays, scales: Scales, tf_errors: Errors
+    context: Context,
+    run: Place,
+    leaf: str,
+    found: Arrays,
+    oracle: Arrays,
+    scales: Scales,
+    tf_errors: Errors,
+    choices: str = "",
 ) -> list[Held]:
     place = replace(run, leaf=leaf)
     problem = mismatch(place, found.get(leaf), oracle.get(leaf))
@@ -168,7 +205,7 @@ def _rounded_leaf(
         )
         for rank, band in enumerate(bands)
     ]
-    return [hold(context, place, *_worst(measured), dtype=str(found[leaf].dtype))]
+    return [hold(context, place, *_worst(measured), dtype=str(found[leaf].dtype), choices=choices)]
 
 
 def _worst(measured: list[tuple[Distance, Bound]]) -> tuple[Distance, Bound]:

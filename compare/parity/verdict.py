@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
@@ -22,6 +23,7 @@ from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from workloads import _spec
 from workloads._dimensions import described
 from workloads._framework import FORWARD, GRADIENTS, KINKS, STEP, is_kinks
+from workloads._modes import JAX, TF
 from workloads._spec import STABILITY
 
 
@@ -154,6 +156,23 @@ def explicable(leaves: Leaves) -> frozenset[tuple[str, str]]:
     )
 
 
+def undecided(leaves: Leaves) -> frozenset[tuple[str, str]]:
+    """(pass, case) of each run in float32 that fails where float64 holds: choices beside an edge might explain it."""
+    everything = [held for gate in leaves.values() for held in gate]
+    in_double = {_run(held) for held in everything if held.place.found_from == JAX and held.verdict == FAIL}
+    narrow = [held for held in everything if held.place.found_from != JAX and held.place.expected_from == TF]
+    failing = {
+        _run(held)
+        for held in narrow
+        if held.verdict == FAIL and held.place.gate != "structure" and math.isfinite(held.error)
+    }
+    return frozenset(failing - in_double)
+
+
+def _run(held: Held) -> tuple[str, str]:
+    return held.place.pass_, held.place.case
+
+
 def _random(cases: Sequence[str]) -> tuple[str, ...]:
     # At a tie one rounding decides between branches: that is semantics, and judged in float64.
     return tuple(case for case in cases if not is_kinks(case))
@@ -247,7 +266,7 @@ def _derived(evidence: Evidence, held: Sequence[Held]) -> Iterator[Deviation]:
         if (
             candidate.bound is None
             or candidate.verdict == FAIL
-            or not candidate.bound.base < candidate.error <= candidate.bound.undeclared
+            or not (candidate.choices or candidate.bound.base < candidate.error <= candidate.bound.undeclared)
         ):
             continue
         leaf = candidate.place.pass_, candidate.place.leaf
@@ -261,5 +280,5 @@ def _derived(evidence: Evidence, held: Sequence[Held]) -> Iterator[Deviation]:
             leaf=leaf,
             bound=bound.undeclared,
             observed=candidate.error,
-            reason="; ".join(explained(evidence, pass_, bound)),
+            reason="; ".join(filter(None, (candidate.choices, *explained(evidence, pass_, bound)))),
         )

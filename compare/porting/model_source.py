@@ -202,7 +202,7 @@ class _Writing:
         return Body(lines, argument(graph.outputs, variables.names))
 
     def _call(self, written: WrittenClass, parts: Parts | None, path: str, call: Call, variables: Variables) -> str:
-        layer, names = self._layers[path], variables.names
+        layer, names = (parts and parts.called) or self._layers[path], variables.names
         attribute = written.attributes.get(path, "")
         counterpart: Counterpart | None = parts.counterpart if parts else None
         known = parts is not None or layer.module == MODULE or path in self._graphs
@@ -212,7 +212,7 @@ class _Writing:
                 caller = Caller(layer, counterpart, attribute, call, names, lambda number: len(ranks[number].shape))
                 return checked(expression(caller), frozenset(names.values()))
         except UnwritableError as error:
-            self._place(written, layer, str(error))
+            self._place(written, self._layers[path], str(error))
             attribute = written.attributes[path]
         # A mask that Keras made beside the graph is none of its tensors.
         given = [names[number] for number in dict.fromkeys(_read(call)) if number in names]

@@ -35,7 +35,16 @@ _SCHEDULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "ExponentialDecay": ("exponential_decay", ("initial_learning_rate", "decay_steps", "decay_rate", "staircase")),
     "InverseTimeDecay": ("inverse_time_decay", ("initial_learning_rate", "decay_steps", "decay_rate", "staircase")),
     "PiecewiseConstantDecay": ("piecewise_constant", ("boundaries", "values")),
-}
+    "PolynomialDecay": (
+        "polynomial_decay", ("initial_learning_rate", "decay_steps", "end_learning_rate", "power", "cycle"),
+    ),
+    "CosineDecay": (
+        "cosine_decay", ("initial_learning_rate", "decay_steps", "alpha", "warmup_target", "warmup_steps"),
+    ),
+    "CosineDecayRestarts": (
+        "cosine_decay_restarts", ("initial_learning_rate", "first_decay_steps", "t_mul", "m_mul", "alpha"),
+    ),
+}  # fmt: skip
 _NOT_KNOWN = ("use_ema", "loss_scale_factor", "gradient_accumulation_steps")
 
 
@@ -87,7 +96,10 @@ def _rate(optimizer: Described) -> str:
     if known is None or not schedule.own:
         raise UnwritableError(f"the schedule {schedule.class_name} is not known here")
     function, names = known
-    return f"jaxport.schedules.{function}({', '.join(literal(schedule.config.get(name)) for name in names)})"
+    missing = next((name for name in names if name not in schedule.config), "")
+    if missing:
+        raise UnwritableError(f"the schedule {schedule.class_name} does not say its {missing}")
+    return f"jaxport.schedules.{function}({', '.join(literal(schedule.config[name]) for name in names)})"
 
 
 def _shortest(value: Plain) -> str:

@@ -72,12 +72,13 @@ from pathlib import Path
 
 from tf_reference import Model, keras_port
 
-ORIGINAL = str(Path(__file__).parent / {reference!r})
+HERE = Path(__file__).parent
+ORIGINAL, RECEIPT = str(HERE / {reference!r}), HERE / {RECEIPT!r}
 
 
 def build(dimensions: Mapping[str, int], dtype: str) -> Model:
     """The original in a float type."""
-    return keras_port(ORIGINAL, dtype, inputs={len(written.parameters)}, trained={trained})
+    return keras_port(ORIGINAL, RECEIPT, dtype, inputs={len(written.parameters)}, trained={trained})
 '''
 
 

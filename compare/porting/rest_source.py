@@ -105,13 +105,14 @@ from pathlib import Path
 
 from tf_reference import Model, keras_rest
 
-ORIGINAL = str(Path(__file__).parent / {reference!r})
+HERE = Path(__file__).parent
+ORIGINAL, RECEIPT = str(HERE / {reference!r}), HERE / {RECEIPT!r}
 PLACES = ({places})
 
 
 def build(dimensions: Mapping[str, int], dtype: str) -> Model:
     """The original in a float type."""
-    return keras_rest(ORIGINAL, dtype, inputs={len(written.parameters)}, places=PLACES)
+    return keras_rest(ORIGINAL, RECEIPT, dtype, inputs={len(written.parameters)}, places=PLACES)
 '''
 
 

@@ -13,11 +13,13 @@ from workloads._transfer import SourceLayer
 
 _NOT_WRITTEN: Mapping[str, str] = {
     "Masking": "what it masks is not handed on in JAX: pass the lengths to what takes them",
-    "TimeDistributed": "it calls a layer for every step: call the module on all steps at once",
     "Bidirectional": "two directions and how they are joined: write nnx.Bidirectional of two nnx.RNN",
-    "UpSampling2D": "there is no rule for UpSampling2D",
 }
 """Classes that a rule knows and whose call is not written yet: what to do."""
+
+_OF_ALL_STEPS = frozenset({"Dense", "EinsumDense", "Conv1D", "Conv2D", "Conv3D", "LayerNormalization"})
+"""Layers whose modules take any leading axes: what TimeDistributed calls for each step is one call. A batch norm is
+none of them, since Keras takes the statistics of each step."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +29,12 @@ class Parts:
     Attributes:
       counterpart: by its rule.
       modules: what is added to its attribute's name -> the call that makes the module.
-      of: likewise, the module itself.
+      called: the layer in it that is called in its place; None where it is called itself.
     """
 
     counterpart: Counterpart
     modules: Mapping[str, str] = field(default_factory=dict)
+    called: SourceLayer | None = None
 
 
 def parts_of(layer: SourceLayer, inner: Sequence[SourceLayer]) -> Parts:
@@ -49,6 +52,8 @@ def parts_of(layer: SourceLayer, inner: Sequence[SourceLayer]) -> Parts:
         raise UnwritableError(reason)
     if layer.class_name in _NOT_WRITTEN:
         raise UnwritableError(_NOT_WRITTEN[layer.class_name])
+    if layer.class_name == "TimeDistributed":
+        return _of_all_steps(inner)
     counterpart = rules[0].counterpart(layer)
     if counterpart.module is None:
         return Parts(counterpart)
@@ -58,6 +63,14 @@ def parts_of(layer: SourceLayer, inner: Sequence[SourceLayer]) -> Parts:
     if counterpart.steps:
         module = replace(module, arguments={**_inside(layer, counterpart, inner), **module.arguments})
     return Parts(counterpart, {"": _made(module)})
+
+
+def _of_all_steps(inner: Sequence[SourceLayer]) -> Parts:
+    """The modules of the layer that is called for every step, which take all steps at once."""
+    (each,) = inner
+    if each.class_name not in _OF_ALL_STEPS:
+        raise UnwritableError(f"it calls {each.class_name} for every step: call the module on all steps at once")
+    return replace(parts_of(each, ()), called=each)
 
 
 def _inside(layer: SourceLayer, counterpart: Counterpart, inner: Sequence[SourceLayer]) -> dict[str, Module]:

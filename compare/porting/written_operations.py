@@ -15,7 +15,8 @@ assert MODULE != KERAS_LAYERS
 
 _INFIX = {
     "Add": "+", "Subtract": "-", "Multiply": "*", "Divide": "/", "TrueDivide": "/", "FloorDivide": "//",
-    "Matmul": "@",
+    "Matmul": "@", "Equal": "==", "NotEqual": "!=", "Greater": ">", "GreaterEqual": ">=", "Less": "<",
+    "LessEqual": "<=",
 }  # fmt: skip
 _UNARY = {
     "Relu": "jax.nn.relu", "Relu6": "jax.nn.relu6", "Sigmoid": "jax.nn.sigmoid", "Tanh": "jnp.tanh", "Exp": "jnp.exp",
@@ -23,10 +24,13 @@ _UNARY = {
     "Silu": "jax.nn.silu", "Softplus": "jax.nn.softplus", "Rsqrt": "jax.lax.rsqrt", "Negative": "-",
     "Absolute": "jaxport.elementwise.absolute", "Abs": "jaxport.elementwise.absolute",
     "HardSigmoid": "jax.nn.hard_sigmoid",
-    "HardSilu": "jax.nn.hard_silu",
+    "HardSilu": "jax.nn.hard_silu", "StopGradient": "jax.lax.stop_gradient", "LogicalNot": "jnp.logical_not",
 }  # fmt: skip
-_REDUCTIONS = {"Mean": "mean", "Sum": "sum", "Max": "max", "Min": "min", "Prod": "prod"}
-_PAIRS = {"Maximum": "jaxport.elementwise.maximum", "Minimum": "jaxport.elementwise.minimum"}
+_REDUCTIONS = {"Mean": "mean", "Sum": "sum", "Max": "max", "Min": "min", "Prod": "prod", "Any": "any", "All": "all"}
+_PAIRS = {
+    "Maximum": "jaxport.elementwise.maximum", "Minimum": "jaxport.elementwise.minimum",
+    "LogicalAnd": "jnp.logical_and", "LogicalOr": "jnp.logical_or",
+}  # fmt: skip
 
 
 def expression(layer: SourceLayer, call: Call, variables: Mapping[int, str], rank: Callable[[int], int]) -> str:
@@ -75,6 +79,14 @@ def _index(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
     return f"{given[0]}[{text}]"
 
 
+def _power(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
+    # By a whole number alone: of another, gradients at 0 differ.
+    exponent = call.arguments[1] if len(call.arguments) > 1 else None
+    if isinstance(exponent, bool) or not isinstance(exponent, int | float) or exponent != int(exponent):
+        raise UnwritableError("it raises to a power that is no whole number")
+    return f"{given[0]} ** {int(exponent)}"
+
+
 def _clip(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
     low, high = (literal(config.get(name)) for name in ("x_min", "x_max"))
     return f"jaxport.elementwise.clip_by_value({given[0]}, {low}, {high})"
@@ -82,6 +94,8 @@ def _clip(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
 
 _OTHERS: Mapping[str, Callable[[list[str], Mapping[str, Plain], Call], str]] = {
     "GetItem": _index,
+    "Power": _power,
+    "Where": lambda given, config, call: f"jnp.where({', '.join(given)})",
     "Clip": _clip,
     "Softmax": lambda given, config, call: f"jax.nn.softmax({given[0]}, {literal(config.get('axis', -1))})",
     "Gelu": lambda given, config, call: f"jax.nn.gelu({given[0]}, {literal(config.get('approximate', True))})",

@@ -11,12 +11,15 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import Options, ProgramLost
 from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
-from compare.parity import Evidence, explicable, held_leaves, judge, judge_held, with_sweep
+from compare.parity import Evidence, explicable, held_leaves, judge, judge_held, undecided, with_sweep
 from compare.parity.breaks import Swept
+from compare.parity.evidence import Choices
+from compare.parity.measure import UNIT_ROUNDOFF
 from compare.progress import Reporter
 from compare.prove import sweeping
-from compare.prove.collect import Collected, collect_evidence
+from compare.prove.collect import FLOAT32, Collected, collect_evidence
 from compare.prove.further import further
+from compare.prove.near_choices import explain_by_choices
 from compare.prove.oracle import Doubles, explain, find_doubles, twin_with
 from compare.prove.own_formula import explain_by_formula
 from compare.prove.subjects import twin_of
@@ -26,7 +29,7 @@ from compare.record.workload_part import Failure
 from compare.sides._side import SIDES, BadTarget, SideError
 from compare.sides.pool import Pool
 from compare.sides.workers import failure_of
-from workloads._framework import FORWARD, GRADIENTS
+from workloads._framework import FORWARD, GRADIENTS, Twin
 from workloads._modes import Mode
 from workloads._precision import narrow_dtype
 from workloads._spec import STABILITY
@@ -157,7 +160,7 @@ def parity_of(
 ) -> Parity:
     """The gates at their strictest; where rounding might explain a failure, once more with what it does.
 
-    First that of constants, on both sides, then that of the original's own formula.
+    First that of constants, on both sides, then that of the original's own formula, then that of the port's choices.
 
     Args:
       pool: has the sides.
@@ -176,12 +179,37 @@ def parity_of(
     parity = judge_held(evidence, held)
     if parity.verdict == PASS:
         return parity
+    twin = twin_with(prepared, doubles)
     try:
-        spreads = explain_by_formula(twin_with(prepared, doubles), doubles, evidence, held)
-    except UnreadableProgram:
+        spreads = explain_by_formula(twin, doubles, evidence, held)
+        if any(spreads.values()):
+            evidence = dataclasses.replace(evidence, formula=spreads)
+            held = held_leaves(evidence)
+        choices = _choices(twin, prepared, collected, evidence, undecided(held))
+    except (PromotionError, UnreadableProgram):
         # What cannot be explained stays a failure.
-        return parity
-    return judge(dataclasses.replace(evidence, formula=spreads)) if any(spreads.values()) else parity
+        return judge_held(evidence, held)
+    return judge(dataclasses.replace(evidence, choices=choices)) if choices else judge_held(evidence, held)
+
+
+def _choices(
+    twin: Twin,
+    prepared: Prepared,
+    collected: Mapping[str, Collected],
+    evidence: Evidence,
+    runs: Collection[tuple[str, str]],
+) -> Mapping[tuple[str, str], Choices]:
+    """What choices of the port beside an edge explain, by pass and case."""
+    training, unit = prepared.workload.training, UNIT_ROUNDOFF[evidence.computes_in or FLOAT32]
+    found: dict[tuple[str, str], Choices] = {}
+    for pass_ in sorted({pass_ for pass_, _ in runs}):
+        program = collected["jax"].programs.get((pass_, FLOAT32)) if "jax" in collected else None
+        if program is not None:
+            cases = sorted(case for ran, case in runs if ran == pass_)
+            checkpoints = training.compared if training else ()
+            explained = explain_by_choices(twin, program, pass_, cases, unit, checkpoints)
+            found |= {(pass_, case): choices for case, choices in explained.items()}
+    return found
 
 
 def _allowance(

@@ -22,6 +22,9 @@ from workloads._spec import Arrays, Dimensions
 
 Modes = Mapping[str, Sequence[str]]
 
+TWINS = ("tf_reference.", "jaxport.")
+"""What the names of the built-in workloads' functions begin with."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Loading:
@@ -41,6 +44,11 @@ class Loading:
     sha256: str
     main_pass: str = ""
     unrolled: int = 0
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether both functions are jaxport's own: no file of a user's runs."""
+        return all(target.startswith(TWINS) for target in self.targets.values())
 
 
 def environment(side: Side) -> dict[str, Any]:

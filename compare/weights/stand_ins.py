@@ -104,6 +104,7 @@ _FUNCTIONS: Mapping[str, Written] = {
     "Cropping2D": _cropped(2),
     "Cropping3D": _cropped(3),
     "UpSampling1D": _repeated(1),
+    "UpSampling2D": _repeated(2),
     "UpSampling3D": _repeated(3),
     "Rescaling": lambda config: f"x * {config.get('scale')!r} + {config.get('offset')!r}",
     "UnitNormalization": lambda config: f"jaxport.normalization.unit_normalize(x, {config.get('axis')!r})",
@@ -128,6 +129,7 @@ _ON_CHANNELS_LAST = frozenset(
     for name in _FUNCTIONS
     if name.startswith(("Max", "Average", "Global", "ZeroPadding", "Cropping", "UpSampling"))
 ) - {"Maximum"}
+_ON_IMAGES = {"data_format": ("channels_last", None), "interpolation": ("nearest",)}
 
 
 def _stand_in(written: Written) -> Callable[[SourceLayer], Counterpart]:
@@ -168,7 +170,7 @@ STAND_INS = (
     *(
         Rule(
             f"function_of_{name.lower()}", (name,), _stand_in(written),
-            {"data_format": ("channels_last", None)} if name in _ON_CHANNELS_LAST else {},
+            _ON_IMAGES if name in _ON_CHANNELS_LAST else {},
         )
         for name, written in _FUNCTIONS.items()
     ),

@@ -12,9 +12,11 @@ import pytest
 from interpreters import JAX_AS_TF, interpreter
 from places import ROOT
 
+from compare.inputs.functions import check_reference
 from compare.sides import requests
 from compare.sides.client import LiveSide
-from workloads import _files, _target
+from workloads import _files, _registry, _target
+from workloads._files import PathError
 
 
 @pytest.fixture(autouse=True)
@@ -50,6 +52,22 @@ def test_a_module_that_is_not_there_and_one_that_breaks_are_told_apart(tmp_path:
     (tmp_path / "m.py").write_text("import no_such_module\ndef f(): pass")
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
         _target.resolve(f"{tmp_path}/m.py:f")
+
+
+@pytest.mark.parametrize("reference", ["port.py:f", "port:f"])
+def test_code_at_a_path_that_is_no_unicode_is_refused_in_one_line(
+    reference: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / os.fsdecode(b"b\xff")
+    folder.mkdir()
+    (folder / "port.py").write_text("def f(): pass")
+    monkeypatch.chdir(folder)
+    with pytest.raises(_target.TargetError, match=r"expected code at a path in UTF-8, found the bytes .*b\\xff/port"):
+        _target.resolve(reference)
+    with pytest.raises(_registry.RegistryError, match="rename the folder or the file"):
+        _registry.check_file(Path("port.py"))
+    with pytest.raises(PathError, match="rename the folder or the file"):
+        check_reference("--tf", "port.py:f")
 
 
 def test_the_folder_of_a_file_before_is_importable_no_more(tmp_path: Path) -> None:

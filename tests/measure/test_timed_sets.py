@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -16,10 +17,10 @@ from compare.bench.threads import judge
 from compare.hlo import probes
 from compare.inputs.at_size import prepare_both
 from compare.inputs.request import Plan
-from compare.measure import timed_samples, timed_sets
+from compare.measure import timed_samples, timed_sets, used_threads
 from compare.progress import Silent
 from compare.record import timing_part
-from compare.record.timing_part import Bound
+from compare.record.timing_part import Bound, Threads
 from compare.sides import requests
 from compare.sides._side import SIDES, Reply, Side
 from compare.sides.client import LiveSide
@@ -92,6 +93,30 @@ def test_one_process_a_side_compiles_and_those_that_are_timed_share_what_it_comp
     assert found.phases == dict.fromkeys([Arm(TF_JIT), Arm(JAX_JIT)], told)
     assert found.threads == judge(1, dict.fromkeys(SIDES, Bound((0,), 1.0)))
     assert len(found.pairs) == 3
+
+
+def test_threads_are_verified_again_after_each_file_of_a_user_s_and_after_no_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def verified(sides: Mapping[str, Side], asked: int) -> Threads:
+        verifications.append(asked)
+        return Threads(asked=len(verifications), equal=True)
+
+    verifications: list[int] = []
+    monkeypatch.setattr(timed_sets, "LiveSide", Started)
+    monkeypatch.setattr(used_threads, "verify", verified)
+    _, built_in = prepare_both(_registry.get("add"), "smoke", None, tmp_path)
+    own = dataclasses.replace(built_in.loading, targets={"tf": "port.py:adds", "jax": "jaxport.add:build"})
+    workloads = [
+        dataclasses.replace(built_in, workload=dataclasses.replace(built_in.workload, name=name), loading=loading)
+        for name, loading in (("first", built_in.loading), ("second", built_in.loading), ("own", own), ("another", own))
+    ]
+    timed = [timed_sets.Timed(prepared, {"tf": ["jit"], "jax": ["jit"]}, {}) for prepared in workloads]
+    found = timed_sets.measure(
+        timed, dict.fromkeys(SIDES, Source()), Plan(1, 1, budget_s=0.01, threads=1), tmp_path, 1, Silent()
+    )
+    counted = {name: samples.threads and samples.threads.asked for name, samples in found.items()}
+    assert counted == {"first": 1, "second": 1, "own": 2, "another": 3}
 
 
 def test_who_interrupts_a_set_keeps_those_that_were_complete(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -64,6 +64,15 @@ def operations() -> Any:
     return keras.Model(x, [y, -keras.ops.transpose(y, (0, 2, 1))])
 
 
+def around_layers() -> Any:
+    x = keras.Input((6, 4))
+    y = L.TimeDistributed(L.Dense(6, activation="relu"), name="each")(x)
+    y = L.TimeDistributed(L.Conv1D(3, 2), name="windows")(keras.ops.expand_dims(y, -1))
+    y = L.UpSampling2D((2, 1))(y)
+    y = keras.ops.where(keras.ops.greater(y, 0.1), y, keras.ops.stop_gradient(y)) ** 2
+    return keras.Model(x, L.TimeDistributed(L.LayerNormalization(), name="norms")(y))
+
+
 HOSTILE = 'x"); import os; os.system("touch pwned") #\n    import os\r"""'
 
 
@@ -101,7 +110,7 @@ def inputs_of(model: Any) -> list[np.ndarray]:
     ]
 
 
-@pytest.mark.parametrize("make", [small_cnn, shared_and_nested, sequences, operations, hostile])
+@pytest.mark.parametrize("make", [small_cnn, shared_and_nested, sequences, operations, around_layers, hostile])
 def test_a_written_module_gives_what_the_model_gives(make: Callable[[], Any]) -> None:
     model = make()
     written, module = made(model)

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from compare.porting.model_source import model_source
 from compare.porting.training_source import training_source
-from tf_reference import _keras_compiled, _own_steps, _watched_tape
+from tf_reference import _keras_compiled, _keras_port, _own_steps, _watched_tape
 from workloads._architecture import Clip
 from workloads._framework import Unsupported
 
@@ -142,3 +142,34 @@ def test_the_loss_of_a_step_is_taken_without_its_update_and_a_tape_around_sees_i
 def test_a_step_without_a_tape_is_refused() -> None:
     with pytest.raises(Unsupported, match=r"asks a tf\.GradientTape"):
         _watched_tape.loss_of_step(lambda: None)
+
+
+class Counting(keras.Model):
+    """As many do: each metric is told by itself, one of them held in an attribute."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.losses_seen = keras.metrics.Mean(name="seen")
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+        self.optimizer.apply(tape.gradient(loss, self.trainable_variables))
+        self.losses_seen.update_state(loss)
+        for metric in self.metrics:
+            if metric.name not in ("loss", "seen"):
+                metric.update_state(y, loss)
+        return {metric.name: metric.result() for metric in self.metrics}
+
+
+def test_what_metrics_are_told_is_no_part_of_the_step_that_is_judged() -> None:
+    model = built(Counting)
+    model.optimizer.build(model.trainable_variables)
+    judged = _keras_port.own_step(model, 1, {each.path: each for each in model.trainable_variables})
+    x, y = np.ones((3, 2), "float32"), np.zeros((3, 2), "float32")
+    assert judged.step is not None
+    step = tf.function(judged.step).get_concrete_function(x, y)
+    changed = {each.name for each in step.graph.variables}
+    assert not any("seen" in name or "total" in name or "count" in name for name in changed)
+    assert float(step(x, y)) > 0

@@ -1,0 +1,215 @@
+"""What a port's choices beside an edge explain: float64 with each choice made as in float32, where rounding makes it.
+
+A value within rounding of an end of relu6 may come to lie on its other side. The gradient that is taken then is right
+for that side, and no rounding of the other's. So the port's own program is run twice, in float32 and, its types
+widened, in float64; the second decides by the values of the first where these differ by no more than rounding
+explains. What rounding explains is measured: a third run has a disturbance in every value.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from compare.hlo import deciding, disturbing
+from compare.parity.evidence import Choices
+from compare.parity.measure import wide
+from compare.prove.oracle import promoted
+from compare.prove.own_formula import ROUNDINGS
+from compare.prove.running import Running, arguments, running, without_states
+from workloads._framework import STEP, WEIGHTS, Program, Twin
+from workloads._spec import Arrays
+from workloads._unroll import STATE, unroll
+
+FACTOR = 4
+"""Of what the disturbance does to the values of a tensor: it disturbs the results of sums, and not each term."""
+
+Values = Sequence[np.ndarray]
+
+
+def explain_by_choices(
+    twin: Twin, program: Program, pass_: str, cases: Collection[str], unit: float, checkpoints: Sequence[int] = ()
+) -> Mapping[str, Choices]:
+    """By case, the results in float64 with choices as the port's float32 program makes them; none where it makes none.
+
+    Args:
+      twin: the workload's arrays.
+      program: of the port, in float32.
+      pass_: that it computes.
+      cases: the cases to run; a training run is the one of its pass.
+      unit: the unit roundoff of what the port computes in.
+      checkpoints: of a training run, after how many steps weights are kept.
+
+    Raises:
+      UnreadableProgram: XLA cannot run a program apart.
+      PromotionError: the program has no float64 self.
+    """
+    together = _Together.of(program, twin, unit)
+    if not together.shapes:
+        return {}
+    if pass_ == STEP:
+        return dict.fromkeys(cases, _trained(together, checkpoints))
+    return {case: _called(together, twin.cases[case]) for case in cases}
+
+
+@dataclass(frozen=True)
+class _Together:
+    """A program in float32, in float64, and in float64 with a disturbance in every value.
+
+    Attributes:
+      narrow: it returns what it decides by.
+      exact: it decides by what it is given.
+      moved: likewise, disturbed.
+      shapes: of the values that are decided by.
+      unit: by how much of itself a value is disturbed.
+    """
+
+    narrow: Running
+    exact: Running
+    moved: Running
+    shapes: Sequence[tuple[int, ...]]
+    unit: float
+
+    @classmethod
+    def of(cls, program: Program, twin: Twin, unit: float) -> _Together:
+        """All three, compiled."""
+        widened = promoted(program)
+        watched, shapes = deciding.watched(program.artifact)
+        decided = deciding.decided(widened.artifact)
+        disturbed = disturbing.disturbed(decided, ROUNDINGS * unit)
+        narrow = running(dataclasses.replace(program, artifact=watched), twin)
+        exact, moved = (running(dataclasses.replace(widened, artifact=each), twin) for each in (decided, disturbed))
+        return cls(narrow, exact, moved, shapes, ROUNDINGS * unit)
+
+    def plainly(self, exact: Values) -> _Results:
+        """The results in float64, each choice the program's own."""
+        return self._results(self.exact, exact, [np.zeros(shape) for shape in self.shapes], [-1.0] * len(self.shapes))
+
+    def step(self, narrow: Values, exact: Values, moved: Values) -> _Stepped:
+        """Call all three, each with arguments of its own."""
+        everything = [np.inf] * len(self.shapes)
+        rounded = self.narrow.executable(narrow)
+        own = len(self.narrow.program.results)
+        given = [wide(each) for each in rounded[own:]]
+        plain = self.plainly(exact)
+        moved = [self._rounded(each, number) for number, each in enumerate(moved)]
+        disturbed = self._results(self.moved, moved, plain.values, everything)
+        most = [FACTOR * _apart(one, two) for one, two in zip(disturbed.values, plain.values, strict=True)]
+        decided = self._results(self.exact, exact, given, most)
+        if decided.turned:
+            chosen = list(map(_chosen, given, decided.values, most))
+            disturbed = self._results(self.moved, moved, chosen, everything)
+        return _Stepped(rounded[:own], decided, disturbed)
+
+    def _rounded(self, array: np.ndarray, seed: int) -> np.ndarray:
+        """Disturbed as the program's own values are: where a sum cancels, what is added up has to be."""
+        if array.dtype.kind != "f":
+            return array
+        return array * (1 + self.unit * np.random.default_rng(seed).uniform(-1, 1, array.shape))
+
+    def _results(self, run: Running, given: Values, values: Values, most: Sequence[float]) -> _Results:
+        told = [each for value, reach in zip(values, most, strict=True) for each in (value, np.array(reach))]
+        found = run.executable([*given, *told])
+        own = len(run.program.results)
+        flags = found[own + len(values) :]
+        turned, choices = sum(int(each.sum()) for each in flags), sum(each.size for each in flags)
+        return _Results(found[:own], found[own : own + len(values)], turned, choices)
+
+
+@dataclass(frozen=True)
+class _Results:
+    """What a program returned.
+
+    Attributes:
+      own: its own results.
+      values: that it decides by.
+      turned: how many choices came out otherwise than by these.
+      choices: of how many.
+    """
+
+    own: Values
+    values: Values
+    turned: int
+    choices: int
+
+
+@dataclass(frozen=True)
+class _Stepped:
+    """What all three returned: the float32 program its own results."""
+
+    narrow: Values
+    decided: _Results
+    moved: _Results
+
+
+def _apart(one: np.ndarray, two: np.ndarray) -> float:
+    """The largest difference of two arrays, where both are finite."""
+    counted = np.isfinite(one) & np.isfinite(two)
+    return float(np.max(np.abs(np.where(counted, one, 0) - np.where(counted, two, 0)), initial=0.0))
+
+
+def _chosen(given: np.ndarray, own: np.ndarray, most: float) -> np.ndarray:
+    with np.errstate(invalid="ignore"):
+        return np.where(np.abs(given - own) <= most, given, own)
+
+
+def _called(together: _Together, case: Arrays) -> Choices:
+    """The results of one case."""
+    twin = together.exact.twin
+    narrow, exact = (arguments(each.program, twin, case) for each in (together.narrow, together.exact))
+    decided = together.step(narrow, exact, exact).decided
+    return Choices(
+        _named(together, decided.own), _named(together, together.plainly(exact).own), decided.turned, decided.choices
+    )
+
+
+def _named(together: _Together, results: Values) -> Arrays:
+    program = together.exact.program
+    names = [each.name for each in program.results]
+    return without_states(program, dict(zip(names, results, strict=True)))
+
+
+def _trained(together: _Together, checkpoints: Sequence[int]) -> Choices:
+    """A training run, each program going on from what it left itself."""
+    program, twin, run = together.exact.program, together.exact.twin, _Training(together)
+    arrays = unroll(run.step, program, twin, checkpoints)
+    plain = unroll(lambda given: together.plainly(given).own, program, twin, checkpoints)
+    return Choices(arrays, plain, run.turned, run.choices)
+
+
+@dataclass
+class _Training:
+    """A run of steps.
+
+    Attributes:
+      together: the programs of a step.
+      turned: how many choices came out otherwise.
+      choices: of how many.
+    """
+
+    together: _Together
+    turned: int = 0
+    choices: int = 0
+    _narrow: Arrays = field(default_factory=dict)
+    _moved: Arrays = field(default_factory=dict)
+
+    def step(self, given: list[np.ndarray]) -> Values:
+        """The results of one step in float64; the other two programs go on from what they left."""
+        narrow, moved = self.together.narrow.program, self.together.moved.program
+        found = self.together.step(_going_on(narrow, given, self._narrow), given, _going_on(moved, given, self._moved))
+        self._narrow, self._moved = narrow.named(found.narrow), moved.named(found.moved.own)
+        self.turned += found.decided.turned
+        self.choices += found.decided.choices
+        return found.decided.own
+
+
+def _going_on(program: Program, given: Values, left: Arrays) -> list[np.ndarray]:
+    """The arguments of a step: its batch, and what the step before left."""
+    prefixes = {"weight": WEIGHTS, "state": STATE}
+    return [
+        left.get(prefixes.get(parameter.kind, "") + parameter.name, array).astype(parameter.dtype, copy=False)
+        for parameter, array in zip(program.parameters, given, strict=True)
+    ]
