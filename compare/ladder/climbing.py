@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -221,7 +222,9 @@ class _Climbing:
             return rung
         self._reporter.step("programs")
         where = locating.Choice((pass_,), self._prepared.size, self._choice.request.data)
-        return located(self._pool, self.workload, rung, where, self._scratch, self._reporter)
+        # Both draw files of the same names.
+        apart = Path(tempfile.mkdtemp(dir=self._scratch))
+        return located(self._pool, self.workload, rung, where, apart, self._reporter)
 
     def _layers_again(self, pass_: str, case: str) -> Layers:
         """Layers in the case that fails; another size may have been loaded since."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -37,7 +36,7 @@ def print_ladder(ladder: Ladder, console: Console) -> None:
         console.print()
         console.print(Text("look at", style="bold"))
         for number, line in enumerate(advised, 1):
-            console.print(Padding(Text(f"{number}. {line}"), (0, 0, 0, 2)), soft_wrap=True)
+            console.print(Text(f"  {number}. {line}"), soft_wrap=True)
 
 
 def _rungs(ladder: Ladder) -> Table:

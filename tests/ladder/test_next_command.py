@@ -1,5 +1,6 @@
 """Both frameworks climb a small port: an error of each rung stops at that rung and names its layer."""
 
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def climb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Climb]:
         def climbed(port: Path) -> Ladder:
             request = Request([port_files.get(str(port))], sources=sources, plans=(), modes=climbing.MODES)
             choice = climbing.Choice(request, str(port), locate=False, pairs=0)
-            return climbing.climb(pool, choice, scratch, Silent())
+            return climbing.climb(pool, choice, Path(tempfile.mkdtemp(dir=scratch)), Silent())
 
         yield climbed
 
