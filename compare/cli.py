@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             return _run(given)
         except ModuleNotFoundError as error:
-            return _incomplete(error)
+            return _incomplete(error, "--debug" in given)
 
 
 def _run(given: Sequence[str]) -> int:
@@ -216,8 +216,10 @@ def _is_foreign(error: ModuleNotFoundError) -> bool:
     return str(error.name).partition(".")[0] not in (*PACKAGES, "compare")
 
 
-def _incomplete(error: ModuleNotFoundError) -> int:
+def _incomplete(error: ModuleNotFoundError, debug: bool) -> int:
     """Said without any package of others: jaxport was installed without what it needs, as for one side alone."""
+    if debug:
+        traceback.print_exception(error)
     line = (
         f"expected the module {error.name}, which jaxport needs, found none in {sys.prefix}: install jaxport with its "
         "dependencies, or, where TensorFlow cannot be had, run `jaxport requirements jax | pip install -r /dev/stdin`"

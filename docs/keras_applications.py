@@ -7,6 +7,7 @@ A record a model is kept beside the page; a model without one is listed as not j
 """
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,15 +16,17 @@ from pathlib import Path
 
 PAGE = Path(__file__).parent / "results" / "keras_applications.md"
 RECORDS = PAGE.with_suffix("")
+RESULTS = "jaxport-report/results.json"
+CHOICES = re.compile(r"with (\d+ of [\d,]+) choices made as in float32")
 HOLDS = ("pass", "not_applicable")
 GATES = ("structure", "semantics", "rounding", "gradients", "training", "stability")
 
 SIDES = {
-    "VGG16": 32, "VGG19": 32, "MobileNet": 32, "MobileNetV2": 32, "MobileNetV3Small": 32, "MobileNetV3Large": 32,
-    "ResNet50": 32, "ResNet50V2": 32, "DenseNet121": 32, "EfficientNetB0": 32, "EfficientNetV2B0": 32,
+    "VGG16": 32, "MobileNet": 32, "MobileNetV2": 32, "MobileNetV3Small": 32, "ResNet50": 32, "ResNet50V2": 32,
+    "DenseNet121": 32, "EfficientNetB0": 32, "EfficientNetV2B0": 32,
     "ConvNeXtTiny": 32, "Xception": 71, "InceptionV3": 75, "InceptionResNetV2": 75, "NASNetMobile": 32,
 }  # fmt: skip
-"""The smallest of each family, and the side of its images."""
+"""The smallest of each family, and the side of its images: the smallest that it takes, or nearly so."""
 
 SOURCE = """import keras
 
@@ -56,36 +59,39 @@ def judged(name: str, written_only: bool) -> dict[str, object]:
         command = [sys.executable, "-m", "compare", "init", "model.py:build", "-o", "port", *options]
         start = time.monotonic()
         done = subprocess.run(
-            [*command, "--no-run" if written_only else "--json"],
+            [*command, *(["--no-run"] if written_only else [])],
             cwd=folder,
             capture_output=True,
             text=True,
             check=False,
         )
-        seconds = time.monotonic() - start
-        receipt, source = Path(folder) / "port/weights.receipt.json", Path(folder) / "port/model_jax.py"
-        weights = len(json.loads(receipt.read_text())["leaves"]) if receipt.exists() else 0
-        whole = source.exists() and "NotImplementedError" not in source.read_text()
+        found = {"side": SIDES[name], "seconds": round(time.monotonic() - start), **of_port(Path(folder) / "port")}
+    if done.returncode == 2 or not found["written"]:
+        found["failures"] = done.stderr.strip().splitlines()[-1:]
+    return found
+
+
+def of_port(port: Path) -> dict[str, object]:
+    """What a folder that `jaxport init` wrote says: whether all of it was written, its weights, each gate."""
+    receipt, source, record = (port / each for each in ("weights.receipt.json", "model_jax.py", RESULTS))
     found: dict[str, object] = {
-        "side": SIDES[name],
-        "written": whole,
-        "weights": weights,
-        "seconds": round(seconds),
+        "written": source.exists() and "NotImplementedError" not in source.read_text(),
+        "weights": len(json.loads(receipt.read_text())["leaves"]) if receipt.exists() else 0,
         "gates": {},
     }
-    if not written_only and done.stdout.startswith("{"):
-        (part,) = json.loads(done.stdout)["workloads"].values()
-        found["gates"] = {gate: told["verdict"] for gate, told in part["parity"]["gates"].items()}
-        held = [each for gate in part["parity"]["gates"].values() for each in gate["comparisons"]]
+    if record.exists():
+        (part,) = json.loads(record.read_text())["workloads"].values()
+        gates = part["parity"]["gates"]
+        found["gates"] = {gate: told["verdict"] for gate, told in gates.items()}
+        held = [each for gate in gates.values() for each in gate["comparisons"]]
         found["failures"] = [each["message"] for each in held if each["verdict"] == "fail"][:3]
-    elif done.returncode == 2 or not whole:
-        found["failures"] = done.stderr.strip().splitlines()[-1:]
+        found["choices"] = {each["case"]: told[1] for each in held if (told := CHOICES.search(each["message"]))}
     return found
 
 
 def page() -> str:
     """The page of all records."""
-    rows, passed, known = [], 0, 0
+    rows, choices, failures, passed, known = [], [], [], 0, 0
     for name, side in SIDES.items():
         path = RECORDS / f"{name}.json"
         found = json.loads(path.read_text()) if path.exists() else {}
@@ -101,8 +107,19 @@ def page() -> str:
             *(gates.get(gate, "-") for gate in GATES),
         ]
         rows.append(f"| {' | '.join(map(str, cells))} | {found.get('seconds', '-')} |\n")
+        choices += [f"{name}, {case}: {told}" for case, told in found.get("choices", {}).items()]
+        failures += [f"- {each}\n" for each in found.get("failures", [])[:1]]
     line, gates = "---|" * len(GATES), " | ".join(GATES)
-    told = f"\n{passed} of {known} that were judged pass every gate; - was not judged on this machine yet.\n"
+    told = (
+        f"\nOf {len(SIDES)} families {known} were judged, and {passed} of these pass every gate without a line by "
+        "hand; - was not judged on this machine yet.\n"
+    )
+    if choices:
+        told += (
+            f"\n[Choices beside an edge](../parity.md#the-float64-oracle) that rounding made: {'; '.join(choices)}.\n"
+        )
+    if failures:
+        told += f"\nThe first of what fails:\n\n{''.join(failures)}"
     return HEAD.format(batch=BATCH, steps=STEPS, gates=gates, line=line) + "".join(rows) + told
 
 

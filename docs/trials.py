@@ -24,6 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "a b/é😀'\"\nnext"
+ODD = shlex.quote(NAME)
 LIMIT_S = 300
 PAGE = ROOT / "docs/environments.md"
 _SPLIT = re.compile(r"(?<!\\)\|")
@@ -32,6 +33,15 @@ PORT = """from workloads import ArraySpec, Workload
 tiny = Workload(name="tiny", tf="both_tf.py:tiny", jax="both_jax.py:tiny", inputs={"x": ArraySpec((4,))}, builds=False)
 """
 FUNCTION = "import {module} as np\n\ndef tiny(x):\n    return np.tanh(x) * 2.5\n"
+KERAS = """import keras
+model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2, name="d")])
+"""
+FLAX = """from flax import nnx
+
+class Model(nnx.Module):
+    def __init__(self, rngs):
+        self.d = nnx.Linear(3, 2, rngs=rngs)
+"""
 REPORT, RUN = "$jaxport report $record -o out", "$jaxport run $port --parity-only -o out"
 
 
@@ -93,6 +103,7 @@ def small(megabytes: int, then: str) -> str:
 ASCII = "LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0"
 BENCH = "$jaxport bench $port --pairs 1 --budget 0.05 -o out"
 TO_FULL = "$jaxport run $port --parity-only -o full/out"
+WEIGHTS = "$jaxport weights keras_model.py:model flax_model.py:Model"
 FULL = "dd if=/dev/zero of=full/fill bs=1k 2> /dev/null; "
 QUICK = (
     Trial("a reader that went away (`| head -1`)", "set -o pipefail; $jaxport report $record -o out | true"),
@@ -114,7 +125,7 @@ QUICK = (
     Trial("`python -O`", f"$python -O -m compare {REPORT.removeprefix('$jaxport ')}"),
     Trial("PYTHONSAFEPATH=1", f"PYTHONSAFEPATH=1 {REPORT}"),
     Trial("warnings are errors", f"PYTHONWARNINGS=error {REPORT}"),
-    Trial("a path with spaces, quotes, a line break and an emoji", f"$jaxport report $record -o {shlex.quote(NAME)}"),
+    Trial("a path with spaces, quotes, a line break and an emoji", f"$jaxport report $record -o {ODD}"),
     Trial("such a current folder", "$jaxport report $record -o out"),
     Trial("a path with a leading dash", "$jaxport report -o=-out -- $record"),
     Trial("a path that is no UTF-8", "$jaxport report $record -o \"$(printf 'b\\377')\""),
@@ -125,6 +136,10 @@ QUICK = (
     Trial("output on a full disk", mounted("size=64k", "full", "$jaxport report $record -o full/out"), (2,),
           "No space left on device: make room", root=True),
     Trial("TMPDIR on a full disk", mounted("size=64k", "full", f"{FULL}TMPDIR=$PWD/full {REPORT}"), root=True),
+    Trial("dump: odd folder", f"mkdir -p {ODD}; cp $dump/* {ODD}; $jaxport dump {ODD} -o out", (0,)),
+    Trial("dump: output on a full disk", mounted("size=16k", "full", "$jaxport dump $dump -o full/out"), (2,),
+          "No space left on device: make room", root=True),
+    Trial("dump: LC_ALL=C, no UTF-8 mode", f"{ASCII} $jaxport dump $dump -o out", (0,)),
     Trial("a read-only current folder", read_only("ro", f"cd ro; {REPORT}"), (2,), "expected a writable folder",
           root=True),
     Trial("a read-only home", read_only("ro", f"HOME=$PWD/ro {REPORT}"), root=True),
@@ -150,6 +165,12 @@ LIVE = (
     Trial("run: 2 GB of memory", small(2048, RUN), (0,), root=True, live=True),
     Trial("run: 512 MB of memory", small(512, RUN), (0, 1, 2), root=True, live=True),
     Trial("hlo: odd folder", "$jaxport hlo $port -o out", (0,), live=True),
+    Trial("weights: odd folder", f"{WEIGHTS} -o w.safetensors", (0,), live=True),
+    Trial("weights: output on a full disk",
+          mounted("size=64k", "full", f"{FULL}{WEIGHTS} -o full/w.safetensors"), (2,), "No space left on device",
+          root=True, live=True),
+    Trial("weights: LC_ALL=C, HOME unset, odd folder", f"{ASCII} env -u HOME {WEIGHTS} -o w.safetensors", (0,),
+          live=True),
     Trial("bench: 2 GB of memory", small(2048, BENCH), (0, 1), root=True,
           live=True),
 )  # fmt: skip
@@ -162,9 +183,12 @@ def tried(trial: Trial, folder: Path) -> Ended:
     (inside / "port.py").write_text(PORT)
     for side, module in (("tf", "tensorflow"), ("jax", "jax.numpy")):
         (inside / f"both_{side}.py").write_text(FUNCTION.format(module=module))
+    (inside / "keras_model.py").write_text(KERAS)
+    (inside / "flax_model.py").write_text(FLAX)
     given = {
         "python": f"{sys.executable} -P", "jaxport": f"{sys.executable} -P -m compare", "port": "port.py",
         "record": str(ROOT / "tests/data/record_small.json"), "PYTHONPATH": str(ROOT),
+        "dump": str(ROOT / "tests/data/dumps/jax_proto"),
     }  # fmt: skip
     began = time.monotonic()
     ended = subprocess.run(

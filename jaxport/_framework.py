@@ -23,6 +23,7 @@ from jaxport._attempting import attempted
 from jaxport._closures import Found, exportable, used
 from jaxport._digest import digest
 from jaxport._donation import donated_step
+from jaxport._foreign_calls import exported
 from jaxport._layer_calls import layer_calls
 from jaxport._modes import APART, DONATED, EAGER, JIT, TUNED, Options, declared_options, in_mode, refused
 from jaxport._profiling import profiled
@@ -88,6 +89,10 @@ class Jax:
             "threads": "default",
         } | _device.pinned(self._device)
 
+    def settings(self) -> dict[str, str]:
+        """JAX's configuration, by name."""
+        return _private.settings()
+
     def load(self, twin: Twin) -> dict[str, Any]:
         """Build the twin and say which modes each of its passes has."""
         self._loaded.load(twin)
@@ -145,14 +150,14 @@ class Jax:
         """
         session = self._loaded.session(dtype)
         with session.precision():
-            exported, jitted, arguments = self._exported(session, pass_, platform)
+            found, jitted, arguments = self._exported(session, pass_, platform)
             sources, states = _binding.parameter_sources(session, pass_, arguments)
             names = _binding.leaf_names(session, pass_, jax.eval_shape(jitted, *arguments))
-        kept = exported.module_kept_var_idx
+        kept = found.module_kept_var_idx
         return Program(
-            artifact=exported.mlir_module_serialized,
-            parameters=tuple(sources[index].parameter(exported.in_avals[index]) for index in kept),
-            results=tuple(_binding.result(name, aval) for name, aval in zip(names, exported.out_avals, strict=True)),
+            artifact=found.mlir_module_serialized,
+            parameters=tuple(sources[index].parameter(found.in_avals[index]) for index in kept),
+            results=tuple(_binding.result(name, aval) for name, aval in zip(names, found.out_avals, strict=True)),
             states=states,
         )
 
@@ -181,7 +186,7 @@ class Jax:
         mode = DONATED if platform != "cpu" and pass_ == STEP else JIT
         arguments = session.arguments(pass_, session.twin.first_case)
         jitted = self._used(session, pass_, mode, lambda function: exportable(function, mode, arguments))
-        return jax.export.export(jitted, platforms=[_PLATFORMS[platform]])(*arguments), jitted, arguments
+        return exported(jitted, arguments, _PLATFORMS[platform]), jitted, arguments
 
     def serialized(self, pass_: str) -> bytes:
         """A pass as `jax.export.deserialize` takes it, whose `call` takes what the function took."""

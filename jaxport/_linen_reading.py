@@ -56,6 +56,19 @@ def of_linen(module: nn.Module, inputs: Sequence[Value]) -> Target:
     )
 
 
+def shapes(module: nn.Module, inputs: Sequence[Value]) -> Any:
+    """The shapes of all variables of a Linen module, by collection.
+
+    Args:
+      module: not bound to variables.
+      inputs: of the model that it is a port of.
+
+    Raises:
+      Unsupported: as `of_linen`.
+    """
+    return _initialized(module, inputs)[1]
+
+
 def _initialized(module: nn.Module, inputs: Sequence[Value]) -> tuple[dict[str, nn.Module], Any]:
     """Every module that a call goes through, by path, and the shapes of all variables."""
     met: dict[str, nn.Module] = {}

@@ -22,9 +22,14 @@ def in_mode(function: Callable[..., Any], mode: str, options: Options | None = N
       function: a pass; in mode "donated" its first two arguments are overwritten.
       mode: "eager" and "apart" return the function itself; all others jit it.
       options: XLA's compiler options by name.
+
+    Raises:
+      RuntimeError: JAX is told to compile nothing, so that all modes were mode "eager".
     """
     if mode in (EAGER, APART):
         return function
+    if getattr(jax.config, "jax_disable_jit", False):
+        raise RuntimeError("expected jax.jit to compile, found jax_disable_jit: take it out of the port's code")
     # JAX keeps what it compiled by function: one of its own, so that a mode never runs the code of another.
     staged = function if mode in (JIT, DONATED) else lambda *arguments: function(*arguments)
     # An empty mapping is another key of JAX's cache than None: what has no options must stay what users run.

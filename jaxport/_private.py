@@ -70,6 +70,11 @@ class Executable:
         return [shards[0] for shards in results.disassemble_into_single_device_arrays()]
 
 
+def settings() -> dict[str, str]:
+    """JAX's configuration as it is for every thread, by name. JAX names the settings nowhere else."""
+    return {f"jax.config.{name}": repr(value) for name, value in _require("jax", "config").values.items()}
+
+
 def enable_x64(wide: bool) -> AbstractContextManager[object]:
     """Whether arrays of 64 bits stay so inside. Public since JAX 0.8; before, an experiment under the same name.
 

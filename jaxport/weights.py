@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, overload
 
+import jax
 import jax.numpy as jnp
 import ml_dtypes  # noqa: F401 - NumPy knows bfloat16 once it is imported
 import numpy as np
@@ -15,9 +16,11 @@ from safetensors import SafetensorError, safe_open
 
 from jaxport._linen_variables import by_path, replaced
 from jaxport._module_nodes import array_of, nodes
+from jaxport._optimizer_paths import name_of, named_leaves
 from workloads import _foreign
 from workloads._errors import Foreseen
 from workloads._foreign import Unusable
+from workloads._optimizer_transfer import PREFIX
 
 MOST_BYTES = 64 << 30
 """Of a file of weights: those of a model of 16 billion parameters."""
@@ -51,7 +54,7 @@ def load(module: nnx.Module | Mapping[str, Any], path: str | Path) -> nnx.Module
     Raises:
       WeightsError: the file cannot be read; a name is missing on one side; a shape or dtype differs.
     """
-    arrays, kept = _read(Path(path))
+    arrays, kept = _read(Path(path), optimizer=False)
     if isinstance(module, nnx.Module):
         variables = {name: each for name, each in variables_of(module).items() if name not in kept}
         _check({name: array_of(each, name) for name, each in variables.items()}, arrays, Path(path))
@@ -63,6 +66,45 @@ def load(module: nnx.Module | Mapping[str, Any], path: str | Path) -> nnx.Module
     return replaced(module, {name: jnp.asarray(arrays[name]) for name in nested})
 
 
+@overload
+def load_optimizer(state: nnx.Optimizer[Any], path: str | Path) -> nnx.Optimizer[Any]: ...
+
+
+@overload
+def load_optimizer(state: Any, path: str | Path) -> Any: ...
+
+
+def load_optimizer(state: Any, path: str | Path) -> Any:
+    """The state of an optimizer, with what a file has that `jaxport weights --optimizer` wrote; it needs no TensorFlow.
+
+    All arrays are set or none, but for those that start as Keras' do, or were named with --allow.
+
+    Args:
+      state: as `init` of the optimizer gives it, for parameters as plain dicts or as an `nnx.State`: another of the
+        same structure is returned. Or an `nnx.Optimizer`: it is changed, and returned.
+      path: of the .safetensors file.
+
+    Raises:
+      WeightsError: the file cannot be read, or has no optimizer; a name is missing on one side; a shape or dtype
+        differs.
+    """
+    if isinstance(state, nnx.Optimizer):
+        made = load_optimizer(state.opt_state, path)
+        state.opt_state = nnx.data(made)
+        steps = next((each for name, each in named_leaves(made) if name.rpartition(".")[2] in ("count", "step")), None)
+        if steps is not None:
+            state.step.set_value(jnp.asarray(steps, state.step.get_value().dtype))
+        return state
+    arrays, kept = _read(Path(path), optimizer=True)
+    there = {name: each for name, each in named_leaves(state) if name not in kept}
+    if not arrays and there:
+        raise _refusal(Path(path), "no optimizer", "--optimizer")
+    _check(there, arrays, Path(path))
+    return jax.tree_util.tree_map_with_path(
+        lambda where, leaf: jnp.asarray(arrays[name_of(where)]) if name_of(where) in there else leaf, state
+    )
+
+
 def variables_of(module: nnx.Module) -> dict[str, nnx.Variable[Any]]:
     """The variables of a module by the path that they stand under first, without states of random generators."""
     return {
@@ -72,17 +114,23 @@ def variables_of(module: nnx.Module) -> dict[str, nnx.Variable[Any]]:
     }
 
 
-def _read(path: Path) -> tuple[dict[str, np.ndarray], Mapping[str, Any]]:
+def _read(path: Path, optimizer: bool) -> tuple[dict[str, np.ndarray], Mapping[str, Any]]:
+    """The arrays of a file, and what it leaves as it is: weights, or those of an optimizer by their paths."""
     try:
         _foreign.check(path, MOST_BYTES)
         with safe_open(path, "numpy") as file:
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
+            names = [name for name in file.keys() if name.startswith(PREFIX) == optimizer]  # noqa: SIM118 - no mapping
+            arrays = {name: file.get_tensor(name) for name in names}
             kept = json.loads((file.metadata() or {}).get(_KEPT, "{}"))
     except (Unusable, OSError, SafetensorError, AttributeError, TypeError, ValueError, RecursionError) as error:
         raise _refusal(path, _foreign.said(error)) from error
     if not isinstance(kept, dict):
         raise _refusal(path, "metadata that jaxport did not write")
-    return arrays, kept
+    return (_without_prefix(arrays), _without_prefix(kept)) if optimizer else (arrays, kept)
+
+
+def _without_prefix(named: Mapping[str, Any]) -> dict[str, Any]:
+    return {name.removeprefix(PREFIX): each for name, each in named.items() if name.startswith(PREFIX)}
 
 
 def _check(variables: Mapping[str, Any], arrays: Mapping[str, np.ndarray], path: Path) -> None:
@@ -102,5 +150,6 @@ def _more(names: list[str]) -> str:
     return f" (and {len(names) - 1} more)" if len(names) > 1 else ""
 
 
-def _refusal(path: Path, found: str) -> WeightsError:
-    return WeightsError(f"expected the weights of this module at {path}, found {found}: run `jaxport weights` for it")
+def _refusal(path: Path, found: str, option: str = "") -> WeightsError:
+    command = f"jaxport weights {option}".strip()
+    return WeightsError(f"expected the weights of this module at {path}, found {found}: run `{command}` for it")

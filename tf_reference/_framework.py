@@ -127,6 +127,16 @@ class TensorFlow:
             "threads": tf.config.threading.get_intra_op_parallelism_threads() or "default",
         } | _device.pinned(self._device)
 
+    def settings(self) -> dict[str, str]:
+        """What TensorFlow and Keras hold for the whole process, by name."""
+        return {
+            "tf.config.functions_run_eagerly": str(tf.config.functions_run_eagerly()),
+            "tf.config.optimizer.get_jit": tf.config.optimizer.get_jit(),
+            "keras floatx": str(tf.keras.backend.floatx()),
+            "keras image_data_format": str(tf.keras.backend.image_data_format()),
+            "keras dtype policy": tf.keras.mixed_precision.global_policy().name,
+        }
+
     def load(self, twin: Twin) -> dict[str, Any]:
         """Build the twin and say which passes and modes it has."""
         self._tensors = {}
@@ -503,9 +513,14 @@ def in_mode(function: Callable[..., Any], mode: str, tensors: Sequence[tf.Tensor
       function: takes tensors by position.
       mode: "eager" returns the function itself; all others stage it.
       tensors: to trace it with.
+
+    Raises:
+      RuntimeError: TensorFlow is told to run functions eagerly, so that all modes were mode "eager".
     """
     if mode == EAGER:
         return function
+    if tf.config.functions_run_eagerly():
+        raise RuntimeError("expected tf.function to trace, found run_functions_eagerly(True): take it out of the code")
     staged = tf.function(function, jit_compile=True if mode == JIT else None)
     staged.get_concrete_function(*tensors)
     return staged

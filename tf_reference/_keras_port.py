@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ def keras_port(source: str, receipt: Path, dtype: str, *, inputs: int, trained: 
         model = _made(source, dtype)
         for layer in model._flatten_layers():
             _silence(layer)
+            _refresh(layer)
         variables = _carried(model, receipt)
         if not trained:
             return Model(forward=lambda *given: _called(model, given[:inputs], False), weights=variables)
@@ -80,6 +82,8 @@ def keras_rest(source: str, receipt: Path, dtype: str, *, inputs: int, places: S
     """
     with _floats(dtype):
         model = _made(source, dtype)
+    for layer in model._flatten_layers():
+        _refresh(layer)
     layers = _keras_weights.layers_by_path(model)
     stands = [_StandIn(layers[path]) for path in places]
 
@@ -164,6 +168,17 @@ def _silence(layer: Any) -> None:
         for name in _RATES:
             if isinstance(getattr(layer, name, None), float):
                 setattr(layer, name, 0.0)
+
+
+def _refresh(layer: Any) -> None:
+    """Let a Normalization compute with its weights: it keeps constants of what they were when it was built."""
+    if isinstance(layer, keras.layers.Normalization):
+        layer.call = partial(_with_its_weights, layer, layer.call)
+
+
+def _with_its_weights(layer: Any, call: Callable[[Any], Any], inputs: Any) -> Any:
+    layer.finalize_state()
+    return call(inputs)
 
 
 def _mute(metric: Any) -> None:

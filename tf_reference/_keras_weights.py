@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,19 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _keras_archive, _keras_config, _keras_variables, _traced_calls, _weight_files
+from tf_reference import (
+    _closed_over,
+    _keras_archive,
+    _keras_config,
+    _keras_optimizer,
+    _keras_variables,
+    _saved_weights,
+    _traced_calls,
+    _weight_files,
+)
 from workloads._framework import Unsupported
 from workloads._target import resolve
 from workloads._transfer import Excluded, Leaf, Source, SourceLayer
-
-SUFFIX = ".weights.h5"
-_SEED = "the state of a random generator: seeds are chosen anew in JAX"
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,9 @@ class Given:
       checkpoint: the prefix of a tf.train.Checkpoint.
       dtype: that the layers of a file are built in; "" for that of the file.
       compiled: whether it is compiled as a file says, where that names nothing but Keras' own.
+      optimizer: whether the variables of its optimizer are wanted too.
+      leave: paths of what a checkpoint may have besides, or of what holds it, each with why.
+      closures: whether it may be a function that closes over models.
     """
 
     reference: str
@@ -37,6 +46,9 @@ class Given:
     checkpoint: str = ""
     dtype: str = ""
     compiled: bool = False
+    optimizer: bool = False
+    leave: Mapping[str, str] = field(default_factory=dict)
+    closures: bool = False
 
 
 def read(given: Given, scratch: Path) -> tuple[Source, dict[str, np.ndarray]]:
@@ -49,7 +61,17 @@ def read(given: Given, scratch: Path) -> tuple[Source, dict[str, np.ndarray]]:
     Raises:
       Unsupported: there is no such model, it is hostile, or it has not made its weights yet.
     """
-    return of_model(model(given, scratch))
+    folder = Path(given.reference)
+    if _saved_weights.is_saved_model(folder):
+        if given.optimizer:
+            raise Unsupported(
+                f"expected a model with its optimizer, found the SavedModel {folder}, which does not tell which "
+                f"weight a slot is of: name the code, with --checkpoint {folder}"
+            )
+        return _saved_weights.read(folder, given.leave)
+    made, besides = loaded(given, scratch)
+    source, arrays = of_model(made, given.optimizer)
+    return replace(source, excluded=(*source.excluded, *besides)), arrays
 
 
 def model(given: Given, scratch: Path) -> Any:
@@ -62,33 +84,63 @@ def model(given: Given, scratch: Path) -> Any:
     Raises:
       Unsupported: as `read`.
     """
+    return loaded(given, scratch)[0]
+
+
+def loaded(given: Given, scratch: Path) -> tuple[Any, tuple[Excluded, ...]]:
+    """The model with its weights, and what their file has besides.
+
+    Args:
+      given: where it is.
+      scratch: a folder for files that are unpacked.
+
+    Raises:
+      Unsupported: as `read`.
+    """
     # What has no name is numbered: from the start, so that one code gives one model each time.
     keras.utils.clear_session(free_memory=False)
-    path = Path(given.reference)
-    made = (
-        _of_archive(path, scratch, given)
-        if path.suffix.lower() in _weight_files.ARCHIVES
-        else _of_code(given.reference, made_anew=bool(given.weights or given.checkpoint))
-    )
+    path, besides = Path(given.reference), ()
+    if _saved_weights.is_saved_model(path):
+        raise Unsupported(
+            f"expected a Keras model, found the SavedModel {path}, which has only variables: name the code"
+        )
+    if path.suffix.lower() in _weight_files.ARCHIVES:
+        made, besides = _of_archive(path, scratch, given)
+    else:
+        made = _of_code(given.reference, bool(given.weights or given.checkpoint), given.closures)
+    held = _keras_optimizer.of_model(made) if given.optimizer else None
     if given.weights is not None:
-        _weight_files.load(made, given.weights)
+        besides = _weight_files.load(saved_as(made), given.weights, held)
     if given.checkpoint:
-        _weight_files.restore(made, given.checkpoint)
-    return made
+        besides = _weight_files.restore(saved_as(made), given.checkpoint, held, given.leave)
+    return made, besides
 
 
-def _of_archive(path: Path, scratch: Path, given: Given) -> Any:
+def saved_as(made: Any) -> Any:
+    """What has files of weights: of a function that closes over one model, that model."""
+    alone = isinstance(made, _closed_over.ClosedOver) and len(made.held) == 1
+    inner = getattr(made, made.held[0]) if alone else made
+    return inner if isinstance(inner, keras.Model) else made
+
+
+def _of_archive(path: Path, scratch: Path, given: Given) -> tuple[Any, tuple[Excluded, ...]]:
     made = _keras_archive.build(path, given.dtype)
-    _weight_files.load_own(made, path, scratch)
-    if given.compiled:
+    if given.optimizer:
         _keras_archive.compile_as_saved(made, path)
-    return made
+    held = _keras_optimizer.of_model(made) if given.optimizer else None
+    besides = _weight_files.load_own(made, path, scratch, held)
+    if given.compiled and not given.optimizer:
+        _keras_archive.compile_as_saved(made, path)
+    return made, besides
 
 
-def _of_code(reference: str, made_anew: bool) -> Any:
+def _of_code(reference: str, made_anew: bool, closures: bool) -> Any:
     with _traced_calls.remembering():
         value = resolve(reference)
-        made = value if isinstance(value, keras.Layer) else value()
+        computes = closures and _closed_over.takes_arguments(value)
+        made = value if isinstance(value, keras.Layer) or computes else value()
+    if closures and callable(made) and not isinstance(made, keras.Layer):
+        made = _closed_over.gathered(made, reference)
     if not isinstance(made, keras.Layer):
         raise Unsupported(f"expected a Keras model at {reference}, found {type(made).__name__}: name one")
     if not made.built:
@@ -100,21 +152,40 @@ def _of_code(reference: str, made_anew: bool) -> Any:
     return made
 
 
-def of_model(made: Any) -> tuple[Source, dict[str, np.ndarray]]:
-    """The layers of a model in order, and its weights by key."""
+def of_model(made: Any, optimizer: bool = False) -> tuple[Source, dict[str, np.ndarray]]:
+    """The layers of a model in order, and its weights by key.
+
+    Args:
+      made: the model.
+      optimizer: whether with its optimizer, and the variables of that.
+
+    Raises:
+      Unsupported: it has a weight in no layer, or no optimizer.
+    """
     walk = _Walk()
     walk.add(made, None, "")
     source = Source(
         layers=tuple(walk.layers),
         shared=walk.shared,
-        excluded=tuple(Excluded(each.path, _SEED) for each in _keras_variables.seeds(made)),
+        excluded=tuple(Excluded(each.path, _seed(each)) for each in _keras_variables.seeds(made)),
         inputs=_keras_variables.inputs(made),
         versions={"keras": keras.__version__, "tensorflow": tf.__version__},
+        optimizer=_keras_optimizer.read(made, walk.keys) if optimizer else None,
     )
     forgotten = [each.path for each in made.weights if id(each) not in walk.keys]
     if forgotten:
         raise Unsupported(f"expected every weight of the model in a layer, found {forgotten[0]} in none")
-    return source, {walk.keys[each]: walk.arrays[each] for each in walk.arrays}
+    arrays = {walk.keys[each]: walk.arrays[each] for each in walk.arrays}
+    held = _keras_optimizer.variables(made, walk.keys) if optimizer else {}
+    return source, arrays | {key: np.array(each.numpy()) for key, each in held.items()}
+
+
+def _seed(state: Any) -> str:
+    values = np.asarray(state.numpy()).tolist()
+    return (
+        f"the state {values} of a random generator: nnx.Rngs draws other numbers from any seed; jaxport.random draws "
+        f"those of Keras with jit_compile=True from seed={values}"
+    )
 
 
 class _Walk:
@@ -166,49 +237,19 @@ class _Walk:
         return Leaf(name, key, tuple(map(int, variable.shape)), str(variable.dtype), bool(variable.trainable), tied)
 
 
-def write(given: Given, arrays: Mapping[str, np.ndarray], scratch: Path) -> tuple[bytes, dict[str, np.ndarray]]:
-    """A .weights.h5 file with these arrays, and what another such model reads from it, by key.
-
-    Args:
-      given: where the model is.
-      arrays: by key, one for every weight.
-      scratch: a folder for files.
-
-    Raises:
-      Unsupported: the model has other weights than these.
-    """
-    made, path = model(given, scratch), scratch / f"back{SUFFIX}"
-    _set(made, arrays)
-    made.save_weights(path, overwrite=True)
-    other = model(given, scratch)
-    _weight_files.load(other, path)
-    return path.read_bytes(), of_model(other)[1]
-
-
-def _set(made: Any, arrays: Mapping[str, np.ndarray]) -> None:
-    own = dict(variables(made))
-    absent, unknown = own.keys() - arrays.keys(), arrays.keys() - own.keys()
-    if absent or unknown:
-        raise Unsupported(
-            f"expected the model that the weights were read of, found one "
-            f"{f'with {min(absent)}' if absent else f'without {min(unknown)}'}: name the same model"
-        )
-    for key, variable in own.items():
-        array = arrays[key]
-        if tuple(variable.shape) != array.shape or str(variable.dtype) != array.dtype.name:
-            raise Unsupported(
-                f"expected {variable.dtype}{list(variable.shape)} for {key}, found {array.dtype}{list(array.shape)}: "
-                "name the same model"
-            )
-        variable.assign(array)
-
-
 def variables(made: Any) -> Iterator[tuple[str, Any]]:
     """Every variable once, by the key that `of_model` gives it."""
     walk = _Walk()
     walk.add(made, None, "")
     by_id = {id(each): each for each in made.weights}
     return ((key, by_id[identity]) for identity, key in walk.keys.items())
+
+
+def keys(made: Any) -> dict[int, str]:
+    """The key of every variable, by its id."""
+    walk = _Walk()
+    walk.add(made, None, "")
+    return walk.keys
 
 
 def layers_by_path(made: Any) -> dict[str, Any]:

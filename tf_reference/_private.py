@@ -162,6 +162,20 @@ def protocol(file: str, message: str) -> Any:
     return _require(f"tensorflow.core.protobuf.{file}", message)
 
 
+def matched(status: Any) -> frozenset[int]:
+    """The numbers of those objects of a checkpoint that an object of this process was restored from.
+
+    TensorFlow tells whether any is left, by `assert_consumed`, and not which.
+    """
+    found = getattr(getattr(status, "_checkpoint", None), "object_by_proto_id", None)
+    if found is None:
+        raise PrivateModuleMoved(
+            f"expected a status of a checkpoint as in TensorFlow {TRIED}, found {type(status).__name__} of TensorFlow "
+            f"{tf.__version__}: install tensorflow=={TRIED}.*"
+        )
+    return frozenset(found.keys())
+
+
 def debug_info(serialized: bytes) -> Any:
     """A GraphDebugInfo: frames of the source, by the nodes of functions."""
     return _require("tensorflow.core.framework.graph_debug_info_pb2", "GraphDebugInfo").FromString(serialized)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 import tensorflow as tf
+from google.protobuf.message import DecodeError
 
-from tf_reference import _keras_h5
+from tf_reference import _checkpoint_graph, _keras_h5, _private, _saved_weights
+from tf_reference._checkpoint_graph import CheckpointGraph, SavedVariable
 from tf_reference._keras_archive import bounded_memory
 from workloads import _foreign
 from workloads._foreign import Unusable
 from workloads._framework import Unsupported
+from workloads._transfer import Excluded
 
 ARCHIVES = (".keras", *_keras_h5.SUFFIXES)
 
@@ -25,61 +30,87 @@ MOST_OBJECTS = 1 << 20
 """Groups and datasets of a file: a layer has two or three."""
 
 _MEMBER = "model.weights.h5"
+_OPTIMIZERS = ("optimizer/", "optimizer_weights/")
 _ATTRIBUTES = 4096
 """Bytes that an array may take in memory for each that the file has: zeros pack well."""
+
+_OF_OPTIMIZER = "it is the optimizer's, which --optimizer carries"
+
+_OF_METRICS = frozenset({"metrics", "_metrics", "compiled_metrics", "_compile_metrics", "_loss_tracker"})
+"""Attributes of a model, in Keras 2 and 3, that hold metrics; no layer may have these names."""
 
 _REFUSED = (OSError, RuntimeError, ValueError, KeyError, TypeError, AttributeError, MemoryError, UnicodeDecodeError)
 """What h5py and Keras raise of a file that is damaged, or of another model."""
 
 
-def load_own(model: Any, path: Path, scratch: Path) -> None:
-    """Load the weights that are in a .keras or .h5 file into the model that was built of it.
+def load_own(model: Any, path: Path, scratch: Path, optimizer: Any = None) -> tuple[Excluded, ...]:
+    """Load the weights that are in a .keras or .h5 file into the model that was built of it; what it has besides.
 
     Args:
       model: built.
       path: of the file.
       scratch: a folder to unpack to.
+      optimizer: of the model, whose variables have to be there too; None where they do not matter.
 
     Raises:
       Unsupported: they are not there, hostile, or those of another model.
     """
     if path.suffix.lower() in _keras_h5.SUFFIXES:
-        _read(model, path, path)
-        return
+        return _read(model, path, path, optimizer)
     unpacked = scratch / _MEMBER
     try:
         with _foreign.zip_opened(path) as archive, unpacked.open("wb") as target:
             _foreign.unpack(archive, _MEMBER, target, MOST_BYTES)
     except Unusable as error:
         raise _refusal(path, str(error)) from error
-    _read(model, unpacked, path)
+    return _read(model, unpacked, path, optimizer)
 
 
-def load(model: Any, path: Path) -> None:
-    """Load a .weights.h5 file.
+def load(model: Any, path: Path, optimizer: Any = None) -> tuple[Excluded, ...]:
+    """Load a .weights.h5 file; what it has besides.
+
+    Args:
+      model: built.
+      path: of the file.
+      optimizer: of the model, whose variables have to be there too; None where they do not matter.
 
     Raises:
       Unsupported: it is none, hostile, or of another model.
     """
-    _read(model, path, path)
+    return _read(model, path, path, optimizer)
 
 
-def _read(model: Any, path: Path, named: Path) -> None:
+def _read(model: Any, path: Path, named: Path, optimizer: Any) -> tuple[Excluded, ...]:
     """Load a file of HDF5 that the user knows by another name."""
     try:
         with bounded_memory(MOST_BYTES):
             found = _arrays(path)
+            _check_optimizer(found, optimizer, named)
             model.load_weights(path)
     except Unusable as error:
         raise _refusal(named, str(error)) from error
     except _REFUSED as error:
         raise _refusal(named, f"none of this model ({_foreign.said(error)[:300]})") from error
     _check_all_read(model, found, named)
+    of_optimizer = () if optimizer is not None else _OPTIMIZERS
+    return tuple(Excluded(each, _OF_OPTIMIZER) for each in found if each.startswith(of_optimizer))
+
+
+def _check_optimizer(found: Sequence[str], optimizer: Any, named: Path) -> None:
+    """Keras only warns of an optimizer whose variables it does not read."""
+    if optimizer is None:
+        return
+    there, wanted = sum(each.startswith("optimizer/vars/") for each in found), len(optimizer.variables)
+    if there != wanted:
+        raise Unsupported(
+            f"expected the {wanted} variables of {type(optimizer).__name__} at {named}, found {there}: save the model "
+            "compiled, as .keras or .weights.h5, after its first step"
+        )
 
 
 def _check_all_read(model: Any, found: Sequence[str], named: Path) -> None:
     """Keras leaves alone what a file has beyond the model: then it is the file of another one."""
-    own = [each for each in found if not each.startswith(("optimizer/", "optimizer_weights/"))]
+    own = [each for each in found if not each.startswith(_OPTIMIZERS)]
     held = len({id(each) for each in (*model.variables, *getattr(model, "non_trainable_variables", ()))})
     if len(own) > held:
         raise _refusal(named, f"{len(own)} arrays, more than the {held} variables of the model")
@@ -125,39 +156,124 @@ def _size(item: Any, name: str) -> int:
     return size
 
 
-def restore(model: Any, prefix: str) -> None:
-    """Restore a tf.train.Checkpoint, whether it was made of the model or has it under a name.
+def restore(model: Any, prefix: str, optimizer: Any, leave: Mapping[str, str]) -> tuple[Excluded, ...]:
+    """Restore a tf.train.Checkpoint, whether it was made of the model or has it under a name; what it has besides.
 
     Args:
       model: with its variables.
       prefix: of the checkpoint's files.
+      optimizer: of the model, which has to be there too, in it or under a name; None where it does not matter.
+      leave: paths of what else may be there, or of what holds it, each with why.
 
     Raises:
-      Unsupported: there is none, or it has not every variable of the model.
+      Unsupported: there is none, it has not every variable of the model, or others that are not left with a reason.
     """
-    path = tf.train.latest_checkpoint(prefix) if Path(prefix).is_dir() else prefix
+    path = _prefix(prefix)
     what = "expected a tf.train.Checkpoint at"
-    try:
-        names = {name.partition("/")[0] for name, _ in tf.train.list_variables(path)} if path else set()
-    except (tf.errors.OpError, ValueError) as error:
-        raise Unsupported(f"{what} {prefix}, found {_foreign.said(error)[:200]}: name its prefix or folder") from error
-    if not names:
+    if not path:
         raise Unsupported(f"{what} {prefix}, found none: name its prefix or folder")
+    try:
+        graph = _checkpoint_graph.read(path)
+    except (tf.errors.OpError, ValueError, DecodeError) as error:
+        raise Unsupported(f"{what} {prefix}, found {_foreign.said(error)[:200]}: name its prefix or folder") from error
     reasons = []
-    for checkpoint in (*_with_name(model, sorted(names)), tf.train.Checkpoint(model)):
+    for checkpoint in _checkpoints(model, optimizer, graph.names):
         try:
-            checkpoint.restore(path).assert_existing_objects_matched().expect_partial()
+            _check_order(graph, model)
+            # Unlike `restore`, it wants no count of saves, which a SavedModel has not.
+            status = checkpoint.read(path).assert_existing_objects_matched()
+            status.expect_partial()
         except (AssertionError, ValueError, tf.errors.OpError) as error:
             reasons.append(_foreign.said(error))
         else:
-            return
+            return _besides(graph, _private.matched(status) if graph.names else frozenset(), leave, prefix)
     raise Unsupported(f"{what} {prefix} of this model, found {reasons[0][:300]}: name the model that it was saved of")
 
 
-def _with_name(model: Any, names: Sequence[str]) -> list[Any]:
-    """Checkpoints that have the model under a name; a name with an underscore is none that a user gave."""
-    given = (name for name in names if name.isidentifier() and name[0] != "_" and name != "save_counter")
-    return [tf.train.Checkpoint(**{name: model}) for name in given]
+def _prefix(given: str) -> str | None:
+    """The prefix of a checkpoint's files, as given, or as a folder of checkpoints or a SavedModel has it."""
+    folder = Path(given)
+    if _saved_weights.is_saved_model(folder):
+        try:
+            _saved_weights.opened(folder)
+        except Unusable as error:
+            raise Unsupported(f"expected a SavedModel at {given}, found {error}: save the model again") from error
+        return str(folder / _saved_weights.PREFIX)
+    return tf.train.latest_checkpoint(given) if folder.is_dir() else given
+
+
+def _besides(
+    graph: CheckpointGraph, matched: frozenset[int], leave: Mapping[str, str], prefix: str
+) -> tuple[Excluded, ...]:
+    """What a checkpoint has besides what was restored, each with why it is not carried."""
+    of_optimizers = graph.of_optimizers()
+    carried = {each.full_name: each for each in graph.variables() if each.number in matched}
+    left, extra = [], []
+    for each in graph.variables():
+        if each.number in matched:
+            continue
+        why = next((leave[path] for path in leave if f"{each.path}/".startswith(f"{path}/")), "")
+        if not why and each.path == "save_counter":
+            why = "it counts how often was saved"
+        elif not why and each.number in of_optimizers:
+            why = _OF_OPTIMIZER
+        elif not why and _OF_METRICS.intersection(each.path.split("/")):
+            why = "it is a metric's, which starts anew"
+        elif not why and each.full_name in carried and _alike(graph, each, carried[each.full_name]):
+            why = f"it is a copy of {each.full_name}, bit by bit"
+        if why:
+            left.append(Excluded(each.path, why))
+        else:
+            extra.append(each.path)
+    if extra:
+        more = f" (and {len(extra) - 1} more)" if len(extra) > 1 else ""
+        raise Unsupported(
+            f"expected the variables of the model alone in {prefix}, found {extra[0]}{more}: carry what has them, or "
+            f"--leave {extra[0]}=REASON"
+        )
+    return tuple(left)
+
+
+def _check_order(graph: CheckpointGraph, model: Any) -> None:
+    """The names in a list of variables have to be those of the model: equal shapes alone would say nothing.
+
+    Raises:
+      ValueError: one is another.
+    """
+    if not {"variables", "_all_variables"} <= set(graph.names):
+        return
+    saved = {each.path: each.full_name for each in graph.variables()}
+    for number, variable in enumerate(model.variables):
+        name = saved.get(f"variables/{number}", "")
+        if _kind(name) != _kind(variable.path):
+            raise ValueError(f"{name or 'nothing'} in place of {variable.path}")
+
+
+def _kind(name: str) -> tuple[str, ...]:
+    """The layer and the variable that a name ends with, without the numbers that Keras gives to equal names."""
+    return tuple(re.sub(r"_\d+$", "", each) for each in name.split("/")[-2:])
+
+
+def _alike(graph: CheckpointGraph, one: SavedVariable, other: SavedVariable) -> bool:
+    a, b = graph.reader.get_tensor(one.key), graph.reader.get_tensor(other.key)
+    return bool(a.dtype == b.dtype and np.array_equal(a, b))
+
+
+def _checkpoints(model: Any, optimizer: Any, names: Sequence[str]) -> Iterator[tf.train.Checkpoint]:
+    """What it may have been saved of; a name with an underscore is none that a user gave."""
+    given = [name for name in names if name.isidentifier() and name[0] != "_" and name != "save_counter"]
+    if {"variables", "_all_variables"} <= set(names):
+        # model.export() keeps the variables in a list, in the order of the model.
+        yield tf.train.Checkpoint(variables=list(model.variables))
+    if optimizer is None:
+        yield from (tf.train.Checkpoint(**{name: model}) for name in given)
+        yield tf.train.Checkpoint(model)
+        return
+    for name, other in itertools.permutations(given, 2):
+        yield tf.train.Checkpoint(**{name: model, other: optimizer})
+    # A compiled model has its optimizer as an attribute, and takes it along.
+    yield from (tf.train.Checkpoint(**{name: model}) for name in given)
+    yield tf.train.Checkpoint(model)
 
 
 def _refusal(path: Path, found: str) -> Unsupported:

@@ -300,11 +300,14 @@ class Framework(Protocol):
     compiler makes of the main pass in a mode, or made of a compiled program: equal where the code is the same, and ""
     where that cannot be told.
     `watch` and `attempt` need nothing loaded either.
+    `settings` are the framework's own, by name, which hold for the whole process.
     """
 
     side: str
 
     def environment(self) -> Mapping[str, Any]: ...
+
+    def settings(self) -> Mapping[str, str]: ...
 
     def load(self, twin: Twin) -> Mapping[str, Any]: ...
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from workloads._inspection import Plain, Value
+from workloads._optimizer_transfer import SourceOptimizer, TargetOptimizer
 
 KERAS_LAYERS = "keras.layers"
 
@@ -85,6 +86,7 @@ class Source:
       excluded: state that is no weight: of random seeds.
       inputs: of the model, as far as it knows them.
       versions: of what read it, by package.
+      optimizer: that it was compiled with, where it was asked for.
     """
 
     layers: tuple[SourceLayer, ...]
@@ -92,6 +94,7 @@ class Source:
     excluded: tuple[Excluded, ...] = ()
     inputs: tuple[Value, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
+    optimizer: SourceOptimizer | None = None
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,7 @@ class Target:
       shared: path -> the path that the same module or variable stands under already.
       excluded: state that is no weight: of random numbers.
       versions: of what read it, by package.
+      optimizer: of its parameters, where it was asked for.
     """
 
     modules: tuple[TargetModule, ...]
@@ -144,3 +148,4 @@ class Target:
     shared: Mapping[str, str] = field(default_factory=dict)
     excluded: tuple[Excluded, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
+    optimizer: TargetOptimizer | None = None

@@ -18,6 +18,11 @@ from typing import Any
 # Before jaxlib is imported, which logs its client otherwise.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
+from jaxlib import version
+
+if version.__version_info__ < (0, 8):  # what is private in it had other names
+    raise SystemExit(f"expected jaxlib 0.8 or newer, found {version.__version__}: install one")
+
 import ml_dtypes  # noqa: F401  comes with jaxlib; NumPy knows bfloat16 by it
 import numpy as np
 from jaxlib import (

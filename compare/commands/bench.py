@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 
 from compare.commands import _arguments, _option_types
-from compare.commands._on_cluster import on_cluster
 from compare.commands._output import deliver, writable_folder
 from compare.commands._parser import Help
 from compare.inputs.request import Extras, Plan
@@ -91,6 +90,9 @@ def main(options: argparse.Namespace) -> int:
     if options.save:
         writable_folder(options.history)
     if options.ray:
+        # Without a cluster nobody waits for its modules.
+        from compare.commands._on_cluster import on_cluster
+
         result = on_cluster(options, timed=True)
         return deliver(result, out, options.json, options.history if options.save else None, options.baseline)
     workloads = _arguments.workloads(options)

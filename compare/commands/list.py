@@ -15,31 +15,45 @@ from workloads._declared import AnyWorkload
 
 HELP = Help(
     description="""\
-List the workloads: what each computes, its sizes and its source.
+List the workloads: what each computes, and the names of its sizes. With names, the dimensions of each size and the
+source of the workload.
 """,
-    operands="",
+    operands="[WORKLOAD ...]",
     examples="""\
   jaxport list
+  jaxport list bert lstm
 """,
     holds="the workloads were listed",
 )
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
-    """Add no arguments."""
+    """Add arguments."""
+    command.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="tell all of these (default: a line of each)")
 
 
 def main(options: argparse.Namespace) -> int:
-    """Print the table; the exit code."""
-    table = Table(Column("workload", no_wrap=True), "computes", "sizes", "source", box=None, pad_edge=False)
+    """Print a table of all, or all of some; the exit code."""
+    if options.workloads:
+        for workload in _workloads(options.workloads).values():
+            _print_whole(workload)
+        return HOLDS
+    table = Table(Column("workload", no_wrap=True), "computes", "sizes", box=None, pad_edge=False)
     for name, workload in _workloads(_registry.names()).items():
-        sizes = "; ".join(
-            f"{size} {', '.join(f'{key}={value}' for key, value in dimensions.items())}".strip()
-            for size, dimensions in workload.sizes.items()
-        )
-        table.add_row(*map(terminal.cell, (name, workload.summary, sizes, workload.source)))
+        table.add_row(*map(terminal.cell, (name, workload.summary, ", ".join(workload.sizes))))
     terminal.print_table(terminal.console(), table)
     return HOLDS
+
+
+def _print_whole(workload: AnyWorkload) -> None:
+    table = Table(Column(no_wrap=True), "", box=None, pad_edge=False, show_header=False)
+    told = {"computes": workload.summary, "source": workload.source} | {
+        f"size {size}": ", ".join(f"{name}={value}" for name, value in dimensions.items()) or "no named dimension"
+        for size, dimensions in workload.sizes.items()
+    }
+    for name, value in ((workload.name, ""), *told.items()):
+        table.add_row(terminal.cell(name), terminal.cell(value))
+    terminal.print_table(terminal.console(), table)
 
 
 def _workloads(names: Sequence[str]) -> dict[str, AnyWorkload]:

@@ -6,7 +6,6 @@ import argparse
 from contextlib import ExitStack
 
 from compare.commands import _arguments
-from compare.commands._on_cluster import on_cluster
 from compare.commands._output import deliver, writable_folder
 from compare.commands._parser import Help
 from compare.errors import RequestError
@@ -84,6 +83,9 @@ def main(options: argparse.Namespace) -> int:
     _arguments.check_unroll(options)
     out = writable_folder(options.out)
     if options.ray:
+        # Without a cluster nobody waits for its modules.
+        from compare.commands._on_cluster import on_cluster
+
         timed = not options.no_timing and not options.parity_only
         return deliver(on_cluster(options, timed), out, options.json, baseline=options.baseline)
     plan = Plan(

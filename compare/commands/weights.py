@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import tomllib
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -24,7 +25,9 @@ from compare.sides.weight_workers import KerasModel, WeightWorkers
 from compare.weights import carrying, receipt, returning
 
 DEFAULT_OUT, DEFAULT_BACK = Path("weights.safetensors"), Path("back.weights.h5")
+DEFAULT_CHECKPOINT = Path("weights.orbax")
 KERAS_FILES = (".keras", ".h5", ".hdf5")
+SAVED_MODEL = "saved_model.pb"
 WEIGHTS_SUFFIX = ".weights.h5"
 
 HELP = Help(
@@ -35,9 +38,10 @@ padding, strides), and which variable each weight becomes, through which transfo
 variable is written once, in its exact shape and dtype; else each thing that does not fit is one line, and nothing is
 written. Beside the weights lies a receipt, with the rule and the SHA-256 of both sides.
 
-SRC is a .keras or .h5 file, which is built where it names nothing but Keras' own layers, or FILE.py:NAME, a Keras model
-or a function that makes one. DST is FILE.py:NAME, a Flax module or what makes one, of no arguments or of rngs; a Linen
-module is initialized on inputs of the model's shapes. Such files are run, each by a process of its own.
+SRC is a .keras or .h5 file, which is built where it names nothing but Keras' own layers; or FILE.py:NAME, a Keras model
+or a function that makes one; or the folder of a SavedModel, of which variables alone are read, by their names. DST is
+FILE.py:NAME, a Flax module or what makes one, of no arguments or of rngs; a Linen module is initialized on inputs of
+the model's shapes. Such files are run, each by a process of its own.
 `jaxport.weights.load(module, FILE)` reads the weights without TensorFlow.
 """,
     operands="SRC [DST]",
@@ -46,6 +50,8 @@ module is initialized on inputs of the model's shapes. Such files are run, each 
   jaxport weights my_tf.py:build my_port.py:Model --weights trained.weights.h5 -o trained.safetensors
   jaxport weights my_tf.py:build my_port.py:Model --checkpoint logs/ckpt-7 --map names.toml
   jaxport weights model.keras my_port.py:Model --allow head.scale="new in the port"
+  jaxport weights model.keras my_port.py:Model --optimizer my_port.py:optimizer
+  jaxport weights model.keras my_port.py:Model --orbax -o weights.orbax
   jaxport weights model.keras --back weights.safetensors -o back.weights.h5
 """,
     holds="every weight was carried; with --back, and all of them are bit-equal to what was carried",
@@ -55,14 +61,18 @@ module is initialized on inputs of the model's shapes. Such files are run, each 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    command.add_argument("source", metavar="SRC", help="the Keras model: a .keras or .h5 file, or FILE.py:NAME")
+    command.add_argument("source", metavar="SRC", help="the model: a .keras or .h5 file, FILE.py:NAME, or a SavedModel")
     command.add_argument("target", metavar="DST", nargs="?", help="the Flax module: FILE.py:NAME")
     command.add_argument(
         "--weights", type=Path, metavar="FILE", help="a .weights.h5 file that is loaded into SRC first"
     )
     command.add_argument(
         "--checkpoint", default="", metavar="PREFIX",
-        help="a tf.train.Checkpoint that is restored into SRC first: its prefix, or the folder of the latest",
+        help="a checkpoint that is restored into SRC first: its prefix, the folder of the latest, or a SavedModel",
+    )  # fmt: skip
+    command.add_argument(
+        "--optimizer", default="", metavar="FILE.py:NAME",
+        help="carry the variables of SRC's optimizer too, to the state of the optax optimizer that this function makes",
     )  # fmt: skip
     command.add_argument(
         "--map", type=Path, metavar="FILE",
@@ -73,8 +83,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="a variable of DST that keeps what it has, and why; repeatable",
     )  # fmt: skip
     command.add_argument(
+        "--leave", action="append", default=[], metavar="PATH=REASON",
+        help="what a checkpoint or SavedModel has besides, or what holds that, and why it is left; repeatable",
+    )  # fmt: skip
+    command.add_argument(
         "--back", type=Path, metavar="FILE",
-        help="in place of DST, the safetensors file whose weights are carried back, with its receipt beside it",
+        help="in place of DST, the file or checkpoint whose weights are carried back, with its receipt beside it",
     )  # fmt: skip
     workers = command.add_argument_group("workers")
     workers.add_argument("--tf-python", metavar="PYTHON", help="interpreter with TensorFlow (default: this one)")
@@ -84,6 +98,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     output.add_argument(
         "-o", "--out", type=Path, metavar="FILE",
         help=f"file that is written (default: {DEFAULT_OUT}; with --back: {DEFAULT_BACK})",
+    )  # fmt: skip
+    output.add_argument(
+        "--orbax", action="store_true",
+        help=f"write a checkpoint of Orbax, a new folder, in place of a file (default: {DEFAULT_CHECKPOINT})",
     )  # fmt: skip
     _arguments.add_json(output, "the receipt, or what does not fit")
 
@@ -106,28 +124,41 @@ def _model(options: argparse.Namespace) -> KerasModel:
         raise RequestError("expected --weights or --checkpoint, found both: drop one")
     if options.weights and not options.weights.name.endswith(WEIGHTS_SUFFIX):
         raise RequestError(f"expected a file that ends with {WEIGHTS_SUFFIX} for --weights, found {options.weights}")
-    if Path(options.source).suffix.lower() not in KERAS_FILES:
+    saved = Path(options.source).is_dir()
+    if saved and not (Path(options.source) / SAVED_MODEL).exists():
+        raise RequestError(
+            f"expected a SavedModel, a folder with {SAVED_MODEL}, found none in {options.source}: name one"
+        )
+    if not saved and Path(options.source).suffix.lower() not in KERAS_FILES:
         check_reference("", options.source)
-    return KerasModel(options.source, options.weights, options.checkpoint)
+    if options.optimizer:
+        check_reference("", options.optimizer)
+    if options.leave and not (options.checkpoint or saved):
+        raise RequestError("expected --leave with --checkpoint or a SavedModel, found neither: drop --leave")
+    if saved and (options.weights or options.checkpoint):
+        raise RequestError("expected a SavedModel alone, found a file of weights too: name the code in its place")
+    return KerasModel(
+        options.source, options.weights, options.checkpoint, bool(options.optimizer), _allowed(options.leave, "--leave")
+    )
 
 
 def _there(options: argparse.Namespace, model: KerasModel, workers: WeightWorkers) -> int:
     if not options.target:
         raise RequestError("expected the Flax module behind SRC, found none: add FILE.py:NAME, or --back FILE")
     check_reference("", options.target)
-    out = options.out or DEFAULT_OUT
-    _require_suffix(out, DEFAULT_OUT.suffix)
-    writable_file(out)
+    out = _new_folder(options.out or DEFAULT_CHECKPOINT) if options.orbax else _file(options.out or DEFAULT_OUT)
     writable_file(receipt.beside(out))
-    request = carrying.Request(model, options.target, _names(options.map), _allowed(options.allow))
+    request = carrying.Request(
+        model, options.target, _names(options.map), _allowed(options.allow, "--allow"), options.optimizer
+    )
     carriage = carrying.planned(request, workers)
-    if carriage.plan.findings:
+    if carriage.findings:
         if options.json:
-            terminal.print_json({"format": receipt.FORMAT, "findings": to_json(carriage.plan.findings)})
+            terminal.print_json({"format": receipt.FORMAT, "findings": to_json(carriage.findings)})
         else:
-            print_findings([each.line for each in carriage.plan.findings])
+            print_findings([each.line for each in carriage.findings])
         return FAILS
-    written = carrying.write(carriage, out)
+    written = carrying.write_checkpoint(carriage, out, workers) if options.orbax else carrying.write(carriage, out)
     if options.json:
         terminal.print_json(receipt.plain(written))
     else:
@@ -137,7 +168,8 @@ def _there(options: argparse.Namespace, model: KerasModel, workers: WeightWorker
 
 
 def _back(options: argparse.Namespace, model: KerasModel, workers: WeightWorkers) -> int:
-    given = {"DST": options.target, "--map": options.map, "--allow": options.allow}
+    given = {"DST": options.target, "--map": options.map, "--allow": options.allow,
+             "--optimizer": options.optimizer, "--orbax": options.orbax}  # fmt: skip
     unused = [name for name, value in given.items() if value]
     if unused:
         raise RequestError(f"expected SRC and --back alone, found {unused[0]} too: drop it")
@@ -151,6 +183,20 @@ def _back(options: argparse.Namespace, model: KerasModel, workers: WeightWorkers
         print_returned(returned)
         terminal.say(out)
     return HOLDS if returned.equal == returned.leaves else FAILS
+
+
+def _file(out: Path) -> Path:
+    _require_suffix(out, DEFAULT_OUT.suffix)
+    writable_file(out)
+    return out
+
+
+def _new_folder(out: Path) -> Path:
+    if os.path.lexists(out):
+        raise RequestError(f"expected a new folder for --orbax, found that {out} is there: name another with -o")
+    # What can be written beside it can be written there.
+    writable_file(out)
+    return out
 
 
 def _require_suffix(path: Path, suffix: str) -> None:
@@ -170,13 +216,15 @@ def _names(path: Path | None) -> Mapping[str, str]:
     return files.convert(found, dict[str, str], path, expected)
 
 
-def _allowed(texts: list[str]) -> Mapping[str, str]:
+def _allowed(texts: list[str], option: str) -> Mapping[str, str]:
+    """What an option names, each with its reason."""
+    what = "VARIABLE=REASON" if option == "--allow" else "PATH=REASON"
     allowed: dict[str, str] = {}
     for text in texts:
         path, _, reason = text.partition("=")
         if not path.strip() or not reason.strip():
-            raise RequestError(f"expected VARIABLE=REASON for --allow, found {text!r}: say why it may stay as it is")
+            raise RequestError(f"expected {what} for {option}, found {text!r}: say why it may stay as it is")
         if path.strip() in allowed:
-            raise RequestError(f"expected every --allow once, found {path.strip()!r} twice: drop one")
+            raise RequestError(f"expected every {option} once, found {path.strip()!r} twice: drop one")
         allowed[path.strip()] = reason.strip()
     return allowed

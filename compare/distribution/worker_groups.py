@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from compare.sides import requests, strategy_requests
-from compare.sides._side import Side
+from compare.sides._side import Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet
 
 PACKAGES = {"tf": ("tensorflow",), "jax": ("jax", "jaxlib")}
+
+
+_TRIES = 3
+_TAKEN = re.compile("(Could not|Failed to) start g?RPC server")
+"""What TensorFlow and JAX say of an address that another process has taken."""
 
 
 @dataclass
@@ -60,12 +66,23 @@ class Groups:
         if (side, processes) not in self._groups:
             names = [f"{side}/{processes}/{at}" for at in range(processes)]
             self._devices |= dict.fromkeys(names, devices)
+            self._groups[side, processes] = Group(self._joined(names))
+        return self._groups[side, processes]
+
+    def _joined(self, names: Sequence[str]) -> list[Side]:
+        """Processes that found each other. Between them and us anybody may take an address: then others are tried."""
+        for left in reversed(range(_TRIES)):
             self._workers.start(names)
             sides = [self._workers.get(name) for name in names]
-            if processes > 1:
-                strategy_requests.join(sides, _free_addresses(processes), self._limit_s)
-            self._groups[side, processes] = Group(sides)
-        return self._groups[side, processes]
+            try:
+                if len(sides) > 1:
+                    strategy_requests.join(sides, _free_addresses(len(sides)), self._limit_s)
+                return sides
+            except SideError as error:
+                if not left or not _TAKEN.search(f"{error.reason} {error.details}"):
+                    raise
+                self._workers.replace(names)
+        raise AssertionError("the last try returns or raises")
 
     def drop(self, side: str, processes: int) -> None:
         """Let a group be started anew: after an error TensorFlow's collectives cannot be used any more."""

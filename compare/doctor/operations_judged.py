@@ -33,6 +33,7 @@ _SIZED_BY_VALUES = (
     "RaggedRange", "RaggedTensorFromVariant", "SparseToDense", "DenseToSparseSetOperation",
 )  # fmt: skip
 _GROWS = ("TensorListPushBack", "TensorListPushBackBatch", "TensorListResize")
+_LOOPS = ("While", "StatelessWhile")
 _RANDOM = (
     "RandomUniform", "RandomUniformInt", "RandomStandardNormal", "TruncatedNormal", "ParameterizedTruncatedNormal",
     "RandomShuffle", "RandomGamma", "RandomPoisson", "RandomPoissonV2", "Multinomial", "RandomCrop",
@@ -160,6 +161,10 @@ def _side(operation: Operation) -> Finding | None:
     if kind in _GROWS or operation.attributes.get("resize_if_index_out_of_bounds") is True:
         what = "A list that grows, as of a TensorArray with dynamic_size=True: XLA wants its size beforehand."
         return _finding(ATTENTION, "shapes", operation, what, "jax.lax.scan, or an array of the largest size.")
+    if kind in _LOOPS:
+        whose = "The loop of a layer, a recurrent one's over its time steps" if operation.in_layer else "A loop"
+        what = f"{whose}: XLA compiles it as one while loop, whose steps run one after the other."
+        return _finding(NOTE, "loop", operation, what, _scanned(operation))
     if kind in _RANDOM:
         what = "Draws from a state that TensorFlow keeps: other numbers at every call."
         return _finding(ATTENTION, "randomness", operation, what, "Pass a key of jax.random, split for each use.")
@@ -170,6 +175,11 @@ def _side(operation: Operation) -> Finding | None:
         )
         return _finding(severity, "state", operation, what, "An nnx.Variable, or an argument that is returned.")
     return None
+
+
+def _scanned(operation: Operation) -> str:
+    scan = "jax.lax.scan, or nnx.RNN around a cell" if operation.in_layer else "jax.lax.scan, or a fixed count"
+    return f"{scan}: jax.lax.while_loop has no gradient."
 
 
 def _finding(severity: Severity, kind: str, operation: Operation, what: str, advised: str) -> Finding:

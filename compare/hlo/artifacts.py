@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compare.hlo import bindings, proto
 from compare.hlo.bindings import BYTECODE, UnreadableProgram
-from compare.hlo.executing import check_bytecode
+from compare.hlo.executing import check_bytecode, hlo_from_text
 from compare.hlo.portable import make_portable
 
 _TEXT = b"HloModule"
@@ -29,7 +29,7 @@ def hlo_of_file(data: bytes) -> bytes:
             "expected HLO text with all constants spelled out, found constant({...}): "
             "dump with --xla_dump_hlo_as_proto or --xla_dump_large_constants"
         )
-    return bindings.hlo_from_text(data.decode(errors="replace"))
+    return hlo_from_text(data.decode(errors="replace"))
 
 
 def hlo_of_artifact(artifact: bytes) -> bytes:

@@ -34,6 +34,9 @@ TRIED = ("0.10.", "0.11.", "0.12.")
 _TRIED = ", ".join(f"{release}*" for release in TRIED)
 
 
+_MOST_SAID = 500
+"""Characters: XLA quotes the line that it does not take, however long it is."""
+
 BYTECODE = b"ML\xefR"
 """What MLIR bytecode, and with it every StableHLO artifact, begins with."""
 
@@ -208,13 +211,16 @@ def hlo_of(module: ir.Module) -> bytes:
 def hlo_from_text(text: str) -> bytes:
     """The serialized HloModuleProto of HLO text. A constant that the text leaves out comes back as garbage.
 
+    Only text of our own: at that of a file XLA's parser can end this process. `compare.hlo.executing` asks a worker.
+
     Raises:
       UnreadableProgram: the text is no HLO.
     """
     try:
         return _private("jaxlib._hlo", "hlo_module_from_text")(text).as_serialized_hlo_module_proto()
     except RuntimeError as error:  # jaxlib's own error is one, and no other before jaxlib._jax was imported
-        raise UnreadableProgram(f"expected HLO text, found {' '.join(str(error).splitlines()[:2])}") from error
+        said = " ".join(str(error).splitlines()[:2])
+        raise UnreadableProgram(f"expected HLO text, found {said[:_MOST_SAID]}") from error
 
 
 def bytecode_of_hlo(proto: bytes) -> bytes:

@@ -59,6 +59,15 @@ class Executor(ABC):
         """
 
     @abstractmethod
+    def read_text(self, text: str) -> bytes:
+        """The serialized HloModuleProto of HLO text that comes from a file. What it leaves out comes back as garbage.
+
+        Raises:
+          UnreadableProgram: the text is no HLO.
+          ProgramLost: reading took its process with it, or does not end.
+        """
+
+    @abstractmethod
     def compile(self, bytecode: bytes, options: Options) -> Executable:
         """Compile StableHLO bytecode, portable artifact or not.
 
@@ -120,6 +129,18 @@ def check_bytecode(bytecode: bytes) -> bytes:
     """
     current().check(bytecode)
     return bytecode
+
+
+def hlo_from_text(text: str) -> bytes:
+    """The serialized HloModuleProto of HLO text of a file, read by the executor in use.
+
+    XLA's parser ends its process at a parameter whose number is out of order, say.
+
+    Raises:
+      UnreadableProgram: as `Executor.read_text` does.
+      RuntimeError: no executor is in use.
+    """
+    return current().read_text(text)
 
 
 def current() -> Executor:

@@ -32,10 +32,11 @@ def promote(artifact: bytes) -> bytes:
 
     Deliberate rounding inside the program (convert to bf16 and back, reduce_precision) goes with the types, but for
     that to f8, which leaves two or three bits: it is what such a program is about. Batch normalisation is spelled
-    out, its epsilon becoming a constant.
+    out, its epsilon becoming a constant. Bits that become a float, as a random draw makes them, are read as the float
+    that they were meant for, which is then widened: the same number.
 
     Raises:
-      PromotionError: an operation depends on the width of its floats (a bitcast, a random draw, a
+      PromotionError: an operation depends on the width of its floats (the bits of a float, a random draw, a
         custom call that is not known), has a type that cannot be widened, or rounds to f8 what is computed with,
         and takes no f8.
       UnreadableProgram: the bytes are no StableHLO.
@@ -147,7 +148,7 @@ def _refuse_unsafe(operation: ir.Operation) -> None:
     if not floats:
         return
     match operation.name:
-        case "stablehlo.bitcast_convert":
+        case "stablehlo.bitcast_convert" if not _makes_floats(operation):
             raise PromotionError("expected arithmetic on floats, found bitcast_convert: it reads their float32 bits")
         case "stablehlo.rng":
             raise PromotionError("expected arithmetic on floats, found rng: in float64 it draws other numbers")
@@ -159,6 +160,12 @@ def _refuse_unsafe(operation: ir.Operation) -> None:
             raise PromotionError("expected real constants, found a complex constant: build it from two real ones")
         case name if batch_norm.is_batch_norm(operation) and not _is_static(operation):
             raise PromotionError(f"expected static shapes, found {name} of dynamic shape: export with fixed shapes")
+
+
+def _makes_floats(operation: ir.Operation) -> bool:
+    """Whether a bitcast makes real numbers of integers, which are the same in the float64 self."""
+    made = isinstance(_element(operation.results[0].type), ir.FloatType)
+    return made and isinstance(_element(operation.operands[0].type), ir.IntegerType)
 
 
 def _refuse_quantization(operations: Sequence[ir.Operation]) -> None:
@@ -202,12 +209,26 @@ def _widen_operation(operation: ir.Operation) -> None:
             attributes["mantissa_bits"] = ir.IntegerAttr.get(_i32(), _DOUBLE_MANTISSA_BITS)
         case "stablehlo.dot_general" if "algorithm" in attributes:
             del attributes["algorithm"]
+    if operation.name == "stablehlo.bitcast_convert" and _makes_floats(operation):
+        _widen_after(operation)
+        return
     for result in operation.results:
         result.set_type(_widen(result.type))
     for region in operation.regions:
         for block in region.blocks:
             for argument in block.arguments:
                 argument.set_type(_widen(argument.type))
+
+
+def _widen_after(operation: ir.Operation) -> None:
+    """Leave the result as narrow as the bits are, and widen its value for whoever uses it."""
+    narrow = operation.results[0]
+    wide = _widen(narrow.type)
+    if wide == narrow.type:
+        return
+    with ir.InsertionPoint.after(operation), operation.location:
+        converted = ir.Operation.create("stablehlo.convert", [wide], [narrow])
+    narrow.replace_all_uses_except(converted.results[0], converted)
 
 
 def _i32() -> ir.Type:

@@ -85,8 +85,8 @@ class Evidence:
     """What no case judges, said where the outputs hold."""
     ordinary: Mapping[tuple[str, str], float] = field(default_factory=dict)
     """(pass, leaf) -> the largest value at the workload's own size, where another one is judged."""
-    choices: Mapping[tuple[str, str], Choices] = field(default_factory=dict)
-    """(pass, case) -> what choices beside an edge explain."""
+    choices: Mapping[tuple[str, str], tuple[Choices, ...]] = field(default_factory=dict)
+    """(pass, case) -> what choices beside an edge explain; several, as the port's program rounds in unlike ways."""
     port: str = PORT
     """The mode that is judged in any case: the port's main one, or a peer's."""
     computes_in: str = ""

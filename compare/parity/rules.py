@@ -158,14 +158,17 @@ def _rounded_run(
         return held
 
     held = against(oracle, found)
-    choices = context.evidence.choices.get((run.pass_, run.case))
-    if choices is None or not choices.turned or _all_hold(held):
+    if _all_hold(held):
         return held
-    own, decided = ({leaf: each[leaf] for leaf in oracle if leaf in each} for each in (choices.own, choices.decided))
-    if not _all_hold(against(oracle, {**found, **own})):
-        return held
-    explained = against(decided, found, messages.turned(choices.turned, choices.all))
-    return explained if _all_hold(explained) else held
+    for choices in context.evidence.choices.get((run.pass_, run.case), ()):
+        own, decided = (
+            {leaf: each[leaf] for leaf in oracle if leaf in each} for each in (choices.own, choices.decided)
+        )
+        if choices.turned and _all_hold(against(oracle, {**found, **own})):
+            explained = against(decided, found, messages.turned(choices.turned, choices.all))
+            if _all_hold(explained):
+                return explained
+    return held
 
 
 def _all_hold(held: Iterable[Held]) -> bool:

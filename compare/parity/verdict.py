@@ -23,7 +23,7 @@ from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from workloads import _spec
 from workloads._dimensions import described
 from workloads._framework import FORWARD, GRADIENTS, KINKS, STEP, is_kinks
-from workloads._modes import JAX, TF
+from workloads._modes import JAX, JAX_EAGER, TF
 from workloads._spec import STABILITY
 
 
@@ -156,11 +156,22 @@ def explicable(leaves: Leaves) -> frozenset[tuple[str, str]]:
     )
 
 
-def undecided(leaves: Leaves) -> frozenset[tuple[str, str]]:
-    """(pass, case) of each run in float32 that fails where float64 holds: choices beside an edge might explain it."""
+def undecided(leaves: Leaves, fused: bool | None = None) -> frozenset[tuple[str, str]]:
+    """(pass, case) of each run in float32 that fails where float64 holds: choices beside an edge might explain it.
+
+    Args:
+      leaves: what was held against its bound.
+      fused: False counts the mode alone that runs each operation by itself, True all others, and None all.
+    """
     everything = [held for gate in leaves.values() for held in gate]
     in_double = {_run(held) for held in everything if held.place.found_from == JAX and held.verdict == FAIL}
-    narrow = [held for held in everything if held.place.found_from != JAX and held.place.expected_from == TF]
+    narrow = [
+        held
+        for held in everything
+        if held.place.found_from != JAX
+        and held.place.expected_from == TF
+        and fused in (None, held.place.found_from != str(JAX_EAGER))
+    ]
     failing = {
         _run(held)
         for held in narrow
@@ -260,7 +271,7 @@ def _declared(declared: Sequence[_spec.Deviation], observed: float | None) -> It
 
 
 def _derived(evidence: Evidence, held: Sequence[Held]) -> Iterator[Deviation]:
-    """The leaves that pass only because of what is allowed for, each with its largest error."""
+    """The leaves that pass only because of what is allowed for, each with its largest error; of a run, the worst."""
     worst: dict[tuple[str, str], tuple[Held, Bound]] = {}
     for candidate in held:
         if (
@@ -269,15 +280,16 @@ def _derived(evidence: Evidence, held: Sequence[Held]) -> Iterator[Deviation]:
             or not (candidate.choices or candidate.bound.base < candidate.error <= candidate.bound.undeclared)
         ):
             continue
-        leaf = candidate.place.pass_, candidate.place.leaf
+        # Choices explain a whole run, and thousands of leaves alike.
+        leaf = candidate.place.pass_, candidate.choices or candidate.place.leaf
         if leaf not in worst or worst[leaf][0].error < candidate.error:
             worst[leaf] = candidate, candidate.bound
-    for (pass_, leaf), (candidate, bound) in worst.items():
+    for (pass_, _), (candidate, bound) in worst.items():
         yield Deviation(
             kind="derived",
             gate=candidate.place.gate,
             pass_=pass_,
-            leaf=leaf,
+            leaf=candidate.place.leaf,
             bound=bound.undeclared,
             observed=candidate.error,
             reason="; ".join(filter(None, (candidate.choices, *explained(evidence, pass_, bound)))),

@@ -56,15 +56,31 @@ def training_source(architecture: Architecture, written: Written) -> Training:
         told = f"{commented(architecture.frozen[0])} and others are not trained: say so in `wrt` and in the step"
         return Training(unwritten=(f"the training step: {told}",))
     parts = _Parts()
-    name = written.class_name
     sections = [
         _optimizer(parts, compiled.optimizer),
         _loss(parts, compiled, written, architecture.penalties),
         _metrics(parts, compiled),
-        _step(parts, name, compiled.own, _looked_up(architecture)),
+        _step(parts, written.class_name, compiled.own, _looked_up(architecture)),
     ]
+    parts.remarks += _of_rows(_looked_up(architecture), compiled, compiled.optimizer)
     text = "\n\n\n".join("\n".join(each) for each in sections if each)
     return Training(text, tuple(parts.unwritten), tuple(parts.remarks))
+
+
+def _of_rows(table: str, compiled: Compiled, optimizer: Described) -> list[str]:
+    """What a reader should know of the gradients of a table of which rows are looked up."""
+    if not table or compiled.own or _adds_up(optimizer):
+        return []
+    return [
+        f"{commented(table)} gives rows as gradients: in fit(), {optimizer.class_name} of Keras squares or clips those "
+        "of one token apart; here, and where it is judged, they are added up first"
+    ]
+
+
+def _adds_up(optimizer: Described) -> bool:
+    """Whether what an optimizer does to rows of a table adds up: that of SGD, of no square and no norm, does."""
+    clips = any(optimizer.config.get(name) for name in ("clipnorm", "global_clipnorm", "clipvalue"))
+    return optimizer.class_name == "SGD" and not clips
 
 
 def _has_loss(compiled: Compiled) -> bool:
@@ -206,7 +222,9 @@ def _step(parts: _Parts, name: str, own: OwnStep | None, looked_up: str) -> list
         clips = [_clip(each) for each in own.clips] if own else []
         if clips and looked_up:
             # A tf.IndexedSlices has a row for each time that it was looked up, and TensorFlow takes the norm of these.
-            raise UnwritableError(f"{looked_up} gives rows as gradients, which it clips before it adds up equal ones")
+            raise UnwritableError(
+                f"{looked_up} gives rows as gradients, which it clips before it adds up those of a token"
+            )
     except UnwritableError as error:
         return [*head, *parts.raising("the training step", error)]
     return [

@@ -155,6 +155,22 @@ def _recurrent(caller: Caller) -> str:
     return f"self.{caller.attribute}({given[0]}){last}"
 
 
+_JOINED = {"concat": "jnp.concatenate(({}, {}), -1)", "sum": "{} + {}", "mul": "{} * {}"}
+
+
+def _of_both_directions(caller: Caller) -> str:
+    """All steps by the module; what each direction ends with by the two in it."""
+    caller.refuse_keywords()
+    given = caller.arguments()
+    if len(given) != 1 or len(caller.call.outputs) != 1:
+        raise UnwritableError("it is given an initial state, or returns one")
+    own = f"self.{caller.attribute}"
+    if caller.rank(caller.call.outputs[0]) == 3:
+        return f"{own}({given[0]})"
+    ends = f"{own}.forward_rnn({given[0]})[:, -1]", f"{own}.backward_rnn({given[0]}, reverse=True)[:, -1]"
+    return _JOINED[str(caller.layer.config.get("merge_mode"))].format(*ends)
+
+
 def _embedding(caller: Caller) -> str:
     caller.refuse_keywords()
     (x,) = caller.arguments()
@@ -189,6 +205,7 @@ _SPECIAL: Mapping[str, Callable[[Caller], str]] = {
     **dict.fromkeys(("SeparableConv1D", "SeparableConv2D"), _separable),
     **dict.fromkeys(("LSTM", "GRU", "SimpleRNN", "RNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"), _recurrent),
     **dict.fromkeys(("MultiHeadAttention", "GroupQueryAttention", "GroupedQueryAttention"), _attention),
+    "Bidirectional": _of_both_directions,
     "Embedding": _embedding,
     "Flatten": _flattened,
 }

@@ -13,7 +13,6 @@ from workloads._transfer import SourceLayer
 
 _NOT_WRITTEN: Mapping[str, str] = {
     "Masking": "what it masks is not handed on in JAX: pass the lengths to what takes them",
-    "Bidirectional": "two directions and how they are joined: write nnx.Bidirectional of two nnx.RNN",
 }
 """Classes that a rule knows and whose call is not written yet: what to do."""
 
@@ -54,6 +53,8 @@ def parts_of(layer: SourceLayer, inner: Sequence[SourceLayer]) -> Parts:
         raise UnwritableError(_NOT_WRITTEN[layer.class_name])
     if layer.class_name == "TimeDistributed":
         return _of_all_steps(inner)
+    if layer.class_name == "Bidirectional":
+        _check_directions(inner)
     counterpart = rules[0].counterpart(layer)
     if counterpart.module is None:
         return Parts(counterpart)
@@ -73,9 +74,19 @@ def _of_all_steps(inner: Sequence[SourceLayer]) -> Parts:
     return replace(parts_of(each, ()), called=each)
 
 
+def _check_directions(inner: Sequence[SourceLayer]) -> None:
+    """Raise where the layers of two directions are none that a Bidirectional is written of."""
+    for each in inner:
+        if each.class_name not in ("LSTM", "GRU", "SimpleRNN"):
+            raise UnwritableError(f"it is of {each.class_name}")
+        if each.step == "forward_layer" and each.config.get("go_backwards"):
+            raise UnwritableError("its forward layer has go_backwards=True")
+
+
 def _inside(layer: SourceLayer, counterpart: Counterpart, inner: Sequence[SourceLayer]) -> dict[str, Module]:
     found: dict[str, Module] = {}
-    for each in inner:
+    for step in inner:
+        each = replace(step, config={**step.config, **counterpart.within.get(step.step, {})})
         rules, reason = rules_of(each)
         module = rules[0].counterpart(each).module if rules else None
         if module is None or each.step not in counterpart.steps:

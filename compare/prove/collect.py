@@ -69,6 +69,8 @@ class Collected:
     failures: list[Failure] = field(default_factory=list)
     refusals: list[Failure] = field(default_factory=list)
     """What the side says that this workload has not: no failure, but a reason where both sides lack it."""
+    remarks: list[str] = field(default_factory=list)
+    """What a reader has to know of how the side came to all that."""
     lost: bool = False
 
     @property

@@ -11,15 +11,13 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import Options, ProgramLost
 from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
-from compare.parity import Evidence, explicable, held_leaves, judge, judge_held, undecided, with_sweep
+from compare.parity import Evidence, explicable, held_leaves, judge, judge_held, with_sweep
 from compare.parity.breaks import Swept
-from compare.parity.evidence import Choices
-from compare.parity.measure import UNIT_ROUNDOFF
 from compare.progress import Reporter
 from compare.prove import sweeping
-from compare.prove.collect import FLOAT32, Collected, collect_evidence
+from compare.prove.collect import Collected, collect_evidence
 from compare.prove.further import further
-from compare.prove.near_choices import explain_by_choices
+from compare.prove.near_choices import choices_beside_edges
 from compare.prove.oracle import Doubles, explain, find_doubles, twin_with
 from compare.prove.own_formula import explain_by_formula
 from compare.prove.subjects import twin_of
@@ -28,8 +26,11 @@ from compare.record.vocabulary import PASS
 from compare.record.workload_part import Failure
 from compare.sides._side import SIDES, BadTarget, SideError
 from compare.sides.pool import Pool
+from compare.sides.process_state import is_ours
+from compare.sides.renewal import changed_by
+from compare.sides.replies import Changed
 from compare.sides.workers import failure_of
-from workloads._framework import FORWARD, GRADIENTS, Twin
+from workloads._framework import FORWARD, GRADIENTS
 from workloads._modes import Mode
 from workloads._precision import narrow_dtype
 from workloads._spec import STABILITY
@@ -74,11 +75,42 @@ def evidence_of(
     """
     try:
         pool.renew(name)
-        return collect_evidence(pool.get(name), prepared, reporter, modes)
+        side = pool.get(name)
+        collected = collect_evidence(side, prepared, reporter, modes)
     except BadTarget:
         raise
     except SideError as error:
         return Collected(name, failures=[failure_of(error)])
+    note_changes(side.name, changed_by(side), collected)
+    return collected
+
+
+def note_changes(side: str, changed: Changed, collected: Collected) -> None:
+    """Say what a workload's code changes of its process; what the worker works with itself, it may not replace.
+
+    Args:
+      side: whose code it is.
+      changed: what is another one since.
+      collected: gets remarks, or a failure.
+    """
+    ours = [name for name in changed.replaced if is_ours(name)]
+    if ours:
+        reason = (
+            f"expected code that leaves NumPy and jaxport as they are, found {_listed(ours)} replaced: what this side "
+            "hands over proves nothing"
+        )
+        collected.failures.append(Failure(side, "load", reason))
+    told = [*changed.shared, *(f"{name} (replaced)" for name in changed.replaced if name not in ours)]
+    if told:
+        collected.remarks.append(
+            f"{side}: the workload's code changes what its whole process shares: {_listed(told)}: whoever imports it "
+            "gets that too"
+        )
+
+
+def _listed(names: Sequence[str], most: int = 4) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def check_structure(collected: Mapping[str, Collected], prepared: Prepared) -> None:
@@ -158,9 +190,7 @@ def parity_of(
     failures: list[Failure],
     ordinary: Mapping[tuple[str, str], float] | None = None,
 ) -> Parity:
-    """The gates at their strictest; where rounding might explain a failure, once more with what it does.
-
-    First that of constants, on both sides, then that of the original's own formula, then that of the port's choices.
+    """The gates at their strictest; once more with what rounding does to constants, to the formula and to choices.
 
     Args:
       pool: has the sides.
@@ -185,31 +215,11 @@ def parity_of(
         if any(spreads.values()):
             evidence = dataclasses.replace(evidence, formula=spreads)
             held = held_leaves(evidence)
-        choices = _choices(twin, prepared, collected, evidence, undecided(held))
+        choices = choices_beside_edges(twin, prepared, collected, evidence, held)
     except (PromotionError, UnreadableProgram):
         # What cannot be explained stays a failure.
         return judge_held(evidence, held)
     return judge(dataclasses.replace(evidence, choices=choices)) if choices else judge_held(evidence, held)
-
-
-def _choices(
-    twin: Twin,
-    prepared: Prepared,
-    collected: Mapping[str, Collected],
-    evidence: Evidence,
-    runs: Collection[tuple[str, str]],
-) -> Mapping[tuple[str, str], Choices]:
-    """What choices of the port beside an edge explain, by pass and case."""
-    training, unit = prepared.workload.training, UNIT_ROUNDOFF[evidence.computes_in or FLOAT32]
-    found: dict[tuple[str, str], Choices] = {}
-    for pass_ in sorted({pass_ for pass_, _ in runs}):
-        program = collected["jax"].programs.get((pass_, FLOAT32)) if "jax" in collected else None
-        if program is not None:
-            cases = sorted(case for ran, case in runs if ran == pass_)
-            checkpoints = training.compared if training else ()
-            explained = explain_by_choices(twin, program, pass_, cases, unit, checkpoints)
-            found |= {(pass_, case): choices for case, choices in explained.items()}
-    return found
 
 
 def _allowance(
@@ -309,7 +319,7 @@ def _evidence(
         deviations=prepared.workload.deviations,
         failures=(*failures, *(refusal for delivered in collected.values() for refusal in delivered.refusals)),
         not_applicable=_not_applicable(prepared, collected),
-        remarks=doubles.remarks,
+        remarks=(*doubles.remarks, *(remark for delivered in collected.values() for remark in delivered.remarks)),
         computes_in=narrow_dtype(prepared.loading.dimensions),
     )
 

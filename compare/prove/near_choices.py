@@ -9,14 +9,20 @@ explains. What rounding explains is measured: a third run has a disturbance in e
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from compare.hlo import deciding, disturbing
+from compare.hlo.executing import Options
+from compare.inputs.at_size import Prepared
+from compare.parity import Evidence, undecided
 from compare.parity.evidence import Choices
-from compare.parity.measure import wide
+from compare.parity.holding import Leaves
+from compare.parity.measure import UNIT_ROUNDOFF, wide
+from compare.prove.collect import FLOAT32, Collected
 from compare.prove.oracle import promoted
 from compare.prove.own_formula import ROUNDINGS
 from compare.prove.running import Running, arguments, running, without_states
@@ -27,13 +33,57 @@ from workloads._unroll import STATE, unroll
 FACTOR = 4
 """Of what the disturbance does to the values of a tensor: it disturbs the results of sums, and not each term."""
 
+MOST_VALUES = 1 << 25
+"""All of a program's values that are decided by, in all choices: they travel in float64, several times."""
+
+FUSED: Mapping[bool, Options] = {True: {}, False: {"xla_disable_hlo_passes": "fusion"}}
+"""XLA's options by whether operations are computed together: where they are not, each result is rounded."""
+
 Values = Sequence[np.ndarray]
 
 
+def choices_beside_edges(
+    twin: Twin, prepared: Prepared, collected: Mapping[str, Collected], evidence: Evidence, held: Leaves
+) -> Mapping[tuple[str, str], tuple[Choices, ...]]:
+    """What choices of the port beside an edge explain, by pass and case: fused as in most modes, and not as in one.
+
+    Args:
+      twin: the workload's arrays.
+      prepared: the workload.
+      collected: what each side delivered, by side.
+      evidence: tells what the port computes in.
+      held: every leaf that was held against a bound.
+
+    Raises:
+      UnreadableProgram: XLA cannot run a program apart.
+      PromotionError: a program has no float64 self.
+    """
+    training, unit = prepared.workload.training, UNIT_ROUNDOFF[evidence.computes_in or FLOAT32]
+    checkpoints = training.compared if training else ()
+    found: dict[tuple[str, str], tuple[Choices, ...]] = {}
+    for fused, options in FUSED.items():
+        runs = undecided(held, fused)
+        for pass_ in sorted({pass_ for pass_, _ in runs}):
+            program = collected["jax"].programs.get((pass_, FLOAT32)) if "jax" in collected else None
+            cases = sorted(case for ran, case in runs if ran == pass_)
+            if program is not None:
+                explained = explain_by_choices(twin, program, pass_, cases, unit, checkpoints, options)
+                found |= {(pass_, case): (*found.get((pass_, case), ()), each) for case, each in explained.items()}
+    return found
+
+
 def explain_by_choices(
-    twin: Twin, program: Program, pass_: str, cases: Collection[str], unit: float, checkpoints: Sequence[int] = ()
+    twin: Twin,
+    program: Program,
+    pass_: str,
+    cases: Collection[str],
+    unit: float,
+    checkpoints: Sequence[int] = (),
+    options: Options | None = None,
 ) -> Mapping[str, Choices]:
-    """By case, the results in float64 with choices as the port's float32 program makes them; none where it makes none.
+    """By case, the results in float64 with choices as the port's float32 program makes them.
+
+    Nothing where it makes none, or more than can be followed.
 
     Args:
       twin: the workload's arrays.
@@ -42,14 +92,16 @@ def explain_by_choices(
       cases: the cases to run; a training run is the one of its pass.
       unit: the unit roundoff of what the port computes in.
       checkpoints: of a training run, after how many steps weights are kept.
+      options: of XLA, that the float32 program is compiled with.
 
     Raises:
       UnreadableProgram: XLA cannot run a program apart.
       PromotionError: the program has no float64 self.
     """
-    together = _Together.of(program, twin, unit)
-    if not together.shapes:
+    watched, shapes = deciding.watched(program.artifact)
+    if not 0 < sum(map(math.prod, shapes)) <= MOST_VALUES:
         return {}
+    together = _Together.of(program, watched, shapes, twin, unit, options)
     if pass_ == STEP:
         return dict.fromkeys(cases, _trained(together, checkpoints))
     return {case: _called(together, twin.cases[case]) for case in cases}
@@ -74,13 +126,20 @@ class _Together:
     unit: float
 
     @classmethod
-    def of(cls, program: Program, twin: Twin, unit: float) -> _Together:
+    def of(
+        cls,
+        program: Program,
+        watched: bytes,
+        shapes: Sequence[tuple[int, ...]],
+        twin: Twin,
+        unit: float,
+        options: Options | None,
+    ) -> _Together:
         """All three, compiled."""
         widened = promoted(program)
-        watched, shapes = deciding.watched(program.artifact)
         decided = deciding.decided(widened.artifact)
         disturbed = disturbing.disturbed(decided, ROUNDINGS * unit)
-        narrow = running(dataclasses.replace(program, artifact=watched), twin)
+        narrow = running(dataclasses.replace(program, artifact=watched), twin, options)
         exact, moved = (running(dataclasses.replace(widened, artifact=each), twin) for each in (decided, disturbed))
         return cls(narrow, exact, moved, shapes, ROUNDINGS * unit)
 

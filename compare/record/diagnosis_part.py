@@ -29,7 +29,7 @@ class Finding(msgspec.Struct, frozen=True):
 
     severity: Severity
     kind: str
-    """gotcha, custom, strings, python, compilation, shapes, randomness, state, dtype, counterpart or reading."""
+    """gotcha, custom, strings, python, compilation, shapes, loop, randomness, state, dtype, counterpart or reading."""
     subject: str
     """The layer, operation or part of the model that it is about."""
     what: str

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
 from compare.report import terminal
-from compare.weights.receipt import CarriedLayer, Receipt
+from compare.weights.receipt import CarriedLayer, CarriedOptimizer, Receipt
 from compare.weights.returning import Returned
 
 
@@ -42,13 +42,37 @@ def _notes(receipt: Receipt) -> Sequence[str]:
     layers = len({each.layer for each in receipt.leaves})
     carried = (_counted(len(receipt.leaves), "weight"), _counted(layers, "layer"), _counted(variables, "variable"))
     lines = ["{} of {} became {}".format(*carried)]
+    if receipt.optimizer:
+        held = receipt.optimizer
+        slots = _counted(len(held.leaves), "variable")
+        lines.append(
+            f"{slots} of {held.class_name} became the state of optax (rule {held.rule}); both took equal steps"
+        )
+        lines += [f"the optimizer: expected {each}, without effect on the steps" for each in held.apart]
     lines += [f"{key}: tied to {tied}" for key, tied in receipt.tied.items()]
-    lines += [f"{path}: left as it is, {reason}" for path, reason in receipt.allowed.items()]
+    lines += _left(receipt.allowed)
     lines += [f"{key}: not carried, {reason}" for key, reason in receipt.left.items()]
     lines += [f"{each.path}: better {advice}" for each in receipt.layers for advice in each.advice]
     called = [f"{each.path} {', '.join(each.unchecked)}" for each in receipt.layers if each.unchecked]
     lines += [f"not checked, since whoever calls the module applies it: {'; '.join(called)}"] if called else []
     return lines
+
+
+def _of_optimizer(held: CarriedOptimizer) -> Sequence[str]:
+    slots = _counted(len(held.leaves), "variable")
+    carried = f"{slots} of {held.class_name} became the state of optax (rule {held.rule}); both took equal steps"
+    return [carried, *(f"the optimizer: expected {each}, without effect on the steps" for each in held.apart)]
+
+
+def _left(allowed: Mapping[str, str]) -> Sequence[str]:
+    """What stays as it is; several for one reason in one line."""
+    by_reason: dict[str, list[str]] = defaultdict(list)
+    for path, reason in allowed.items():
+        by_reason[reason].append(path)
+    return [
+        f"{paths[0]}{f' and {len(paths) - 1} more' if len(paths) > 1 else ''}: left as it is, {reason}"
+        for reason, paths in by_reason.items()
+    ]
 
 
 def _counted(number: int, what: str) -> str:
@@ -63,7 +87,8 @@ def print_findings(lines: Sequence[str]) -> None:
 
 def print_returned(returned: Returned) -> None:
     """Print how many weights came back as they were carried."""
-    terminal.say(f"{returned.equal} of {returned.leaves} weights are bit-equal to what was carried")
+    what = "weights and variables of the optimizer" if returned.slots else "weights"
+    terminal.say(f"{returned.equal} of {returned.leaves} {what} are bit-equal to what was carried")
     for keys, what in (
         (returned.changed, "changed since it was carried"),
         (returned.misread, "read by Keras otherwise than it was written"),

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError
+
 from compare.sides import device_variables, processes, wire
 from compare.sides._side import SIDES, BadTarget, BadWeights, Missing, NoDevice, Reply, Side, SideError, Unavailable
 from compare.sides.last_words import ended, last_words
@@ -116,6 +118,7 @@ class LiveSide(Side):
             "parameters": dict(parameters),
             "sent": str(sent) if arrays else "",
             "reply": str(reply),
+            "number": number,
         }
         try:
             self._requests.write(wire.encode(request))
@@ -123,14 +126,12 @@ class LiveSide(Side):
         except OSError:
             raise self._gone(doing) from None
         try:
-            answer = self._receive(doing)
+            answer = self._receive(doing, number)
         finally:
             sent.unlink(missing_ok=True)
         if not answer["arrays"]:
             return Reply(answer["value"])
-        received, _ = wire.load_arrays(reply)
-        reply.unlink()
-        found = Reply(answer["value"], received)
+        found = Reply(answer["value"], self._received(reply, doing))
         return as_stablehlo(self.name, found) if method == "program" else found
 
     def wait_until_started(self) -> None:
@@ -209,11 +210,20 @@ class LiveSide(Side):
             if self._death is not None:
                 self._death.close()
 
-    def _receive(self, doing: str) -> dict[str, Any]:
-        with self._reading:
-            return self._answer(doing)
+    def _received(self, reply: Path, doing: str) -> Arrays:
+        try:
+            received, _ = wire.load_arrays(reply)
+            reply.unlink()
+        except (OSError, SafetensorError) as error:
+            raise self._not_ours(doing, f"none that can be read ({error})") from error
+        return received
 
-    def _answer(self, doing: str) -> dict[str, Any]:
+    def _receive(self, doing: str, number: int | None = None) -> dict[str, Any]:
+        """The next reply; `number` is that of the request, None before the first."""
+        with self._reading:
+            return self._answer(doing, number)
+
+    def _answer(self, doing: str, number: int | None) -> dict[str, Any]:
         if self._replies.closed:
             raise SideError(self.name, doing, "the worker was stopped before", lost=True)
         deadline = time.monotonic() + self._timeout_s
@@ -231,6 +241,8 @@ class LiveSide(Side):
                 self._buffer += chunk
         line, _, self._buffer = self._buffer.partition(b"\n")
         answer = self._read(line, doing)
+        if answer.get("number") != number:
+            raise self._not_ours(doing, "another one")
         if not answer["ok"]:
             raise _ERRORS.get(answer["kind"], SideError)(
                 self.name, doing, answer["reason"], answer["details"], lost=not self._started
@@ -244,11 +256,19 @@ class LiveSide(Side):
             answer = None
         if isinstance(answer, dict) and "ok" in answer:
             return answer
+        printed = line.decode(errors="replace").strip()[:80]
+        if self._started:
+            raise self._not_ours(doing, repr(printed))
         # An interpreter that prints before the worker runs: nothing that follows can be told from chatter.
         self.close()
-        printed = line.decode(errors="replace").strip()[:80]
         reason = f"expected a reply, found {printed!r} on standard output; name an interpreter that prints nothing"
         raise SideError(self.name, doing, reason, lost=True)
+
+    def _not_ours(self, doing: str, found: str) -> SideError:
+        """What else writes to the pipe of replies makes all that follows worthless: the worker is ended."""
+        self.close()
+        reason = f"expected the reply to this request, found {found}: the port's code writes to the files of its worker"
+        return SideError(self.name, doing, reason, lost=True)
 
     def _stalled(self, doing: str) -> SideError:
         self._process.kill()

@@ -15,11 +15,12 @@ import msgspec
 from compare.sides import wire
 from compare.sides._host import Host
 from compare.sides._side import Reply
-from compare.sides.parameters import InspectCode, InspectFile, KerasWeights, Nothing, TryExpressions
+from compare.sides.parameters import InspectCode, InspectFile, KerasSteps, KerasWeights, Nothing, TryExpressions
 from workloads._spec import Arrays
 
 _READER, _OPERATIONS, _TRYING = "tf_reference._inspecting", "tf_reference._operations", "tf_reference._trying"
 _WEIGHTS, _FILE = "tf_reference._keras_weights", ".weights.h5"
+_WRITTEN = "tf_reference._keras_written"
 _COMPILED = "tf_reference._keras_compiled"
 
 
@@ -77,9 +78,16 @@ class Models(Host):
 
     def write_weights(self, parameters: KerasWeights, arrays: Arrays) -> Reply:
         """A file of weights, and what is read from it."""
-        with _weights_of(parameters) as (module, given, scratch):
-            data, found = module.write(given, arrays, scratch)
+        with _weights_of(parameters) as (_, given, scratch):
+            data, found = importlib.import_module(_WRITTEN).write(given, arrays, scratch)
         return Reply(arrays={**wire.pack_bytes(_FILE, data).arrays, **found})
+
+    def optimizer_steps(self, parameters: KerasSteps, arrays: Arrays) -> Reply:
+        """Weights after steps of a model's optimizer."""
+        with _weights_of(parameters.model) as (_, given, scratch):
+            written = importlib.import_module(_WRITTEN)
+            found = written.stepped(given, arrays, parameters.steps, parameters.fresh, scratch)
+        return Reply(arrays=found)
 
 
 @contextlib.contextmanager
@@ -88,7 +96,15 @@ def _weights_of(parameters: KerasWeights) -> Iterator[tuple[Any, Any, Path]]:
     module = importlib.import_module(_WEIGHTS)
     os.chdir(parameters.folder)
     with tempfile.TemporaryDirectory() as scratch:
-        yield module, module.Given(parameters.reference, parameters.weights, parameters.checkpoint), Path(scratch)
+        given = module.Given(
+            parameters.reference,
+            parameters.weights,
+            parameters.checkpoint,
+            optimizer=parameters.optimizer,
+            leave=parameters.leave,
+            closures=True,
+        )
+        yield module, given, Path(scratch)
 
 
 def _plain(found: Any) -> Reply:

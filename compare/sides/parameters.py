@@ -390,17 +390,47 @@ class TryExpressions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class KerasWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A .keras or .h5 file or FILE.py:NAME, and a .weights.h5 file or the prefix of a checkpoint that is loaded."""
+    """A .keras or .h5 file or FILE.py:NAME, and a .weights.h5 file or the prefix of a checkpoint that is loaded.
+
+    With `optimizer`, the variables of its optimizer too. `leave` has paths of what a checkpoint may have besides, each
+    with why.
+    """
 
     reference: str
     folder: Path
     weights: Path | None
     checkpoint: str
+    optimizer: bool = False
+    leave: dict[str, str] = {}
+
+
+class KerasSteps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Steps of a Keras model's optimizer, from where it is, or `fresh`."""
+
+    model: KerasWeights
+    steps: Annotated[int, msgspec.Meta(ge=1)]
+    fresh: bool
 
 
 class ModuleReference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """FILE.py:NAME of a Flax module, and the inputs of the model that it is a port of."""
+    """FILE.py:NAME of a Flax module, the inputs of the model that it is a port of, and the like of an optimizer."""
 
     reference: str
     folder: Path
     inputs: tuple[_inspection.Value, ...] = ()
+    optimizer: str = ""
+
+
+class ModuleCheckpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A Flax module, and the folder of a checkpoint that is written of it."""
+
+    module: ModuleReference
+    path: Path
+
+
+class ModuleSteps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Steps of an optimizer of optax on the parameters of a module, from a state that is sent, or `fresh`."""
+
+    module: ModuleReference
+    steps: Annotated[int, msgspec.Meta(ge=1)]
+    fresh: bool

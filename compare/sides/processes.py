@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import select
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +21,10 @@ from compare import leftovers
 PREFIX = "jaxport-"
 SCRATCH = "JAXPORT_SCRATCH"
 """Names to a worker the folder that it removes where the program that started it can no longer do so."""
+
+
+_PR_SET_PDEATHSIG = 1
+"""Of Linux: a child that waits for ever, and holds Python's lock, is killed with its parent."""
 
 
 class Ending(Exception):
@@ -157,6 +164,10 @@ def end_with_parent(requests: int) -> threading.Thread:
     watching = watch(scratch)
     # A process that this one forks has its pipes, and none of its threads. It ends, too, where only this one did.
     os.register_at_fork(after_in_child=watch)
+    if sys.platform == "linux":
+        # Loaded before it is needed: a child of a process with threads may wait for their locks for ever.
+        library = ctypes.CDLL(None)
+        os.register_at_fork(after_in_child=lambda: library.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL))
     return watching
 
 

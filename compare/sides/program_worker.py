@@ -20,7 +20,7 @@ from compare.sides._side import Reply, Side, SideError
 from compare.sides.replaceable import Replaceable
 from workloads._spec import Arrays
 
-_DONE = {"compile_steps": "compile"}
+_DONE = {"compile_steps": "compile", "read_text": "read"}
 
 
 @contextmanager
@@ -56,6 +56,17 @@ class ProgramWorker(Executor):
         """
         with self._worker.asking:
             self.ask(self.current(), "read", {}, {xla.PROGRAM: np.frombuffer(bytecode, np.uint8)})
+
+    def read_text(self, text: str) -> bytes:
+        """The HLO module of a text.
+
+        Raises:
+          UnreadableProgram: it is none.
+          ProgramLost: reading it ended the worker.
+        """
+        sent = {xla.PROGRAM: np.frombuffer(text.encode(errors="replace"), np.uint8)}
+        with self._worker.asking:
+            return self.ask(self.current(), "read_text", {}, sent).arrays[xla.PROGRAM].tobytes()
 
     def compile(self, bytecode: bytes, options: Options) -> Executable:
         """Compile a program, and again in each worker that it is run in later.

@@ -28,11 +28,14 @@ from compare.sides.parameters import (
     InspectCode,
     InspectFile,
     Joining,
+    KerasSteps,
     KerasWeights,
     LayersOf,
     Load,
     Lowering,
+    ModuleCheckpoint,
     ModuleReference,
+    ModuleSteps,
     Nothing,
     Offer,
     Outputs,
@@ -112,6 +115,10 @@ METHODS = (
     Method(
         "imported", "framework", Nothing, "Paths of the files that were imported since the framework was there",
         value=list[str],
+    ),
+    Method(
+        "changed", "framework", Nothing, "What all code of the process shares, and user code has changed",
+        value=replies.Changed,
     ),
     Method("load", "framework", Load, "Build the workload; the modes of each pass", value=replies.Loaded),
     Method("outputs", "framework", Outputs, "What a pass returns in a mode", returns=True),
@@ -204,6 +211,7 @@ METHODS = (
         value=replies.Profile, sends=True, returns=True,
     ),
     Method("read", "xla", Released, "Check that a program can be read", sends=True),
+    Method("read_text", "xla", Released, "The HLO module of a text", sends=True, returns=True, file="program"),
     Method("compile", "xla", CompileBytecode, "Compile a program under a handle", sends=True),
     Method(
         "compile_steps", "xla", CompileSteps, "Compile each operation of a graph, and keep all under one handle",
@@ -265,7 +273,17 @@ METHODS = (
         "write_weights", "models", KerasWeights, "A .weights.h5 file with these arrays, and what is read from it",
         sends=True, returns=True, file=".weights.h5",
     ),
+    Method(
+        "optimizer_steps", "models", KerasSteps, "Weights after steps of a Keras optimizer with gradients",
+        sends=True, returns=True,
+    ),
     Method("module", "modules", ModuleReference, "The modules and variables in a Flax module", value=_transfer.Target),
+    Method(
+        "module_steps", "modules", ModuleSteps, "Parameters after steps of an optax optimizer with what is sent",
+        sends=True, returns=True,
+    ),
+    Method("write_checkpoint", "modules", ModuleCheckpoint, "Write arrays as a checkpoint of Orbax", sends=True),
+    Method("read_checkpoint", "modules", InspectFile, "The arrays of a checkpoint of Orbax, by path", returns=True),
     Method("environment", "strategies", Nothing, "Versions and devices of the side", value=dict[str, Any]),
     Method(
         "divide", "strategies", Divided, "Build the workload; the strategies by which its step is distributed",

@@ -1,4 +1,6 @@
-"""When a worker is replaced by a fresh one: between workloads, once it holds much more than it did at its start.
+"""When a worker is replaced by a fresh one: between workloads, once it is not what it was at its start.
+
+It holds much more memory, or the code of a workload has changed what the next one would meet.
 
 What a framework keeps of every program that it compiled is not all within reach: TensorFlow's runtime holds
 executables until its process ends.
@@ -6,12 +8,15 @@ executables until its process ends.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from compare.bench import memory
-from compare.sides._side import Side
+from compare.sides import requests
+from compare.sides._side import Side, SideError
 from compare.sides.client import LiveSide
+from compare.sides.replies import Changed
 
 GROWTH_BYTES = 1 << 28
 """A fresh TensorFlow worker takes seconds to start, and is worth some ninety small ports."""
@@ -23,6 +28,15 @@ WORKLOADS = 100
 def held_bytes(side: LiveSide) -> int | None:
     """Bytes that a worker's process holds of its own; None where the platform counts none."""
     return memory.own_bytes(Path(f"/proc/{side.pid}/status"))
+
+
+def changed_by(side: Side) -> Changed:
+    """What the code of a workload has changed of its process; nothing of a side that has none, or is gone."""
+    if not isinstance(side, LiveSide):
+        return Changed()
+    with suppress(SideError):
+        return requests.changed(side)
+    return Changed()
 
 
 @dataclass
@@ -49,6 +63,8 @@ class Renewal:
         if service is None or service.side is not side:
             return False
         service.workloads += 1
+        if service.workloads > 1 and changed_by(side) != Changed():
+            return True
         now = held_bytes(service.side)
         if now is None or service.held is None:
             return service.workloads > WORKLOADS

@@ -65,6 +65,13 @@ class Donation(Signature, frozen=True, kw_only=True):
             raise ValueError(f"donated parameter {max(self.donated)} of {len(self.parameters)}")
 
 
+class Changed(msgspec.Struct, frozen=True):
+    """What is another one in a process, and the functions and classes that were replaced, by their full names."""
+
+    shared: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
+
+
 class Loaded(msgspec.Struct, frozen=True):
     """The modes of each pass, and the compiler options of mode `tuned`."""
 

@@ -12,7 +12,7 @@ import msgspec
 from compare.sides import wire
 from compare.sides._side import Side, SideError
 from compare.sides.call_arguments import packed
-from compare.sides.replies import Rewritten, Seen
+from compare.sides.replies import Changed, Rewritten, Seen
 from compare.sides.workers import WorkerSet
 from workloads._framework import Attempted, Clustered, Compiled, Donation, KernelRun, Optimized, Platform, Program
 from workloads._layer_calls import Given, LayerCalls
@@ -79,6 +79,11 @@ class Loaded:
 
     modes: Modes
     compiler_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+def changed(side: Side) -> Changed:
+    """What user code has changed of what all code of the side's process shares; nothing where it has no process."""
+    return msgspec.convert(side.call("changed", {}).value, Changed)
 
 
 def load(side: Side, loading: Loading) -> Modes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,18 +31,44 @@ class KerasModel:
       reference: a .keras or .h5 file, or FILE.py:NAME.
       weights: a .weights.h5 file that is loaded into it.
       checkpoint: the prefix of a tf.train.Checkpoint that is restored into it.
+      optimizer: whether the variables of its optimizer are wanted too.
+      leave: paths of what a checkpoint may have besides, or of what holds it, each with why.
     """
 
     reference: str
     weights: Path | None = None
     checkpoint: str = ""
+    optimizer: bool = False
+    leave: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Those of a request."""
         weights = None if self.weights is None else str(self.weights)
-        here = str(Path.cwd())
-        return {"reference": self.reference, "folder": here, "weights": weights, "checkpoint": self.checkpoint}
+        return {
+            "reference": self.reference, "folder": str(Path.cwd()), "weights": weights, "checkpoint": self.checkpoint,
+            "optimizer": self.optimizer, "leave": dict(self.leave),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FlaxModule:
+    """Where a Flax module is.
+
+    Attributes:
+      reference: FILE.py:NAME.
+      optimizer: FILE.py:NAME of what makes its optimizer of optax; "" where none is wanted.
+    """
+
+    reference: str
+    optimizer: str = ""
+
+    def parameters(self, inputs: Sequence[Value]) -> dict[str, Any]:
+        """Those of a request, for a port of a model with these inputs."""
+        return {
+            "reference": self.reference, "folder": str(Path.cwd()), "inputs": msgspec.to_builtins(tuple(inputs)),
+            "optimizer": self.optimizer,
+        }  # fmt: skip
 
 
 class WeightWorkers:
@@ -92,20 +118,74 @@ class WeightWorkers:
         found = {name: array for name, array in reply.arrays.items() if name != _FILE}
         return reply.arrays[_FILE].tobytes(), found
 
-    def target(self, reference: str, inputs: Sequence[Value] = ()) -> Target:
+    def target(self, module: FlaxModule, inputs: Sequence[Value] = ()) -> Target:
         """What is in a module.
 
         Args:
-          reference: FILE.py:NAME.
+          module: where it is.
           inputs: of the model that it is a port of.
 
         Raises:
           RequestError: there is no such module.
         """
-        reply = _asked(self._modules, reference, "module", {
-            "reference": reference, "folder": str(Path.cwd()), "inputs": msgspec.to_builtins(tuple(inputs)),
-        })  # fmt: skip
-        return _declared(reply.value, Target, reference)
+        reply = _asked(self._modules, module.reference, "module", module.parameters(inputs))
+        return _declared(reply.value, Target, module.reference)
+
+    def keras_steps(self, model: KerasModel, gradients: Arrays, steps: int, fresh: bool) -> Arrays:
+        """The weights after each of some steps of a model's optimizer, as "STEP/KEY".
+
+        Args:
+          model: where it is.
+          gradients: as "STEP/KEY".
+          steps: how many.
+          fresh: whether the optimizer starts anew.
+
+        Raises:
+          RequestError: it cannot take them.
+        """
+        given = {"model": model.parameters, "steps": steps, "fresh": fresh}
+        return _asked(self._models, model.reference, "optimizer_steps", given, gradients).arrays
+
+    def optax_steps(
+        self, module: FlaxModule, inputs: Sequence[Value], arrays: Arrays, steps: int, fresh: bool
+    ) -> Arrays:
+        """The parameters after each of some steps of a module's optimizer, as "STEP/PATH".
+
+        Args:
+          module: where it is.
+          inputs: of the model that it is a port of.
+          arrays: parameters as "weights/PATH", the state as "state/PATH", gradients as "STEP/PATH".
+          steps: how many.
+          fresh: whether the optimizer starts anew.
+
+        Raises:
+          RequestError: it cannot take them.
+        """
+        given = {"module": module.parameters(inputs), "steps": steps, "fresh": fresh}
+        return _asked(self._modules, module.optimizer, "module_steps", given, arrays).arrays
+
+    def write_checkpoint(self, module: FlaxModule, inputs: Sequence[Value], arrays: Arrays, path: Path) -> None:
+        """Write a checkpoint of Orbax, whole or not at all.
+
+        Args:
+          module: where it is.
+          inputs: of the model that it is a port of.
+          arrays: by path.
+          path: of the folder, which must not be there.
+
+        Raises:
+          RequestError: it cannot be written.
+        """
+        given = {"module": module.parameters(inputs), "path": str(path.absolute())}
+        _asked(self._modules, str(path), "write_checkpoint", given, arrays)
+
+    def read_checkpoint(self, path: Path) -> Arrays:
+        """The arrays of a checkpoint of Orbax, by path.
+
+        Raises:
+          RequestError: it is none.
+        """
+        return _asked(self._modules, str(path), "read_checkpoint", {"path": str(path.absolute())}).arrays
 
 
 def _asked(

@@ -60,6 +60,7 @@ from compare.sides.parameters import (
     Watching,
 )
 from compare.sides.peers import PEERS
+from compare.sides.process_state import ProcessState
 from compare.sides.processes import end_with_parent
 from compare.sides.protocol import ProtocolError
 from compare.sides.settings import pin
@@ -105,6 +106,7 @@ class Worker(Host):
         self._prepared: dict[str | int, Prepared] = {}
         self._watch: Watch | None = None
         self._before = frozenset(sys.modules)
+        self._state: ProcessState | None = None
 
     def environment(self, parameters: Nothing, arrays: Arrays) -> Reply:
         """Versions and device of this side, and what its process was told of memory."""
@@ -119,10 +121,17 @@ class Worker(Host):
         found = {os.path.realpath(place) for place in places if isinstance(place, str)}
         return Reply(sorted(place for place in found if not place.startswith(written)))
 
+    def changed(self, parameters: Nothing, arrays: Arrays) -> Reply:
+        """What all code of this process shares, and is another one since the first workload was loaded."""
+        if self._state is None:
+            return Reply({"shared": [], "replaced": []})
+        return Reply({"shared": self._state.changed(self._framework.settings()), "replaced": self._state.replaced()})
+
     def load(self, parameters: Load, arrays: Arrays) -> Reply:
         """Build the twin on the arrays of a file."""
         self._prepared = {}
         packed = mapped.load(parameters.arrays)
+        self._state = self._state or ProcessState(self._framework.settings())
         self._held = memory.reset_peak_rss()
         start = time.perf_counter()
         modes = self._framework.load(wire.unpack_twin(msgspec.structs.asdict(parameters), packed))
@@ -343,8 +352,12 @@ def _told(seen: Seen) -> Reply:
 
 def answer(host: Host, request: Mapping[str, Any]) -> dict[str, Any]:
     """The reply to one request; arrays go to the file that the request names."""
+    worker = os.getpid()
     sent = wire.load_arrays(Path(request["sent"]))[0] if request["sent"] else {}
     reply = host.reply(request["method"], request["parameters"], sent)
+    if os.getpid() != worker:
+        # A child that user code forked, and that came back from there: the worker itself answers.
+        os._exit(0)
     if reply.arrays:
         wire.save_arrays(reply.arrays, Path(request["reply"]))
     return {"ok": True, "value": reply.value, "arrays": bool(reply.arrays)}
@@ -371,11 +384,14 @@ def serve(side: str, requests: BinaryIO, replies: BinaryIO) -> bool:
         return False
     replies.write(wire.encode({"ok": True, "value": {}, "arrays": False}))
     for line in requests:
+        worker, request = os.getpid(), json.loads(line)
         try:
-            said = answer(host, json.loads(line))
+            said = answer(host, request)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - what user code raises costs this request
             said = described(error)
-        replies.write(wire.encode(said))
+        if os.getpid() != worker:
+            os._exit(1)
+        replies.write(wire.encode({**said, "number": request.get("number")}))
     return True
 
 

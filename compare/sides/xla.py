@@ -46,6 +46,14 @@ class Programs(Host):
             raise Unsupported(str(error)) from error
         return Reply()
 
+    def read_text(self, parameters: Released, arrays: Arrays) -> Reply:
+        """Read HLO text that may be damaged."""
+        try:
+            module = bindings.hlo_from_text(arrays[PROGRAM].tobytes().decode(errors="replace"))
+        except bindings.UnreadableProgram as error:
+            raise Unsupported(str(error)) from error
+        return Reply(arrays={PROGRAM: np.frombuffer(module, np.uint8)})
+
     def compile(self, parameters: CompileBytecode, arrays: Arrays) -> Reply:
         """Compile a program under a handle that the caller chose."""
         try:

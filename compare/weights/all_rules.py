@@ -9,7 +9,7 @@ from compare.weights.convolution_rules import CONVOLUTION
 from compare.weights.core_rules import CORE
 from compare.weights.normalization_rules import NORMALIZATION
 from compare.weights.recurrent_rules import RECURRENT
-from compare.weights.rule import Rule
+from compare.weights.rule import MissingLeafError, Rule
 from compare.weights.stand_ins import STAND_INS
 from workloads._transfer import KERAS_LAYERS, SourceLayer
 
@@ -40,4 +40,9 @@ def rules_of(layer: SourceLayer) -> tuple[tuple[Rule, ...], str]:
         return (), f"there is none for {layer.class_name}"
     obstacles = [rule.obstacle(layer) for rule in known]
     fit = tuple(rule for rule, obstacle in zip(known, obstacles, strict=True) if not obstacle)
+    try:
+        for rule in fit:
+            rule.counterpart(layer)
+    except MissingLeafError as missing:
+        return (), f"{layer.class_name} has no leaf {missing}"
     return fit, "" if fit else f"there is none for {layer.class_name} with {obstacles[0]}"

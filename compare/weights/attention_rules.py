@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compare.weights.rule import Counterpart, Module, Rule, called, dtypes, flag, present, same, shape_of
+from compare.weights.rule import Counterpart, Module, Rule, called, dtypes, flag, present, same, shape_if_any, shape_of
 from workloads._inspection import Plain
 from workloads._transfer import SourceLayer
 
@@ -49,7 +49,7 @@ def _grouped(layer: SourceLayer) -> Counterpart:
 
 
 def _additive(layer: SourceLayer) -> Counterpart:
-    scale = shape_of(layer, "scale")
+    scale = shape_if_any(layer, "scale")
     module = Module(
         "jaxport.layers.AdditiveAttention",
         {"features": scale[0] if scale else None, "use_scale": True, "param_dtype": layer.variable_dtype},

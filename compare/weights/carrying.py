@@ -5,22 +5,27 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
+import numpy as np
 from safetensors.numpy import save
 
 from compare.errors import RequestError
 from compare.plain_json import write_json
 from compare.sides import wire
-from compare.sides.weight_workers import KerasModel, WeightWorkers
+from compare.sides.weight_workers import FlaxModule, KerasModel, WeightWorkers
 from compare.weights import receipt as receipts
-from compare.weights.matching import Matching
+from compare.weights.matching import Finding, Matching
+from compare.weights.optimizer_carrying import FRESH, planned_slots, proved
 from compare.weights.planning import Plan, plan
 from compare.weights.receipt import Receipt
+from compare.weights.slot_planning import SlotPlan
 from compare.writing import write_atomically
+from workloads._optimizer_transfer import PREFIX
 from workloads._spec import Arrays
 from workloads._transfer import Source, Target
 
@@ -38,12 +43,14 @@ class Request:
       module: FILE.py:NAME of a Flax module.
       names: path of a layer -> path of its module, where names differ.
       allowed: path of a variable that keeps what it has -> why.
+      optimizer: FILE.py:NAME of what makes the module's optimizer of optax; "" where none is carried.
     """
 
     model: KerasModel
     module: str
     names: Mapping[str, str] = field(default_factory=dict)
     allowed: Mapping[str, str] = field(default_factory=dict)
+    optimizer: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,7 @@ class Carriage:
       arrays: of their leaves.
       target: the module.
       plan: with findings where weights do not fit.
+      slots: of the optimizer likewise; None where it was not asked for.
     """
 
     request: Request
@@ -63,6 +71,12 @@ class Carriage:
     arrays: Arrays
     target: Target
     plan: Plan
+    slots: SlotPlan | None = None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All that does not fit; with any, nothing is written."""
+        return (*self.plan.findings, *(self.slots.findings if self.slots else ()))
 
 
 def planned(request: Request, workers: WeightWorkers) -> Carriage:
@@ -75,19 +89,31 @@ def planned(request: Request, workers: WeightWorkers) -> Carriage:
     Raises:
       RequestError: one cannot be read, or `names` or `allowed` name what is not there.
     """
+    module = FlaxModule(request.module, request.optimizer)
     workers.start()
     source, arrays = workers.source(request.model)
-    target = workers.target(request.module, source.inputs)
+    target = workers.target(module, source.inputs)
     _check_names(request.names, source, target)
     _check_allowed(request.allowed, target)
-    return Carriage(request, source, arrays, target, plan(source, arrays, target, request.names, request.allowed))
+    weights = plan(source, arrays, target, request.names, request.allowed)
+    slots = planned_slots(source, arrays, target, weights, request.allowed)
+    if slots is not None and not (weights.findings or slots.findings):
+        slots = proved(workers, request.model, module, (source, arrays, target), (weights, slots), request.allowed)
+    return Carriage(request, source, arrays, target, weights, slots)
 
 
 def _check_names(names: Mapping[str, str], source: Source, target: Target) -> None:
     layers = {each.path for each in source.layers}
     matching = Matching(target, {})
     modules = {each.path for each in target.modules}
+    own = {leaf.key for each in source.layers if each.container for leaf in each.leaves}
+    variables = {each.path for each in target.variables}
     for layer, module in names.items():
+        if layer in own:
+            if matching.canonical(module) not in variables:
+                found = f"{module!r}{_meant(module, variables)}"
+                raise RequestError(f"expected a variable of the target for {layer} in the map, found {found}")
+            continue
         # The last step may be a module of a rule: the depthwise half of a separable convolution.
         if layer not in layers and layer.rpartition("/")[0] not in layers - {""}:
             raise RequestError(f"expected a layer of the model in the map, found {layer!r}{_meant(layer, layers)}")
@@ -99,6 +125,8 @@ def _check_names(names: Mapping[str, str], source: Source, target: Target) -> No
 
 def _check_allowed(allowed: Mapping[str, str], target: Target) -> None:
     variables = {each.path for each in target.variables}
+    if target.optimizer is not None:
+        variables |= {FRESH, *(f"{PREFIX}{each.path}" for each in target.optimizer.slots)}
     for path in allowed:
         if path not in variables:
             raise RequestError(f"expected a variable of the target in --allow, found {path!r}{_meant(path, variables)}")
@@ -113,15 +141,15 @@ def write(carriage: Carriage, path: Path) -> Receipt:
     """Write a safetensors file and its receipt, both or none.
 
     Args:
-      carriage: whose plan has no findings.
+      carriage: that has no findings.
       path: of the file; the receipt lies beside it.
 
     Raises:
       RequestError: there is a dtype that safetensors has not.
       UnwrittenError: a file cannot be written.
     """
-    assert not carriage.plan.findings
-    data = save(dict(_kept(carriage.plan.arrays)), {KEPT: json.dumps(dict(carriage.request.allowed))})
+    assert not carriage.findings
+    data = save(dict(_kept(_arrays(carriage))), {KEPT: json.dumps(dict(_staying(carriage)))})
     written = receipt_of(carriage, hashlib.sha256(data).hexdigest())
     with contextlib.ExitStack() as undone:
         write_atomically(path, data)
@@ -129,6 +157,41 @@ def write(carriage: Carriage, path: Path) -> Receipt:
         write_json(receipts.beside(path), receipts.plain(written))
         undone.pop_all()
     return written
+
+
+def write_checkpoint(carriage: Carriage, path: Path, workers: WeightWorkers) -> Receipt:
+    """Write a checkpoint of Orbax and its receipt, both or none.
+
+    Args:
+      carriage: that has no findings.
+      path: of the folder, which must not be there; the receipt lies beside it.
+      workers: that write it.
+
+    Raises:
+      RequestError: it cannot be written.
+      UnwrittenError: the receipt cannot be written.
+    """
+    assert not carriage.findings
+    request, made = carriage.request, receipt_of(carriage, "")
+    module = FlaxModule(request.module, request.optimizer)
+    with contextlib.ExitStack() as undone:
+        workers.write_checkpoint(module, carriage.source.inputs, _arrays(carriage), path)
+        undone.callback(shutil.rmtree, path, ignore_errors=True)
+        write_json(receipts.beside(path), receipts.plain(made))
+        undone.pop_all()
+    return made
+
+
+def _arrays(carriage: Carriage) -> dict[str, np.ndarray]:
+    """By the names that a file has: those of an optimizer's state have a prefix."""
+    state = carriage.slots.arrays if carriage.slots else {}
+    return {**carriage.plan.arrays, **{f"{PREFIX}{path}": array for path, array in state.items()}}
+
+
+def _staying(carriage: Carriage) -> dict[str, str]:
+    """What keeps what it has, each with why."""
+    state = carriage.slots.kept if carriage.slots else {}
+    return {**carriage.request.allowed, **{f"{PREFIX}{path}": reason for path, reason in state.items()}}
 
 
 def _kept(arrays: Arrays) -> Arrays:
@@ -147,11 +210,12 @@ def receipt_of(carriage: Carriage, sha256: str) -> Receipt:
     """The receipt of what was carried.
 
     Args:
-      carriage: whose plan has no findings.
+      carriage: that has no findings.
       sha256: of the file that was written; "" of none.
     """
     model = carriage.request.model
     names = (model.reference, str(model.weights or model.checkpoint or ""), carriage.request.module)
     return receipts.made(
-        names, carriage.plan, carriage.source, carriage.arrays, carriage.target, carriage.request.allowed, sha256
-    )
+        names, carriage.plan, carriage.source, carriage.arrays, carriage.target, _staying(carriage), sha256,
+        carriage.slots,
+    )  # fmt: skip

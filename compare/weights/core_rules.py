@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compare.weights.rule import Counterpart, Module, Rule, called, dtypes, flag, present, same, shape_of
+from compare.weights.rule import Counterpart, Module, Rule, called, dtypes, flag, present, same, shape_if_any, shape_of
 from workloads._transfer import SourceLayer
 
 KERNEL_AND_BIAS = (("kernel", "kernel"), ("bias", "bias"))
@@ -16,7 +16,7 @@ def _dense(layer: SourceLayer) -> Counterpart:
 
 
 def _einsum_dense(layer: SourceLayer) -> Counterpart:
-    bias = shape_of(layer, "bias")
+    bias = shape_if_any(layer, "bias")
     module = Module(
         "nnx.Einsum",
         {

@@ -76,6 +76,10 @@ class Matching:
                 return f"{self._target.shared[shared]}{path[len(shared) :]}"
         return path
 
+    def named(self, key: str, path: str) -> str:
+        """The path of a variable that the user names for a leaf of a class of their own, by its key; else `path`."""
+        return self._names.get(key, path)
+
     def _match(self, layer: SourceLayer) -> Match:
         place = self.canonical(self._place(layer))
         module = self._modules.get(place)

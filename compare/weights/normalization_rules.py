@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compare.weights.rule import Counterpart, Module, Rule, called, dtypes, flag, present, same, shape_of
+from compare.weights.rule import Counterpart, Module, Rule, called, dtypes, flag, present, same, shape_if_any, shape_of
 from workloads._inspection import Plain
 from workloads._transfer import SourceLayer
 
@@ -15,7 +15,7 @@ def _affine(layer: SourceLayer) -> dict[str, Plain]:
 
 def _features(layer: SourceLayer, *leaves: str) -> int | None:
     """How many features a layer has, by its leaves or by its input."""
-    shape = next((found for name in leaves if (found := shape_of(layer, name))), ())
+    shape = next((found for name in leaves if (found := shape_if_any(layer, name))), ())
     return shape[-1] if shape else (layer.shape[-1] if layer.shape else None)
 
 
@@ -129,9 +129,21 @@ def _by_statistics(layer: SourceLayer) -> Counterpart:
     )
 
 
+def _of_constants(layer: SourceLayer) -> Counterpart:
+    mean, variance = (f"jnp.asarray({layer.config.get(name)!r}, x.dtype)" for name in ("mean", "variance"))
+    return Counterpart(function=f"(x - {mean}) / jnp.maximum(jnp.sqrt({variance}), 1e-07)")
+
+
+def _no_constants(layer: SourceLayer) -> str:
+    """Statistics that are weights, or none that stand along the last axis."""
+    numbers = [layer.config.get(name) for name in ("mean", "variance")]
+    plain = all(isinstance(each, list) and all(isinstance(one, float | int) for one in each) for each in numbers)
+    return _not_last(layer) if plain else "a mean and variance that are no list of numbers"
+
+
 def _given(layer: SourceLayer) -> str:
     """Statistics that a layer was told, and has no weights for; or of another axis than the last."""
-    return _not_last(layer) if shape_of(layer, "mean") else "a mean and variance of its own"
+    return _not_last(layer) if shape_if_any(layer, "mean") else "a mean and variance of its own"
 
 
 def _not_last(layer: SourceLayer) -> str:
@@ -160,5 +172,8 @@ NORMALIZATION = (
     Rule("rms_normalization", ("RMSNormalization",), _root_mean_square, {}, _not_last),
     Rule(
         "normalization", ("Normalization",), _by_statistics, {"invert": (False,)}, _given
+    ),
+    Rule(
+        "normalization_of_constants", ("Normalization",), _of_constants, {"invert": (False,)}, _no_constants
     ),
 )  # fmt: skip

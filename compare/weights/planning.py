@@ -141,7 +141,8 @@ class _Planning:
             attributes = ("all attributes: it is no class of Keras",)
             self.told.append(Told(match.layer, match.target, found, OWN, unchecked=attributes))
             for leaf in match.layer.leaves:
-                self._move(match, leaf, Carried(leaf.name, (joined(match.target, leaf.name.replace("/", ".")),)), OWN)
+                own = joined(match.target, leaf.name.replace("/", "."))
+                self._move(match, leaf, Carried(leaf.name, (self._matching.named(leaf.key, own),)), OWN)
             return
         # Of a layer with weights that found no module it was said already.
         stands_in = counterpart is not None and (counterpart.module is None or bool(counterpart.function))

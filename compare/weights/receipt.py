@@ -13,7 +13,9 @@ import numpy as np
 from compare import files
 from compare.errors import RequestError
 from compare.weights.planning import Move, Plan, Told
+from compare.weights.slot_planning import SlotMove, SlotPlan
 from compare.weights.transforms import Transform
+from workloads._optimizer_transfer import PREFIX
 from workloads._transfer import Source, Target
 
 FORMAT = 1
@@ -63,6 +65,19 @@ class CarriedLayer(msgspec.Struct, frozen=True):
     advice: tuple[str, ...]
 
 
+class CarriedOptimizer(msgspec.Struct, frozen=True):
+    """The optimizer: its rule, its attributes, those that its counterpart was told otherwise, and its variables.
+
+    The key of a variable has the prefix "optimizer:", its `layer` is "", and its `leaf` the name of the slot.
+    """
+
+    class_name: str
+    rule: str
+    config: dict[str, Any]
+    apart: tuple[str, ...]
+    leaves: tuple[CarriedLeaf, ...]
+
+
 class Receipt(msgspec.Struct, frozen=True):
     """What was carried.
 
@@ -82,6 +97,12 @@ class Receipt(msgspec.Struct, frozen=True):
     left: dict[str, str]
     allowed: dict[str, str]
     excluded: dict[str, str]
+    optimizer: CarriedOptimizer | None = None
+
+    @property
+    def all_leaves(self) -> tuple[CarriedLeaf, ...]:
+        """Weights, and variables of the optimizer."""
+        return (*self.leaves, *(self.optimizer.leaves if self.optimizer else ()))
 
 
 def made(
@@ -92,6 +113,7 @@ def made(
     target: Target,
     allowed: Mapping[str, str],
     sha256: str,
+    slots: SlotPlan | None = None,
 ) -> Receipt:
     """The receipt of a plan that was carried out.
 
@@ -103,6 +125,7 @@ def made(
       target: the module.
       allowed: variables that stay as they are, each with why.
       sha256: of the file that was written.
+      slots: the plan of the optimizer, without findings; None where it was not asked for.
     """
     kinds = {each.path: each.kind for each in target.variables}
     return Receipt(
@@ -110,10 +133,28 @@ def made(
         layers=tuple(_layer(each) for each in plan.told),
         leaves=tuple(_leaf(each, plan, arrays, kinds) for each in plan.moves),
         tied={leaf.key: leaf.tied for layer in source.layers for leaf in layer.leaves if leaf.tied},
-        left=dict(plan.left),
+        left={**plan.left, **(slots.left if slots else {})},
         allowed=dict(allowed),
         excluded={each.path: each.reason for each in (*source.excluded, *target.excluded)},
+        optimizer=_optimizer(source, slots, arrays) if slots else None,
     )
+
+
+def _optimizer(source: Source, slots: SlotPlan, arrays: Mapping[str, np.ndarray]) -> CarriedOptimizer:
+    assert source.optimizer is not None
+    held = source.optimizer
+    leaves = tuple(_slot(each, slots, arrays[each.slot.key], held.class_name) for each in slots.moves)
+    return CarriedOptimizer(held.class_name, slots.rule, dict(held.config), slots.apart, leaves)
+
+
+def _slot(move: SlotMove, slots: SlotPlan, array: np.ndarray, class_name: str) -> CarriedLeaf:
+    made = ((path, slots.arrays[path]) for path in move.paths)
+    slot = move.slot
+    return CarriedLeaf(
+        *(slot.key, "", class_name, slot.name, slot.shape, slot.dtype, digest(array), move.rule, move.transform),
+        tuple(CarriedVariable(f"{PREFIX}{path}", "OptState", each.shape, each.dtype.name, digest(each))
+              for path, each in made),
+    )  # fmt: skip
 
 
 def _layer(told: Told) -> CarriedLayer:

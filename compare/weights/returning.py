@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -32,12 +32,14 @@ class Returned:
       changed: those that are not what was carried, by key.
       misread: those that Keras reads otherwise from the file than they were written, by key.
       left: leaves that were not carried, which the model has of its own.
+      slots: how many of the leaves are variables of an optimizer.
     """
 
     leaves: int
     changed: tuple[str, ...]
     misread: tuple[str, ...]
     left: tuple[str, ...]
+    slots: int = 0
 
     @property
     def equal(self) -> int:
@@ -49,7 +51,7 @@ def written(weights: Path, model: KerasModel, path: Path, workers: WeightWorkers
     """Write a .weights.h5 file of what a safetensors file and its receipt hold.
 
     Args:
-      weights: the safetensors file.
+      weights: the safetensors file, or the folder of a checkpoint of Orbax.
       model: that the weights were carried from.
       path: of the file that is written.
       workers: that read and write Keras models.
@@ -59,7 +61,8 @@ def written(weights: Path, model: KerasModel, path: Path, workers: WeightWorkers
       UnwrittenError: the file cannot be written.
     """
     receipt = receipts.read(receipts.beside(weights))
-    found, _ = files.read_arrays(weights, _EXPECTED, MOST_BYTES)
+    model = replace(model, optimizer=receipt.optimizer is not None)
+    found = _read(weights, receipt, workers)
     leaves = taken_back(receipt, found, weights)
     _, own = workers.source(model)
     arrays = _completed(leaves, own, receipt)
@@ -67,10 +70,26 @@ def written(weights: Path, model: KerasModel, path: Path, workers: WeightWorkers
     write_atomically(path, data)
     return Returned(
         leaves=len(leaves),
-        changed=tuple(each.key for each in receipt.leaves if receipts.digest(leaves[each.key]) != each.sha256),
+        changed=tuple(each.key for each in receipt.all_leaves if receipts.digest(leaves[each.key]) != each.sha256),
         misread=tuple(key for key, array in leaves.items() if not _equal(read[key], array)),
         left=tuple(receipt.left),
+        slots=len(receipt.optimizer.leaves) if receipt.optimizer else 0,
     )
+
+
+def _read(weights: Path, receipt: Receipt, workers: WeightWorkers) -> Arrays:
+    if not weights.is_dir():
+        return files.read_arrays(weights, _EXPECTED, MOST_BYTES)[0]
+    wanted = {variable.path for leaf in receipt.all_leaves for variable in leaf.variables}
+    kept = set(receipt.allowed)
+    found = {_known(path, wanted): array for path, array in workers.read_checkpoint(weights).items()}
+    return {path: array for path, array in found.items() if path not in kept}
+
+
+def _known(path: str, wanted: set[str]) -> str:
+    """The path as the receipt has it: a checkpoint of Linen has collections around it."""
+    inner = path.partition(".")[2]
+    return inner if path not in wanted and inner in wanted else path
 
 
 def taken_back(receipt: Receipt, found: Arrays, path: Path) -> dict[str, np.ndarray]:
@@ -84,7 +103,7 @@ def taken_back(receipt: Receipt, found: Arrays, path: Path) -> dict[str, np.ndar
     Raises:
       RequestError: a variable is missing, left over, or of another shape or dtype.
     """
-    variables = {each.path: each for leaf in receipt.leaves for each in leaf.variables}
+    variables = {each.path: each for leaf in receipt.all_leaves for each in leaf.variables}
     absent, unknown = sorted(variables.keys() - found.keys()), sorted(found.keys() - variables.keys())
     if absent or unknown:
         _EXPECTED.refuse(path, f"no variable {absent[0]}" if absent else f"a variable {unknown[0]} of no receipt")
@@ -93,7 +112,7 @@ def taken_back(receipt: Receipt, found: Arrays, path: Path) -> dict[str, np.ndar
         if (array.shape, array.dtype.name) != (each.shape, each.dtype):
             wanted = f"{each.dtype}{list(each.shape)}"
             _EXPECTED.refuse(path, f"{array.dtype}{list(array.shape)} for {name}, which was {wanted}")
-    return {each.key: _leaf(each, found, path) for each in receipt.leaves}
+    return {each.key: _leaf(each, found, path) for each in receipt.all_leaves}
 
 
 def _leaf(leaf: CarriedLeaf, found: Arrays, path: Path) -> np.ndarray:

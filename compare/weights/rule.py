@@ -112,7 +112,23 @@ class Rule:
         return self.unless(layer) if self.unless is not None else ""
 
 
+class MissingLeafError(LookupError):
+    """A layer without a leaf that its rule reads: the leaf."""
+
+
 def shape_of(layer: SourceLayer, leaf: str) -> tuple[int, ...]:
+    """The shape of a leaf.
+
+    Raises:
+      MissingLeafError: the layer has none of that name.
+    """
+    found = next((each.shape for each in layer.leaves if each.name == leaf), None)
+    if found is None:
+        raise MissingLeafError(leaf)
+    return found
+
+
+def shape_if_any(layer: SourceLayer, leaf: str) -> tuple[int, ...]:
     """The shape of a leaf; empty where the layer has none of that name."""
     return next((each.shape for each in layer.leaves if each.name == leaf), ())
 

@@ -122,7 +122,52 @@ class Permute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field
         return f"parts {list(self.order)} along axis {self.axis}"
 
 
-Transform = Identity | Transpose | Reshape | Split | Permute
+class Copies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="copies"):
+    """One number several times, each in the dtype that it takes there: the count of steps, which each state has."""
+
+    before: str
+    after: tuple[str, ...]
+
+    def forward(self, array: np.ndarray) -> Arrays:
+        """As many numbers as there are dtypes."""
+        made = tuple(array.astype(each) for each in self.after)
+        _require(all(_alike(each, array) for each in made), f"a number that {' and '.join(self.after)} can hold", array)
+        return made
+
+    def back(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        """The number that they are of."""
+        numbers = {each.tolist() for each in arrays if each.shape == ()}
+        if len(arrays) != len(self.after) or len(numbers) != 1:
+            found = [each.tolist() for each in arrays]
+            raise TransformError(f"expected one number {len(self.after)} times, found {found}")
+        return arrays[0].astype(self.before)
+
+    def __str__(self) -> str:
+        return f"{self.before} as {', '.join(self.after)}"
+
+
+Simple = Identity | Transpose | Reshape | Split | Permute
+"""What becomes of a weight, and of what an optimizer keeps of it."""
+
+
+class Negated(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="negated"):
+    """The other sign, then what becomes of the weight: what optax adds to weights, Keras takes away from them."""
+
+    then: Simple
+
+    def forward(self, array: np.ndarray) -> Arrays:
+        """As many arrays as the second gives."""
+        return self.then.forward(np.negative(array))
+
+    def back(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        """The array that they were made of."""
+        return np.negative(self.then.back(arrays))
+
+    def __str__(self) -> str:
+        return f"the other sign, {self.then}"
+
+
+Transform = Simple | Copies | Negated
 
 IDENTITY = Identity()
 
@@ -131,6 +176,10 @@ def _only(arrays: Sequence[np.ndarray]) -> np.ndarray:
     if len(arrays) != 1:
         raise TransformError(f"expected one array, found {len(arrays)}")
     return arrays[0]
+
+
+def _alike(made: np.ndarray, array: np.ndarray) -> bool:
+    return made.tolist() == array.tolist()
 
 
 def _reshaped(array: np.ndarray, shape: Axes) -> np.ndarray:

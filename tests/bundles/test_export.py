@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from compare import cli
+from compare.bundles import run_exported
 from compare.bundles.exporting import npz
 from compare.bundles.run_exported import arrays
 from compare.sides.wire import DTYPES
@@ -49,6 +51,13 @@ print(len(exported.in_avals), [str(each) for each in exported.out_avals])
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", WITHOUT_JAX, str(folder / "run.py"), *arguments]
     return subprocess.run(command, cwd=folder.parent, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_an_older_jaxlib_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jaxlib.version.__version_info__", (0, 7, 2))
+    monkeypatch.setattr("jaxlib.version.__version__", "0.7.2")
+    with pytest.raises(SystemExit, match=r"expected jaxlib 0\.8 or newer, found 0\.7\.2: install one"):
+        runpy.run_path(run_exported.__file__)
 
 
 def said(code: str, folder: Path) -> str:

@@ -261,6 +261,17 @@ def test_debug_shows_the_traceback_and_ends_the_same_way(
     assert err.splitlines()[-1].startswith("jaxport: ")
 
 
+@pytest.mark.parametrize("debug", [False, True])
+def test_debug_shows_the_traceback_of_a_module_that_is_missing(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, debug: bool
+) -> None:
+    monkeypatch.setattr(whole_run, "run", raising(ModuleNotFoundError("No module named 'msgspec'", name="msgspec")))
+    assert cli.main(["run", "add", *["--debug"] * debug]) == 2
+    *before, line = capsys.readouterr().err.splitlines()
+    assert line.startswith("jaxport: expected the module msgspec, which jaxport needs")
+    assert ("Traceback (most recent call last):" in before) == debug == bool(before)
+
+
 @pytest.mark.process
 def test_debug_shows_the_traceback_of_the_worker(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*functions("f.py:absent"), "--debug"]) == 2
@@ -349,8 +360,19 @@ def test_the_environment_is_told_with_a_side_that_is_missing(
 
 def test_the_list_names_every_workload(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["list"]) == 0
-    first = [line.split(" ", 1)[0] for line in capsys.readouterr().out.splitlines()]
-    assert [name for name in first[1:] if name] == _registry.names()
+    lines = capsys.readouterr().out.splitlines()
+    assert [name for name in (line.split(" ", 1)[0] for line in lines[1:]) if name] == _registry.names()
+    # A pipe has no width to fold to: what makes a row long is told of one workload at a time.
+    assert max(map(len, lines)) < 220
+
+
+def test_the_list_tells_all_of_a_workload_that_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["list", "lstm_cell", "add"]) == 0
+    told = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert told[0] == "lstm_cell" and "size smoke batch=2, features=3, units=4" in told
+    assert told.index("add") > told.index("size paper batch=8, features=16, units=16")
+    assert cli.main(["list", "ad"]) == 2
+    assert "did you mean add" in capsys.readouterr().err
 
 
 @pytest.mark.process
@@ -358,6 +380,16 @@ def test_the_list_imports_nothing_that_takes_a_second() -> None:
     looked = "import sys; from compare import cli; cli.main(['list']); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-P", "-c", looked], capture_output=True, text=True, check=True)
     assert not {"altair", "scipy", "jaxlib", "jax", "tensorflow", "jinja2", "sklearn"} & set(done.stderr.split())
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("command", ["run", "bench"])
+def test_a_run_on_this_machine_alone_imports_nothing_of_clusters(command: str) -> None:
+    looked = f"import sys; from compare import cli; cli.parser([{command!r}]); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-P", "-c", looked], capture_output=True, text=True, check=True)
+    imported = done.stdout.split()
+    assert f"compare.commands.{command}" in imported
+    assert [name for name in imported if name.startswith(("compare.machines", "compare.commands._on_cluster"))] == []
 
 
 @pytest.fixture(scope="module")

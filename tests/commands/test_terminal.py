@@ -128,8 +128,9 @@ def test_the_list_shows_what_packages_say_of_their_workloads_as_text(
     monkeypatch.setattr(_registry, "names", lambda: [EVIL])
     monkeypatch.setattr(_registry, "get", lambda _: evil)
     monkeypatch.setenv("COLUMNS", "400")
-    assert cli.main(["list"]) == 0
-    harmless(capsys.readouterr().out)
+    for asked in (["list"], ["list", EVIL]):
+        assert cli.main(asked) == 0
+        harmless(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("debug", [[], ["--debug"]], ids=["line", "traceback"])

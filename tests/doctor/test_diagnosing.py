@@ -99,6 +99,14 @@ def test_numbers_that_count_a_loop_are_no_gotcha(shape: tuple[int, ...], stated:
     assert bool(found.findings) is stated
 
 
+@pytest.mark.parametrize(("in_layer", "whose"), [(True, "The loop of a layer, a recurrent one's"), (False, "A loop:")])
+@pytest.mark.parametrize("kind", ["While", "StatelessWhile"])
+def test_a_loop_is_named_as_such(kind: str, in_layer: bool, whose: str) -> None:
+    (found,) = of(Operation(kind, "lstm/while", in_layer=in_layer)).findings
+    assert (found.severity, found.kind, found.subject) == ("note", "loop", kind)
+    assert found.what.startswith(whose) and "jax.lax.scan" in found.advice
+
+
 @pytest.mark.parametrize("grows", [True, False])
 def test_a_list_that_grows_wants_a_decision(grows: bool) -> None:
     written = Operation("TensorListSetItem", "w", attributes={"resize_if_index_out_of_bounds": grows})

@@ -61,6 +61,7 @@ def test_a_saved_model_is_read_by_its_signatures(folder: Path) -> None:
     found = _inspecting.saved_model(path)
     assert "serving_default" in found.entries
     assert {"While", "MatMul"} <= {each.type for each in found.operations}
+    assert [each.subject for each in diagnosed(found).findings if each.kind == "loop"] == ["While"]
     assert len({each.function for each in found.operations if each.type == "MatMul"} - {""}) >= 1
     assert found.inputs[0].shape == (None, None, 3)
     diagnosis = diagnosed(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -157,9 +158,6 @@ class TestPromote:
         ("function", "named"),
         [
             pytest.param(lambda x: jax.lax.bitcast_convert_type(x, jnp.int32), "bitcast_convert", id="bits of a float"),
-            pytest.param(
-                lambda x: x + jax.random.uniform(jax.random.key(0), (5,)), "bitcast_convert", id="random draw"
-            ),
             pytest.param(lambda x: jnp.linalg.qr(x)[0], "custom_call", id="a library's call"),
             pytest.param(lambda x: x * jnp.asarray([1j, 2, 3, 4, 5], jnp.complex64), "complex", id="complex constant"),
             pytest.param(lambda x: x.astype(jnp.float8_e5m2fnuz), "f8E5M2FNUZ", id="float8 without zero"),
@@ -195,6 +193,22 @@ class TestPromote:
           return %x : tensor<2xf32> }""")
         with pytest.raises(PromotionError, match=r"^expected operations[^\n]*found[^\n]*arith.constant[^\n]*$"):
             promote(hidden)
+
+    @pytest.mark.parametrize("draw", [jax.random.uniform, jax.random.normal, jax.random.gumbel])
+    def test_a_float_made_of_bits_is_the_same_number(self, draw: Callable[..., jax.Array]) -> None:
+        def drawn(x: jax.Array) -> jax.Array:
+            return x * 0 + draw(jax.random.key(3), (5,), jnp.float32)
+
+        narrow, wide = np.asarray(drawn(jnp.asarray(X))), executed(promote(exported(drawn, X)), X)
+        assert (narrow.dtype, wide.dtype) == (np.float32, np.float64)
+        np.testing.assert_allclose(wide, narrow, rtol=1e-5)
+        assert len(np.unique(wide)) == 5
+
+    def test_the_bits_of_a_narrow_float_are_widened_exactly(self) -> None:
+        bits = np.array([0x3F99999A, 0x00800000, 0xC0490FDB], np.uint32)
+        artifact = exported(lambda b: jax.lax.bitcast_convert_type(b, jnp.float32), bits)
+        wide = executed(promote(artifact), bits)
+        np.testing.assert_array_equal(wide, bits.view(np.float32).astype(np.float64), strict=True)
 
     def test_bits_of_integers_are_fine(self) -> None:
         artifact = exported(lambda x: x + jax.lax.bitcast_convert_type(INDICES[0], jnp.uint32).astype(jnp.float32), X)

@@ -35,7 +35,7 @@ from compare.figures import kept_rows
 from compare.hlo import proto
 from compare.hlo.artifacts import hlo_of_file
 from compare.hlo.dumps import buffers, llvm, vector_code
-from compare.inputs import call_streams
+from compare.inputs import call_streams, port_files
 from compare.profiles import traced
 from compare.record import results_file
 from compare.sides import recorded
@@ -82,6 +82,14 @@ def good(kind: str) -> bytes:
             return save({"0": np.ones((2, 3), np.float32), "1": np.arange(4)})
         case "module":
             return next((DATA / "dumps/jax_proto").glob("*before*.pb")).read_bytes()
+        case "port":
+            return b"""from workloads import ArraySpec, Workload
+sizes = {"smoke": {"batch": 2}, "default": {"batch": 8}}
+port = Workload(
+    name="p", tf="m.py:f", jax="m.py:g", inputs={"x": ArraySpec(("batch", 3), "float32", -1.0, 1.0)}, sizes=sizes,
+    summary="a sum", builds=False,
+)
+"""
         case "map":
             return b'"encoder/dense" = "enc.linear"\nb = "c"\n'
         case "calls":
@@ -190,6 +198,27 @@ def test_a_damaged_file_is_read_or_refused_in_one_line(
     # What `_foreign` finds is put into a line by whoever asked for the file.
     begins = "" if name == "data" else "expected"
     assert [line for line in lines if not (line.isprintable() and begins in line and len(line) < 4000)] == []
+
+
+@pytest.mark.process
+def test_a_damaged_port_file_is_read_or_refused_in_one_line(tmp_path: Path) -> None:
+    path, said = tmp_path / "port.py", []
+
+    @settings(max_examples=60, deadline=None, database=None, derandomize=True,
+              suppress_health_check=list(HealthCheck), phases=[Phase.generate])  # fmt: skip
+    @given(damaged(good("port")))
+    def tried(data: bytes) -> None:
+        path.write_bytes(data)
+        said.append("")
+        try:
+            port_files.get(str(path))
+        except Foreseen as error:
+            said[-1] = str(error)
+
+    tried()
+    lines = [line for line in said if line]
+    assert len(said) >= 60 and len(lines) > 30
+    assert [line for line in lines if "\n" in line or "expected" not in line or "internal" in line] == []
 
 
 def test_a_file_that_cannot_be_used_is_foreseen_wherever_it_is_read() -> None:

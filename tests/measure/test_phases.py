@@ -253,6 +253,9 @@ def test_peak_memory_counts_the_twin_and_its_mode_and_nothing_that_analysing_nee
     touched(1 << 28).close()  # held before, and no part of it
 
     class Growing:
+        def settings(self) -> Mapping[str, str]:
+            return {}
+
         def load(self, twin: Twin) -> Mapping[str, Any]:
             held.append(touched(1 << 24))
             return {}

@@ -68,9 +68,16 @@ def around_layers() -> Any:
     x = keras.Input((6, 4))
     y = L.TimeDistributed(L.Dense(6, activation="relu"), name="each")(x)
     y = L.TimeDistributed(L.Conv1D(3, 2), name="windows")(keras.ops.expand_dims(y, -1))
-    y = L.UpSampling2D((2, 1))(y)
+    y = L.UpSampling2D((2, 1))(L.Normalization(mean=[0.5, 1.5, 0.1], variance=[0.3, 2.0, 4.0])(y))
     y = keras.ops.where(keras.ops.greater(y, 0.1), y, keras.ops.stop_gradient(y)) ** 2
     return keras.Model(x, L.TimeDistributed(L.LayerNormalization(), name="norms")(y))
+
+
+def both_directions() -> Any:
+    x = keras.Input((5, 4))
+    y = L.Bidirectional(L.LSTM(3, return_sequences=True), name="all")(x)
+    y = L.Bidirectional(L.GRU(4, return_sequences=True), merge_mode="sum", name="added")(y)
+    return keras.Model(x, [L.Bidirectional(L.LSTM(2), name="ends")(y), L.Bidirectional(L.GRU(2), merge_mode="mul")(y)])
 
 
 HOSTILE = 'x"); import os; os.system("touch pwned") #\n    import os\r"""'
@@ -110,7 +117,9 @@ def inputs_of(model: Any) -> list[np.ndarray]:
     ]
 
 
-@pytest.mark.parametrize("make", [small_cnn, shared_and_nested, sequences, operations, around_layers, hostile])
+@pytest.mark.parametrize(
+    "make", [small_cnn, shared_and_nested, sequences, operations, around_layers, both_directions, hostile]
+)
 def test_a_written_module_gives_what_the_model_gives(make: Callable[[], Any]) -> None:
     model = make()
     written, module = made(model)

@@ -1,17 +1,22 @@
 """What a written port could leave out and still pass: each is written, or said to be left."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import jaxport
 from compare.porting.model_source import model_source
 from compare.porting.training_source import training_source
 from tf_reference import _keras_compiled
+from tf_reference._gradients import densified
+from tf_reference._keras_port import keras_port
 
 L = keras.layers
 
@@ -78,3 +83,67 @@ def test_a_schedule_is_the_same_long_after_the_steps_that_are_judged(schedule: A
     for step in (0, 1, 49, 50, 99, 100, 101, 151, 200, 201, 350, 999):
         found, wanted = rate(jnp.asarray(step), jnp.float32), schedule(step)
         assert np.allclose(float(found), float(wanted), rtol=1e-5), step
+
+
+def looked_up(optimizer: Any) -> Any:
+    tokens = keras.Input((4,), dtype="int32")
+    model = keras.Model(tokens, L.Dense(1)(L.Flatten()(L.Embedding(5, 3, name="table")(tokens))))
+    model.compile(optimizer, "mse")
+    return model
+
+
+def apart_in_fit(make: Callable[[], Any]) -> float:
+    """How far weights after a step of Keras are from those of a step whose gradients were added up."""
+    x, y = np.array([[0, 0, 0, 1], [0, 1, 1, 2]]), np.array([[1.0], [-2.0]])
+    ours, theirs = looked_up(make()), looked_up(make())
+    for one, two in zip(ours.weights, theirs.weights, strict=True):
+        one.assign(np.random.default_rng(one.shape[0]).standard_normal(one.shape))
+        two.assign(one)
+    theirs.train_on_batch(x, y)
+    with tf.GradientTape() as tape:
+        loss = ours.compute_loss(None, y, ours(x, training=True), None)
+    ours.optimizer.apply(densified(tape.gradient(loss, ours.trainable_variables)), ours.trainable_variables)
+    return max(
+        float(np.abs(one - two).max()) for one, two in zip(ours.get_weights(), theirs.get_weights(), strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "differs"),
+    [
+        (lambda: keras.optimizers.SGD(0.5, momentum=0.9, nesterov=True), False),
+        (lambda: keras.optimizers.SGD(0.5, clipnorm=0.01), True),
+        (lambda: keras.optimizers.Adam(0.1), True),
+        (lambda: keras.optimizers.RMSprop(0.1), True),
+    ],
+)
+def test_where_keras_takes_the_rows_of_a_token_apart_is_said(make: Callable[[], Any], differs: bool) -> None:
+    assert (apart_in_fit(make) > 1e-4) is differs
+    architecture = _keras_compiled.of_model(looked_up(make()))
+    remarks = training_source(architecture, model_source(architecture)).remarks
+    assert any("table gives rows as gradients" in each for each in remarks) is differs
+
+
+NORMALIZED = """
+import keras
+def build():
+    x = keras.Input((3,))
+    model = keras.Model(x, keras.layers.Dense(2, name="head")(keras.layers.Normalization(name="scale")(x)))
+    model.compile("sgd", "mse")
+    return model
+"""
+
+
+def test_the_judged_normalization_computes_with_the_weights_that_it_is_given(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(NORMALIZED)
+    receipt = tmp_path / "weights.receipt.json"
+    receipt.write_text(json.dumps({"left": {"scale/count": "nothing is computed with it"}}))
+    judged = keras_port(f"{tmp_path / 'model.py'}:build", receipt, "float32", inputs=1, trained=True)
+    assert set(judged.weights) == {"scale/mean", "scale/variance", "head/kernel", "head/bias"}
+    x = np.array([[1.0, 2.0, 3.0]], "float32")
+    judged.weights["head/kernel"].assign(np.eye(3, 2))
+    forward = tf.function(judged.forward)
+    before = forward(x)
+    judged.weights["scale/mean"].assign([1.0, 1.0, 1.0])
+    judged.weights["scale/variance"].assign([4.0, 4.0, 4.0])
+    assert np.allclose(before, [[1.0, 2.0]]) and np.allclose(forward(x), [[0.0, 0.5]])

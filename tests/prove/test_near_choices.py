@@ -11,7 +11,7 @@ from compare.hlo import bindings
 from compare.parity import Evidence, held_leaves, judge, undecided
 from compare.parity.evidence import Choices
 from compare.parity.measure import UNIT_ROUNDOFF
-from compare.prove.near_choices import explain_by_choices
+from compare.prove.near_choices import FUSED, explain_by_choices
 from compare.prove.oracle import promoted
 from compare.prove.running import running
 from workloads._framework import GRADIENTS, STEP, Parameter, Program, Result, Twin
@@ -85,7 +85,7 @@ def evidence_of(original: Program, port: Program, case: Arrays) -> tuple[Evidenc
 
 def explained(evidence: Evidence, twin: Twin, port: Program) -> Evidence:
     found = explain_by_choices(twin, port, GRADIENTS, ["seed0"], UNIT)
-    return replace(evidence, choices={(GRADIENTS, case): choices for case, choices in found.items()})
+    return replace(evidence, choices={(GRADIENTS, case): (choices,) for case, choices in found.items()})
 
 
 def gradients(evidence: Evidence) -> str | None:
@@ -99,7 +99,7 @@ def test_a_side_that_rounding_chose_is_no_failure_and_is_told(choice: str) -> No
     assert undecided(held_leaves(evidence)) == {(GRADIENTS, "seed0")} and gradients(evidence) == "fail"
     evidence = explained(evidence, twin, port)
     parity = judge(evidence)
-    choices = evidence.choices[GRADIENTS, "seed0"]
+    (choices,) = evidence.choices[GRADIENTS, "seed0"]
     assert 0 < choices.turned < ROWS
     assert parity.gates["gradients"].verdict == "pass"
     (told,) = [each for each in parity.deviations if each.gate == "gradients"]
@@ -130,7 +130,7 @@ def test_a_value_that_is_further_from_its_edge_than_rounding_takes_it_is_no_choi
     evidence, twin = evidence_of(port, port, beside_an_edge())
     found = explain_by_choices(twin, port, GRADIENTS, ["seed0"], UNIT * 2.0**-20)
     assert found["seed0"].turned == 0
-    evidence = replace(evidence, choices={(GRADIENTS, "seed0"): found["seed0"]})
+    evidence = replace(evidence, choices={(GRADIENTS, "seed0"): (found["seed0"],)})
     assert gradients(evidence) == "fail"
 
 
@@ -152,10 +152,21 @@ def test_leaves_stand_or_fall_together() -> None:
         workload="port",
         outputs={("tf/eager", GRADIENTS, "seed0"): rounded, ("jax/jit", GRADIENTS, "seed0"): found},
         doubles={("tf", GRADIENTS, "seed0"): exact, ("jax", GRADIENTS, "seed0"): exact},
-        choices={(GRADIENTS, "seed0"): Choices(decided, exact, 1, 4)},
+        choices={(GRADIENTS, "seed0"): (Choices(decided, exact, 1, 4),)},
     )
     held = {each.place.leaf: each.verdict for each in held_leaves(evidence)["gradients"] if each.dtype == "float32"}
     assert held == {"a": "fail", "b": "fail"}
+
+
+def test_a_mode_that_fuses_nothing_is_told_apart() -> None:
+    port = program()
+    evidence, twin = evidence_of(port, port, beside_an_edge())
+    eager = {("jax/eager", *key[1:]): run for key, run in evidence.outputs.items() if key[0] == "jax/jit"}
+    exact = {("jax/jit", GRADIENTS, "seed0"): evidence.outputs["tf/jit", GRADIENTS, "seed0"]}
+    held = held_leaves(replace(evidence, outputs={**evidence.outputs, **eager, **exact}))
+    assert undecided(held, fused=False) == {(GRADIENTS, "seed0")} and not undecided(held, fused=True)
+    found = explain_by_choices(twin, port, GRADIENTS, ["seed0"], UNIT, options=FUSED[False])
+    assert found["seed0"].turned > 0
 
 
 def stepping() -> Program:

@@ -22,6 +22,8 @@ from compare.hlo.dumps.summary import summarize
 from compare.plain_json import to_json
 from compare.report import dump_files, dump_pages
 
+pytestmark = pytest.mark.process
+
 DUMPS = DATA / "dumps"
 PTX = {"file": "f.ptx", "bytes": 9, "target": "sm_90a", "kernels": [
     {"name": "add_kernel", "parameters": 2, "registers": {"b32": 14}, "launch": {"reqntid": "128, 1, 1"}}]}  # fmt: skip

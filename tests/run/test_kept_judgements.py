@@ -160,3 +160,10 @@ def test_what_a_killed_writer_left_is_swept(kept: Kept) -> None:
     Judgements(kept.folder, Request([])).sweep()
     assert [path.name for path in kept.folder.parent.iterdir()] == [kept_judgements.FOLDER]
     assert [path for path in kept.folder.iterdir()] == [kept.file]
+
+
+def test_a_judgement_that_cannot_be_kept_is_still_the_judgement(kept: Kept) -> None:
+    kept.folder.parent.mkdir()
+    kept.folder.write_text("a file where the folder would be, as a full disk would have none")
+    assert kept.again() is kept.found
+    assert "add: cannot be resumed: expected to write" in kept.said[0]

@@ -9,16 +9,21 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import hlo_programs
+import hypothesis
 import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
+from fuzzed_bytes import damaged
 from hlo_programs import exported
+from hypothesis import HealthCheck, Phase, settings
 from interpreters import JAX_AS_TF, interpreter
+from places import DATA
 
 from compare import cli
 from compare.bundles.replaying_dumps import replay_dump
 from compare.hlo import bindings, executing
+from compare.hlo.artifacts import hlo_of_file
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import ProgramLost
 from compare.progress import Silent
@@ -153,6 +158,38 @@ def test_damaged_bytecode_costs_itself(end: str, tmp_path: Path, capsys: pytest.
         (line,) = capsys.readouterr().err.splitlines()
         assert re.search(end, line)
         assert cli.main(["hlo", f"{tmp_path}/good.mlirbc", f"{tmp_path}/good.mlirbc", "-o", str(tmp_path)]) == 0
+
+
+def test_a_text_that_ends_the_process_of_xla_costs_itself() -> None:
+    """A parameter whose number is out of order: a failed check of XLA, which in this process would end the command."""
+    text = b"HloModule m\n\nENTRY e {\n  a = f32[] parameter(4)\n  ROOT b = f32[] negate(a)\n}\n"
+    with programs_apart_from_others():
+        with pytest.raises(ProgramLost, match="XLA did not read the program: the worker ended by signal SIGABRT"):
+            hlo_of_file(text)
+        assert hlo_of_file(text.replace(b"parameter(4)", b"parameter(0)"))
+
+
+def test_damaged_texts_are_read_or_refused_in_one_line() -> None:
+    good = next((DATA / "dumps/tf_autocluster").glob("*.cpu_after_optimizations.txt")).read_bytes()
+    said: list[str] = []
+
+    @settings(max_examples=100, deadline=None, database=None, derandomize=True,
+              suppress_health_check=list(HealthCheck), phases=[Phase.generate])  # fmt: skip
+    @hypothesis.given(damaged(good))
+    def tried(data: bytes) -> None:
+        said.append("")
+        try:
+            hlo_of_file(data)
+        except UnreadableProgram as error:
+            said[-1] = str(error)
+
+    with programs_apart_from_others():
+        tried()
+    lines = [line for line in said if line]
+    assert len(said) >= 100 and len(lines) > 50
+    # What XLA quotes of a text may hold any character: the terminal shows it escaped.
+    assert [line for line in lines if "\n" in line or len(line) > 1000] == []
+    assert [line for line in lines if not line.startswith(("expected", "XLA did not read the program"))] == []
 
 
 def test_one_worker_is_asked_from_several_threads() -> None:

@@ -27,6 +27,9 @@ class Framework:
     def __init__(self) -> None:
         self.asked: list[tuple[Any, ...]] = []
 
+    def settings(self) -> dict[str, str]:
+        return {}
+
     def environment(self) -> dict[str, str]:
         return {"device": "none"}
 
@@ -65,7 +68,7 @@ def test_a_host_that_lacks_a_method_is_refused_when_it_is_created() -> None:
             return Reply()
 
     with pytest.raises(
-        ProtocolError, match=r"^expected Lacking .* missing: compile, compile_steps, optimized; extra: none$"
+        ProtocolError, match=r"^expected Lacking .* missing: compile, compile_steps, optimized, read_text; extra: none$"
     ):
         Lacking()
 

@@ -14,6 +14,7 @@ from compare.sides import renewal
 from compare.sides.client import LiveSide
 from compare.sides.pool import Pool, Source
 from compare.sides.renewal import GROWTH_BYTES, WORKLOADS
+from compare.sides.replies import Changed
 
 pytestmark = pytest.mark.process
 
@@ -25,6 +26,7 @@ class Held:
 
     def __init__(self) -> None:
         self.bytes: dict[str, int | None] = {"tf": HELD, "jax": HELD}
+        self.changed: dict[str, Changed] = {}
 
     def __call__(self, side: LiveSide) -> int | None:
         return self.bytes[side.name]
@@ -34,6 +36,7 @@ class Held:
 def held(monkeypatch: pytest.MonkeyPatch) -> Held:
     found = Held()
     monkeypatch.setattr(renewal, "held_bytes", found)
+    monkeypatch.setattr(renewal, "changed_by", lambda side: found.changed.get(side.name, Changed()))
     return found
 
 
@@ -48,6 +51,16 @@ def pool(held: Held, tmp_path: Path) -> Iterator[Pool]:
 def processes(pool: Pool) -> dict[str, int]:
     found = {name: pool.get(name) for name in ("tf", "jax")}
     return {name: side.pid for name, side in found.items() if isinstance(side, LiveSide)}
+
+
+def test_a_worker_whose_process_a_workload_has_changed_is_replaced_before_the_next(pool: Pool, held: Held) -> None:
+    before = processes(pool)
+    pool.renew()
+    held.changed["jax"] = Changed(("the current folder (from /a to /)",))
+    pool.renew()
+    after = processes(pool)
+    assert after["tf"] == before["tf"]
+    assert after["jax"] != before["jax"]
 
 
 def test_a_worker_that_has_grown_is_replaced_before_the_next_workload(pool: Pool, held: Held) -> None:

@@ -23,15 +23,16 @@ VALUES = {{
     "compile": {{"handle": 0, "compile_s": 1.0}}, "prepare": COSTS, "round": [1e-3] * 5, "digest": "code",
 }}
 
-def says(value):
-    print(json.dumps({{"ok": True, "value": value, "arrays": False}}), flush=True)
+def says(value, number=None):
+    print(json.dumps({{"ok": True, "value": value, "arrays": False, "number": number}}), flush=True)
 
 dies("import")
 says({{}})
 for line in sys.stdin:
-    method = json.loads(line)["method"]
+    request = json.loads(line)
+    method = request["method"]
     dies(method)
-    says(VALUES.get(method))
+    says(VALUES.get(method), request["number"])
     dies("after " + method)
 """
 

@@ -23,6 +23,9 @@ class ProgramsHere(Executor):
     def check(self, bytecode: bytes) -> None:
         artifacts.hlo_of_artifact(bytecode)
 
+    def read_text(self, text: str) -> bytes:
+        return bindings.hlo_from_text(text)
+
     def compile(self, bytecode: bytes, options: Options) -> Executable:
         return _Compiled(bindings.load_bytecode(bytecode, options))
 

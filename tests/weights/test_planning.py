@@ -188,6 +188,16 @@ def test_a_layer_with_weights_and_without_a_rule_is_refused(class_name: str, con
     assert found[0] == f"it ({class_name}): expected a rule, found that {line}"
 
 
+@pytest.mark.parametrize(
+    ("class_name", "leaf"),
+    [("Dense", "kernel"), ("Conv2D", "kernel"), ("Embedding", "embeddings"), ("LSTM", "lstm_cell/kernel")],
+)
+def test_a_layer_without_the_leaf_that_its_rule_reads_is_refused(class_name: str, leaf: str) -> None:
+    source = pairs.source(pairs.layer("it", class_name, {"bias": (4,)}, groups=1, depth_multiplier=1))
+    found = lines(planned(source, pairs.two_linear()))
+    assert found[0] == f"it ({class_name}): expected a rule, found that {class_name} has no leaf {leaf}"
+
+
 def test_a_class_of_anothers_is_not_taken_for_keras_own() -> None:
     (model, layer), arrays = pairs.source(pairs.layer("it", "Dense", {"kernel": (4, 4)}))[0].layers, {}
     foreign = dataclasses.replace(layer, module="my_layers.py")

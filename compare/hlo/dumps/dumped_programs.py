@@ -6,10 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from compare.hlo import bindings, proto
+from compare.hlo import proto
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.dumps import grammar
 from compare.hlo.dumps.directory import DumpedFile, DumpedModule
+from compare.hlo.executing import hlo_from_text
 
 _TEXT = "txt"
 # XLA's parser takes the dots for values and fills in whatever lay in memory.
@@ -73,7 +74,7 @@ def pass_files(module: DumpedModule) -> list[DumpedFile]:
 def _parsed(text: str) -> bytes:
     # Before jaxlib has registered its own error, XLA's parser raises a plain RuntimeError.
     try:
-        return bindings.hlo_from_text(text)
+        return hlo_from_text(text)
     except (RuntimeError, UnreadableProgram) as error:
         said = [line for line in str(error.__cause__ or error).splitlines() if line.strip()]
         raise UnreadableProgram(

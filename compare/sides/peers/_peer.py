@@ -99,6 +99,10 @@ class Peer(ABC):
         device = jax.devices()[0].platform
         return {"version": self.version(), "jax": jax.__version__, "device": device, "threads": "default"}
 
+    def settings(self) -> dict[str, str]:
+        """None is told: a peer judges nothing."""
+        return {}
+
     def load(self, twin: Twin) -> dict[str, Any]:
         """Build the twin and say which passes this peer has of it."""
         self._twin = twin

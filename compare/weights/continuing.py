@@ -1,0 +1,116 @@
+"""Whether training goes on alike: both optimizers take steps with the same gradients, and the weights are compared.
+
+From where Keras' optimizer is, its slots carried: a count that is off, moments that are swapped or another rate are
+seen. And from a fresh start, where squares are small: another epsilon is seen. Gradients spread over eight orders of
+magnitude, as those of a model do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from compare.weights.matching import Finding
+from compare.weights.planning import Move
+from compare.weights.transforms import Transform
+from workloads._optimizer_transfer import SourceOptimizer
+from workloads._spec import Arrays
+
+STEPS = 5
+SEED = 25
+SMALLEST = -8.0
+"""Power of ten of the smallest gradient; the largest are 1."""
+
+SHARE = 1e-4
+"""Of the way that a weight has gone, by which the two may differ. Float32 leaves some 1e-5 of 1 - 0.999; an epsilon of
+optax.adam in place of Keras' is 3e-4 where gradients are of 1e-3."""
+
+ROUNDINGS = 4
+"""Of float32 that a step may add, relative to the weight."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A weight that an optimizer trains, and what it is in the module.
+
+    Attributes:
+      key: of the leaf.
+      transform: what becomes of it, and of its gradient.
+      variables: that it becomes.
+    """
+
+    key: str
+    transform: Transform
+    variables: tuple[str, ...]
+
+
+def trained(optimizer: SourceOptimizer, moves: Sequence[Move]) -> tuple[Trained, ...]:
+    """The weights that an optimizer trains."""
+    by_key = {each.leaf.key: each for each in moves}
+    found = (by_key[key] for key in optimizer.trained if key in by_key)
+    return tuple(Trained(each.leaf.key, each.transform, each.variables) for each in found)
+
+
+def gradients(weights: Sequence[Trained], arrays: Arrays) -> dict[str, np.ndarray]:
+    """A gradient for every step and weight, as "STEP/KEY".
+
+    Args:
+      weights: that are trained.
+      arrays: of them, by key.
+    """
+    random, made = np.random.default_rng(SEED), {}
+    for step in range(STEPS):
+        for each in weights:
+            like = arrays[each.key]
+            sizes = 10 ** random.uniform(SMALLEST, 0, like.shape) * random.choice((-1, 1), like.shape)
+            made[f"{step}/{each.key}"] = np.asarray(sizes, like.dtype)
+    return made
+
+
+def carried(weights: Sequence[Trained], by_step: Arrays) -> dict[str, np.ndarray]:
+    """What stands under "STEP/KEY" as it stands in the module, under "STEP/VARIABLE"."""
+    return {
+        f"{step}/{variable}": array
+        for step in range(STEPS)
+        for each in weights
+        for variable, array in zip(each.variables, each.transform.forward(by_step[f"{step}/{each.key}"]), strict=True)
+    }
+
+
+def apart(start: Arrays, keras: Arrays, optax: Arrays, whence: str) -> Iterator[Finding]:
+    """Where weights are not the same after steps of both; of each variable the first step.
+
+    Args:
+      start: parameters of the module before the first step.
+      keras: those after each step, as "STEP/VARIABLE"; of what Keras does not train there is none.
+      optax: likewise, of all.
+      whence: "from the carried state".
+    """
+    for variable, before in start.items():
+        way, last, dtype = np.zeros(before.shape), before.astype(np.float64), before.dtype
+        size = np.abs(last)
+        for step in range(STEPS):
+            there = keras.get(f"{step}/{variable}", before).astype(np.float64)
+            way, last, size = way + np.abs(there - last), there, np.maximum(size, np.abs(there))
+            here = optax[f"{step}/{variable}"].astype(np.float64)
+            bound = SHARE * way + ROUNDINGS * (step + 1) * _epsilon(dtype) * size
+            # A comparison that is false of NaN.
+            if not np.all(np.abs(here - there) <= bound):
+                yield Finding("steps", _line(variable, step, whence, there, here, bound))
+                break
+
+
+def _epsilon(dtype: np.dtype) -> float:
+    return float(np.finfo(dtype).eps) if dtype.kind == "f" else 2.0**-8
+
+
+def _line(variable: str, step: int, whence: str, there: np.ndarray, here: np.ndarray, bound: np.ndarray) -> str:
+    over = np.nan_to_num(np.abs(here - there) - bound, nan=np.inf)
+    worst = np.unravel_index(int(np.argmax(over)), over.shape)
+    place = f"{variable}{[int(each) for each in worst]}" if worst else variable
+    return (
+        f"{place} after step {step + 1} {whence}: expected {there[worst]:.9g} as Keras' optimizer makes it, found "
+        f"{here[worst]:.9g}, further than {bound[worst]:.2g}"
+    )

@@ -1,0 +1,89 @@
+"""An optimizer carried beside the weights: its plan, and the steps of both that prove it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from compare.sides.weight_workers import FlaxModule, KerasModel, WeightWorkers
+from compare.weights import continuing
+from compare.weights.matching import Finding
+from compare.weights.optimizer_rules import advice, rule_of
+from compare.weights.planning import Plan
+from compare.weights.slot_planning import SlotPlan, plan_slots
+from workloads._optimizer_transfer import PREFIX
+from workloads._spec import Arrays
+from workloads._transfer import Source, Target
+
+FRESH = f"{PREFIX}fresh"
+"""What --allow names where only training that goes on has to be alike, not one that starts."""
+
+
+def planned_slots(
+    source: Source, arrays: Arrays, target: Target, plan: Plan, allowed: Mapping[str, str]
+) -> SlotPlan | None:
+    """The plan of the optimizer; None where there is none.
+
+    Args:
+      source: the model.
+      arrays: of its weights and of its optimizer's variables.
+      target: the module.
+      plan: of the weights.
+      allowed: variables that keep what they have, each with why.
+    """
+    if source.optimizer is None or target.optimizer is None:
+        return None
+    return plan_slots(source.optimizer, arrays, target.optimizer, plan.moves, allowed)
+
+
+def proved(
+    workers: WeightWorkers,
+    model: KerasModel,
+    module: FlaxModule,
+    found: tuple[Source, Arrays, Target],
+    plans: tuple[Plan, SlotPlan],
+    allowed: Mapping[str, str],
+) -> SlotPlan:
+    """The plan of the optimizer, with findings where both do not train on alike.
+
+    Args:
+      workers: that take the steps.
+      model: of Keras.
+      module: of Flax.
+      found: the model with its arrays, and the module.
+      plans: of the weights and of the optimizer, both without findings.
+      allowed: with `FRESH`, only the carried state has to go on alike.
+
+    Raises:
+      RequestError: a side cannot take the steps.
+    """
+    (source, arrays, target), (plan, slots) = found, plans
+    assert source.optimizer is not None
+    weights = continuing.trained(source.optimizer, plan.moves)
+    gradients = continuing.gradients(weights, arrays)
+    start = {each.path: plan.arrays[each.path] for each in target.variables
+             if each.kind == "Param" and each.path in plan.arrays}  # fmt: skip
+    sent = {
+        **{f"weights/{path}": array for path, array in start.items()},
+        **{f"state/{path}": array for path, array in slots.arrays.items()},
+        **continuing.carried(weights, gradients),
+    }
+    findings: list[Finding] = []
+    for fresh, whence in ((False, "from the carried state"), (True, "from a fresh start")):
+        if findings or (fresh and FRESH in allowed):
+            break
+        there = workers.keras_steps(model, gradients, continuing.STEPS, fresh)
+        here = workers.optax_steps(module, source.inputs, sent, continuing.STEPS, fresh)
+        findings += continuing.apart(start, continuing.carried(weights, there), here, whence)
+    return replace(slots, findings=tuple([*findings, *_reasons(target, source, slots)] if findings else ()))
+
+
+def _reasons(target: Target, source: Source, slots: SlotPlan) -> Iterator[Finding]:
+    """What may be behind steps that differ: attributes, then the formula."""
+    assert source.optimizer is not None and target.optimizer is not None
+    named = f"the optimizer ({source.optimizer.class_name})"
+    yield from (Finding("attribute", f"{named}: expected {each}") for each in slots.apart)
+    rule, _ = rule_of(source.optimizer)
+    told = advice(rule, {each.state for each in target.optimizer.slots}) if rule else ""
+    if told and not slots.apart:
+        yield Finding("rule", f"{named}: {told}")

@@ -1,0 +1,187 @@
+"""The plan of an optimizer: which of its variables becomes which arrays of a state of optax.
+
+What becomes of a weight becomes of all that is kept of it, so that a slot goes by the transform of its weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from compare.weights.matching import Finding
+from compare.weights.optimizer_rules import RATE, STEPS, Field, OptimizerRule, rule_of, source_of, told_apart
+from compare.weights.planning import Move
+from compare.weights.transforms import Copies, Negated, Simple, Transform, TransformError
+from workloads._optimizer_transfer import PREFIX, Slot, SourceOptimizer, TargetOptimizer, TargetSlot
+
+_RATE_IN_CODE = "the optimizer is told its rate where it is made; the steps of both were compared"
+_NO_COUNT = "the state counts no steps"
+_STARTS = "Keras keeps no such variable with these attributes"
+
+
+@dataclass(frozen=True)
+class SlotMove:
+    """One variable of an optimizer on its way.
+
+    Attributes:
+      slot: itself.
+      rule: by which it goes.
+      transform: what becomes of it.
+      paths: of the arrays that it becomes, in the state.
+    """
+
+    slot: Slot
+    rule: str
+    transform: Transform
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SlotPlan:
+    """What is done if nothing was found, and what was found.
+
+    Attributes:
+      rule: of the optimizer; "" where there is none.
+      moves: one for every variable that is carried.
+      arrays: by the path in the state.
+      left: key of a variable -> why it is not carried.
+      kept: path in the state -> why that stays as it starts.
+      apart: attributes that the two were told otherwise.
+      findings: what does not fit; with any, nothing is written.
+    """
+
+    rule: str = ""
+    moves: tuple[SlotMove, ...] = ()
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+    left: Mapping[str, str] = field(default_factory=dict)
+    kept: Mapping[str, str] = field(default_factory=dict)
+    apart: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+def plan_slots(
+    source: SourceOptimizer,
+    arrays: Mapping[str, np.ndarray],
+    target: TargetOptimizer,
+    moves: Sequence[Move],
+    allowed: Mapping[str, str],
+) -> SlotPlan:
+    """What becomes of every variable of an optimizer.
+
+    Args:
+      source: the optimizer.
+      arrays: of its variables, by key.
+      target: the state.
+      moves: of the weights.
+      allowed: path of an array in the state, with the prefix, that keeps what it starts with -> why.
+    """
+    rule, reason = rule_of(source)
+    if rule is None:
+        line = f"the optimizer ({source.class_name}): expected a rule, found that {reason}"
+        return SlotPlan(findings=(Finding("rule", line),))
+    planning = _Planning(rule, source, arrays, target)
+    weights = {each.leaf.key: each for each in moves}
+    for slot in source.slots:
+        planning.add(slot, weights)
+    kept = dict(planning.kept(allowed))
+    findings = [*planning.findings, *planning.unwritten(kept)]
+    apart = tuple(told_apart(rule, source.config, target.told))
+    return SlotPlan(rule.name, tuple(planning.moves), planning.arrays, planning.left, kept, apart, tuple(findings))
+
+
+class _Planning:
+    """Moves and findings, variable by variable."""
+
+    def __init__(
+        self,
+        rule: OptimizerRule,
+        source: SourceOptimizer,
+        arrays: Mapping[str, np.ndarray],
+        target: TargetOptimizer,
+    ) -> None:
+        self.moves: list[SlotMove] = []
+        self.arrays: dict[str, np.ndarray] = {}
+        self.left: dict[str, str] = {}
+        self.findings: list[Finding] = []
+        self._rule, self._source, self._sources, self._target = rule, source, arrays, target
+        self._fields = {each.path: found for each in target.slots if (found := source_of(rule, each))}
+
+    def add(self, slot: Slot, weights: Mapping[str, Move]) -> None:
+        if slot.weight and slot.weight not in weights:
+            # Of a weight that does not fit it was said already.
+            return
+        places = self._places(slot, weights)
+        named = f"the optimizer ({self._source.class_name}): {slot.key.removeprefix(PREFIX)}"
+        if not places and slot.name in (RATE, STEPS):
+            taken = f"{_NO_COUNT}: Keras has taken {self._sources[slot.key]}"
+            self.left[slot.key] = _RATE_IN_CODE if slot.name == RATE else taken
+            return
+        if not places:
+            held = ", ".join(sorted({f"{each.state}.{each.field}" for each in self._target.slots})[:8]) or "none"
+            self._refuse(
+                "variable", f"{named}: expected an array for it, found none among {held} (rule {self._rule.name})"
+            )
+            return
+        transform = self._transform(slot, places, weights)
+        paths = tuple(each.path for each in places)
+        try:
+            made = transform.forward(self._sources[slot.key])
+        except TransformError as error:
+            self._refuse("array", f"{named}: {error} (rule {self._rule.name})")
+            return
+        self.moves.append(SlotMove(slot, self._rule.name, transform, paths))
+        for place, array in zip(places, made, strict=True):
+            self._write(place, array, named)
+
+    def _places(self, slot: Slot, weights: Mapping[str, Move]) -> list[TargetSlot]:
+        """The arrays that a variable becomes; those of a weight in the order in which its transform makes them."""
+        fitting = [each for each in self._target.slots if self._slot_of(each) == slot.name]
+        if not slot.weight:
+            return fitting
+        order = weights[slot.weight].variables
+        return sorted((each for each in fitting if each.variable in order), key=lambda each: order.index(each.variable))
+
+    def _slot_of(self, place: TargetSlot) -> str:
+        found = self._fields.get(place.path)
+        return found.slot if found else ""
+
+    def _transform(self, slot: Slot, places: Sequence[TargetSlot], weights: Mapping[str, Move]) -> Transform:
+        if not slot.weight:
+            return Copies(slot.dtype, tuple(each.dtype for each in places))
+        transform = weights[slot.weight].transform
+        assert isinstance(transform, Simple)
+        return Negated(transform) if self._fields[places[0].path].negated else transform
+
+    def _write(self, place: TargetSlot, array: np.ndarray, named: str) -> None:
+        if place.path in self.arrays:
+            self._refuse("variable", f"{named}: expected {place.path} for it alone, found another there too")
+        elif (array.shape, array.dtype.name) != (place.shape, place.dtype):
+            wanted, found = f"{place.dtype}{list(place.shape)}", f"{array.dtype}{list(array.shape)}"
+            self._refuse("array", f"{named}: expected {wanted} for {place.path}, found {found}")
+        else:
+            self.arrays[place.path] = array
+
+    def kept(self, allowed: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        """Arrays that stay as they start, each with why."""
+        present = {each.name for each in self._source.slots}
+        for each in self._target.slots:
+            found: Field | None = self._fields.get(each.path)
+            if found is not None and found.optional and found.slot not in present:
+                yield each.path, _STARTS
+            elif f"{PREFIX}{each.path}" in allowed:
+                yield each.path, allowed[f"{PREFIX}{each.path}"]
+
+    def unwritten(self, kept: Mapping[str, str]) -> Iterator[Finding]:
+        """Arrays of the state that nothing becomes, and those that stay but are written."""
+        for each in self._target.slots:
+            where = f"the state of optax: {each.path} ({each.state}.{each.field}, {each.dtype}{list(each.shape)})"
+            if each.path in kept and each.path in self.arrays:
+                yield Finding("variable", f"{where}: expected no variable for what --allow leaves, found one")
+            elif each.path not in self.arrays and each.path not in kept:
+                reason = "" if each.path in self._fields else f": no rule of {self._rule.name} knows this field"
+                yield Finding("variable", f"{where}: expected a variable of the optimizer, found none{reason}")
+
+    def _refuse(self, kind: str, line: str) -> None:
+        self.findings.append(Finding(kind, line))

@@ -1,0 +1,191 @@
+"""The state of an optimizer of optax as plain data: its arrays, each by the parameter that it is of; and steps."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from flax import linen, nnx
+
+from jaxport import _linen_reading, _module_reading
+from jaxport._optimizer_paths import name_of, named_leaves
+from jaxport._plain_attributes import plain_attributes
+from workloads._framework import Unsupported
+from workloads._inspection import Plain, Value
+from workloads._optimizer_transfer import TargetOptimizer, TargetSlot
+from workloads._target import resolve
+
+Parameters = dict[Any, Any]
+
+_HYPERPARAMETERS = 8
+"""How deep functions are looked for in an optimizer: each of a chain stands in the next one's closure."""
+
+
+def transformation(reference: str) -> optax.GradientTransformation:
+    """The optimizer behind a reference.
+
+    Args:
+      reference: FILE.py:NAME of a function of no arguments that makes one.
+
+    Raises:
+      Unsupported: it makes something else.
+    """
+    made = resolve(reference)()
+    if not isinstance(made, optax.GradientTransformation):
+        raise Unsupported(
+            f"expected a function of no arguments that makes an optax.GradientTransformation at {reference}, found "
+            f"that it makes {type(made).__name__}: name one"
+        )
+    return made
+
+
+def parameters(module: Any, inputs: tuple[Value, ...]) -> Parameters:
+    """The parameters that an optimizer is initialized with, as nested dicts of shapes.
+
+    Args:
+      module: of NNX or of Linen.
+      inputs: of the model that it is a port of.
+    """
+    if isinstance(module, linen.Module):
+        return _linen_reading.shapes(module, inputs)["params"]
+    found = nnx.to_pure_dict(nnx.state(module, nnx.Param))
+    return jax.tree.map(lambda each: jax.ShapeDtypeStruct(each.shape, each.dtype), found)
+
+
+def read(reference: str, module: str, inputs: tuple[Value, ...]) -> TargetOptimizer:
+    """The state that an optimizer starts with.
+
+    Args:
+      reference: of the optimizer.
+      module: of the module that it is for.
+      inputs: of the model that it is a port of.
+
+    Raises:
+      Unsupported: one of both is something else.
+    """
+    return of(transformation(reference), parameters(_module_reading.module(module), inputs))
+
+
+def of(optimizer: optax.GradientTransformation, held: Parameters) -> TargetOptimizer:
+    """The state that an optimizer starts with.
+
+    Args:
+      optimizer: of optax.
+      held: the parameters, as shapes.
+    """
+    state = jax.eval_shape(optimizer.init, held)
+    known = {path for path, _ in named_leaves(held)}
+    nodes = dict(_named_tuples(state, ""))
+    return TargetOptimizer(
+        tuple(_slot(path, each, nodes, known) for path, each in named_leaves(state)), _told(optimizer)
+    )
+
+
+def _named_tuples(node: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Every state in a state by its path, the outer ones first."""
+    around = f"{path}." if path else ""
+    if isinstance(node, tuple) and hasattr(node, "_fields"):
+        yield path, node
+        for name in getattr(node, "_fields"):  # noqa: B009 - a type checker knows no fields of a tuple
+            yield from _named_tuples(getattr(node, name), f"{around}{name}")
+    elif isinstance(node, Mapping):
+        for name, each in node.items():
+            yield from _named_tuples(each, f"{around}{name}")
+    elif isinstance(node, list | tuple):
+        for number, each in enumerate(node):
+            yield from _named_tuples(each, f"{around}{number}")
+
+
+def _slot(path: str, leaf: Any, nodes: Mapping[str, Any], known: set[str]) -> TargetSlot:
+    around = max((each for each in nodes if not each or path.startswith(f"{each}.")), key=len, default=None)
+    within = around or ""
+    steps = path.removeprefix(f"{within}." if within else "").split(".")
+    endings = (".".join(steps[start:]) for start in range(1, len(steps)))
+    variable = next((each for each in endings if each in known), "")
+    name = ".".join(steps).removesuffix(f".{variable}" if variable else "")
+    kind = type(nodes[within]) if around is not None else None
+    state = f"{kind.__module__.split('.')[0]}.{kind.__name__}" if kind else ""
+    return TargetSlot(path, state, within, name, variable, tuple(leaf.shape), str(leaf.dtype))
+
+
+def _told(optimizer: optax.GradientTransformation) -> dict[str, Plain]:
+    """What functions of optax and jaxport in it were told: numbers in their closures, by FUNCTION.NAME."""
+    found: dict[str, Plain] = {}
+    _closed_over(optimizer.update, found, set(), _HYPERPARAMETERS)
+    return found
+
+
+def _closed_over(function: Any, found: dict[str, Plain], seen: set[int], depth: int) -> None:
+    if id(function) in seen or not depth:
+        return
+    seen.add(id(function))
+    if isinstance(function, tuple | list):
+        for each in function:
+            _closed_over(each, found, seen, depth)
+        return
+    if not inspect.isfunction(function):
+        return
+    kept = inspect.getclosurevars(function).nonlocals
+    maker = function.__qualname__.partition(".")[0]
+    numbers = {name: each for name, each in kept.items() if isinstance(each, bool | int | float)}
+    for name, value in plain_attributes(numbers.items()):
+        found.setdefault(f"{maker}.{name}", value)
+    for each in kept.values():
+        _closed_over(each, found, seen, depth - 1)
+
+
+def stepped(
+    optimizer: optax.GradientTransformation, held: Parameters, arrays: Mapping[str, np.ndarray], steps: int, fresh: bool
+) -> dict[str, np.ndarray]:
+    """Parameters after each of some steps, as "STEP/PATH".
+
+    Args:
+      optimizer: of optax.
+      held: the parameters, as shapes.
+      arrays: parameters as "weights/PATH", the state as "state/PATH", gradients as "STEP/PATH"; what is
+        missing is zeros.
+      steps: how many.
+      fresh: whether the state is that which the optimizer starts with.
+    """
+    zeros = {name: np.zeros(each.shape, each.dtype) for name, each in named_leaves(held)}
+    given = {name.removeprefix("weights/"): each for name, each in arrays.items() if name.startswith("weights/")}
+    weights = replaced(held, {**zeros, **given})
+    carried = {name.removeprefix("state/"): each for name, each in arrays.items() if name.startswith("state/")}
+    state = state_of(optimizer, held, given, {} if fresh else carried)
+    step_of = jax.jit(optimizer.update)
+    found: dict[str, np.ndarray] = {}
+    for step in range(steps):
+        gradients = {name: arrays.get(f"{step}/{name}", zero) for name, zero in zeros.items()}
+        updates, state = step_of(replaced(held, gradients), state, weights)
+        weights = optax.apply_updates(weights, updates)
+        found |= {f"{step}/{name}": np.asarray(each) for name, each in named_leaves(weights)}
+    return found
+
+
+def state_of(
+    optimizer: optax.GradientTransformation,
+    held: Parameters,
+    weights: Mapping[str, np.ndarray],
+    arrays: Mapping[str, np.ndarray],
+) -> Any:
+    """The state of an optimizer; what is missing among the arrays is as it starts.
+
+    Args:
+      optimizer: of optax.
+      held: the parameters, as shapes.
+      weights: the parameters, by path; what is missing is zeros.
+      arrays: of the state, by path.
+    """
+    zeros = {name: np.zeros(each.shape, each.dtype) for name, each in named_leaves(held)}
+    state = optimizer.init(replaced(held, {**zeros, **weights}))
+    return replaced(state, {name: arrays.get(name, each) for name, each in named_leaves(state)})
+
+
+def replaced(tree: Any, arrays: Mapping[str, Any]) -> Any:
+    """The same tree with other arrays, by path."""
+    return jax.tree_util.tree_map_with_path(lambda path, _: jnp.asarray(arrays[name_of(path)]), tree)

@@ -1,0 +1,65 @@
+"""Models and weights in files, by bytes that are flipped, cut, repeated and replaced: read, or refused in one line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import keras
+import models_to_read as models
+import pytest
+from fuzzed_bytes import MOST_S, damaged
+from hypothesis import HealthCheck, Phase, given, settings
+
+from tf_reference import _inspecting, _weight_files
+from workloads._framework import Unsupported
+
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+
+def small() -> keras.Model:
+    return keras.Sequential([keras.Input((3,)), keras.layers.Dense(2, name="d")])
+
+
+def in_archive(folder: Path) -> tuple[Path, Callable[[], object]]:
+    small().save(folder / "m.keras")
+    return folder / "m.keras", lambda: _inspecting.keras_archive(folder / "m.keras")
+
+
+def in_hdf5(folder: Path) -> tuple[Path, Callable[[], object]]:
+    small().save_weights(folder / "m.weights.h5")
+    model = small()
+    return folder / "m.weights.h5", lambda: _weight_files.load(model, folder / "m.weights.h5")
+
+
+def saved(folder: Path) -> tuple[Path, Callable[[], object]]:
+    path = models.saved(folder / "saved", models.graph_with("Sin").SerializeToString())
+    return path / models.PB, lambda: _inspecting.saved_model(path)
+
+
+@pytest.mark.parametrize("make", [in_archive, in_hdf5, saved], ids=["keras", "weights.h5", "SavedModel"])
+def test_a_damaged_file_of_a_model_is_read_or_refused_in_one_line(
+    make: Callable[[Path], tuple[Path, Callable[[], object]]], tmp_path: Path
+) -> None:
+    path, read = make(tmp_path)
+    read()
+    good, said = path.read_bytes(), []
+
+    @settings(max_examples=50, deadline=None, database=None, derandomize=True,
+              suppress_health_check=list(HealthCheck), phases=[Phase.generate])  # fmt: skip
+    @given(damaged(good))
+    def tried(data: bytes) -> None:
+        path.write_bytes(data)
+        began = time.process_time()
+        said.append("")
+        try:
+            read()
+        except Unsupported as error:
+            said[-1] = str(error)
+        assert time.process_time() - began < MOST_S
+
+    tried()
+    lines = [line for line in said if line]
+    assert len(said) >= 50 and len(lines) > 10
+    assert [line for line in lines if not (line.isprintable() and "expected" in line)] == []

@@ -1,0 +1,91 @@
+"""What a tf.train.Checkpoint says of itself: the objects that were saved, each with its variables, by names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from tf_reference import _private
+
+_VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
+_OF_OPTIMIZERS = frozenset({"_iterations", "iter", "_learning_rate"})
+"""What an optimizer of Keras 3, or of Keras 2, has among its attributes."""
+
+_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
+
+
+@dataclass(frozen=True)
+class SavedVariable:
+    """One variable of a checkpoint.
+
+    Attributes:
+      number: of its object; -1 where no objects are told.
+      path: names of attributes from what was saved to it.
+      key: of its array.
+      full_name: that it was made with; "" where that is not told.
+    """
+
+    number: int
+    path: str
+    key: str
+    full_name: str
+
+
+@dataclass(frozen=True)
+class CheckpointGraph:
+    """The objects of a checkpoint.
+
+    Attributes:
+      proto: of them; empty of a checkpoint that names variables alone, as TensorFlow 1 wrote.
+      reader: of the arrays, by key.
+    """
+
+    proto: Any
+    reader: Any
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of what was saved, as it was named."""
+        return tuple(sorted(each.local_name for each in self.proto.nodes[0].children)) if self.proto.nodes else ()
+
+    def variables(self) -> Iterator[SavedVariable]:
+        """Every variable once."""
+        for number, node in enumerate(self.proto.nodes):
+            for each in node.attributes:
+                path = each.checkpoint_key.removesuffix(_VALUE)
+                yield SavedVariable(number, path, each.checkpoint_key, each.full_name)
+        if not self.proto.nodes:
+            yield from (SavedVariable(-1, key, key, key) for key in sorted(self.reader.get_variable_to_shape_map()))
+
+    def of_optimizers(self) -> frozenset[int]:
+        """The numbers of objects that stand in an optimizer of Keras 2 or 3, and are no weights."""
+        starts = [
+            number
+            for number, node in enumerate(self.proto.nodes)
+            if {each.local_name for each in node.children} & _OF_OPTIMIZERS
+        ]
+        found, left = set(starts), list(starts)
+        while left:
+            for each in self.proto.nodes[left.pop()].children:
+                if each.node_id not in found and each.local_name != "_trainable_variables":
+                    found.add(each.node_id)
+                    left.append(each.node_id)
+        slots = (each.slot_variable_node_id for node in self.proto.nodes for each in node.slot_variables)
+        return frozenset((*found, *slots))
+
+
+def read(prefix: str) -> CheckpointGraph:
+    """The graph of a checkpoint.
+
+    Raises:
+      ValueError: there is none, or it is damaged.
+      OpError: likewise.
+    """
+    reader = tf.train.load_checkpoint(prefix)
+    graph = _private.protocol("trackable_object_graph_pb2", "TrackableObjectGraph")
+    if not reader.has_tensor(_GRAPH):
+        return CheckpointGraph(graph(), reader)
+    return CheckpointGraph(graph.FromString(reader.get_tensor(_GRAPH)), reader)

@@ -1,0 +1,144 @@
+"""The models that a function closes over: layers in its closure, in globals that it reads, and in what holds those."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from workloads import _frames
+from workloads._framework import Unsupported
+
+_DEEPEST = 16
+"""Functions in functions, and containers in containers, that are looked through."""
+
+
+class ClosedOver(keras.Model):
+    """What holds the layers that a function closes over, each by the name that the function has for it."""
+
+    def __init__(self, held: Mapping[str, Any]) -> None:
+        super().__init__(name="closed_over")
+        for name, layer in held.items():
+            setattr(self, name, layer)
+        self.held = tuple(held)
+        self.built = True
+
+    def call(self, x: Any) -> Any:
+        """It is never called: the function is the model.
+
+        Raises:
+          NotImplementedError: always.
+        """
+        raise NotImplementedError
+
+
+def takes_arguments(value: Any) -> bool:
+    """Whether something that can be called has to be given arguments: then it makes no model, but computes."""
+    try:
+        parameters = inspect.signature(value).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return any(each.default is each.empty and each.kind in kinds for each in parameters)
+
+
+def gathered(function: Callable[..., Any], reference: str) -> ClosedOver:
+    """The layers that a function closes over.
+
+    Args:
+      function: a Python function, one of tf.function, or an object that can be called.
+      reference: of it, for the error.
+
+    Raises:
+      Unsupported: there is none, or a variable that is in no layer.
+    """
+    held: dict[str, Any] = {}
+    for name, layer in _found("", function, set(), _DEEPEST):
+        if not isinstance(layer, keras.Layer):
+            raise Unsupported(
+                f"expected the variables of the function {reference} in layers of Keras, found {name or 'one'} in none"
+                ": hold it in a layer"
+            )
+        plain = name if name.isidentifier() and not hasattr(ClosedOver, name) else f"{name}_"
+        number = sum(each == plain or each.startswith(f"{plain}_") for each in held)
+        held[f"{plain}_{number}" if number else plain] = layer
+    if not held:
+        raise Unsupported(
+            f"expected a Keras model at {reference}, or a function that closes over one, found a function that closes "
+            "over none: make the model outside of the function"
+        )
+    return ClosedOver(held)
+
+
+def _found(name: str, value: Any, seen: set[int], depth: int) -> Iterator[tuple[str, Any]]:
+    """Layers and variables below a value, each with the name that it goes by where it is met first."""
+    if id(value) in seen or not depth:
+        return
+    seen.add(id(value))
+    if isinstance(value, keras.Layer | keras.Variable | tf.Variable):
+        yield name, value
+        return
+    for inner, each in _below(name, value):
+        yield from _found(inner, each, seen, depth - 1)
+
+
+def _below(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """What a value holds that may lead to a layer."""
+    if isinstance(value, FunctionType):
+        yield from _of_function(value)
+    elif isinstance(value, MethodType):
+        yield name, value.__self__
+        yield name, value.__func__
+    elif isinstance(value, functools.partial):
+        yield name, value.func
+        yield from zip(_parameters(value.func), value.args, strict=False)
+        yield from value.keywords.items()
+    elif isinstance(value, Mapping):
+        yield from ((f"{name}_{key}".strip("_"), each) for key, each in value.items())
+    elif isinstance(value, list | tuple | set | frozenset):
+        yield from ((f"{name}_{number}".strip("_"), each) for number, each in enumerate(value))
+    elif hasattr(value, "python_function"):
+        yield name, value.python_function
+    elif not isinstance(value, type | ModuleType | CodeType | str | bytes) and _of_the_user(type(value)):
+        yield from vars(value).items() if hasattr(value, "__dict__") else ()
+        yield name, type(value).__call__ if callable(value) else None
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    try:
+        return tuple(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return ()
+
+
+def _of_function(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    if _frames.is_framework(function.__code__.co_filename):
+        return
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:  # a name that is not bound yet
+            continue
+    for name in sorted(_names(function.__code__)):
+        if name in function.__globals__:
+            yield name, function.__globals__[name]
+    wrapped = getattr(function, "__wrapped__", None)
+    yield from ((function.__name__, each) for each in (wrapped, *(function.__defaults__ or ())))
+
+
+def _names(code: CodeType) -> set[str]:
+    """The names that a function reads, and those in it."""
+    inner = (each for each in code.co_consts if isinstance(each, CodeType))
+    return set(code.co_names).union(*map(_names, inner))
+
+
+def _of_the_user(kind: type) -> bool:
+    try:
+        return not _frames.is_framework(inspect.getsourcefile(kind) or "<")
+    except TypeError:  # of a built-in class
+        return False

@@ -1,0 +1,107 @@
+"""The variables of the optimizer that a Keras model is compiled with, each by the weight that it is of; and steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tf_reference import _keras_config
+from workloads._framework import Unsupported
+from workloads._optimizer_transfer import PREFIX, Slot, SourceOptimizer
+
+_WRAPPER = "LossScaleOptimizer"
+
+
+def of_model(made: Any) -> Any:
+    """The optimizer of a model, with its variables.
+
+    Raises:
+      Unsupported: it has none, or one around another.
+    """
+    found = getattr(made, "optimizer", None)
+    if found is None:
+        raise Unsupported("expected a compiled model for its optimizer, found one without: compile it, or drop it")
+    if type(found).__name__ == _WRAPPER:
+        raise Unsupported(
+            f"expected an optimizer that updates weights itself, found {_WRAPPER} around "
+            f"{type(found.inner_optimizer).__name__}: compile with the inner one, and scale losses in JAX"
+        )
+    if not found.built:
+        found.build(made.trainable_variables)
+    return found
+
+
+def read(made: Any, keys: Mapping[int, str]) -> SourceOptimizer:
+    """What is in the optimizer of a model.
+
+    Args:
+      made: the model, compiled.
+      keys: of its weights, by their ids.
+
+    Raises:
+      Unsupported: it has no optimizer, or that has a variable of no weight's shape which it names nowhere.
+    """
+    optimizer = of_model(made)
+    return SourceOptimizer(
+        class_name=type(optimizer).__name__,
+        own=type(optimizer).__module__.split(".")[0] == "keras",
+        config=_keras_config.plain_config(optimizer.get_config()),
+        slots=tuple(slot for slot, _ in _slots(optimizer, keys)),
+        trained=tuple(keys[id(each)] for each in optimizer._trainable_variables),
+    )
+
+
+def variables(made: Any, keys: Mapping[int, str]) -> dict[str, Any]:
+    """Every variable of the optimizer, by the key that `read` gives it."""
+    return {slot.key: variable for slot, variable in _slots(of_model(made), keys)}
+
+
+def _slots(optimizer: Any, keys: Mapping[int, str]) -> Iterator[tuple[Slot, Any]]:
+    own = {id(each): each for each in optimizer.variables}
+    trained = [keys[id(each)] for each in optimizer._trainable_variables]
+    for name, value in vars(optimizer).items():
+        if name in ("_variables", "_trainable_variables"):
+            continue
+        several = isinstance(value, list) and len(value) == len(trained)
+        for weight, each in zip(trained, value, strict=True) if several else [("", value)]:
+            # Twice in one optimizer stands only what is another's.
+            if own.pop(id(each), None) is not None:
+                yield _slot(name.strip("_"), weight, each), each
+    if own:
+        path = next(iter(own.values())).path
+        raise Unsupported(f"expected every variable of the optimizer by an attribute of its, found {path} by none")
+
+
+def _slot(name: str, weight: str, variable: Any) -> Slot:
+    key = f"{PREFIX}{name}{'/' if weight else ''}{weight}"
+    return Slot(name, weight, key, tuple(map(int, variable.shape)), str(variable.dtype))
+
+
+def stepped(
+    made: Any, keys: Mapping[int, str], gradients: Mapping[str, np.ndarray], steps: int, fresh: bool
+) -> dict[str, np.ndarray]:
+    """The trained weights after each of some steps, as "STEP/KEY".
+
+    Args:
+      made: the model, compiled; it is changed.
+      keys: of its weights, by their ids.
+      gradients: as "STEP/KEY".
+      steps: how many.
+      fresh: whether the optimizer starts anew, in place of going on from where it is.
+    """
+    optimizer = of_model(made)
+    trained = list(optimizer._trainable_variables)
+    if fresh:
+        anew = type(optimizer).from_config(optimizer.get_config())
+        anew.build(trained)
+        # Into the optimizer that is there: which weights do not decay, it says in no attribute.
+        for variable, start in zip(optimizer.variables, anew.variables, strict=True):
+            variable.assign(start)
+    found: dict[str, np.ndarray] = {}
+    for step in range(steps):
+        optimizer.apply([tf.constant(gradients[f"{step}/{keys[id(each)]}"]) for each in trained], trained)
+        found |= {f"{step}/{keys[id(each)]}": np.array(each.numpy()) for each in trained}
+    return found

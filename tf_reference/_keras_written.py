@@ -1,0 +1,74 @@
+"""Arrays set into a Keras model and saved, and steps of its optimizer: what weights that come back are held against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tf_reference import _keras_optimizer, _keras_weights, _weight_files
+from tf_reference._keras_weights import Given
+from workloads._framework import Unsupported
+
+SUFFIX = ".weights.h5"
+
+
+def write(given: Given, arrays: Mapping[str, np.ndarray], scratch: Path) -> tuple[bytes, dict[str, np.ndarray]]:
+    """A .weights.h5 file with these arrays, and what another such model reads from it, by key.
+
+    Args:
+      given: where the model is.
+      arrays: by key, one for every weight.
+      scratch: a folder for files.
+
+    Raises:
+      Unsupported: the model has other weights than these.
+    """
+    made, path = _keras_weights.model(given, scratch), scratch / f"back{SUFFIX}"
+    _set(made, arrays, given.optimizer)
+    _keras_weights.saved_as(made).save_weights(path, overwrite=True)
+    other = _keras_weights.model(given, scratch)
+    _weight_files.load(
+        _keras_weights.saved_as(other), path, _keras_optimizer.of_model(other) if given.optimizer else None
+    )
+    return path.read_bytes(), _keras_weights.of_model(other, given.optimizer)[1]
+
+
+def _set(made: Any, arrays: Mapping[str, np.ndarray], optimizer: bool) -> None:
+    own = dict(_keras_weights.variables(made))
+    own |= _keras_optimizer.variables(made, _keras_weights.keys(made)) if optimizer else {}
+    absent, unknown = own.keys() - arrays.keys(), arrays.keys() - own.keys()
+    if absent or unknown:
+        raise Unsupported(
+            f"expected the model that the weights were read of, found one "
+            f"{f'with {min(absent)}' if absent else f'without {min(unknown)}'}: name the same model"
+        )
+    for key, variable in own.items():
+        array = arrays[key]
+        if tuple(variable.shape) != array.shape or str(variable.dtype) != array.dtype.name:
+            raise Unsupported(
+                f"expected {variable.dtype}{list(variable.shape)} for {key}, found {array.dtype}{list(array.shape)}: "
+                "name the same model"
+            )
+        variable.assign(array)
+
+
+def stepped(
+    given: Given, gradients: Mapping[str, np.ndarray], steps: int, fresh: bool, scratch: Path
+) -> dict[str, np.ndarray]:
+    """The trained weights of a model after each of some steps of its optimizer, as "STEP/KEY".
+
+    Args:
+      given: where it is.
+      gradients: as "STEP/KEY".
+      steps: how many.
+      fresh: whether the optimizer starts anew, in place of going on from where it is.
+      scratch: a folder for files that are unpacked.
+
+    Raises:
+      Unsupported: as `read`.
+    """
+    made = _keras_weights.model(given, scratch)
+    return _keras_optimizer.stepped(made, _keras_weights.keys(made), gradients, steps, fresh)

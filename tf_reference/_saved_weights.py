@@ -1,0 +1,155 @@
+"""The variables of a SavedModel as the weights of layers that it does not tell: nothing is loaded, nothing is run.
+
+They go by the names that they were made with, "encoder/dense/kernel", where those are unambiguous; else by the
+attributes that hold them. Which class a layer is of, and with which attributes, a SavedModel of Keras 3 does not say.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from google.protobuf.message import DecodeError
+
+from tf_reference import _checkpoint_graph, _saved_model
+from tf_reference._checkpoint_graph import CheckpointGraph, SavedVariable
+from tf_reference._keras_archive import bounded_memory
+from workloads import _foreign
+from workloads._foreign import Unusable
+from workloads._framework import Unsupported
+from workloads._transfer import Excluded, Leaf, Source, SourceLayer
+
+PREFIX = os.path.join("variables", "variables")
+CLASS = "SavedModel"
+
+MOST_BYTES = 64 << 30
+"""Of all weights together: those of a model of 16 billion parameters."""
+
+_SEED = "the state of a random generator: seeds are chosen anew in JAX"
+_OF_OPTIMIZER = "it is the optimizer's: a SavedModel does not tell the weight of a slot"
+_SAVES = "save_counter"
+_COUNTER = "it counts how often was saved"
+
+
+def is_saved_model(path: Path) -> bool:
+    """Whether a folder holds a SavedModel."""
+    return os.path.lexists(path / _saved_model.FILE)
+
+
+def read(folder: Path, leave: Mapping[str, str]) -> tuple[Source, dict[str, np.ndarray]]:
+    """The variables of a SavedModel, as layers by their names, and the arrays by key.
+
+    Args:
+      folder: with saved_model.pb in it.
+      leave: names of variables that are not carried, or of what holds them, each with why.
+
+    Raises:
+      Unsupported: there is none, it is damaged or hostile, or two variables have one name.
+    """
+    try:
+        with bounded_memory(MOST_BYTES):
+            graph = opened(folder)
+            named, excluded = _named(graph, leave)
+            arrays = {name: np.array(graph.reader.get_tensor(each.key)) for name, each in named.items()}
+    except Unusable as error:
+        raise _refusal(folder, str(error)) from error
+    except (tf.errors.OpError, ValueError, RuntimeError, DecodeError, MemoryError, OSError) as error:
+        raise _refusal(folder, f"one that cannot be read ({_foreign.said(error)[:200]})") from error
+    return Source(
+        layers=tuple(_layers(arrays)), excluded=tuple(excluded), versions={"tensorflow": tf.__version__}
+    ), arrays
+
+
+def opened(folder: Path) -> CheckpointGraph:
+    """The checkpoint in a SavedModel, once its files are looked through.
+
+    Raises:
+      Unusable: a file is missing, or a link that leads out, or an array is larger than the files.
+    """
+    inside = os.path.realpath(folder)
+    files = [folder / _saved_model.FILE, *sorted((folder / "variables").glob("variables.*"))]
+    if len(files) < 3:
+        raise Unusable("no variables in it")
+    size = 0
+    for path in files:
+        if os.path.commonpath((os.path.realpath(path), inside)) != inside:
+            raise Unusable(f"{path.name}, a link that leads out of it")
+        _foreign.check(path, MOST_BYTES)
+        size += path.stat().st_size
+    graph = _checkpoint_graph.read(str(folder / PREFIX))
+    for key, shape in graph.reader.get_variable_to_shape_map().items():
+        dtype = graph.reader.get_variable_to_dtype_map()[key]
+        if int(np.prod(shape, dtype=object)) * max(dtype.size, 1) > size:
+            raise Unusable(f"{key} of shape {shape}, larger than its files")
+    return graph
+
+
+def _named(graph: CheckpointGraph, leave: Mapping[str, str]) -> tuple[dict[str, SavedVariable], list[Excluded]]:
+    """What is carried, by name, and what is not."""
+    held, excluded = list(graph.variables()), []
+    of_optimizers, dtypes = graph.of_optimizers(), graph.reader.get_variable_to_dtype_map()
+    # Keras names a variable by its layer, and TensorFlow what has no name "Variable".
+    by_name = all("/" in each.full_name for each in held if each.path != _SAVES and each.number not in of_optimizers)
+    named: dict[str, SavedVariable] = {}
+    for each in held:
+        name = each.full_name if by_name and each.full_name else each.path
+        why = _reason(each, name, of_optimizers, leave)
+        if not why and name in named:
+            why = _of_copy(graph.reader, each, named[name], name)
+        kind = dtypes[each.key]
+        if why:
+            excluded.append(Excluded(each.path if name in named else name, why))
+        elif kind.is_floating or kind.is_integer or kind.is_bool:
+            named[name] = each
+        else:
+            raise Unusable(f"{name} of {kind.name}, which is no number: --leave {name}=REASON")
+    return named, excluded
+
+
+def _reason(each: SavedVariable, name: str, of_optimizers: frozenset[int], leave: Mapping[str, str]) -> str:
+    """Why a variable is not carried; "" where it is."""
+    told = next((leave[left] for left in leave if f"{name}/".startswith(f"{left}/")), "")
+    if told or each.number in of_optimizers:
+        return told or _OF_OPTIMIZER
+    if each.path == _SAVES:
+        return _COUNTER
+    return _SEED if name.endswith("seed_generator_state") else ""
+
+
+def _of_copy(reader: Any, one: SavedVariable, other: SavedVariable, name: str) -> str:
+    """What exports a model keeps a copy of its variables."""
+    if np.array_equal(reader.get_tensor(one.key), reader.get_tensor(other.key)):
+        return f"it is a copy of {name}, bit by bit"
+    raise Unusable(f"two variables {name}, at {other.path} and at {one.path}, that differ")
+
+
+def _layers(arrays: Mapping[str, np.ndarray]) -> Iterator[SourceLayer]:
+    """What holds variables, the outer first, as containers: their names alone are known."""
+    paths = {""}
+    for name in arrays:
+        steps = name.split("/")[:-1]
+        paths |= {"/".join(steps[:count]) for count in range(1, len(steps) + 1)}
+    for path in sorted(paths):
+        parent, _, step = path.rpartition("/")
+        held = [name for name in arrays if name.rpartition("/")[0] == path]
+        yield SourceLayer(
+            path=path,
+            parent=None if not path else parent,
+            step=step,
+            module=CLASS,
+            class_name=CLASS,
+            leaves=tuple(_leaf(name, arrays[name]) for name in held),
+            container=True,
+        )
+
+
+def _leaf(name: str, array: np.ndarray) -> Leaf:
+    return Leaf(name.rpartition("/")[2], name, array.shape, array.dtype.name)
+
+
+def _refusal(folder: Path, found: str) -> Unsupported:
+    return Unsupported(f"expected the variables of a SavedModel at {folder}, found {found}: save the model again")
