@@ -51,6 +51,7 @@ COMMANDS = {
     "targets": Command("list the devices that programs can be compiled for", foreign_code=False),
     "plan": Command("say what a training step takes on clusters, before one is rented"),
     "recompiles": Command("count what a stream of calls traces and compiles, and say why"),
+    "next": Command("say which rung of a port fails first, and what to look at"),
     "locate": Command("find the operation at which a port starts to differ"),
     "distribute": Command("run a training step on several devices, by strategies of both frameworks"),
     "datatypes": Command("show which mode takes which data type, and with what result"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -23,6 +24,7 @@ from jaxport._closures import Found, exportable, used
 from jaxport._digest import digest
 from jaxport._donation import donated_step
 from jaxport._foreign_calls import exported
+from jaxport._layer_calls import layer_calls
 from jaxport._modes import APART, DONATED, EAGER, JIT, TUNED, Options, declared_options, in_mode, refused
 from jaxport._profiling import profiled
 from jaxport._recompiling import Watched
@@ -51,6 +53,7 @@ from workloads._framework import (
     Unsupported,
     default_pass,
 )
+from workloads._layer_calls import Given, LayerCalls
 from workloads._loaded import Loaded, main_pass
 from workloads._recompiling import Staging
 from workloads._rewriting import OptimizerOptions, Rewritten
@@ -157,6 +160,25 @@ class Jax:
             results=tuple(_binding.result(name, aval) for name, aval in zip(names, found.out_avals, strict=True)),
             states=states,
         )
+
+    def layers(
+        self, pass_: str, case: str, dtype: str, given: Sequence[Given], sent: Arrays
+    ) -> tuple[LayerCalls, Arrays]:
+        """What each module was given and gave, and what it gives for arrays that it is given besides.
+
+        Args:
+          pass_: "forward", or "gradients": then the gradients with respect to all of these are taken too.
+          case: whose inputs and weights are used.
+          dtype: "float32" or "float64".
+          given: what calls are given besides.
+          sent: the arrays of these.
+        """
+        session = self._loaded.session(dtype)
+        function = session.scalar if pass_ == GRADIENTS else session.model.forward
+        with session.precision():
+            arguments = session.arguments(FORWARD, case)
+            calls, arrays = layer_calls(function, arguments, pass_ == GRADIENTS, given, sent)
+            return replace(calls, changed=session.changed_weights(case)), arrays
 
     def _exported(self, session: Session, pass_: str, platform: Platform) -> tuple[jax.export.Exported, Any, Any]:
         """A pass as it is exported, the function, and its arguments."""

@@ -27,8 +27,11 @@ from workloads._framework import (
     Unsupported,
 )
 from workloads._spec import Arrays, dtype_in, is_differentiable
-from workloads._target import TargetError, resolve
+from workloads._target import WeightsError, resolve
 from workloads._tree import leaves
+
+_ROUNDING = 1e-6
+"""Of the largest value: what scaling there and back may cost a weight in float32."""
 
 _WIDE = (np.float64, np.complex128)
 
@@ -113,6 +116,21 @@ class Session:
         """A pytree like the parameters as `{canonical path: leaf}`."""
         return dict(self.model.to_weights(parameters)) if self.twin.weights else {}
 
+    def scalar(self, parameters: Any, *inputs: jax.Array) -> jax.Array:
+        """What gradients are taken of: the loss, or without one all outputs through a fixed cotangent."""
+        if self.model.loss is not None:
+            return self.model.loss(parameters, *inputs)
+        return _contracted(self.model.forward(parameters, *inputs))
+
+    def changed_weights(self, case: str) -> tuple[str, ...]:
+        """Weights that `to_weights` does not give back as `from_weights` took them, but for rounding."""
+        found = self.by_weight(self.parameters(case))
+        return tuple(
+            path
+            for path, array in self.twin.weights_of(case).items()
+            if path in found and not _alike(np.asarray(found[path], np.float64), array.astype(np.float64))
+        )
+
     def _array(self, array: np.ndarray) -> jax.Array:
         return jnp.asarray(array.astype(dtype_in(array.dtype, self.dtype), copy=False))
 
@@ -150,10 +168,15 @@ class Session:
             want = expected[path].shape if path in expected else "no such weight"
             have = found[path].shape if path in found else "no such weight"
             if want != have:
-                raise TargetError(
+                raise WeightsError(
                     f"expected weight {path!r} as {want}, found {have} after a round trip through the JAX twin: "
                     "correct from_weights and to_weights, or the workload's weights"
                 )
+
+
+def _alike(found: np.ndarray, expected: np.ndarray) -> bool:
+    scale = np.max(np.abs(expected), initial=0.0)
+    return bool(np.allclose(found, expected, rtol=0, atol=_ROUNDING * scale, equal_nan=True))
 
 
 def _keeps_64_bits(twin: Twin) -> bool:

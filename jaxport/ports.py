@@ -15,6 +15,7 @@ from flax import nnx, traverse_util
 
 from jaxport._model import Model
 from workloads import _foreign
+from workloads._target import WeightsError
 
 _MOST_BYTES = 256 << 20
 _RANDOM = ("rate", "dropout_rate")
@@ -45,6 +46,7 @@ def flax_port(
     """
     leaves = _leaves(receipt)
     network = _Network(make, jnp.dtype(dtype))
+    _check_places(network, leaves, receipt)
 
     def forward(parameters: Any, *given: Any) -> Any:
         module: Any = network.module(parameters)
@@ -140,7 +142,8 @@ class _Network:
         abstract.set_attributes(param_dtype=dtype, raise_if_not_found=False)
         for name in _RANDOM:
             abstract.set_attributes(raise_if_not_found=False, **{name: 0.0})
-        self._graph, _, others = nnx.split(abstract, (nnx.Param, nnx.BatchStat), ...)
+        self._graph, weights, others = nnx.split(abstract, (nnx.Param, nnx.BatchStat), ...)
+        self.places = frozenset(traverse_util.flatten_dict(nnx.to_pure_dict(weights)))
         self._others = jax.tree.map(_constant, nnx.to_pure_dict(others))
 
     def module(self, parameters: Any) -> nnx.Module:
@@ -148,6 +151,21 @@ class _Network:
 
     def parameters(self, module: nnx.Module) -> Any:
         return nnx.to_pure_dict(nnx.split(module, (nnx.Param, nnx.BatchStat), ...)[1])
+
+
+def _check_places(network: _Network, leaves: _Leaves, receipt: Path) -> None:
+    """Raise WeightsError unless every variable of the module is written, and nothing else."""
+    written = {place for leaf in leaves.all for place in leaf.places}
+    for places, what, found in (
+        (network.places - written, f"a weight for every variable in {receipt.name}", "none for"),
+        (written - network.places, f"every variable of {receipt.name} in the module", "no"),
+    ):
+        if places:
+            first = min(".".join(map(str, place)) for place in places)
+            raise WeightsError(
+                f"expected {what}, found {found} {first}: carry the weights again with `jaxport weights`, or correct "
+                "the module"
+            )
 
 
 def _constant(spec: Any) -> Any:

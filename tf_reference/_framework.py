@@ -21,6 +21,7 @@ from tf_reference._attempting import attempted
 from tf_reference._compiler_stages import STAGES
 from tf_reference._donation import donated_step
 from tf_reference._host_arrays import on_host
+from tf_reference._layer_calls import layer_calls
 from tf_reference._profiling import profiled
 from tf_reference._recompiling import Watched
 from tf_reference._saving import save
@@ -49,6 +50,7 @@ from workloads._framework import (
     Unsupported,
     default_pass,
 )
+from workloads._layer_calls import Given, LayerCalls
 from workloads._loaded import Loaded, main_pass
 from workloads._recompiling import Staging
 from workloads._rewriting import OptimizerOptions, Rewritten
@@ -189,6 +191,30 @@ class TensorFlow:
                 lambda batch: on_host(function(*session.tensors(batch))["loss"]),
                 lambda: {path: value.numpy() for path, value in session.weights.items()},
             )
+
+    @_once_more
+    def layers(
+        self, pass_: str, case: str, dtype: str, given: Sequence[Given], sent: Arrays
+    ) -> tuple[LayerCalls, Arrays]:
+        """What each Keras layer was given and gave, op by op.
+
+        Args:
+          pass_: "forward", or "gradients": then the gradients with respect to all of these are taken too.
+          case: whose inputs and weights are used.
+          dtype: "float32" or "float64".
+          given: nothing: the original is what the port is given.
+          sent: nothing.
+
+        Raises:
+          Unsupported: there is something.
+        """
+        if given:
+            raise Unsupported("layers of the original are called on what the original gives them alone")
+        session = self._loaded.session(dtype)
+        function = session.scalar if pass_ == GRADIENTS else session.model.forward
+        with switched(EAGER):
+            session.reset(case)
+            return layer_calls(function, self._inputs(session, case, FORWARD), pass_ == GRADIENTS)
 
     @_once_more
     def program(self, pass_: str, dtype: str, platform: Platform = "cpu") -> Program:

@@ -22,7 +22,7 @@ from workloads._framework import (
     Unsupported,
 )
 from workloads._spec import Arrays, dtype_in, is_differentiable
-from workloads._target import TargetError, resolve
+from workloads._target import WeightsError, resolve
 from workloads._tree import leaves
 
 Pass = Callable[..., Mapping[str, tf.Tensor]]
@@ -110,13 +110,17 @@ class Session:
         )
         return {"loss": losses.stack()}
 
+    def scalar(self, *inputs: tf.Tensor) -> tf.Tensor:
+        """What gradients are taken of: the loss, or without one all outputs through a fixed cotangent."""
+        return self.model.loss(*inputs) if self.model.loss else _contracted(self.model.forward(*inputs))
+
     def _gradients(self, *inputs: tf.Tensor) -> dict[str, tf.Tensor]:
         # With a loss the weights are what is trained; without one every float input is a variable too.
         watched = [] if self.model.loss else self.twin.float_inputs
         with tf.GradientTape() as tape:
             for index in watched:
                 tape.watch(inputs[index])
-            value = self.model.loss(*inputs) if self.model.loss else _contracted(self.model.forward(*inputs))
+            value = self.scalar(*inputs)
         sources = dict(self.weights) | {self.twin.inputs[index]: inputs[index] for index in watched}
         gradients = tape.gradient(value, sources, unconnected_gradients=tf.UnconnectedGradients.ZERO)
         return {path: tf.convert_to_tensor(gradient) for path, gradient in gradients.items()}
@@ -154,13 +158,13 @@ def _check_weights(variables: Mapping[str, tf.Variable], arrays: Arrays, dtype: 
     missing, more = sorted(arrays.keys() - variables.keys()), sorted(variables.keys() - arrays.keys())
     if missing or more:
         told = [f"{what} {_named(of)}" for what, of in (("without", missing), ("also", more)) if of]
-        raise TargetError(
+        raise WeightsError(
             f"expected the {len(arrays)} weights of the workload, found the TensorFlow twin {' and '.join(told)}: "
             "map every weight exactly once"
         )
     for path, variable in variables.items():
         if tuple(variable.shape) != arrays[path].shape:
-            raise TargetError(
+            raise WeightsError(
                 f"expected weight {path!r} of shape {arrays[path].shape}, found {tuple(variable.shape)} in the "
                 "TensorFlow twin: correct the map or the workload's weights"
             )

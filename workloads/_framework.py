@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from workloads._layer_calls import Given, LayerCalls
 from workloads._recompiling import Staging, Watch
 from workloads._rewriting import OptimizerOptions, Rewritten
 from workloads._spec import Arrays, Dimensions, is_differentiable
@@ -313,6 +314,10 @@ class Framework(Protocol):
     def outputs(self, mode: str, pass_: str, case: str, dtype: str) -> Arrays: ...
 
     def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[int]) -> Arrays: ...
+
+    def layers(
+        self, pass_: str, case: str, dtype: str, given: Sequence[Given], sent: Arrays
+    ) -> tuple[LayerCalls, Arrays]: ...
 
     def program(self, pass_: str, dtype: str, platform: Platform = "cpu") -> Program: ...
 

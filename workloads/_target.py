@@ -14,6 +14,10 @@ class TargetError(Exception):
     """A reference that leads nowhere: one line with what was expected, found, and what to do."""
 
 
+class WeightsError(TargetError):
+    """A twin whose weights are not those of the workload: one line likewise."""
+
+
 def resolve(reference: str, anew: bool = False) -> Any:
     """The object behind a reference. A file is run every time, a module once, or `anew`.
 

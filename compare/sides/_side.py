@@ -39,6 +39,10 @@ class BadTarget(SideError):
     """The function or file that was named for this side does not exist."""
 
 
+class BadWeights(BadTarget):
+    """The function that was named for this side has other weights than the workload."""
+
+
 @dataclass(frozen=True)
 class Reply:
     """Plain JSON data, and arrays."""

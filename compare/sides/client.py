@@ -18,7 +18,7 @@ from typing import Any
 from safetensors import SafetensorError
 
 from compare.sides import device_variables, processes, wire
-from compare.sides._side import SIDES, BadTarget, Missing, NoDevice, Reply, Side, SideError, Unavailable
+from compare.sides._side import SIDES, BadTarget, BadWeights, Missing, NoDevice, Reply, Side, SideError, Unavailable
 from compare.sides.last_words import ended, last_words
 from compare.sides.older_programs import as_stablehlo
 from compare.sides.settings import Settings, python_path
@@ -44,7 +44,7 @@ NAMES = {
 STARTS = 3
 """How often a worker is started that dies, or does not answer, while it imports its framework."""
 
-_ERRORS = {"unavailable": Unavailable, "target": BadTarget, "device": NoDevice}
+_ERRORS = {"unavailable": Unavailable, "target": BadTarget, "weights": BadWeights, "device": NoDevice}
 
 
 class _Gone(SideError):

@@ -11,6 +11,7 @@ from compare.sides.call_arguments import Leaves
 from compare.sides.replies import Scalar, Size
 from workloads import _inspection
 from workloads._framework import Platform
+from workloads._layer_calls import Given
 from workloads._raw_operations import Expression
 from workloads._recompiling import Cure
 
@@ -111,6 +112,15 @@ class Outputs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pass_: str
     case: str
     dtype: str
+
+
+class LayersOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A pass on the inputs of one case, and what calls of layers are given besides: names of arrays that are sent."""
+
+    pass_: str
+    case: str
+    dtype: str
+    given: tuple[Given, ...] = ()
 
 
 class Trajectory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -30,6 +30,7 @@ from compare.sides.parameters import (
     Joining,
     KerasSteps,
     KerasWeights,
+    LayersOf,
     Load,
     Lowering,
     ModuleCheckpoint,
@@ -61,7 +62,7 @@ from compare.sides.parameters import (
     WatchedCall,
     Watching,
 )
-from workloads import _architecture, _transfer
+from workloads import _architecture, _layer_calls, _transfer
 from workloads._raw_operations import Registry, Tried
 from workloads._spec import Arrays
 
@@ -122,6 +123,10 @@ METHODS = (
     Method("load", "framework", Load, "Build the workload; the modes of each pass", value=replies.Loaded),
     Method("outputs", "framework", Outputs, "What a pass returns in a mode", returns=True),
     Method("trajectory", "framework", Trajectory, "Losses and weights of a training run in a mode", returns=True),
+    Method(
+        "layers", "framework", LayersOf, "What each layer of a model was given and gave in a pass",
+        value=_layer_calls.LayerCalls, sends=True, returns=True,
+    ),
     Method(
         "program", "framework", Lowering, "The program that the framework hands to XLA",
         value=replies.Program, returns=True, file="artifact",

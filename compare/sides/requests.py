@@ -15,6 +15,7 @@ from compare.sides.call_arguments import packed
 from compare.sides.replies import Changed, Rewritten, Seen
 from compare.sides.workers import WorkerSet
 from workloads._framework import Attempted, Clustered, Compiled, Donation, KernelRun, Optimized, Platform, Program
+from workloads._layer_calls import Given, LayerCalls
 from workloads._recompiling import Named, Staging
 from workloads._rewriting import OptimizerOptions
 from workloads._spec import Arrays, Dimensions
@@ -110,6 +111,24 @@ def outputs(side: Side, mode: str, pass_: str, case: str, dtype: str) -> Arrays:
 def trajectory(side: Side, mode: str, dtype: str, checkpoints: Sequence[int]) -> Arrays:
     """A training run: "loss" and "weights@STEP/PATH"."""
     return side.call("trajectory", {"mode": mode, "dtype": dtype, "checkpoints": list(checkpoints)}).arrays
+
+
+def layers(
+    side: Side, pass_: str, case: str, dtype: str, given: Sequence[Given] = (), sent: Arrays | None = None
+) -> tuple[LayerCalls, Arrays]:
+    """What each layer of a model was given and gave in a pass, run op by op.
+
+    Args:
+      side: whose layers.
+      pass_: "forward", or "gradients" with those of all that layers were given and gave.
+      case: whose inputs and weights are used.
+      dtype: "float32" or "float64".
+      given: what calls of the port are given besides.
+      sent: the arrays of these.
+    """
+    parameters = {"pass_": pass_, "case": case, "dtype": dtype, "given": msgspec.to_builtins(tuple(given))}
+    reply = side.call("layers", parameters, sent)
+    return msgspec.convert(reply.value, LayerCalls), reply.arrays
 
 
 def program(side: Side, pass_: str, dtype: str, platform: Platform = "cpu") -> Program:

@@ -40,6 +40,7 @@ from compare.sides.parameters import (
     Compile,
     Execute,
     Handle,
+    LayersOf,
     Load,
     Lowering,
     Nothing,
@@ -68,7 +69,7 @@ from workloads._device import DeviceAbsent
 from workloads._framework import Framework, Prepared, Unsupported
 from workloads._recompiling import Seen, Staging, Watch
 from workloads._spec import Arrays
-from workloads._target import TargetError
+from workloads._target import TargetError, WeightsError
 
 HOSTED = {
     "tf": "tf_reference._framework",
@@ -87,7 +88,7 @@ answers by itself."""
 
 _ON_SEVERAL_DEVICES = ("tf_strategies", "jax_strategies")
 
-_KINDS = {Unsupported: "unavailable", TargetError: "target", DeviceAbsent: "device"}
+_KINDS = {Unsupported: "unavailable", WeightsError: "weights", TargetError: "target", DeviceAbsent: "device"}
 """What the coordinator tells apart."""
 
 
@@ -144,6 +145,14 @@ class Worker(Host):
     def trajectory(self, parameters: Trajectory, arrays: Arrays) -> Reply:
         """A training run in one mode."""
         return Reply(arrays=self._framework.trajectory(*msgspec.structs.astuple(parameters)))
+
+    def layers(self, parameters: LayersOf, arrays: Arrays) -> Reply:
+        """What each layer was given and gave."""
+        calls, found = self._framework.layers(
+            parameters.pass_, parameters.case, parameters.dtype, parameters.given, arrays
+        )
+        travelling = {name: each for name, each in found.items() if each.dtype.name in wire.DTYPES}
+        return Reply(msgspec.to_builtins(calls), travelling)
 
     def program(self, parameters: Lowering, arrays: Arrays) -> Reply:
         """What the frontend hands to XLA."""

@@ -25,6 +25,7 @@ SLOW = (
     "test_locate_attention.py",
     "test_locate_installed.py",
     "test_mutants.py",
+    "test_next_command.py",
     "test_on_targets.py",
     "test_orbax_checkpoints.py",
     "test_other_sizes.py",

@@ -30,6 +30,7 @@ from workloads._framework import (
     Twin,
     Unsupported,
 )
+from workloads._layer_calls import Given, LayerCalls
 from workloads._recompiling import Staging, Watch
 from workloads._rewriting import OptimizerOptions, Rewritten
 from workloads._spec import Arrays
@@ -149,6 +150,20 @@ class Peer(ABC):
         seconds = _staged_apart(start, staged.function, [staged.variables, *inputs])
         call = _carrying_variables(staged, inputs) if pass_ == STEP else _waiting(staged, inputs)
         return Prepared(call, **seconds)
+
+    def layers(
+        self, pass_: str, case: str, dtype: str, given: Sequence[Given], sent: Arrays
+    ) -> tuple[LayerCalls, Arrays]:
+        """Refused.
+
+        Args:
+          pass_: not asked.
+          case: not asked.
+          dtype: not asked.
+          given: not asked.
+          sent: not asked.
+        """
+        _refuse("what layers give")
 
     def program(self, pass_: str, dtype: str) -> Program:
         """Refused."""

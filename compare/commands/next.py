@@ -1,0 +1,107 @@
+"""`jaxport next`: which rung of a port fails first, and what to look at."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import tempfile
+from pathlib import Path
+
+from compare.commands import _arguments
+from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._option_types import count
+from compare.commands._parser import Help
+from compare.errors import RequestError
+from compare.inputs import port_files
+from compare.inputs.request import Plan, Request
+from compare.ladder import climbing
+from compare.progress import reporter
+from compare.record.envelope import SCHEMA
+from compare.report import terminal
+from compare.report.rung_tables import print_ladder
+from compare.sides.pool import Pool
+
+PORT_FILE = "port.py"
+
+HELP = Help(
+    description="""\
+Say which rung of a port fails first, and what to look at. The rungs: structure (both halves load and return arrays of
+the same names, shapes and dtypes), weights (each is used once, and lies in its layer), forward (layer by layer),
+gradients, optimizer (one update), trajectory (several steps) and speed. What is above a rung that fails is not looked
+at.
+
+The gates of `jaxport run` judge. Layers of a Keras model are held by name against modules of Flax, each also on the
+input that TensorFlow's layer was given: so that the layer that departs by itself is told from those that inherit it.
+
+PORT is a port file, the name of a workload, or a folder that `jaxport init` wrote.
+""",
+    operands="PORT",
+    examples="""\
+  jaxport next my_port.py
+  jaxport next my_port                               the folder of `jaxport init`
+  jaxport next my_port.py --no-speed --no-locate
+  jaxport next my_port.py --json | jq '.fails, .rungs[].layers.first'
+""",
+    holds="every rung holds, however slow the port",
+    fails="a rung fails",
+)
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    command.add_argument("port", metavar="PORT", help="a port file, a workload, or a folder that `jaxport init` wrote")
+    _arguments.add_size_and_data(command)
+    scope = command.add_argument_group("scope")
+    scope.add_argument("--no-speed", action="store_true", help="leave out the last rung: time nothing")
+    scope.add_argument(
+        "--no-locate", action="store_true", help="do not hold the programs of a pass that fails against each other"
+    )
+    scope.add_argument(
+        "--pairs", type=count, default=Plan.pairs, metavar="N",
+        help="pairs of fresh processes that time the port (default: %(default)s)",
+    )  # fmt: skip
+    _arguments.add_workers(command)
+    _arguments.add_json(command.add_argument_group("output"))
+
+
+def main(options: argparse.Namespace) -> int:
+    """Climb, print; the exit code."""
+    reference = port_of(options.port)
+    request = Request(
+        workloads=[port_files.get(reference)],
+        size=options.size,
+        data=options.data,
+        sources=_arguments.sources(options),
+        timeout_s=options.timeout,
+        plans=(),
+        modes=climbing.MODES,
+    )
+    pairs = 0 if options.no_speed else options.pairs
+    choice = climbing.Choice(request, reference, not options.no_locate, pairs)
+    with contextlib.ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
+        progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
+        pool = stack.enter_context(Pool(dict(request.sources), scratch, options.timeout))
+        ladder = climbing.climb(pool, choice, scratch, progress)
+    if options.json:
+        terminal.print_json({"schema": SCHEMA, "ladder": ladder})
+    else:
+        print_ladder(ladder, terminal.console())
+    return FAILS if ladder.fails else HOLDS
+
+
+def port_of(given: str) -> str:
+    """The port file of a folder; anything else is itself.
+
+    Raises:
+      RequestError: the folder has none.
+    """
+    folder = Path(given)
+    if not folder.is_dir():
+        return given
+    file = folder / PORT_FILE
+    if not file.is_file():
+        raise RequestError(
+            f"expected {PORT_FILE} in {folder}, as `jaxport init -o {folder}` writes it, found none: name a port file"
+        )
+    return str(file)

@@ -1,0 +1,279 @@
+"""The rungs of a port from the first to the last, as far as they hold: each asks the gates that exist, and where."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from compare.errors import RequestError
+from compare.inputs.at_size import Prepared
+from compare.inputs.port_files import prepare_both
+from compare.inputs.request import Request
+from compare.ladder import asking_layers, rungs_of_gates
+from compare.ladder.first_lines import first_lines
+from compare.ladder.looking_closer import located, with_advice
+from compare.ladder.speed_rung import speed, timed_request
+from compare.progress import Reporter
+from compare.prove import judging, locating, other_sizes
+from compare.prove.collect import Collected, collect_evidence
+from compare.prove.oracle import Doubles
+from compare.record.parity_part import Parity
+from compare.record.rung_part import (
+    AGREES,
+    FORWARD,
+    GRADIENTS,
+    NOT_COMPARED,
+    NOT_REACHED,
+    OPTIMIZER,
+    RUNGS,
+    SPEED,
+    STRUCTURE,
+    TRAJECTORY,
+    WEIGHTS,
+    Ladder,
+    Layers,
+    Rung,
+)
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
+from compare.record.workload_part import Failure
+from compare.sides import requests
+from compare.sides._side import SIDES, BadTarget, BadWeights, Missing, NoDevice, SideError
+from compare.sides.pool import Pool
+from compare.sides.settings import available_processors
+from compare.sides.workers import failure_of
+from compare.weights import receipt
+from workloads import _framework
+from workloads._declared import AnyWorkload
+from workloads._framework import PASSES
+from workloads._modes import Mode
+
+MODES = (Mode("tf", "jit"), Mode("jax", "jit"))
+RECEIPT = "weights.receipt.json"
+
+_PASS_OF = {
+    FORWARD: _framework.FORWARD,
+    GRADIENTS: _framework.GRADIENTS,
+    OPTIMIZER: _framework.STEP,
+    TRAJECTORY: _framework.STEP,
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How a port is climbed.
+
+    Attributes:
+      request: for the one workload: its size, data, sides and modes.
+      reference: the port, as the user gave it.
+      locate: whether the programs of a pass that fails are held against each other.
+      pairs: of processes that time a port of which all else holds; 0 times nothing.
+    """
+
+    request: Request
+    reference: str
+    locate: bool = True
+    pairs: int = 8
+
+
+class _Stop(Exception):
+    """A rung fails: those above it are not reached."""
+
+
+def climb(pool: Pool, choice: Choice, scratch: Path, reporter: Reporter) -> Ladder:
+    """Judge a port rung by rung, up to the first that fails.
+
+    Args:
+      pool: has the sides.
+      choice: what is climbed, and how.
+      scratch: the folder to draw arrays into.
+      reporter: told of every step.
+
+    Raises:
+      RequestError: the workload cannot be drawn.
+      SideError: a framework is not there, or a file or function that is named.
+    """
+    climbing = _Climbing(pool, choice, scratch, reporter)
+    try:
+        climbing.all()
+    except _Stop:
+        reporter.result(f"{climbing.workload.name}: stopped")
+    rungs = [climbing.found.get(name, Rung(name, NOT_REACHED)) for name in RUNGS]
+    fails = next((rung.name for rung in rungs if rung.verdict == FAIL), "")
+    return Ladder(climbing.workload.name, fails, tuple(with_advice(rung, choice.reference) for rung in rungs))
+
+
+class _Climbing:
+    """One port on its way up.
+
+    Attributes:
+      found: rungs so far, by name.
+      workload: the port.
+    """
+
+    def __init__(self, pool: Pool, choice: Choice, scratch: Path, reporter: Reporter) -> None:
+        (self.workload,) = choice.request.workloads
+        self.found: dict[str, Rung] = {}
+        self._pool, self._choice, self._scratch, self._reporter = pool, choice, scratch, reporter
+        self._names = _names(self.workload)
+        self._prepared: Prepared = prepare_both(self.workload, choice.request.size, choice.request.data, scratch)[0]
+
+    def all(self) -> None:
+        """Every rung, until one fails."""
+        self._reporter.stage(f"{self.workload.name}: rungs", 60)
+        self._pool.renew()
+        self._load()
+        layers = self._layers(_framework.FORWARD)
+        collected, failures = self._collected((_framework.FORWARD,))
+        parity, _ = self._judged(collected, failures)
+        self._keep(rungs_of_gates.structure(parity))
+        self._keep(weights_rung(layers))
+        self._keep(rungs_of_gates.forward(parity), layers.layers)
+        self._upper(layers.layers)
+        self._speed()
+
+    def _upper(self, layers: Layers) -> None:
+        """All gates, with what is far from ordinary inputs, and at other sizes of named dimensions."""
+        collected, failures = self._collected(PASSES)
+        parity, doubles = self._judged(collected, failures)
+        losses = rungs_of_gates.losses(collected, doubles)
+        parity = judging.with_stability(parity, self._prepared, collected, doubles, failures, self._reporter)
+        parity = other_sizes.with_others(self._pool, parity, self._prepared, doubles, self._scratch, self._reporter)
+        self._keep(rungs_of_gates.forward(parity), layers)
+        self._keep(rungs_of_gates.gradients(parity))
+        self._keep(rungs_of_gates.optimizer(parity, self.workload))
+        self._keep(rungs_of_gates.trajectory(parity, self.workload, losses))
+
+    def _speed(self) -> None:
+        if not self._choice.pairs:
+            self._keep(Rung(SPEED, NOT_APPLICABLE, remarks=("not asked for",)))
+            return
+        request = timed_request(self._choice.request, self._choice.pairs, available_processors())
+        self._keep(speed(request, self._reporter))
+
+    def _load(self) -> None:
+        """Both halves: what does not load at all, and weights that are not the workload's."""
+        for side in SIDES:
+            try:
+                requests.load(self._pool.get(side), self._prepared.loading)
+            except BadWeights as error:
+                unseen = "outputs were not compared: the weights do not fit"
+                self.found[STRUCTURE] = Rung(STRUCTURE, NOT_APPLICABLE, remarks=(unseen,))
+                self._keep(Rung(WEIGHTS, FAIL, (error.reason,)))
+            except (BadTarget, Missing, NoDevice):
+                raise
+            except SideError as error:
+                self._keep(Rung(STRUCTURE, FAIL, (f"the half in {side} does not load: {error.reason}",)))
+
+    def _layers(self, pass_: str, case: str = "") -> asking_layers.Asked:
+        self._reporter.step(f"layers, {pass_}")
+        try:
+            return asking_layers.ask(self._pool, self._prepared, pass_, case, self._names)
+        except SideError as error:
+            return asking_layers.Asked(Layers(pass_=pass_, reason=str(error)))
+
+    def _collected(self, passes: Collection[str]) -> tuple[dict[str, Collected], list[Failure]]:
+        failures: list[Failure] = []
+
+        def collect(name: str) -> Collected:
+            self._pool.renew(name)
+            try:
+                side = self._pool.get(name)
+            except (Missing, NoDevice):
+                raise
+            except SideError as error:
+                return Collected(name, failures=[failure_of(error)])
+            return collect_evidence(side, self._prepared, self._reporter, self._choice.request.modes, passes)
+
+        collected = judging.both(failures, collect)
+        try:
+            judging.check_structure(collected, self._prepared)
+        except RequestError as error:
+            self._keep(Rung(STRUCTURE, FAIL, (str(error),)))
+        return collected, failures
+
+    def _judged(self, collected: Mapping[str, Collected], failures: list[Failure]) -> tuple[Parity, Doubles]:
+        found = judging.doubles_of(self._pool, collected, self._prepared, failures)
+        doubles = judging.with_more_cases(found, self._prepared, failures)
+        return judging.parity_of(self._pool, self._prepared, collected, doubles, failures), doubles
+
+    def _keep(self, rung: Rung, layers: Layers | None = None) -> None:
+        """Keep a rung; one that fails with where it departs.
+
+        Raises:
+          _Stop: it fails.
+        """
+        if rung.verdict != FAIL:
+            self.found[rung.name] = replace(rung, layers=layers, remarks=(*rung.remarks, *remarks_of(layers)))
+            return
+        self.found[rung.name] = self._looked_at(rung)
+        raise _Stop
+
+    def _looked_at(self, rung: Rung) -> Rung:
+        pass_ = _PASS_OF.get(rung.name)
+        if pass_ is None:
+            return rung
+        if pass_ != _framework.STEP:
+            rung = replace(rung, layers=self._layers_again(pass_, rung.case))
+        if not self._choice.locate:
+            return rung
+        self._reporter.step("programs")
+        where = locating.Choice((pass_,), self._prepared.size, self._choice.request.data)
+        # Both draw files of the same names.
+        apart = Path(tempfile.mkdtemp(dir=self._scratch))
+        return located(self._pool, self.workload, rung, where, apart, self._reporter)
+
+    def _layers_again(self, pass_: str, case: str) -> Layers:
+        """Layers in the case that fails; another size may have been loaded since."""
+        try:
+            for side in SIDES:
+                requests.load(self._pool.get(side), self._prepared.loading)
+        except SideError as error:
+            return Layers(pass_=pass_, reason=str(error))
+        return self._layers(pass_, case).layers
+
+
+def weights_rung(asked: asking_layers.Asked) -> Rung:
+    """Weights as both sides loaded them, which refuses other names and shapes; then by their values.
+
+    Args:
+      asked: what was found of layers in the forward pass.
+    """
+    changed = [f"{path}: to_weights gives something else than from_weights was given" for path in asked.changed]
+    if changed or asked.exchanged:
+        return Rung(WEIGHTS, FAIL, (*asked.exchanged, *first_lines(changed)))
+    told = "every weight of the workload is one of both sides, of its shape, and comes back as it was given"
+    layers = asked.layers
+    unseen = layers.reason and f"in which layer's module each lies was not looked at: {layers.reason}"
+    return Rung(WEIGHTS, PASS, (told,), remarks=(unseen,) if unseen else ())
+
+
+def remarks_of(layers: Layers | None) -> tuple[str, ...]:
+    """What layers tell of a rung that holds: what was not compared, and what departs though every result agrees."""
+    if layers is None:
+        return ()
+    if layers.reason:
+        return (f"layers were not compared: {layers.reason}",)
+    compared = [each for each in layers.calls if each.state != NOT_COMPARED]
+    apart = [each for each in compared if each.state != AGREES]
+    left = len(layers.calls) - len(compared)
+    lines = [f"{len(compared) - len(apart)} of {len(layers.calls)} calls of layers agree, {left} were not compared"]
+    if layers.told:
+        lines.append(f"every result agrees all the same, though {layers.told}")
+    return tuple(lines)
+
+
+def _names(workload: AnyWorkload) -> dict[str, str]:
+    """Path of a layer -> that of its module, as the receipt beside a port file says.
+
+    Raises:
+      RequestError: the file is no receipt.
+    """
+    reference = str(getattr(workload, "reference", ""))
+    path = Path(reference).with_name(RECEIPT) if reference.endswith(".py") else Path(RECEIPT)
+    if not reference.endswith(".py") or not path.is_file():
+        return {}
+    return {each.path: each.target.replace(".", "/") for each in receipt.read(path).layers if each.module}

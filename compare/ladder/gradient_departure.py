@@ -1,0 +1,99 @@
+"""Which layer is the first, from the loss backwards, to hand back another gradient than TensorFlow's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from compare.ladder.first_departure import First, label
+from compare.ladder.layer_verdicts import Captured, Paired
+from compare.parity.measure import distance, scale_of
+from compare.record.rung_part import LayerVerdict
+from workloads._layer_calls import LayerCall
+
+_AGREES, _DEPARTS, _UNKNOWN = "agrees", "departs", "unknown"
+
+
+def gradient_departure(
+    original: Captured, port: Captured, pairs: Mapping[int, Paired], said: Sequence[LayerVerdict], double: bool
+) -> First | None:
+    """The first departure from the loss backwards; None where every gradient that was compared agrees.
+
+    Of a layer that TensorFlow's own gradient reaches, and that hands back another, it is itself. Where a layer is
+    reached by another, what departs is behind it, before the layers that its output goes to.
+
+    Args:
+      original: calls of TensorFlow, with gradients.
+      port: calls of JAX, likewise.
+      pairs: by position in the original.
+      said: of every call of the original.
+      double: whether both computed in float64: no gradient is told from rounding in float32.
+    """
+    calls = original.calls.calls
+    for at in sorted(pairs, reverse=True) if double else ():
+        layer = calls[at]
+        if not layer.path or _holds_others(layer, [calls[other] for other in pairs]):
+            continue
+        pair = pairs[at]
+        reached = _reached(original, port, pair) if not said[at].seen_as else (_UNKNOWN, "")
+        if reached[0] == _DEPARTS:
+            behind = tuple(_behind(calls, at))
+            return First(label(layer), f"{_named(layer)} is reached by another gradient: between its output and "
+                         f"{' and '.join(behind) or 'the loss'}; {reached[1]}", behind)  # fmt: skip
+        handed, told = _handed_back(original, port, pair)
+        if handed == _DEPARTS:
+            own = "given TensorFlow's, " if reached[0] == _AGREES else ""
+            activation = "" if reached[0] == _AGREES else ", or what its output goes through,"
+            return First(label(layer), f"{_named(layer)}{activation} hands back another gradient: {own}{told}")
+    return None
+
+
+def _named(layer: LayerCall) -> str:
+    return f"{label(layer)} ({layer.class_name})"
+
+
+def _holds_others(layer: LayerCall, others: Sequence[LayerCall]) -> bool:
+    """Whether layers in it are compared themselves."""
+    return any(other.path.startswith(f"{layer.path}/") for other in others)
+
+
+def _behind(calls: Sequence[LayerCall], at: int) -> list[str]:
+    """The calls that an output goes to."""
+    return [label(call) for call in calls if at in call.makers and call.path]
+
+
+def _reached(original: Captured, port: Captured, pair: Paired) -> tuple[str, str]:
+    if not pair.layer.cotangents or len(pair.layer.cotangents) != len(pair.module.cotangents):
+        return _UNKNOWN, ""
+    return _held(original, port, zip(pair.layer.cotangents, pair.module.cotangents, strict=True))
+
+
+def _handed_back(original: Captured, port: Captured, pair: Paired) -> tuple[str, str]:
+    """Of inputs that are told one to one: a tensor that is given twice has two gradients, whose sum alone is told."""
+    if pair.inputs is None or sorted(pair.inputs) != list(range(len(pair.layer.inputs))):
+        return _UNKNOWN, ""
+    theirs = (pair.layer.handed_back[at] for at in pair.inputs)
+    return _held(original, port, zip(theirs, pair.module.handed_back, strict=True))
+
+
+def _held(original: Captured, port: Captured, names: zip[tuple[str, str]]) -> tuple[str, str]:
+    state = _UNKNOWN
+    for theirs, ours in names:
+        expected, found = original.arrays.get(theirs), port.arrays.get(ours)
+        if expected is None or found is None or expected.shape != found.shape:
+            continue
+        state = _AGREES
+        far = distance(found, expected, scale_of(expected, 0.0))
+        if far.error > _BOUND:
+            at = f"{list(far.index)}: tf {_number(far.expected)}, jax {_number(far.found)}"
+            return _DEPARTS, f"{at}; off by {far.error:.3g} of the largest"
+    return state, ""
+
+
+_BOUND = 1e-8
+"""Relative to the largest value, in float64: a gradient that batch norm centres is a small rest of large terms."""
+
+
+def _number(value: object) -> str:
+    return f"{float(np.real(np.asarray(value, np.complex128))):.4g}"

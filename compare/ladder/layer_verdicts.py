@@ -1,0 +1,190 @@
+"""Which layer departs first: outputs as the model makes them, and as a layer makes them of TensorFlow's own input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compare.parity.measure import Distance, distance, scale_of
+from compare.record.rung_part import AGREES, DEPARTS, DIFFERS, INHERITS, NOT_COMPARED, LayerVerdict
+from workloads._layer_calls import LayerCall, LayerCalls
+from workloads._spec import Arrays
+
+BOUNDS = {"float64": 1e-10, "float32": 2e-5}
+"""Relative to the largest value of an output. In float64 that of `jaxport locate`: an epsilon that is off by a part in
+100000 shows, rounding of whole networks does not. In float32 a sum over a few thousand products may come so far."""
+
+_LAST_STEP = ("LSTM", "GRU", "SimpleRNN", "RNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D")
+"""Layers that give the last step alone, where a module gives all."""
+
+BEFORE_ACTIVATION, AT_LAST_STEP = "before its activation", "at the last step"
+
+
+@dataclass(frozen=True)
+class Captured:
+    """Calls of one side, with their arrays."""
+
+    calls: LayerCalls
+    arrays: Arrays
+
+    def all_of(self, names: Sequence[str]) -> list[np.ndarray] | None:
+        """The arrays of these names; None where one of them did not travel."""
+        return [self.arrays[name] for name in names] if all(name in self.arrays for name in names) else None
+
+
+@dataclass(frozen=True)
+class Paired:
+    """A call of the original and the call of the port.
+
+    Attributes:
+      layer: of the original.
+      module: of the port.
+      inputs: by input of the module, that of the layer which it is given; None where that cannot be told.
+      inputs_agree: whether each of them has TensorFlow's values; None where that cannot be told.
+      reason: why it cannot.
+    """
+
+    layer: LayerCall
+    module: LayerCall
+    inputs: tuple[int, ...] | None
+    inputs_agree: bool | None
+    reason: str = ""
+
+
+def paired(original: Captured, port: Captured, matches: Mapping[int, int], bound: float) -> dict[int, Paired]:
+    """Every pair of calls that has values on both sides, by position in the original.
+
+    Args:
+      original: calls of TensorFlow.
+      port: calls of JAX.
+      matches: position of a call in the original -> in the port.
+      bound: of an error.
+    """
+    found: dict[int, Paired] = {}
+    for at, other in matches.items():
+        layer, module = original.calls.calls[at], port.calls.calls[other]
+        if not layer.reason and not module.reason:
+            found[at] = _with_inputs(original, port, layer, module, bound)
+    return found
+
+
+def _with_inputs(original: Captured, port: Captured, layer: LayerCall, module: LayerCall, bound: float) -> Paired:
+    """Inputs are told by shape, and of several by their values: both sides order them as they like."""
+    ours, theirs = port.all_of(module.inputs), original.all_of(layer.inputs)
+    if ours is None or theirs is None:
+        return Paired(layer, module, None, None, "an input is no array of numbers")
+    chosen: list[int] = []
+    agree = True
+    for array in ours:
+        alike = [at for at, other in enumerate(theirs) if other.shape == array.shape and _kind(other) == _kind(array)]
+        if not alike:
+            shapes = f"{_shapes(ours)} in the port, {_shapes(theirs)} in the original"
+            return Paired(layer, module, None, None, f"its inputs are others: {shapes}")
+        errors = [_far(array, theirs[at]).error for at in alike]
+        nearest = int(np.argmin(errors))
+        if errors[nearest] > bound:
+            agree = False
+            if len(alike) > 1:
+                return Paired(layer, module, None, False, "its inputs cannot be told apart")
+        chosen.append(alike[nearest])
+    return Paired(layer, module, tuple(chosen), agree)
+
+
+def verdicts(
+    original: Captured, port: Captured, pairs: Mapping[int, Paired], matches: Mapping[int, int], bound: float
+) -> list[LayerVerdict]:
+    """What is said of each call of the original but that of the model, in the order in which they end.
+
+    Args:
+      original: calls of TensorFlow.
+      port: calls of JAX, those that were given TensorFlow's inputs too.
+      pairs: by position in the original.
+      matches: position of a call in the original -> in the port.
+      bound: of an error.
+    """
+    found: list[LayerVerdict] = []
+    for at, layer in enumerate(original.calls.calls):
+        named = {"path": layer.path, "number": layer.number, "class_name": layer.class_name}
+        if at in pairs:
+            found.append(_verdict(original, port, pairs[at], bound))
+        elif at in matches:
+            module = port.calls.calls[matches[at]]
+            why = layer.reason or module.reason
+            found.append(LayerVerdict(**named, module=module.path, state=NOT_COMPARED, reason=why))
+        else:
+            found.append(LayerVerdict(**named, state=NOT_COMPARED, reason="the port has no module of its name"))
+    return found
+
+
+def _verdict(original: Captured, port: Captured, pair: Paired, bound: float) -> LayerVerdict:
+    layer, module = pair.layer, pair.module
+    named = {"path": layer.path, "number": layer.number, "class_name": layer.class_name, "module": module.path}
+    ours, own = port.all_of(module.outputs), port.all_of(module.own) if module.own else None
+    views = _views(original, layer, ours)
+    if ours is None or not views:
+        theirs = original.all_of(layer.outputs)
+        shapes = "no array of numbers" if ours is None or theirs is None else f"{_shapes(ours)}, where the original's "
+        shapes += "" if ours is None or theirs is None else f"gives {_shapes(theirs)}"
+        return LayerVerdict(**named, state=NOT_COMPARED, reason=f"it gives {shapes}")
+    seen_as = min(views, key=lambda view: _farthest(own or ours, views[view], view).error)
+    far = _farthest(ours, views[seen_as], seen_as)
+    alone = None if own is None else _farthest(own, views[seen_as], seen_as)
+    return LayerVerdict(
+        **named,
+        state=_state(far.error <= bound, None if alone is None else alone.error <= bound, pair.inputs_agree),
+        error=far.error,
+        own_error=None if alone is None else alone.error,
+        index=far.index,
+        expected=_number(far.expected),
+        found=_number(far.found),
+        seen_as=seen_as,
+        reason=pair.reason,
+    )
+
+
+def _state(agrees: bool, alone_agrees: bool | None, inputs_agree: bool | None) -> str:
+    if alone_agrees is False or (not agrees and inputs_agree and alone_agrees is None):
+        return DEPARTS
+    if agrees:
+        return AGREES
+    return INHERITS if alone_agrees else DIFFERS
+
+
+def _views(original: Captured, layer: LayerCall, ours: Sequence[np.ndarray] | None) -> dict[str, list[np.ndarray]]:
+    """What the outputs of a module can be of a layer, by name, as far as the shapes allow it."""
+    theirs = original.all_of(layer.outputs)
+    if ours is None or theirs is None or not theirs:
+        return {}
+    found: dict[str, list[np.ndarray]] = {}
+    if [each.shape for each in ours] == [each.shape for each in theirs]:
+        found[""] = theirs
+    before = original.arrays.get(layer.before_activation)
+    if before is not None and [each.shape for each in ours] == [before.shape]:
+        found[BEFORE_ACTIVATION] = [before]
+    if layer.class_name in _LAST_STEP and len(ours) == len(theirs) == 1 and ours[0].ndim == theirs[0].ndim + 1:
+        found |= {AT_LAST_STEP: theirs} if ours[0][:, -1].shape == theirs[0].shape else {}
+    return found
+
+
+def _farthest(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray], seen_as: str) -> Distance:
+    taken = [each[:, -1] for each in ours] if seen_as == AT_LAST_STEP else ours
+    return max((_far(*each) for each in zip(taken, theirs, strict=True)), key=lambda far: far.error)
+
+
+def _far(found: np.ndarray, expected: np.ndarray) -> Distance:
+    return distance(found, expected, scale_of(expected, 0.0))
+
+
+def _kind(array: np.ndarray) -> str:
+    return "float" if array.dtype.kind not in "biu" else array.dtype.kind.replace("u", "i")
+
+
+def _shapes(arrays: Sequence[np.ndarray]) -> str:
+    return ", ".join(str(list(each.shape)) for each in arrays) or "nothing"
+
+
+def _number(value: Any) -> float | None:
+    return float(np.real(np.asarray(value))) if value is not None else None

@@ -1,0 +1,94 @@
+"""Which call of a module in the port is which call of a layer in the original: by name, and by nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from workloads._layer_calls import LayerCalls
+
+_NO_NAME = re.compile(r"[^0-9A-Za-z_]+")
+
+
+def matched(original: LayerCalls, port: LayerCalls, names: Mapping[str, str]) -> dict[int, int]:
+    """By position of a call in the original, that of the call in the port.
+
+    Args:
+      original: calls of TensorFlow.
+      port: calls of JAX.
+      names: path of a layer -> that of its module, where something else than the names says so.
+    """
+    modules = modules_of(original, port, names)
+    positions = {(call.path, call.number): at for at, call in enumerate(port.calls)}
+    found = {
+        at: positions.get((modules[call.path], call.number))
+        for at, call in enumerate(original.calls)
+        if call.path in modules
+    }
+    return {at: other for at, other in found.items() if other is not None}
+
+
+def modules_of(original: LayerCalls, port: LayerCalls, names: Mapping[str, str]) -> dict[str, str]:
+    """By path of a layer, the path of its module: the same names, or else a last name that both sides have once.
+
+    Args:
+      original: calls of TensorFlow.
+      port: calls of JAX.
+      names: as of `matched`.
+    """
+    layers = list(dict.fromkeys(call.path for call in original.calls if call.path))
+    modules = list(dict.fromkeys(call.path for call in port.calls if call.path))
+    plain = {plain_path(module): module for module in modules}
+    found: dict[str, str] = {}
+    for layer in layers:
+        wanted = names.get(layer, layer)
+        if plain_path(wanted) in plain:
+            found[layer] = plain[plain_path(wanted)]
+    left = [layer for layer in layers if layer not in found and layer not in names]
+    free = [module for module in modules if module not in found.values()]
+    for layer in left:
+        alike = [module for module in free if _last(module) == _last(layer)]
+        if len(alike) == 1 and sum(_last(other) == _last(layer) for other in left) == 1:
+            found[layer] = alike[0]
+    return found
+
+
+def plain_path(path: str) -> str:
+    """A path with each name as an identifier: "block 1/conv-2" -> "block_1/conv_2"."""
+    return "/".join(_NO_NAME.sub("_", step).strip("_") for step in path.split("/"))
+
+
+def _last(path: str) -> str:
+    return plain_path(path).rpartition("/")[2]
+
+
+def exchanged(original: LayerCalls, port: LayerCalls, modules: Mapping[str, str]) -> list[str]:
+    """What proves that weights lie in another layer's module, a line each.
+
+    Weights are known by their values, in whatever order: those of one layer alone, found in one module alone, and not
+    in the module of that layer's name.
+
+    Args:
+      original: with the digests of each layer's weights.
+      port: with those of each module's variables.
+      modules: path of a layer -> that of its module.
+    """
+    owners = _owners(original)
+    holders = _owners(port)
+    layers = {module: layer for layer, module in modules.items()}
+    lines: dict[str, None] = {}
+    for digest, owner in owners.items():
+        holder = holders.get(digest)
+        if owner is None or holder is None or modules.get(owner, holder) == holder or holder not in layers:
+            continue
+        lines[f"weights of layer {owner} lie in module {holder}, which has the name of layer {layers[holder]}"] = None
+    return [*lines]
+
+
+def _owners(calls: LayerCalls) -> dict[str, str | None]:
+    """By digest, whose weight it is; None of what several have."""
+    found: dict[str, str | None] = {}
+    for path, digests in calls.weights.items():
+        for digest in digests:
+            found[digest] = path if found.get(digest, path) == path else None
+    return found

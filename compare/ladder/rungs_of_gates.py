@@ -1,0 +1,165 @@
+"""What the gates say, by rung: which comparison of which gate belongs to which rung, and no judgement of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+
+from compare.ladder.first_lines import first_lines
+from compare.parity.measure import distance, scale_of
+from compare.prove.collect import Collected
+from compare.prove.oracle import Doubles
+from compare.record.parity_part import Comparison, Parity
+from compare.record.rung_part import FORWARD, GRADIENTS, OPTIMIZER, STRUCTURE, TRAJECTORY, Rung
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
+from workloads import _framework
+from workloads._declared import AnyWorkload
+from workloads._spec import Arrays
+
+_FORWARD_GATES = ("structure", "semantics", "rounding", "stability")
+_LOSS_BOUND = 1e-9
+"""Relative, in float64: what rounded constants of an optimizer make of a loss stays below in the first steps."""
+
+Losses = Mapping[str, np.ndarray]
+"""By side, f64[steps]."""
+
+
+def structure(parity: Parity) -> Rung:
+    """Outputs of the forward pass: there at all, under the same names, of the same shapes and dtypes."""
+    gate = parity.gates["structure"]
+    failing = [each for each in _failing(gate.comparisons, (_framework.FORWARD,)) if _is_refused(each)]
+    if failing or (gate.verdict == FAIL and not gate.comparisons):
+        return _failed(STRUCTURE, failing, gate.reason)
+    leaves = {each.leaf for each in gate.comparisons if each.pass_ == _framework.FORWARD}
+    return Rung(STRUCTURE, PASS, (f"names, shapes and dtypes of {_counted(len(leaves), 'output')} are the original's",))
+
+
+def forward(parity: Parity) -> Rung:
+    """Values of the forward pass, in every gate that judges them."""
+    failing = [
+        each
+        for name in _FORWARD_GATES
+        if name in parity.gates
+        for each in _failing(parity.gates[name].comparisons, (_framework.FORWARD,))
+    ]
+    silent = [
+        gate.reason for name in _FORWARD_GATES if (gate := parity.gates.get(name)) is not None
+        and gate.verdict == FAIL and not any(each.verdict == FAIL for each in gate.comparisons)
+    ]  # fmt: skip
+    if failing or silent:
+        return _failed(FORWARD, failing, "; ".join(silent))
+    return Rung(FORWARD, PASS, _rests_on(parity, ("semantics", "rounding")))
+
+
+def gradients(parity: Parity) -> Rung:
+    """Gradients, in every gate that judges them."""
+    gate = parity.gates["gradients"]
+    failing = [
+        each
+        for name in (GRADIENTS, "structure", "stability")
+        if name in parity.gates
+        for each in _failing(parity.gates[name].comparisons, (_framework.GRADIENTS,))
+    ]
+    if failing or gate.verdict == FAIL:
+        return _failed(GRADIENTS, failing, gate.reason)
+    if gate.verdict == NOT_APPLICABLE:
+        return Rung(GRADIENTS, NOT_APPLICABLE, remarks=(gate.reason,))
+    return Rung(GRADIENTS, PASS, _rests_on(parity, (GRADIENTS,)))
+
+
+def optimizer(parity: Parity, workload: AnyWorkload) -> Rung:
+    """Weights after the first checkpoint of training, which is one update where the workload looks at one."""
+    gate, training = parity.gates["training"], workload.training
+    if gate.verdict == NOT_APPLICABLE or training is None:
+        return Rung(OPTIMIZER, NOT_APPLICABLE, remarks=(gate.reason,))
+    step = min(training.compared)
+    remarks = () if step == 1 else (f"the first checkpoint is after {step} steps: add 1 to `checkpoints`",)
+    of_step = [each for each in gate.comparisons if each.leaf.startswith(f"weights@{step}/") or not each.leaf]
+    failing = [each for each in of_step if each.verdict == FAIL]
+    if failing or (gate.verdict == FAIL and not any(each.verdict == FAIL for each in gate.comparisons)):
+        apart, leaves = ({each.leaf for each in chosen} for chosen in (failing, of_step))
+        told = f"{len(apart)} of {_counted(len(leaves), 'weight')} {'depart' if len(apart) > 1 else 'departs'} "
+        rung = _failed(OPTIMIZER, failing, gate.reason, (told + f"after {_counted(step, 'update')}",))
+        return Rung(rung.name, rung.verdict, rung.told, rung.case, remarks=remarks)
+    leaves = {each.leaf for each in of_step}
+    return Rung(OPTIMIZER, PASS, (f"{_counted(len(leaves), 'weight')} agree after {_counted(step, 'update')}",),
+                remarks=remarks)  # fmt: skip
+
+
+def trajectory(parity: Parity, workload: AnyWorkload, losses: Losses) -> Rung:
+    """Losses of every step, and weights at later checkpoints.
+
+    Args:
+      parity: all gates.
+      workload: that was judged.
+      losses: of both sides.
+    """
+    gate, training = parity.gates["training"], workload.training
+    if gate.verdict == NOT_APPLICABLE or training is None:
+        return Rung(TRAJECTORY, NOT_APPLICABLE, remarks=(gate.reason,))
+    if gate.verdict == FAIL:
+        step = first_other_loss(losses)
+        when = () if step is None else (
+            f"the losses part at step {step} of {training.steps}, counted from 1: a loss is that before the update, so "
+            f"that update {step - 1} is the first to do something else",
+        )  # fmt: skip
+        return _failed(TRAJECTORY, [each for each in gate.comparisons if each.verdict == FAIL], gate.reason, when)
+    return Rung(TRAJECTORY, PASS, (f"losses and weights of {_counted(training.steps, 'step')} agree",))
+
+
+def losses(collected: Mapping[str, Collected], doubles: Doubles) -> dict[str, np.ndarray]:
+    """The losses of both sides in float64.
+
+    Args:
+      collected: what each side delivered, by side.
+      doubles: the float64 evidence.
+    """
+    runs: dict[tuple[str, str], Arrays] = dict(doubles.trajectories)
+    for delivered in collected.values():
+        runs |= delivered.trajectories
+    return {mode.partition("/")[0]: run["loss"] for (mode, dtype), run in runs.items() if dtype == "float64"}
+
+
+def first_other_loss(of_sides: Losses) -> int | None:
+    """The first step, counted from 1, whose losses differ; None where none does, or a side has none."""
+    ours, theirs = of_sides.get("jax"), of_sides.get("tf")
+    if ours is None or theirs is None or ours.shape != theirs.shape:
+        return None
+    for at in range(len(ours)):
+        expected = theirs[at : at + 1]
+        if distance(ours[at : at + 1], expected, scale_of(expected, 1.0)).error > _LOSS_BOUND:
+            return at + 1
+    return None
+
+
+def _failing(comparisons: Sequence[Comparison], passes: Collection[str]) -> list[Comparison]:
+    return [each for each in comparisons if each.verdict == FAIL and each.pass_ in passes]
+
+
+def _is_refused(comparison: Comparison) -> bool:
+    """Whether no value was looked at: a leaf is missing, or of another shape or dtype."""
+    return comparison.expected is None and comparison.found is None
+
+
+def _failed(name: str, failing: Sequence[Comparison], reason: str, before: tuple[str, ...] = ()) -> Rung:
+    """A rung that fails, with the first message of each gate and leaf."""
+    messages = dict.fromkeys(each.message for each in failing if each.message)
+    told = (*before, *first_lines([*messages] or [reason]))
+    return Rung(name, FAIL, told, failing[0].case if failing else "")
+
+
+def _rests_on(parity: Parity, gates: Collection[str]) -> tuple[str, ...]:
+    found: list[str] = []
+    for name in gates:
+        comparisons = parity.gates[name].comparisons if name in parity.gates else ()
+        errors = [each.error for each in comparisons if each.error is not None]
+        if errors:
+            leaves = {(each.case, each.leaf) for each in comparisons}
+            counted = _counted(len(leaves), "array")
+            found.append(f"{name}: {counted} within the bound, the largest error {max(errors):.2g}")
+    return tuple(found)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"

@@ -1,0 +1,65 @@
+"""The last rung: how fast, of a port of which all else holds."""
+
+from __future__ import annotations
+
+from compare.inputs.request import Extras, Plan, Request
+from compare.progress import Reporter
+from compare.record.rung_part import SPEED, Rung
+from compare.record.timing_part import Ratio
+from compare.record.vocabulary import FAIL, PASS
+from compare.record.workload_part import Workload
+from compare.run import whole_run
+
+PORT = "jax/jit"
+
+
+def speed(request: Request, reporter: Reporter) -> Rung:
+    """Time a port against the modes of TensorFlow that were asked for. To be slower is no failure.
+
+    Args:
+      request: for one workload, with a plan.
+      reporter: told of every step.
+    """
+    (part,) = whole_run.run(request, reporter).record.workloads.values()
+    return rung_of(part)
+
+
+def timed_request(request: Request, pairs: int, threads: int) -> Request:
+    """A request that times and leaves out all that tells nothing of a ratio.
+
+    Args:
+      request: of the same workload.
+      pairs: sets of fresh processes.
+      threads: of every process.
+    """
+    return Request(
+        request.workloads, request.size, request.data, request.sources, request.timeout_s,
+        plans=(Plan(pairs, pairs, threads=threads),), extras=Extras(limits=False), modes=request.modes, alignment=False,
+    )  # fmt: skip
+
+
+def rung_of(part: Workload) -> Rung:
+    """What the ratios of a record say.
+
+    Args:
+      part: of a workload that was timed.
+    """
+    ratios = part.timing.ratios if part.timing else {}
+    ours = {name: ratio for name, ratio in ratios.items() if name.startswith(f"{PORT} vs tf/")}
+    if not ours:
+        reasons = [failure.reason for failure in part.failures] or ["no ratio could be taken"]
+        return Rung(SPEED, FAIL, tuple(reasons[:3]))
+    slower = any(ratio.verdict == "slower" for ratio in ours.values())
+    return Rung(
+        SPEED,
+        PASS,
+        tuple(f"{name}: {_told(ratio)}" for name, ratio in ours.items()),
+        next=("it is slower: `jaxport explain` says why",) if slower else (),
+    )
+
+
+def _told(ratio: Ratio) -> str:
+    if ratio.ratio is None:
+        return f"withheld: {ratio.withheld}"
+    ends = f" [{ratio.ci95[0]:.3g}, {ratio.ci95[1]:.3g}]" if ratio.ci95 else ""
+    return f"{ratio.ratio:.3g}{ends}, {ratio.verdict}"

@@ -1,0 +1,281 @@
+"""Calls of Flax modules, NNX or Linen, noted while a function runs."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import linen, nnx
+from jax.core import Tracer
+
+from jaxport._module_nodes import nodes
+from workloads._layer_calls import value_digest
+
+_TRACED = "it is called inside of a function that JAX traces, such as a loop"
+_LIBRARIES = ("flax", "jaxport")
+
+
+@dataclass
+class Seen:
+    """One call of a module.
+
+    Attributes:
+      module: that was called: an NNX module, or the path of a Linen one.
+      class_name: of it.
+      started: which call it is, in the order in which they started.
+      around: the call that it is made in.
+      inputs: arrays that it was given.
+      outputs: arrays that it gave.
+      own: what it gave for what it was given besides.
+      weights: digests of the values of its own variables.
+      reason: why it has no values.
+    """
+
+    module: Any
+    class_name: str
+    started: int
+    around: Seen | None
+    inputs: list[Any] = field(default_factory=list)
+    outputs: list[Any] = field(default_factory=list)
+    own: list[Any] = field(default_factory=list)
+    weights: tuple[str, ...] = ()
+    reason: str = ""
+
+
+class Recording:
+    """Calls in the order in which they ended.
+
+    Args:
+      given: by the start of a call, arrays that it is called with once more, on a copy of its module.
+      added: by "in" or "out", the start of a call and a place: what is added to the array there.
+    """
+
+    def __init__(
+        self, given: Mapping[int, Sequence[np.ndarray]], added: Mapping[tuple[str, int, int], Any] | None = None
+    ) -> None:
+        self.ended: list[Seen] = []
+        self._given, self._added = given, added
+        self.roots: list[Any] = []
+        self._open: list[Seen] = []
+        self._idle, self._started = False, 0
+
+    def within(self, module: Any, call: Callable[..., Any]) -> Any:
+        """What a method gives, not noted: calls in it are those of parts of its module.
+
+        Args:
+          module: whose method it is.
+          call: the method.
+        """
+        if self._idle or (self._open and self._open[-1].module is module):
+            return call()
+        self._opened(Seen(module, type(module).__name__, -1, self._open[-1] if self._open else None))
+        result = call()
+        self._open.pop()
+        return result
+
+    def _opened(self, seen: Seen) -> None:
+        if seen.around is None and not any(seen.module is root for root in self.roots):
+            self.roots.append(seen.module)
+        self._open.append(seen)
+
+    def call(
+        self,
+        module: Any,
+        class_name: str,
+        positional: Any,
+        named: Any,
+        original: Callable[..., Any],
+        copied: Callable[..., Any],
+        weights: Callable[[], tuple[str, ...]],
+    ) -> Any:
+        """What a call gives, noted.
+
+        Args:
+          module: that is called.
+          class_name: of it.
+          positional: what it is given by position.
+          named: what it is given by name.
+          original: the call itself.
+          copied: the same of a copy of the module.
+          weights: digests of its variables.
+        """
+        around = self._open[-1] if self._open else None
+        if self._idle or (around is not None and around.module is module):
+            return original(*positional, **named)
+        seen = Seen(module, class_name, self._started, around)
+        self._started += 1
+        seen.inputs = _arrays((positional, named))
+        if self._added is None and any(isinstance(each, Tracer) for each in seen.inputs):
+            seen.reason = _TRACED
+        elif self._added is None:
+            seen.weights = weights()
+            seen.own = self._besides(seen, copied, positional, named)
+        positional, named = self._moved("in", seen, (positional, named))
+        self._opened(seen)
+        result = original(*positional, **named)
+        self._open.pop()
+        result = self._moved("out", seen, result)
+        seen.outputs = _arrays(result)
+        if not seen.reason and self._added is None and any(isinstance(each, Tracer) for each in seen.outputs):
+            seen.reason = _TRACED
+        self.ended.append(seen)
+        return result
+
+    def _besides(self, seen: Seen, copied: Callable[..., Any], positional: Any, named: Any) -> list[Any]:
+        arrays = self._given.get(seen.started)
+        if arrays is None:
+            return []
+        others = iter(arrays)
+        positional, named = _replaced((positional, named), lambda array: jnp.asarray(next(others), array.dtype))
+        self._idle = True
+        try:
+            return _arrays(copied(*positional, **named))
+        finally:
+            self._idle = False
+
+    def _moved(self, kind: str, seen: Seen, structure: Any) -> Any:
+        """The arrays in a structure with what is added to each."""
+        if self._added is None:
+            return structure
+        added, places = self._added, iter(range(len(_arrays(structure))))
+
+        def moved(array: Any) -> Any:
+            place = (kind, seen.started, next(places))
+            return array + added[place] if place in added else array
+
+        return _replaced(structure, moved)
+
+    def paths(self) -> list[str]:
+        """By call, names from the outside in: those in the outermost module, where there is one alone."""
+        known: dict[int, str] = {}
+        for root in self.roots:
+            if isinstance(root, nnx.Module):
+                prefix = "" if len(self.roots) == 1 else type(root).__name__
+                known[id(root)] = prefix
+                for path, node, _ in nodes(root):
+                    known.setdefault(id(node), "/".join(filter(None, (prefix, path.replace(".", "/")))))
+        return [_path(each, known) for each in self.ended]
+
+
+def _path(seen: Seen, known: Mapping[int, str]) -> str:
+    if isinstance(seen.module, tuple):
+        return "/".join(seen.module)
+    if id(seen.module) in known:
+        return known[id(seen.module)]
+    # A module that is made within a call stands in none.
+    around = _path(seen.around, known) if seen.around is not None else ""
+    return "/".join(filter(None, (around, seen.class_name)))
+
+
+@contextmanager
+def entered(recording: Recording) -> Iterator[None]:
+    """Inside, every call of a Flax module is noted."""
+    originals = [(each, name, method) for each in _below(nnx.Module) for name, method in _methods(each)]
+    for each, name, original in originals:
+        setattr(each, name, (_noted if name == "__call__" else _within)(recording, original))
+    try:
+        with linen.intercept_methods(functools.partial(_intercepted, recording)):
+            yield
+    finally:
+        for each, name, original in originals:
+            setattr(each, name, original)
+
+
+def _methods(kind: type) -> Iterator[tuple[str, Any]]:
+    """The call of a class; of a class of the user's, other methods too, from which parts may be called."""
+    for name, method in list(vars(kind).items()):
+        own = inspect.isfunction(method) and not name.startswith("__") and not _of_library(kind)
+        if name == "__call__" or own:
+            yield name, method
+
+
+def _of_library(kind: type) -> bool:
+    return kind.__module__.split(".")[0] in _LIBRARIES
+
+
+def _within(recording: Recording, original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def within(module: Any, *positional: Any, **named: Any) -> Any:
+        return recording.within(module, functools.partial(original, module, *positional, **named))
+
+    return within
+
+
+def has_modules() -> bool:
+    """Whether there is a class of modules that no library made."""
+    classes = (*_below(nnx.Module), *_below(linen.Module))
+    return any(not _of_library(each) for each in classes)
+
+
+def _below(kind: type) -> list[type]:
+    return [found for each in kind.__subclasses__() for found in (each, *_below(each))]
+
+
+def _noted(recording: Recording, original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def noted(module: Any, *positional: Any, **named: Any) -> Any:
+        def copied(*positional: Any, **named: Any) -> Any:
+            return original(nnx.clone(module), *positional, **named)
+
+        return recording.call(
+            module,
+            type(module).__name__,
+            positional,
+            named,
+            functools.partial(original, module),
+            copied,
+            functools.partial(_digests, module),
+        )
+
+    return noted
+
+
+def _intercepted(recording: Recording, call: Callable[..., Any], positional: Any, named: Any, context: Any) -> Any:
+    """A call of a Linen module."""
+    if context.method_name != "__call__":
+        return call(*positional, **named)
+    module = context.module
+
+    def copied(*positional: Any, **named: Any) -> Any:
+        unbound, variables = module.unbind()
+        return unbound.apply(variables, *positional, mutable=True, **named)[0]
+
+    def digests() -> tuple[str, ...]:
+        own = (each for held in module.variables.values() for each in held.values() if not isinstance(each, Mapping))
+        return tuple(sorted(filter(None, (value_digest(np.asarray(each)) for each in own))))
+
+    return recording.call(module.path, type(module).__name__, positional, named, call, copied, digests)
+
+
+def _digests(module: nnx.Module) -> tuple[str, ...]:
+    variables = (child.get_value() for _, child in nnx.iter_children(module) if isinstance(child, nnx.Variable))
+    found = (value_digest(np.asarray(each)) for each in variables if _is_number(each))
+    return tuple(sorted(filter(None, found)))
+
+
+def _is_number(value: Any) -> bool:
+    return hasattr(value, "dtype") and jnp.issubdtype(value.dtype, np.number) and not isinstance(value, Tracer)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, jax.Array | np.ndarray) and not jnp.issubdtype(value.dtype, jax.dtypes.extended)
+
+
+def _is_whole(value: Any) -> bool:
+    """What is not taken apart: modules and variables are trees too."""
+    return isinstance(value, nnx.Pytree | nnx.Variable | linen.Module)
+
+
+def _arrays(structure: Any) -> list[Any]:
+    return [each for each in jax.tree.leaves(structure, is_leaf=_is_whole) if _is_array(each)]
+
+
+def _replaced(structure: Any, other: Callable[[Any], Any]) -> Any:
+    return jax.tree.map(lambda each: other(each) if _is_array(each) else each, structure, is_leaf=_is_whole)

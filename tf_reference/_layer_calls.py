@@ -1,0 +1,243 @@
+"""What each Keras layer was given and gave in one call of a twin, run op by op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tf_reference import _keras_variables, _keras_weights
+from tf_reference._host_arrays import on_host
+from workloads._layer_calls import NO_CALL, LayerCall, LayerCalls, numbered, value_digest
+from workloads._tree import leaves
+
+
+@dataclass
+class _Seen:
+    """One call of a layer: tensors, each as the layer itself was given it and gave it."""
+
+    layer: Any
+    around: Any
+    started: int
+    inputs: list[Any] = field(default_factory=list)
+    received: list[Any] = field(default_factory=list)
+    outputs: list[Any] = field(default_factory=list)
+    activated: list[Any] = field(default_factory=list)
+    reason: str = ""
+
+
+def layer_calls(
+    function: Callable[..., Any], tensors: Sequence[Any], differentiated: bool
+) -> tuple[LayerCalls, dict[str, np.ndarray]]:
+    """The calls of layers in one call of a function, and their arrays.
+
+    Args:
+      function: inputs -> any nest of tensors.
+      tensors: its inputs.
+      differentiated: whether the gradients of its result, a scalar, are taken too.
+    """
+    recording = _Recording()
+    with _op_by_op():
+        # A model that builds its layers at the first call makes calls that no other has.
+        function(*tensors)
+        if not differentiated:
+            with recording.entered():
+                result = function(*tensors)
+            return recording.told(leaves(result), {})
+        with tf.GradientTape(persistent=True) as tape, recording.entered(tape):
+            result = function(*tensors)
+        return recording.told(leaves(result), _gradients(tape, result, recording.ended))
+
+
+@contextmanager
+def _op_by_op() -> Iterator[None]:
+    """Inside, what is staged by tf.function runs as Python: layers are then called with values."""
+    before = tf.config.functions_run_eagerly()
+    tf.config.run_functions_eagerly(True)
+    try:
+        yield
+    finally:
+        tf.config.run_functions_eagerly(before)
+
+
+class _Recording:
+    """Calls in the order in which they ended."""
+
+    def __init__(self) -> None:
+        self.ended: list[_Seen] = []
+        self._open: list[_Seen] = []
+        self._copied: dict[int, int] = {}
+        self._tape: tf.GradientTape | None = None
+
+    @contextmanager
+    def entered(self, tape: tf.GradientTape | None = None) -> Iterator[None]:
+        """Inside, every call of a Keras layer is noted; a tape watches what each is given and gives."""
+        original, self._tape = keras.Layer.__call__, tape
+        recording = self
+
+        def noted(self: Any, *given: Any, **named: Any) -> Any:
+            return recording._call(original, self, given, named)
+
+        keras.Layer.__call__ = noted
+        try:
+            yield
+        finally:
+            keras.Layer.__call__ = original
+
+    def _call(self, original: Callable[..., Any], layer: Any, given: Any, named: Any) -> Any:
+        around = self._open[-1].layer if self._open else None
+        if around is layer:
+            return original(layer, *given, **named)
+        seen = _Seen(layer, around, len(self.ended) + len(self._open))
+        if not tf.executing_eagerly():
+            seen.reason = "it is called inside of a graph"
+        seen.received = _tensors((given, named))
+        # A tensor of its own for each call, so that what this call hands back is told from what others do.
+        given, named = tf.nest.map_structure(self._own, (given, named))
+        seen.inputs = _tensors((given, named))
+        self._open.append(seen)
+        with _activation(layer, seen.activated):
+            result = original(layer, *given, **named)
+        self._open.pop()
+        result = tf.nest.map_structure(self._own, result)
+        seen.outputs = _tensors(result)
+        self.ended.append(seen)
+        return result
+
+    def _own(self, value: Any) -> Any:
+        if self._tape is None or not isinstance(value, tf.Tensor):
+            return value
+        copy = tf.identity(value)
+        self._copied[id(copy)] = id(value)
+        if _is_float(copy):
+            self._tape.watch(copy)
+        return copy
+
+    def told(
+        self, results: Mapping[str, Any], gradients: Mapping[int, np.ndarray]
+    ) -> tuple[LayerCalls, dict[str, np.ndarray]]:
+        """The calls as data, and their arrays.
+
+        Args:
+          results: by leaf.
+          gradients: by the id of the tensor that they are taken with respect to.
+        """
+        paths = _paths(self.ended)
+        arrays: dict[str, np.ndarray] = {f"result/{leaf}": on_host(value) for leaf, value in results.items()}
+        made: dict[int, int] = {}
+
+        def maker(tensor: Any) -> int:
+            at = id(tensor)
+            while at not in made and at in self._copied:
+                at = self._copied[at]
+            return made.get(at, NO_CALL)
+
+        calls: list[LayerCall] = []
+        for position, (seen, path, number) in enumerate(zip(self.ended, paths, numbered(paths), strict=True)):
+            calls.append(_told(seen, path, number, position, maker, gradients, arrays))
+            for each in seen.outputs:
+                made.setdefault(id(each), position)
+        layers = {path: seen.layer for seen, path in zip(self.ended, paths, strict=True)}
+        return LayerCalls(
+            tuple(calls),
+            {leaf: maker(value) for leaf, value in results.items()},
+            {path: _digests(layer) for path, layer in layers.items()},
+        ), arrays
+
+
+def _told(
+    seen: _Seen,
+    path: str,
+    number: int,
+    position: int,
+    maker: Callable[[Any], int],
+    gradients: Mapping[int, np.ndarray],
+    arrays: dict[str, np.ndarray],
+) -> LayerCall:
+    """One call, its arrays added to the others."""
+    if seen.reason:
+        return LayerCall(path, number, type(seen.layer).__name__, reason=seen.reason)
+
+    def kept(kind: str, at: int, array: np.ndarray | None) -> str:
+        if array is None:
+            return ""
+        arrays[f"{position}/{kind}/{at}"] = array
+        return f"{position}/{kind}/{at}"
+
+    inputs = tuple(kept("in", at, on_host(each)) for at, each in enumerate(seen.inputs))
+    outputs = tuple(kept("out", at, on_host(each)) for at, each in enumerate(seen.outputs))
+    before = kept("before", 0, on_host(seen.activated[0])) if len(seen.activated) == 1 else ""
+    makers = tuple(maker(each) for each in seen.received)
+    cotangents = tuple(kept("grad_out", at, gradients.get(id(each))) for at, each in enumerate(seen.outputs))
+    back = tuple(kept("grad_in", at, gradients.get(id(each))) for at, each in enumerate(seen.inputs))
+    class_name = type(seen.layer).__name__
+    return LayerCall(
+        *(path, number, class_name, inputs, outputs, before, makers, cotangents, back), started=seen.started
+    )
+
+
+def _is_float(tensor: Any) -> bool:
+    return tensor.dtype.is_floating or tensor.dtype.is_complex
+
+
+def _tensors(structure: Any) -> list[Any]:
+    return [each for each in tf.nest.flatten(structure) if tf.is_tensor(each)]
+
+
+@contextmanager
+def _activation(layer: Any, given: list[Any]) -> Iterator[None]:
+    """Inside, what the layer's own activation is given is noted."""
+    activation = vars(layer).get("activation")
+    if not callable(activation) or isinstance(activation, keras.Layer):
+        yield
+        return
+
+    def noted(value: Any, *others: Any, **named: Any) -> Any:
+        given.append(value)
+        return activation(value, *others, **named)
+
+    # Not by Keras' own way to set attributes: of a layer that is built it refuses some.
+    vars(layer)["activation"] = noted
+    try:
+        yield
+    finally:
+        vars(layer)["activation"] = activation
+
+
+def _paths(calls: Sequence[_Seen]) -> list[str]:
+    """By call, names from the outside in: those that the keys of weights begin with, where it is one model."""
+    roots = list({id(each.layer): each.layer for each in calls if each.around is None}.values())
+    alone = len(roots) == 1
+    known: dict[int, str] = {}
+    for root in roots:
+        is_model = isinstance(root, keras.Model)
+        prefix = "" if alone and is_model else root.name
+        known[id(root)] = prefix
+        for path, layer in _keras_weights.layers_by_path(root).items():
+            known.setdefault(id(layer), "/".join(filter(None, (prefix, path))))
+    paths: list[str] = []
+    # Layers that a class of Keras makes for itself have no path there: they are named by who calls them.
+    for each in reversed(calls):
+        if id(each.layer) not in known:
+            known[id(each.layer)] = "/".join(filter(None, (known[id(each.around)], each.layer.name)))
+        paths.append(known[id(each.layer)])
+    return paths[::-1]
+
+
+def _digests(layer: Any) -> tuple[str, ...]:
+    """Of its own weights: those of layers in it are theirs."""
+    inner = list(_keras_variables.children(layer))
+    found = (value_digest(np.asarray(each)) for _, each in _keras_variables.leaves(layer, inner))
+    return tuple(sorted(filter(None, found)))
+
+
+def _gradients(tape: tf.GradientTape, result: Any, calls: Sequence[_Seen]) -> dict[int, np.ndarray]:
+    """By the id of a tensor that a call was given or gave, the gradient of the result with respect to it."""
+    watched = [each for seen in calls if not seen.reason for each in (*seen.inputs, *seen.outputs) if _is_float(each)]
+    found = tape.gradient(result, watched, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+    return {id(each): on_host(tf.convert_to_tensor(gradient)) for each, gradient in zip(watched, found, strict=True)}
