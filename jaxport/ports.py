@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -235,3 +236,27 @@ def _back(leaf: _Leaf, arrays: Sequence[Any]) -> Any:
     if leaf.transform["name"] == "split":
         return jnp.concatenate(arrays, leaf.transform["axis"])
     return arrays[0].reshape(leaf.shape)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def own_gradient(backward: Callable[..., Any], results: Any, inputs: Any, kept: Any) -> Any:
+    """The results as they are, with gradients of their own, as tf.custom_gradient gives them to inputs.
+
+    Args:
+      backward: (*kept, *gradients of the results) -> a gradient for each input.
+      results: a tuple of arrays.
+      inputs: those that gradients go to.
+      kept: what backward needs of the way there.
+    """
+    return results
+
+
+def _own_forward(backward: Callable[..., Any], results: Any, inputs: Any, kept: Any) -> tuple[Any, Any]:
+    return results, kept
+
+
+def _own_backward(backward: Callable[..., Any], kept: Any, gradients: Any) -> tuple[Any, Any, Any]:
+    return None, tuple(backward(*kept, *gradients)), None
+
+
+own_gradient.defvjp(_own_forward, _own_backward)

@@ -17,12 +17,14 @@ from compare.errors import RequestError
 from compare.inputs import port_files
 from compare.inputs.functions import check_reference
 from compare.porting import writing_ports
+from compare.porting.functions import function_ports
 from compare.porting.port_source import Sizes
 from compare.porting.writing_ports import Port
 from compare.progress import reporter
 from compare.report import terminal
-from compare.report.port_tables import print_port
+from compare.report.port_tables import print_function, print_port
 from compare.run import whole_run
+from compare.sides.model_worker import ModelWorker
 from compare.sides.pool import Source
 from compare.sides.weight_workers import KerasModel, WeightWorkers
 from workloads._modes import Mode
@@ -40,11 +42,15 @@ line; all but these is judged then, with drawn values in their place, and the po
 SRC is a .keras or .h5 file, which is built where it names nothing but Keras' own layers, or FILE.py:NAME, a function
 that makes a model, compiled or not. A model with a call of its own is followed by that call: NAME has to call it on an
 example first. A train_step of its own is followed through its source. The same input gives the same text.
+
+With --input, FILE.py:NAME is a function of tensors, and its port is source in jax.numpy, written from its graph under
+the function's own names of variables. Operations that are not written are functions that raise.
 """,
     operands="SRC -o FOLDER",
     examples="""\
   jaxport init model.keras -o my_port
   jaxport init my_tf.py:build -o my_port --batch 8 --steps 50
+  jaxport init my_tf.py:f --input 'x=f32[B,128]' -o my_port
   jaxport run my_port/port.py                        programs and times too
 """,
     holds="the port was written whole, and every gate holds",
@@ -55,6 +61,13 @@ example first. A train_step of its own is followed through its source. The same 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
     command.add_argument("source", metavar="SRC", help="the Keras model: a .keras or .h5 file, or FILE.py:NAME")
+    command.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=TYPE[SHAPE]",
+        help="SRC is a function: its argument, such as x=f32[B,128] (repeat, in the order of the arguments)",
+    )
     command.add_argument(
         "--batch",
         type=count,
@@ -94,6 +107,8 @@ def main(options: argparse.Namespace) -> int:
     writable_folder(options.out)
     if options.json and options.no_run:
         raise RequestError("expected --json or --no-run, found both: nothing is recorded without a run")
+    if options.input:
+        return _function(options)
     pythons = interpreters(options)
     with ExitStack() as stack:
         workers = WeightWorkers(pythons["tf"], pythons["jax"], options.timeout, stack)
@@ -104,20 +119,34 @@ def main(options: argparse.Namespace) -> int:
         print_port(port)
     if port.unwritten or port.findings:
         return _left(options, port)
-    return HOLDS if options.no_run else _judged(options, port, port.file)
+    return HOLDS if options.no_run else _judged(options, port.folder, port.file)
+
+
+def _function(options: argparse.Namespace) -> int:
+    """Write and judge a port of a function."""
+    check_reference("", options.source)
+    with ExitStack() as stack:
+        worker = ModelWorker(interpreters(options)["tf"], options.timeout, stack)
+        port = function_ports.write(options.source, options.input, options.out, worker)
+    if not options.json:
+        print_function(port)
+    if port.written.unwritten:
+        terminal.complain("the port was not judged: write what is left, then `jaxport run` it")
+        return FAILS
+    return HOLDS if options.no_run else _judged(options, port.folder, port.file)
 
 
 def _left(options: argparse.Namespace, port: Port) -> int:
     """Judge what is written of a port in which places are left: whatever comes of it, the whole does not hold."""
     if port.rest is not None and not options.no_run:
-        _judged(options, port, port.rest)
+        _judged(options, port.folder, port.rest)
         terminal.complain(f"{port.rest.name} was judged, and not the port: write what is left in it")
     else:
         terminal.complain("the port was not judged: write what is left, then `jaxport run` it")
     return FAILS
 
 
-def _judged(options: argparse.Namespace, port: Port, file: Path) -> int:
+def _judged(options: argparse.Namespace, folder: Path, file: Path) -> int:
     pythons = interpreters(options)
     request = whole_run.Request(
         workloads=port_files.get_each([str(file)]),
@@ -129,4 +158,4 @@ def _judged(options: argparse.Namespace, port: Port, file: Path) -> int:
     )
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
         result = whole_run.run(request, progress)
-    return deliver(result, port.folder / RECORDS, options.json)
+    return deliver(result, folder / RECORDS, options.json)

@@ -33,8 +33,11 @@ def formatted(text: str, name: str) -> str:
 
 
 _SORTED = (
-    *("--config", 'lint.isort.known-first-party=["model_jax", "training_jax"]'),
-    *("--config", 'lint.isort.known-third-party=["flax", "jax", "jaxport", "optax", "tf_reference", "workloads"]'),
+    *("--config", 'lint.isort.known-first-party=["function_jax", "model_jax", "training_jax"]'),
+    *(
+        "--config",
+        'lint.isort.known-third-party=["flax", "jax", "jaxport", "optax", "safetensors", "tf_reference", "workloads"]',
+    ),
 )
 """Where each import stands: else ruff asks which folders are there where it is called."""
 

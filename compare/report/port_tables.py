@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from compare.porting.functions.function_ports import FunctionPort
+from compare.porting.functions.function_source import MODULE
 from compare.porting.writing_ports import Port
 from compare.report import terminal
 
@@ -19,3 +21,10 @@ def lines_of(port: Port) -> list[str]:
     lines += [f"to be written: {each}" for each in port.unwritten]
     lines += [f"weights do not fit: {each}" for each in port.findings]
     return lines + [f"note: {each}" for each in (*port.written.remarks, *port.training.remarks)]
+
+
+def print_function(port: FunctionPort) -> None:
+    """Print what was written of a function, a line each."""
+    terminal.say(f"{port.folder}: {port.written.name} in {MODULE}, {port.coverage}")
+    for each in port.written.unwritten:
+        terminal.say(f"to be written: {each.told}")

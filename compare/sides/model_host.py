@@ -21,6 +21,7 @@ from workloads._spec import Arrays
 _READER, _OPERATIONS, _TRYING = "tf_reference._inspecting", "tf_reference._operations", "tf_reference._trying"
 _WEIGHTS, _FILE = "tf_reference._keras_weights", ".weights.h5"
 _WRITTEN = "tf_reference._keras_written"
+_FUNCTION = "tf_reference._function_graph"
 _COMPILED = "tf_reference._keras_compiled"
 
 
@@ -55,6 +56,12 @@ class Models(Host):
         """What is in a model or function of a file."""
         os.chdir(parameters.folder)
         return _plain(self._reader.code(parameters.reference, parameters.inputs))
+
+    def function_graph(self, parameters: InspectCode, arrays: Arrays) -> Reply:
+        """The graph of a function of a file, with its constants."""
+        os.chdir(parameters.folder)
+        graph, found = importlib.import_module(_FUNCTION).read(parameters.reference, parameters.inputs)
+        return Reply(msgspec.to_builtins(graph), found)
 
     def operations(self, parameters: Nothing, arrays: Arrays) -> Reply:
         """The operations that TensorFlow registers."""

@@ -14,7 +14,9 @@ from compare import files
 from compare.errors import RequestError
 from compare.sides._side import SideError
 from compare.sides.replaceable import Replaceable
+from workloads._function_graph import FunctionGraph
 from workloads._inspection import Inspection
+from workloads._spec import Arrays
 
 ARCHIVES = (".keras", ".h5", ".hdf5")
 _FOLDER_FILE = "saved_model.pb"
@@ -62,6 +64,27 @@ class ModelWorker:
             )
         given = {"reference": target, "folder": str(Path.cwd()), "inputs": [list(each) for each in inputs]}
         return self._asked(target, "code", given)
+
+    def function_graph(self, target: str, inputs: Sequence[Input]) -> tuple[FunctionGraph, Arrays]:
+        """The graph of a function, and its constants.
+
+        Args:
+          target: FILE.py:NAME.
+          inputs: of one call.
+
+        Raises:
+          RequestError: there is no such function, or it cannot be traced.
+        """
+        given = {"reference": target, "folder": str(Path.cwd()), "inputs": [list(each) for each in inputs]}
+        try:
+            with self._worker.asking:
+                reply = self._worker.call(self._worker.started(), "function_graph", given)
+            return files.converted(reply.value, FunctionGraph), reply.arrays
+        except SideError as error:
+            plain = error.reason.startswith("expected ")
+            raise RequestError(error.reason if plain else f"expected to read {target}, found {error.reason}") from error
+        except msgspec.ValidationError as error:
+            raise RequestError(f"expected data of the declared types of {target}, found: {error}") from error
 
     def _archive(self, target: str) -> Inspection:
         """What the archive says; built too where that is safe, in a request of its own, which may end the worker."""

@@ -62,7 +62,7 @@ from compare.sides.parameters import (
     WatchedCall,
     Watching,
 )
-from workloads import _architecture, _layer_calls, _transfer
+from workloads import _architecture, _function_graph, _layer_calls, _transfer
 from workloads._raw_operations import Registry, Tried
 from workloads._spec import Arrays
 
@@ -252,6 +252,10 @@ METHODS = (
     ),
     Method(
         "code", "models", InspectCode, "What is in a Keras model or function of a user's file", value=dict[str, Any]
+    ),
+    Method(
+        "function_graph", "models", InspectCode, "The graph of a function of a file, and its constants as arrays",
+        value=_function_graph.FunctionGraph, returns=True,
     ),
     Method(
         "operations", "models", Nothing, "The operations that TensorFlow registers, with their kernels",

@@ -71,6 +71,7 @@ HEAVY = (
     "test_results_page.py",
     "test_scale.py",
     "test_stats.py",
+    "test_written_functions.py",
 )
 """What `make check` leaves to `make test`: they start no process, and take two thirds of the time of such."""
 

@@ -1,0 +1,1 @@
+"""Functions of TensorFlow as source in jax.numpy, written from their graphs."""

@@ -1,0 +1,271 @@
+"""A body of a graph as statements: each node by its rule, in line where it is read once, else under the user's name."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from compare.porting.functions import rules_of_axes, rules_of_elements, rules_of_products
+from compare.porting.functions.folded_sizes import folded
+from compare.porting.functions.needed_nodes import needed, readers, uses
+from compare.porting.functions.rule_calls import Call, Rule, plain_dtype
+from compare.porting.functions.statements import Line, Statement, Variable
+from compare.porting.functions.written_module import Module, Unwritten
+from compare.porting.functions.written_values import MOST_IN_TEXT, Value, elements_text, literal, tuple_text
+from compare.porting.identifiers import snake
+from compare.porting.safe_expressions import UnwritableError
+from workloads._function_graph import Body, Gradient, Node, Place, Result
+
+RULES: Mapping[str, Rule] = {**rules_of_elements.RULES, **rules_of_axes.RULES, **rules_of_products.RULES}
+CONTROL = frozenset({
+    "If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall", "StatefulPartitionedCall", "IdentityN",
+})  # fmt: skip
+WRITTEN = frozenset(
+    {*RULES, *rules_of_elements.TEMPLATES, *CONTROL, "Const", "Placeholder", "ReadVariableOp", "ShapeN", "Size", "Rank"}
+)
+"""Types of operations that are written; of some not every call is."""
+
+_MOST_IN_LINE = 100
+_ATOM = re.compile(r"[\w.]+|[+-]?[\w.]+|\w+\.shape\[\d+\]|weights\['[^']*'\]")
+
+
+class BodyWriter:
+    """Writes one body.
+
+    Args:
+      module: that it is in.
+      body: itself.
+      given: what stands for its inputs.
+    """
+
+    def __init__(self, module: Module, body: Body, given: Sequence[Value]) -> None:
+        self.module, self.body = module, body
+        self.statements: list[Statement] = []
+        self.values: dict[Place, Value] = {(at, 0): value for at, value in zip(body.inputs, given, strict=True)}
+        self._needed = needed(body, [place for place, _ in body.outputs])
+        self._uses = uses(body, self._needed)
+        self._readers = readers(body, self._needed)
+        self._comment = ""
+
+    def write(self) -> list[Value]:
+        """Its statements, and what it returns."""
+        for at in sorted(self._needed):
+            self._write(at)
+        return [self.values[place] for place in self.body.outputs]
+
+    def write_backwards(self, gradient: Gradient, given: Sequence[Value]) -> None:
+        """Write the nodes of a gradient of its own, which takes these and what is written already."""
+        self.values |= {(at, 0): value for at, value in zip(gradient.given, given, strict=True) if at >= 0}
+        for at in sorted(needed(self.body, [each[0] for each in gradient.returned if each is not None])):
+            if (at, 0) not in self.values:
+                self._write(at)
+
+    def _write(self, at: int) -> None:
+        node = self.body.nodes[at]
+        if (at, 0) in self.values or not node.results:
+            return
+        values = [self.values[place] for place in node.inputs]
+        try:
+            found = self._results(at, node, values)
+            self.module.written[node.type] += 1
+        except UnwritableError as error:
+            found = self._left(node, values, str(error))
+        self.values |= {(at, number): value for number, value in enumerate(found)}
+
+    def _results(self, at: int, node: Node, values: list[Value]) -> list[Value]:
+        self._comment = ""
+        result = node.results[0]
+        if node.type == "Const":
+            return [self._constant(node, result)]
+        if node.type in ("Shape", "Size", "Rank", "ShapeN", "VariableShape"):
+            return self._sizes(node)
+        if node.type in CONTROL:
+            # It calls this writer for the bodies that a node has.
+            from compare.porting.functions import control_flow
+
+            return control_flow.results(self, at, node, values)
+        if node.type in ("Identity", "ReadVariableOp"):
+            return [replace(values[0], result=result)]
+        host = folded(node, values)
+        if host is not None:
+            return [Value(result, host=host)]
+        call = Call(node, values, self)
+        if node.type in rules_of_elements.TEMPLATES:
+            texts = [call.template(rules_of_elements.TEMPLATES[node.type])]
+        elif node.type in RULES:
+            made = RULES[node.type](call)
+            texts = [made] if isinstance(made, str) else list(made)
+        else:
+            raise UnwritableError("no rule writes it")
+        return self._assigned(at, node, texts)
+
+    def _assigned(self, at: int, node: Node, texts: list[str]) -> list[Value]:
+        if texts[0] == "*":
+            return self.assign(plain(texts[1]), node.results, self._wanted(at, node))
+        found = []
+        for number, text in enumerate(texts):
+            value = Value(node.results[number], text=plain(text))
+            if not self._stays_in_line(at, number, node, value.text):
+                wanted = self._wanted(at, node)[number]
+                (value,) = self.assign(value.text, [node.results[number]], [wanted])
+            found.append(value)
+        return found
+
+    def assign(self, text: str, results: Sequence[Result], wanted: Sequence[str]) -> list[Value]:
+        """Variables for what an expression gives; several of what gives a tuple.
+
+        Args:
+          text: the expression.
+          results: what it gives.
+          wanted: what they are to be called.
+        """
+        variables = [Variable(self.module.token(), name) for name in wanted]
+        self.statements.append(Line(text, tuple(variables), self._comment))
+        self._comment = ""
+        return [Value(result, text=each.token) for result, each in zip(results, variables, strict=True)]
+
+    def _stays_in_line(self, at: int, number: int, node: Node, text: str) -> bool:
+        if self._comment:
+            return False
+        if is_atom(text):
+            return True
+        readers = self._readers.get((at, number), [])
+        if self._uses[at, number] > 1 or len(text) > _MOST_IN_LINE:
+            return False
+        if any(reader.bodies or reader.type in CONTROL for reader in readers):
+            return False
+        other = all(reader.line != node.line and reader.type != "Identity" for reader in readers)
+        return not (node.assigned and readers and other)
+
+    def _wanted(self, at: int, node: Node) -> list[str]:
+        number = len(node.results)
+        readers = [each for place in range(number) for each in self._readers.get((at, place), [])]
+        leaves = not readers or any(each.line != node.line or each.type == "Identity" for each in readers)
+        own = snake(node.type)
+        if node.assigned and leaves:
+            if len(node.assigned) == number:
+                return list(node.assigned)
+            if len(node.assigned) == 1:
+                return [*node.assigned] * number
+        return [own] * number
+
+    def wanted(self, at: int, node: Node) -> list[str]:
+        """What the results of a node are to be called."""
+        return self._wanted(at, node)
+
+    def _constant(self, node: Node, result: Result) -> Value:
+        if not node.constant:
+            raise UnwritableError("it holds texts")
+        array = np.asarray(self.module.arrays[node.constant])
+        if array.size <= MOST_IN_TEXT or (array.size and (array == array.flat[0]).all()):
+            return Value(result, host=array)
+        return Value(result, text=self.kept(array, node.assigned[0] if node.assigned else "constant", result))
+
+    def kept(self, array: np.ndarray[Any, Any], wanted: str, result: Result) -> str:
+        """The expression of an array that is kept in a file.
+
+        Args:
+          array: itself.
+          wanted: what it is to be called there.
+          result: its type.
+        """
+        name, number = wanted, 1
+        while name in self.module.constants:
+            number += 1
+            name = f"{wanted}_{number}"
+        self.module.constants[name] = array
+        return f"jnp.asarray(CONSTANTS[{name!r}], {self.dtype(result)})"
+
+    def _sizes(self, node: Node) -> list[Value]:
+        found = []
+        for number, result in enumerate(node.results):
+            value = self.values[node.inputs[number]]
+            shape = value.result.shape
+            if shape is None:
+                raise UnwritableError("the rank of what it is of is not known")
+            if value.host is not None:
+                shape = value.host.shape
+            items: list[Any] = [
+                size if size is not None else f"{self.named(value, node.inputs[number])}.shape[{axis}]"
+                for axis, size in enumerate(shape)
+            ]
+            host = np.array(items, object if any(isinstance(each, str) for each in items) else np.int64)
+            if node.type == "Rank":
+                host = np.array(len(items))
+            if node.type == "Size":
+                texts = [str(each) for each in items]
+                known = all(isinstance(each, int) for each in items)
+                host = np.array(int(np.prod(items)) if known else f"({' * '.join(texts)})", None if known else object)
+            found.append(Value(result, host=host))
+        return found
+
+    def named(self, value: Value, place: Place) -> str:
+        """A value as a variable."""
+        text = self.array(value)
+        if is_atom(text):
+            return text
+        node = self.body.nodes[place[0]]
+        (made,) = self.assign(text, [value.result], [self._wanted(place[0], node)[place[1]]])
+        self.values[place] = made
+        return made.text
+
+    def variable(self, node: Node, at: int) -> str:
+        """An input of a node as a variable."""
+        return self.named(self.values[node.inputs[at]], node.inputs[at])
+
+    def array(self, value: Value) -> str:
+        """An expression of an array of the type that TensorFlow has."""
+        if value.text:
+            return value.text
+        if value.host is None:
+            raise UnwritableError("it takes what is no array")
+        dtype, result, host = self.dtype(value.result), value.result, value.host
+        if host.dtype != object and host.ndim and host.size and (host == host.flat[0]).all():
+            shape = tuple_text([str(each) for each in host.shape])
+            first = host.flat[0]
+            if first == 0 or first == 1:
+                return f"jnp.{'ones' if first else 'zeros'}({shape}, {dtype})"
+            return f"jnp.full({shape}, {literal(first, result.dtype, result.follows)}, {dtype})"
+        if host.size > MOST_IN_TEXT:
+            return self.kept(host, "constant", result)
+        return f"jnp.array({elements_text(host, result.dtype, result.follows)}, {dtype})"
+
+    def dtype(self, result: Result) -> str:
+        """The type of a result."""
+        if result.follows and self.module.follows:
+            if result.dtype.startswith("complex"):
+                return f"jnp.result_type({self.module.follows}, jnp.complex64)"
+            return self.module.follows
+        return plain_dtype(result.dtype)
+
+    def note(self, comment: str) -> None:
+        """Say something behind the line that is written next."""
+        self._comment = comment
+
+    def _left(self, node: Node, values: Sequence[Value], reason: str) -> list[Value]:
+        """A function that raises, called with the arrays that the node takes."""
+        self.module.left[node.type] += 1
+        self._comment = ""
+        if any(each.dtype in ("resource", "variant", "string") for each in node.results):
+            given = "None"
+        else:
+            given = ", ".join(self.array(each) for each in values if each.text or each.host is not None)
+        name = f"{snake(node.type)}_{len(self.module.unwritten) + 1}"
+        self.module.unwritten.append(Unwritten(name, node.type, node.line, reason))
+        results = node.results
+        return self.assign(f"{name}({given})", results, [snake(node.type)] * len(results))
+
+
+def is_atom(text: str) -> bool:
+    """Whether an expression may stand twice: a name, a number, a size."""
+    return _ATOM.fullmatch(text) is not None
+
+
+def plain(text: str) -> str:
+    """An expression without the parentheses that it does not need."""
+    return ast.unparse(ast.parse(text, mode="eval"))

@@ -1,0 +1,158 @@
+"""What of a graph Python computes once: constants, and what is made of shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from compare.porting.functions.slices import indices
+from compare.porting.functions.written_values import MOST_IN_TEXT, Value
+from workloads._function_graph import Node
+
+Host = np.ndarray[Any, Any]
+
+_ARITHMETIC: Mapping[str, tuple[Callable[[Any, Any], Any], str]] = {
+    "Add": (lambda a, b: a + b, "({} + {})"), "AddV2": (lambda a, b: a + b, "({} + {})"),
+    "Sub": (lambda a, b: a - b, "({} - {})"), "Mul": (lambda a, b: a * b, "({} * {})"),
+    "FloorDiv": (lambda a, b: a // b, "({} // {})"), "FloorMod": (lambda a, b: a % b, "({} % {})"),
+    "Maximum": (max, "max({}, {})"), "Minimum": (min, "min({}, {})"),
+    "Equal": (lambda a, b: a == b, "({} == {})"), "NotEqual": (lambda a, b: a != b, "({} != {})"),
+    "Less": (lambda a, b: a < b, "({} < {})"), "Greater": (lambda a, b: a > b, "({} > {})"),
+    "LessEqual": (lambda a, b: a <= b, "({} <= {})"), "GreaterEqual": (lambda a, b: a >= b, "({} >= {})"),
+}  # fmt: skip
+_FLOATS = frozenset({"Add", "AddV2", "Sub", "Mul"})
+_BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
+    "RealDiv": np.divide, "Maximum": np.maximum, "Minimum": np.minimum, "LogicalAnd": np.logical_and,
+    "LogicalOr": np.logical_or,
+}  # fmt: skip
+_UNARY: Mapping[str, Callable[[Any], Any]] = {
+    "Neg": np.negative, "Sqrt": np.sqrt, "Rsqrt": lambda x: 1 / np.sqrt(x), "Log": np.log, "Exp": np.exp,
+    "LogicalNot": np.logical_not, "Ceil": np.ceil, "Floor": np.floor, "Square": np.square, "Abs": np.abs,
+}  # fmt: skip
+
+
+def folded(node: Node, values: Sequence[Value]) -> Host | None:
+    """What a node is, where Python can say it; None where arrays are needed.
+
+    Args:
+      node: itself.
+      values: that it takes.
+    """
+    hosts = [each.host for each in values]
+    if any(each is None for each in hosts) or not hosts:
+        return None
+    given: list[Host] = [each for each in hosts if each is not None]
+    if sum(each.size for each in given) > MOST_IN_TEXT or len(node.results) != 1:
+        return None
+    found = _of_integers(node, given)
+    if found is not None and found.size > MOST_IN_TEXT:
+        return None
+    return found
+
+
+def _of_integers(node: Node, given: list[Host]) -> Host | None:
+    dtype = node.results[0].dtype
+    known = all(each.dtype != object for each in given)
+    if node.type in _ARITHMETIC:
+        integers = all(each.dtype == object or each.dtype.kind in "iub" for each in given)
+        if integers and not _divides_by_zero(node, given):
+            return _elementwise(node.type, given[0], given[1])
+        if known and node.type in _FLOATS:
+            return _ARITHMETIC[node.type][0](given[0], given[1])
+    if known and node.type in _BINARY:
+        return np.asarray(_BINARY[node.type](given[0], given[1]))
+    if known and node.type in _UNARY:
+        with np.errstate(all="ignore"):
+            return np.asarray(_UNARY[node.type](given[0]))
+    if node.type == "Cast":
+        return _cast(given[0], dtype, node.results[0].follows)
+    return _moved(node, given)
+
+
+def _divides_by_zero(node: Node, given: list[Host]) -> bool:
+    return node.type in ("FloorDiv", "FloorMod") and any(isinstance(each, str) or each == 0 for each in given[1].flat)
+
+
+def _elementwise(kind: str, left: Host, right: Host) -> Host:
+    compute, template = _ARITHMETIC[kind]
+    pairs = np.broadcast(left, right)
+    items = [
+        template.format(a, b) if isinstance(a, str) or isinstance(b, str) else compute(int(a), int(b)) for a, b in pairs
+    ]
+    return _packed(items, pairs.shape)
+
+
+def _packed(items: Sequence[Any], shape: Sequence[int]) -> Host:
+    if any(isinstance(each, str) for each in items):
+        made = np.empty(len(items), object)
+        made[:] = items
+        return made.reshape(shape)
+    return np.array([each.item() if hasattr(each, "item") else each for each in items]).reshape(shape)
+
+
+def _cast(value: Host, dtype: str, follows: bool) -> Host | None:
+    if value.dtype == object:
+        # As an integer of Python's it takes the type of what it is computed with.
+        return value if dtype.startswith(("int", "float")) else None
+    if dtype.startswith("bfloat"):
+        return None
+    return value.astype("float64" if follows and dtype.startswith("float") else dtype)
+
+
+def _moved(node: Node, given: list[Host]) -> Host | None:
+    """Elements that are put together, chosen or arranged anew."""
+    first = given[0]
+    match node.type:
+        case "Identity" | "StopGradient" | "Snapshot":
+            return first
+        case "Pack":
+            return _packed([each for array in given for each in array.reshape(-1).tolist()], _stacked(node, given))
+        case "ConcatV2" if all(each.ndim == 1 for each in given[:-1]):
+            items = [each for array in given[:-1] for each in array.tolist()]
+            return _packed(items, (len(items),))
+        case "StridedSlice" if all(each.dtype != object for each in given[1:]):
+            return _repacked(first[indices(node, *given[1:], rank=first.ndim)])
+        case "Slice" if first.ndim == 1 and all(each.dtype != object for each in given[1:]):
+            begin, size = int(given[1][0]), int(given[2][0])
+            return _repacked(first[begin : None if size < 0 else begin + size])
+        case "Prod" if not node.attributes.get("keep_dims"):
+            return _product(first)
+        case "GatherV2" if first.ndim == 1 and given[1].dtype != object and given[2].dtype != object:
+            return _repacked(first[given[1].astype(int)])
+        case "Reshape" if given[1].dtype != object:
+            return first.reshape([int(each) for each in given[1]])
+        case "ExpandDims" if given[1].dtype != object:
+            return np.expand_dims(first, int(given[1].reshape(())[()]))
+        case "Squeeze":
+            return first.reshape([each for each in node.results[0].shape or () if each is not None])
+        case "Range" if all(each.dtype != object for each in given):
+            return np.array(range(*(int(each) for each in given))) if given[0].dtype.kind in "iu" else None
+        case "Fill" if given[0].dtype != object and given[1].dtype == object:
+            return _packed([given[1][()]] * int(np.prod(given[0])), [int(each) for each in given[0]])
+        case "Size" | "Rank":
+            return np.array(first.size if node.type == "Size" else first.ndim)
+        case "BroadcastArgs" if all(each.dtype != object for each in given):
+            return np.array(np.broadcast_shapes(*(tuple(int(i) for i in each) for each in given)))
+    return None
+
+
+def _stacked(node: Node, given: list[Host]) -> tuple[int, ...]:
+    if given[0].ndim:
+        return (len(given), *given[0].shape)
+    return (len(given),)
+
+
+def _repacked(value: Any) -> Host:
+    array = np.asarray(value, object) if isinstance(value, str) else np.asarray(value)
+    return _packed(array.reshape(-1).tolist(), array.shape) if array.dtype == object else array
+
+
+def _product(value: Host) -> Host:
+    numbers = [each for each in value.reshape(-1).tolist() if not isinstance(each, str)]
+    texts = [each for each in value.reshape(-1).tolist() if isinstance(each, str)]
+    if not texts:
+        return np.array(int(np.prod(numbers)) if value.dtype.kind in "iu" else np.prod(numbers))
+    times = int(np.prod(numbers)) if numbers else 1
+    return _packed([f"({' * '.join(([str(times)] if times != 1 else []) + texts)})"], ())

@@ -1,0 +1,162 @@
+"""A written function in a folder of its own: the module, what hands both sides to the judges, and a test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import save
+
+from compare.errors import RequestError
+from compare.inputs.functions import parse_input
+from compare.porting.formatting import formatted
+from compare.porting.functions.function_source import CONSTANTS, MODULE, WrittenFunction, function_source
+from compare.porting.port_source import TEST
+from compare.sides.model_worker import ModelWorker
+from compare.writing import write_atomically
+from workloads._spec import ArraySpec
+
+PORT, TEST_FILE = "port.py", "test_port.py"
+BUILDS = {"tf": "build_tf.py", "jax": "build_jax.py"}
+FILES = (MODULE, CONSTANTS, PORT, TEST_FILE, *BUILDS.values())
+
+
+@dataclass(frozen=True)
+class FunctionPort:
+    """What was written.
+
+    Attributes:
+      folder: of it.
+      written: the function.
+    """
+
+    folder: Path
+    written: WrittenFunction
+
+    @property
+    def file(self) -> Path:
+        """That `jaxport run` takes."""
+        return self.folder / PORT
+
+    @property
+    def coverage(self) -> str:
+        """How many operations were written, of how many."""
+        done, left = self.written.operations.total(), self.written.left.total()
+        return f"{done} of {done + left} operations written"
+
+
+def write(reference: str, inputs: Sequence[str], folder: Path, worker: ModelWorker) -> FunctionPort:
+    """Write a port of a function of TensorFlow.
+
+    Args:
+      reference: FILE.py:NAME.
+      inputs: NAME=TYPE[SHAPE] of each argument.
+      folder: that it is written to.
+      worker: that reads the function.
+
+    Raises:
+      RequestError: it cannot be read.
+    """
+    specs = _specs(inputs)
+    given = [(name, tuple(each if isinstance(each, int) else None for each in spec.shape), spec.dtype)
+             for name, spec in specs.items()]  # fmt: skip
+    graph, arrays = worker.function_graph(reference, given)
+    written = function_source(graph, arrays)
+    where, _, name = reference.rpartition(":")
+    original = f"{Path(os.path.relpath(Path(where).resolve(), folder.resolve())).as_posix()}:{name}"
+    for file in FILES:
+        (folder / file).unlink(missing_ok=True)
+    for file, text in texts(written, specs, given, original).items():
+        write_atomically(folder / file, formatted(text, file))
+    if written.constants:
+        arrays = {key: np.ascontiguousarray(each) for key, each in written.constants.items()}
+        (folder / CONSTANTS).write_bytes(save(arrays))
+    return FunctionPort(folder, written)
+
+
+def _specs(inputs: Sequence[str]) -> dict[str, ArraySpec[int | str]]:
+    specs: dict[str, ArraySpec[int | str]] = {}
+    for text in inputs:
+        name, spec = parse_input(text)
+        if name in specs:
+            raise RequestError(f"expected every --input once, found {name!r} twice: rename one")
+        specs[name] = spec
+    return specs
+
+
+def texts(
+    written: WrittenFunction, specs: Mapping[str, ArraySpec[int | str]], given: Sequence[object], original: str
+) -> Mapping[str, str]:
+    """What is written, by the name of the file, not formatted.
+
+    Args:
+      written: the function.
+      specs: of its inputs.
+      given: name, shape and dtype of each.
+      original: FILE.py:NAME from the folder of the port.
+    """
+    found = {MODULE: written.text, PORT: _port(written, specs, original), TEST_FILE: TEST}
+    if written.weights:
+        found[BUILDS["tf"]] = _BUILD_TF.format(original=original, given=list(given))
+        found[BUILDS["jax"]] = _BUILD_JAX.format(name=written.name)
+    return found
+
+
+def _port(written: WrittenFunction, specs: Mapping[str, ArraySpec[int | str]], original: str) -> str:
+    inputs = " ".join(f"{name!r}: {_spec(spec)}," for name, spec in specs.items())
+    weights = " ".join(
+        f"{name!r}: ArraySpec({each.result.shape!r}, {each.result.dtype!r})," for name, each in written.weights.items()
+    )
+    tf = f"{BUILDS['tf']}:build" if weights else original
+    jax = f"{BUILDS['jax']}:build" if weights else f"{MODULE}:{written.name}"
+    return f'''"""{written.name}: what both sides compute. Judge it with `jaxport run port.py`."""
+
+from workloads import ArraySpec, Workload
+
+port = Workload(
+    name={written.name!r},
+    summary="written by jaxport init",
+    inputs={{ {inputs} }},
+    {f"weights={{ {weights} }}," if weights else ""}
+    tf={tf!r},
+    jax={jax!r},
+    builds={bool(weights)},
+)
+'''
+
+
+def _spec(spec: ArraySpec[int | str]) -> str:
+    ends = "" if spec.low is None else f", low={spec.low!r}, high={spec.high!r}"
+    return f"ArraySpec({tuple(spec.shape)!r}, {spec.dtype!r}{ends})"
+
+
+_BUILD_TF = '''"""The original as `jaxport run` takes it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tf_reference import Model, function_port
+
+ORIGINAL = str(Path(__file__).parent / {original!r})
+
+
+def build(dimensions: Mapping[str, int], dtype: str) -> Model:
+    """The function, and the variables that it reads."""
+    return function_port(ORIGINAL, {given!r}, dtype)
+'''
+
+_BUILD_JAX = '''"""The port as `jaxport run` takes it."""
+
+from collections.abc import Mapping
+
+from function_jax import {name}
+import jaxport
+
+
+def build(dimensions: Mapping[str, int], dtype: str) -> jaxport.Model:
+    """The function, and the weights that it takes."""
+    return jaxport.Model({name})
+'''

@@ -1,0 +1,176 @@
+"""The module of a written function: its text, its constants, and what is left in it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compare.porting.functions.body_writer import BodyWriter
+from compare.porting.functions.statements import rendered
+from compare.porting.functions.written_module import Module, Unwritten, short
+from compare.porting.functions.written_values import MOST_IN_TEXT, Value, tuple_text
+from compare.porting.identifiers import Names, commented, identifier
+from workloads._function_graph import Captured, FunctionGraph, Result
+from workloads._inspection import Plain
+from workloads._spec import Arrays
+
+MODULE, CONSTANTS = "function_jax.py", "constants.safetensors"
+WEIGHTS = "weights"
+
+
+@dataclass(frozen=True)
+class WrittenFunction:
+    """A function as source.
+
+    Attributes:
+      name: of it.
+      text: of the module, not formatted.
+      constants: that it reads from a file, by name.
+      unwritten: places that are left.
+      operations: how many were written, by type.
+      left: how many were not.
+      weights: the variables that it takes, by their names.
+    """
+
+    name: str
+    text: str
+    constants: Mapping[str, np.ndarray[Any, Any]]
+    unwritten: Sequence[Unwritten]
+    operations: Counter[str]
+    left: Counter[str]
+    weights: Mapping[str, Captured]
+
+
+def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
+    """Write a function.
+
+    Args:
+      graph: of it.
+      arrays: its constants.
+    """
+    module = Module(graph, arrays)
+    body = graph.bodies[0]
+    names, tokens, given, parameters = Names(), dict[str, str](), list[Value](), list[str]()
+    for name, at in zip(graph.inputs, body.inputs, strict=False):
+        result, token = body.nodes[at].results[0], module.token()
+        tokens[token] = names.of(identifier(name, "x"))
+        parameters.append(tokens[token])
+        given.append(Value(result, text=token))
+        if result.follows and not module.follows:
+            module.follows = f"{token}.real.dtype" if result.dtype.startswith("complex") else f"{token}.dtype"
+    weights = weight_names(graph)
+    writer = BodyWriter(module, body, [*given, *(_captured(each, module, weights) for each in graph.captured)])
+    returned = writer.write()
+    result = _returned(graph.returned, [writer.array(each) for each in returned])
+    name = identifier(graph.name, "function")
+    reserved = [name, *(each.name for each in module.unwritten)]
+    lines = rendered(writer.statements, result, tokens, reserved, list(tokens))
+    effects = [
+        f"# {commented(each.type)} is left out: {commented(short(each.line))}"
+        for each in body.effects
+        if each.type in LEFT_OUT
+    ]
+    dropped = [each for each in body.effects if each.type not in LEFT_OUT]
+    for each in dropped:
+        reason = "it has an effect, and nothing that is returned needs it"
+        unwritten = Unwritten(
+            f"{identifier(each.type.lower(), 'place')}_effect_{len(module.unwritten) + 1}", each.type, each.line, reason
+        )
+        module.unwritten.append(unwritten)
+        module.left[each.type] += 1
+        lines.insert(0, f"{unwritten.name}()")
+    takes = [f"{WEIGHTS}: Any"] * bool(weights) + [f"{each}: jax.Array" for each in parameters]
+    kind = "jax.Array" if isinstance(graph.returned, dict) and "tensor" in graph.returned else "Any"
+    docstring = _docstring(graph, parameters, returned, body.nodes, body.inputs)
+    text = "\n".join([
+        f'"""{name}, in jax.numpy."""\n',
+        _IMPORTS,
+        *([_LOADED] if module.constants else []),
+        *(_place(each) for each in module.unwritten),
+        f"def {name}({', '.join(takes)}) -> {kind}:",
+        textwrap.indent("\n".join([docstring, *effects, *lines]), "    "),
+        "",
+    ])  # fmt: skip
+    return WrittenFunction(
+        name, text, module.constants, module.unwritten, module.written, module.left, {v: k for k, v in _by_name(graph)}
+    )
+
+
+LEFT_OUT = frozenset({"Assert", "PrintV2", "Print"})
+"""What raises or prints: JAX's own are checkify and jax.debug.print."""
+
+_IMPORTS = """from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from safetensors.numpy import load_file
+
+import jaxport
+
+"""
+_LOADED = f'CONSTANTS = load_file(Path(__file__).parent / "{CONSTANTS}")\n\n'
+
+
+def _by_name(graph: FunctionGraph) -> list[tuple[Captured, str]]:
+    return [(each, each.name) for each in graph.captured if each.is_variable]
+
+
+def weight_names(graph: FunctionGraph) -> list[str]:
+    """The names of captured variables, in order."""
+    return [name for _, name in _by_name(graph)]
+
+
+def _captured(captured: Captured, module: Module, weights: list[str]) -> Value:
+    if captured.is_variable:
+        place = [each for each in module.graph.captured if each.is_variable].index(captured)
+        return Value(captured.result, text=f"{WEIGHTS}[{weights[place]!r}]")
+    array = module.arrays.get(captured.name)
+    if array is None:
+        return Value(captured.result)
+    if array.size <= MOST_IN_TEXT:
+        return Value(captured.result, host=np.asarray(array))
+    module.constants[captured.name] = np.asarray(array)
+    return Value(captured.result, text=f"jnp.asarray(CONSTANTS[{captured.name!r}])")
+
+
+def _returned(nest: Plain, texts: Sequence[str]) -> str:
+    if isinstance(nest, dict):
+        if "tensor" in nest:
+            return texts[int(nest["tensor"])]
+        if "tuple" in nest:
+            return tuple_text([_returned(each, texts) for each in nest["tuple"]])
+        return f"{{{', '.join(f'{key!r}: {_returned(each, texts)}' for key, each in nest['dict'])}}}"
+    if isinstance(nest, list):
+        return f"[{', '.join(_returned(each, texts) for each in nest)}]"
+    return "None"
+
+
+def _place(place: Unwritten) -> str:
+    return (
+        f"def {place.name}(*given: Any) -> Any:\n"
+        f'    """To be written: {commented(place.type)}."""\n'
+        f"    raise NotImplementedError({f'{place.told}: write it here'!r})\n\n"
+    )
+
+
+def _docstring(
+    graph: FunctionGraph,
+    parameters: Sequence[str],
+    returned: Sequence[Value],
+    nodes: Sequence[Any],
+    inputs: Sequence[int],
+) -> str:
+    takes = ", ".join(f"{name} {_type(nodes[at].results[0])}" for name, at in zip(parameters, inputs, strict=False))
+    gives = ", ".join(_type(each.result) for each in returned)
+    return f'"""{takes} -> {gives}."""'
+
+
+def _type(result: Result) -> str:
+    sizes = "..." if result.shape is None else ", ".join("?" if each is None else str(each) for each in result.shape)
+    return f"{result.dtype}[{sizes}]"

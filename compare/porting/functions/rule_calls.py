@@ -1,0 +1,169 @@
+"""A node as a rule sees it: what it takes as expressions of arrays, as Python's numbers, or as what is known of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from compare.porting.functions.written_values import Value, literal, tuple_text
+from compare.porting.safe_expressions import UnwritableError
+from workloads._function_graph import Node, Result
+
+Rule = Callable[["Call"], "str | Sequence[str]"]
+"""What a node becomes: an expression, or one for each of its results."""
+
+_OPERAND = re.compile(r"([$%])(\d)")
+_WIDE = {"int64": "int", "float64": "float", "complex128": "complex", "bool": "bool"}
+"""As Python's own types: without jax_enable_x64 they are of 32 bits, and no warning is given."""
+
+
+class Text(Protocol):
+    """What turns values into text."""
+
+    def array(self, value: Value) -> str:
+        """An expression of an array."""
+        ...
+
+    def variable(self, node: Node, at: int) -> str:
+        """An input of a node as a variable."""
+        ...
+
+    def note(self, comment: str) -> None:
+        """Say something behind the line that a node is written in."""
+        ...
+
+    def dtype(self, result: Result) -> str:
+        """The type of a result."""
+        ...
+
+
+class Call:
+    """One node.
+
+    Args:
+      node: itself.
+      values: that it takes.
+      text: turns them into text.
+    """
+
+    def __init__(self, node: Node, values: Sequence[Value], text: Text) -> None:
+        self.node, self.values, self._text = node, values, text
+
+    def array(self, at: int) -> str:
+        """An input as an array, in parentheses."""
+        return f"({self._text.array(self.values[at])})"
+
+    def operand(self, at: int) -> str:
+        """An input as an array, or as a number where another input of its type is an array, in parentheses."""
+        value = self.values[at]
+        scalar = value.host is not None and value.host.ndim == 0
+        same = [each.host is None and each.result.dtype == value.result.dtype for each in self.values]
+        if scalar and value.host is not None and any(same):
+            return f"({literal(value.host[()], value.result.dtype, value.result.follows)})"
+        return self.array(at)
+
+    def variable(self, at: int) -> str:
+        """An input as a variable: an expression that may stand twice."""
+        return self._text.variable(self.node, at)
+
+    def arrays(self, first: int = 0, behind: int | None = None) -> str:
+        """Inputs as a list of arrays."""
+        chosen = range(len(self.values))[first:behind]
+        return f"[{', '.join(self.array(at) for at in chosen)}]"
+
+    def template(self, text: str) -> str:
+        """A text with $0 for the first input as an array, and %0 for it as an array or a number."""
+        return _OPERAND.sub(
+            lambda found: self.array(int(found[2])) if found[1] == "$" else self.operand(int(found[2])), text
+        )
+
+    def host(self, at: int) -> np.ndarray[Any, Any]:
+        """An input as numbers and expressions of Python's own integers.
+
+        Raises:
+          UnwritableError: it is computed from arrays.
+        """
+        value = self.values[at]
+        if value.host is None:
+            raise UnwritableError(f"input {at} of it is no constant, nor made of shapes")
+        return value.host
+
+    def known(self, at: int) -> np.ndarray[Any, Any]:
+        """An input as numbers.
+
+        Raises:
+          UnwritableError: it is not known.
+        """
+        host = self.host(at)
+        if host.dtype == object:
+            raise UnwritableError(f"input {at} of it is no constant")
+        return host
+
+    def number(self, at: int) -> str:
+        """An input as one of Python's integers."""
+        return str(self.host(at).reshape(())[()])
+
+    def numbers(self, at: int) -> str:
+        """An input as a tuple of Python's integers."""
+        return tuple_text([str(each) for each in self.host(at).reshape(-1).tolist()])
+
+    def integers(self, at: int) -> list[int]:
+        """An input as integers that are known."""
+        return [int(each) for each in self.known(at).reshape(-1)]
+
+    def attribute(self, name: str, otherwise: Any = None) -> Any:
+        """An attribute."""
+        found = self.node.attributes.get(name)
+        return otherwise if found is None else found
+
+    def rank(self, at: int) -> int:
+        """How many axes an input has.
+
+        Raises:
+          UnwritableError: that is not known.
+        """
+        found = self.values[at].rank
+        if found is None:
+            raise UnwritableError(f"the rank of input {at} of it is not known")
+        return found
+
+    def shape(self, at: int) -> tuple[int | None, ...]:
+        """The shape of an input.
+
+        Raises:
+          UnwritableError: its rank is not known.
+        """
+        self.rank(at)
+        return self.values[at].result.shape or ()
+
+    def dtype_of(self, at: int) -> str:
+        """The dtype of an input, by name."""
+        return self.values[at].result.dtype
+
+    def dtype(self, result: int = 0) -> str:
+        """The dtype of a result, as an expression."""
+        return self._text.dtype(self.node.results[result])
+
+    def is_float(self, at: int) -> bool:
+        """Whether an input is of floating-point numbers."""
+        return self.dtype_of(at).startswith(("float", "bfloat"))
+
+    def is_complex(self, at: int) -> bool:
+        """Whether an input is of complex numbers."""
+        return self.dtype_of(at).startswith("complex")
+
+    def note(self, comment: str) -> None:
+        """Say something behind the line."""
+        self._text.note(comment)
+
+    def unwritable(self, reason: str) -> UnwritableError:
+        """What a rule raises that does not know what to write."""
+        return UnwritableError(reason)
+
+
+def plain_dtype(name: str) -> str:
+    """The expression of a dtype that is the same whatever the inputs are."""
+    return _WIDE.get(name, f"jnp.{name}")

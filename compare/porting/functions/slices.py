@@ -1,0 +1,78 @@
+"""The masks of a StridedSlice as an index of Python's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compare.porting.safe_expressions import UnwritableError
+from workloads._function_graph import Node
+
+Index = tuple[Any, ...]
+
+
+def indices(node: Node, begin: Any, end: Any, strides: Any, rank: int) -> Index:
+    """An index of slices, integers, None and Ellipsis.
+
+    Args:
+      node: a StridedSlice.
+      begin: numbers, or expressions of them: an element each.
+      end: likewise.
+      strides: numbers.
+      rank: of what is sliced.
+
+    Raises:
+      UnwritableError: strides are not known.
+    """
+    masks = {
+        name: int(_number(node, f"{name}_mask")) for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
+    }
+    found: list[Any] = []
+    for at, (low, high, step) in enumerate(zip(begin, end, strides, strict=True)):
+        bit = 1 << at
+        if masks["ellipsis"] & bit:
+            found.append(Ellipsis)
+        elif masks["new_axis"] & bit:
+            found.append(None)
+        elif masks["shrink_axis"] & bit:
+            found.append(low if isinstance(low, str) else int(low))
+        else:
+            if isinstance(step, str):
+                raise UnwritableError("its strides are no constants")
+            start = None if masks["begin"] & bit else _plain(low)
+            stop = None if masks["end"] & bit else _plain(high)
+            found.append(slice(start, stop, None if step == 1 else int(step)))
+    return tuple(found)
+
+
+def _number(node: Node, name: str) -> int:
+    value = node.attributes.get(name, 0)
+    return value if isinstance(value, int) else 0
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, str) else int(np.asarray(value)[()])
+
+
+def index_text(index: Index) -> str:
+    """An index as Python writes it between brackets; "" where all of it takes everything.
+
+    Args:
+      index: of slices, integers, expressions, None and Ellipsis.
+    """
+    parts = [_part(each) for each in index]
+    while parts and parts[-1] in (":", "..."):
+        parts.pop()
+    return ", ".join(parts)
+
+
+def _part(part: Any) -> str:
+    if part is Ellipsis:
+        return "..."
+    if not isinstance(part, slice):
+        return str(part)
+    ends = ["" if each is None else str(each) for each in (part.start, part.stop, part.step)]
+    if ends[0] == "0" and (not ends[2] or not ends[2].startswith("-")):
+        ends[0] = ""
+    return ":".join(ends if ends[2] else ends[:2])

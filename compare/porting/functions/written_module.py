@@ -1,0 +1,71 @@
+"""What the bodies of a written module share: constants, places that are left, and counts of operations."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from compare.porting.identifiers import commented
+from workloads._function_graph import FunctionGraph
+from workloads._spec import Arrays
+
+
+@dataclass(frozen=True)
+class Unwritten:
+    """A place that is left to be written.
+
+    Attributes:
+      name: of the function that stands for it.
+      type: of operation.
+      line: FILE:LINE of the user's code.
+      reason: why it is not written.
+    """
+
+    name: str
+    type: str
+    line: str
+    reason: str
+
+    @property
+    def told(self) -> str:
+        """Which operation it is, where, and why."""
+        where = f", {commented(short(self.line))}" if self.line else ""
+        return f"{commented(self.type)}{where}: {commented(self.reason)}"
+
+
+@dataclass
+class Module:
+    """What bodies share.
+
+    Attributes:
+      graph: that they are of.
+      arrays: of it.
+      follows: the expression of the float type of the inputs; "" where nothing has it.
+      unwritten: places so far.
+      constants: large ones, by the name that they are kept under.
+      written: how many operations were written, by type.
+      left: how many were not.
+    """
+
+    graph: FunctionGraph
+    arrays: Arrays
+    follows: str = ""
+    unwritten: list[Unwritten] = field(default_factory=list)
+    constants: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict)
+    written: Counter[str] = field(default_factory=Counter)
+    left: Counter[str] = field(default_factory=Counter)
+    numbers: Any = field(default_factory=itertools.count)
+
+    def token(self) -> str:
+        """A new variable."""
+        return f"v__{next(self.numbers)}"
+
+
+def short(line: str) -> str:
+    """FILE:LINE without folders."""
+    return os.path.basename(line)

@@ -1,0 +1,97 @@
+"""What a written function holds: expressions of arrays, and sizes and numbers that Python has at hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from workloads._function_graph import Result
+
+MOST_IN_TEXT = 64
+"""Elements of a constant that is written out; a larger one is a file."""
+
+
+@dataclass(frozen=True)
+class TensorList:
+    """A TensorArray that nothing was written to yet, or its first elements only.
+
+    Attributes:
+      size: how many it holds, as an expression; "" where that is not known.
+      dtype: of its elements.
+      written: its first elements.
+    """
+
+    size: str
+    dtype: str
+    written: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True)
+class Value:
+    """One result of a node.
+
+    Attributes:
+      result: its shape and dtype.
+      text: an expression of an array; "" where only `host` is known.
+      host: numbers, or expressions of Python's own integers, as an array of objects.
+      elements: of a TensorArray that is not an array yet.
+    """
+
+    result: Result
+    text: str = ""
+    host: np.ndarray[Any, Any] | None = field(default=None, compare=False)
+    elements: TensorList | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is numbers alone."""
+        return self.host is not None and self.host.dtype != object
+
+    @property
+    def rank(self) -> int | None:
+        """How many axes it has, if that is known."""
+        return None if self.result.shape is None else len(self.result.shape)
+
+
+def literal(value: Any, dtype: str, follows: bool) -> str:
+    """A number as Python writes it: the shortest text that is that number in its type.
+
+    Args:
+      value: a scalar of NumPy, or an expression.
+      dtype: of it.
+      follows: whether it is of the float type of the inputs, and may have to be exact in float64.
+    """
+    if isinstance(value, str):
+        return value
+    if dtype == "bool":
+        return str(bool(value))
+    if dtype.startswith(("int", "uint")):
+        return str(int(value))
+    if dtype.startswith("complex"):
+        return repr(complex(value))
+    number = float(value)
+    if not np.isfinite(number):
+        return "jnp.nan" if np.isnan(number) else ("jnp.inf" if number > 0 else "(-jnp.inf)")
+    if not follows and dtype == "float32":
+        number = float(str(np.float32(number)))
+    return repr(number)
+
+
+def elements_text(host: np.ndarray[Any, Any], dtype: str, follows: bool) -> str:
+    """A nested list.
+
+    Args:
+      host: its elements.
+      dtype: of them.
+      follows: whether that is the float type of the inputs.
+    """
+    if host.ndim == 0:
+        return literal(host[()], dtype, follows)
+    return f"[{', '.join(elements_text(each, dtype, follows) for each in host)}]"
+
+
+def tuple_text(items: list[str]) -> str:
+    """A tuple of expressions."""
+    return f"({', '.join(items)}{',' if len(items) == 1 else ''})"

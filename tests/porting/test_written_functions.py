@@ -1,0 +1,112 @@
+"""Functions of TensorFlow as source in jax.numpy: what is written, that it computes the same, and what is left."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from written_rows import drawn, errors, run, written
+
+pytestmark = pytest.mark.heavy
+
+
+def attention(q, k):
+    scores = tf.matmul(q, k, transpose_b=True) / tf.sqrt(tf.cast(tf.shape(k)[-1], q.dtype))
+    shares = tf.nn.softmax(scores)
+    out = tf.matmul(shares, k)
+    return tf.reshape(out, [tf.shape(out)[0], -1])
+
+
+def looped(x):
+    y = tf.zeros_like(x[0])
+    for i in tf.range(4):
+        y = y * 0.5 + x[i]
+    return y
+
+
+def branched(x):
+    if tf.reduce_sum(x) > 0:  # noqa: SIM108  AutoGraph's branches
+        y = x * 2.0
+    else:
+        y = x - 1.0
+    return y
+
+
+@tf.custom_gradient
+def tripled(x):
+    y = tf.sin(x)
+    return y, lambda gradient: gradient * 3.0 * y
+
+
+def own_gradient(x):
+    return tripled(x) * 2.0
+
+
+def ties(x):
+    return tf.abs(x) + tf.maximum(x, 0.0) + tf.clip_by_value(x, -1.0, 0.0)
+
+
+FUNCTIONS = {
+    attention: ["q=f32[B,4,5]", "k=f32[B,6,5]"],
+    looped: ["x=f32[4,3]"],
+    branched: ["x=f32[3]"],
+    own_gradient: ["x=f32[3]"],
+    ties: ["x=f32[3]"],
+}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: each.__name__)
+def test_a_written_function_computes_the_same_and_has_the_same_gradients(function):
+    made = written(function, FUNCTIONS[function])
+    assert not made.unwritten
+    found = errors(function, run(made), drawn(FUNCTIONS[function]))
+    assert max(found.values()) < 1e-6 and "gradients" in found
+
+
+def test_gradients_at_ties_are_those_of_tensorflow():
+    assert max(errors(ties, run(written(ties, ["x=f32[3]"])), [np.array([0.0, -1.0, 2.0], "float32")]).values()) < 1e-6
+
+
+def test_names_are_the_users_and_a_size_that_varies_is_read():
+    text = written(attention, FUNCTIONS[attention]).text
+    assert "scores = q @ k.mT / " in text and "out.reshape((out.shape[0], -1))" in text
+    assert text == written(attention, FUNCTIONS[attention]).text
+
+
+def test_loops_and_branches_are_those_of_jax():
+    assert "jax.lax.fori_loop(0, 4, step, " in written(looped, FUNCTIONS[looped]).text
+    assert "jax.lax.cond(" in written(branched, FUNCTIONS[branched]).text
+
+
+@pytest.mark.parametrize(
+    ("function", "old", "new"),
+    [(attention, "k.mT", "k"), (looped, "* 0.5", "* 0.51"), (own_gradient, "* 3.0", "* 3.1"), (ties, "-1.0", "-1.1")],
+)
+def test_a_planted_error_is_seen(function, old, new):
+    inputs = ["q=f32[3,5,5]", "k=f32[3,5,5]"] if function is attention else FUNCTIONS[function]
+    made = written(function, inputs)
+    assert old in made.text
+    arrays = [np.linspace(-1.05, 2.0, each.size, dtype="float32").reshape(each.shape) for each in drawn(inputs)]
+    assert max(errors(function, run(made, made.text.replace(old, new)), arrays).values()) > 1e-4
+
+
+def test_what_is_not_written_raises_with_its_line():
+    def uniques(x):
+        values, _ = tf.unique(x)
+        return tf.reduce_sum(values)
+
+    made = written(uniques, ["x=f32[4]"])
+    assert [each.type for each in made.unwritten] == ["Unique"] and made.left.total() == 1
+    with pytest.raises(NotImplementedError, match=r"Unique, test_written_functions.py:\d+: no rule writes it"):
+        run(made)(np.ones(4, "float32"))
+
+
+def test_an_assignment_to_a_variable_is_never_dropped():
+    state = tf.Variable(1.0)
+
+    def counted(x):
+        state.assign_add(1.0)
+        return x * 2.0
+
+    made = written(counted, ["x=f32[4]"])
+    assert [each.type for each in made.unwritten] == ["AssignAddVariableOp"]
+    with pytest.raises(NotImplementedError):
+        run(made)(np.ones(4, "float32")) if not made.weights else run(made)({}, np.ones(4, "float32"))

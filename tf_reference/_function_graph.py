@@ -1,0 +1,299 @@
+"""The graph of a function of a user's file as data: nodes, lines, names of variables, arrays, gradients of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tf_reference import _private
+from tf_reference._assigned_names import assigned
+from tf_reference._graph_nodes import attributes, definition
+from tf_reference._sources import callees, users_line
+from workloads._framework import Unsupported
+from workloads._function_graph import Body, Captured, Effect, FunctionGraph, Gradient, Node, Place, Result
+from workloads._inspection import Plain
+from workloads._spec import Arrays
+from workloads._target import resolve
+
+Spec = tuple[str, Sequence[int | None], str]
+
+_OTHER = {"float32": "float64", "float64": "float32", "float16": "float64", "bfloat16": "float64",
+          "complex64": "complex128", "complex128": "complex64"}  # fmt: skip
+_UNTRACED = (TypeError, ValueError, AttributeError, LookupError, RuntimeError, tf.errors.OpError)
+"""What TensorFlow and a user's code raise where a function cannot be traced."""
+_MOST_NODES = 20_000
+
+
+def read(reference: str, inputs: Sequence[Spec]) -> tuple[FunctionGraph, Arrays]:
+    """The graph of a function, and its constants and captured arrays.
+
+    Args:
+      reference: FILE.py:NAME.
+      inputs: name, shape and dtype of each argument.
+
+    Raises:
+      Unsupported: it cannot be traced.
+    """
+    return of_function(resolve(reference), inputs, reference.rpartition(":")[2])
+
+
+def of_function(function: Any, inputs: Sequence[Spec], name: str) -> tuple[FunctionGraph, Arrays]:
+    """The graph of a function, and its constants and captured arrays.
+
+    Args:
+      function: of tensors; a tf.function or none.
+      inputs: name, shape and dtype of each argument.
+      name: of the function.
+
+    Raises:
+      Unsupported: it cannot be traced.
+    """
+    try:
+        concrete = traced(function, inputs)
+    except _UNTRACED as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        raise Unsupported(
+            f"expected a function that TensorFlow can trace, found {type(error).__name__} in {name}: "
+            f"{lines[-1][:200] if lines else ''}"
+        ) from error
+    other, why = _in_another_float(function, inputs)
+    return _Reading(concrete, other).all(name, [each[0] for each in inputs], why)
+
+
+def traced(function: Any, inputs: Sequence[Spec]) -> Any:
+    """A new trace of a function: a ConcreteFunction.
+
+    Args:
+      function: of tensors; a tf.function or none.
+      inputs: name, shape and dtype of each argument.
+    """
+    plain = getattr(function, "python_function", function)
+    return tf.function(plain).get_concrete_function(*(tf.TensorSpec(shape, dtype, n) for n, shape, dtype in inputs))
+
+
+def _in_another_float(function: Any, inputs: Sequence[Spec]) -> tuple[Any, str]:
+    if not any(dtype in _OTHER for _, _, dtype in inputs):
+        return None, "no input is of a float type"
+    try:
+        return traced(function, [(name, shape, _OTHER.get(dtype, dtype)) for name, shape, dtype in inputs]), ""
+    except _UNTRACED as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        return None, lines[-1][:200] if lines else type(error).__name__
+
+
+def variable_names(graph: Any) -> dict[str, Any]:
+    """The variables that a graph reads, by name; those of one name are numbered.
+
+    Args:
+      graph: the FuncGraph of a ConcreteFunction.
+    """
+    found: dict[str, Any] = {}
+    for each in graph.variables:
+        name = base = each.name.partition(":")[0]
+        number = 1
+        while name in found:
+            number += 1
+            name = f"{base}_{number}"
+        found[name] = each
+    return found
+
+
+class _Reading:
+    """One function: each body that it calls is read once for a call, since a call says what it is given."""
+
+    def __init__(self, concrete: Any, other: Any) -> None:
+        self._concrete, self._other = concrete, other
+        self._bodies: list[Body | None] = []
+        self._arrays: dict[str, np.ndarray] = {}
+
+    def all(self, name: str, inputs: Sequence[str], why: str) -> tuple[FunctionGraph, Arrays]:
+        graph = self._concrete.graph
+        if self._other is not None and not _alike(graph, self._other.graph):
+            self._other, why = None, "it computes something else in another float type"
+        captured = self._captured()
+        self._body(graph, None if self._other is None else self._other.graph)
+        outputs = _nest(graph.structured_outputs, iter(range(len(graph.outputs))))
+        bodies = tuple(each for each in self._bodies if each is not None)
+        return FunctionGraph(name, tuple(inputs), captured, outputs, bodies, why), self._arrays
+
+    def _captured(self) -> tuple[Captured, ...]:
+        graph = self._concrete.graph
+        variables = {id(each.handle): (name, each) for name, each in variable_names(graph).items()}
+        found = []
+        for outside, inside in graph.captures:
+            if id(outside) in variables:
+                name, variable = variables[id(outside)]
+                found.append(
+                    Captured(name, True, Result(variable.dtype.name, _shape(variable.shape)), variable.trainable)
+                )
+                continue
+            key = f"captured{len(found)}"
+            if outside.dtype not in (tf.resource, tf.variant, tf.string) and hasattr(outside, "numpy"):
+                self._arrays[key] = np.asarray(outside.numpy())
+            found.append(Captured(key, False, Result(inside.dtype.name, _shape(inside.shape))))
+        return tuple(found)
+
+    def _body(self, graph: Any, other: Any) -> int:
+        """Read a body; its number."""
+        number = len(self._bodies)
+        self._bodies.append(None)
+        every = list(graph.get_operations())
+        others = [None] * len(every) if other is None else list(other.get_operations())
+        twin = dict(zip((id(each) for each in every), others, strict=True))
+        gradients, lost = _own_gradients(graph, every)
+        roots = [*(t.op for t in graph.outputs), *(t.op for t in graph.inputs)]
+        roots += [t.op for _, _, returned in gradients for t in returned if t is not None]
+        order = _needed(roots, list(graph.get_operations()))
+        at = {id(operation): place for place, operation in enumerate(order)}
+        if len(order) > _MOST_NODES:
+            raise Unsupported(f"expected a function of up to {_MOST_NODES:,} operations, found {len(order):,}")
+        self._bodies[number] = Body(
+            name=graph.name,
+            nodes=tuple(self._node(graph, each, other, twin.get(id(each)), at, number) for each in order),
+            inputs=tuple(at[id(each.op)] for each in graph.inputs),
+            outputs=tuple(_place(each, at) for each in graph.outputs),
+            effects=tuple(_effects(every, at)),
+            gradients=tuple(
+                Gradient(
+                    at[id(node)],
+                    tuple(at.get(id(each.op), -1) for each in given),
+                    tuple(None if each is None else _place(each, at) for each in returned),
+                )
+                for node, given, returned in gradients
+                if id(node) in at
+            ),
+            lost={at[id(node)]: reason for node, reason in lost if id(node) in at},
+        )
+        return number
+
+    def _node(self, graph: Any, node: Any, other: Any, twin: Any, at: Mapping[int, int], body: int) -> Node:
+        line = users_line(node.traceback or ())
+        constant = ""
+        if node.type == "Const" and node.outputs[0].dtype != tf.string:
+            constant = f"constant{body}_{at[id(node)]}"
+            # The more exact of the two: it rounds to the other.
+            exact = twin if twin is not None and twin.outputs[0].dtype in (tf.float64, tf.complex128) else node
+            self._arrays[constant] = tf.make_ndarray(exact.node_def.attr["value"].tensor)
+        return Node(
+            type=node.type,
+            name=node.name,
+            inputs=tuple(_place(each, at) for each in node.inputs),
+            results=tuple(
+                Result(each.dtype.name, _shape(each.shape), twin is not None and twin.outputs[i].dtype != each.dtype)
+                for i, each in enumerate(node.outputs)
+            ),
+            attributes=_attributes(node, twin),
+            bodies=self._called(graph, node, other, twin),
+            line=line,
+            assigned=assigned(line),
+            constant=constant,
+        )
+
+    def _called(self, graph: Any, node: Any, other: Any, twin: Any) -> dict[str, tuple[int, ...]]:
+        graphs = dict(callees(graph, node))
+        twins = {} if twin is None else dict(callees(other, twin))
+        found = {}
+        for name, value in sorted(node.node_def.attr.items()):
+            functions = [each.name for each in (value.func, *value.list.func) if each.name in graphs]
+            if name.startswith("_") or not functions:
+                continue
+            attr = None if twin is None else twin.node_def.attr[name]
+            theirs = [None] * len(functions) if attr is None else [each.name for each in (attr.func, *attr.list.func)]
+            theirs = [each for each in theirs if each != ""]
+            found[name] = tuple(
+                self._body(graphs[own], twins.get(their)) for own, their in zip(functions, theirs, strict=True)
+            )
+        return found
+
+
+def _attributes(node: Any, twin: Any) -> dict[str, Plain]:
+    """Those of a node, and of each dtype that another float type changes, that it does."""
+    found = attributes(node.node_def)
+    if twin is None:
+        return found
+    other = attributes(twin.node_def)
+    return found | {f"{name}:follows": True for name, value in found.items() if other.get(name) != value}
+
+
+def _alike(graph: Any, other: Any) -> bool:
+    """Whether two graphs have the same operations, in those that they call too."""
+    left, right = list(graph.get_operations()), list(other.get_operations())
+    if [(a.type, len(a.outputs)) for a in left] != [(b.type, len(b.outputs)) for b in right]:
+        return False
+    for a, b in zip(left, right, strict=True):
+        of_a, of_b = [g for _, g in callees(graph, a)], [g for _, g in callees(other, b)]
+        if len(of_a) != len(of_b) or not all(map(_alike, of_a, of_b)):
+            return False
+    return True
+
+
+def _needed(roots: Sequence[Any], every: Sequence[Any]) -> list[Any]:
+    open_, seen = list(roots), dict[int, Any]()
+    while open_:
+        operation = open_.pop()
+        if id(operation) not in seen:
+            seen[id(operation)] = operation
+            open_ += [each.op for each in operation.inputs]
+    return [each for each in every if id(each) in seen]
+
+
+def _effects(every: Sequence[Any], at: Mapping[int, int]) -> list[Effect]:
+    """What has an effect, and no result that is needed."""
+    found = []
+    for each in every:
+        known = definition(each.type)
+        left_out = each.type in ("NoOp", "Placeholder") or id(each) in at
+        if known and known.is_stateful and not left_out:
+            found.append(Effect(each.type, users_line(each.traceback or ())))
+    return found
+
+
+def _own_gradients(graph: Any, every: Sequence[Any]) -> tuple[list[Any], list[tuple[Any, str]]]:
+    """Gradients of the user's or TensorFlow's own, traced into the graph that they belong to; those that cannot be."""
+    found, lost = [], []
+    for node in every:
+        name = node.node_def.attr["_gradient_op_type"].s.decode() if "_gradient_op_type" in node.node_def.attr else ""
+        if not name:
+            continue
+        try:
+            with graph.as_default():
+                given = [tf.compat.v1.placeholder(each.dtype, each.shape) for each in node.outputs]
+                returned = _private.gradient_function(name)(node, *given)
+        except _UNTRACED as error:
+            lost.append((node, str(error).strip().splitlines()[0][:100] if str(error).strip() else "it raises"))
+            continue
+        returned = list(returned) if isinstance(returned, list | tuple) else [returned]
+        if any(isinstance(each, tf.IndexedSlices) for each in returned) or len(returned) != len(node.inputs):
+            lost.append((node, "its gradients are no tensors"))
+            continue
+        found.append((node, given, returned))
+    return found, lost
+
+
+def _place(tensor: Any, at: Mapping[int, int]) -> Place:
+    return at[id(tensor.op)], tensor.value_index
+
+
+def _shape(shape: Any) -> tuple[int | None, ...] | None:
+    return None if shape.rank is None else tuple(shape.as_list())
+
+
+def _nest(value: Any, count: Iterator[int]) -> Plain:
+    """What a function returns: outputs are numbered in the order in which tf.nest has them."""
+    if isinstance(value, Mapping):
+        by_key = {key: _nest(value[key], count) for key in sorted(value)}
+        return {"dict": [[str(key), by_key[key]] for key in value]}
+    if isinstance(value, tuple):
+        return {"tuple": [_nest(each, count) for each in value]}
+    if isinstance(value, list):
+        return [_nest(each, count) for each in value]
+    if value is None:
+        return None
+    if not tf.is_tensor(value) or isinstance(value, tf.RaggedTensor | tf.SparseTensor | tf.IndexedSlices):
+        raise Unsupported(
+            f"expected a function that returns tensors, found {type(value).__name__}: return its tensors one by one"
+        )
+    return {"tensor": next(count)}
