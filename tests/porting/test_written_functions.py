@@ -110,3 +110,23 @@ def test_an_assignment_to_a_variable_is_never_dropped():
     assert [each.type for each in made.unwritten] == ["AssignAddVariableOp"]
     with pytest.raises(NotImplementedError):
         run(made)(np.ones(4, "float32")) if not made.weights else run(made)({}, np.ones(4, "float32"))
+
+
+def test_an_assignment_in_a_function_that_is_called_is_never_dropped():
+    state = tf.Variable(1.0)
+
+    @tf.function
+    def inner(x):
+        state.assign_add(1.0)
+        return x * 3.0
+
+    made = written(lambda x: inner(x) + 1.0, ["x=f32[4]"])
+    assert [each.type for each in made.unwritten] == ["StatefulPartitionedCall"]
+    assert "AssignAddVariableOp" in made.unwritten[0].reason
+
+
+def test_a_function_that_is_called_is_written():
+    inner = tf.function(lambda x: x * 3.0)
+    made = written(lambda x: inner(x) + 1.0, ["x=f32[4]"])
+    assert not made.unwritten
+    assert max(errors(lambda x: inner(x) + 1.0, run(made), drawn(["x=f32[4]"])).values()) < 1e-6

@@ -9,6 +9,7 @@ from compare.porting.functions.body_writer import BodyWriter
 from compare.porting.functions.needed_nodes import needed
 from compare.porting.functions.own_gradients import UNSEEN, own_gradient
 from compare.porting.functions.statements import Definition, Line, Variable
+from compare.porting.functions.written_module import LEFT_OUT
 from compare.porting.functions.written_values import Value, tuple_text
 from compare.porting.safe_expressions import UnwritableError
 from workloads._function_graph import Body, Node, Place
@@ -32,8 +33,13 @@ def results(writer: BodyWriter, at: int, node: Node, values: list[Value]) -> lis
         return own_gradient(writer, at, node, values)
     if any(each.dtype in UNSEEN for each in node.results):
         raise UnwritableError("it holds lists or state: write it as jax.lax.scan")
+    graph = writer.module.graph
     if not node.bodies:
         raise UnwritableError("what it calls cannot be read")
+    for number in (each for numbers in node.bodies.values() for each in numbers):
+        effect = next((each.type for each in graph.bodies[number].effects if each.type not in LEFT_OUT), "")
+        if effect:
+            raise UnwritableError(f"it has an effect in it, {effect}")
     # Each is a variable, since its bodies may read it several times.
     for place in node.inputs:
         if writer.values[place].host is None and writer.values[place].text:

@@ -12,7 +12,7 @@ import numpy as np
 
 from compare.porting.functions.body_writer import BodyWriter
 from compare.porting.functions.statements import rendered
-from compare.porting.functions.written_module import Module, Unwritten, short
+from compare.porting.functions.written_module import LEFT_OUT, Module, Unwritten, short
 from compare.porting.functions.written_values import MOST_IN_TEXT, Value, tuple_text
 from compare.porting.identifiers import Names, commented, identifier
 from workloads._function_graph import Captured, FunctionGraph, Result
@@ -100,9 +100,6 @@ def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
         name, text, module.constants, module.unwritten, module.written, module.left, {v: k for k, v in _by_name(graph)}
     )
 
-
-LEFT_OUT = frozenset({"Assert", "PrintV2", "Print"})
-"""What raises or prints: JAX's own are checkify and jax.debug.print."""
 
 _IMPORTS = """from pathlib import Path
 from typing import Any

@@ -14,6 +14,9 @@ from compare.porting.identifiers import commented
 from workloads._function_graph import FunctionGraph
 from workloads._spec import Arrays
 
+LEFT_OUT = frozenset({"Assert", "PrintV2", "Print"})
+"""What raises or prints: JAX's own are checkify and jax.debug.print."""
+
 
 @dataclass(frozen=True)
 class Unwritten:
