@@ -16,10 +16,11 @@ from interpreters import ABSENT, JAX_AS_TF, STARTED, failing_first, interpreter,
 
 from compare.cli import main
 from compare.inputs.at_size import prepare
-from compare.sides import requests
+from compare.sides import renewal, requests
 from compare.sides._side import BadTarget, Missing, SideError, Unavailable
 from compare.sides.client import STARTS, LiveSide
 from compare.sides.pool import Pool, Source
+from compare.sides.replies import Changed
 from compare.sides.workers import GIVES_UP
 from workloads import ArraySpec, Workload, _arrays
 
@@ -221,7 +222,10 @@ def test_a_side_that_never_comes_up_is_started_so_often_and_no_more(
     assert (tmp_path / "starts").read_text().count("\n") == starts
 
 
-def test_a_worker_that_died_idle_is_replaced_before_the_next_workload_asks_it(pool: Callable[[str], Pool]) -> None:
+def test_a_worker_that_died_idle_is_replaced_before_the_next_workload_asks_it(
+    monkeypatch: pytest.MonkeyPatch, pool: Callable[[str], Pool]
+) -> None:
+    monkeypatch.setattr(renewal, "changed_by", lambda side: Changed())  # this one answers nothing
     found = pool(UP)
     side = found.get("tf")
     assert isinstance(side, LiveSide)

@@ -33,9 +33,11 @@ def end(): os.kill(os.getpid(), 9)
 if '@' == 'starting': end()
 print(json.dumps(dict(ok=True, value={{}}, arrays=False)), flush=True)
 for line in sys.stdin:
-    method = json.loads(line)['method']
+    request = json.loads(line)
+    method = request['method']
     if '@' in (method, 'asking') and method != ('load' if '@' == 'asking' else ''): end()
-    print(json.dumps(dict(ok=True, value=dict(modes={{}}), arrays=False)), flush=True)
+    reply = dict(ok=True, value=dict(modes={{}}), arrays=False, number=request['number'])
+    print(json.dumps(reply), flush=True)
 " """
 """Answers with next to nothing, and dies at a point: when it starts, when it is loaded, or when it is asked else."""
 
