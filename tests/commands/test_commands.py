@@ -303,6 +303,7 @@ def test_results_are_a_page_of_the_last_run(tmp_path: Path, monkeypatch: pytest.
     assert "AMD EPYC" in page and "jax/jit" in page
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_calibrate_counts_what_identical_code_did(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -341,6 +342,7 @@ def test_every_command_that_takes_a_workload_takes_two_functions(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_calibrate_fails_and_says_why_where_a_side_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -110,6 +110,7 @@ def ending_in(where: str, ending: str) -> str:
     return f", {where}=lambda dimensions: {ending}" + (INPUTS if where != "inputs" else "")
 
 
+@pytest.mark.slow
 def test_a_defect_of_the_judge_costs_one_workload_of_several(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

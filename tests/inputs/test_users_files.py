@@ -147,6 +147,7 @@ def test_a_wish_of_the_user_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert (tmp_path / "ran").read_text() == "sitecustomize\n"
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.parametrize("safe", [["-P"], []], ids=["-P", "as it comes"])
 def test_a_run_in_a_received_folder_runs_the_port_that_was_named_and_nothing_beside_it(

@@ -192,6 +192,7 @@ def test_a_workload_that_does_not_train_so_long_is_one_line(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_both_sides_compile_a_loop_and_all_four_cells_agree() -> None:
     record = record_of(

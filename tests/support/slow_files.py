@@ -44,6 +44,7 @@ SLOW = (
     "test_target_screening.py",
     "test_themes_first_half.py",
     "test_themes_second_half.py",
+    "test_training.py",
     "test_training_goes_on.py",
     "test_tune.py",
     "test_tuned.py",
