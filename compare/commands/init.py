@@ -18,6 +18,7 @@ from compare.inputs import port_files
 from compare.inputs.functions import check_reference
 from compare.porting import writing_ports
 from compare.porting.functions import function_ports
+from compare.porting.port_folders import check_folder
 from compare.porting.port_source import Sizes
 from compare.porting.writing_ports import Port
 from compare.progress import reporter
@@ -30,6 +31,7 @@ from compare.sides.weight_workers import KerasModel, WeightWorkers
 from workloads._modes import Mode
 
 RECORDS = "jaxport-report"
+_NOT_JUDGED = "the port was not judged: write what is left, then `jaxport run` it"
 MODES = (Mode("tf", "jit"), Mode("jax", "jit"))
 
 HELP = Help(
@@ -101,9 +103,9 @@ def main(options: argparse.Namespace) -> int:
     Raises:
       RequestError: the model cannot be read, or the folder is not to be written to.
     """
-    if Path(options.source).suffix.lower() not in KERAS_FILES:
+    if options.input or Path(options.source).suffix.lower() not in KERAS_FILES:
         check_reference("", options.source)
-    writing_ports.check_folder(options.out, options.force)
+    check_folder(options.out, options.force)
     writable_folder(options.out)
     if options.json and options.no_run:
         raise RequestError("expected --json or --no-run, found both: nothing is recorded without a run")
@@ -124,14 +126,13 @@ def main(options: argparse.Namespace) -> int:
 
 def _function(options: argparse.Namespace) -> int:
     """Write and judge a port of a function."""
-    check_reference("", options.source)
     with ExitStack() as stack:
         worker = ModelWorker(interpreters(options)["tf"], options.timeout, stack)
         port = function_ports.write(options.source, options.input, options.out, worker)
     if not options.json:
         print_function(port)
     if port.written.unwritten:
-        terminal.complain("the port was not judged: write what is left, then `jaxport run` it")
+        terminal.complain(_NOT_JUDGED)
         return FAILS
     return HOLDS if options.no_run else _judged(options, port.folder, port.file)
 
@@ -142,7 +143,7 @@ def _left(options: argparse.Namespace, port: Port) -> int:
         _judged(options, port.folder, port.rest)
         terminal.complain(f"{port.rest.name} was judged, and not the port: write what is left in it")
     else:
-        terminal.complain("the port was not judged: write what is left, then `jaxport run` it")
+        terminal.complain(_NOT_JUDGED)
     return FAILS
 
 

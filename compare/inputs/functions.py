@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from compare.errors import RequestError
@@ -49,18 +49,33 @@ def parse_input(text: str) -> tuple[str, ArraySpec[int | str]]:
         raise RequestError(f"{error}, in {text!r}") from error
 
 
+def parse_inputs(texts: Sequence[str]) -> dict[str, ArraySpec[int | str]]:
+    """Each argument by its name, in order.
+
+    Raises:
+      RequestError: one does not parse, or a name occurs twice.
+    """
+    specs: dict[str, ArraySpec[int | str]] = {}
+    for text in texts:
+        name, spec = parse_input(text)
+        if name in specs:
+            raise RequestError(f"expected every --input once, found {name!r} twice: rename one")
+        specs[name] = spec
+    return specs
+
+
 def model_inputs(texts: Sequence[str]) -> list[tuple[str, tuple[int | None, ...], str]]:
     """Name, shape and dtype of each argument of a model; a size that is a name is not fixed: None.
 
     Raises:
       RequestError: one does not parse, or a name occurs twice.
     """
-    parsed = [parse_input(text) for text in texts]
-    names = [name for name, _ in parsed]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice:
-        raise RequestError(f"expected every --input once, found {twice!r} twice: rename one")
-    return [(name, tuple(_fixed(size) for size in spec.shape), spec.dtype) for name, spec in parsed]
+    return of_known_sizes(parse_inputs(texts))
+
+
+def of_known_sizes(specs: Mapping[str, ArraySpec[int | str]]) -> list[tuple[str, tuple[int | None, ...], str]]:
+    """Name, shape and dtype of each argument; a size that is a name is not fixed: None."""
+    return [(name, tuple(_fixed(size) for size in spec.shape), spec.dtype) for name, spec in specs.items()]
 
 
 def _fixed(size: int | str) -> int | None:
@@ -155,12 +170,7 @@ def _workload(
     named: str, tf: str, jax: str, summary: str, inputs: Sequence[str], dimensions: Sequence[str]
 ) -> Workload:
     """The workload of functions that are named after one of them."""
-    specs: dict[str, ArraySpec[int | str]] = {}
-    for text in inputs:
-        name, spec = parse_input(text)
-        if name in specs:
-            raise RequestError(f"expected every input once, found {name!r} twice: rename one")
-        specs[name] = spec
+    specs = parse_inputs(inputs)
     if not specs:
         raise RequestError(f"expected at least one --input, found none: add one for each argument, like {EXAMPLES}")
     sizes, ranges = _named_dimensions(dimensions, sorted({name for spec in specs.values() for name in spec.names}))

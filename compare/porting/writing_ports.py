@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from compare.errors import RequestError
 from compare.porting import port_source, rest_source
 from compare.porting.formatting import formatted
 from compare.porting.model_source import Written, model_source
+from compare.porting.port_folders import BUILDS, PORT, TEST_FILE, original_from, write_anew
 from compare.porting.port_source import RECEIPT, WEIGHTS, Sizes
 from compare.porting.training_source import Training, training_source
 from compare.sides.weight_workers import KerasModel, WeightWorkers
 from compare.weights import carrying
-from compare.writing import write_atomically
 from workloads._architecture import Architecture
 
-MODEL, TRAINING, PORT, TEST = "model_jax.py", "training_jax.py", "port.py", "test_port.py"
-BUILDS = {"tf": "build_tf.py", "jax": "build_jax.py"}
+MODEL, TRAINING = "model_jax.py", "training_jax.py"
 ORIGINAL = "original"
 FILES = (
-    *(MODEL, TRAINING, PORT, TEST, *BUILDS.values(), WEIGHTS, RECEIPT),
+    *(MODEL, TRAINING, PORT, TEST_FILE, *BUILDS.values(), WEIGHTS, RECEIPT),
     *(rest_source.PORT, *rest_source.BUILDS.values()),
 )
 
@@ -85,7 +82,7 @@ def texts(architecture: Architecture, reference: str, sizes: Sizes) -> tuple[Wri
         BUILDS["jax"]: port_source.jax_source(written, trained),
         BUILDS["tf"]: port_source.tf_source(reference, written, trained),
         PORT: port_source.port_source(architecture, written, trained, sizes),
-        TEST: port_source.TEST,
+        TEST_FILE: port_source.TEST,
     }
     if trained:
         imports = f"{_IMPORTS}\nfrom model_jax import {written.class_name}\nimport jaxport\n"
@@ -110,43 +107,16 @@ def write(model: KerasModel, folder: Path, sizes: Sizes, workers: WeightWorkers)
     """
     workers.start()
     architecture = workers.architecture(model)
-    where, _, name = _split(model.reference)
-    archive = f"{ORIGINAL}{Path(where).suffix.lower()}" if not name else ""
-    reference = archive or f"{_relative(Path(where), folder)}:{name}"
+    of_code = model.reference.rpartition(":")[0].endswith(".py")
+    archive = "" if of_code else f"{ORIGINAL}{Path(model.reference).suffix.lower()}"
+    reference = archive or original_from(folder, model.reference)
     written, training, found = texts(architecture, reference, sizes)
-    for file in FILES:
-        (folder / file).unlink(missing_ok=True)
-    for file, text in found.items():
-        write_atomically(folder / file, text)
+    write_anew(folder, FILES, found)
     if archive:
-        shutil.copyfile(where, folder / archive)
+        shutil.copyfile(model.reference, folder / archive)
     request = carrying.Request(model, f"{folder / MODEL}:{written.class_name}", written.names)
     carriage = carrying.planned(request, workers)
     findings = tuple(each.line for each in carriage.plan.findings)
     if not findings:
         carrying.write(carriage, folder / WEIGHTS)
     return Port(folder, written, training, 0 if findings else len(carriage.plan.moves), findings)
-
-
-def _split(reference: str) -> tuple[str, str, str]:
-    where, colon, name = reference.rpartition(":")
-    return (where, colon, name) if where.endswith(".py") else (reference, "", "")
-
-
-def _relative(path: Path, folder: Path) -> str:
-    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
-
-
-def check_folder(folder: Path, anew: bool) -> None:
-    """Raise RequestError for a folder that holds what is not ours to overwrite.
-
-    Args:
-      folder: that a port is written to.
-      anew: whether a port that is there may be written anew.
-    """
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise RequestError(f"expected a folder at {folder}, found a file or a link: name another")
-    if folder.is_dir() and any(folder.iterdir()) and not anew:
-        raise RequestError(
-            f"expected no folder at {folder}, or an empty one, found files in it: name another, or --force"
-        )

@@ -161,7 +161,7 @@ class _Together:
         if decided.turned:
             chosen = list(map(_chosen, given, decided.values, most))
             disturbed = self._results(self.moved, moved, chosen, everything)
-        return _Stepped(rounded[:own], decided, disturbed)
+        return _Stepped(rounded[:own], plain, decided, disturbed)
 
     def _rounded(self, array: np.ndarray, seed: int) -> np.ndarray:
         """Disturbed as the program's own values are: where a sum cancels, what is added up has to be."""
@@ -197,9 +197,10 @@ class _Results:
 
 @dataclass(frozen=True)
 class _Stepped:
-    """What all three returned: the float32 program its own results."""
+    """What all three returned: the float32 program its own results, that in float64 by its own choices too."""
 
     narrow: Values
+    plain: _Results
     decided: _Results
     moved: _Results
 
@@ -219,10 +220,9 @@ def _called(together: _Together, case: Arrays) -> Choices:
     """The results of one case."""
     twin = together.exact.twin
     narrow, exact = (arguments(each.program, twin, case) for each in (together.narrow, together.exact))
-    decided = together.step(narrow, exact, exact).decided
-    return Choices(
-        _named(together, decided.own), _named(together, together.plainly(exact).own), decided.turned, decided.choices
-    )
+    found = together.step(narrow, exact, exact)
+    decided, own = (_named(together, each.own) for each in (found.decided, found.plain))
+    return Choices(decided, own, found.decided.turned, found.decided.choices)
 
 
 def _named(together: _Together, results: Values) -> Arrays:

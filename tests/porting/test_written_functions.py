@@ -44,12 +44,23 @@ def ties(x):
     return tf.abs(x) + tf.maximum(x, 0.0) + tf.clip_by_value(x, -1.0, 0.0)
 
 
+def stacked(x):
+    return x * tf.stack([tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0])], axis=1)
+
+
+def stacked_sizes(x):
+    numbers = tf.stack([tf.shape(x), tf.constant([5, 6])], axis=1)
+    return x * tf.cast(tf.reshape(numbers, [1, 4]), x.dtype)[:, 1:3]
+
+
 FUNCTIONS = {
     attention: ["q=f32[B,4,5]", "k=f32[B,6,5]"],
     looped: ["x=f32[4,3]"],
     branched: ["x=f32[3]"],
     own_gradient: ["x=f32[3]"],
     ties: ["x=f32[3]"],
+    stacked: ["x=f32[2,2]"],
+    stacked_sizes: ["x=f32[B,2]"],
 }
 
 

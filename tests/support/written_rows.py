@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import tensorflow as tf
 
-from compare.inputs.functions import parse_input
+from compare.inputs.functions import model_inputs, parse_input
 from compare.porting.functions.function_source import WrittenFunction, function_source
 from tf_reference import _function_graph
 
@@ -19,9 +19,7 @@ _LOADED = 'CONSTANTS = load_file(Path(__file__).parent / "constants.safetensors"
 
 def written(function: Callable[..., Any], inputs: Sequence[str]) -> WrittenFunction:
     """A function of TensorFlow, written."""
-    specs = [parse_input(each) for each in inputs]
-    given = [(name, tuple(each if isinstance(each, int) else None for each in s.shape), s.dtype) for name, s in specs]
-    return function_source(*_function_graph.of_function(function, given, "f"))
+    return function_source(*_function_graph.of_function(function, model_inputs(inputs), "f"))
 
 
 def run(made: WrittenFunction, text: str | None = None) -> Callable[..., Any]:

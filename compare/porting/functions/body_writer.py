@@ -25,11 +25,6 @@ RULES: Mapping[str, Rule] = {**rules_of_elements.RULES, **rules_of_axes.RULES, *
 CONTROL = frozenset({
     "If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall", "StatefulPartitionedCall", "IdentityN",
 })  # fmt: skip
-WRITTEN = frozenset(
-    {*RULES, *rules_of_elements.TEMPLATES, *CONTROL, "Const", "Placeholder", "ReadVariableOp", "ShapeN", "Size", "Rank"}
-)
-"""Types of operations that are written; of some not every call is."""
-
 _MOST_IN_LINE = 100
 _ATOM = re.compile(r"[\w.]+|[+-]?[\w.]+|\w+\.shape\[\d+\]|weights\['[^']*'\]")
 
@@ -106,12 +101,12 @@ class BodyWriter:
 
     def _assigned(self, at: int, node: Node, texts: list[str]) -> list[Value]:
         if texts[0] == "*":
-            return self.assign(plain(texts[1]), node.results, self._wanted(at, node))
+            return self.assign(plain(texts[1]), node.results, self.wanted(at, node))
         found = []
         for number, text in enumerate(texts):
             value = Value(node.results[number], text=plain(text))
             if not self._stays_in_line(at, number, node, value.text):
-                wanted = self._wanted(at, node)[number]
+                wanted = self.wanted(at, node)[number]
                 (value,) = self.assign(value.text, [node.results[number]], [wanted])
             found.append(value)
         return found
@@ -142,7 +137,8 @@ class BodyWriter:
         other = all(reader.line != node.line and reader.type != "Identity" for reader in readers)
         return not (node.assigned and readers and other)
 
-    def _wanted(self, at: int, node: Node) -> list[str]:
+    def wanted(self, at: int, node: Node) -> list[str]:
+        """What the results of a node are to be called."""
         number = len(node.results)
         readers = [each for place in range(number) for each in self._readers.get((at, place), [])]
         leaves = not readers or any(each.line != node.line or each.type == "Identity" for each in readers)
@@ -153,10 +149,6 @@ class BodyWriter:
             if len(node.assigned) == 1:
                 return [*node.assigned] * number
         return [own] * number
-
-    def wanted(self, at: int, node: Node) -> list[str]:
-        """What the results of a node are to be called."""
-        return self._wanted(at, node)
 
     def _constant(self, node: Node, result: Result) -> Value:
         if not node.constant:
@@ -210,7 +202,7 @@ class BodyWriter:
         if is_atom(text):
             return text
         node = self.body.nodes[place[0]]
-        (made,) = self.assign(text, [value.result], [self._wanted(place[0], node)[place[1]]])
+        (made,) = self.assign(text, [value.result], [self.wanted(place[0], node)[place[1]]])
         self.values[place] = made
         return made.text
 

@@ -105,15 +105,16 @@ def _moved(node: Node, given: list[Host]) -> Host | None:
     """Elements that are put together, chosen or arranged anew."""
     first = given[0]
     match node.type:
-        case "Identity" | "StopGradient" | "Snapshot":
+        case "StopGradient" | "Snapshot":
             return first
         case "Pack":
-            return _packed([each for array in given for each in array.reshape(-1).tolist()], _stacked(node, given))
+            axis = node.attributes.get("axis")
+            return _repacked(np.stack(given, axis if isinstance(axis, int) else 0))
         case "ConcatV2" if all(each.ndim == 1 for each in given[:-1]):
             items = [each for array in given[:-1] for each in array.tolist()]
             return _packed(items, (len(items),))
         case "StridedSlice" if all(each.dtype != object for each in given[1:]):
-            return _repacked(first[indices(node, *given[1:], rank=first.ndim)])
+            return _repacked(first[indices(node, *given[1:])])
         case "Slice" if first.ndim == 1 and all(each.dtype != object for each in given[1:]):
             begin, size = int(given[1][0]), int(given[2][0])
             return _repacked(first[begin : None if size < 0 else begin + size])
@@ -131,17 +132,9 @@ def _moved(node: Node, given: list[Host]) -> Host | None:
             return np.array(range(*(int(each) for each in given))) if given[0].dtype.kind in "iu" else None
         case "Fill" if given[0].dtype != object and given[1].dtype == object:
             return _packed([given[1][()]] * int(np.prod(given[0])), [int(each) for each in given[0]])
-        case "Size" | "Rank":
-            return np.array(first.size if node.type == "Size" else first.ndim)
         case "BroadcastArgs" if all(each.dtype != object for each in given):
             return np.array(np.broadcast_shapes(*(tuple(int(i) for i in each) for each in given)))
     return None
-
-
-def _stacked(node: Node, given: list[Host]) -> tuple[int, ...]:
-    if given[0].ndim:
-        return (len(given), *given[0].shape)
-    return (len(given),)
 
 
 def _repacked(value: Any) -> Host:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,17 +9,14 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save
 
-from compare.errors import RequestError
-from compare.inputs.functions import parse_input
+from compare.inputs.functions import of_known_sizes, parse_inputs
 from compare.porting.formatting import formatted
 from compare.porting.functions.function_source import CONSTANTS, MODULE, WrittenFunction, function_source
+from compare.porting.port_folders import BUILDS, PORT, TEST_FILE, original_from, write_anew
 from compare.porting.port_source import TEST
 from compare.sides.model_worker import ModelWorker
-from compare.writing import write_atomically
 from workloads._spec import ArraySpec
 
-PORT, TEST_FILE = "port.py", "test_port.py"
-BUILDS = {"tf": "build_tf.py", "jax": "build_jax.py"}
 FILES = (MODULE, CONSTANTS, PORT, TEST_FILE, *BUILDS.values())
 
 
@@ -60,31 +56,16 @@ def write(reference: str, inputs: Sequence[str], folder: Path, worker: ModelWork
     Raises:
       RequestError: it cannot be read.
     """
-    specs = _specs(inputs)
-    given = [(name, tuple(each if isinstance(each, int) else None for each in spec.shape), spec.dtype)
-             for name, spec in specs.items()]  # fmt: skip
+    specs = parse_inputs(inputs)
+    given = of_known_sizes(specs)
     graph, arrays = worker.function_graph(reference, given)
     written = function_source(graph, arrays)
-    where, _, name = reference.rpartition(":")
-    original = f"{Path(os.path.relpath(Path(where).resolve(), folder.resolve())).as_posix()}:{name}"
-    for file in FILES:
-        (folder / file).unlink(missing_ok=True)
-    for file, text in texts(written, specs, given, original).items():
-        write_atomically(folder / file, formatted(text, file))
+    found = texts(written, specs, given, original_from(folder, reference))
+    contents: dict[str, str | bytes] = {file: formatted(text, file) for file, text in found.items()}
     if written.constants:
-        arrays = {key: np.ascontiguousarray(each) for key, each in written.constants.items()}
-        (folder / CONSTANTS).write_bytes(save(arrays))
+        contents[CONSTANTS] = save({key: np.ascontiguousarray(each) for key, each in written.constants.items()})
+    write_anew(folder, FILES, contents)
     return FunctionPort(folder, written)
-
-
-def _specs(inputs: Sequence[str]) -> dict[str, ArraySpec[int | str]]:
-    specs: dict[str, ArraySpec[int | str]] = {}
-    for text in inputs:
-        name, spec = parse_input(text)
-        if name in specs:
-            raise RequestError(f"expected every --input once, found {name!r} twice: rename one")
-        specs[name] = spec
-    return specs
 
 
 def texts(

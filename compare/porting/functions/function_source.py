@@ -63,8 +63,8 @@ def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
         given.append(Value(result, text=token))
         if result.follows and not module.follows:
             module.follows = f"{token}.real.dtype" if result.dtype.startswith("complex") else f"{token}.dtype"
-    weights = weight_names(graph)
-    writer = BodyWriter(module, body, [*given, *(_captured(each, module, weights) for each in graph.captured)])
+    weights = {each.name: each for each in graph.captured if each.is_variable}
+    writer = BodyWriter(module, body, [*given, *(_captured(each, module) for each in graph.captured)])
     returned = writer.write()
     result = _returned(graph.returned, [writer.array(each) for each in returned])
     name = identifier(graph.name, "function")
@@ -96,9 +96,7 @@ def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
         textwrap.indent("\n".join([docstring, *effects, *lines]), "    "),
         "",
     ])  # fmt: skip
-    return WrittenFunction(
-        name, text, module.constants, module.unwritten, module.written, module.left, {v: k for k, v in _by_name(graph)}
-    )
+    return WrittenFunction(name, text, module.constants, module.unwritten, module.written, module.left, weights)
 
 
 _IMPORTS = """from pathlib import Path
@@ -114,19 +112,9 @@ import jaxport
 _LOADED = f'CONSTANTS = load_file(Path(__file__).parent / "{CONSTANTS}")\n\n'
 
 
-def _by_name(graph: FunctionGraph) -> list[tuple[Captured, str]]:
-    return [(each, each.name) for each in graph.captured if each.is_variable]
-
-
-def weight_names(graph: FunctionGraph) -> list[str]:
-    """The names of captured variables, in order."""
-    return [name for _, name in _by_name(graph)]
-
-
-def _captured(captured: Captured, module: Module, weights: list[str]) -> Value:
+def _captured(captured: Captured, module: Module) -> Value:
     if captured.is_variable:
-        place = [each for each in module.graph.captured if each.is_variable].index(captured)
-        return Value(captured.result, text=f"{WEIGHTS}[{weights[place]!r}]")
+        return Value(captured.result, text=f"{WEIGHTS}[{captured.name!r}]")
     array = module.arrays.get(captured.name)
     if array is None:
         return Value(captured.result)

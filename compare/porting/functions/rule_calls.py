@@ -159,10 +159,6 @@ class Call:
         """Say something behind the line."""
         self._text.note(comment)
 
-    def unwritable(self, reason: str) -> UnwritableError:
-        """What a rule raises that does not know what to write."""
-        return UnwritableError(reason)
-
 
 def plain_dtype(name: str) -> str:
     """The expression of a dtype that is the same whatever the inputs are."""

@@ -144,7 +144,7 @@ def _slice(call: Call) -> str:
 
 def _strided(call: Call) -> str:
     given = [_elements(call, at) for at in (1, 2)]
-    index = indices(call.node, given[0], given[1], call.host(3).tolist(), rank=0)
+    index = indices(call.node, given[0], given[1], call.host(3).tolist())
     if any(isinstance(each, slice) and "v__" in f"{each.start}{each.stop}" and _is_traced(call) for each in index):
         return _dynamic(call, given)
     text = index_text(index)

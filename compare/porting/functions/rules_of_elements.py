@@ -152,7 +152,7 @@ def _sparse_cross_entropy(call: Call) -> tuple[str, str]:
 
 RULES: Mapping[str, Rule] = {
     **dict.fromkeys(_OWN, _own),
-    **dict.fromkeys(("Identity", "Snapshot", "EnsureShape", "PlaceholderWithDefault"), _same),
+    **dict.fromkeys(("Snapshot", "EnsureShape", "PlaceholderWithDefault"), _same),
     **dict.fromkeys(("CheckNumerics", "CheckNumericsV2"), _checked),
     "Div": _divide, "TruncateDiv": _truncated, "TruncateMod": _remainder, "Mod": _remainder,
     "FloorDiv": _floor_divide, "FloorMod": _floor_modulo, "Pow": _power, "Cast": _cast, "LeakyRelu": _leaky,

@@ -12,7 +12,7 @@ from workloads._function_graph import Node
 Index = tuple[Any, ...]
 
 
-def indices(node: Node, begin: Any, end: Any, strides: Any, rank: int) -> Index:
+def indices(node: Node, begin: Any, end: Any, strides: Any) -> Index:
     """An index of slices, integers, None and Ellipsis.
 
     Args:
@@ -20,7 +20,6 @@ def indices(node: Node, begin: Any, end: Any, strides: Any, rank: int) -> Index:
       begin: numbers, or expressions of them: an element each.
       end: likewise.
       strides: numbers.
-      rank: of what is sliced.
 
     Raises:
       UnwritableError: strides are not known.

@@ -14,21 +14,6 @@ MOST_IN_TEXT = 64
 
 
 @dataclass(frozen=True)
-class TensorList:
-    """A TensorArray that nothing was written to yet, or its first elements only.
-
-    Attributes:
-      size: how many it holds, as an expression; "" where that is not known.
-      dtype: of its elements.
-      written: its first elements.
-    """
-
-    size: str
-    dtype: str
-    written: tuple[Value, ...] = ()
-
-
-@dataclass(frozen=True)
 class Value:
     """One result of a node.
 
@@ -36,13 +21,11 @@ class Value:
       result: its shape and dtype.
       text: an expression of an array; "" where only `host` is known.
       host: numbers, or expressions of Python's own integers, as an array of objects.
-      elements: of a TensorArray that is not an array yet.
     """
 
     result: Result
     text: str = ""
     host: np.ndarray[Any, Any] | None = field(default=None, compare=False)
-    elements: TensorList | None = None
 
     @property
     def is_known(self) -> bool:
