@@ -48,7 +48,7 @@ def ask(pool: Pool, prepared: Prepared, pass_: str, case: str, names: Mapping[st
     Raises:
       SideError: a side was lost.
     """
-    at = case if case in prepared.loading.cases else prepared.loading.cases[0]
+    at = case_of(prepared, case)
     reason = ""
     for dtype in BOUNDS:
         try:
@@ -58,6 +58,11 @@ def ask(pool: Pool, prepared: Prepared, pass_: str, case: str, names: Mapping[st
                 raise
             reason = str(error)
     return Asked(Layers(pass_=pass_, case=at, reason=reason))
+
+
+def case_of(prepared: Prepared, case: str) -> str:
+    """The case whose layers are looked at: the first where the sides were not given it."""
+    return case if case in prepared.loading.cases else prepared.loading.cases[0]
 
 
 def _asked(pool: Pool, pass_: str, case: str, dtype: str, names: Mapping[str, str]) -> Asked:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from compare.ladder.looking_closer import located, with_advice
 from compare.ladder.speed_rung import speed, timed_request
 from compare.progress import Reporter
 from compare.prove import judging, locating, other_sizes
-from compare.prove.collect import Collected, collect_evidence
+from compare.prove.collect import Collected, unique
 from compare.prove.oracle import Doubles
 from compare.record.parity_part import Parity
 from compare.record.rung_part import (
@@ -44,10 +44,8 @@ from compare.sides import requests
 from compare.sides._side import SIDES, BadTarget, BadWeights, Missing, NoDevice, SideError
 from compare.sides.pool import Pool
 from compare.sides.settings import available_processors
-from compare.sides.workers import failure_of
 from compare.weights import receipt
 from workloads import _framework
-from workloads._declared import AnyWorkload
 from workloads._framework import PASSES
 from workloads._modes import Mode
 
@@ -75,8 +73,8 @@ class Choice:
 
     request: Request
     reference: str
-    locate: bool = True
-    pairs: int = 8
+    locate: bool
+    pairs: int
 
 
 class _Stop(Exception):
@@ -118,7 +116,7 @@ class _Climbing:
         (self.workload,) = choice.request.workloads
         self.found: dict[str, Rung] = {}
         self._pool, self._choice, self._scratch, self._reporter = pool, choice, scratch, reporter
-        self._names = _names(self.workload)
+        self._names = _names(choice.reference)
         self._prepared: Prepared = prepare_both(self.workload, choice.request.size, choice.request.data, scratch)[0]
 
     def all(self) -> None:
@@ -130,6 +128,7 @@ class _Climbing:
         collected, failures = self._collected((_framework.FORWARD,))
         parity, _ = self._judged(collected, failures)
         self._keep(rungs_of_gates.structure(parity))
+        self._ran(failures)
         self._keep(weights_rung(layers))
         self._keep(rungs_of_gates.forward(parity), layers.layers)
         self._upper(layers.layers)
@@ -146,11 +145,20 @@ class _Climbing:
         self._keep(rungs_of_gates.gradients(parity))
         self._keep(rungs_of_gates.optimizer(parity, self.workload))
         self._keep(rungs_of_gates.trajectory(parity, self.workload, losses))
+        self._ran(failures)
+
+    def _ran(self, failures: Sequence[Failure]) -> None:
+        """What failed beside the gates, as a mode that did not run, fails `jaxport run`, and so it does here."""
+        lines = [f"{each.side}: {each.doing}: {each.reason}" for each in unique(failures)]
+        if lines:
+            self._keep(replace(self.found[STRUCTURE], verdict=FAIL, told=first_lines(lines)))
 
     def _speed(self) -> None:
         if not self._choice.pairs:
             self._keep(Rung(SPEED, NOT_APPLICABLE, remarks=("not asked for",)))
             return
+        # Nothing is timed beside workers that are up.
+        self._pool.close()
         request = timed_request(self._choice.request, self._choice.pairs, available_processors())
         self._keep(speed(request, self._reporter))
 
@@ -177,18 +185,12 @@ class _Climbing:
 
     def _collected(self, passes: Collection[str]) -> tuple[dict[str, Collected], list[Failure]]:
         failures: list[Failure] = []
-
-        def collect(name: str) -> Collected:
-            self._pool.renew(name)
-            try:
-                side = self._pool.get(name)
-            except (Missing, NoDevice):
-                raise
-            except SideError as error:
-                return Collected(name, failures=[failure_of(error)])
-            return collect_evidence(side, self._prepared, self._reporter, self._choice.request.modes, passes)
-
-        collected = judging.both(failures, collect)
+        collected = judging.both(
+            failures,
+            lambda name: judging.evidence_of(
+                self._pool, name, self._prepared, self._reporter, self._choice.request.modes, passes
+            ),
+        )
         try:
             judging.check_structure(collected, self._prepared)
         except RequestError as error:
@@ -209,15 +211,16 @@ class _Climbing:
         if rung.verdict != FAIL:
             self.found[rung.name] = replace(rung, layers=layers, remarks=(*rung.remarks, *remarks_of(layers)))
             return
-        self.found[rung.name] = self._looked_at(rung)
+        self.found[rung.name] = self._looked_at(rung, layers)
         raise _Stop
 
-    def _looked_at(self, rung: Rung) -> Rung:
+    def _looked_at(self, rung: Rung, layers: Layers | None) -> Rung:
         pass_ = _PASS_OF.get(rung.name)
         if pass_ is None:
             return rung
         if pass_ != _framework.STEP:
-            rung = replace(rung, layers=self._layers_again(pass_, rung.case))
+            known = layers is not None and layers.case == asking_layers.case_of(self._prepared, rung.case)
+            rung = replace(rung, layers=layers if known else self._layers_again(pass_, rung.case))
         if not self._choice.locate:
             return rung
         self._reporter.step("programs")
@@ -245,8 +248,9 @@ def weights_rung(asked: asking_layers.Asked) -> Rung:
     changed = [f"{path}: to_weights gives something else than from_weights was given" for path in asked.changed]
     if changed or asked.exchanged:
         return Rung(WEIGHTS, FAIL, (*asked.exchanged, *first_lines(changed)))
-    told = "every weight of the workload is one of both sides, of its shape, and comes back as it was given"
     layers = asked.layers
+    came_back = ", and comes back as it was given" if layers.dtype else ""
+    told = f"every weight of the workload is one of both sides, of its shape{came_back}"
     unseen = layers.reason and f"in which layer's module each lies was not looked at: {layers.reason}"
     return Rung(WEIGHTS, PASS, (told,), remarks=(unseen,) if unseen else ())
 
@@ -266,14 +270,13 @@ def remarks_of(layers: Layers | None) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _names(workload: AnyWorkload) -> dict[str, str]:
+def _names(reference: str) -> dict[str, str]:
     """Path of a layer -> that of its module, as the receipt beside a port file says.
 
     Raises:
       RequestError: the file is no receipt.
     """
-    reference = str(getattr(workload, "reference", ""))
-    path = Path(reference).with_name(RECEIPT) if reference.endswith(".py") else Path(RECEIPT)
+    path = Path(reference).with_name(RECEIPT)
     if not reference.endswith(".py") or not path.is_file():
         return {}
     return {each.path: each.target.replace(".", "/") for each in receipt.read(path).layers if each.module}

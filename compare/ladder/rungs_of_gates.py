@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
+from msgspec.structs import replace
 
 from compare.ladder.first_lines import first_lines
 from compare.parity.measure import distance, scale_of
@@ -81,7 +82,7 @@ def optimizer(parity: Parity, workload: AnyWorkload) -> Rung:
         apart, leaves = ({each.leaf for each in chosen} for chosen in (failing, of_step))
         told = f"{len(apart)} of {_counted(len(leaves), 'weight')} {'depart' if len(apart) > 1 else 'departs'} "
         rung = _failed(OPTIMIZER, failing, gate.reason, (told + f"after {_counted(step, 'update')}",))
-        return Rung(rung.name, rung.verdict, rung.told, rung.case, remarks=remarks)
+        return replace(rung, remarks=remarks)
     leaves = {each.leaf for each in of_step}
     return Rung(OPTIMIZER, PASS, (f"{_counted(len(leaves), 'weight')} agree after {_counted(step, 'update')}",),
                 remarks=remarks)  # fmt: skip

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from compare.inputs.request import Extras, Plan, Request
+from compare.ladder.first_lines import first_lines
 from compare.progress import Reporter
 from compare.record.rung_part import SPEED, Rung
 from compare.record.timing_part import Ratio
 from compare.record.vocabulary import FAIL, PASS
 from compare.record.workload_part import Workload
 from compare.run import whole_run
-
-PORT = "jax/jit"
+from workloads._modes import PORT, recorded_pair
 
 
 def speed(request: Request, reporter: Reporter) -> Rung:
@@ -45,10 +45,10 @@ def rung_of(part: Workload) -> Rung:
       part: of a workload that was timed.
     """
     ratios = part.timing.ratios if part.timing else {}
-    ours = {name: ratio for name, ratio in ratios.items() if name.startswith(f"{PORT} vs tf/")}
-    if not ours:
+    ours = {name: ratio for name, ratio in ratios.items() if _is_ours(name)}
+    if part.failures or not ours:
         reasons = [failure.reason for failure in part.failures] or ["no ratio could be taken"]
-        return Rung(SPEED, FAIL, tuple(reasons[:3]))
+        return Rung(SPEED, FAIL, first_lines(reasons))
     slower = any(ratio.verdict == "slower" for ratio in ours.values())
     return Rung(
         SPEED,
@@ -56,6 +56,12 @@ def rung_of(part: Workload) -> Rung:
         tuple(f"{name}: {_told(ratio)}" for name, ratio in ours.items()),
         next=("it is slower: `jaxport explain` says why",) if slower else (),
     )
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a ratio is that of the port to a mode of the original."""
+    pair = recorded_pair(name)
+    return pair is not None and pair.left == PORT and pair.right.is_original
 
 
 def _told(ratio: Ratio) -> str:

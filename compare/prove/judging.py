@@ -30,7 +30,7 @@ from compare.sides.process_state import is_ours
 from compare.sides.renewal import changed_by
 from compare.sides.replies import Changed
 from compare.sides.workers import failure_of
-from workloads._framework import FORWARD, GRADIENTS
+from workloads._framework import FORWARD, GRADIENTS, PASSES
 from workloads._modes import Mode
 from workloads._precision import narrow_dtype
 from workloads._spec import STABILITY
@@ -59,7 +59,12 @@ def both(
 
 
 def evidence_of(
-    pool: Pool, name: str, prepared: Prepared, reporter: Reporter, modes: Collection[Mode] = ()
+    pool: Pool,
+    name: str,
+    prepared: Prepared,
+    reporter: Reporter,
+    modes: Collection[Mode] = (),
+    passes: Collection[str] = PASSES,
 ) -> Collected:
     """Everything that one side delivers of a workload; a side that cannot be started is a failure.
 
@@ -69,6 +74,7 @@ def evidence_of(
       prepared: the workload, and the arrays that it is judged on.
       reporter: told of every step.
       modes: the modes to run; empty takes all.
+      passes: those that are asked for.
 
     Raises:
       BadTarget: the function or file that was named for the side does not exist.
@@ -76,7 +82,7 @@ def evidence_of(
     try:
         pool.renew(name)
         side = pool.get(name)
-        collected = collect_evidence(side, prepared, reporter, modes)
+        collected = collect_evidence(side, prepared, reporter, modes, passes)
     except BadTarget:
         raise
     except SideError as error:

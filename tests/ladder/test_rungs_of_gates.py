@@ -95,7 +95,9 @@ def test_a_first_checkpoint_that_is_no_single_update_is_said() -> None:
 
 
 def test_weights_that_do_not_come_back_fail() -> None:
-    assert climbing.weights_rung(Asked(Layers())).verdict == "pass"
+    unseen, seen = (climbing.weights_rung(Asked(Layers(dtype=dtype))) for dtype in ("", "float64"))
+    assert unseen.verdict == seen.verdict == "pass"
+    assert "comes back" in seen.told[0] and "comes back" not in unseen.told[0]
     assert climbing.weights_rung(Asked(Layers(), changed=("kernel",))).verdict == "fail"
     assert climbing.weights_rung(Asked(Layers(), exchanged=("weights of a lie in b",))).verdict == "fail"
 
@@ -110,6 +112,8 @@ def test_to_be_slower_is_no_failure_and_to_have_no_ratio_is() -> None:
     ratios = {"jax/jit vs tf/jit": Ratio(ratio=1.5, ci95=(1.4, 1.6), verdict="slower")}
     rung = speed_rung.rung_of(Workload(timing=Timing(ratios=ratios)))
     assert rung.verdict == "pass" and rung.told == ("jax/jit vs tf/jit: 1.5 [1.4, 1.6], slower",) and rung.next
+    beside = Workload(timing=Timing(ratios=ratios), failures=(Failure("tf", "timing tf/jit", "it was lost"),))
+    assert speed_rung.rung_of(beside).verdict == "fail" and speed_rung.rung_of(beside).told == ("it was lost",)
     lost = speed_rung.rung_of(Workload(failures=(Failure("jax", "round", "it was lost"),)))
     assert lost.verdict == "fail" and lost.told == ("it was lost",)
 

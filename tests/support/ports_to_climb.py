@@ -173,6 +173,9 @@ class Planted:
 PLANTED = {
     "output shape": Planted("return self.head(x)", "return self.head(x)[:, None]", "structure", "shape"),
     "half that raises": Planted("x = jnp.tanh(self.block(x))", "x = self.absent(x)", "structure", "absent"),
+    "replaced function of NumPy": Planted(
+        "import optax\n", "import numpy\nimport optax\nnumpy.median = numpy.mean\n", "structure", "proves nothing"
+    ),
     "weight left out": Planted(
         'if name == "block":', 'if name == "head":\n            continue\n        if name == "block":',
         "weights", "head/",
