@@ -91,7 +91,8 @@ def load_optimizer(state: Any, path: str | Path) -> Any:
     if isinstance(state, nnx.Optimizer):
         made = load_optimizer(state.opt_state, path)
         state.opt_state = nnx.data(made)
-        steps = next((each for name, each in named_leaves(made) if name.rpartition(".")[2] in ("count", "step")), None)
+        counts = ((name.rpartition(".")[2], each) for name, each in named_leaves(made) if not each.shape)
+        steps = next((each for name, each in counts if name in ("count", "step")), None)
         if steps is not None:
             state.step.set_value(jnp.asarray(steps, state.step.get_value().dtype))
         return state

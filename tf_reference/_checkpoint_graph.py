@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from tf_reference import _private
+from workloads._framework import Unsupported
 
 _VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
 _OF_OPTIMIZERS = frozenset({"_iterations", "iter", "_learning_rate"})
 """What an optimizer of Keras 3, or of Keras 2, has among its attributes."""
+
+SAVES = "save_counter"
+COUNTER = "it counts how often was saved"
+"""Why the variable of that name is not carried."""
 
 _GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
@@ -51,6 +57,11 @@ class CheckpointGraph:
         """Of what was saved, as it was named."""
         return tuple(sorted(each.local_name for each in self.proto.nodes[0].children)) if self.proto.nodes else ()
 
+    def same(self, one: SavedVariable, other: SavedVariable) -> bool:
+        """Whether two variables hold the same bits."""
+        left, right = (np.asarray(self.reader.get_tensor(each.key)) for each in (one, other))
+        return (left.dtype, left.shape, left.tobytes()) == (right.dtype, right.shape, right.tobytes())
+
     def variables(self) -> Iterator[SavedVariable]:
         """Every variable once."""
         for number, node in enumerate(self.proto.nodes):
@@ -75,6 +86,38 @@ class CheckpointGraph:
                     left.append(each.node_id)
         slots = (each.slot_variable_node_id for node in self.proto.nodes for each in node.slot_variables)
         return frozenset((*found, *slots))
+
+
+def left_with(name: str, leave: Mapping[str, str]) -> str:
+    """Why a variable is left by whoever asks; "" where he does not.
+
+    Args:
+      name: of the variable.
+      leave: names of variables, or of what holds them, each with why.
+    """
+    return next((why for path, why in leave.items() if _is_of(name, path)), "")
+
+
+def check_left(names: Collection[str], leave: Mapping[str, str], of: str) -> None:
+    """Raise Unsupported for a name that is to be left and is of nothing.
+
+    Args:
+      names: of all variables.
+      leave: names of variables, or of what holds them, each with why.
+      of: what has the variables, for the error.
+    """
+    for path in leave:
+        if not any(_is_of(name, path) for name in names):
+            raise Unsupported(f"expected a variable for --leave {path} in {of}, found none: drop it")
+
+
+def _is_of(name: str, path: str) -> bool:
+    return f"{name}/".startswith(f"{path}/")
+
+
+def copy_of(name: str) -> str:
+    """Why a variable is not carried whose bits are another's."""
+    return f"it is a copy of {name}, bit by bit"
 
 
 def read(prefix: str) -> CheckpointGraph:

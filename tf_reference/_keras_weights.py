@@ -164,6 +164,9 @@ def of_model(made: Any, optimizer: bool = False) -> tuple[Source, dict[str, np.n
     """
     walk = _Walk()
     walk.add(made, None, "")
+    forgotten = [each.path for each in made.weights if id(each) not in walk.keys]
+    if forgotten:
+        raise Unsupported(f"expected every weight of the model in a layer, found {forgotten[0]} in none")
     source = Source(
         layers=tuple(walk.layers),
         shared=walk.shared,
@@ -172,9 +175,6 @@ def of_model(made: Any, optimizer: bool = False) -> tuple[Source, dict[str, np.n
         versions={"keras": keras.__version__, "tensorflow": tf.__version__},
         optimizer=_keras_optimizer.read(made, walk.keys) if optimizer else None,
     )
-    forgotten = [each.path for each in made.weights if id(each) not in walk.keys]
-    if forgotten:
-        raise Unsupported(f"expected every weight of the model in a layer, found {forgotten[0]} in none")
     arrays = {walk.keys[each]: walk.arrays[each] for each in walk.arrays}
     held = _keras_optimizer.variables(made, walk.keys) if optimizer else {}
     return source, arrays | {key: np.array(each.numpy()) for key, each in held.items()}

@@ -9,14 +9,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from google.protobuf.message import DecodeError
 
 from tf_reference import _checkpoint_graph, _saved_model
-from tf_reference._checkpoint_graph import CheckpointGraph, SavedVariable
+from tf_reference._checkpoint_graph import (
+    COUNTER,
+    SAVES,
+    CheckpointGraph,
+    SavedVariable,
+    check_left,
+    copy_of,
+    left_with,
+)
 from tf_reference._keras_archive import bounded_memory
 from workloads import _foreign
 from workloads._foreign import Unusable
@@ -31,8 +38,6 @@ MOST_BYTES = 64 << 30
 
 _SEED = "the state of a random generator: seeds are chosen anew in JAX"
 _OF_OPTIMIZER = "it is the optimizer's: a SavedModel does not tell the weight of a slot"
-_SAVES = "save_counter"
-_COUNTER = "it counts how often was saved"
 
 
 def is_saved_model(path: Path) -> bool:
@@ -81,8 +86,9 @@ def opened(folder: Path) -> CheckpointGraph:
         _foreign.check(path, MOST_BYTES)
         size += path.stat().st_size
     graph = _checkpoint_graph.read(str(folder / PREFIX))
+    dtypes = graph.reader.get_variable_to_dtype_map()
     for key, shape in graph.reader.get_variable_to_shape_map().items():
-        dtype = graph.reader.get_variable_to_dtype_map()[key]
+        dtype = dtypes[key]
         if int(np.prod(shape, dtype=object)) * max(dtype.size, 1) > size:
             raise Unusable(f"{key} of shape {shape}, larger than its files")
     return graph
@@ -93,13 +99,14 @@ def _named(graph: CheckpointGraph, leave: Mapping[str, str]) -> tuple[dict[str, 
     held, excluded = list(graph.variables()), []
     of_optimizers, dtypes = graph.of_optimizers(), graph.reader.get_variable_to_dtype_map()
     # Keras names a variable by its layer, and TensorFlow what has no name "Variable".
-    by_name = all("/" in each.full_name for each in held if each.path != _SAVES and each.number not in of_optimizers)
+    by_name = all("/" in each.full_name for each in held if each.path != SAVES and each.number not in of_optimizers)
+    names = [each.full_name if by_name and each.full_name else each.path for each in held]
+    check_left(names, leave, "the SavedModel")
     named: dict[str, SavedVariable] = {}
-    for each in held:
-        name = each.full_name if by_name and each.full_name else each.path
+    for name, each in zip(names, held, strict=True):
         why = _reason(each, name, of_optimizers, leave)
         if not why and name in named:
-            why = _of_copy(graph.reader, each, named[name], name)
+            why = _of_copy(graph, each, named[name], name)
         kind = dtypes[each.key]
         if why:
             excluded.append(Excluded(each.path if name in named else name, why))
@@ -112,18 +119,18 @@ def _named(graph: CheckpointGraph, leave: Mapping[str, str]) -> tuple[dict[str, 
 
 def _reason(each: SavedVariable, name: str, of_optimizers: frozenset[int], leave: Mapping[str, str]) -> str:
     """Why a variable is not carried; "" where it is."""
-    told = next((leave[left] for left in leave if f"{name}/".startswith(f"{left}/")), "")
+    told = left_with(name, leave)
     if told or each.number in of_optimizers:
         return told or _OF_OPTIMIZER
-    if each.path == _SAVES:
-        return _COUNTER
+    if each.path == SAVES:
+        return COUNTER
     return _SEED if name.endswith("seed_generator_state") else ""
 
 
-def _of_copy(reader: Any, one: SavedVariable, other: SavedVariable, name: str) -> str:
+def _of_copy(graph: CheckpointGraph, one: SavedVariable, other: SavedVariable, name: str) -> str:
     """What exports a model keeps a copy of its variables."""
-    if np.array_equal(reader.get_tensor(one.key), reader.get_tensor(other.key)):
-        return f"it is a copy of {name}, bit by bit"
+    if graph.same(one, other):
+        return copy_of(name)
     raise Unusable(f"two variables {name}, at {other.path} and at {one.path}, that differ")
 
 

@@ -14,7 +14,7 @@ import tensorflow as tf
 from google.protobuf.message import DecodeError
 
 from tf_reference import _checkpoint_graph, _keras_h5, _private, _saved_weights
-from tf_reference._checkpoint_graph import CheckpointGraph, SavedVariable
+from tf_reference._checkpoint_graph import COUNTER, SAVES, CheckpointGraph, check_left, copy_of, left_with
 from tf_reference._keras_archive import bounded_memory
 from workloads import _foreign
 from workloads._foreign import Unusable
@@ -176,6 +176,8 @@ def restore(model: Any, prefix: str, optimizer: Any, leave: Mapping[str, str]) -
         graph = _checkpoint_graph.read(path)
     except (tf.errors.OpError, ValueError, DecodeError) as error:
         raise Unsupported(f"{what} {prefix}, found {_foreign.said(error)[:200]}: name its prefix or folder") from error
+    if not graph.names:
+        raise Unsupported(f"{what} {prefix}, found variables by names alone: save a tf.train.Checkpoint of the model")
     reasons = []
     for checkpoint in _checkpoints(model, optimizer, graph.names):
         try:
@@ -186,7 +188,7 @@ def restore(model: Any, prefix: str, optimizer: Any, leave: Mapping[str, str]) -
         except (AssertionError, ValueError, tf.errors.OpError) as error:
             reasons.append(_foreign.said(error))
         else:
-            return _besides(graph, _private.matched(status) if graph.names else frozenset(), leave, prefix)
+            return _besides(graph, _private.matched(status), leave, prefix)
     raise Unsupported(f"{what} {prefix} of this model, found {reasons[0][:300]}: name the model that it was saved of")
 
 
@@ -208,19 +210,20 @@ def _besides(
     """What a checkpoint has besides what was restored, each with why it is not carried."""
     of_optimizers = graph.of_optimizers()
     carried = {each.full_name: each for each in graph.variables() if each.number in matched}
+    check_left([each.path for each in graph.variables()], leave, prefix)
     left, extra = [], []
     for each in graph.variables():
         if each.number in matched:
             continue
-        why = next((leave[path] for path in leave if f"{each.path}/".startswith(f"{path}/")), "")
-        if not why and each.path == "save_counter":
-            why = "it counts how often was saved"
+        why = left_with(each.path, leave)
+        if not why and each.path == SAVES:
+            why = COUNTER
         elif not why and each.number in of_optimizers:
             why = _OF_OPTIMIZER
         elif not why and _OF_METRICS.intersection(each.path.split("/")):
             why = "it is a metric's, which starts anew"
-        elif not why and each.full_name in carried and _alike(graph, each, carried[each.full_name]):
-            why = f"it is a copy of {each.full_name}, bit by bit"
+        elif not why and each.full_name in carried and graph.same(each, carried[each.full_name]):
+            why = copy_of(each.full_name)
         if why:
             left.append(Excluded(each.path, why))
         else:
@@ -252,11 +255,6 @@ def _check_order(graph: CheckpointGraph, model: Any) -> None:
 def _kind(name: str) -> tuple[str, ...]:
     """The layer and the variable that a name ends with, without the numbers that Keras gives to equal names."""
     return tuple(re.sub(r"_\d+$", "", each) for each in name.split("/")[-2:])
-
-
-def _alike(graph: CheckpointGraph, one: SavedVariable, other: SavedVariable) -> bool:
-    a, b = graph.reader.get_tensor(one.key), graph.reader.get_tensor(other.key)
-    return bool(a.dtype == b.dtype and np.array_equal(a, b))
 
 
 def _checkpoints(model: Any, optimizer: Any, names: Sequence[str]) -> Iterator[tf.train.Checkpoint]:

@@ -42,13 +42,7 @@ def _notes(receipt: Receipt) -> Sequence[str]:
     layers = len({each.layer for each in receipt.leaves})
     carried = (_counted(len(receipt.leaves), "weight"), _counted(layers, "layer"), _counted(variables, "variable"))
     lines = ["{} of {} became {}".format(*carried)]
-    if receipt.optimizer:
-        held = receipt.optimizer
-        slots = _counted(len(held.leaves), "variable")
-        lines.append(
-            f"{slots} of {held.class_name} became the state of optax (rule {held.rule}); both took equal steps"
-        )
-        lines += [f"the optimizer: expected {each}, without effect on the steps" for each in held.apart]
+    lines += _of_optimizer(receipt.optimizer) if receipt.optimizer else []
     lines += [f"{key}: tied to {tied}" for key, tied in receipt.tied.items()]
     lines += _left(receipt.allowed)
     lines += [f"{key}: not carried, {reason}" for key, reason in receipt.left.items()]

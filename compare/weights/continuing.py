@@ -2,7 +2,7 @@
 
 From where Keras' optimizer is, its slots carried: a count that is off, moments that are swapped or another rate are
 seen. And from a fresh start, where squares are small: another epsilon is seen. Gradients spread over eight orders of
-magnitude, as those of a model do.
+magnitude, as those of a model do; those of the last step are so large that whatever clips them does.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from workloads._spec import Arrays
 STEPS = 5
 SEED = 25
 SMALLEST = -8.0
-"""Power of ten of the smallest gradient; the largest are 1."""
+"""Power of ten of the smallest gradient; the largest are 1, but for those of the last step."""
+
+LARGE = 1e4
+"""Of the last step's gradients, in place of 1: a clip at less is seen. Float16 holds no more than 65504."""
 
 SHARE = 1e-4
 """Of the way that a weight has gone, by which the two may differ. Float32 leaves some 1e-5 of 1 - 0.999; an epsilon of
@@ -65,7 +68,7 @@ def gradients(weights: Sequence[Trained], arrays: Arrays) -> dict[str, np.ndarra
         for each in weights:
             like = arrays[each.key]
             sizes = 10 ** random.uniform(SMALLEST, 0, like.shape) * random.choice((-1, 1), like.shape)
-            made[f"{step}/{each.key}"] = np.asarray(sizes, like.dtype)
+            made[f"{step}/{each.key}"] = np.asarray(sizes * (LARGE if step == STEPS - 1 else 1), like.dtype)
     return made
 
 

@@ -71,6 +71,11 @@ ALWAYS: Mapping[str, Mapping[str, Field]] = {
 }
 """Of states that any optimizer may have around it."""
 
+_AVERAGED = {
+    "ema_momentum": "average_weights.momentum",
+    "ema_overwrite_frequency": "average_weights.overwrite_frequency",
+}
+
 _MOMENTS = {
     "jaxport.AdamState": _fields(step=STEPS, momentum="momentums", velocity="velocities"),
     "optax.ScaleByAdamState": _fields(count=STEPS, mu="momentums", nu="velocities"),
@@ -176,6 +181,22 @@ def told_apart(rule: OptimizerRule, config: Mapping[str, Plain], told: Mapping[s
         for name, places in rule.told.items()
         for place in places
         if name in config and place in told and not _alike(told[place], config[name])
+    ]
+
+
+def averages_apart(config: Mapping[str, Plain], told: Mapping[str, Plain]) -> list[str]:
+    """How averages of weights are kept otherwise: they move no weight in some steps, so that no step shows it.
+
+    Args:
+      config: attributes of the optimizer.
+      told: by FUNCTION.NAME, what its counterpart was told; an argument that is None is not among it.
+    """
+    if not config.get("use_ema"):
+        return []
+    return [
+        f"{name}={config.get(name)!r}, found {place}={told.get(place)!r}"
+        for name, place in _AVERAGED.items()
+        if not _alike(told.get(place), config.get(name))
     ]
 
 

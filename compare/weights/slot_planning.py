@@ -11,7 +11,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from compare.weights.matching import Finding
-from compare.weights.optimizer_rules import RATE, STEPS, Field, OptimizerRule, rule_of, source_of, told_apart
+from compare.weights.optimizer_rules import (
+    RATE,
+    STEPS,
+    Field,
+    OptimizerRule,
+    averages_apart,
+    rule_of,
+    source_of,
+    told_apart,
+)
 from compare.weights.planning import Move
 from compare.weights.transforms import Copies, Negated, Simple, Transform, TransformError
 from workloads._optimizer_transfer import PREFIX, Slot, SourceOptimizer, TargetOptimizer, TargetSlot
@@ -86,7 +95,11 @@ def plan_slots(
     for slot in source.slots:
         planning.add(slot, weights)
     kept = dict(planning.kept(allowed))
-    findings = [*planning.findings, *planning.unwritten(kept)]
+    averages = (
+        Finding("attribute", f"the optimizer ({source.class_name}): expected {each}")
+        for each in averages_apart(source.config, target.told)
+    )
+    findings = [*planning.findings, *planning.unwritten(kept), *averages]
     apart = tuple(told_apart(rule, source.config, target.told))
     return SlotPlan(rule.name, tuple(planning.moves), planning.arrays, planning.left, kept, apart, tuple(findings))
 
@@ -123,6 +136,10 @@ class _Planning:
             self._refuse(
                 "variable", f"{named}: expected an array for it, found none among {held} (rule {self._rule.name})"
             )
+            return
+        if slot.weight and tuple(each.variable for each in places) != weights[slot.weight].variables:
+            wanted, found = (", ".join(each) for each in (weights[slot.weight].variables, (p.path for p in places)))
+            self._refuse("variable", f"{named}: expected one array for each of {wanted}, found {found}")
             return
         transform = self._transform(slot, places, weights)
         paths = tuple(each.path for each in places)

@@ -79,6 +79,12 @@ OTHERWISE: Mapping[str, tuple[Maker, Maker]] = {
     "trace_before_rate": (lambda: K.SGD(0.05, 0.9), lambda: optax.sgd(0.05, 0.9)),
     "nesterov": (lambda: K.SGD(0.05, 0.9), lambda: optimizers.sgd(0.05, 0.9, nesterov=True)),
     "beta": (lambda: K.Adam(0.01), lambda: optimizers.adam(0.01, beta_2=0.99)),
+    "clip_of_values": (lambda: K.SGD(0.05, 0.9, clipvalue=1.0), lambda: optimizers.sgd(0.05, 0.9)),
+    "clip_of_a_norm": (lambda: K.SGD(0.05, 0.9, clipnorm=1e3), lambda: optimizers.sgd(0.05, 0.9)),
+    "clip_of_the_port_alone": (
+        lambda: K.SGD(0.05, 0.9),
+        lambda: optax.chain(optax.clip_by_global_norm(1e3), optimizers.sgd(0.05, 0.9)),
+    ),
     "schedule": (
         lambda: K.Adam(K.schedules.ExponentialDecay(0.01, 10, 0.5)),
         lambda: optimizers.adam(schedules.exponential_decay(0.01, 11, 0.5)),
@@ -215,6 +221,40 @@ def test_what_has_no_place_or_no_source_is_a_line() -> None:
     assert line == "the optimizer (Adafactor): expected a rule, found that there is none for Adafactor"
     (line,) = lines(K.Adam(0.01, gradient_accumulation_steps=2), optimizers.adam(0.01))
     assert line.endswith("there is none for Adam with gradient_accumulation_steps=2")
+
+
+@pytest.mark.parametrize(
+    ("given", "told", "line"),
+    [
+        ({}, {"momentum": 0.5}, "ema_momentum=0.99, found average_weights.momentum=0.5"),
+        (
+            {"ema_overwrite_frequency": 100},
+            {},
+            "ema_overwrite_frequency=100, found average_weights.overwrite_frequency=None",
+        ),
+        (
+            {},
+            {"overwrite_frequency": 100},
+            "ema_overwrite_frequency=None, found average_weights.overwrite_frequency=100",
+        ),
+    ],
+)
+def test_averages_that_are_kept_otherwise_are_refused_though_no_step_shows_it(
+    given: dict[str, Any], told: dict[str, Any], line: str
+) -> None:
+    port = optax.chain(optimizers.adam(0.01), optimizers.average_weights(**{"momentum": 0.99, **told}))
+    pair = Pair(K.Adam(0.01, use_ema=True, **given), port)
+    assert [each.line for each in pair.slots.findings] == [f"the optimizer (Adam): expected {line}"]
+    assert pair.apart() == []
+
+
+def test_two_states_for_one_slot_are_a_line() -> None:
+    twice = optax.chain(optax.trace(0.9), optax.trace(0.9), optax.scale(-0.05))
+    first = next(iter(lines(K.SGD(0.05, 0.9), twice)))
+    assert first == (
+        "the optimizer (SGD): momentums/first/kernel: expected one array for each of first.kernel, found "
+        "0.trace.first.kernel, 1.trace.first.kernel"
+    )
 
 
 def test_attributes_that_were_told_otherwise_are_named() -> None:

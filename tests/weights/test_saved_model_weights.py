@@ -181,6 +181,7 @@ def test_a_hostile_one_costs_a_line(
         (["exported", "port.py:Port", "--checkpoint", "saved"], "expected a SavedModel alone, found a file of weights"),
         (["exported", "port.py:Port", "--optimizer", "port.py:Port"], "name the code, with --checkpoint exported"),
         (["model.keras", "port.py:Port", "--leave", "x=y"], "--leave with --checkpoint or a SavedModel, found neither"),
+        (["saved", "port.py:Port", "--leave", "gone=x"], "expected a variable for --leave gone in the SavedModel"),
         ([".", "port.py:Port"], "expected"),
     ],
 )
