@@ -23,7 +23,6 @@ class _Seen:
 
     layer: Any
     around: Any
-    started: int
     inputs: list[Any] = field(default_factory=list)
     received: list[Any] = field(default_factory=list)
     outputs: list[Any] = field(default_factory=list)
@@ -93,7 +92,7 @@ class _Recording:
         around = self._open[-1].layer if self._open else None
         if around is layer:
             return original(layer, *given, **named)
-        seen = _Seen(layer, around, len(self.ended) + len(self._open))
+        seen = _Seen(layer, around)
         if not tf.executing_eagerly():
             seen.reason = "it is called inside of a graph"
         seen.received = _tensors((given, named))
@@ -176,9 +175,7 @@ def _told(
     cotangents = tuple(kept("grad_out", at, gradients.get(id(each))) for at, each in enumerate(seen.outputs))
     back = tuple(kept("grad_in", at, gradients.get(id(each))) for at, each in enumerate(seen.inputs))
     class_name = type(seen.layer).__name__
-    return LayerCall(
-        *(path, number, class_name, inputs, outputs, before, makers, cotangents, back), started=seen.started
-    )
+    return LayerCall(path, number, class_name, inputs, outputs, before, makers, cotangents, back)
 
 
 def _is_float(tensor: Any) -> bool:

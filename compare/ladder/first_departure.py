@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compare.ladder.layer_verdicts import BEFORE_ACTIVATION, Captured, Paired
-from compare.parity.measure import distance, scale_of
+from compare.ladder.layer_verdicts import BEFORE_ACTIVATION, Captured, Paired, far_from
 from compare.record.rung_part import AGREES, DEPARTS, NOT_COMPARED, LayerVerdict
 from workloads._layer_calls import NO_CALL, LayerCall
 
@@ -82,7 +81,7 @@ def _departing(original: Captured, port: Captured, pair: Paired, bound: float) -
     found: list[int] = []
     for name, at in zip(pair.module.inputs, pair.inputs, strict=True):
         expected = original.arrays[pair.layer.inputs[at]]
-        if distance(port.arrays[name], expected, scale_of(expected, 0.0)).error > bound:
+        if far_from(port.arrays[name], expected).error > bound:
             found.append(pair.layer.makers[at])
     return found
 
@@ -130,4 +129,4 @@ def _result_differs(original: Captured, port: Captured, leaf: str, bound: float)
     expected, found = original.arrays.get(f"result/{leaf}"), port.arrays.get(f"result/{leaf}")
     if expected is None or found is None or expected.shape != found.shape:
         return False
-    return distance(found, expected, scale_of(expected, 0.0)).error > bound
+    return far_from(found, expected).error > bound

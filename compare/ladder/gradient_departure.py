@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from compare.ladder.first_departure import First, label
-from compare.ladder.layer_verdicts import Captured, Paired
-from compare.parity.measure import distance, scale_of
+from compare.ladder.layer_verdicts import Captured, Paired, far_from
 from compare.record.rung_part import LayerVerdict
 from workloads._layer_calls import LayerCall
 
@@ -16,7 +15,7 @@ _AGREES, _DEPARTS, _UNKNOWN = "agrees", "departs", "unknown"
 
 
 def gradient_departure(
-    original: Captured, port: Captured, pairs: Mapping[int, Paired], said: Sequence[LayerVerdict], double: bool
+    original: Captured, port: Captured, pairs: Mapping[int, Paired], said: Sequence[LayerVerdict]
 ) -> First | None:
     """The first departure from the loss backwards; None where every gradient that was compared agrees.
 
@@ -28,10 +27,9 @@ def gradient_departure(
       port: calls of JAX, likewise.
       pairs: by position in the original.
       said: of every call of the original.
-      double: whether both computed in float64: no gradient is told from rounding in float32.
     """
     calls = original.calls.calls
-    for at in sorted(pairs, reverse=True) if double else ():
+    for at in sorted(pairs, reverse=True):
         layer = calls[at]
         if not layer.path or _holds_others(layer, [calls[other] for other in pairs]):
             continue
@@ -84,7 +82,7 @@ def _held(original: Captured, port: Captured, names: zip[tuple[str, str]]) -> tu
         if expected is None or found is None or expected.shape != found.shape:
             continue
         state = _AGREES
-        far = distance(found, expected, scale_of(expected, 0.0))
+        far = far_from(found, expected)
         if far.error > _BOUND:
             at = f"{list(far.index)}: tf {_number(far.expected)}, jax {_number(far.found)}"
             return _DEPARTS, f"{at}; off by {far.error:.3g} of the largest"

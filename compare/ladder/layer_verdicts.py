@@ -83,7 +83,7 @@ def _with_inputs(original: Captured, port: Captured, layer: LayerCall, module: L
         if not alike:
             shapes = f"{_shapes(ours)} in the port, {_shapes(theirs)} in the original"
             return Paired(layer, module, None, None, f"its inputs are others: {shapes}")
-        errors = [_far(array, theirs[at]).error for at in alike]
+        errors = [far_from(array, theirs[at]).error for at in alike]
         nearest = int(np.argmin(errors))
         if errors[nearest] > bound:
             agree = False
@@ -171,10 +171,11 @@ def _views(original: Captured, layer: LayerCall, ours: Sequence[np.ndarray] | No
 
 def _farthest(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray], seen_as: str) -> Distance:
     taken = [each[:, -1] for each in ours] if seen_as == AT_LAST_STEP else ours
-    return max((_far(*each) for each in zip(taken, theirs, strict=True)), key=lambda far: far.error)
+    return max((far_from(*each) for each in zip(taken, theirs, strict=True)), key=lambda far: far.error)
 
 
-def _far(found: np.ndarray, expected: np.ndarray) -> Distance:
+def far_from(found: np.ndarray, expected: np.ndarray) -> Distance:
+    """How far an array is from another, of its largest value."""
     return distance(found, expected, scale_of(expected, 0.0))
 
 

@@ -16,7 +16,7 @@ _NOT_WRITTEN: Mapping[str, str] = {
 }
 """Classes that a rule knows and whose call is not written yet: what to do."""
 
-_OF_ALL_STEPS = frozenset({"Dense", "EinsumDense", "Conv1D", "Conv2D", "Conv3D", "LayerNormalization"})
+_OF_ALL_STEPS = frozenset({"Dense", "Conv1D", "Conv2D", "Conv3D", "LayerNormalization"})
 """Layers whose modules take any leading axes: what TimeDistributed calls for each step is one call. A batch norm is
 none of them, since Keras takes the statistics of each step."""
 

@@ -82,7 +82,7 @@ def _index(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
 def _power(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
     # By a whole number alone: of another, gradients at 0 differ.
     exponent = call.arguments[1] if len(call.arguments) > 1 else None
-    if isinstance(exponent, bool) or not isinstance(exponent, int | float) or exponent != int(exponent):
+    if isinstance(exponent, bool) or not isinstance(exponent, int | float) or not float(exponent).is_integer():
         raise UnwritableError("it raises to a power that is no whole number")
     return f"{given[0]} ** {int(exponent)}"
 

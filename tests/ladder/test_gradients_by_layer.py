@@ -29,7 +29,7 @@ def first(ours: Captured, seen_as: str = "") -> str:
         for at, (layer, module) in enumerate(zip(theirs.calls.calls, ours.calls.calls, strict=True))
     }
     said = [LayerVerdict(path=path, state="agrees", seen_as=seen_as) for path in "abc"]
-    found = gradient_departure(theirs, ours, pairs, said, True)
+    found = gradient_departure(theirs, ours, pairs, said)
     return found.told if found else ""
 
 

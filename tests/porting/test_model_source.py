@@ -165,6 +165,19 @@ def test_a_mask_is_a_place() -> None:
     assert "mask_zero" in reasons["table"] and "mask" in reasons["last"]
 
 
+def test_an_einsum_of_each_step_is_a_place_since_its_equation_names_no_steps() -> None:
+    x = keras.Input((5, 4))
+    y = L.TimeDistributed(L.EinsumDense("ab,bc->ac", output_shape=3), name="each")(x)
+    places = model_source(_keras_compiled.of_model(keras.Model(x, y**2.0))).places
+    assert [each.layer for each in places] == ["each"]
+
+
+@pytest.mark.parametrize("exponent", [0.5, float("inf"), float("nan")])
+def test_a_power_that_is_no_whole_number_is_a_place(exponent: float) -> None:
+    x = keras.Input((4,))
+    assert len(model_source(_keras_compiled.of_model(keras.Model(x, x**exponent))).places) == 1
+
+
 def test_an_unknown_loss_and_optimizer_are_places() -> None:
     model = small_cnn()
     model.compile("ftrl", loss=lambda y_true, y_pred: keras.ops.mean(y_pred), metrics=["top_k_categorical_accuracy"])

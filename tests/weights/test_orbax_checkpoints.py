@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
+from saved_folders import saved
 from test_weights_command import h5_arrays
 
 from compare.cli import main
-from compare.commands import weights
-from compare.sides.weight_workers import WeightWorkers
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("there")]
 
 MODEL = """
 import keras
@@ -88,25 +85,9 @@ np.save("linen.npy", module.apply(read(sys.argv[2] + "/weights", shapes), x))
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A trained model in a file, its ports, and a program that knows no jaxport."""
     folder = tmp_path_factory.mktemp("orbax")
-    for name, text in (("tf_model.py", MODEL), ("port.py", PORT), ("stock.py", STOCK)):
-        (folder / name).write_text(text)
-    (folder / "names.toml").write_text('last = "last.0"\n')
     np.save(folder / "x.npy", np.random.default_rng(1).normal(size=(4, 6)).astype("float32"))
-    subprocess.run([sys.executable, "tf_model.py"], cwd=folder, check=True, capture_output=True)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def workers() -> Iterator[WeightWorkers]:
-    """Both, started once: each takes seconds to import its framework."""
-    with ExitStack() as stack:
-        yield WeightWorkers(None, None, 300, stack)
-
-
-@pytest.fixture(autouse=True)
-def there(workers: WeightWorkers, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(weights, "WeightWorkers", lambda *given: workers)
+    names = 'last = "last.0"\n'
+    return saved(folder, {"tf_model.py": MODEL, "port.py": PORT, "stock.py": STOCK, "names.toml": names})
 
 
 OF_NNX = ["model.keras", "port.py:Port", "--map", "names.toml"]

@@ -5,20 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from safetensors.numpy import load_file
+from saved_folders import saved
 
 from compare.cli import main
-from compare.commands import weights
-from compare.sides.weight_workers import WeightWorkers
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("there")]
 
 MODEL = """
 import keras
@@ -79,24 +74,8 @@ NAMES = """
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model, saved in every form, and its port."""
-    folder = tmp_path_factory.mktemp("saved")
-    for name, text in (("tf_model.py", MODEL), ("port.py", PORT), ("names.toml", NAMES), ("gone.toml", 'norm = "x"')):
-        (folder / name).write_text(text)
-    subprocess.run([sys.executable, "tf_model.py"], cwd=folder, check=True, capture_output=True)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def workers() -> Iterator[WeightWorkers]:
-    """Both, started once: each takes seconds to import its framework."""
-    with ExitStack() as stack:
-        yield WeightWorkers(None, None, 300, stack)
-
-
-@pytest.fixture(autouse=True)
-def there(workers: WeightWorkers, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(weights, "WeightWorkers", lambda *given: workers)
+    texts = {"tf_model.py": MODEL, "port.py": PORT, "names.toml": NAMES, "gone.toml": 'norm = "x"'}
+    return saved(tmp_path_factory.mktemp("saved"), texts)
 
 
 @pytest.mark.parametrize(

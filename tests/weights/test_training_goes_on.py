@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +12,14 @@ import numpy as np
 import pytest
 from flax import nnx
 from safetensors.numpy import load_file
+from saved_folders import saved
 from test_weights_command import h5_arrays, port_of
 
 import jaxport
 from compare.cli import main
-from compare.commands import weights
-from compare.sides.weight_workers import WeightWorkers
 from jaxport.weights import WeightsError
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("there")]
 
 MODEL = """
 import keras
@@ -86,24 +81,7 @@ GIVEN = ["port.py:Port", "--optimizer", "port.py:adam"]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model that was trained, saved, and trained on; and its port."""
-    folder = tmp_path_factory.mktemp("training")
-    (folder / "tf_model.py").write_text(MODEL)
-    (folder / "port.py").write_text(PORT)
-    subprocess.run([sys.executable, "tf_model.py"], cwd=folder, check=True, capture_output=True)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def workers() -> Iterator[WeightWorkers]:
-    """Both, started once: each takes seconds to import its framework."""
-    with ExitStack() as stack:
-        yield WeightWorkers(None, None, 300, stack)
-
-
-@pytest.fixture(autouse=True)
-def there(workers: WeightWorkers, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(weights, "WeightWorkers", lambda *given: workers)
+    return saved(tmp_path_factory.mktemp("training"), {"tf_model.py": MODEL, "port.py": PORT})
 
 
 def carried(tmp_path: Path, *source: str) -> Path:

@@ -7,8 +7,6 @@ import json
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +16,13 @@ import pytest
 from flax import nnx
 from places import ROOT
 from safetensors.numpy import load_file, save_file
+from saved_folders import saved
 
 import jaxport
 from compare.cli import main
-from compare.commands import weights
-from compare.sides.weight_workers import WeightWorkers
 from jaxport.weights import WeightsError
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("there")]
 
 MODEL = """
 import keras
@@ -97,24 +94,7 @@ def of_size(size):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model in a file, saved in every form, and its port."""
-    folder = tmp_path_factory.mktemp("weights")
-    (folder / "tf_model.py").write_text(MODEL)
-    (folder / "port.py").write_text(PORT)
-    subprocess.run([sys.executable, "tf_model.py"], cwd=folder, check=True, capture_output=True)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def workers() -> Iterator[WeightWorkers]:
-    """Both, started once: each takes seconds to import its framework."""
-    with ExitStack() as stack:
-        yield WeightWorkers(None, None, 300, stack)
-
-
-@pytest.fixture(autouse=True)
-def there(workers: WeightWorkers, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(weights, "WeightWorkers", lambda *given: workers)
+    return saved(tmp_path_factory.mktemp("weights"), {"tf_model.py": MODEL, "port.py": PORT})
 
 
 def test_weights_are_carried_loaded_and_brought_back(
