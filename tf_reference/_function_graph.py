@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tf_reference import _private
 from tf_reference._assigned_names import assigned
-from tf_reference._graph_nodes import attributes, definition
+from tf_reference._graph_nodes import attributes, definition, known_shape
 from tf_reference._sources import callees, users_line
 from workloads._framework import Unsupported
 from workloads._function_graph import Body, Captured, Effect, FunctionGraph, Gradient, Node, Place, Result
@@ -19,11 +19,12 @@ from workloads._spec import Arrays
 from workloads._target import resolve
 
 Spec = tuple[str, Sequence[int | None], str]
+"""Name, shape and dtype of an input; None is a size that is not fixed."""
 
 _OTHER = {"float32": "float64", "float64": "float32", "float16": "float64", "bfloat16": "float64",
           "complex64": "complex128", "complex128": "complex64"}  # fmt: skip
-_UNTRACED = (TypeError, ValueError, AttributeError, LookupError, RuntimeError, tf.errors.OpError)
-"""What TensorFlow and a user's code raise where a function cannot be traced."""
+UNTRACED = (TypeError, ValueError, AttributeError, LookupError, RuntimeError, tf.errors.OpError)
+"""What TensorFlow, Keras and a user's code raise where a function or a model cannot be traced."""
 _MOST_NODES = 20_000
 
 
@@ -53,7 +54,7 @@ def of_function(function: Any, inputs: Sequence[Spec], name: str) -> tuple[Funct
     """
     try:
         concrete = traced(function, inputs)
-    except _UNTRACED as error:
+    except UNTRACED as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise Unsupported(
             f"expected a function that TensorFlow can trace, found {type(error).__name__} in {name}: "
@@ -79,7 +80,7 @@ def _in_another_float(function: Any, inputs: Sequence[Spec]) -> tuple[Any, str]:
         return None, "no input is of a float type"
     try:
         return traced(function, [(name, shape, _OTHER.get(dtype, dtype)) for name, shape, dtype in inputs]), ""
-    except _UNTRACED as error:
+    except UNTRACED as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         return None, lines[-1][:200] if lines else type(error).__name__
 
@@ -127,13 +128,13 @@ class _Reading:
             if id(outside) in variables:
                 name, variable = variables[id(outside)]
                 found.append(
-                    Captured(name, True, Result(variable.dtype.name, _shape(variable.shape)), variable.trainable)
+                    Captured(name, True, Result(variable.dtype.name, known_shape(variable.shape)), variable.trainable)
                 )
                 continue
             key = f"captured{len(found)}"
             if outside.dtype not in (tf.resource, tf.variant, tf.string) and hasattr(outside, "numpy"):
                 self._arrays[key] = np.asarray(outside.numpy())
-            found.append(Captured(key, False, Result(inside.dtype.name, _shape(inside.shape))))
+            found.append(Captured(key, False, Result(inside.dtype.name, known_shape(inside.shape))))
         return tuple(found)
 
     def _body(self, graph: Any, other: Any) -> int:
@@ -182,7 +183,9 @@ class _Reading:
             name=node.name,
             inputs=tuple(_place(each, at) for each in node.inputs),
             results=tuple(
-                Result(each.dtype.name, _shape(each.shape), twin is not None and twin.outputs[i].dtype != each.dtype)
+                Result(
+                    each.dtype.name, known_shape(each.shape), twin is not None and twin.outputs[i].dtype != each.dtype
+                )
                 for i, each in enumerate(node.outputs)
             ),
             attributes=_attributes(node, twin),
@@ -262,7 +265,7 @@ def _own_gradients(graph: Any, every: Sequence[Any]) -> tuple[list[Any], list[tu
             with graph.as_default():
                 given = [tf.compat.v1.placeholder(each.dtype, each.shape) for each in node.outputs]
                 returned = _private.gradient_function(name)(node, *given)
-        except _UNTRACED as error:
+        except UNTRACED as error:
             lost.append((node, str(error).strip().splitlines()[0][:100] if str(error).strip() else "it raises"))
             continue
         returned = list(returned) if isinstance(returned, list | tuple) else [returned]
@@ -275,10 +278,6 @@ def _own_gradients(graph: Any, every: Sequence[Any]) -> tuple[list[Any], list[tu
 
 def _place(tensor: Any, at: Mapping[int, int]) -> Place:
     return at[id(tensor.op)], tensor.value_index
-
-
-def _shape(shape: Any) -> tuple[int | None, ...] | None:
-    return None if shape.rank is None else tuple(shape.as_list())
 
 
 def _nest(value: Any, count: Iterator[int]) -> Plain:

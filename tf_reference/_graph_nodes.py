@@ -201,6 +201,11 @@ def shape_of(shape: Any) -> tuple[int | None, ...] | None:
     return tuple(None if dim.size < 0 else dim.size for dim in shape.dim)
 
 
+def known_shape(shape: Any) -> tuple[int | None, ...] | None:
+    """A TensorShape: None likewise."""
+    return None if shape.rank is None else tuple(shape.as_list())
+
+
 def attributes(node: Any) -> dict[str, Plain]:
     """What says what a node computes: those that begin with "_" are notes of the runtime's; no tensors or functions."""
     found = {name: _plain(value) for name, value in sorted(node.attr.items()) if not name.startswith("_")}

@@ -12,20 +12,15 @@ import keras
 import tensorflow as tf
 
 from tf_reference import _graph_nodes, _keras_archive, _keras_layers, _python_effects, _saved_model
+from tf_reference._function_graph import UNTRACED, Spec
 from tf_reference._traced_places import places
 from workloads import _foreign
 from workloads._framework import Unsupported
 from workloads._inspection import Inspection, Operation, Value
 from workloads._target import resolve
 
-Spec = tuple[str, Sequence[int | None], str]
-"""Name, shape and dtype of an input; None is a size that is not fixed."""
-
 TRAINING = "training"
 _LONGEST_REASON = 300
-
-_UNTRACED = (TypeError, ValueError, AttributeError, LookupError, RuntimeError, tf.errors.OpError)
-"""What TensorFlow, Keras and the code of layers raise where a model cannot be traced."""
 
 
 def saved_model(folder: Path) -> Inspection:
@@ -96,7 +91,7 @@ def _of_model(model: Any, inputs: Sequence[Spec]) -> Inspection:
     else:
         try:
             operations, entries, values = _traced_model(model, specs)
-        except _UNTRACED as error:
+        except UNTRACED as error:
             # Its layers can be told all the same.
             why = _untraced(error)
     calls = [type(each).call for each in [model, *model._flatten_layers(include_self=False)]]
@@ -182,13 +177,12 @@ def _trace(function: Callable[..., Any], specs: Sequence[Any]) -> tuple[tuple[Op
     operations = _graph_nodes.from_traced(graph, places(graph))
     captured = len(graph.captures)
     given = graph.inputs[: len(graph.inputs) - captured]
-    held = tuple(Value(each.name, each.dtype.name, _shape(each.shape), each.trainable) for each in graph.variables)
+    held = tuple(
+        Value(each.name, each.dtype.name, _graph_nodes.known_shape(each.shape), each.trainable)
+        for each in graph.variables
+    )
     return operations, (_values(given), _values(graph.outputs), held)
 
 
 def _values(tensors: Sequence[Any]) -> tuple[Value, ...]:
-    return tuple(Value(each.op.name, each.dtype.name, _shape(each.shape)) for each in tensors)
-
-
-def _shape(shape: Any) -> tuple[int | None, ...] | None:
-    return None if shape.rank is None else tuple(shape.as_list())
+    return tuple(Value(each.op.name, each.dtype.name, _graph_nodes.known_shape(each.shape)) for each in tensors)
