@@ -2,10 +2,13 @@
 
     python docs/keras_applications.py                      the page of what is recorded
     python docs/keras_applications.py VGG16 ResNet50       write and judge these first: minutes each
+    python docs/keras_applications.py --no-run VGG16       write it, and judge nothing
+    python docs/keras_applications.py --keep FOLDER VGG16  leave what was written, and its whole record, in FOLDER/VGG16
 
 A record a model is kept beside the page; a model without one is listed as not judged yet.
 """
 
+import argparse
 import json
 import re
 import subprocess
@@ -51,21 +54,24 @@ those of the whole command, on a machine that had other work; without gates, tho
 BATCH, STEPS = 8, 2
 
 
-def judged(name: str, written_only: bool) -> dict[str, object]:
-    """The record of one model: what was written, and how each gate came out."""
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "model.py").write_text(SOURCE.format(name=name, side=SIDES[name]))
-        options = ["--batch", f"{BATCH}", "--steps", f"{STEPS}", "--timeout", "3000"]
-        command = [sys.executable, "-m", "compare", "init", "model.py:build", "-o", "port", *options]
-        start = time.monotonic()
-        done = subprocess.run(
-            [*command, *(["--no-run"] if written_only else [])],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        found = {"side": SIDES[name], "seconds": round(time.monotonic() - start), **of_port(Path(folder) / "port")}
+def judged(name: str, written_only: bool, folder: Path) -> dict[str, object]:
+    """The record of one model: what was written, and how each gate came out.
+
+    Args:
+      name: of it.
+      written_only: whether no gate is asked.
+      folder: that the model and its port are written to.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "model.py").write_text(SOURCE.format(name=name, side=SIDES[name]))
+    options = ["--force", "--batch", f"{BATCH}", "--steps", f"{STEPS}", "--timeout", "3000"]
+    command = [sys.executable, "-m", "compare", "init", "model.py:build", "-o", "port", *options]
+    start = time.monotonic()
+    done = subprocess.run(
+        [*command, *(["--no-run"] if written_only else [])], cwd=folder, capture_output=True, text=True, check=False
+    )
+    (folder / "output.txt").write_text(f"{done.stdout}{done.stderr}")
+    found = {"side": SIDES[name], "seconds": round(time.monotonic() - start), **of_port(folder / "port")}
     if done.returncode == 2 or not found["written"]:
         found["failures"] = done.stderr.strip().splitlines()[-1:]
     return found
@@ -123,15 +129,24 @@ def page() -> str:
     return HEAD.format(batch=BATCH, steps=STEPS, gates=gates, line=line) + "".join(rows) + told
 
 
-def main(names: list[str]) -> None:
+def main() -> None:
     """Judge models, and write the page."""
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("names", nargs="*", metavar="NAME", help="a model of keras.applications")
+    asked.add_argument("--no-run", action="store_true", help="write, and judge nothing")
+    asked.add_argument("--keep", type=Path, metavar="FOLDER", help="leave what was written there")
+    options = asked.parse_args()
+    for name in options.names:
+        if name not in SIDES:
+            asked.error(f"expected one of {', '.join(SIDES)}, found {name}")
     RECORDS.mkdir(parents=True, exist_ok=True)
-    written_only = "--no-run" in names
-    for name in (each for each in names if each != "--no-run"):
-        (RECORDS / f"{name}.json").write_text(f"{json.dumps(judged(name, written_only), indent=1)}\n")
+    for name in options.names:
+        with tempfile.TemporaryDirectory() as scratch:
+            record = judged(name, options.no_run, (options.keep or Path(scratch)) / name)
+        (RECORDS / f"{name}.json").write_text(f"{json.dumps(record, indent=1)}\n")
         PAGE.write_text(page())
     PAGE.write_text(page())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
