@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 PAGE = Path(__file__).parent / "results" / "keras_applications.md"
 RECORDS = PAGE.with_suffix("")
@@ -45,8 +46,8 @@ HEAD = """# keras.applications, written
 Each family's smallest model with random weights and 10 classes, compiled with SGD and sparse categorical cross-entropy:
 `jaxport init model.py:build -o port --batch {batch} --steps {steps}`, with no line by hand. A gate is told as
 `jaxport run` judges it: forward pass and gradients in float64 and float32, steps of training, far inputs. Seconds are
-those of the whole command, on a machine that had other work; without gates, those of writing and carrying.
-`python docs/keras_applications.py NAME` makes a row anew, and this page.
+those of the whole command, on a machine that had other work; without gates, those of writing and carrying. - was not
+judged on this machine yet. `python docs/keras_applications.py NAME` makes a row anew, and this page.
 
 | model | side | written | weights | {gates} | seconds |
 |---|---|---|---|{line}---|
@@ -95,38 +96,58 @@ def of_port(port: Path) -> dict[str, object]:
     return found
 
 
-def page() -> str:
-    """The page of all records."""
-    rows, choices, failures, passed, known = [], [], [], 0, 0
-    for name, side in SIDES.items():
-        path = RECORDS / f"{name}.json"
-        found = json.loads(path.read_text()) if path.exists() else {}
-        gates = found.get("gates", {})
-        known += bool(gates)
-        passed += bool(gates) and all(gates.get(gate) in HOLDS for gate in GATES)
-        written = {True: "yes", False: "no"}.get(found.get("written"), "not tried")
-        cells = [
-            name,
-            found.get("side", side),
-            written,
-            found.get("weights", "-"),
-            *(gates.get(gate, "-") for gate in GATES),
-        ]
-        rows.append(f"| {' | '.join(map(str, cells))} | {found.get('seconds', '-')} |\n")
-        choices += [f"{name}, {case}: {told}" for case, told in found.get("choices", {}).items()]
-        failures += [f"- {each}\n" for each in found.get("failures", [])[:1]]
-    line, gates = "---|" * len(GATES), " | ".join(GATES)
-    told = (
-        f"\nOf {len(SIDES)} families {known} were judged, and {passed} of these pass every gate without a line by "
-        "hand; - was not judged on this machine yet.\n"
+def recorded(folder: Path) -> dict[str, dict[str, Any]]:
+    """The record of every model, by name; an empty one where there is none."""
+    paths = {name: folder / f"{name}.json" for name in SIDES}
+    return {name: json.loads(path.read_text()) if path.exists() else {} for name, path in paths.items()}
+
+
+def row(name: str, found: dict[str, Any]) -> str:
+    """The row of a model.
+
+    Args:
+      name: of it.
+      found: its record, empty where there is none.
+    """
+    written = {True: "yes", False: "no"}.get(found.get("written", ""), "not tried")
+    gates = (found.get("gates", {}).get(gate, "-") for gate in GATES)
+    cells = [
+        name,
+        found.get("side", SIDES[name]),
+        written,
+        found.get("weights", "-"),
+        *gates,
+        found.get("seconds", "-"),
+    ]
+    return f"| {' | '.join(map(str, cells))} |\n"
+
+
+def share(records: dict[str, dict[str, Any]]) -> str:
+    """How many families pass, of those that were judged."""
+    judged = [found["gates"] for found in records.values() if found.get("gates")]
+    passed = sum(all(gates.get(gate) in HOLDS for gate in GATES) for gates in judged)
+    whole = sum(bool(found.get("written")) for found in records.values())
+    return (
+        f"\nOf {len(records)} families {whole} are written without a place to fill in, {len(judged)} were judged, and "
+        f"{passed} pass every gate without a line by hand.\n"
     )
+
+
+def page(folder: Path = RECORDS) -> str:
+    """The page of all records in a folder."""
+    records = recorded(folder)
+    text = HEAD.format(batch=BATCH, steps=STEPS, gates=" | ".join(GATES), line="---|" * len(GATES))
+    text += "".join(row(name, found) for name, found in records.items())
+    choices = [
+        f"{name}, {case}: {told}" for name, of in records.items() for case, told in of.get("choices", {}).items()
+    ]
     if choices:
-        told += (
-            f"\n[Choices beside an edge](../parity.md#the-float64-oracle) that rounding made: {'; '.join(choices)}.\n"
-        )
+        listed = "".join(f"- {each}\n" for each in choices)
+        text += f"\n[Choices beside an edge](../parity.md#the-float64-oracle) that rounding made:\n\n{listed}"
+    failures = [f"- {each}\n" for of in records.values() for each in of.get("failures", [])[:1]]
     if failures:
-        told += f"\nThe first of what fails:\n\n{''.join(failures)}"
-    return HEAD.format(batch=BATCH, steps=STEPS, gates=gates, line=line) + "".join(rows) + told
+        text += f"\nThe first of what fails:\n\n{''.join(failures)}"
+    return text + share(records)
 
 
 def main() -> None:
