@@ -12,6 +12,7 @@ import numpy as np
 import optax
 import pytest
 from flax import nnx
+from layers_to_carry import CustomScaleLayer
 
 import jaxport
 from compare.porting.model_source import Written, model_source
@@ -69,6 +70,7 @@ def around_layers() -> Any:
     y = L.TimeDistributed(L.Dense(6, activation="relu"), name="each")(x)
     y = L.TimeDistributed(L.Conv1D(3, 2), name="windows")(keras.ops.expand_dims(y, -1))
     y = L.UpSampling2D((2, 1))(L.Normalization(mean=[0.5, 1.5, 0.1], variance=[0.3, 2.0, 4.0])(y))
+    y = CustomScaleLayer(0.17, name="scaled")([y, keras.ops.square(y)])
     y = keras.ops.where(keras.ops.greater(y, 0.1), y, keras.ops.stop_gradient(y)) ** 2
     return keras.Model(x, L.TimeDistributed(L.LayerNormalization(), name="norms")(y))
 
@@ -170,6 +172,12 @@ def test_an_einsum_of_each_step_is_a_place_since_its_equation_names_no_steps() -
     y = L.TimeDistributed(L.EinsumDense("ab,bc->ac", output_shape=3), name="each")(x)
     places = model_source(_keras_compiled.of_model(keras.Model(x, y**2.0))).places
     assert [each.layer for each in places] == ["each"]
+
+
+def test_a_scaled_sum_of_three_is_a_place_since_keras_takes_two_of_them() -> None:
+    x = keras.Input((4,))
+    places = model_source(_keras_compiled.of_model(keras.Model(x, CustomScaleLayer(0.1, name="sum")([x, x, x])))).places
+    assert [each.reason for each in places] == ["it is given 3 tensors"]
 
 
 @pytest.mark.parametrize("exponent", [0.5, float("inf"), float("nan")])
