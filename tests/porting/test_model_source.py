@@ -195,6 +195,48 @@ def test_an_unknown_loss_and_optimizer_are_places() -> None:
     assert training.text.count("raise NotImplementedError") == 3
 
 
+@pytest.mark.parametrize(
+    ("metric", "loss"),
+    [
+        pytest.param(lambda: keras.metrics.SparseTopKCategoricalAccuracy(2), "sparse_categorical_crossentropy", id="k"),
+        pytest.param(lambda: keras.metrics.TopKCategoricalAccuracy(3), "categorical_crossentropy", id="k, one-hot"),
+        pytest.param(lambda: keras.metrics.RootMeanSquaredError(), "mse", id="root"),
+        pytest.param(lambda: keras.metrics.Precision(), "mse", id="precision"),
+        pytest.param(lambda: keras.metrics.Recall(), "mse", id="recall"),
+        pytest.param(lambda: keras.metrics.AUC(num_thresholds=50), "mse", id="area"),
+    ],
+)
+def test_a_metric_is_that_of_keras(metric: Callable[[], Any], loss: str) -> None:
+    model = small_cnn()
+    model.compile("sgd", loss, metrics=[metric()])
+    architecture = _keras_compiled.of_model(model)
+    training = training_source(architecture, model_source(architecture))
+    assert training.unwritten == ()
+    numbers = np.random.default_rng(3)
+    predictions = numbers.uniform(size=(16, 5)).astype("float32")
+    targets = numbers.integers(0, 5, 16).astype("int32")
+    if not loss.startswith("sparse"):
+        targets = np.eye(5, dtype="float32")[targets]
+    scope: dict[str, Any] = {}
+    start = training.text.index("def metrics(")
+    function = training.text[start:].split("\n\n\n")[0]
+    exec(function, {"jnp": jnp, "jax": jax, "jaxport": jaxport, "Any": Any}, scope)
+    (value,) = scope["metrics"](targets, predictions).values()
+    keras_own = metric()
+    keras_own.update_state(targets, predictions)
+    assert float(value) == pytest.approx(float(keras_own.result()), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "metric", [lambda: keras.metrics.AUC(curve="PR"), lambda: keras.metrics.Precision(thresholds=0.7)]
+)
+def test_a_metric_with_other_attributes_is_a_place(metric: Callable[[], Any]) -> None:
+    model = small_cnn()
+    model.compile("sgd", "mse", metrics=[metric()])
+    architecture = _keras_compiled.of_model(model)
+    assert len(training_source(architecture, model_source(architecture)).unwritten) == 1
+
+
 def test_the_loss_of_logits_is_taken_behind_a_softmax() -> None:
     model = small_cnn()
     model.compile(keras.optimizers.Adam(0.01, clipnorm=1.0), "sparse_categorical_crossentropy", metrics=["accuracy"])
