@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import threading
 from collections.abc import Callable
@@ -62,6 +63,12 @@ class Expected:
         line = " ".join(f"expected {self.what} at {path}, found {found}: {self.advice}".split())
         # A name from a file may steer a terminal, or be what no terminal can be sent.
         raise self.error("".join(character if character.isprintable() else "\ufffd" for character in line))
+
+
+def is_same(one: Path, other: Path) -> bool:
+    """Whether two paths, which need not be there, lead to one place."""
+    # Not Path.resolve: before Python 3.13 it raises where links lead in a circle.
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def read(path: Path, expected: Expected, most: int) -> bytes:

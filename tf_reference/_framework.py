@@ -20,6 +20,7 @@ from tf_reference import _binding, _clustering, _compiler_stages, _device, _grap
 from tf_reference._attempting import attempted
 from tf_reference._compiler_stages import STAGES
 from tf_reference._donation import donated_step
+from tf_reference._forgetting import forget
 from tf_reference._host_arrays import on_host
 from tf_reference._layer_calls import layer_calls
 from tf_reference._profiling import profiled
@@ -113,7 +114,7 @@ class TensorFlow:
 
     def __init__(self, device: Device = ON_CPU) -> None:
         self._device = device
-        self._loaded: Loaded[Session, Any] = Loaded(Session, tf.keras.backend.clear_session)
+        self._loaded: Loaded[Session, Any] = Loaded(Session, forget)
         self._tensors: dict[tuple[str, str, str], tf.Tensor] = {}
         # TensorFlow compiles again what was compiled before this switch was first set to anything.
         tf.config.optimizer.set_jit(False)

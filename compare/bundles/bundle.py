@@ -206,7 +206,8 @@ def _module(folder: Path, entry: _Entry) -> Module:
 def _inside(folder: Path, name: str) -> Path:
     """A file of a bundle; a link may not lead out of it."""
     path = folder / name
-    if not path.resolve().is_relative_to(folder.resolve()):
+    # Not Path's own: before Python 3.13 it raises where links lead in a circle.
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
         _LISTED.refuse(path, "a link out of the bug report")
     return path
 

@@ -76,7 +76,7 @@ def _plan(options: argparse.Namespace) -> Plan:
 
 
 def _series(options: argparse.Namespace) -> Sequence[Series]:
-    sizes = size_series.parse(options.size) if options.size else None
+    sizes = None if options.size is None else size_series.parse(options.size)
     own = _arguments.own_functions(options, options.workloads)
     if own is not None:
         return [size_series.of(own, sizes)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from compare import files
 from compare.commands import _arguments
 from compare.commands._exit_codes import HOLDS
 from compare.commands._output import writable_folder
@@ -51,7 +52,7 @@ def main(options: argparse.Namespace) -> int:
     Raises:
       RequestError: there is no dump to read, or nowhere to write.
     """
-    if options.out.resolve() == options.directory.resolve():
+    if files.is_same(options.out, options.directory):
         raise RequestError(
             f"expected an output folder other than the dump, found {options.out} for both: choose another --out"
         )

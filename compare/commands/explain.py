@@ -125,7 +125,7 @@ def _run(options: argparse.Namespace) -> _Measured:
     if options.workload is not None:
         raise RequestError("expected a record with --workload, found something to measure: drop --workload")
     out = writable_folder(options.out)
-    options.workloads = [options.target] if options.target else []
+    options.workloads = [] if options.target is None else [options.target]
     request = whole_run.Request(
         workloads=_arguments.workloads(options),
         size=options.size,

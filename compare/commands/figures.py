@@ -80,6 +80,8 @@ def main(options: argparse.Namespace) -> int:
         writable_file(options.out)
     if options.records.exists() and not options.records.is_dir():
         raise RequestError(f"expected a folder at {options.records}, found a file: choose another --records")
+    if options.records != DEFAULT_RECORDS and not options.records.exists() and not options.run:
+        raise RequestError(f"expected a folder of records at {options.records}, found none: measure them with --run")
     failed = _run(rows, options) if options.run else 0
     found = held(rows, {row.name: kept(row.name, options.records) for row in rows})
     if options.json:

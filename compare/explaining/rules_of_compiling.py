@@ -9,7 +9,7 @@ from compare.explaining.sentences import Case, Figure, Sentence, known
 from compare.record.clustering_part import ClusteredShare, NodesOutside
 from compare.record.ledger_part import LedgerCall, RecompilationLedger, SideLedger
 from compare.report import numbers
-from compare.report.cluster_rows import counted
+from compare.report.numbers import counted
 from workloads._modes import TF_AUTOCLUSTER, TF_GRAPH
 
 MOST_REASONS = 2

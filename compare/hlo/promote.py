@@ -20,6 +20,8 @@ _NARROW = (ir.F32Type, ir.F16Type, ir.BF16Type, *_FLOAT8)
 _TYPELESS = ("!stablehlo.token",)
 # Calls that hand their operands on, whatever the element type.
 _NEUTRAL_CALLS = frozenset({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint"})
+# What stands between a scalar, as the rate that an optimizer keeps in float32, and the array that it is for.
+_SPREADING = frozenset({"stablehlo.constant", "stablehlo.broadcast_in_dim", "stablehlo.reshape"})
 _DOUBLE_EXPONENT_BITS, _DOUBLE_MANTISSA_BITS = 11, 52
 
 
@@ -72,6 +74,28 @@ def is_double(artifact: bytes) -> bool:
         for type_ in _types(operation)
         for leaf in _leaves(type_)
     )
+
+
+def narrow_computation(artifact: bytes) -> str:
+    """The first operation that computes more than one number in a float type narrower than f64; empty where none does.
+
+    Scalars are passed over, and so are constants: an optimizer may keep its rate in float32 in any model.
+    """
+    module = bindings.parse(artifact)  # held: its operations end with it
+    for operation in bindings.operations(module):
+        name = operation.name
+        if name not in _SPREADING and any(_holds_narrow(result.type) for result in operation.results):
+            return name.removeprefix("stablehlo.")
+    return ""
+
+
+def _holds_narrow(type_: ir.Type) -> bool:
+    """Whether values of a type are several floats narrower than f64."""
+    if isinstance(type_, ir.RankedTensorType):
+        return (not type_.has_static_shape or int(np.prod(type_.shape)) > 1) and any(
+            isinstance(leaf, ir.FloatType) and leaf.width < 64 for leaf in _leaves(type_)
+        )
+    return False
 
 
 def rounded_constants(artifact: bytes) -> tuple[float, ...]:

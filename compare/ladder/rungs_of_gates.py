@@ -163,4 +163,4 @@ def _rests_on(parity: Parity, gates: Collection[str]) -> tuple[str, ...]:
 
 
 def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -172,10 +172,16 @@ def step_of(name: str, arrays: Arrays) -> int:
     return len(arrays[name])
 
 
+def promoted_mode(side: str) -> str:
+    """What the training runs of a side's promoted step are kept under."""
+    return f"{side}/promoted"
+
+
 def trajectories_as_runs(evidence: Evidence) -> Evidence:
     """The training runs as one case of the pass "step", so that the same rules judge them.
 
-    Among several float64 modes of a side the reference mode stands for it.
+    Among several float64 modes of a side, the one of its promoted step stands for it: where there is one, the other
+    runs do not compute in float64 throughout. Else it is the reference mode.
     """
     outputs = {
         (mode, STEP, TRAJECTORY): run for (mode, dtype), run in evidence.trajectories.items() if dtype == "float32"
@@ -184,6 +190,6 @@ def trajectories_as_runs(evidence: Evidence) -> Evidence:
     for side, preferred in (("tf", TF_REFERENCE), ("jax", evidence.port)):
         modes = sorted(mode for mode, dtype in evidence.trajectories if dtype == "float64" and side_of(mode) == side)
         if modes:
-            chosen = preferred if preferred in modes else modes[0]
+            chosen = next((mode for mode in (promoted_mode(side), preferred) if mode in modes), modes[0])
             doubles[side, STEP, TRAJECTORY] = evidence.trajectories[chosen, "float64"]
     return replace(evidence, outputs=outputs, doubles=doubles, trajectories={})

@@ -13,7 +13,7 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.portable import portable
 from compare.inputs.at_size import Prepared
 from compare.parity.bands import Band, Scales
-from compare.parity.evidence import Evidence, OracleSource, trajectories_as_runs
+from compare.parity.evidence import Evidence, OracleSource, promoted_mode, trajectories_as_runs
 from compare.parity.measure import wide
 from compare.prove.collect import FLOAT32, FLOAT64, Collected
 from compare.prove.running import running, without_states
@@ -124,20 +124,35 @@ def _one_pass(jax: Side, collected: Collected, pass_: str, prepared: Prepared, d
 def _training(jax: Side, collected: Collected, prepared: Prepared, doubles: Doubles) -> None:
     written = collected.programs.get((STEP, FLOAT64)) or collected.programs.get((STEP, FLOAT32))
     native = any(dtype == FLOAT64 for _, dtype in collected.trajectories)
-    if written is not None:
-        # Promoted even if native: an optimizer may keep a rate in float32 whatever the model's type is.
-        doubles.programs[collected.side, STEP] = promoted(written)
     if native:
         doubles.sources[collected.side, STEP] = OracleSource("native", "the twin was built in float64")
-    if native or written is None:
+    if written is None:
         return
-    reason = collected.not_double.get(STEP, "the training step cannot be built in float64")
-    doubles.sources[collected.side, STEP] = OracleSource("promoted", reason)
-    program = doubles.programs[collected.side, STEP]
+    reason = _not_double_training(collected, native)
+    try:
+        # Promoted even if native: an optimizer may keep a rate in float32 whatever the model's type is.
+        program = promoted(written)
+    except promote.PromotionError as error:
+        if native and reason:
+            doubles.sources[collected.side, STEP] = OracleSource("native", f"{reason}, and {error}")
+        raise
+    doubles.programs[collected.side, STEP] = program
+    if not reason:
+        return
     training = prepared.workload.training
     handle = requests.compile_program(jax, program).handle
     checkpoints = training.compared if training else ()
-    doubles.trajectories[f"{collected.side}/promoted", FLOAT64] = requests.unroll(jax, handle, checkpoints)
+    doubles.trajectories[promoted_mode(collected.side), FLOAT64] = requests.unroll(jax, handle, checkpoints)
+    doubles.sources[collected.side, STEP] = OracleSource("promoted", reason)
+
+
+def _not_double_training(collected: Collected, native: bool) -> str:
+    """Why float64 training runs are not taken as they are; empty where they are."""
+    if not native:
+        return collected.not_double.get(STEP, "the training step cannot be built in float64")
+    program = collected.programs.get((STEP, FLOAT64))
+    narrow = promote.narrow_computation(program.artifact) if program is not None else ""
+    return f"its float64 step still computes in a narrower type, first in {narrow}" if narrow else ""
 
 
 def _without_program(collected: Collected, pass_: str, cases: Sequence[str]) -> str:

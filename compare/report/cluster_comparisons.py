@@ -15,7 +15,8 @@ from compare.record.clustering_part import (
     TimeSplit,
 )
 from compare.report import numbers
-from compare.report.cluster_rows import computing, counted, inside, ops_of, places_of, why
+from compare.report.cluster_rows import computing, inside, ops_of, places_of, why
+from compare.report.numbers import counted
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from compare.record.clustering_part import (
     ClusteredGraph,
     GraphNode,
 )
-from compare.report import cluster_rows
+from compare.report import cluster_rows, numbers
 from compare.report.pictures import FONT, GRAPH, INK, SOFT, WHOLE, literally
 
 _COLORS = {
@@ -59,7 +59,7 @@ def drawn(title: str, graph: ClusteredGraph) -> tuple[graphviz.Digraph, int]:
 def _box(number: int, cluster: Cluster, members: Sequence[GraphNode], boxes: dict[str, str]) -> graphviz.Digraph:
     # A name that starts with "cluster" is what makes Graphviz draw a box around.
     box = graphviz.Digraph(f"cluster_{number}")
-    label = literally(f"{cluster.name} ({cluster_rows.counted(cluster.nodes or 0, 'node')})")
+    label = literally(f"{cluster.name} ({numbers.counted(cluster.nodes or 0, 'node')})")
     box.attr(
         label=label, tooltip=literally(cluster.name), style="filled,rounded", fillcolor="#eef6f6", color=SOFT, **FONT
     )
@@ -72,7 +72,7 @@ def _collapsed(
     digraph: graphviz.Digraph, number: int, cluster: Cluster, members: Sequence[GraphNode], boxes: dict[str, str]
 ) -> None:
     key = f"c{number}"
-    said = f"{cluster.name}\n{cluster_rows.counted(cluster.nodes or 0, 'node')}"
+    said = f"{cluster.name}\n{numbers.counted(cluster.nodes or 0, 'node')}"
     digraph.node(key, literally(said), fillcolor=_INSIDE, penwidth="2", tooltip=literally(cluster.name))
     boxes.update({node.name: key for node in members})
 

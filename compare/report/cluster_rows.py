@@ -57,11 +57,6 @@ class ClusterRow:
     seconds: str
 
 
-def counted(count: int, what: str) -> str:
-    """A number with what it counts: 1 node, 2 nodes."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
 def inside(graph: ClusteredGraph) -> int:
     """How many nodes stand in a cluster."""
     return sum(bool(node.cluster) for node in graph.nodes)
@@ -76,9 +71,9 @@ def headline(graph: ClusteredGraph) -> str:
     """How much is compiled."""
     nodes = len(computing(graph))
     if not graph.clusters:
-        return f"nothing was compiled: none of {counted(nodes, 'node')} is in a cluster"
+        return f"nothing was compiled: none of {numbers.counted(nodes, 'node')} is in a cluster"
     held = inside(graph)
-    share = f"{held:,} of {counted(nodes, 'node')} in {counted(len(graph.clusters), 'cluster')}"
+    share = f"{held:,} of {numbers.counted(nodes, 'node')} in {numbers.counted(len(graph.clusters), 'cluster')}"
     return f"{share}; {nodes - held:,} outside" if nodes > held else f"all of {share.partition(' of ')[2]}"
 
 
@@ -153,7 +148,7 @@ def _compiled(times: int | None, seconds: float | None) -> str:
 def _made(instructions: int | None, kernels: int | None) -> str:
     if instructions is None:
         return numbers.MISSING
-    return f"{counted(instructions, 'instruction')}, {counted(kernels or 0, 'kernel')}"
+    return f"{numbers.counted(instructions, 'instruction')}, {numbers.counted(kernels or 0, 'kernel')}"
 
 
 def apart(graph: ClusteredGraph) -> list[str]:
@@ -207,8 +202,10 @@ def whole_lines(clustering: Clustering) -> Iterator[str]:
 
 def _whole(whole: OneProgram) -> str:
     known = [
-        f"one program of {counted(whole.instructions, 'instruction')}" if whole.instructions is not None else "",
-        f"{counted(whole.kernels, 'kernel')} a call" if whole.kernels is not None else "",
+        f"one program of {numbers.counted(whole.instructions, 'instruction')}"
+        if whole.instructions is not None
+        else "",
+        f"{numbers.counted(whole.kernels, 'kernel')} a call" if whole.kernels is not None else "",
     ]
     return ", ".join(filter(None, (*known, f"none: {whole.reason}" if whole.reason and not any(known) else "")))
 
@@ -237,7 +234,7 @@ def launch_lines(launched: Launched, auto_jit: bool) -> Iterator[str]:
             "set_jit(True) alone does not on a CPU"
         )
     elif launched.graphs:
-        said = counted(len(launched.graphs), "function")
+        said = numbers.counted(len(launched.graphs), "function")
         yield f"{len(clustered)} of {said} {'has' if len(clustered) == 1 else 'have'} clusters"
     whole = {name: one for name, one in launched.compiled.items() if not _CLUSTER.fullmatch(name)}
     for name, one in whole.items():
@@ -277,9 +274,9 @@ _MOST_MODULES = 8
 def _compilations(launched: Launched) -> str:
     names = list(dict.fromkeys(launched.modules))
     shown = [*names[:_MOST_MODULES], *(["..."] if len(names) > _MOST_MODULES else [])]
-    dumped = f"{counted(len(launched.modules), 'module')} dumped: {', '.join(shown)}"
+    dumped = f"{numbers.counted(len(launched.modules), 'module')} dumped: {', '.join(shown)}"
     if not launched.compiled:
         return f"XLA compiled: {dumped}" if launched.modules else "XLA compiled nothing"
     seconds = sum(one.seconds or 0.0 for one in launched.compiled.values())
     times = sum(one.times or 0 for one in launched.compiled.values())
-    return f"XLA compiled {counted(times, 'time')}, {numbers.seconds(seconds)} in all; {dumped}"
+    return f"XLA compiled {numbers.counted(times, 'time')}, {numbers.seconds(seconds)} in all; {dumped}"

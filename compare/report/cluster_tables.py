@@ -11,7 +11,8 @@ from rich.text import Text
 from compare.record.clustering_part import ClusteredGraph, Clustering, ClusteringChanges, EditTime, Launched
 from compare.report import cluster_comparisons, cluster_rows
 from compare.report.cluster_comparisons import ChangeRow
-from compare.report.cluster_rows import OutsideRow, counted, place
+from compare.report.cluster_rows import OutsideRow, place
+from compare.report.numbers import counted
 from compare.report.showable import on_lines
 from compare.report.terminal import print_table
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from compare.report import dump_rows
-from compare.report.cluster_rows import counted
+from compare.report.numbers import counted
 from compare.report.showable import entries, on_lines, text
 from compare.report.terminal import print_table
 

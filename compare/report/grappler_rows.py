@@ -19,7 +19,8 @@ from compare.record.grappler_part import (
     ResultsHeld,
 )
 from compare.report import numbers
-from compare.report.cluster_rows import counted, listed
+from compare.report.cluster_rows import listed
+from compare.report.numbers import counted
 
 ENDS = ("_Arg", "_DeviceArg", "_Retval")
 _CALLING = (

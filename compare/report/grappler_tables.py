@@ -10,8 +10,9 @@ from rich.text import Text
 
 from compare.record.grappler_part import Optimization
 from compare.report import grappler_rows
-from compare.report.cluster_rows import counted, place
+from compare.report.cluster_rows import place
 from compare.report.grappler_rows import RewriteRow
+from compare.report.numbers import counted
 from compare.report.showable import on_lines
 
 _MOST_ROWS = 10

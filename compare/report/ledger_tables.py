@@ -74,20 +74,16 @@ def effect(kept: SideLedger, cure: LedgerCure) -> str:
 
 
 def _totals(kept: SideLedger) -> Iterator[str]:
-    yield _counted(len(kept.calls), "call")
+    yield numbers.counted(len(kept.calls), "call")
     if kept.failed:
         yield f"of which {kept.failed} failed"
-    yield _counted(kept.traces, "trace")
-    yield _counted(kept.compilations, "compilation")
+    yield numbers.counted(kept.traces, "trace")
+    yield numbers.counted(kept.compilations, "compilation")
     if kept.entries is not None:
-        yield f"{_counted(kept.entries, 'signature')} kept"
+        yield f"{numbers.counted(kept.entries, 'signature')} kept"
     yield numbers.seconds(kept.seconds)
     if kept.grown_bytes is not None:
         yield f"the process {numbers.binary_bytes(max(0, kept.grown_bytes))} larger than after the first call"
-
-
-def _counted(count: int | None, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _times(what: str, count: int) -> str:

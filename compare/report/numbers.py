@@ -70,6 +70,11 @@ def count(value: Number) -> str:
     return _other(value) if number is None else f"{number:,.0f}"
 
 
+def counted(number: Number, what: str) -> str:
+    """A number with what it counts: 1 node, 2 nodes."""
+    return f"{count(number)} {what}{'' if number == 1 else 's'}"
+
+
 def scalar(value: Scalar) -> str:
     """Text, a number or a truth value as it stands."""
     return MISSING if value is None else str(value)

@@ -11,7 +11,7 @@ from compare.record.envelope import Record
 from compare.record.workload_part import Workload
 from compare.report import numbers
 from compare.report.tables import RatioRow, against_best, attribution, of_programs, other_pass
-from compare.report.verdicts import gate_verdicts, verdict
+from compare.report.verdicts import gate_verdicts, outcome
 from workloads._modes import JAX, JAX_JIT, JAX_TUNED, TF, TF_EAGER, TF_JIT, Mode
 
 
@@ -24,6 +24,7 @@ class OverviewRow:
     size: str
     dtype: str
     verdict: str
+    """Of parity, or that a result is missing: see `verdicts.outcome`."""
     gates: Mapping[str, str]
     instructions: tuple[str, str]
     kernels: tuple[str, str, str]
@@ -59,7 +60,7 @@ def _overview(name: str, anchor: str, workload: Workload) -> OverviewRow:
         anchor=anchor,
         size=_size(workload),
         dtype=workload.dtype,
-        verdict=verdict(workload),
+        verdict=outcome(workload),
         gates=gate_verdicts(workload),
         instructions=(_program(workload, TF), _program(workload, JAX)),
         kernels=(_counted(workload, TF_EAGER), _counted(workload, TF_JIT), _counted(workload, JAX_JIT)),

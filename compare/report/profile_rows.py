@@ -8,8 +8,9 @@ from pathlib import PurePath
 
 from compare.record.profile_part import KINDS, Pause, ProfiledKernel, ProfiledLine, ReadProfile
 from compare.report import numbers
-from compare.report.cluster_rows import counted, place
+from compare.report.cluster_rows import place
 from compare.report.kernel_phases import title
+from compare.report.numbers import counted
 
 _WORTH_SAYING = 0.02
 """Pauses that are less of the whole time are no sentence."""

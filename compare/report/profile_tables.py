@@ -11,7 +11,8 @@ from rich.text import Text
 
 from compare.record.profile_part import ReadProfile
 from compare.report import profile_rows
-from compare.report.cluster_rows import counted, place
+from compare.report.cluster_rows import place
+from compare.report.numbers import counted
 from compare.report.profile_rows import KernelRow, PhaseRows
 from compare.report.showable import on_lines
 from compare.report.terminal import print_table

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from compare.record.replay_part import ReplayedDump, ReplayedModule
 from compare.report import numbers
-from compare.report.cluster_rows import counted
+from compare.report.numbers import counted
 from compare.report.showable import on_lines
 from compare.report.terminal import print_table
 

@@ -127,6 +127,12 @@ def verdict(workload: Workload) -> str:
     return (workload.parity or Parity()).verdict or NOT_JUDGED
 
 
+def outcome(workload: Workload) -> str:
+    """The verdict that the exit code follows: that of parity, or incomplete where it holds and a result is missing."""
+    parity = verdict(workload)
+    return INCOMPLETE if parity == PASS and workload.failures else parity
+
+
 def gate_verdicts(workload: Workload) -> dict[str, str]:
     """Every gate in the order of the contract, whether the record has it or not."""
     return {name: gate.verdict or NOT_JUDGED for name, gate in _gates(workload).items()}
@@ -138,8 +144,11 @@ def gates(workload: Workload) -> tuple[GateRow, ...]:
 
 
 def failures(workload: Workload) -> tuple[FailureRow, ...]:
-    """The results that are missing."""
-    return tuple(FailureRow(failure.side or "?", failure.doing, failure.reason) for failure in workload.failures)
+    """The results that are missing; those that one side lacks for one reason are told at once."""
+    lacking: dict[tuple[str, str], list[str]] = {}
+    for failure in workload.failures:
+        lacking.setdefault((failure.side or "?", failure.reason), []).append(failure.doing)
+    return tuple(FailureRow(side, ", ".join(doing), reason) for (side, reason), doing in lacking.items())
 
 
 def why_missing(workload: Workload) -> str:

@@ -10,6 +10,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from compare.report import terminal
+from compare.report.numbers import counted
 from compare.weights.receipt import CarriedLayer, CarriedOptimizer, Receipt
 from compare.weights.returning import Returned
 
@@ -40,7 +41,7 @@ def _layers(layers: Sequence[CarriedLayer], counts: Counter[str]) -> Table:
 def _notes(receipt: Receipt) -> Sequence[str]:
     variables = sum(len(each.variables) for each in receipt.leaves)
     layers = len({each.layer for each in receipt.leaves})
-    carried = (_counted(len(receipt.leaves), "weight"), _counted(layers, "layer"), _counted(variables, "variable"))
+    carried = (counted(len(receipt.leaves), "weight"), counted(layers, "layer"), counted(variables, "variable"))
     lines = ["{} of {} became {}".format(*carried)]
     lines += _of_optimizer(receipt.optimizer) if receipt.optimizer else []
     lines += [f"{key}: tied to {tied}" for key, tied in receipt.tied.items()]
@@ -53,7 +54,7 @@ def _notes(receipt: Receipt) -> Sequence[str]:
 
 
 def _of_optimizer(held: CarriedOptimizer) -> Sequence[str]:
-    slots = _counted(len(held.leaves), "variable")
+    slots = counted(len(held.leaves), "variable")
     carried = f"{slots} of {held.class_name} became the state of optax (rule {held.rule}); both took equal steps"
     return [carried, *(f"the optimizer: expected {each}, without effect on the steps" for each in held.apart)]
 
@@ -67,10 +68,6 @@ def _left(allowed: Mapping[str, str]) -> Sequence[str]:
         f"{paths[0]}{f' and {len(paths) - 1} more' if len(paths) > 1 else ''}: left as it is, {reason}"
         for reason, paths in by_reason.items()
     ]
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def print_findings(lines: Sequence[str]) -> None:

@@ -26,6 +26,7 @@ from compare.prove import cells, judging, on_targets, other_sizes, program_align
 from compare.prove.collect import Collected, attempt, collect_evidence, collect_program, steps_of
 from compare.prove.program_alignment import Examined
 from compare.record.envelope import Environment, Record
+from compare.record.parity_part import Parity
 from compare.record.target_part import Target
 from compare.record.vocabulary import PASS
 from compare.record.workload_part import Failure, Workload
@@ -278,7 +279,8 @@ def _judge_one(
     parity = judging.parity_of(pool, small, collected, doubles, failures)
     parity = judging.with_stability(parity, small, collected, doubles, failures, reporter)
     parity = other_sizes.with_others(pool, parity, small, doubles, scratch, reporter)
-    reporter.result(f"{small.workload.name}: parity {'holds' if parity.verdict == PASS else 'fails'}")
+    lacking = failures or any(asked.failures for asked in collected.values())
+    reporter.result(f"{small.workload.name}: parity {_outcome(parity, bool(lacking))}")
     if request.parity_only:
         unasked = record_parts.empty_cells("parity alone was asked for")
         return Judgement(record_parts.workload(large, small.size, collected, parity, unasked, None, failures))
@@ -298,6 +300,12 @@ def _judge_one(
         part = replace(part, peers=results)
         timed = peers.join(timed, results, collected["tf"].main_pass)
     return Judgement(part, view, timed)
+
+
+def _outcome(parity: Parity, lacking: bool) -> str:
+    """What the progress says of a workload: what is missing by then is told of in the end."""
+    holds = "holds" if parity.verdict == PASS else "fails"
+    return f"{holds}; results are missing" if lacking else holds
 
 
 def _cells(pool: Pool, collected: Mapping[str, Collected], prepared: Prepared, failures: list[Failure]) -> cells.Cells:

@@ -70,6 +70,7 @@ def test_a_planted_difference_at_the_largest_size_is_found_there(
     [
         (["softmx"], "expected the name of a workload or a port file, found 'softmx'"),
         (["softmax", "--size", "64"], "expected --size NAME=N,N,... such as n=16,64,256, found '64'"),
+        (["softmax", "--size", ""], "expected --size NAME=N,N,... such as n=16,64,256, found ''"),
         (["softmax", "--size", "elements=64"], "expected at least 2 sizes"),
         (["add"], "expected --size NAME=N,N,... for add, found none"),
         (["mnist_mlp", "--size", "batch=8,16"], "which trains"),

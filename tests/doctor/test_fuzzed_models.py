@@ -9,6 +9,7 @@ from pathlib import Path
 import keras
 import models_to_read as models
 import pytest
+import tensorflow as tf
 from fuzzed_bytes import MOST_S, damaged
 from hypothesis import HealthCheck, Phase, given, settings
 
@@ -33,12 +34,38 @@ def in_hdf5(folder: Path) -> tuple[Path, Callable[[], object]]:
     return folder / "m.weights.h5", lambda: _weight_files.load(model, folder / "m.weights.h5")
 
 
+def in_model_h5(folder: Path) -> tuple[Path, Callable[[], object]]:
+    small().save(folder / "m.h5")
+    model = small()
+    return folder / "m.h5", lambda: _weight_files.load_own(model, folder / "m.h5", folder)
+
+
+def in_checkpoint(folder: Path, suffix: str) -> tuple[Path, Callable[[], object]]:
+    prefix = tf.train.Checkpoint(model=small()).write(str(folder / "ckpt"))
+    model = small()
+    return Path(prefix + suffix), lambda: _weight_files.restore(model, prefix, None, {})
+
+
+def in_index(folder: Path) -> tuple[Path, Callable[[], object]]:
+    return in_checkpoint(folder, ".index")
+
+
+def in_shard(folder: Path) -> tuple[Path, Callable[[], object]]:
+    return in_checkpoint(folder, ".data-00000-of-00001")
+
+
 def saved(folder: Path) -> tuple[Path, Callable[[], object]]:
     path = models.saved(folder / "saved", models.graph_with("Sin").SerializeToString())
     return path / models.PB, lambda: _inspecting.saved_model(path)
 
 
-@pytest.mark.parametrize("make", [in_archive, in_hdf5, saved], ids=["keras", "weights.h5", "SavedModel"])
+KINDS = {
+    "keras": in_archive, "weights.h5": in_hdf5, "h5": in_model_h5, "SavedModel": saved, "checkpoint": in_index,
+    "values of a checkpoint": in_shard,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", KINDS.values(), ids=KINDS.keys())
 def test_a_damaged_file_of_a_model_is_read_or_refused_in_one_line(
     make: Callable[[Path], tuple[Path, Callable[[], object]]], tmp_path: Path
 ) -> None:

@@ -115,5 +115,7 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path, capsys: pytest
     (tmp_path / "records").write_text("")
     assert cli.main(["figures", "--records", str(tmp_path / "records")]) == 2
     assert "expected a folder" in capsys.readouterr().err
+    assert cli.main(["figures", "--records", str(tmp_path / "absent")]) == 2
+    assert "found none: measure them with --run" in capsys.readouterr().err
     assert cli.main(["figures", "S0", "--records", str(tmp_path)]) == 2
     assert "expected a row, S1 to S29" in capsys.readouterr().err

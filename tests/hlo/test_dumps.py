@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from places import DATA
 
+from compare import cli
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.dumps import AFTER, BEFORE, grammar, modules
 from compare.hlo.dumps.directory import listing
@@ -220,6 +221,19 @@ def test_a_directory_without_modules_is_refused_with_the_flag_to_set(tmp_path: P
         (path / "x").write_text("")
     with pytest.raises(UnreadableProgram, match=rf"^expected .*found {found}.*: set XLA_FLAGS=--xla_dump_to="):
         modules(path)
+
+
+def test_links_that_lead_in_a_circle_cost_only_themselves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "loop.pb").symlink_to("loop.pb")
+    given = (["dump", str(tmp_path / "loop.pb")], ["dump", str(DUMPS / "jax"), "-o", str(tmp_path / "loop.pb")])
+    for asked in given:
+        assert cli.main(asked) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith("jaxport: expected ") and "internal error" not in line
+    dump = copied("jax", tmp_path)
+    whole = len(modules(dump))
+    (dump / "loop.html").symlink_to("loop.html")
+    assert len(listing(dump, besides=tmp_path / "out").modules) == whole > 0
 
 
 # The whole

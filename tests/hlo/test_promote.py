@@ -18,7 +18,7 @@ from compare.hlo.align import align
 from compare.hlo.artifacts import hlo_of_artifact
 from compare.hlo.levels import Subject
 from compare.hlo.portable import portable
-from compare.hlo.promote import PromotionError, is_double, perturb, promote, rounded_constants
+from compare.hlo.promote import PromotionError, is_double, narrow_computation, perturb, promote, rounded_constants
 
 RANDOM = np.random.default_rng(7)
 X = RANDOM.normal(size=(6, 5)).astype(np.float32)
@@ -304,3 +304,22 @@ class TestBatchNorm:
         promoted = promote((DATA / f"batch_norm_{kind}_tf.mlirbc").read_bytes())
         assert float(np.float32(1e-3)) in rounded_constants(promoted)
         assert float(np.float32(1e-3)) not in rounded_constants(perturb(promoted, 0))
+
+
+class TestNarrowComputation:
+    """With 64-bit types: what is exported here is of float32 unless it says otherwise."""
+
+    @pytest.mark.parametrize(
+        ("function", "first"),
+        [
+            pytest.param(lambda x: jax.nn.softmax(x.astype(jnp.float32)).astype(x.dtype), "convert", id="softmax"),
+            pytest.param(lambda x: x.astype(jnp.bfloat16).astype(x.dtype), "convert", id="rounded and back"),
+            pytest.param(lambda x: x * jnp.float32(0.1), "", id="a rate in float32"),
+            pytest.param(lambda x: x * jnp.exp(jnp.float32(0.1)), "", id="arithmetic of scalars"),
+            pytest.param(lambda x: x * x, "", id="all of float64"),
+            pytest.param(lambda x: (x > 0).astype(jnp.int32), "", id="integers"),
+        ],
+    )
+    def test_names_the_first_array_of_a_narrower_type(self, function: Function, first: str) -> None:
+        with jax.enable_x64(True):
+            assert narrow_computation(exported(function, X.astype(np.float64))) == first

@@ -82,6 +82,10 @@ def good(kind: str) -> bytes:
             return save({"0": np.ones((2, 3), np.float32), "1": np.arange(4)})
         case "module":
             return next((DATA / "dumps/jax_proto").glob("*before*.pb")).read_bytes()
+        case "HLO text":
+            return next((DATA / "dumps/jax").glob("*steps.before*.txt")).read_bytes()
+        case "bytecode":
+            return (DATA / "running_example_tf.mlirbc").read_bytes()
         case "port":
             return b"""from workloads import ArraySpec, Workload
 sizes = {"smoke": {"batch": 2}, "default": {"batch": 8}}
@@ -198,6 +202,27 @@ def test_a_damaged_file_is_read_or_refused_in_one_line(
     # What `_foreign` finds is put into a line by whoever asked for the file.
     begins = "" if name == "data" else "expected"
     assert [line for line in lines if not (line.isprintable() and begins in line and len(line) < 4000)] == []
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("kind", ["HLO text", "bytecode"])
+def test_a_damaged_program_is_read_or_refused_in_one_line_by_a_process_of_its_own(kind: str) -> None:
+    said: list[str] = []
+
+    @settings(max_examples=50, deadline=None, database=None, derandomize=True,
+              suppress_health_check=list(HealthCheck), phases=[Phase.generate])  # fmt: skip
+    @given(damaged(good(kind)))
+    def tried(data: bytes) -> None:
+        said.append("")
+        try:
+            hlo_of_file(data)
+        except Foreseen as error:
+            said[-1] = str(error)
+
+    tried()
+    lines = [line for line in said if line]
+    assert len(said) >= 50 and len(lines) > 10
+    assert [line for line in lines if "Traceback" in line or len(line) > 4000] == []
 
 
 @pytest.mark.process

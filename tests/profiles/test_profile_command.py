@@ -54,6 +54,7 @@ def test_a_name_from_a_file_steers_neither_the_terminal_nor_the_page(capsys: pyt
         (["absent"], "expected a profile at absent, found no such file"),
         (["empty"], "expected a file *.xplane.pb in empty, found none"),
         (["notes.txt"], "expected a profile that jax.profiler or tf.profiler wrote at notes.txt, found no XSpace"),
+        (["nothing.xplane.pb"], "at nothing.xplane.pb, found an XSpace in which nothing was recorded: name a file"),
         (["logs", "--dump", "empty"], "expected modules dumped by XLA in empty, found nothing"),
         (["logs", "--line", "model.py"], "expected FILE:LINE such as model.py:41, found 'model.py'"),
     ],
@@ -61,7 +62,9 @@ def test_a_name_from_a_file_steers_neither_the_terminal_nor_the_page(capsys: pyt
 def test_what_cannot_be_read_is_one_line(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("empty").mkdir()
     Path("notes.txt").write_text("no profile")
+    Path("nothing.xplane.pb").touch()
     written(Path("logs"), step_profile())
     assert cli.main(["profile", *arguments]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert said in line and "internal error" not in line
+    assert not Path("jaxport-profile").exists()

@@ -31,6 +31,11 @@ PORTS = {
         TF.replace("dtype=dtype", 'dtype="float32"'),
         JAX.replace('"hidden"], dtype', '"hidden"], "float32"'),
     ),
+    # Whatever the type of the model: its float64 step has the roundings of float32, which TensorFlow's has not.
+    "loss_in_float32": (
+        TF,
+        JAX.replace("labels(logits, labels)", "labels(logits.astype(jnp.float32), labels).astype(logits.dtype)"),
+    ),
     # optax.adam adds epsilon after the bias correction.
     "optax_adam": (TF, JAX.replace("optimizers.adam(1e-3)", "optax.adam(1e-3, eps=1e-7)")),
 }
@@ -70,6 +75,16 @@ def test_a_step_that_cannot_be_built_in_float64_is_promoted(trained: dict[str, A
     source = trained["fixed_types"]["parity"]["oracle"]["step"]
     assert "tf promoted" in source
     assert "jax promoted" in source
+
+
+def test_a_step_that_is_not_of_float64_throughout_is_promoted(trained: dict[str, Any]) -> None:
+    parity = trained["loss_in_float32"]["parity"]
+    assert parity["verdict"] == "pass"
+    assert (
+        "jax promoted (its float64 step still computes in a narrower type, first in convert)"
+        in parity["oracle"]["step"]
+    )
+    assert "tf native" in parity["oracle"]["step"]
 
 
 def test_another_epsilon_fails_training_and_nothing_else(trained: dict[str, Any]) -> None:

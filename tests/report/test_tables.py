@@ -59,7 +59,20 @@ def test_a_run_does_not_pass_once_one_workload_fails_or_lacks_a_part(
     for key in path[:-1]:
         place = place[key]
     place[path[-1]] = value
-    assert verdicts.headline(only(honest)).verdict == verdict
+    record = only(honest)
+    assert verdicts.headline(record).verdict == verdict
+    (row,) = overviews.overview(record)
+    assert row.verdict != "pass", "the row of the table says what the exit code says"
+
+
+def test_what_a_side_lacks_for_one_reason_is_told_in_one_line(honest: dict[str, Any]) -> None:
+    reason, other = "a call back into Python", "no session"
+    told = [("jax", "program forward", reason), ("tf", "program forward", reason), ("jax", "profile", other)]
+    told += [("jax", "program gradients", reason)]
+    honest["failures"] = [{"side": side, "doing": doing, "reason": why} for side, doing, why in told]
+    assert [row.line for row in verdicts.failures(only(honest).workloads["one"])] == [
+        f"jax: program forward, program gradients: {reason}", f"tf: program forward: {reason}", f"jax: profile: {other}"
+    ]  # fmt: skip
 
 
 def test_a_run_of_no_workload_does_not_pass() -> None:

@@ -1,7 +1,7 @@
 """What it costs when a whole run is killed, at random moments, and gone on with: a row for each kill. Asserts it too.
 
-`python tests/support/killed_runs.py [KILLS [SEED]]`; 50 by default, some minutes. JAX stands in TensorFlow's place.
-docs/environments.md has what it prints.
+`python tests/support/killed_runs.py [--tensorflow] [KILLS [SEED]]`; 50 by default, some minutes. JAX stands in
+TensorFlow's place but with --tensorflow. docs/environments.md has what it prints.
 """
 
 from __future__ import annotations
@@ -33,10 +33,16 @@ import jax.numpy as jnp
 def port{n}(x):
     return jnp.tanh(x) * {n}.5 + jnp.sum(x)
 """
+ORIGINAL = """
+import tensorflow as tf
+
+def port{n}(x):
+    return tf.tanh(x) * {n}.5 + tf.reduce_sum(x)
+"""
 PORT = """
 from workloads import ArraySpec, Workload
 port = Workload(
-    name="port{n}", tf="functions{n}.py:port{n}", jax="functions{n}.py:port{n}", inputs={{"x": ArraySpec(({n} + 2,))}},
+    name="port{n}", tf="{tf}{n}.py:port{n}", jax="functions{n}.py:port{n}", inputs={{"x": ArraySpec(({n} + 2,))}},
     builds=False,
 )
 """
@@ -71,16 +77,24 @@ class Killed:
 class Trial:
     """A folder of ports whose run is killed again and again."""
 
-    def __init__(self, folder: Path, ports: int = PORTS) -> None:
+    def __init__(self, folder: Path, ports: int = PORTS, tensorflow: bool = False) -> None:
+        """Write the ports.
+
+        Args:
+          folder: empty.
+          ports: how many.
+          tensorflow: whether their originals are TensorFlow's; else JAX stands in its place, which starts sooner.
+        """
         self.folder, self.temporary, self.out = folder, folder / "temporary", folder / "results" / "out"
         self.temporary.mkdir()
         self.names = [f"port{n}.py" for n in range(ports)]
         self._tools = folder / "tools"
         self._tools.mkdir()
-        self._tf = interpreter(self._tools, JAX_AS_TF)
+        self._tf = sys.executable if tensorflow else interpreter(self._tools, JAX_AS_TF)
         for n in range(ports):
-            self.change(n, PORT.format(n=n))
+            self.change(n, PORT.format(n=n, tf="originals" if tensorflow else "functions"))
             (folder / "ports" / f"functions{n}.py").write_text(FUNCTIONS.format(n=n))
+            (folder / "ports" / f"originals{n}.py").write_text(ORIGINAL.format(n=n))
 
     def change(self, n: int, text: str) -> None:
         """Write a port's file anew."""
@@ -148,11 +162,11 @@ def killed_in_turn(trial: Trial, kills: int, generator: random.Random, within_s:
         yield found
 
 
-def main(kills: int, seed: int) -> int:
+def main(kills: int, seed: int, tensorflow: bool) -> int:
     """Print a row for each; 1 where a kill cost more than the workload that it hit, or left something."""
     bad = 0
     with tempfile.TemporaryDirectory() as name:
-        trial = Trial(Path(name))
+        trial = Trial(Path(name), tensorflow=tensorflow)
         began = time.monotonic()
         unharmed = trial.run()[0].result
         whole_s = time.monotonic() - began
@@ -180,5 +194,5 @@ def main(kills: int, seed: int) -> int:
 
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
-    asked = [int(each) for each in sys.argv[1:]]
-    sys.exit(main(*(asked + [50, 0][len(asked) :])))
+    asked = [int(each) for each in sys.argv[1:] if each != "--tensorflow"]
+    sys.exit(main(*(asked + [50, 0][len(asked) :]), "--tensorflow" in sys.argv))
