@@ -61,6 +61,7 @@ HEAVY = (
     "test_conditions.py",
     "test_convolution.py",
     "test_costs.py",
+    "test_every_rule.py",
     "test_html.py",
     "test_installed_operations.py",
     "test_library.py",
@@ -73,6 +74,7 @@ HEAVY = (
     "test_scale.py",
     "test_stats.py",
     "test_written_functions.py",
+    "test_written_loops.py",
 )
 """What `make check` leaves to `make test`: they start no process, and take two thirds of the time of such."""
 
