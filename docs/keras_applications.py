@@ -2,10 +2,13 @@
 
     python docs/keras_applications.py                      the page of what is recorded
     python docs/keras_applications.py VGG16 ResNet50       write and judge these first: minutes each
+    python docs/keras_applications.py --no-run VGG16       write it, and judge nothing
+    python docs/keras_applications.py --keep FOLDER VGG16  leave what was written, and its whole record, in FOLDER/VGG16
 
 A record a model is kept beside the page; a model without one is listed as not judged yet.
 """
 
+import argparse
 import json
 import re
 import subprocess
@@ -13,6 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 PAGE = Path(__file__).parent / "results" / "keras_applications.md"
 RECORDS = PAGE.with_suffix("")
@@ -42,8 +46,8 @@ HEAD = """# keras.applications, written
 Each family's smallest model with random weights and 10 classes, compiled with SGD and sparse categorical cross-entropy:
 `jaxport init model.py:build -o port --batch {batch} --steps {steps}`, with no line by hand. A gate is told as
 `jaxport run` judges it: forward pass and gradients in float64 and float32, steps of training, far inputs. Seconds are
-those of the whole command, on a machine that had other work; without gates, those of writing and carrying.
-`python docs/keras_applications.py NAME` makes a row anew, and this page.
+those of the whole command, on a machine that had other work; without gates, those of writing and carrying. - was not
+judged on this machine yet. `python docs/keras_applications.py NAME` makes a row anew, and this page.
 
 | model | side | written | weights | {gates} | seconds |
 |---|---|---|---|{line}---|
@@ -51,21 +55,24 @@ those of the whole command, on a machine that had other work; without gates, tho
 BATCH, STEPS = 8, 2
 
 
-def judged(name: str, written_only: bool) -> dict[str, object]:
-    """The record of one model: what was written, and how each gate came out."""
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "model.py").write_text(SOURCE.format(name=name, side=SIDES[name]))
-        options = ["--batch", f"{BATCH}", "--steps", f"{STEPS}", "--timeout", "3000"]
-        command = [sys.executable, "-m", "compare", "init", "model.py:build", "-o", "port", *options]
-        start = time.monotonic()
-        done = subprocess.run(
-            [*command, *(["--no-run"] if written_only else [])],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        found = {"side": SIDES[name], "seconds": round(time.monotonic() - start), **of_port(Path(folder) / "port")}
+def judged(name: str, written_only: bool, folder: Path) -> dict[str, object]:
+    """The record of one model: what was written, and how each gate came out.
+
+    Args:
+      name: of it.
+      written_only: whether no gate is asked.
+      folder: that the model and its port are written to.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "model.py").write_text(SOURCE.format(name=name, side=SIDES[name]))
+    options = ["--force", "--batch", f"{BATCH}", "--steps", f"{STEPS}", "--timeout", "3000"]
+    command = [sys.executable, "-m", "compare", "init", "model.py:build", "-o", "port", *options]
+    start = time.monotonic()
+    done = subprocess.run(
+        [*command, *(["--no-run"] if written_only else [])], cwd=folder, capture_output=True, text=True, check=False
+    )
+    (folder / "output.txt").write_text(f"{done.stdout}{done.stderr}")
+    found = {"side": SIDES[name], "seconds": round(time.monotonic() - start), **of_port(folder / "port")}
     if done.returncode == 2 or not found["written"]:
         found["failures"] = done.stderr.strip().splitlines()[-1:]
     return found
@@ -89,49 +96,78 @@ def of_port(port: Path) -> dict[str, object]:
     return found
 
 
-def page() -> str:
-    """The page of all records."""
-    rows, choices, failures, passed, known = [], [], [], 0, 0
-    for name, side in SIDES.items():
-        path = RECORDS / f"{name}.json"
-        found = json.loads(path.read_text()) if path.exists() else {}
-        gates = found.get("gates", {})
-        known += bool(gates)
-        passed += bool(gates) and all(gates.get(gate) in HOLDS for gate in GATES)
-        written = {True: "yes", False: "no"}.get(found.get("written"), "not tried")
-        cells = [
-            name,
-            found.get("side", side),
-            written,
-            found.get("weights", "-"),
-            *(gates.get(gate, "-") for gate in GATES),
-        ]
-        rows.append(f"| {' | '.join(map(str, cells))} | {found.get('seconds', '-')} |\n")
-        choices += [f"{name}, {case}: {told}" for case, told in found.get("choices", {}).items()]
-        failures += [f"- {each}\n" for each in found.get("failures", [])[:1]]
-    line, gates = "---|" * len(GATES), " | ".join(GATES)
-    told = (
-        f"\nOf {len(SIDES)} families {known} were judged, and {passed} of these pass every gate without a line by "
-        "hand; - was not judged on this machine yet.\n"
+def recorded(folder: Path) -> dict[str, dict[str, Any]]:
+    """The record of every model, by name; an empty one where there is none."""
+    paths = {name: folder / f"{name}.json" for name in SIDES}
+    return {name: json.loads(path.read_text()) if path.exists() else {} for name, path in paths.items()}
+
+
+def row(name: str, found: dict[str, Any]) -> str:
+    """The row of a model.
+
+    Args:
+      name: of it.
+      found: its record, empty where there is none.
+    """
+    written = {True: "yes", False: "no"}.get(found.get("written", ""), "not tried")
+    gates = (found.get("gates", {}).get(gate, "-") for gate in GATES)
+    cells = [
+        name,
+        found.get("side", SIDES[name]),
+        written,
+        found.get("weights", "-"),
+        *gates,
+        found.get("seconds", "-"),
+    ]
+    return f"| {' | '.join(map(str, cells))} |\n"
+
+
+def share(records: dict[str, dict[str, Any]]) -> str:
+    """How many families pass, of those that were judged."""
+    judged = [found["gates"] for found in records.values() if found.get("gates")]
+    passed = sum(all(gates.get(gate) in HOLDS for gate in GATES) for gates in judged)
+    whole = sum(bool(found.get("written")) for found in records.values())
+    return (
+        f"\nOf {len(records)} families {whole} are written without a place to fill in, {len(judged)} were judged, and "
+        f"{passed} pass every gate without a line by hand.\n"
     )
+
+
+def page(folder: Path = RECORDS) -> str:
+    """The page of all records in a folder."""
+    records = recorded(folder)
+    text = HEAD.format(batch=BATCH, steps=STEPS, gates=" | ".join(GATES), line="---|" * len(GATES))
+    text += "".join(row(name, found) for name, found in records.items())
+    choices = [
+        f"{name}, {case}: {told}" for name, of in records.items() for case, told in of.get("choices", {}).items()
+    ]
     if choices:
-        told += (
-            f"\n[Choices beside an edge](../parity.md#the-float64-oracle) that rounding made: {'; '.join(choices)}.\n"
-        )
+        listed = "".join(f"- {each}\n" for each in choices)
+        text += f"\n[Choices beside an edge](../parity.md#the-float64-oracle) that rounding made:\n\n{listed}"
+    failures = [f"- {each}\n" for of in records.values() for each in of.get("failures", [])[:1]]
     if failures:
-        told += f"\nThe first of what fails:\n\n{''.join(failures)}"
-    return HEAD.format(batch=BATCH, steps=STEPS, gates=gates, line=line) + "".join(rows) + told
+        text += f"\nThe first of what fails:\n\n{''.join(failures)}"
+    return text + share(records)
 
 
-def main(names: list[str]) -> None:
+def main() -> None:
     """Judge models, and write the page."""
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("names", nargs="*", metavar="NAME", help="a model of keras.applications")
+    asked.add_argument("--no-run", action="store_true", help="write, and judge nothing")
+    asked.add_argument("--keep", type=Path, metavar="FOLDER", help="leave what was written there")
+    options = asked.parse_args()
+    for name in options.names:
+        if name not in SIDES:
+            asked.error(f"expected one of {', '.join(SIDES)}, found {name}")
     RECORDS.mkdir(parents=True, exist_ok=True)
-    written_only = "--no-run" in names
-    for name in (each for each in names if each != "--no-run"):
-        (RECORDS / f"{name}.json").write_text(f"{json.dumps(judged(name, written_only), indent=1)}\n")
+    for name in options.names:
+        with tempfile.TemporaryDirectory() as scratch:
+            record = judged(name, options.no_run, (options.keep or Path(scratch)) / name)
+        (RECORDS / f"{name}.json").write_text(f"{json.dumps(record, indent=1)}\n")
         PAGE.write_text(page())
     PAGE.write_text(page())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

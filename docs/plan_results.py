@@ -23,7 +23,7 @@ from compare.writing import write_atomically
 PAGE = Path(__file__).parent / "results" / "plan.md"
 RECORDS = PAGE.with_suffix("")
 GPUS, SLICES = "--target H100:1x8 --target H100:2x8", "--target v5e:2x4 --target v5e:16x16"
-LIMIT_S = 900
+LIMIT_S = 2400
 
 PARTS: Mapping[str, str] = {
     "base-gpu": f"--size base {GPUS}",

@@ -115,11 +115,11 @@ def in_top_k(targets: jax.Array, predictions: jax.Array, k: int) -> jax.Array:
     """tf.math.in_top_k: whether fewer than k classes score above the target's; ties count as in.
 
     Args:
-      targets: i32[n], classes.
-      predictions: [n, classes], scores.
+      targets: i32[...], classes.
+      predictions: [..., classes], scores.
       k: how many are looked at.
     """
-    own = jnp.take_along_axis(predictions, targets[:, None], axis=-1)
+    own = jnp.take_along_axis(predictions, targets[..., None], axis=-1)
     return jnp.sum(predictions > own, axis=-1) < k
 
 

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tf_reference import _traced_calls
-from workloads._architecture import ELLIPSIS, SLICE, TENSOR, TUPLE, UNKNOWN, Call, Graph, Tensor
+from workloads._architecture import CONSTANT, ELLIPSIS, SLICE, TENSOR, TUPLE, UNKNOWN, Call, Graph, Tensor
 from workloads._framework import Unsupported
 from workloads._inspection import Plain
+
+_MOST_VALUES = 4096
+"""Of a constant that is written down; more are no text."""
 
 
 @dataclass(frozen=True)
@@ -148,8 +152,12 @@ class _Reading:
         )
 
     def _plain(self, value: Any) -> Plain:
+        if id(value) in self._trace.constants:
+            return _constant(self._trace.constants[id(value)])
         if isinstance(value, keras.KerasTensor):
             return {TENSOR: self._number(value)}
+        if _traced_calls.is_array(value):
+            return _constant(value)
         if isinstance(value, tuple):
             return {TUPLE: [self._plain(each) for each in value]}
         if isinstance(value, list):
@@ -163,6 +171,13 @@ class _Reading:
         return (
             value if value is None or isinstance(value, bool | int | float | str) else {UNKNOWN: type(value).__name__}
         )
+
+
+def _constant(value: Any) -> Plain:
+    array = np.asarray(value)
+    if array.size > _MOST_VALUES or array.dtype.kind not in "biuf":
+        return {UNKNOWN: f"{type(value).__name__}, a constant {array.dtype}{list(array.shape)}"}
+    return {CONSTANT: {"shape": list(array.shape), "values": array.ravel().tolist()}}
 
 
 def _in_order(outputs: list[Any], inputs: list[Any]) -> list[Any]:

@@ -10,11 +10,12 @@ import os
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tf_reference import _keras_variables
@@ -26,6 +27,8 @@ _NOT_FOLLOWED = (
     ArithmeticError, tf.errors.OpError,
 )  # fmt: skip
 """What code raises where it is given a symbol in place of a tensor."""
+
+_NO_NUMBERS = (tf.string, tf.resource, tf.variant)
 
 _FIRST: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 """Layer -> the nest of symbols that it was first called with."""
@@ -40,12 +43,14 @@ class Trace:
       nest: of these, as the call takes it.
       outputs: a nest of symbols.
       followed: whether a call was, rather than a graph read that Keras has.
+      constants: by the id of a symbol that stands for it, an array that depends on no input.
     """
 
     inputs: Mapping[str, Any]
     nest: Any
     outputs: Any
     followed: bool = False
+    constants: Mapping[int, Any] = field(default_factory=dict)
 
 
 @contextmanager
@@ -115,12 +120,58 @@ def traced(layer: Any) -> Trace:
     # As in training: a layer that then is told that it is not in training never is.
     trains = {"training": True} if "training" in inspect.signature(layer.call).parameters else {}
     try:
-        outputs = layer.call(nest, **trains)
+        with _in_training(layer), _symbols_for_constants() as constants:
+            outputs = layer.call(nest, **trains)
     except _NOT_FOLLOWED as error:
         raise Unsupported(_told(layer, error)) from error
     if not all(isinstance(each, keras.KerasTensor) for each in tf.nest.flatten(outputs)):
         raise Unsupported(f"expected tensors of the call of {type(layer).__name__}, found something else")
-    return Trace(dict(zip(names, inputs, strict=True)), nest, outputs, followed=True)
+    named = dict(zip(names, inputs, strict=True))
+    return Trace(named, nest, outputs, followed=True, constants={id(each): array for each, array in constants})
+
+
+@contextmanager
+def _in_training(layer: Any) -> Iterator[None]:
+    """Inside, the layers in a layer are told what Keras tells them in training: what a call leaves unsaid is True."""
+    context = layer._get_call_context()
+    context.training = True
+    try:
+        yield
+    finally:
+        layer._maybe_reset_call_context()
+
+
+@contextmanager
+def _symbols_for_constants() -> Iterator[list[tuple[Any, Any]]]:
+    """Inside, a layer that is called with arrays alone, as an embedding of positions, is given symbols of them.
+
+    Its result would be an array otherwise, and the layer no part of the trace.
+    """
+    original = keras.Layer.__call__
+    constants: list[tuple[Any, Any]] = []
+
+    def symbol(value: Any) -> Any:
+        if not is_array(value):
+            return value
+        made = keras.Input(batch_shape=value.shape, dtype=keras.backend.standardize_dtype(value.dtype))
+        constants.append((made, value))
+        return made
+
+    def called(self: Any, *given: Any, **named: Any) -> Any:
+        if any(isinstance(each, keras.KerasTensor) for each in tf.nest.flatten((given, named))):
+            return original(self, *given, **named)
+        return original(self, *tf.nest.map_structure(symbol, given), **tf.nest.map_structure(symbol, named))
+
+    keras.Layer.__call__ = called
+    try:
+        yield constants
+    finally:
+        keras.Layer.__call__ = original
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array that is there, of numbers."""
+    return isinstance(value, np.ndarray | tf.Tensor) and hasattr(value, "__array__") and value.dtype not in _NO_NUMBERS
 
 
 def _told(layer: Any, error: BaseException) -> str:

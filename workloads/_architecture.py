@@ -1,7 +1,8 @@
 """How the layers of a Keras model call one another, and what it was compiled with: what a port is written of.
 
 A tensor in the arguments of a call is `{"tensor": NUMBER}`, a tuple `{"tuple": [...]}`, a slice `{"slice": [a, b, c]}`,
-an ellipsis `{"ellipsis": true}`, and what cannot be said so `{"unknown": NAME OF ITS CLASS}`; all else is itself.
+an ellipsis `{"ellipsis": true}`, an array that depends on no input `{"constant": {"shape": [...], "values": [...]}}`
+with its values in order, and what cannot be said so `{"unknown": NAME OF ITS CLASS}`; all else is itself.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from workloads._inspection import Plain
 from workloads._transfer import Source
 
-TENSOR, TUPLE, SLICE, ELLIPSIS, UNKNOWN = "tensor", "tuple", "slice", "ellipsis", "unknown"
+TENSOR, TUPLE, SLICE, ELLIPSIS, CONSTANT, UNKNOWN = "tensor", "tuple", "slice", "ellipsis", "constant", "unknown"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from compare.porting.safe_expressions import UnwritableError
+from compare.porting.safe_expressions import UnwritableError, literal
 from workloads._architecture import Described
 
 _ALIASES = {
@@ -37,7 +37,21 @@ _METRICS = {
     "SparseCategoricalAccuracy": "jnp.mean(predictions.argmax(-1) == targets)",
     "CategoricalAccuracy": "jnp.mean(predictions.argmax(-1) == targets.argmax(-1))",
     "BinaryAccuracy": "jnp.mean((predictions > 0.5) == targets)",
+    "RootMeanSquaredError": "jnp.sqrt(jnp.mean(jnp.square(predictions - targets)))",
+    "SparseTopKCategoricalAccuracy": "jnp.mean(jaxport.metrics.in_top_k(targets, predictions, {k}))",
+    "TopKCategoricalAccuracy": "jnp.mean(jaxport.metrics.in_top_k(targets.argmax(-1), predictions, {k}))",
+    "Precision": "jaxport.metrics.precision(targets, predictions)",
+    "Recall": "jaxport.metrics.recall(targets, predictions)",
+    "AUC": "jaxport.metrics.auc(targets.ravel(), predictions.ravel(), {num_thresholds})",
 }
+_WRITTEN_WITH = {
+    "threshold": (None, 0.5), "thresholds": (None,), "top_k": (None,), "class_id": (None,), "curve": (None, "ROC"),
+    "summation_method": (None, "interpolation"), "multi_label": (None, False), "label_weights": (None,),
+    "from_logits": (None, False),
+}  # fmt: skip
+"""What the attributes of a metric have to be for its text to be right."""
+_DEFAULTS = {"k": 5, "num_thresholds": 200}
+"""Of a metric that was named alone."""
 _METRIC_ALIASES = {
     "sparse_categorical_accuracy": "SparseCategoricalAccuracy", "categorical_accuracy": "CategoricalAccuracy",
     "binary_accuracy": "BinaryAccuracy",
@@ -129,6 +143,10 @@ def metric_expression(metric: Described, losses: Mapping[int, Described]) -> tup
         kind = kinds.get(class_of(losses[0]), "")
     else:
         kind = _METRIC_ALIASES.get(name, _ALIASES.get(name, name))
-    if not metric.own or kind not in _METRICS or metric.config.get("threshold", 0.5) != 0.5:
+    if not metric.own or kind not in _METRICS:
         raise UnwritableError(f"the metric {name} is not known here")
-    return str(metric.config.get("name") or name), _METRICS[kind]
+    for attribute, known in _WRITTEN_WITH.items():
+        if metric.config.get(attribute) not in known:
+            raise UnwritableError(f"the metric {name} has {attribute}={str(metric.config[attribute])[:40]}")
+    numbers = {attribute: literal(metric.config.get(attribute, told)) for attribute, told in _DEFAULTS.items()}
+    return str(metric.config.get("name") or name), _METRICS[kind].format(**numbers)

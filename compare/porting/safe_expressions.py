@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from workloads._architecture import ELLIPSIS, SLICE, TENSOR, TUPLE, UNKNOWN
+from workloads._architecture import CONSTANT, ELLIPSIS, SLICE, TENSOR, TUPLE, UNKNOWN
 
 _ROOTS = frozenset({"jax", "jnp", "nnx", "jaxport", "optax", "self", "len", "rngs", "float", "math"})
 _KINDS = (
@@ -15,6 +15,9 @@ _KINDS = (
     ast.Compare, ast.Subscript, ast.Slice, ast.keyword, ast.Lambda, ast.arguments, ast.arg, ast.operator, ast.unaryop,
     ast.cmpop, ast.expr_context, ast.Dict,
 )  # fmt: skip
+
+_FEW = 16
+"""Values of a constant that a reader still reads."""
 
 
 class UnwritableError(Exception):
@@ -111,12 +114,31 @@ def argument(value: Any, variables: Mapping[int, str]) -> str:
             return ":".join(ends if inner[2] is not None else ends[:2])
         if kind == ELLIPSIS:
             return "..."
+        if kind == CONSTANT:
+            return _constant(inner["shape"], inner["values"])
         if kind == UNKNOWN:
             raise UnwritableError(f"an argument of class {inner}")
         return f"{{{', '.join(f'{name!r}: {argument(each, variables)}' for name, each in inner)}}}"
     if isinstance(value, list):
         return f"[{', '.join(argument(each, variables) for each in value)}]"
     return literal(value)
+
+
+def _constant(shape: list[int], values: list[Any]) -> str:
+    """An array that is written down: a number, a range, or few values."""
+    if not shape:
+        return literal(values[0])
+    if len(values) > 1 and all(type(each) is int for each in values):
+        start, step = values[0], values[1] - values[0]
+        if step and values == list(range(start, start + step * len(values), step)):
+            ends = (len(values),) if (start, step) == (0, 1) else (start, start + step * len(values))
+            steps = f", {step}" if step != 1 else ""
+            text = f"jnp.arange({', '.join(map(str, ends))}{steps})"
+            return text if len(shape) == 1 else f"{text}.reshape({literal(shape)})"
+    if len(values) > _FEW:
+        raise UnwritableError(f"a constant of {len(values)} values")
+    text = f"jnp.asarray([{', '.join(map(literal, values))}])"
+    return text if len(shape) == 1 else f"{text}.reshape({literal(shape)})"
 
 
 def tensors(value: Any) -> list[int]:

@@ -120,6 +120,14 @@ def _folded(caller: Caller) -> str:
     return first
 
 
+def _of_two(caller: Caller) -> str:
+    assert caller.counterpart is not None
+    given = _several(caller)
+    if len(given) != 2:
+        raise UnwritableError(f"it is given {len(given)} tensors")
+    return substituted(caller.counterpart.function, dict(zip("xy", given, strict=True)))
+
+
 def _extreme(name: str) -> Callable[[Caller], str]:
     def written(caller: Caller) -> str:
         first, *others = _several(caller)
@@ -198,6 +206,7 @@ def _flattened(caller: Caller) -> str:
 
 _SPECIAL: Mapping[str, Callable[[Caller], str]] = {
     **dict.fromkeys(("Add", "Multiply", "Subtract"), _folded),
+    "CustomScaleLayer": _of_two,
     "Maximum": _extreme("maximum"),
     "Minimum": _extreme("minimum"),
     "Average": _average,

@@ -92,6 +92,22 @@ def _clip(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
     return f"jaxport.elementwise.clip_by_value({given[0]}, {low}, {high})"
 
 
+def _patches(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
+    size, strides, rate = (_two(config.get(name)) for name in ("size", "strides", "dilation_rate"))
+    if config.get("data_format") != "channels_last":
+        raise UnwritableError(f"its data_format is {config.get('data_format')}")
+    padding = str(config.get("padding")).upper()
+    rates = "" if rate == [1, 1] else f", {literal(rate)}"
+    return f"jaxport.resizing.extract_patches({given[0]}, {literal(size)}, {literal(strides)}, {padding!r}{rates})"
+
+
+def _two(value: Plain) -> Plain:
+    sizes = value if isinstance(value, list) else [value, value]
+    if len(sizes) != 2:
+        raise UnwritableError("its patches are of three dimensions")
+    return sizes
+
+
 _OTHERS: Mapping[str, Callable[[list[str], Mapping[str, Plain], Call], str]] = {
     "GetItem": _index,
     "Power": _power,
@@ -105,11 +121,15 @@ _OTHERS: Mapping[str, Callable[[list[str], Mapping[str, Plain], Call], str]] = {
     "Concatenate": lambda given, config, call: f"jnp.concatenate({given[0]}, {literal(config.get('axis'))})",
     "Stack": lambda given, config, call: f"jnp.stack({given[0]}, {literal(config.get('axis'))})",
     "Reshape": lambda given, config, call: f"{given[0]}.reshape({literal(_shape(config))})",
+    "ExtractPatches": _patches,
 }  # fmt: skip
 
 
 def _shape(config: Mapping[str, Plain]) -> Plain:
     shape = config.get("newshape", config.get("shape"))
-    if not isinstance(shape, list) or any(not isinstance(size, int) for size in shape):
+    if not isinstance(shape, list) or any(not isinstance(size, int | None) for size in shape):
         raise UnwritableError(f"its shape is {str(shape)[:40]}")
-    return shape
+    # One size that is not known follows from the others, whatever it is the size of.
+    if sum(size in (None, -1) for size in shape) > 1:
+        raise UnwritableError(f"its shape is {str(shape)[:40]}")
+    return [-1 if size is None else size for size in shape]

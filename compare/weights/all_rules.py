@@ -22,9 +22,11 @@ BY_CLASS: Mapping[str, tuple[Rule, ...]] = {
 }
 """The rules of each class of Keras."""
 
-
-_CONVNEXT = "keras.src.applications.convnext"
-"""Keras' own module with a layer that keras.layers has not."""
+_OF_APPLICATIONS: Mapping[str, str] = {
+    "LayerScale": "keras.src.applications.convnext",
+    "CustomScaleLayer": "keras.src.applications.inception_resnet_v2",
+}
+"""Keras' own layers that keras.layers has not -> their module."""
 
 
 def rules_of(layer: SourceLayer) -> tuple[tuple[Rule, ...], str]:
@@ -33,7 +35,7 @@ def rules_of(layer: SourceLayer) -> tuple[tuple[Rule, ...], str]:
     Args:
       layer: of any class.
     """
-    if layer.module not in (KERAS_LAYERS, _CONVNEXT):
+    if layer.module not in (KERAS_LAYERS, _OF_APPLICATIONS.get(layer.class_name)):
         return (), f"{layer.class_name} is no class of keras.layers"
     known = BY_CLASS.get(layer.class_name, ())
     if not known:

@@ -111,6 +111,7 @@ _FUNCTIONS: Mapping[str, Written] = {
     "Add": _fixed("x + y"),
     "Subtract": _fixed("x - y"),
     "Multiply": _fixed("x * y"),
+    "CustomScaleLayer": lambda config: f"x + y * {config.get('scale')!r}",
     "Average": _fixed("(x + y) / 2"),
     "Maximum": _fixed("jnp.maximum(x, y)"),
     "Minimum": _fixed("jnp.minimum(x, y)"),

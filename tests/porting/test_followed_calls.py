@@ -1,5 +1,6 @@
 """Models and layers of the user's own, followed by their calls: what is written gives what they give."""
 
+import ast
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -59,6 +60,35 @@ class Frozen(keras.Model):
 
     def call(self, x: Any, training: bool = False) -> Any:
         return self.norm(x, training=False)
+
+
+class Positions(L.Layer):
+    """An embedding of places, which depend on no input, and a Dropout that is told nothing of training."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places = L.Embedding(6, 4)
+        self.dropout = L.Dropout(0.5)
+
+    def call(self, x: Any) -> Any:
+        numbers = keras.ops.expand_dims(keras.ops.arange(0, 6), 0)
+        return self.dropout(x + self.places(numbers) * keras.ops.convert_to_tensor([1.0, 2.0, 0.5, 3.0]))
+
+
+class Patches(L.Layer):
+    """As images are cut up: the batch is one of the sizes."""
+
+    def call(self, x: Any) -> Any:
+        batch, rows, columns, channels = keras.ops.shape(x)
+        patches = keras.ops.image.extract_patches(x, 2, strides=(2, 1), padding="same")
+        return keras.ops.reshape(patches, (batch, (rows // 2) * columns, 4 * channels))
+
+
+class TableOfPlaces(L.Layer):
+    """More numbers than anybody reads."""
+
+    def call(self, x: Any) -> Any:
+        return x + keras.ops.sin(keras.ops.reshape(keras.ops.arange(0, 24, dtype="float32"), (6, 4)))
 
 
 class Numeric(L.Layer):
@@ -127,6 +157,41 @@ def test_layers_that_are_alike_are_one_class() -> None:
     a, b = arrays((2, 5, 4), (2, 5, 4))
     text = model_source(_keras_compiled.of_model(called(Net(), {"a": a, "class": b}))).text
     assert text.count("class Block(") == 1 and text.count(" = Block(rngs=rngs)") == 3
+
+
+def around(layer: Any, *shape: int) -> Any:
+    x = keras.Input(shape)
+    return called(keras.Model(x, layer(x)), arrays((2, *shape))[0])
+
+
+@pytest.mark.parametrize(
+    ("make", "shape", "said"),
+    [
+        pytest.param(Positions, (6, 4), "self.places(jnp.arange(6).reshape((1, 6)))", id="an embedding of places"),
+        pytest.param(Patches, (6, 5, 3), "jaxport.resizing.extract_patches(x, (2, 2), (2, 1), 'SAME')", id="patches"),
+    ],
+)
+def test_what_depends_on_no_input_and_sizes_that_are_not_known_are_written(
+    make: Callable[[], Any], shape: tuple[int, ...], said: str
+) -> None:
+    model = around(make(), *shape)
+    written, module = module_of(model)
+    assert written.places == () and said in ast.unparse(ast.parse(written.text))
+    (x,) = arrays((3, *shape))
+    wanted = model(x)
+    assert np.linalg.norm(np.asarray(module(jnp.asarray(x))) - wanted) <= 1e-6 * np.linalg.norm(wanted)
+
+
+def test_a_dropout_that_is_told_nothing_of_training_drops_in_training() -> None:
+    _, module = module_of(around(Positions(), 6, 4))
+    x = jnp.ones((2, 6, 4))
+    module.train()
+    assert 0.2 < float(jnp.mean(module(x) == 0)) < 0.8
+
+
+def test_a_table_is_a_place() -> None:
+    written = model_source(_keras_compiled.of_model(around(TableOfPlaces(), 6, 4)))
+    assert ["a constant of 24 values" in each.reason for each in written.places] == [True]
 
 
 def test_a_layer_that_is_never_in_training_is_a_place() -> None:

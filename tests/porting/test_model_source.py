@@ -12,6 +12,7 @@ import numpy as np
 import optax
 import pytest
 from flax import nnx
+from layers_to_carry import CustomScaleLayer
 
 import jaxport
 from compare.porting.model_source import Written, model_source
@@ -69,6 +70,7 @@ def around_layers() -> Any:
     y = L.TimeDistributed(L.Dense(6, activation="relu"), name="each")(x)
     y = L.TimeDistributed(L.Conv1D(3, 2), name="windows")(keras.ops.expand_dims(y, -1))
     y = L.UpSampling2D((2, 1))(L.Normalization(mean=[0.5, 1.5, 0.1], variance=[0.3, 2.0, 4.0])(y))
+    y = CustomScaleLayer(0.17, name="scaled")([y, keras.ops.square(y)])
     y = keras.ops.where(keras.ops.greater(y, 0.1), y, keras.ops.stop_gradient(y)) ** 2
     return keras.Model(x, L.TimeDistributed(L.LayerNormalization(), name="norms")(y))
 
@@ -172,6 +174,12 @@ def test_an_einsum_of_each_step_is_a_place_since_its_equation_names_no_steps() -
     assert [each.layer for each in places] == ["each"]
 
 
+def test_a_scaled_sum_of_three_is_a_place_since_keras_takes_two_of_them() -> None:
+    x = keras.Input((4,))
+    places = model_source(_keras_compiled.of_model(keras.Model(x, CustomScaleLayer(0.1, name="sum")([x, x, x])))).places
+    assert [each.reason for each in places] == ["it is given 3 tensors"]
+
+
 @pytest.mark.parametrize("exponent", [0.5, float("inf"), float("nan")])
 def test_a_power_that_is_no_whole_number_is_a_place(exponent: float) -> None:
     x = keras.Input((4,))
@@ -185,6 +193,48 @@ def test_an_unknown_loss_and_optimizer_are_places() -> None:
     training = training_source(architecture, model_source(architecture))
     assert [each.split(":")[0] for each in training.unwritten] == ["the optimizer", "the loss", "the metrics"]
     assert training.text.count("raise NotImplementedError") == 3
+
+
+@pytest.mark.parametrize(
+    ("metric", "loss"),
+    [
+        pytest.param(lambda: keras.metrics.SparseTopKCategoricalAccuracy(2), "sparse_categorical_crossentropy", id="k"),
+        pytest.param(lambda: keras.metrics.TopKCategoricalAccuracy(3), "categorical_crossentropy", id="k, one-hot"),
+        pytest.param(lambda: keras.metrics.RootMeanSquaredError(), "mse", id="root"),
+        pytest.param(lambda: keras.metrics.Precision(), "mse", id="precision"),
+        pytest.param(lambda: keras.metrics.Recall(), "mse", id="recall"),
+        pytest.param(lambda: keras.metrics.AUC(num_thresholds=50), "mse", id="area"),
+    ],
+)
+def test_a_metric_is_that_of_keras(metric: Callable[[], Any], loss: str) -> None:
+    model = small_cnn()
+    model.compile("sgd", loss, metrics=[metric()])
+    architecture = _keras_compiled.of_model(model)
+    training = training_source(architecture, model_source(architecture))
+    assert training.unwritten == ()
+    numbers = np.random.default_rng(3)
+    predictions = numbers.uniform(size=(16, 5)).astype("float32")
+    targets = numbers.integers(0, 5, 16).astype("int32")
+    if not loss.startswith("sparse"):
+        targets = np.eye(5, dtype="float32")[targets]
+    scope: dict[str, Any] = {}
+    start = training.text.index("def metrics(")
+    function = training.text[start:].split("\n\n\n")[0]
+    exec(function, {"jnp": jnp, "jax": jax, "jaxport": jaxport, "Any": Any}, scope)
+    (value,) = scope["metrics"](targets, predictions).values()
+    keras_own = metric()
+    keras_own.update_state(targets, predictions)
+    assert float(value) == pytest.approx(float(keras_own.result()), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "metric", [lambda: keras.metrics.AUC(curve="PR"), lambda: keras.metrics.Precision(thresholds=0.7)]
+)
+def test_a_metric_with_other_attributes_is_a_place(metric: Callable[[], Any]) -> None:
+    model = small_cnn()
+    model.compile("sgd", "mse", metrics=[metric()])
+    architecture = _keras_compiled.of_model(model)
+    assert len(training_source(architecture, model_source(architecture)).unwritten) == 1
 
 
 def test_the_loss_of_logits_is_taken_behind_a_softmax() -> None:

@@ -11,7 +11,9 @@ import keras
 import numpy as np
 
 L: Any = keras.layers
-LayerScale: Any = importlib.import_module("keras.src.applications.convnext").LayerScale  # keras.layers has none
+# Of keras.applications: keras.layers has none of them.
+LayerScale: Any = importlib.import_module("keras.src.applications.convnext").LayerScale
+CustomScaleLayer: Any = importlib.import_module("keras.src.applications.inception_resnet_v2").CustomScaleLayer
 F, I = "float32", "int32"  # noqa: E741
 Spec = tuple[tuple[int | None, ...], str]
 Case = tuple[Callable[[], Any], tuple[Spec, ...]]
@@ -110,6 +112,7 @@ FUNCTIONS: dict[str, Case] = {
     "add": (lambda: L.Add(), (f(8), f(8))),
     "subtract": (lambda: L.Subtract(), (f(8), f(8))),
     "multiply": (lambda: L.Multiply(), (f(8), f(8))),
+    "custom_scale": (lambda: CustomScaleLayer(0.17), (f(8), f(8))),
     "average": (lambda: L.Average(), (f(8), f(8))),
     "maximum": (lambda: L.Maximum(), (f(8), f(8))),
     "minimum": (lambda: L.Minimum(), (f(8), f(8))),
@@ -146,7 +149,7 @@ def random_weights(model: Any) -> None:
 
 
 OF_LISTS = ("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Attention",
-            "AdditiveAttention")  # fmt: skip
+            "AdditiveAttention", "CustomScaleLayer")  # fmt: skip
 """Classes that are called with a list of inputs."""
 
 
