@@ -107,11 +107,14 @@ def seeds(layer: Any) -> list[Any]:
 
 
 def config(layer: Any) -> dict[str, Plain]:
-    """What a layer says of itself, as plain data; nothing where it cannot, as those of users often cannot."""
+    """What a layer or operation says of itself, as plain data; nothing where it cannot, as those of users often cannot."""
     try:
-        return _keras_config.plain_config(layer.get_config())
+        found = _keras_config.plain_config(layer.get_config())
     except (NotImplementedError, TypeError, AttributeError, ValueError):
         return {}
+    # The dtype of an operation is what it makes; that of a layer is its policy, which stands elsewhere.
+    dtype = None if isinstance(layer, keras.Layer) else getattr(layer, "dtype", None)
+    return found if dtype is None else {**found, "dtype": keras.backend.standardize_dtype(dtype)}
 
 
 def input_shape(layer: Any) -> tuple[int | None, ...]:

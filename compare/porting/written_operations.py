@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from compare.porting.safe_expressions import UnwritableError, argument, literal
+from compare.porting.templates_of_operations import TEMPLATES, filled
 from workloads._architecture import Call
 from workloads._inspection import Plain
 from workloads._transfer import KERAS_LAYERS, SourceLayer
@@ -23,13 +24,16 @@ _UNARY = {
     "Log": "jnp.log", "Sqrt": "jnp.sqrt", "Square": "jnp.square", "Sin": "jnp.sin", "Cos": "jnp.cos",
     "Silu": "jax.nn.silu", "Softplus": "jax.nn.softplus", "Rsqrt": "jax.lax.rsqrt", "Negative": "-",
     "Absolute": "jaxport.elementwise.absolute", "Abs": "jaxport.elementwise.absolute",
-    "HardSigmoid": "jax.nn.hard_sigmoid",
+    "HardSigmoid": "jax.nn.hard_sigmoid", "LogSigmoid": "jax.nn.log_sigmoid", "Softsign": "jax.nn.soft_sign",
+    "Log1p": "jnp.log1p", "Expm1": "jnp.expm1", "Sign": "jnp.sign", "Floor": "jnp.floor", "Ceil": "jnp.ceil",
+    "Tan": "jnp.tan", "Arctan": "jnp.arctan", "Arcsin": "jnp.arcsin", "Arccos": "jnp.arccos", "Sinh": "jnp.sinh",
+    "Cosh": "jnp.cosh", "Erf": "jax.lax.erf", "Reciprocal": "jnp.reciprocal",
     "HardSilu": "jax.nn.hard_silu", "StopGradient": "jax.lax.stop_gradient", "LogicalNot": "jnp.logical_not",
 }  # fmt: skip
-_REDUCTIONS = {"Mean": "mean", "Sum": "sum", "Max": "max", "Min": "min", "Prod": "prod", "Any": "any", "All": "all"}
 _PAIRS = {
     "Maximum": "jaxport.elementwise.maximum", "Minimum": "jaxport.elementwise.minimum",
-    "LogicalAnd": "jnp.logical_and", "LogicalOr": "jnp.logical_or",
+    "LogicalAnd": "jnp.logical_and", "LogicalOr": "jnp.logical_or", "LogicalXor": "jnp.logical_xor",
+    "Arctan2": "jnp.arctan2", "Mod": "jnp.mod", "Outer": "jnp.outer", "Logaddexp": "jnp.logaddexp",
 }  # fmt: skip
 
 
@@ -55,9 +59,8 @@ def expression(layer: SourceLayer, call: Call, variables: Mapping[int, str], ran
         return f"{_UNARY[name]}({given[0]})"
     if name in _PAIRS and len(given) == 2:
         return f"{_PAIRS[name]}({given[0]}, {given[1]})"
-    if name in _REDUCTIONS and len(given) == 1:
-        keep = ", keepdims=True" if config.get("keepdims") else ""
-        return f"jnp.{_REDUCTIONS[name]}({given[0]}, axis={_axes(config.get('axis'))}{keep})"
+    if name in TEMPLATES:
+        return filled(TEMPLATES[name], given, config).replace(", keepdims=False", "")
     if name in _OTHERS:
         return _OTHERS[name](given, config, call)
     raise UnwritableError(f"keras.ops has {name}, which is not known here")
@@ -108,6 +111,32 @@ def _two(value: Plain) -> Plain:
     return sizes
 
 
+def _einsum(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
+    return f"jnp.einsum({', '.join((literal(config.get('subscripts')), *given))})"
+
+
+def _repeat(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
+    if not isinstance(config.get("repeats"), int):
+        raise UnwritableError("it repeats each a number of times of its own")
+    return f"jnp.repeat({given[0]}, {config['repeats']}, {literal(config.get('axis'))})"
+
+
+def _pad(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
+    mode = config.get("mode")
+    if len(given) > 1:
+        raise UnwritableError("it pads with values of its own")
+    how = "" if mode == "constant" else f", mode={literal(mode)}"
+    return f"jnp.pad({given[0]}, {literal(config.get('pad_width'))}{how})"
+
+
+def _cast(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
+    # `float` is the float type of the model, which the judge widens.
+    dtype = {"float32": "float", "int32": "jnp.int32", "bool": "bool"}.get(str(config.get("dtype")))
+    if dtype is None:
+        raise UnwritableError(f"it makes {str(config.get('dtype'))[:40]}")
+    return f"{given[0]}.astype({dtype})"
+
+
 _OTHERS: Mapping[str, Callable[[list[str], Mapping[str, Plain], Call], str]] = {
     "GetItem": _index,
     "Power": _power,
@@ -122,6 +151,7 @@ _OTHERS: Mapping[str, Callable[[list[str], Mapping[str, Plain], Call], str]] = {
     "Stack": lambda given, config, call: f"jnp.stack({given[0]}, {literal(config.get('axis'))})",
     "Reshape": lambda given, config, call: f"{given[0]}.reshape({literal(_shape(config))})",
     "ExtractPatches": _patches,
+    "Einsum": _einsum, "Repeat": _repeat, "Pad": _pad, "Cast": _cast,
 }  # fmt: skip
 
 

@@ -1,0 +1,85 @@
+"""Operations of keras.ops whose attributes stand in one expression: {0} is an argument, {axis} an attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from string import Formatter
+
+from compare.porting.safe_expressions import UnwritableError, literal
+from workloads._inspection import Plain
+
+_NONE = (None,)
+
+
+@dataclass(frozen=True)
+class Template:
+    """An expression, and when it is right.
+
+    Attributes:
+      text: of it.
+      known: attribute -> the values of it that the text is right for.
+    """
+
+    text: str
+    known: Mapping[str, Sequence[Plain]] = field(default_factory=dict)
+
+
+_OVER_AXIS = "jnp.{}({{0}}, axis={{axis}}, keepdims={{keepdims}})"
+_NO_DTYPE: Mapping[str, Sequence[Plain]] = {"dtype": _NONE}
+
+TEMPLATES: Mapping[str, Template] = {
+    **{name: Template(_OVER_AXIS.format(name.lower())) for name in ("Var", "Std", "Argmax", "Argmin", "Mean", "Sum")},
+    **{name: Template(_OVER_AXIS.format(name.lower()), {"initial": _NONE}) for name in ("Max", "Min")},
+    "Prod": Template(_OVER_AXIS.format("prod"), _NO_DTYPE),
+    "Any": Template(_OVER_AXIS.format("any")),
+    "All": Template(_OVER_AXIS.format("all")),
+    "Cumsum": Template("jnp.cumsum({0}, {axis})", _NO_DTYPE),
+    "Cumprod": Template("jnp.cumprod({0}, {axis})", _NO_DTYPE),
+    "DivideNoNan": Template("jaxport.elementwise.divide_no_nan({0}, {1})"),
+    "Elu": Template("jax.nn.elu({0}, {alpha})"),
+    "Flip": Template("jnp.flip({0}, {axis})"),
+    "LeakyRelu": Template("jnp.where({0} > 0, {0}, {negative_slope} * {0})"),
+    "LogSoftmax": Template("jax.nn.log_softmax({0}, {axis})"),
+    "Logsumexp": Template("jax.nn.logsumexp({0}, axis={axis}, keepdims={keepdims})"),
+    "Moveaxis": Template("jnp.moveaxis({0}, {source}, {destination})"),
+    "OneHot": Template(
+        "jax.nn.one_hot({0}, {num_classes}, axis={axis})", {"dtype": (None, "float32"), "sparse": (False,)}
+    ),
+    "OnesLike": Template("jnp.ones_like({0})", _NO_DTYPE),
+    "Ravel": Template("{0}.ravel()"),
+    "Roll": Template("jnp.roll({0}, {shift}, {axis})"),
+    "Round": Template("jnp.round({0})", {"decimals": (0,)}),
+    "Split": Template("jnp.split({0}, {indices_or_sections}, {axis})"),
+    "Swapaxes": Template("jnp.swapaxes({0}, {axis1}, {axis2})"),
+    "Take": Template("jnp.take({0}, {1}, axis={axis})"),
+    "TakeAlongAxis": Template("jnp.take_along_axis({0}, {1}, {axis})"),
+    "Tensordot": Template("jnp.tensordot({0}, {1}, {axes})"),
+    "Tile": Template("jnp.tile({0}, {repeats})"),
+    "Tril": Template("jnp.tril({0}, {k})"),
+    "Triu": Template("jnp.triu({0}, {k})"),
+    "ZerosLike": Template("jnp.zeros_like({0})", _NO_DTYPE),
+}
+"""By the class of the operation."""
+
+
+def filled(template: Template, given: Sequence[str], config: Mapping[str, Plain]) -> str:
+    """The expression of one call.
+
+    Args:
+      template: of the operation.
+      given: its arguments, as expressions.
+      config: its attributes.
+
+    Raises:
+      UnwritableError: it is given another number of arguments, or has an attribute that the text is not right for.
+    """
+    for attribute, known in template.known.items():
+        if config.get(attribute) not in known:
+            raise UnwritableError(f"it has {attribute}={str(config[attribute])[:40]}")
+    fields = {name for _, name, _, _ in Formatter().parse(template.text) if name is not None}
+    wanted = sum(name.isdigit() for name in fields)
+    if len(given) != wanted:
+        raise UnwritableError(f"it is given {len(given)} arguments")
+    attributes = {name: literal(config.get(name)) for name in fields if not name.isdigit()}
+    return template.text.format(*given, **attributes)

@@ -1,0 +1,136 @@
+"""Operations of keras.ops between layers, each written and run: values and gradients are those of Keras."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from flax import nnx
+
+import jaxport
+from compare.porting.model_source import Written, model_source
+from compare.porting.templates_of_operations import TEMPLATES
+from tf_reference import _keras_compiled
+
+# Keras's own, where it tells the shape of a tensordot.
+pytestmark = pytest.mark.filterwarnings("ignore:NotImplemented should not be used:DeprecationWarning")
+
+ops: Any = keras.ops
+
+X = np.random.default_rng(3).normal(size=(2, 4, 6)).astype("float32")
+BOUND = 2e-6
+"""Of the normwise difference in float32: a sum of some ten terms, or a function of few roundings."""
+
+SMOOTH: dict[str, Callable[[Any], Any]] = {
+    "Var": lambda x: ops.var(x, axis=(1, 2)),
+    "Std": lambda x: ops.std(x, axis=1, keepdims=True),
+    "Mean": lambda x: ops.mean(x, axis=-1),
+    "Sum": lambda x: ops.sum(x, axis=(1,), keepdims=True),
+    "Max": lambda x: ops.max(x, axis=2),
+    "Min": lambda x: ops.min(x, axis=1),
+    "Prod": lambda x: ops.prod(x, axis=1),
+    "Cumsum": lambda x: ops.cumsum(x, axis=1),
+    "Cumprod": lambda x: ops.cumprod(x, axis=2),
+    "DivideNoNan": lambda x: ops.divide_no_nan(ops.square(x), ops.relu(x)),
+    "Elu": lambda x: ops.elu(x, alpha=0.7),
+    "Flip": lambda x: ops.flip(x, axis=1) * x,
+    "LeakyRelu": lambda x: ops.leaky_relu(x, negative_slope=0.3),
+    "LogSoftmax": lambda x: ops.log_softmax(x, axis=1),
+    "Logsumexp": lambda x: ops.logsumexp(x, axis=2, keepdims=True),
+    "Moveaxis": lambda x: ops.moveaxis(x, 1, -1),
+    "OnesLike": lambda x: ops.ones_like(x) * x,
+    "ZerosLike": lambda x: ops.zeros_like(x) + x,
+    "Ravel": lambda x: ops.ravel(x),
+    "Roll": lambda x: ops.roll(x, 2, axis=1) * x,
+    "Split": lambda x: ops.split(x, 3, axis=2)[1],
+    "Swapaxes": lambda x: ops.swapaxes(x, 1, 2),
+    "TakeAlongAxis": lambda x: ops.take_along_axis(x, ops.argmax(x, axis=2, keepdims=True), axis=2),
+    "Tensordot": lambda x: ops.tensordot(x, x, [[1, 2], [1, 2]]),
+    "Tile": lambda x: ops.tile(x, (1, 2, 1)),
+    "Tril": lambda x: ops.tril(x, k=1),
+    "Triu": lambda x: ops.triu(x, k=-1),
+    "Einsum": lambda x: ops.einsum("bij,bkj->bik", x, x),
+    "Repeat": lambda x: ops.repeat(x, 3, axis=1),
+    "Pad": lambda x: ops.pad(x, ((0, 0), (1, 0), (0, 2))),
+    "Pad by reflection": lambda x: ops.pad(x, ((0, 0), (1, 2), (0, 0)), mode="reflect"),
+    "Cast": lambda x: ops.cast(ops.cast(x > 0, "float32"), "float32") * x,
+    "Arctan2": lambda x: ops.arctan2(x, ops.exp(x)),
+    "Logaddexp": lambda x: ops.logaddexp(x, -x),
+    "Mod": lambda x: ops.mod(x, 0.7),
+    **{
+        name: lambda x, name=name: getattr(ops, name)(x)
+        for name in ("log_sigmoid", "softsign", "expm1", "tan", "arctan", "sinh", "cosh", "erf", "reciprocal")
+    },
+    "log1p": lambda x: ops.log1p(ops.square(x)),
+    "arcsin": lambda x: ops.arcsin(ops.tanh(x)),
+    "arccos": lambda x: ops.arccos(ops.tanh(x)),
+}
+STEPS: dict[str, Callable[[Any], Any]] = {
+    "Argmax": lambda x: ops.argmax(x, axis=1),
+    "Argmin": lambda x: ops.argmin(x, axis=2, keepdims=True),
+    "Any": lambda x: ops.any(x > 1.0, axis=1),
+    "All": lambda x: ops.all(x > -1.0, axis=(1, 2)),
+    "OneHot": lambda x: ops.one_hot(ops.argmax(x, axis=2), 6),
+    "Round": lambda x: ops.round(x),
+    "Take": lambda x: ops.take(ops.round(x), ops.argmax(x, axis=1), axis=2),
+    "LogicalXor": lambda x: ops.logical_xor(x > 0, x > 0.5),
+    **{name: lambda x, name=name: getattr(ops, name)(x) for name in ("sign", "floor", "ceil")},
+}
+"""Without a gradient that says anything."""
+
+
+def written(function: Callable[[Any], Any]) -> tuple[Any, Written]:
+    x = keras.Input((4, 6))
+    model = keras.Model(x, function(x))
+    return model, model_source(_keras_compiled.of_model(model))
+
+
+def module_of(text: Written) -> Any:
+    scope: dict[str, Any] = {"jax": jax, "jnp": jnp, "nnx": nnx, "jaxport": jaxport, "Any": Any}
+    exec(f"from __future__ import annotations\n{text.text}", scope)
+    return scope[text.class_name](rngs=nnx.Rngs(0))
+
+
+def test_every_template_is_proved() -> None:
+    assert TEMPLATES.keys() <= SMOOTH.keys() | STEPS.keys()
+
+
+@pytest.mark.parametrize("name", SMOOTH | STEPS)
+def test_an_operation_gives_what_keras_gives(name: str) -> None:
+    model, text = written((SMOOTH | STEPS)[name])
+    assert text.places == ()
+    module = module_of(text)
+    wanted, found = np.asarray(model(X)), np.asarray(module(jnp.asarray(X)))
+    assert wanted.shape == found.shape and wanted.dtype.kind == found.dtype.kind
+    assert np.linalg.norm(found.astype(float) - wanted) <= BOUND * np.linalg.norm(wanted.astype(float))
+    if name not in SMOOTH:
+        return
+    factor = np.random.default_rng(5).normal(size=wanted.shape).astype("float32")
+    with tf.GradientTape() as tape:
+        x = tf.constant(X)
+        tape.watch(x)
+        summed = tf.reduce_sum(model(x) * factor)
+    expected = np.asarray(tape.gradient(summed, x))
+    gradient = np.asarray(jax.grad(lambda x: jnp.sum(module(x) * factor))(jnp.asarray(X)))
+    assert np.linalg.norm(gradient - expected) <= 10 * BOUND * np.linalg.norm(expected)
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda x: ops.max(x, axis=1, initial=0.5), "it has initial=0.5"),
+        (lambda x: ops.round(x, 1), "it has decimals=1"),
+        (lambda x: ops.cumsum(x, axis=1, dtype="float64"), "it has dtype=float64"),
+        (lambda x: ops.cast(x, "float16"), "it makes float16"),
+        (lambda x: ops.pad(x, ((0, 0), (1, 0), (0, 2)), constant_values=2.0), "its call has constant_values="),
+        (lambda x: ops.repeat(x, [1, 2, 1, 1], axis=1), "it repeats each a number of times of its own"),
+        (lambda x: ops.median(x, axis=1), "keras.ops has Median, which is not known here"),
+    ],
+)
+def test_what_an_expression_is_not_right_for_is_a_place(function: Callable[[Any], Any], reason: str) -> None:
+    _, text = written(function)
+    assert [each.reason for each in text.places] == [reason]
