@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
 import numpy as np
+
+_TOLD: Mapping[Any, Sequence[str]] = {
+    keras.layers.Rescaling: ("scale", "offset"),
+    keras.layers.Normalization: ("input_mean", "input_variance"),
+}
+"""By class, the attributes that say them; None where a layer was told nothing."""
 
 
 def restate(layer: Any) -> None:
@@ -17,9 +24,9 @@ def restate(layer: Any) -> None:
     Args:
       layer: of Keras, built.
     """
-    if isinstance(layer, keras.layers.Rescaling):
-        layer.scale, layer.offset = (np.asarray(each, np.float64) for each in (layer.scale, layer.offset))
+    for name in next((names for kind, names in _TOLD.items() if isinstance(layer, kind)), ()):
+        told = getattr(layer, name)
+        if told is not None:
+            setattr(layer, name, np.asarray(told, np.float64))
     if isinstance(layer, keras.layers.Normalization) and layer.input_mean is not None:
-        layer.input_mean = np.asarray(layer.input_mean, np.float64)
-        layer.input_variance = np.asarray(layer.input_variance, np.float64)
         layer.build(layer._build_input_shape)
