@@ -12,7 +12,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tf_reference import _keras_weights, _own_steps, _traced_calls, _watched_tape
+from tf_reference import _keras_constants, _keras_weights, _own_steps, _traced_calls, _watched_tape
 from tf_reference._gradients import densified
 from tf_reference._model import Model
 from workloads._written_port import left_weights
@@ -38,6 +38,7 @@ def keras_port(source: str, receipt: Path, dtype: str, *, inputs: int, trained: 
         for layer in model._flatten_layers():
             _silence(layer)
             _refresh(layer)
+            _keras_constants.restate(layer)
         variables = _carried(model, receipt)
         if not trained:
             return Model(forward=lambda *given: _called(model, given[:inputs], False), weights=variables)
@@ -84,6 +85,7 @@ def keras_rest(source: str, receipt: Path, dtype: str, *, inputs: int, places: S
         model = _made(source, dtype)
     for layer in model._flatten_layers():
         _refresh(layer)
+        _keras_constants.restate(layer)
     layers = _keras_weights.layers_by_path(model)
     stands = [_StandIn(layers[path]) for path in places]
 

@@ -1,0 +1,58 @@
+"""A layer's own numbers: in float64 they are those that it was told, in float32 those that Keras makes of them."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+
+from tf_reference import _keras_constants
+
+L = keras.layers
+MEAN, VARIANCE, SCALE = [0.485, 0.456, 0.406], [0.1, 0.2, 0.3], 1 / 255.0
+CASES: dict[str, tuple[Callable[[], Any], Callable[[np.ndarray], np.ndarray]]] = {
+    "rescaling": (lambda: L.Rescaling(SCALE, 0.1), lambda x: x * SCALE + 0.1),
+    "rescaling_of_channels": (lambda: L.Rescaling(MEAN, VARIANCE), lambda x: x * MEAN + VARIANCE),
+    "normalization": (
+        lambda: L.Normalization(mean=MEAN, variance=VARIANCE), lambda x: (x - MEAN) / np.sqrt(VARIANCE),
+    ),
+    "normalization_of_all": (
+        lambda: L.Normalization(axis=None, mean=0.1, variance=0.3), lambda x: (x - 0.1) / np.sqrt(0.3),
+    ),
+}  # fmt: skip
+X = np.random.default_rng(0).normal(size=(4, 5, 3))
+
+
+@pytest.fixture
+def float64() -> Iterator[None]:
+    before = keras.config.floatx(), keras.config.dtype_policy()
+    keras.config.set_floatx("float64")
+    keras.config.set_dtype_policy("float64")
+    yield
+    keras.config.set_floatx(before[0])
+    keras.config.set_dtype_policy(before[1])
+
+
+def error(layer: Any, wanted: np.ndarray) -> float:
+    found = np.asarray(layer(X))
+    assert found.dtype == np.float64
+    return float(np.max(np.abs(found - wanted)) / np.max(np.abs(wanted)))
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("name", CASES)
+def test_in_float64_a_layer_has_the_numbers_that_it_was_told(name: str) -> None:
+    make, wanted = CASES[name]
+    layer = make()
+    assert error(layer, wanted(X)) > 1e-9, "Keras rounds them no longer: nothing is to be restated"
+    _keras_constants.restate(layer)
+    assert error(layer, wanted(X)) < 1e-15
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_in_float32_nothing_changes(name: str) -> None:
+    layer, x = CASES[name][0](), X.astype(np.float32)
+    before = np.asarray(layer(x))
+    _keras_constants.restate(layer)
+    np.testing.assert_array_equal(np.asarray(layer(x)), before)
