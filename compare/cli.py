@@ -118,8 +118,8 @@ def _run(given: Sequence[str]) -> int:
         options = parsed(given)
         with processes.temporary_folder(), _foreign_code_apart(options):
             return _module(options.command).main(options)
-    except KeyboardInterrupt:
-        print("jaxport: interrupted; nothing was written", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:
+        print(f"jaxport: interrupted; {interrupt or 'nothing was written'}", file=sys.stderr)
         return INTERRUPTED
     except FORESEEN as error:
         return _refuse(error, "--debug" in given)

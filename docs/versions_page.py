@@ -40,6 +40,9 @@ An environment for a side needs its framework and these; jaxport itself need not
 pip install {worker}
 ```
 
+Built-in models that hold lists of modules, such as `bert`, need Flax 0.12 (`nnx.List`), and `conv_mnist` names an
+option that the XLA of JAX 0.6 has not: on that side they are not judged, and say so. Your own port is bound by neither.
+
 One framework alone: [installing](installing.md). `python docs/adapters.py`, which `.github/workflows/adapters.yml` runs
 every week with the newest releases, tells when one of them has moved a private name that jaxport uses.
 """

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from google.protobuf.message import DecodeError
 
 from tf_reference import _private
 from workloads._framework import Unsupported
@@ -21,6 +22,9 @@ COUNTER = "it counts how often was saved"
 """Why the variable of that name is not carried."""
 
 _GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
+
+DAMAGED = (tf.errors.OpError, DecodeError, ValueError, RuntimeError, LookupError, TypeError, MemoryError)
+"""What TensorFlow raises, and a graph whose objects are none, where a checkpoint is damaged."""
 
 
 @dataclass(frozen=True)
@@ -124,8 +128,7 @@ def read(prefix: str) -> CheckpointGraph:
     """The graph of a checkpoint.
 
     Raises:
-      ValueError: there is none, or it is damaged.
-      OpError: likewise.
+      Exception: one of DAMAGED: there is none, or it is damaged.
     """
     reader = tf.train.load_checkpoint(prefix)
     graph = _private.protocol("trackable_object_graph_pb2", "TrackableObjectGraph")

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
-from google.protobuf.message import DecodeError
 
 from tf_reference import _checkpoint_graph, _saved_model
 from tf_reference._checkpoint_graph import (
     COUNTER,
+    DAMAGED,
     SAVES,
     CheckpointGraph,
     SavedVariable,
@@ -62,7 +62,7 @@ def read(folder: Path, leave: Mapping[str, str]) -> tuple[Source, dict[str, np.n
             arrays = {name: np.array(graph.reader.get_tensor(each.key)) for name, each in named.items()}
     except Unusable as error:
         raise _refusal(folder, str(error)) from error
-    except (tf.errors.OpError, ValueError, RuntimeError, DecodeError, MemoryError, OSError) as error:
+    except (*DAMAGED, OSError) as error:
         raise _refusal(folder, f"one that cannot be read ({_foreign.said(error)[:200]})") from error
     return Source(
         layers=tuple(_layers(arrays)), excluded=tuple(excluded), versions={"tensorflow": tf.__version__}

@@ -11,10 +11,9 @@ from typing import Any
 import h5py
 import numpy as np
 import tensorflow as tf
-from google.protobuf.message import DecodeError
 
 from tf_reference import _checkpoint_graph, _keras_h5, _private, _saved_weights
-from tf_reference._checkpoint_graph import COUNTER, SAVES, CheckpointGraph, check_left, copy_of, left_with
+from tf_reference._checkpoint_graph import COUNTER, DAMAGED, SAVES, CheckpointGraph, check_left, copy_of, left_with
 from tf_reference._keras_archive import bounded_memory
 from workloads import _foreign
 from workloads._foreign import Unusable
@@ -33,6 +32,8 @@ _MEMBER = "model.weights.h5"
 _OPTIMIZERS = ("optimizer/", "optimizer_weights/")
 _ATTRIBUTES = 4096
 """Bytes that an array may take in memory for each that the file has: zeros pack well."""
+
+_A_CHECKPOINT = "expected a tf.train.Checkpoint at"
 
 _OF_OPTIMIZER = "it is the optimizer's, which --optimizer carries"
 
@@ -168,16 +169,25 @@ def restore(model: Any, prefix: str, optimizer: Any, leave: Mapping[str, str]) -
     Raises:
       Unsupported: there is none, it has not every variable of the model, or others that are not left with a reason.
     """
-    path = _prefix(prefix)
-    what = "expected a tf.train.Checkpoint at"
-    if not path:
-        raise Unsupported(f"{what} {prefix}, found none: name its prefix or folder")
     try:
+        path = _prefix(prefix)
+        if not path:
+            raise Unsupported(f"{_A_CHECKPOINT} {prefix}, found none: name its prefix or folder")
         graph = _checkpoint_graph.read(path)
-    except (tf.errors.OpError, ValueError, DecodeError) as error:
-        raise Unsupported(f"{what} {prefix}, found {_foreign.said(error)[:200]}: name its prefix or folder") from error
-    if not graph.names:
-        raise Unsupported(f"{what} {prefix}, found variables by names alone: save a tf.train.Checkpoint of the model")
+        if graph.names:
+            return _restored(model, path, optimizer, graph, leave, prefix)
+    except DAMAGED as error:
+        said = _foreign.said(error)[:200]
+        raise Unsupported(f"{_A_CHECKPOINT} {prefix}, found {said}: name its prefix or folder") from error
+    raise Unsupported(
+        f"{_A_CHECKPOINT} {prefix}, found variables by names alone: save a tf.train.Checkpoint of the model"
+    )
+
+
+def _restored(
+    model: Any, path: str, optimizer: Any, graph: CheckpointGraph, leave: Mapping[str, str], prefix: str
+) -> tuple[Excluded, ...]:
+    """What a checkpoint has besides what was restored of it."""
     reasons = []
     for checkpoint in _checkpoints(model, optimizer, graph.names):
         try:
@@ -185,11 +195,13 @@ def restore(model: Any, prefix: str, optimizer: Any, leave: Mapping[str, str]) -
             # Unlike `restore`, it wants no count of saves, which a SavedModel has not.
             status = checkpoint.read(path).assert_existing_objects_matched()
             status.expect_partial()
-        except (AssertionError, ValueError, tf.errors.OpError) as error:
+        except (AssertionError, *DAMAGED) as error:
             reasons.append(_foreign.said(error))
         else:
             return _besides(graph, _private.matched(status), leave, prefix)
-    raise Unsupported(f"{what} {prefix} of this model, found {reasons[0][:300]}: name the model that it was saved of")
+    raise Unsupported(
+        f"{_A_CHECKPOINT} {prefix} of this model, found {reasons[0][:300]}: name the model that it was saved of"
+    )
 
 
 def _prefix(given: str) -> str | None:

@@ -157,6 +157,9 @@ def _judged(options: argparse.Namespace, folder: Path, file: Path) -> int:
         modes=MODES,
         parity_only=True,
     )
-    with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-        result = whole_run.run(request, progress)
+    try:
+        with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
+            result = whole_run.run(request, progress)
+    except KeyboardInterrupt as interrupt:
+        raise KeyboardInterrupt(f"{folder} was written, and not judged") from interrupt
     return deliver(result, folder / RECORDS, options.json)

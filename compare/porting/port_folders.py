@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from compare import leftovers
 from compare.errors import RequestError
-from compare.writing import write_atomically
+from compare.writing import write_atomically, writing
 
 PORT, TEST_FILE = "port.py", "test_port.py"
 BUILDS = {"tf": "build_tf.py", "jax": "build_jax.py"}
@@ -22,24 +24,54 @@ def check_folder(folder: Path, anew: bool) -> None:
     """
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise RequestError(f"expected a folder at {folder}, found a file or a link: name another")
+    if folder.is_dir():
+        leftovers.sweep_folders(folder, f".{PORT}.")
     if folder.is_dir() and any(folder.iterdir()) and not anew:
         raise RequestError(
             f"expected no folder at {folder}, or an empty one, found files in it: name another, or --force"
         )
 
 
-def write_anew(folder: Path, files: Iterable[str], contents: Mapping[str, str | bytes]) -> None:
-    """Write a port in place of another.
+@contextmanager
+def written_anew(folder: Path, files: Iterable[str], contents: Mapping[str, str | bytes]) -> Iterator[Path]:
+    """A port, whole or not at all: it takes the place of another once the block ends, and not where that raises.
+
+    Yields a folder with its texts, to which the block adds files.
 
     Args:
-      folder: of both.
+      folder: of the port.
       files: that a port may have: what is there of them goes.
       contents: by the name of the file.
+
+    Raises:
+      UnwrittenError: a file cannot be written.
     """
-    for file in files:
-        (folder / file).unlink(missing_ok=True)
-    for file, content in contents.items():
-        write_atomically(folder / file, content)
+    with ExitStack() as undone:
+        undone.callback(_remove_empty, [parent for parent in (folder, *folder.parents) if not parent.exists()])
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        with leftovers.folder_beside(folder / PORT) as staged:
+            for file, content in contents.items():
+                write_atomically(staged / file, content)
+            yield staged
+            _move(staged, folder, files)
+        undone.pop_all()
+
+
+def _remove_empty(folders: Iterable[Path]) -> None:
+    for folder in folders:
+        with suppress(OSError):
+            folder.rmdir()
+
+
+def _move(staged: Path, folder: Path, files: Iterable[str]) -> None:
+    # Python's caches stay behind: they name the files that they were made of.
+    made = [path for path in staged.iterdir() if path.is_file() and path.name != leftovers.MARK]
+    with writing(folder):
+        for file in files:
+            (folder / file).unlink(missing_ok=True)
+        for path in made:
+            path.replace(folder / path.name)
 
 
 def original_from(folder: Path, reference: str) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from compare.porting import port_source, rest_source
 from compare.porting.formatting import formatted
 from compare.porting.model_source import Written, model_source
-from compare.porting.port_folders import BUILDS, PORT, TEST_FILE, original_from, write_anew
+from compare.porting.port_folders import BUILDS, PORT, TEST_FILE, original_from, written_anew
 from compare.porting.port_source import RECEIPT, WEIGHTS, Sizes
 from compare.porting.training_source import Training, training_source
 from compare.sides.weight_workers import KerasModel, WeightWorkers
@@ -104,6 +104,7 @@ def write(model: KerasModel, folder: Path, sizes: Sizes, workers: WeightWorkers)
 
     Raises:
       RequestError: the model cannot be read.
+      UnwrittenError: a file cannot be written.
     """
     workers.start()
     architecture = workers.architecture(model)
@@ -111,12 +112,20 @@ def write(model: KerasModel, folder: Path, sizes: Sizes, workers: WeightWorkers)
     archive = "" if of_code else f"{ORIGINAL}{Path(model.reference).suffix.lower()}"
     reference = archive or original_from(folder, model.reference)
     written, training, found = texts(architecture, reference, sizes)
-    write_anew(folder, FILES, found)
-    if archive:
-        shutil.copyfile(model.reference, folder / archive)
-    request = carrying.Request(model, f"{folder / MODEL}:{written.class_name}", written.names)
-    carriage = carrying.planned(request, workers)
-    findings = tuple(each.line for each in carriage.plan.findings)
-    if not findings:
-        carrying.write(carriage, folder / WEIGHTS)
+    with written_anew(folder, FILES, found) as staged:
+        if archive:
+            shutil.copyfile(model.reference, staged / archive)
+        carriage = _planned(model, written, folder, staged, workers)
+        findings = tuple(each.line for each in carriage.plan.findings)
+        if not findings:
+            carrying.write(carriage, staged / WEIGHTS)
     return Port(folder, written, training, 0 if findings else len(carriage.plan.moves), findings)
+
+
+def _planned(
+    model: KerasModel, written: Written, folder: Path, staged: Path, workers: WeightWorkers
+) -> carrying.Carriage:
+    """What is carried into the module where it stands now; the receipt names it where it will stand."""
+    request = carrying.Request(model, f"{staged / MODEL}:{written.class_name}", written.names)
+    carriage = carrying.planned(request, workers)
+    return replace(carriage, request=replace(request, module=f"{folder / MODEL}:{written.class_name}"))

@@ -13,7 +13,7 @@ import tensorflow as tf
 from fuzzed_bytes import MOST_S, damaged
 from hypothesis import HealthCheck, Phase, given, settings
 
-from tf_reference import _inspecting, _weight_files
+from tf_reference import _inspecting, _saved_weights, _weight_files
 from workloads._framework import Unsupported
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -54,6 +54,11 @@ def in_shard(folder: Path) -> tuple[Path, Callable[[], object]]:
     return in_checkpoint(folder, ".data-00000-of-00001")
 
 
+def in_variables(folder: Path) -> tuple[Path, Callable[[], object]]:
+    small().export(folder / "exported", verbose=False)
+    return folder / "exported/variables/variables.index", lambda: _saved_weights.read(folder / "exported", {})
+
+
 def saved(folder: Path) -> tuple[Path, Callable[[], object]]:
     path = models.saved(folder / "saved", models.graph_with("Sin").SerializeToString())
     return path / models.PB, lambda: _inspecting.saved_model(path)
@@ -61,7 +66,7 @@ def saved(folder: Path) -> tuple[Path, Callable[[], object]]:
 
 KINDS = {
     "keras": in_archive, "weights.h5": in_hdf5, "h5": in_model_h5, "SavedModel": saved, "checkpoint": in_index,
-    "values of a checkpoint": in_shard,
+    "values of a checkpoint": in_shard, "variables of a SavedModel": in_variables,
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from safetensors.numpy import save
 from compare.inputs.functions import of_known_sizes, parse_inputs
 from compare.porting.formatting import formatted
 from compare.porting.functions.function_source import CONSTANTS, MODULE, WrittenFunction, function_source
-from compare.porting.port_folders import BUILDS, PORT, TEST_FILE, original_from, write_anew
+from compare.porting.port_folders import BUILDS, PORT, TEST_FILE, original_from, written_anew
 from compare.porting.port_source import TEST
 from compare.sides.model_worker import ModelWorker
 from workloads._spec import ArraySpec
@@ -64,8 +64,8 @@ def write(reference: str, inputs: Sequence[str], folder: Path, worker: ModelWork
     contents: dict[str, str | bytes] = {file: formatted(text, file) for file, text in found.items()}
     if written.constants:
         contents[CONSTANTS] = save({key: np.ascontiguousarray(each) for key, each in written.constants.items()})
-    write_anew(folder, FILES, contents)
-    return FunctionPort(folder, written)
+    with written_anew(folder, FILES, contents):
+        return FunctionPort(folder, written)
 
 
 def texts(
