@@ -131,7 +131,7 @@ def judged(name: str) -> dict[str, object]:
     told = COVERAGE.search(done.stdout)
     left = [line for line in done.stdout.splitlines() if line.startswith("to be written")]
     errors = done.stderr.strip().splitlines()[-1:] if done.returncode == 2 else []
-    failures = [*left, *found["failures"], *errors]
+    failures = [each.replace(f"{folder}/", "") for each in (*left, *found["failures"], *errors)]
     return {
         "written": list(map(int, told.groups())) if told else [], "seconds": seconds, "gates": found["gates"],
         "exit": done.returncode, "failures": failures[:3],
