@@ -162,7 +162,7 @@ def page() -> str:
         cells = [f"`{function.code}`", f"{written[0]} of {written[1]}" if written else "-"]
         cells += [gates.get(gate, "-").replace("not_applicable", "none") for gate in GATES]
         rows += f"| {' | '.join(cells)} | {found.get('seconds', '-')} |\n"
-        failures += "".join(f"- {name}: {each}\n" for each in found.get("failures", [])[:1])
+        failures += "".join(f"- {name}: {each.removeprefix(f'{name}: ')}\n" for each in found.get("failures", [])[:1])
     line, gates = "---|" * len(GATES), " | ".join(GATES)
     told = f"\n{known} of {len(FUNCTIONS)} functions were tried: {whole} are written whole, {passed} hold every gate.\n"
     if failures:
