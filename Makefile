@@ -50,13 +50,15 @@ sbom: install
 	$(VENV)/bin/cyclonedx-py requirements constraints.txt --pyproject pyproject.toml --output-reproducible \
 		--of JSON -o dist/jaxport.cdx.json
 
-# What takes longer than it is worth before every commit, and what continuous integration runs after `make test`.
+# What takes longer than it is worth before every commit, and what continuous integration runs after `make test`; it
+# tells which tests took longest, since all of them have 40 minutes.
 slow: install targets
-	$(VENV)/bin/python -m pytest -m slow
+	$(VENV)/bin/python -m pytest -m slow --durations 25 --durations-min 10
 
-# Every workload by all gates: what the tests leave out because it takes half an hour and more.
+# Every workload by all gates, and every error that is planted: what the tests leave out as it takes half an hour and more.
 zoo: install
 	JAXPORT_ZOO=1 $(VENV)/bin/python -m pytest tests/workloads/test_contract.py tests/workloads/test_mixed_precision.py tests/workloads/test_mutants_*.py
+	JAXPORT_ZOO=1 $(VENV)/bin/python -m pytest -m slow tests/ladder/test_next_command.py tests/porting/test_init_command.py
 
 # 300 small ports in one run: memory, files and threads of the coordinator and of each worker, a row every 20.
 soak: install

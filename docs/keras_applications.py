@@ -67,14 +67,16 @@ def judged(name: str, written_only: bool, folder: Path) -> dict[str, object]:
     (folder / "model.py").write_text(SOURCE.format(name=name, side=SIDES[name]))
     options = ["--force", "--batch", f"{BATCH}", "--steps", f"{STEPS}", "--timeout", "3000"]
     command = [sys.executable, "-m", "compare", "init", "model.py:build", "-o", "port", *options]
+    (folder / "port" / RESULTS).unlink(missing_ok=True)
+    command += ["--no-run"] if written_only else []
     start = time.monotonic()
-    done = subprocess.run(
-        [*command, *(["--no-run"] if written_only else [])], cwd=folder, capture_output=True, text=True, check=False
-    )
-    (folder / "output.txt").write_text(f"{done.stdout}{done.stderr}")
+    with (folder / "output.txt").open("w+") as output:
+        done = subprocess.run(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT, check=False)
+        output.seek(0)
+        told = output.read()
     found = {"side": SIDES[name], "seconds": round(time.monotonic() - start), **of_port(folder / "port")}
-    if done.returncode == 2 or not found["written"]:
-        found["failures"] = done.stderr.strip().splitlines()[-1:]
+    if done.returncode not in (0, 1) or not found["written"]:
+        found["failures"] = [*told.strip().splitlines()[-1:], f"jaxport init ended with {done.returncode}"]
     return found
 
 

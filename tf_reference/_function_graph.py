@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -78,11 +80,26 @@ def traced(function: Any, inputs: Sequence[Spec]) -> Any:
 def _in_another_float(function: Any, inputs: Sequence[Spec]) -> tuple[Any, str]:
     if not any(dtype in _OTHER for _, _, dtype in inputs):
         return None, "no input is of a float type"
+    with _logged() as told:
+        try:
+            found = traced(function, [(name, shape, _OTHER.get(dtype, dtype)) for name, shape, dtype in inputs])
+        except UNTRACED as error:
+            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+            return None, lines[-1][:200] if lines else type(error).__name__
+    # A tf.TensorArray of another type than what is written to it is an error that TensorFlow logs, and goes on.
+    errors = [each.getMessage().splitlines()[0] for each in told if each.levelno >= logging.ERROR]
+    return (None, errors[0][:200]) if errors else (found, "")
+
+
+@contextlib.contextmanager
+def _logged() -> Iterator[list[logging.LogRecord]]:
+    """What TensorFlow logs meanwhile, which is not shown."""
+    logger, found = tf.get_logger(), list[logging.LogRecord]()
+    logger.addFilter(keep := lambda record: bool(found.append(record)))
     try:
-        return traced(function, [(name, shape, _OTHER.get(dtype, dtype)) for name, shape, dtype in inputs]), ""
-    except UNTRACED as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        return None, lines[-1][:200] if lines else type(error).__name__
+        yield found
+    finally:
+        logger.removeFilter(keep)
 
 
 def variable_names(graph: Any) -> dict[str, Any]:
@@ -156,7 +173,7 @@ class _Reading:
             nodes=tuple(self._node(graph, each, other, twin.get(id(each)), at, number) for each in order),
             inputs=tuple(at[id(each.op)] for each in graph.inputs),
             outputs=tuple(_place(each, at) for each in graph.outputs),
-            effects=tuple(_effects(every, at)),
+            effects=tuple(_effects(graph, every, at)),
             gradients=tuple(
                 Gradient(
                     at[id(node)],
@@ -243,14 +260,17 @@ def _needed(roots: Sequence[Any], every: Sequence[Any]) -> list[Any]:
     return [each for each in every if id(each) in seen]
 
 
-def _effects(every: Sequence[Any], at: Mapping[int, int]) -> list[Effect]:
-    """What has an effect, and no result that is needed."""
+def _effects(graph: Any, every: Sequence[Any], at: Mapping[int, int]) -> list[Effect]:
+    """What has an effect, and no result that is needed; of a branch or call, what is in it."""
     found = []
     for each in every:
         known = definition(each.type)
         left_out = each.type in ("NoOp", "Placeholder") or id(each) in at
-        if known and known.is_stateful and not left_out:
-            found.append(Effect(each.type, users_line(each.traceback or ())))
+        if not known or not known.is_stateful or left_out:
+            continue
+        bodies = [body for _, body in callees(graph, each)]
+        inner = [effect for body in bodies for effect in _effects(body, list(body.get_operations()), {})]
+        found += inner if bodies else [Effect(each.type, users_line(each.traceback or ()))]
     return found
 
 

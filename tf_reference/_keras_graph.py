@@ -61,7 +61,9 @@ class _Walk:
             return
         self._seen.add(id(model))
         reading = _Reading(_structure(model, path), path, self._path)
-        self.graphs.append(reading.graph())
+        graph = reading.graph()
+        _check_constants(model, graph)
+        self.graphs.append(graph)
         for node in reading.nodes:
             inner = node.operation
             if _is_called(inner):
@@ -171,6 +173,37 @@ class _Reading:
         return (
             value if value is None or isinstance(value, bool | int | float | str) else {UNKNOWN: type(value).__name__}
         )
+
+
+def _check_constants(model: Any, graph: Graph) -> None:
+    """Arrays that a call computes are no constants where they come of its weights, or are drawn: others then.
+
+    Raises:
+      Unsupported: one does.
+    """
+    constants = _constants_in(graph)
+    if not constants:
+        return
+    with _traced_calls.other_weights(model):
+        again = _Reading(_traced_calls.traced(model), "", lambda operation, within: "").graph()
+    if _constants_in(again) != constants:
+        raise Unsupported(
+            f"the call of {type(model).__name__} is not followed: it computes with weights outside of its layers, or "
+            "with numbers that it draws"
+        )
+
+
+def _constants_in(graph: Graph) -> list[Plain]:
+    found: list[Plain] = []
+    waiting: list[Any] = [each for call in graph.calls for each in (call.arguments, call.keywords)]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            found += [value[CONSTANT]] if CONSTANT in value else []
+            waiting += value.values()
+        elif isinstance(value, list | tuple):
+            waiting += value
+    return found
 
 
 def _constant(value: Any) -> Plain:

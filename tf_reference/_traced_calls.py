@@ -131,6 +131,19 @@ def traced(layer: Any) -> Trace:
 
 
 @contextmanager
+def other_weights(layer: Any) -> Iterator[None]:
+    """Inside, the weights of a layer are others."""
+    kept = [(each, each.numpy()) for each in layer.variables if "float" in str(each.dtype)]
+    try:
+        for number, (variable, array) in enumerate(kept):
+            variable.assign(array + np.random.default_rng(number).normal(size=array.shape))
+        yield
+    finally:
+        for variable, array in kept:
+            variable.assign(array)
+
+
+@contextmanager
 def _in_training(layer: Any) -> Iterator[None]:
     """Inside, the layers in a layer are told what Keras tells them in training: what a call leaves unsaid is True."""
     context = layer._get_call_context()

@@ -91,6 +91,22 @@ class TableOfPlaces(L.Layer):
         return x + keras.ops.sin(keras.ops.reshape(keras.ops.arange(0, 24, dtype="float32"), (6, 4)))
 
 
+class OfWeights(L.Layer):
+    """An array of a weight, which no layer gives."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = L.Dense(4)
+
+    def call(self, x: Any) -> Any:
+        return self.inner(x) * keras.ops.mean(self.inner.kernel, axis=0)
+
+
+class Drawing(L.Layer):
+    def call(self, x: Any) -> Any:
+        return x + keras.random.normal((4,))
+
+
 class Numeric(L.Layer):
     def call(self, x: Any) -> Any:
         return tf.nn.relu(x)
@@ -187,6 +203,15 @@ def test_a_dropout_that_is_told_nothing_of_training_drops_in_training() -> None:
     x = jnp.ones((2, 6, 4))
     module.train()
     assert 0.2 < float(jnp.mean(module(x) == 0)) < 0.8
+
+
+@pytest.mark.parametrize("make", [OfWeights, Drawing])
+def test_what_depends_on_weights_or_is_drawn_is_no_constant(make: Callable[[], Any]) -> None:
+    model = around(make(), 6, 4)
+    before = [each.numpy() for each in model.weights]
+    written = model_source(_keras_compiled.of_model(model))
+    assert ["outside of its layers, or with numbers that it draws" in each.reason for each in written.places] == [True]
+    assert all(np.array_equal(one, other.numpy()) for one, other in zip(before, model.weights, strict=True))
 
 
 def test_a_table_is_a_place() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from places import ROOT
+from runs import IN_ZOO
 
 from compare.cli import main
 
@@ -91,7 +92,7 @@ def test_a_file_is_written_and_kept_beside(capsys: pytest.CaptureFixture[str]) -
     ("file", "old", "new"),
     [
         ("model_jax.py", "epsilon=0.001", "epsilon=0.0011"),
-        ("training_jax.py", "learning_rate=0.01", "learning_rate=0.0101"),
+        pytest.param("training_jax.py", "learning_rate=0.01", "learning_rate=0.0101", marks=IN_ZOO),
     ],
 )
 def test_a_planted_error_fails(port: Path, tmp_path: Path, file: str, old: str, new: str) -> None:

@@ -48,6 +48,24 @@ def stacked(x):
     return x * tf.stack([tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0])], axis=1)
 
 
+def product_of_rows(x):
+    return x * tf.cast(tf.reduce_prod(tf.constant([[2, 3], [4, 5]]), axis=1), x.dtype)
+
+
+def chosen_by_size(x):
+    return x * tf.cast(tf.where(tf.shape(x)[0] > 2, 3, 2), x.dtype) + tf.cast(tf.fill([2], tf.shape(x)[0]), x.dtype)
+
+
+def branched_by_rank(x):
+    return tf.cond(tf.rank(x) > 1, lambda: x * 2.0, lambda: x)
+
+
+def parts_of_sizes(x):
+    rows, columns = tf.unstack(tf.shape(x))
+    first, second = tf.split(tf.shape(x), [1, 1])
+    return tf.reshape(x, [columns, rows]) * tf.cast(first + 2 * second, x.dtype)
+
+
 def stacked_sizes(x):
     numbers = tf.stack([tf.shape(x), tf.constant([5, 6])], axis=1)
     return x * tf.cast(tf.reshape(numbers, [1, 4]), x.dtype)[:, 1:3]
@@ -61,6 +79,10 @@ FUNCTIONS = {
     ties: ["x=f32[3]"],
     stacked: ["x=f32[2,2]"],
     stacked_sizes: ["x=f32[B,2]"],
+    product_of_rows: ["x=f32[B,2]"],
+    chosen_by_size: ["x=f32[B,2]"],
+    branched_by_rank: ["x=f32[B,2]"],
+    parts_of_sizes: ["x=f32[B,2]"],
 }
 
 
@@ -121,6 +143,15 @@ def test_an_assignment_to_a_variable_is_never_dropped():
     assert [each.type for each in made.unwritten] == ["AssignAddVariableOp"]
     with pytest.raises(NotImplementedError):
         run(made)(np.ones(4, "float32")) if not made.weights else run(made)({}, np.ones(4, "float32"))
+
+
+def test_a_check_in_a_branch_is_left_out_with_a_comment():
+    def checked(x, n):
+        tf.debugging.assert_less(n, 5)
+        return x * tf.cast(n, x.dtype)
+
+    made = written(checked, ["x=f32[B]", "n=i32[B]:0..4"])
+    assert not made.unwritten and "# Assert is left out: " in made.text
 
 
 def test_an_assignment_in_a_function_that_is_called_is_never_dropped():

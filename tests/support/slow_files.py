@@ -61,6 +61,7 @@ HEAVY = (
     "test_conditions.py",
     "test_convolution.py",
     "test_costs.py",
+    "test_every_rule.py",
     "test_html.py",
     "test_installed_operations.py",
     "test_library.py",
@@ -73,6 +74,7 @@ HEAVY = (
     "test_scale.py",
     "test_stats.py",
     "test_written_functions.py",
+    "test_written_loops.py",
 )
 """What `make check` leaves to `make test`: they start no process, and take two thirds of the time of such."""
 
@@ -81,9 +83,11 @@ LONGEST = (
     "test_functions.py",
     "test_grappler_workers.py",
     "test_guide.py",
+    "test_init_command.py",
     "test_large_models.py",
     "test_limits_command.py",
     "test_mutants.py",
+    "test_next_command.py",
     "test_other_sizes.py",
     "test_pairs.py",
     "test_planted.py",

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from compare.porting.functions import rules_of_axes, rules_of_elements, rules_of_products
-from compare.porting.functions.folded_sizes import folded
+from compare.porting.functions.folded_sizes import folded, folded_parts
 from compare.porting.functions.needed_nodes import needed, readers, uses
-from compare.porting.functions.rule_calls import Call, Rule, plain_dtype
+from compare.porting.functions.rule_calls import Call, plain_dtype
+from compare.porting.functions.rules_of_random import REASONS
 from compare.porting.functions.statements import Line, Statement, Variable
 from compare.porting.functions.written_module import Module, Unwritten
-from compare.porting.functions.written_values import MOST_IN_TEXT, Value, elements_text, literal, tuple_text
+from compare.porting.functions.written_types import CONTROL, LISTS, RULES, SAME, SIZES, TEMPLATES
+from compare.porting.functions.written_values import MOST_IN_TEXT, Reserved, Value, elements_text, literal, tuple_text
 from compare.porting.identifiers import snake
 from compare.porting.safe_expressions import UnwritableError
 from workloads._function_graph import Body, Gradient, Node, Place, Result
 
-RULES: Mapping[str, Rule] = {**rules_of_elements.RULES, **rules_of_axes.RULES, **rules_of_products.RULES}
-CONTROL = frozenset({
-    "If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall", "StatefulPartitionedCall", "IdentityN",
-})  # fmt: skip
 _MOST_IN_LINE = 100
 _ATOM = re.compile(r"[\w.]+|[+-]?[\w.]+|\w+\.shape\[\d+\]|weights\['[^']*'\]")
 
@@ -77,29 +74,44 @@ class BodyWriter:
         result = node.results[0]
         if node.type == "Const":
             return [self._constant(node, result)]
-        if node.type in ("Shape", "Size", "Rank", "ShapeN", "VariableShape"):
+        if node.type in SIZES:
             return self._sizes(node)
         if node.type in CONTROL:
             # It calls this writer for the bodies that a node has.
             from compare.porting.functions import control_flow
 
             return control_flow.results(self, at, node, values)
-        if node.type in ("Identity", "ReadVariableOp"):
+        if node.type in LISTS:
+            # Likewise: what it writes are expressions of its own.
+            from compare.porting.functions import tensor_lists
+
+            return tensor_lists.results(self, at, node, values)
+        if node.type in SAME:
             return [replace(values[0], result=result)]
         host = folded(node, values)
         if host is not None:
             return [Value(result, host=host)]
+        parts = folded_parts(node, values)
+        if parts is not None:
+            return [Value(each, host=part) for each, part in zip(node.results, parts, strict=True)]
         call = Call(node, values, self)
-        if node.type in rules_of_elements.TEMPLATES:
-            texts = [call.template(rules_of_elements.TEMPLATES[node.type])]
+        if node.type in TEMPLATES:
+            texts = [call.template(TEMPLATES[node.type])]
         elif node.type in RULES:
             made = RULES[node.type](call)
             texts = [made] if isinstance(made, str) else list(made)
         else:
-            raise UnwritableError("no rule writes it")
-        return self._assigned(at, node, texts)
+            raise UnwritableError(REASONS.get(node.type, "no rule writes it"))
+        return self.assigned(at, node, texts)
 
-    def _assigned(self, at: int, node: Node, texts: list[str]) -> list[Value]:
+    def assigned(self, at: int, node: Node, texts: Sequence[str]) -> list[Value]:
+        """What expressions give, one for each result or one of all: in line, or a variable.
+
+        Args:
+          at: number of a node.
+          node: itself.
+          texts: of its results; "*" and an expression of all of them.
+        """
         if texts[0] == "*":
             return self.assign(plain(texts[1]), node.results, self.wanted(at, node))
         found = []
@@ -214,6 +226,8 @@ class BodyWriter:
         """An expression of an array of the type that TensorFlow has."""
         if value.text:
             return value.text
+        if value.reserved is not None:
+            return self._of_list(value.reserved)
         if value.host is None:
             raise UnwritableError("it takes what is no array")
         dtype, result, host = self.dtype(value.result), value.result, value.host
@@ -226,6 +240,24 @@ class BodyWriter:
         if host.size > MOST_IN_TEXT:
             return self.kept(host, "constant", result)
         return f"jnp.array({elements_text(host, result.dtype, result.follows)}, {dtype})"
+
+    def _of_list(self, reserved: Reserved) -> str:
+        """The array of a list that is not full yet: what is not written is zeros."""
+        if reserved.items and [str(k) for k in range(len(reserved.items))] == [at for at, _ in reserved.items]:
+            whole = reserved.length in (str(len(reserved.items)), "0")
+            if whole:
+                return f"jnp.stack([{', '.join(text for _, text in reserved.items)}])"
+        if reserved.shape is None and not reserved.items:
+            raise UnwritableError("the shape of the elements of a list is not known where it is made")
+        places = [int(at) for at, _ in reserved.items if at.isdigit()]
+        length = reserved.length
+        if length.isdigit() and places:
+            length = str(max(int(length), max(places) + 1))
+        sizes = [length] + [str(each) for each in reserved.shape or ()]
+        if reserved.shape is None:
+            sizes.append(f"*{reserved.items[0][1]}.shape")
+        made = f"jnp.zeros({tuple_text(sizes)}, {self.dtype(reserved.element)})"
+        return made + "".join(f".at[{at}].set({text})" for at, text in reserved.items)
 
     def dtype(self, result: Result) -> str:
         """The type of a result."""

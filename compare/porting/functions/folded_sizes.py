@@ -52,6 +52,30 @@ def folded(node: Node, values: Sequence[Value]) -> Host | None:
     return found
 
 
+def folded_parts(node: Node, values: Sequence[Value]) -> list[Host] | None:
+    """Likewise of a node that takes a vector apart.
+
+    Args:
+      node: itself.
+      values: that it takes.
+    """
+    hosts = [each.host for each in values]
+    if any(each is None for each in hosts) or node.type not in ("Unpack", "Split", "SplitV"):
+        return None
+    given: list[Host] = [each for each in hosts if each is not None]
+    of = given[1] if node.type == "Split" else given[0]
+    if of.ndim != 1 or any(each.dtype == object for each in given if each is not of):
+        return None
+    number = len(node.results)
+    if node.type == "Unpack":
+        return [_repacked(each) for each in of]
+    if node.type == "Split":
+        return [_repacked(each) for each in np.split(of, number)]
+    sizes = [int(each) for each in given[1]]
+    sizes = [of.size - sum(sizes) - 1 if each < 0 else each for each in sizes]
+    return [_repacked(of[sum(sizes[:at]) : sum(sizes[: at + 1])]) for at in range(number)]
+
+
 def _of_integers(node: Node, given: list[Host]) -> Host | None:
     dtype = node.results[0].dtype
     known = all(each.dtype != object for each in given)
@@ -110,15 +134,14 @@ def _moved(node: Node, given: list[Host]) -> Host | None:
         case "Pack":
             axis = node.attributes.get("axis")
             return _repacked(np.stack(given, axis if isinstance(axis, int) else 0))
-        case "ConcatV2" if all(each.ndim == 1 for each in given[:-1]):
-            items = [each for array in given[:-1] for each in array.tolist()]
-            return _packed(items, (len(items),))
+        case "ConcatV2" if given[-1].dtype != object and all(each.ndim for each in given[:-1]):
+            return _repacked(np.concatenate(given[:-1], int(given[-1].reshape(())[()])))
         case "StridedSlice" if all(each.dtype != object for each in given[1:]):
             return _repacked(first[indices(node, *given[1:])])
         case "Slice" if first.ndim == 1 and all(each.dtype != object for each in given[1:]):
             begin, size = int(given[1][0]), int(given[2][0])
             return _repacked(first[begin : None if size < 0 else begin + size])
-        case "Prod" if not node.attributes.get("keep_dims"):
+        case "Prod" if first.ndim == 1 and given[1].size == 1 and not node.attributes.get("keep_dims"):
             return _product(first)
         case "GatherV2" if first.ndim == 1 and given[1].dtype != object and given[2].dtype != object:
             return _repacked(first[given[1].astype(int)])
@@ -127,14 +150,26 @@ def _moved(node: Node, given: list[Host]) -> Host | None:
         case "ExpandDims" if given[1].dtype != object:
             return np.expand_dims(first, int(given[1].reshape(())[()]))
         case "Squeeze":
-            return first.reshape([each for each in node.results[0].shape or () if each is not None])
+            axes = node.attributes.get("squeeze_dims")
+            return np.squeeze(first, tuple(map(int, axes)) if isinstance(axes, list) and axes else None)
         case "Range" if all(each.dtype != object for each in given):
             return np.array(range(*(int(each) for each in given))) if given[0].dtype.kind in "iu" else None
-        case "Fill" if given[0].dtype != object and given[1].dtype == object:
-            return _packed([given[1][()]] * int(np.prod(given[0])), [int(each) for each in given[0]])
+        case "Fill" if given[0].dtype != object and np.prod(given[0]) <= MOST_IN_TEXT:
+            return _repacked(np.full([int(each) for each in given[0]], given[1][()], given[1].dtype))
+        case "SelectV2" if given[0].ndim == 0:
+            return _chosen(*given)
         case "BroadcastArgs" if all(each.dtype != object for each in given):
             return np.array(np.broadcast_shapes(*(tuple(int(i) for i in each) for each in given)))
     return None
+
+
+def _chosen(condition: Host, yes: Host, no: Host) -> Host | None:
+    """One of two numbers; where an expression decides, an expression of both."""
+    if condition.dtype != object:
+        return np.broadcast_arrays(yes, no)[0 if condition else 1]
+    if yes.ndim or no.ndim:
+        return None
+    return _packed([f"({yes[()]} if {condition[()]} else {no[()]})"], ())
 
 
 def _repacked(value: Any) -> Host:

@@ -31,6 +31,8 @@ def _reduction(function: str, floats: str = "", keep: str = "keep_dims") -> Rule
 
 
 def _norm(call: Call) -> str:
+    if call.is_complex(0):
+        raise UnwritableError("it is of complex numbers")
     axes = _axes(call)
     given = f", {axes}" if axes else ""
     kept = ", keepdims=True" if call.attribute("keep_dims") else ""
@@ -66,6 +68,8 @@ def _cumulative(function: str, neutral: str) -> Rule:
 
 
 def _top(call: Call) -> tuple[str, ...]:
+    if not call.attribute("sorted", True):
+        raise UnwritableError("the order of what it finds is not said (sorted=False)")
     values = f"jax.lax.top_k({call.array(0)}, {call.number(1)})"
     return (
         ("*", values)
@@ -91,9 +95,8 @@ def _squeeze(call: Call) -> str:
 
 def _transpose(call: Call) -> str:
     order = call.integers(1)
-    if order == [1, 0]:
-        return f"{call.array(0)}.T"
-    found = f"{call.array(0)}.transpose({', '.join(map(str, order))})"
+    moved = ".T" if order == [1, 0] else f".transpose({', '.join(map(str, order))})"
+    found = f"{call.array(0)}{moved}"
     return f"jnp.conj({found})" if call.node.type == "ConjugateTranspose" and call.is_complex(0) else found
 
 
@@ -180,8 +183,14 @@ def _pad(call: Call) -> str:
     kind = call.node.type
     if kind == "MirrorPad":
         return f"jnp.pad({call.array(0)}, {widths}, {str(call.attribute('mode')).lower()!r})"
-    value = f", constant_values={call.operand(2)}" if kind == "PadV2" else ""
+    # TensorFlow gives no gradient to the value.
+    value = f", constant_values={_fixed(call, 2)}" if kind == "PadV2" else ""
     return f"jnp.pad({call.array(0)}, {widths}{value})"
+
+
+def _fixed(call: Call, at: int) -> str:
+    """A number, or an array that no gradient goes to."""
+    return call.operand(at) if call.values[at].is_known else f"jax.lax.stop_gradient({call.array(at)})"
 
 
 def _fill(call: Call) -> str:
@@ -197,7 +206,9 @@ def _range(call: Call) -> str:
 
 
 def _linspace(call: Call) -> str:
-    return f"jnp.linspace({call.array(0)}, {call.array(1)}, {call.number(2)}, dtype={call.dtype()})"
+    # TensorFlow's operation has no gradient; tf.linspace is made of others.
+    ends = f"{_fixed(call, 0)}, {_fixed(call, 1)}"
+    return f"jnp.linspace({ends}, {call.number(2)}, dtype={call.dtype()})"
 
 
 def _flip(call: Call) -> str:
@@ -212,8 +223,12 @@ def _roll(call: Call) -> str:
     return f"jnp.roll({call.array(0)}, {shifts}, {axes})"
 
 
-def _shape(call: Call) -> str:
-    return f"jnp.array({call.array(0)}.shape, {call.dtype()})"
+def _sums_of_exponentials(call: Call) -> str:
+    if call.attribute("exclusive"):
+        raise UnwritableError("it begins with the lowest number of its type (exclusive=True)")
+    axis = call.integers(1)[0] % call.rank(0)
+    reverse = ", reverse=True" if call.attribute("reverse") else ""
+    return f"jax.lax.cumlogsumexp({call.array(0)}, {axis}{reverse})"
 
 
 RULES: Mapping[str, Rule] = {
@@ -225,7 +240,9 @@ RULES: Mapping[str, Rule] = {
     "ExpandDims": _expand, "Squeeze": _squeeze, "Transpose": _transpose, "ConjugateTranspose": _transpose,
     "Pack": _stack, "Unpack": _unstack, "ConcatV2": _concatenate, "Split": _split, "SplitV": _split, "Slice": _slice,
     "StridedSlice": _strided, "Pad": _pad, "PadV2": _pad, "MirrorPad": _pad, "Fill": _fill, "Range": _range,
-    "LinSpace": _linspace, "ReverseV2": _flip, "Roll": _roll, "Shape": _shape,
+    "LinSpace": _linspace, "CumulativeLogsumexp": _sums_of_exponentials,
+    "InvertPermutation": lambda call: f"jnp.argsort({call.array(0)}).astype({call.dtype()})",
+    "ReverseV2": _flip, "Roll": _roll,
     "Tile": lambda call: f"jnp.tile({call.array(0)}, {call.numbers(1)})",
     "BroadcastTo": lambda call: f"jnp.broadcast_to({call.array(0)}, {call.numbers(1)})",
 }  # fmt: skip

@@ -14,6 +14,23 @@ MOST_IN_TEXT = 64
 
 
 @dataclass(frozen=True)
+class Reserved:
+    """A list of tensors that is no array yet.
+
+    Attributes:
+      length: the expression of how many elements it has.
+      element: the dtype of its elements.
+      shape: of each of them; None where that is not known.
+      items: those that are written so far: the expressions of place and element.
+    """
+
+    length: str
+    element: Result
+    shape: tuple[int, ...] | None = None
+    items: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class Value:
     """One result of a node.
 
@@ -21,11 +38,13 @@ class Value:
       result: its shape and dtype.
       text: an expression of an array; "" where only `host` is known.
       host: numbers, or expressions of Python's own integers, as an array of objects.
+      reserved: what there is of a list of tensors that is no array yet.
     """
 
     result: Result
     text: str = ""
     host: np.ndarray[Any, Any] | None = field(default=None, compare=False)
+    reserved: Reserved | None = None
 
     @property
     def is_known(self) -> bool:
@@ -70,8 +89,9 @@ def elements_text(host: np.ndarray[Any, Any], dtype: str, follows: bool) -> str:
       dtype: of them.
       follows: whether that is the float type of the inputs.
     """
-    if host.ndim == 0:
-        return literal(host[()], dtype, follows)
+    if not isinstance(host, np.ndarray) or host.ndim == 0:
+        # The elements of an array of objects are no arrays.
+        return literal(host[()] if isinstance(host, np.ndarray) else host, dtype, follows)
     return f"[{', '.join(elements_text(each, dtype, follows) for each in host)}]"
 
 

@@ -1,0 +1,186 @@
+"""Loops of which it is known how often they run: those whose conditions compare counters with their ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from compare.porting.functions.body_writer import BodyWriter
+from compare.porting.functions.written_values import Value
+from workloads._function_graph import Body, Place
+
+_UP, _DOWN = frozenset({"Less"}), frozenset({"Greater", "GreaterEqual"})
+_SUM = re.compile(r"\((.+) ([+-]) (\d+)\)")
+
+
+@dataclass(frozen=True)
+class Count:
+    """A loop of which Python knows how often it runs, or an array tells it.
+
+    Attributes:
+      at: the variable of the loop that counts.
+      low: expression of the least number that it takes.
+      high: of the first above all that it takes.
+      down: whether it goes from the largest to the least.
+    """
+
+    at: int
+    low: str
+    high: str
+    down: bool = False
+
+    @property
+    def steps(self) -> tuple[str, int] | None:
+        """How often it runs, as an expression and a number that is added to it; None where that is not known."""
+        (low, less), (high, more) = linear(self.low), linear(self.high)
+        if low not in ("", high):
+            return None
+        return ("" if low else high), more - less
+
+
+def linear(text: str) -> tuple[str, int]:
+    """An expression of an integer as another one and a number: "(n - 1)" is "n" and -1, and "4" is "" and 4.
+
+    Args:
+      text: as it is written of sizes.
+    """
+    if re.fullmatch(r"-?\d+", text):
+        return "", int(text)
+    parts = _SUM.fullmatch(text)
+    if parts is None or not _is_whole(parts[1]):
+        return text, 0
+    base, number = linear(parts[1])
+    return base, number + int(parts[2] + parts[3])
+
+
+def _is_whole(text: str) -> bool:
+    """Whether every parenthesis in it is closed in it."""
+    depth = 0
+    for each in text:
+        depth += {"(": 1, ")": -1}.get(each, 0)
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def counted(writer: BodyWriter, body: Body, condition: Body, given: Sequence[Value], fixed: set[int]) -> Count | None:
+    """The counter of a loop, where all that its condition says is that one by one it comes to an end.
+
+    Args:
+      writer: of the body that the loop stands in.
+      body: of the loop.
+      condition: of the loop.
+      given: what its variables begin with.
+      fixed: the numbers of those that never change.
+    """
+    found: dict[int, Count] = {}
+    for compared in _conjunction(condition, condition.outputs[0]):
+        count = _counter(writer, body, condition, compared, given, fixed)
+        if count is None or (count.at in found and found[count.at] != count):
+            return None
+        found[count.at] = count
+    every = [(each.steps, each) for each in found.values()]
+    if len(every) == 1:
+        return every[0][1]
+    # They end together, or the first to end ends the loop; the loop's own counter says the same as the user's.
+    known = [(steps, each) for steps, each in every if steps is not None]
+    if len(known) < len(every) or len({steps[0] for steps, _ in known}) != 1:
+        return None
+    least = min(steps[1] for steps, _ in known)
+    return max((each for steps, each in known if steps[1] == least), key=lambda each: each.at)
+
+
+def _counter(
+    writer: BodyWriter, body: Body, condition: Body, place: Place, given: Sequence[Value], fixed: set[int]
+) -> Count | None:
+    node = condition.nodes[place[0]]
+    down = node.type in _DOWN
+    if not down and node.type not in _UP:
+        return None
+    counter, end = (_input_of(condition, each) for each in node.inputs)
+    if not all(condition.nodes[at].results[number].dtype.startswith("int") for at, number in node.inputs):
+        return None
+    if counter is None or not _steps_by_one(writer, body, counter, given, down):
+        return None
+    limit = _limit(writer, condition, node.inputs[1], end, given, fixed)
+    if limit is None:
+        return None
+    start, stop = number(writer, given[counter]), number(writer, limit)
+    if not down:
+        return Count(counter, start, stop)
+    return Count(counter, stop if node.type == "GreaterEqual" else _one_more(stop), _one_more(start), down=True)
+
+
+def _one_more(text: str) -> str:
+    """An expression and one."""
+    base, number = linear(text)
+    if not base:
+        return str(number + 1)
+    return base if number == -1 else f"({base} {'+' if number >= -1 else '-'} {abs(number + 1)})"
+
+
+def _conjunction(body: Body, place: Place) -> list[Place]:
+    found = source(body, place)
+    node = body.nodes[found[0]]
+    if node.type == "LogicalAnd":
+        return [each for given in node.inputs for each in _conjunction(body, given)]
+    return [found]
+
+
+def _steps_by_one(writer: BodyWriter, body: Body, k: int, given: Sequence[Value], down: bool) -> bool:
+    node = body.nodes[source(body, body.outputs[k])[0]]
+    if node.type not in ("Add", "AddV2", "Sub") or (node.type == "Sub" and not down):
+        return False
+    places = [source(body, each) for each in node.inputs]
+    own = (body.inputs[k], 0)
+    if own not in places or (node.type == "Sub" and places[0] != own):
+        return False
+    other = places[1] if places[0] == own else places[0]
+    step = body.nodes[other[0]]
+    wanted = -1 if down and node.type != "Sub" else 1
+    if step.constant:
+        return bool(writer.module.arrays[step.constant] == wanted)
+    outside = _input_of(body, other)
+    value = None if outside is None else given[outside]
+    if value is None or not value.is_known or value.host is None or outside is None:
+        return False
+    return source(body, body.outputs[outside]) == other and value.host.size == 1 and bool(value.host == wanted)
+
+
+def _limit(
+    writer: BodyWriter, condition: Body, place: Place, outside: int | None, given: Sequence[Value], fixed: set[int]
+) -> Value | None:
+    node = condition.nodes[source(condition, place)[0]]
+    if node.constant:
+        return Value(node.results[0], host=writer.module.arrays[node.constant])
+    return given[outside] if outside is not None and outside in fixed else None
+
+
+def _input_of(body: Body, place: Place) -> int | None:
+    at, _ = source(body, place)
+    return body.inputs.index(at) if at in body.inputs else None
+
+
+def source(body: Body, place: Place) -> Place:
+    """What an Identity stands for.
+
+    Args:
+      body: that it is in.
+      place: of a result.
+    """
+    while body.nodes[place[0]].type == "Identity":
+        place = body.nodes[place[0]].inputs[0]
+    return place
+
+
+def number(writer: BodyWriter, value: Value) -> str:
+    """An expression of a number: Python's own where that is known.
+
+    Args:
+      writer: of the body that it stands in.
+      value: itself.
+    """
+    if value.host is not None and value.host.size == 1:
+        return str(value.host.reshape(())[()])
+    return writer.array(value)

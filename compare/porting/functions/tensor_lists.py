@@ -1,0 +1,107 @@
+"""Lists of tensors (tf.TensorArray) as arrays: their elements stand along the first axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from compare.porting.functions.body_writer import BodyWriter
+from compare.porting.functions.written_values import Reserved, Value
+from compare.porting.safe_expressions import UnwritableError
+from workloads._function_graph import Node, Result
+
+
+def results(writer: BodyWriter, at: int, node: Node, values: Sequence[Value]) -> list[Value]:
+    """What an operation on lists gives.
+
+    Args:
+      writer: of the body that it stands in.
+      at: its number there.
+      node: itself.
+      values: that it takes.
+
+    Raises:
+      UnwritableError: it is not written.
+    """
+    match node.type:
+        case "TensorListReserve":
+            return [_made(node, values[0], _length(writer, values[1]))]
+        case "EmptyTensorList":
+            return [_made(node, values[0], "0")]
+        case "TensorListFromTensor":
+            return [Value(node.results[0], text=writer.variable(node, 0))]
+        case "TensorListSetItem":
+            return [_written(writer, node, values, _length(writer, values[1]), values[2], 2)]
+        case "TensorListPushBack":
+            return [_pushed(writer, node, values)]
+        case "TensorListLength":
+            return [_size(writer, node, values[0])]
+    array = f"({writer.array(values[0])})"
+    match node.type:
+        case "TensorListGetItem":
+            return writer.assigned(at, node, [f"{array}[{_length(writer, values[1])}]"])
+        case "TensorListGather":
+            return writer.assigned(at, node, [f"jnp.take({array}, {writer.array(values[1])}, 0, mode='clip')"])
+        case "TensorListStack":
+            return (
+                [Value(node.results[0], text=writer.array(values[0]))]
+                if values[0].text
+                else writer.assigned(at, node, [array])
+            )
+    name = writer.variable(node, 0)
+    joined = f"{name}.reshape(-1, *{name}.shape[2:])"
+    return writer.assigned(
+        at, node, [joined, f"jnp.full({name}.shape[0], {name}.shape[1], {writer.dtype(node.results[1])})"]
+    )
+
+
+def _made(node: Node, shape: Value, length: str) -> Value:
+    sizes = shape.host.reshape(-1).tolist() if shape.is_known and shape.host is not None and shape.host.ndim else [-1]
+    known = all(each >= 0 for each in sizes)
+    return Value(node.results[0], reserved=Reserved(length, element(node), tuple(map(int, sizes)) if known else None))
+
+
+def element(node: Node) -> Result:
+    """The dtype of the elements of a list.
+
+    Args:
+      node: an operation on it.
+    """
+    return Result(str(node.attributes["element_dtype"]), None, bool(node.attributes.get("element_dtype:follows")))
+
+
+def _written(writer: BodyWriter, node: Node, values: Sequence[Value], place: str, item: Value, at: int) -> Value:
+    text = writer.variable(node, at)
+    reserved = values[0].reserved
+    if reserved is not None and values[0].text == "":
+        items = tuple(each for each in reserved.items if each[0] != place)
+        return Value(node.results[0], reserved=replace(reserved, items=(*items, (place, text))))
+    if node.attributes.get("resize_if_index_out_of_bounds"):
+        raise UnwritableError("the list grows where it is written: give the TensorArray its size")
+    (made,) = writer.assign(f"{values[0].text}.at[{place}].set({text})", node.results, ["items"])
+    return made
+
+
+def _pushed(writer: BodyWriter, node: Node, values: Sequence[Value]) -> Value:
+    reserved = values[0].reserved
+    if reserved is None:
+        name = writer.variable(node, 0)
+        (made,) = writer.assign(f"jnp.concatenate([{name}, {writer.array(values[1])}[None]])", node.results, ["items"])
+        return made
+    return _written(writer, node, values, str(len(reserved.items)), values[1], 1)
+
+
+def _size(writer: BodyWriter, node: Node, given: Value) -> Value:
+    if given.reserved is not None:
+        number = max(len(given.reserved.items), int(given.reserved.length)) if given.reserved.length.isdigit() else None
+        text = given.reserved.length
+        return Value(node.results[0], host=np.array(text, object) if number is None else np.array(number))
+    return Value(node.results[0], host=np.array(f"{writer.variable(node, 0)}.shape[0]", object))
+
+
+def _length(writer: BodyWriter, value: Value) -> str:
+    if value.host is not None and value.host.size == 1:
+        return str(value.host.reshape(())[()])
+    return writer.array(value)

@@ -1,0 +1,36 @@
+"""The types of operations that are written: by a rule, by the writer itself, or as part of what is around them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compare.porting.functions import (
+    rules_of_axes,
+    rules_of_blocks,
+    rules_of_elements,
+    rules_of_images,
+    rules_of_lookups,
+    rules_of_products,
+    rules_of_random,
+)
+from compare.porting.functions.rule_calls import Rule
+
+TEMPLATES: Mapping[str, str] = rules_of_elements.TEMPLATES
+RULES: Mapping[str, Rule] = {
+    **rules_of_elements.RULES, **rules_of_axes.RULES, **rules_of_blocks.RULES, **rules_of_products.RULES,
+    **rules_of_lookups.RULES, **rules_of_images.RULES, **rules_of_random.RULES,
+}  # fmt: skip
+CONTROL = frozenset({
+    "If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile", "PartitionedCall",
+    "StatefulPartitionedCall", "IdentityN",
+})  # fmt: skip
+"""What calls bodies, or stands for what has a gradient of its own."""
+SIZES = frozenset({"Shape", "Size", "Rank", "ShapeN", "VariableShape"})
+"""What becomes Python's integers."""
+SAME = frozenset({"Identity", "ReadVariableOp"})
+"""What is its input."""
+LISTS = frozenset({
+    "TensorListReserve", "EmptyTensorList", "TensorListFromTensor", "TensorListSetItem", "TensorListGetItem",
+    "TensorListPushBack", "TensorListStack", "TensorListLength", "TensorListGather", "TensorListConcatV2",
+})  # fmt: skip
+"""Lists of tensors, which become arrays."""
