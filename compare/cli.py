@@ -119,7 +119,7 @@ def _run(given: Sequence[str]) -> int:
         with processes.temporary_folder(), _foreign_code_apart(options):
             return _module(options.command).main(options)
     except KeyboardInterrupt as interrupt:
-        print(f"jaxport: interrupted; {interrupt or 'nothing was written'}", file=sys.stderr)
+        print(f"jaxport: interrupted; {str(interrupt) or 'nothing was written'}", file=sys.stderr)
         return INTERRUPTED
     except FORESEEN as error:
         return _refuse(error, "--debug" in given)

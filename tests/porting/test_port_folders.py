@@ -76,6 +76,9 @@ def test_who_interrupts_the_judging_is_told_that_the_port_was_written(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
+    def before(_: argparse.Namespace) -> int:
+        raise KeyboardInterrupt
+
     def main(_: argparse.Namespace) -> int:
         options = argparse.Namespace(tf_python=None, jax_python=None, timeout=60.0, json=True)
         return init._judged(options, tmp_path / "port", tmp_path / "port" / "port.py")
@@ -85,3 +88,6 @@ def test_who_interrupts_the_judging_is_told_that_the_port_was_written(
     monkeypatch.setattr(init, "main", main)
     assert cli.main(["init", "model.keras", "-o", str(tmp_path / "port")]) == 130
     assert capsys.readouterr().err == f"jaxport: interrupted; {tmp_path / 'port'} was written, and not judged\n"
+    monkeypatch.setattr(init, "main", before)
+    assert cli.main(["init", "model.keras", "-o", str(tmp_path / "port")]) == 130
+    assert capsys.readouterr().err == "jaxport: interrupted; nothing was written\n"
