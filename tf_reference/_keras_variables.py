@@ -107,7 +107,7 @@ def seeds(layer: Any) -> list[Any]:
 
 
 def config(layer: Any) -> dict[str, Plain]:
-    """What a layer or operation says of itself, as plain data; nothing where it cannot, as those of users often cannot."""
+    """What a layer or operation says of itself, as plain data; nothing where it cannot, as often those of users."""
     try:
         found = _keras_config.plain_config(layer.get_config())
     except (NotImplementedError, TypeError, AttributeError, ValueError):

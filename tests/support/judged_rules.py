@@ -22,6 +22,8 @@ from compare.inputs.functions import model_inputs
 from compare.porting.functions.function_source import WrittenFunction, function_source
 from tf_reference import _function_graph, _private
 
+_QUICK = {"xla_backend_optimization_level": 0}
+"""Most of the time would be LLVM's."""
 _WIDE = {"f32": "f64", "c64": "c128"}
 BOUND = 1e-10
 """Of the largest value, in float64: what XLA's and Eigen's sums and functions differ by is less."""
@@ -184,9 +186,10 @@ def _departures(
 
     chosen, found = [given[at] for at in floats], []
     if gradients and expected.gradients:
-        found, theirs = jax.grad(total, tuple(range(len(floats))), has_aux=True)(*chosen)
+        function = jax.grad(total, tuple(range(len(floats))), has_aux=True)
+        found, theirs = jax.jit(function, compiler_options=_QUICK)(*chosen)
     else:
-        theirs = jax.tree.leaves(port(*given))
+        theirs = jax.tree.leaves(jax.jit(port, compiler_options=_QUICK)(*given))
     for at, (a, b) in enumerate(zip(expected.results, theirs, strict=True)):
         yield from difference(f"result {at}", a, np.asarray(b))
     for at, a, b in zip(floats, expected.gradients, found, strict=False):
