@@ -63,7 +63,7 @@ def of_function(function: Any, inputs: Sequence[Spec], name: str) -> tuple[Funct
             f"{lines[-1][:200] if lines else ''}"
         ) from error
     other, why = _in_another_float(function, inputs)
-    return _Reading(concrete, other).all(name, [each[0] for each in inputs], why)
+    return Reading(concrete, other).all(name, [each[0] for each in inputs], why)
 
 
 def traced(function: Any, inputs: Sequence[Spec]) -> Any:
@@ -119,8 +119,13 @@ def variable_names(graph: Any) -> dict[str, Any]:
     return found
 
 
-class _Reading:
-    """One function: each body that it calls is read once for a call, since a call says what it is given."""
+class Reading:
+    """One function: each body that it calls is read once for a call, since a call says what it is given.
+
+    Args:
+      concrete: its trace.
+      other: its trace in another float type, if there is one.
+    """
 
     def __init__(self, concrete: Any, other: Any) -> None:
         self._concrete, self._other = concrete, other
@@ -128,6 +133,13 @@ class _Reading:
         self._arrays: dict[str, np.ndarray] = {}
 
     def all(self, name: str, inputs: Sequence[str], why: str) -> tuple[FunctionGraph, Arrays]:
+        """Its graph, and its constants and captured arrays.
+
+        Args:
+          name: of the function.
+          inputs: their names.
+          why: there is no other trace; "" where there is.
+        """
         graph = self._concrete.graph
         if self._other is not None and not _alike(graph, self._other.graph):
             self._other, why = None, "it computes something else in another float type"

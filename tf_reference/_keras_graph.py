@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _traced_calls
-from workloads._architecture import CONSTANT, ELLIPSIS, SLICE, TENSOR, TUPLE, UNKNOWN, Call, Graph, Tensor
+from tf_reference import _call_graphs, _keras_variables, _plain_calls, _traced_calls
+from workloads._architecture import CONSTANT, UNKNOWN, Call, Graph
 from workloads._framework import Unsupported
 from workloads._inspection import Plain
 
@@ -60,17 +60,32 @@ class _Walk:
         if id(model) in self._seen:
             return
         self._seen.add(id(model))
-        reading = _Reading(_structure(model, path), path, self._path)
-        graph = reading.graph()
-        _check_constants(model, graph)
+        graph, called = self._read(model, path)
         self.graphs.append(graph)
-        for node in reading.nodes:
-            inner = node.operation
-            if _is_called(inner):
-                given = node.arguments.args
-                if _traced_calls.is_followed(inner) and len(given) == 1:
-                    _traced_calls.remember(inner, given[0])
-                self._inner(inner, self._paths[id(inner)])
+        for layer, given in called:
+            self._called(layer, given)
+
+    def _read(self, model: Any, path: str) -> tuple[Graph, Sequence[tuple[Any, Sequence[Any]]]]:
+        """A graph, and the layers that it calls with what they are given."""
+        own = _traced_calls.is_followed(model)
+        # Weights of a layer of the user's are no symbols that keras.ops take.
+        if not (own and _keras_variables.has_own(model)):
+            try:
+                reading = _Reading(_structure(model, path), path, self._path)
+                graph = reading.graph()
+                _check_constants(model, graph)
+                return graph, [(each.operation, each.arguments.args) for each in reading.nodes]
+            except Unsupported:
+                if not own:
+                    raise
+        graph, calls = _call_graphs.graph(model, path, self._path)
+        return graph, [(each.layer, each.given) for each in calls]
+
+    def _called(self, inner: Any, given: Sequence[Any]) -> None:
+        if _is_called(inner):
+            if _traced_calls.is_followed(inner) and len(given) == 1:
+                _traced_calls.remember(inner, given[0])
+            self._inner(inner, self._paths[id(inner)])
 
     def _inner(self, layer: Any, path: str) -> None:
         if not _traced_calls.is_followed(layer):
@@ -121,24 +136,15 @@ class _Reading:
 
     def __init__(self, trace: _traced_calls.Trace, path: str, path_of: Callable[[Any, str], str]) -> None:
         self._trace, self._path, self._path_of = trace, path, path_of
-        self._numbers: dict[int, int] = {}
-        self._tensors: list[Tensor] = []
-        self._kept: list[Any] = []
+        self._numbering = _plain_calls.Numbering(lambda value: isinstance(value, keras.KerasTensor), self._constant)
+        self._plain = self._numbering.plain
         self.nodes = _in_order(tf.nest.flatten(trace.outputs), list(trace.inputs.values()))
 
     def graph(self) -> Graph:
-        inputs = {name: self._number(each) for name, each in self._trace.inputs.items()}
+        inputs = {name: self._numbering.number(each) for name, each in self._trace.inputs.items()}
         calls = tuple(self._call(node) for node in self.nodes)
         nest, outputs = self._plain(self._trace.nest), self._plain(self._trace.outputs)
-        return Graph(self._path, inputs, nest, calls, outputs, tuple(self._tensors))
-
-    def _number(self, tensor: Any) -> int:
-        if id(tensor) not in self._numbers:
-            self._numbers[id(tensor)] = len(self._tensors)
-            self._kept.append(tensor)
-            shape = tuple(None if size is None else int(size) for size in tensor.shape)
-            self._tensors.append(Tensor(shape, str(tensor.dtype)))
-        return self._numbers[id(tensor)]
+        return Graph(self._path, inputs, nest, calls, outputs, tuple(self._numbering.tensors))
 
     def _call(self, node: Any) -> Call:
         given = node.arguments
@@ -150,29 +156,14 @@ class _Reading:
             layer=self._path_of(node.operation, self._path),
             arguments=tuple(self._plain(each) for each in given.args),
             keywords=keywords,
-            outputs=tuple(self._number(each) for each in node.outputs),
+            outputs=tuple(self._numbering.number(each) for each in node.outputs),
         )
 
-    def _plain(self, value: Any) -> Plain:
+    def _constant(self, value: Any) -> Plain:
+        """An array that is there, or that a symbol stands for, as data; None of anything else."""
         if id(value) in self._trace.constants:
             return _constant(self._trace.constants[id(value)])
-        if isinstance(value, keras.KerasTensor):
-            return {TENSOR: self._number(value)}
-        if _traced_calls.is_array(value):
-            return _constant(value)
-        if isinstance(value, tuple):
-            return {TUPLE: [self._plain(each) for each in value]}
-        if isinstance(value, list):
-            return [self._plain(each) for each in value]
-        if isinstance(value, Mapping):
-            return {"dict": [[str(key), self._plain(each)] for key, each in value.items()]}
-        if isinstance(value, slice):
-            return {SLICE: [self._plain(each) for each in (value.start, value.stop, value.step)]}
-        if value is Ellipsis:
-            return {ELLIPSIS: True}
-        return (
-            value if value is None or isinstance(value, bool | int | float | str) else {UNKNOWN: type(value).__name__}
-        )
+        return _constant(value) if _traced_calls.is_array(value) else None
 
 
 def _check_constants(model: Any, graph: Graph) -> None:

@@ -99,6 +99,11 @@ def _own(layer: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
         yield from _own(held, f"{prefix}{held.name}/", seen)
 
 
+def has_own(layer: Any) -> bool:
+    """Whether a layer has variables of its own, beside those of layers that stand for themselves."""
+    return any(True for _ in leaves(layer, list(children(layer))))
+
+
 def seeds(layer: Any) -> list[Any]:
     """The states of the random generators in a layer."""
     weights = {id(each) for each in layer.weights}

@@ -22,7 +22,7 @@ from tf_reference import _keras_variables
 from workloads import _frames
 from workloads._framework import Unsupported
 
-_NOT_FOLLOWED = (
+NOT_FOLLOWED = (
     TypeError, ValueError, AttributeError, NotImplementedError, RuntimeError, LookupError, AssertionError,
     ArithmeticError, tf.errors.OpError,
 )  # fmt: skip
@@ -96,7 +96,13 @@ def is_followed(layer: Any) -> bool:
 
 def outputs_of(model: Any) -> list[Any]:
     """Symbols of what a model returns, in order."""
-    return list(model.outputs) if getattr(model, "outputs", None) else tf.nest.flatten(traced(model).outputs)
+    if getattr(model, "outputs", None):
+        return list(model.outputs)
+    try:
+        return tf.nest.flatten(traced(model).outputs)
+    except Unsupported:
+        # Its call takes tensors alone: Keras gives it some and keeps the shapes.
+        return tf.nest.flatten(model.compute_output_spec(first(model)))
 
 
 def traced(layer: Any) -> Trace:
@@ -105,28 +111,19 @@ def traced(layer: Any) -> Trace:
     Raises:
       Unsupported: it cannot be followed.
     """
-    if layer not in _FIRST:
-        raise Unsupported(
-            f"expected a model that the function calls on one example, found {type(layer).__name__}, "
-            "whose inputs are not known: call it on one argument, a tensor or a nest of tensors"
-        )
-    first = _FIRST[layer]
-    symbols = tf.nest.flatten(first)
-    # As tf.nest does, the values of a dict by their sorted keys.
-    plain = isinstance(first, Mapping) and len(first) == len(symbols)
-    names = sorted(first) if plain else [f"input_{number}" for number, _ in enumerate(symbols, 1)]
-    inputs = [keras.Input(batch_shape=each.shape, dtype=each.dtype) for each in symbols]
-    nest = tf.nest.pack_sequence_as(first, inputs)
+    given = first(layer)
+    inputs = [keras.Input(batch_shape=each.shape, dtype=each.dtype) for each in tf.nest.flatten(given)]
+    nest = tf.nest.pack_sequence_as(given, inputs)
     # As in training: a layer that then is told that it is not in training never is.
     trains = {"training": True} if "training" in inspect.signature(layer.call).parameters else {}
     try:
         with _in_training(layer), _symbols_for_constants() as constants:
             outputs = layer.call(nest, **trains)
-    except _NOT_FOLLOWED as error:
-        raise Unsupported(_told(layer, error)) from error
+    except NOT_FOLLOWED as error:
+        raise Unsupported(told(layer, error)) from error
     if not all(isinstance(each, keras.KerasTensor) for each in tf.nest.flatten(outputs)):
         raise Unsupported(f"expected tensors of the call of {type(layer).__name__}, found something else")
-    named = dict(zip(names, inputs, strict=True))
+    named = dict(zip(input_names(given), inputs, strict=True))
     return Trace(named, nest, outputs, followed=True, constants={id(each): array for each, array in constants})
 
 
@@ -187,7 +184,35 @@ def is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray | tf.Tensor) and hasattr(value, "__array__") and value.dtype not in _NO_NUMBERS
 
 
-def _told(layer: Any, error: BaseException) -> str:
+def first(layer: Any) -> Any:
+    """The nest of symbols that a layer was first called with.
+
+    Raises:
+      Unsupported: it was not called yet.
+    """
+    if layer not in _FIRST:
+        raise Unsupported(
+            f"expected a model that the function calls on one example, found {type(layer).__name__}, "
+            "whose inputs are not known: call it on one argument, a tensor or a nest of tensors"
+        )
+    return _FIRST[layer]
+
+
+def input_names(nest: Any) -> list[str]:
+    """Names of the tensors in a nest that a call takes: the keys of a dict, else numbers."""
+    symbols = tf.nest.flatten(nest)
+    # As tf.nest does, the values of a dict by their sorted keys.
+    plain = isinstance(nest, Mapping) and len(nest) == len(symbols)
+    return sorted(nest) if plain else [f"input_{number}" for number, _ in enumerate(symbols, 1)]
+
+
+def told(layer: Any, error: BaseException) -> str:
+    """Why a call is not followed, with the user's line.
+
+    Args:
+      layer: that it is of.
+      error: that it raises.
+    """
     frames = [each for each in traceback.extract_tb(error.__traceback__) if not _frames.is_framework(each.filename)]
     own = [each for each in frames if os.path.dirname(each.filename) != os.path.dirname(__file__)]
     where = f" at {os.path.basename(own[-1].filename)}:{own[-1].lineno}" if own else ""

@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from workloads._function_graph import FunctionGraph
 from workloads._inspection import Plain
 from workloads._transfer import Source
 
 TENSOR, TUPLE, SLICE, ELLIPSIS, CONSTANT, UNKNOWN = "tensor", "tuple", "slice", "ellipsis", "constant", "unknown"
+LAYER_CALL = "LayerCall"
+"""The type of a node of a call that was traced, where it calls a layer."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,39 @@ class Call:
 
 
 @dataclass(frozen=True)
+class Constant:
+    """An array in a call that was traced.
+
+    Attributes:
+      dtype: of it.
+      shape: of it.
+      values: its elements in order, as Python writes them, since JSON has no infinity; one that stands for all of many.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A call of the user's own that TensorFlow traced, since it calls functions of TensorFlow itself.
+
+    A call of a layer in it is one node of type LAYER_CALL, with the number of the call as attribute "call": it takes
+    the tensors in the arguments of the call, each once, and returns those that the call does.
+
+    Attributes:
+      function: of the tensors that the call takes, then of weights.
+      weights: of the layer itself, by the names that its leaves have, in the order in which the function takes them.
+      constants: by the keys that nodes have.
+    """
+
+    function: FunctionGraph
+    weights: tuple[str, ...]
+    constants: Mapping[str, Constant]
+
+
+@dataclass(frozen=True)
 class Graph:
     """The calls of one model, each after those that it needs.
 
@@ -57,6 +93,8 @@ class Graph:
       calls: in order.
       outputs: a nest likewise.
       tensors: by their numbers.
+      traced: what it computes between the calls and how these are wired, where TensorFlow traced it; else the calls
+        say all.
     """
 
     model: str
@@ -65,6 +103,7 @@ class Graph:
     calls: tuple[Call, ...]
     outputs: Plain
     tensors: tuple[Tensor, ...]
+    traced: Traced | None = None
 
 
 @dataclass(frozen=True)

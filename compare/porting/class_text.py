@@ -34,14 +34,19 @@ class Line:
     comment: str
 
     def __str__(self) -> str:
-        return f"{self.outputs} = {self.text}  # {self.comment}"
+        return f"{self.outputs} = {self.text}{self.told}"
+
+    @property
+    def told(self) -> str:
+        """What stands behind it."""
+        return f"  # {self.comment}" if self.comment else ""
 
 
 @dataclass(frozen=True)
 class Body:
-    """The lines of a method, and what it returns."""
+    """The lines of a method, and what it returns; a line that is more than one call is text."""
 
-    lines: Sequence[Line]
+    lines: Sequence[Line | str]
     result: str
 
 
@@ -54,7 +59,7 @@ def shape_text(shape: Sequence[int | None]) -> str:
 def before_activation(body: Body) -> tuple[str, str]:
     """What the softmax or sigmoid that a model ends in is taken of, and which it is; empty of another model."""
     last = body.lines[-1] if body.lines else None
-    if last is None or body.result != last.outputs:
+    if not isinstance(last, Line) or body.result != last.outputs:
         return "", ""
     tree = ast.parse(last.text, mode="eval").body
     if not isinstance(tree, ast.Call) or tree.keywords:
@@ -80,12 +85,13 @@ def class_text(written: WrittenClass, body: Body, parameters: Mapping[str, str],
     title = "A part of the model" if graph.model else "The model"
     named = ", ".join(parameters.values())
     typed = ", ".join(f"{each}: jax.Array" for each in parameters.values())
-    if activation:
+    last = body.lines[-1] if body.lines else None
+    if activation and isinstance(last, Line):
         methods = [
             f"    def logits(self, {typed}) -> jax.Array:",
             f'        """What the {activation} is taken of."""',
             *(f"        {each}" for each in body.lines[:-1]),
-            f"        return {logits}  # {body.lines[-1].comment}",
+            f"        return {logits}{last.told}",
             "",
             f"    def __call__(self, {typed}) -> jax.Array:",
             f"        return jax.nn.{activation}(self.logits({named}))",

@@ -10,6 +10,7 @@ from compare.errors import RequestError
 from compare.porting.class_text import Body, Line, WrittenClass, before_activation, class_text, shape_text
 from compare.porting.identifiers import Names, class_identifier, commented, identifier, snake
 from compare.porting.safe_expressions import UnwritableError, argument, checked, tensors
+from compare.porting.traced_methods import method_body, obstacle
 from compare.porting.unwritten_places import Place
 from compare.porting.variable_names import Variables
 from compare.porting.written_calls import Caller, expression
@@ -74,6 +75,9 @@ class _Writing:
 
     def whole(self) -> Written:
         graph = self._graphs[""]
+        reason = obstacle(graph)
+        if reason:
+            raise RequestError(f"expected a model whose call can be written, found {commented(reason)}")
         name = self._class_names.of(class_identifier(self._architecture.name))
         parameters = self._class(graph, name, "")
         return Written(
@@ -92,7 +96,8 @@ class _Writing:
         written = WrittenClass(graph, name, Names())
         parts = {layer: self._held(written, layer, target) for layer in self._called(graph)}
         parameters = self._parameters(graph)
-        body = self._calls(written, parts, parameters)
+        weights = self._own_weights(written, target)
+        body = self._traced(written, parts, parameters, weights) or self._calls(written, parts, parameters)
         before, activation = ("", "") if graph.model else before_activation(body)
         self._logits = activation or self._logits
         self._classes.append(class_text(written, body, parameters, before, activation))
@@ -121,7 +126,11 @@ class _Writing:
             )
         wanted = identifier(layer.step, snake(layer.class_name))
         if layer.container and path in self._graphs:
-            self._model(written, layer, wanted, target)
+            reason = obstacle(self._graphs[path])
+            if not reason:
+                self._model(written, layer, wanted, target)
+                return None
+            self._place(written, layer, reason)
             return None
         if layer.module == MODULE:
             return None
@@ -195,27 +204,66 @@ class _Writing:
         lines: list[Line] = []
         for call in graph.calls:
             path = self._canonical(call.layer)
-            text = self._call(written, parts.get(path), path, call, variables)
+            alive = variables.names
+            text = self._call(written, parts.get(path), path, call, alive, frozenset(alive.values()))
             variables.read(_read(call))
             outputs = ", ".join(variables.assign(call.outputs, _read(call)))
             lines.append(Line(outputs, text, self._comment(written, path, call)))
         return Body(lines, argument(graph.outputs, variables.names))
 
-    def _call(self, written: WrittenClass, parts: Parts | None, path: str, call: Call, variables: Variables) -> str:
-        layer, names = (parts and parts.called) or self._layers[path], variables.names
+    def _own_weights(self, written: WrittenClass, target: str) -> dict[str, str]:
+        """Add the weights of a layer of the user's to its class: their attributes, by leaf."""
+        graph, found = written.graph, dict[str, str]()
+        for leaf in self._layers[graph.model].leaves if graph.traced else ():
+            attribute = found[leaf.name] = written.names.of(identifier(leaf.name, "w"))
+            kind = "nnx.Param" if leaf.trainable else "nnx.BatchStat"
+            written.made.append(f"self.{attribute} = {kind}(jnp.zeros({leaf.shape!r}))")
+            path = f"{target}.{attribute}" if target else attribute
+            if path != leaf.key.replace("/", "."):
+                self._names[leaf.key] = path
+        return found
+
+    def _traced(
+        self,
+        written: WrittenClass,
+        parts: Mapping[str, Parts | None],
+        parameters: Mapping[str, str],
+        weights: Mapping[str, str],
+    ) -> Body | None:
+        """The body of a call that TensorFlow traced; None of another."""
+        if not written.graph.traced:
+            return None
+
+        def text(call: Call, given: Mapping[int, str], names: frozenset[str]) -> tuple[str, str]:
+            path = self._canonical(call.layer)
+            made = self._call(written, parts.get(path), path, call, given, names)
+            return made, self._comment(written, path, call)
+
+        return method_body(written.graph, parameters, weights, text)
+
+    def _call(
+        self,
+        written: WrittenClass,
+        parts: Parts | None,
+        path: str,
+        call: Call,
+        variables: Mapping[int, str],
+        names: frozenset[str],
+    ) -> str:
+        layer = (parts and parts.called) or self._layers[path]
         attribute = written.attributes.get(path, "")
         counterpart: Counterpart | None = parts.counterpart if parts else None
         known = parts is not None or layer.module == MODULE or path in self._graphs
         try:
             if known:
                 ranks = written.graph.tensors
-                caller = Caller(layer, counterpart, attribute, call, names, lambda number: len(ranks[number].shape))
-                return checked(expression(caller), frozenset(names.values()))
+                caller = Caller(layer, counterpart, attribute, call, variables, lambda at: len(ranks[at].shape))
+                return checked(expression(caller), names)
         except UnwritableError as error:
             self._place(written, self._layers[path], str(error))
             attribute = written.attributes[path]
         # A mask that Keras made beside the graph is none of its tensors.
-        given = [names[number] for number in dict.fromkeys(_read(call)) if number in names]
+        given = [variables[number] for number in dict.fromkeys(_read(call)) if number in variables]
         return f"self.{attribute}({', '.join(given)})"
 
     def _comment(self, written: WrittenClass, path: str, call: Call) -> str:

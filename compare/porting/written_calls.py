@@ -10,11 +10,11 @@ from compare.porting import written_operations
 from compare.porting.safe_expressions import UnwritableError, argument, literal, substituted
 from compare.weights.activations import ACTIVATIONS
 from compare.weights.rule import Counterpart
-from workloads._architecture import Call
+from workloads._architecture import TUPLE, Call
 from workloads._transfer import SourceLayer
 
 _TOLD_ELSEWHERE = ("activation=", "return_sequences=False", "synchronized=")
-_TRAINING, _NEVER_TRAINING = "training", "training=False"
+_TRAINING, _TOLD_ALWAYS = "training", ("training=False", "training=True")
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Caller:
         """Raise where it is given what is not known here."""
         for name, value in self.call.keywords.items():
             # What the outermost call says of training, Keras says to every layer, whatever its own call said.
-            if name == _NEVER_TRAINING:
+            if name in _TOLD_ALWAYS:
                 raise UnwritableError(f"its call has {name}")
             if name not in (*known, _TRAINING) and value is not False:
                 raise UnwritableError(f"its call has {name}={str(value)[:40]}")
@@ -67,7 +67,8 @@ def expression(caller: Caller) -> str:
         return written_operations.expression(layer, caller.call, caller.variables, caller.rank)
     if layer.container:
         caller.refuse_keywords()
-        return f"self.{caller.attribute}({', '.join(caller.arguments())})"
+        given = [argument(each, caller.variables) for nest in caller.call.arguments for each in _apart(nest)]
+        return f"self.{caller.attribute}({', '.join(given)})"
     counterpart = caller.counterpart
     assert counterpart is not None
     _refuse_unchecked(counterpart)
@@ -77,6 +78,15 @@ def expression(caller: Caller) -> str:
     if caller.attribute:
         return _activated(layer, f"self.{caller.attribute}({', '.join(caller.arguments())})")
     return _of_function(caller, counterpart.function)
+
+
+def _apart(nest: Any) -> list[Any]:
+    """What a written class takes one by one, where the call takes a list, tuple or dict: its inputs in their order."""
+    if isinstance(nest, dict) and TUPLE in nest:
+        nest = nest[TUPLE]
+    if isinstance(nest, dict) and "dict" in nest:
+        nest = [each for _, each in sorted(nest["dict"], key=lambda pair: pair[0])]
+    return [inner for each in nest for inner in _apart(each)] if isinstance(nest, list) else [nest]
 
 
 def _refuse_unchecked(counterpart: Counterpart) -> None:

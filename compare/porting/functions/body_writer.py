@@ -23,7 +23,7 @@ from compare.porting.safe_expressions import UnwritableError
 from workloads._function_graph import Body, Gradient, Node, Place, Result
 
 _MOST_IN_LINE = 100
-_ATOM = re.compile(r"[\w.]+|[+-]?[\w.]+|\w+\.shape\[\d+\]|weights\['[^']*'\]")
+_ATOM = re.compile(r"[\w.]+|[+-]?[\w.]+|\w+\.shape\[\d+\]|weights\['[^']*'\]|self\.\w+\[\.\.\.\]")
 
 
 class BodyWriter:
@@ -76,6 +76,8 @@ class BodyWriter:
             return [self._constant(node, result)]
         if node.type in SIZES:
             return self._sizes(node)
+        if node.type in self.module.calls:
+            return self.module.calls[node.type](self, node)
         if node.type in CONTROL:
             # It calls this writer for the bodies that a node has.
             from compare.porting.functions import control_flow

@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 import os
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from compare.porting.functions.written_values import Value
 from compare.porting.identifiers import commented
-from workloads._function_graph import FunctionGraph
+from workloads._function_graph import FunctionGraph, Node
 from workloads._spec import Arrays
 
 LEFT_OUT = frozenset({"Assert", "PrintV2", "Print"})
@@ -53,6 +55,7 @@ class Module:
       constants: large ones, by the name that they are kept under.
       written: how many operations were written, by type.
       left: how many were not.
+      calls: what writes nodes of types that no operation has, given what writes the body.
     """
 
     graph: FunctionGraph
@@ -63,6 +66,7 @@ class Module:
     written: Counter[str] = field(default_factory=Counter)
     left: Counter[str] = field(default_factory=Counter)
     numbers: Any = field(default_factory=itertools.count)
+    calls: Mapping[str, Callable[[Any, Node], list[Value]]] = field(default_factory=dict)
 
     def token(self) -> str:
         """A new variable."""

@@ -1,0 +1,140 @@
+"""The body of a method from a call that TensorFlow traced: jax.numpy between the calls of layers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from compare.porting.class_text import Body, Line
+from compare.porting.functions.body_writer import BodyWriter
+from compare.porting.functions.statements import TOKEN, rendered
+from compare.porting.functions.written_module import LEFT_OUT, Module
+from compare.porting.functions.written_values import Value
+from compare.porting.safe_expressions import UnwritableError, argument
+from compare.porting.safe_expressions import tensors as numbers_in
+from workloads._architecture import LAYER_CALL, TENSOR, TUPLE, Call, Constant, Graph, Traced
+from workloads._function_graph import Node
+
+_READ: Mapping[str, Callable[[str], Any]] = {"b": lambda text: text == "True", "i": int, "u": int, "c": complex}
+"""By the kind of a dtype, what reads an element; float does others."""
+
+CallText = Callable[[Call, Mapping[int, str], frozenset[str]], tuple[str, str]]
+"""A call of a layer, the expressions of its tensors by number, the names in these -> its expression, a comment."""
+
+
+def obstacle(graph: Graph) -> str:
+    """Why the call of a layer of the user's cannot be written; "" where it can.
+
+    Args:
+      graph: of it.
+    """
+    outputs: Any = graph.outputs
+    listed = outputs.get(TUPLE, [outputs]) if isinstance(outputs, dict) else outputs
+    if graph.model and any(not isinstance(each, dict) or TENSOR not in each for each in listed):
+        return "it returns a dict, or lists in lists: return a tuple of tensors"
+    if graph.traced is None:
+        return ""
+    try:
+        method_body(graph, {name: "x" for name in graph.inputs}, {}, lambda call, given, names: ("x", ""))
+    except UnwritableError as error:
+        return str(error)
+    return ""
+
+
+def method_body(graph: Graph, parameters: Mapping[str, str], weights: Mapping[str, str], call_text: CallText) -> Body:
+    """The lines of a method, and what it returns.
+
+    Args:
+      graph: of a call that was traced.
+      parameters: of the method, by the name of the input.
+      weights: attributes, by the name of the leaf.
+      call_text: what a call of a layer is.
+
+    Raises:
+      UnwritableError: an operation has no rule, or the method would hold more than text.
+    """
+    traced = graph.traced
+    assert traced is not None
+    module = Module(traced.function, {key: array_of(each) for key, each in traced.constants.items()})
+    body = traced.function.bodies[0]
+    names, given = dict[str, str](), list[Value]()
+    for at, node in enumerate(body.inputs[: len(graph.inputs)]):
+        token = module.token()
+        names[token] = list(parameters.values())[at]
+        given.append(Value(body.nodes[node].results[0], text=token))
+        _follow(module, given[-1])
+    for at, leaf in enumerate(traced.weights, len(graph.inputs)):
+        given.append(Value(body.nodes[body.inputs[at]].results[0], text=f"self.{weights.get(leaf, 'w')}[...]"))
+        _follow(module, given[-1])
+    given += [Value(each.result, host=module.arrays.get(each.name)) for each in traced.function.captured]
+    module.calls = {LAYER_CALL: lambda writer, node: _layer_call(writer, node, graph, call_text)}
+    writer = BodyWriter(module, body, given)
+    returned = [writer.array(each) for each in writer.write()]
+    _check(traced, module)
+    texts = dict(zip(dict.fromkeys(numbers_in(graph.outputs)), _first(graph, returned), strict=True))
+    result = argument(graph.outputs, texts)
+    *lines, last = rendered(writer.statements, result, names, [], list(names))
+    written: list[Line | str] = [*lines[:-1], *(_line(each) for each in lines[-1:])]
+    return Body(written, last.removeprefix("return "))
+
+
+def array_of(constant: Constant) -> np.ndarray[Any, Any]:
+    """A constant as an array.
+
+    Args:
+      constant: of which one element may stand for all.
+    """
+    kind = np.dtype(constant.dtype).kind
+    elements = np.array([_READ.get(kind, float)(each) for each in constant.values], constant.dtype)
+    size = int(np.prod(constant.shape))
+    return (elements if elements.size == size else np.repeat(elements, size)).reshape(constant.shape)
+
+
+def _follow(module: Module, value: Value) -> None:
+    """Let the float type of a value be that of all that follows the inputs."""
+    if value.result.follows and not module.follows:
+        module.follows = f"{value.text}.dtype"
+
+
+def _layer_call(writer: BodyWriter, node: Node, graph: Graph, call_text: CallText) -> list[Value]:
+    number = node.attributes["call"]
+    assert isinstance(number, int)
+    call = graph.calls[number]
+    taken = dict.fromkeys(each for value in (*call.arguments, *call.keywords.values()) for each in numbers_in(value))
+    given = {tensor: writer.variable(node, at) for at, tensor in enumerate(taken)}
+    names = frozenset(found[0] for each in given.values() for found in TOKEN.finditer(each))
+    text, comment = call_text(call, given, names)
+    wanted = list(node.assigned) if len(node.assigned) == len(node.results) else ["x"] * len(node.results)
+    writer.note(comment)
+    made = writer.assign(text, node.results, wanted)
+    for each in made:
+        _follow(writer.module, each)
+    return made
+
+
+def _first(graph: Graph, returned: list[str]) -> list[str]:
+    """What is returned, each tensor once."""
+    numbers = numbers_in(graph.outputs)
+    return [returned[numbers.index(each)] for each in dict.fromkeys(numbers)]
+
+
+def _check(traced: Traced, module: Module) -> None:
+    if module.unwritten:
+        raise UnwritableError(module.unwritten[0].told)
+    effect = next((each.type for body in traced.function.bodies for each in body.effects), "")
+    if effect and effect not in LEFT_OUT:
+        raise UnwritableError(f"{effect} has an effect, and nothing that is returned needs it")
+    if module.constants:
+        raise UnwritableError(f"it computes an array of {next(iter(module.constants.values())).size} elements once")
+
+
+def _line(text: str) -> Line | str:
+    """An assignment of one variable in its parts."""
+    tree = ast.parse(text.strip()).body if text.strip() else []
+    if len(tree) != 1 or not isinstance(tree[0], ast.Assign) or not isinstance(tree[0].targets[0], ast.Name):
+        return text
+    end = tree[0].value.end_col_offset or 0
+    return Line(tree[0].targets[0].id, text[len(f"{tree[0].targets[0].id} = ") : end], text[end:].strip(" #"))

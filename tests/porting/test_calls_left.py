@@ -1,0 +1,146 @@
+"""Calls of the user's own that use TensorFlow itself and are not written: each is a place that says why."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from filled_modules import called, drawn, written_of
+
+from compare.errors import RequestError
+from tf_reference import _traced_calls
+
+L = keras.layers
+
+
+@pytest.fixture(autouse=True)
+def remembered() -> Iterator[None]:
+    with _traced_calls.remembering():
+        yield
+
+
+class Noisy(L.Layer):
+    def call(self, x: Any) -> Any:
+        return x + tf.random.normal(tf.shape(x))
+
+
+class Branching(L.Layer):
+    def call(self, x: Any, training: bool = False) -> Any:
+        return tf.nn.relu(x) * 0.5 if training else tf.nn.relu(x)
+
+
+class Penalized(L.Layer):
+    def call(self, x: Any) -> Any:
+        self.add_loss(tf.reduce_sum(x))
+        return tf.nn.relu(x)
+
+
+class Counting(L.Layer):
+    def build(self, shape: Any) -> None:
+        self.count = self.add_weight(name="count", shape=(), initializer="zeros", trainable=False)
+
+    def call(self, x: Any) -> Any:
+        self.count.assign_add(1.0)
+        return tf.nn.relu(x)
+
+
+class Named(L.Layer):
+    def call(self, x: Any) -> Any:
+        return {"found": tf.nn.relu(x)}
+
+
+class Regular(L.Layer):
+    def build(self, shape: Any) -> None:
+        self.factor = self.add_weight(name="factor", shape=(4,), regularizer="l2")
+
+    def call(self, x: Any) -> Any:
+        return x * self.factor
+
+
+class Plain(L.Layer):
+    def __init__(self) -> None:
+        super().__init__()
+        self.factor = tf.Variable(2.0)
+
+    def call(self, x: Any) -> Any:
+        return tf.nn.relu(x * self.factor)
+
+
+class Looping(L.Layer):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = L.Dense(4)
+
+    def call(self, x: Any) -> Any:
+        return tf.while_loop(lambda n, y: n < 3, lambda n, y: (n + 1, self.inner(y)), (0, x))[1]
+
+
+class Masking(L.Layer):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = L.Embedding(9, 4, mask_zero=True)
+
+    def call(self, x: Any) -> Any:
+        return tf.nn.relu(self.inner(tf.cast(x, "int32")))
+
+
+class Python(L.Layer):
+    def call(self, x: Any) -> Any:
+        found = tf.py_function(lambda value: value * 2, [x], tf.float32)
+        found.set_shape(x.shape)
+        return found
+
+
+class Tabled(L.Layer):
+    def call(self, x: Any) -> Any:
+        return tf.nn.relu(x) + tf.reduce_max(x[:, :1] * tf.constant(np.arange(128, dtype="float32")))
+
+
+@pytest.mark.parametrize(
+    ("layer", "reason"),
+    [
+        (Noisy, r"RandomStandardNormal, test_calls_left\.py:\d+"),
+        (Branching, "something else in training"),
+        (Penalized, "adds a loss"),
+        (Named, "returns a dict"),
+        (Regular, "has a regularizer"),
+        (Counting, "assigns to variables"),
+        (Plain, "reads a variable"),
+        (Looping, "a layer inside of a loop"),
+        (Masking, "makes a mask"),
+        (Python, "calls Python"),
+        (Tabled, "a constant of 128 elements"),
+    ],
+)
+def test_what_cannot_be_written_is_a_place_with_its_reason(layer: Callable[[], Any], reason: str) -> None:
+    x = keras.Input((4,))
+    (place,) = written_of(called(keras.Model(x, layer()(x)), drawn((2, 4)))).places
+    assert re.search(reason, place.reason)
+
+
+class Always(L.Layer):
+    def __init__(self, training: bool) -> None:
+        super().__init__()
+        self.drop, self._told = L.Dropout(0.5), training
+
+    def call(self, x: Any) -> Any:
+        return self.drop(tf.nn.relu(x), training=self._told)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_layer_in_it_that_is_told_the_same_always_is_a_place(told: bool) -> None:
+    x = keras.Input((4,))
+    (place,) = written_of(called(keras.Model(x, Always(told)(x)), drawn((2, 4)))).places
+    assert place.layer.endswith("/drop") and f"training={told}" in place.reason
+
+
+def test_a_model_that_cannot_be_written_is_refused_in_one_line() -> None:
+    class Drawing(keras.Model):
+        def call(self, x: Any) -> Any:
+            return x + tf.random.normal(tf.shape(x))
+
+    with pytest.raises(RequestError, match=r"can be written, found RandomStandardNormal, test_calls_left\.py:\d+"):
+        written_of(called(Drawing(), drawn((2, 4))))

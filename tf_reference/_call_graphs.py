@@ -1,0 +1,275 @@
+"""A call of the user's own, traced by TensorFlow with each call of a layer in it kept as one operation.
+
+This is for code that calls functions of TensorFlow itself, which takes no symbols of Keras.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tf_reference import _keras_variables, _plain_calls, _trace_differences, _traced_calls
+from tf_reference._function_graph import Reading
+from workloads._architecture import LAYER_CALL, Constant, Graph, Tensor, Traced
+from workloads._framework import Unsupported
+from workloads._function_graph import FunctionGraph, Node
+
+_MOST = 64
+"""Elements of a constant that stands in the text of a module."""
+
+_WIDER = {"float32": "float64"}
+
+
+@dataclass(frozen=True)
+class Called:
+    """One call of a layer.
+
+    Attributes:
+      layer: itself.
+      given: its arguments by position.
+      named: by name.
+      results: the tensors that it returns.
+    """
+
+    layer: Any
+    given: tuple[Any, ...]
+    named: Mapping[str, Any]
+    results: Sequence[Any] = ()
+
+
+@dataclass
+class _Trace:
+    """One trace of a call: in training or not, in float32 or float64."""
+
+    concrete: Any = None
+    inputs: list[Any] = field(default_factory=list)
+    calls: list[Called] = field(default_factory=list)
+    operations: list[Any] = field(default_factory=list)
+    returned: Any = None
+
+
+def graph(layer: Any, path: str, path_of: Callable[[Any, str], str]) -> tuple[Graph, Sequence[Called]]:
+    """What the call of a layer or model computes, and the layers that it calls.
+
+    Args:
+      layer: of a class of the user's own, which was called on an example.
+      path: of it.
+      path_of: the path of a layer in it.
+
+    Raises:
+      Unsupported: it cannot be traced, or does what no port would do in its place.
+    """
+    first = _traced_calls.first(layer)
+    _check(layer)
+    takes_training = "training" in inspect.signature(layer.call).parameters
+    symbols = tf.nest.flatten(first)
+    trained = _traced(layer, first, True if takes_training else None)
+    still = _traced(layer, first, False) if takes_training else trained
+    try:
+        other, why = _traced(layer, first, True if takes_training else None, wider=True), ""
+    except Unsupported as error:
+        other, why = None, str(error)
+    names = [name for name, _ in _weights(layer)]
+    inputs = [*_traced_calls.input_names(first), *names]
+    function, constants = _read(trained, other, inputs, why)
+    layers = [[each.layer for each in trace.calls] for trace in (trained, still)]
+    if layers[0] != layers[1] or (
+        takes_training and _trace_differences.differ((function, constants), _read(still, None, inputs, ""))
+    ):
+        raise Unsupported(f"the call of {type(layer).__name__} computes something else in training: write it for both")
+    numbering = _plain_calls.Numbering(tf.is_tensor)
+    for symbol, tensor in zip(symbols, trained.inputs, strict=False):
+        numbering.add(tensor, Tensor(tuple(symbol.shape), str(symbol.dtype)))
+    placed = dict(zip(_traced_calls.input_names(first), range(len(symbols)), strict=True))
+    calls = tuple(
+        _plain_calls.call(path_of(each.layer, path), each, other_mode, numbering)
+        for each, other_mode in zip(trained.calls, still.calls, strict=True)
+    )
+    nest = numbering.plain(tf.nest.pack_sequence_as(first, trained.inputs[: len(symbols)]))
+    outputs = numbering.plain(trained.returned)
+    traced = Traced(function, tuple(names), {key: _constant(each) for key, each in constants.items()})
+    return Graph(path, placed, nest, calls, outputs, tuple(numbering.tensors), traced), trained.calls
+
+
+def _check(layer: Any) -> None:
+    """Raise where more than the call decides what is computed."""
+    name = type(layer).__name__
+    if layer.compute_dtype != "float32" or layer.variable_dtype != "float32":
+        raise Unsupported(f"the call of {name} calls TensorFlow in {layer.dtype_policy.name}, not in float32")
+    for leaf, variable in _weights(layer):
+        if getattr(variable, "regularizer", None) is not None:
+            raise Unsupported(f"the weight {leaf} of {name} has a regularizer")
+    for each in layer._flatten_layers():
+        if getattr(each, "mask_zero", False) or isinstance(each, keras.layers.Masking):
+            raise Unsupported(f"the call of {name} calls TensorFlow, and {each.name} in it makes a mask beside")
+
+
+def _weights(layer: Any) -> list[tuple[str, Any]]:
+    """The layer's own weights by the names of its leaves."""
+    return list(_keras_variables.leaves(layer, list(_keras_variables.children(layer))))
+
+
+def _traced(layer: Any, first: Any, training: bool | None, wider: bool = False) -> _Trace:
+    """One trace.
+
+    Args:
+      layer: of the user's.
+      first: the nest of symbols that it takes.
+      training: what its call is told; None where it takes none.
+      wider: whether in float64.
+
+    Raises:
+      Unsupported: it cannot be traced.
+    """
+    trace, weights, symbols = _Trace(), _weights(layer), tf.nest.flatten(first)
+    dtypes = _WIDER if wider else {}
+    specs = [tf.TensorSpec(each.shape, dtypes.get(each.dtype, each.dtype)) for each in symbols]
+    specs += [tf.TensorSpec(each.shape, dtypes.get(each.dtype, each.dtype)) for _, each in weights]
+
+    def function(*given: Any) -> Any:
+        trace.inputs, trace.calls, trace.operations = list(given), [], []
+        nest = tf.nest.pack_sequence_as(first, given[: len(symbols)])
+        with _weights_given(layer, weights, given[len(symbols) :]), _layers_kept(trace, dtypes):
+            trace.returned = layer.call(nest, **({} if training is None else {"training": training}))
+        flat = _plain_calls.tensors_in(trace.returned, tf.is_tensor)
+        if not flat or len(flat) != len(tf.nest.flatten(trace.returned)):
+            raise Unsupported(f"expected tensors of the call of {type(layer).__name__}, found something else")
+        return flat
+
+    try:
+        with _floats(layer, wider):
+            trace.concrete = tf.function(function, autograph=False).get_concrete_function(*specs)
+    except _traced_calls.NOT_FOLLOWED as error:
+        raise Unsupported(_traced_calls.told(layer, error)) from error
+    return trace
+
+
+@contextmanager
+def _floats(layer: Any, wider: bool) -> Iterator[None]:
+    """Inside, what a layer says that it computes in is float64, if wider."""
+    policy, floats = layer.dtype_policy, keras.config.floatx()
+    if wider:
+        layer.dtype_policy = keras.dtype_policies.DTypePolicy("float64")
+        keras.config.set_floatx("float64")
+    try:
+        yield
+    finally:
+        layer.dtype_policy = policy
+        keras.config.set_floatx(floats)
+
+
+@contextmanager
+def _weights_given(layer: Any, weights: Sequence[tuple[str, Any]], given: Sequence[Any]) -> Iterator[None]:
+    """Inside, the weights of a layer are what is given; what else its call does than compute is refused."""
+    name = type(layer).__name__
+    with keras.StatelessScope(collect_losses=True) as scope:
+        known = {id(variable): value for (_, variable), value in zip(weights, given, strict=True)}
+        # Not by its constructor, which converts to the type that the variable has.
+        scope.state_mapping.update(known)
+        yield
+        if scope.losses:
+            raise Unsupported(f"the call of {name} adds a loss")
+        if any(known.get(key) is not value for key, value in scope.state_mapping.items()):
+            raise Unsupported(f"the call of {name} assigns to variables, as what draws from a seed does")
+
+
+@contextmanager
+def _layers_kept(trace: _Trace, dtypes: Mapping[str, str]) -> Iterator[None]:
+    """Inside, a call of a layer is one operation, of the shape and type that Keras says."""
+    original = keras.Layer.__call__
+    inside = [False]
+
+    def kept(self: Any, *given: Any, **named: Any) -> Any:
+        if inside[0]:
+            return original(self, *given, **named)
+        inside[0] = True
+        given, named = tf.nest.map_structure(_in_graph, (given, named))
+        try:
+            symbols = tf.nest.map_structure(_symbol, (given, named))
+            if len(given) == 1 and _traced_calls.is_followed(self):
+                _traced_calls.remember(self, symbols[0][0])
+            # Keras itself leaves this out for a layer that takes none.
+            unknown = {"training"} - {*inspect.signature(self.call).parameters}
+            made = self.compute_output_spec(*symbols[0], **{k: v for k, v in symbols[1].items() if k not in unknown})
+        finally:
+            inside[0] = False
+        return _operation(trace, Called(self, given, named), made, dtypes)
+
+    keras.Layer.__call__ = kept
+    try:
+        yield
+    finally:
+        keras.Layer.__call__ = original
+
+
+def _operation(trace: _Trace, called: Called, wanted: Any, dtypes: Mapping[str, str]) -> Any:
+    """An operation that nobody runs, with the tensors that a layer is given as inputs."""
+    taken = _plain_calls.tensors_in((called.given, called.named), tf.is_tensor)
+    unique = list({id(each): each for each in taken}.values())
+    symbols = tf.nest.flatten(wanted)
+    types = [dtypes.get(str(each.dtype), str(each.dtype)) for each in symbols]
+    made = tf.numpy_function(_never, unique, [tf.as_dtype(each) for each in types], stateful=False)
+    made = list(made) if isinstance(made, list | tuple) else [made]
+    for tensor, symbol in zip(made, symbols, strict=True):
+        tensor.set_shape(symbol.shape)
+    trace.calls.append(replace(called, results=made))
+    trace.operations.append(made[0].op)
+    return tf.nest.pack_sequence_as(wanted, made)
+
+
+def _in_graph(value: Any) -> Any:
+    """An array that is there as a tensor of the graph; anything else as it is."""
+    there = isinstance(value, np.ndarray) or (tf.is_tensor(value) and getattr(value, "graph", None) is None)
+    return tf.identity(value) if there else value
+
+
+def _never(*given: Any) -> Any:
+    raise AssertionError("a traced call is read, not run")
+
+
+def _symbol(value: Any) -> Any:
+    if not tf.is_tensor(value):
+        return value
+    if value.shape.rank is None:
+        raise TypeError("a layer is given a tensor whose rank is not known")
+    return keras.KerasTensor(tuple(value.shape), keras.backend.standardize_dtype(value.dtype))
+
+
+def _read(
+    trace: _Trace, other: _Trace | None, inputs: Sequence[str], why: str
+) -> tuple[FunctionGraph, Mapping[str, np.ndarray]]:
+    """A trace as data; a call of a layer is a node of its own type."""
+    reading = Reading(trace.concrete, None if other is None else other.concrete)
+    function, arrays = reading.all("call", inputs, why)
+    if any(each.is_variable for each in function.captured):
+        raise Unsupported(
+            "it reads a variable that is no weight of its own: make it by add_weight, or call the layer that has it"
+        )
+    numbers = {each.name: number for number, each in enumerate(trace.operations)}
+    if any(each.graph is not trace.concrete.graph for each in trace.operations):
+        raise Unsupported("it calls a layer inside of a loop, a branch or a function of TensorFlow")
+    outer, *bodies = function.bodies
+    outer = replace(outer, nodes=tuple(_node(each, numbers) for each in outer.nodes))
+    if any(node.type.startswith(("PyFunc", "EagerPyFunc")) for body in (outer, *bodies) for node in body.nodes):
+        raise Unsupported("it calls Python, as tf.py_function does")
+    return replace(function, bodies=(outer, *bodies)), arrays
+
+
+def _node(node: Node, numbers: Mapping[str, int]) -> Node:
+    if node.name not in numbers:
+        return node
+    return replace(node, type=LAYER_CALL, attributes={"call": numbers[node.name]})
+
+
+def _constant(array: np.ndarray) -> Constant:
+    if array.size > _MOST and array.size and not (array == array.flat[0]).all():
+        raise Unsupported(f"it holds a constant of {array.size} elements: make it a weight")
+    values = tuple(repr(each) for each in array.reshape(-1).tolist())
+    return Constant(array.dtype.name, tuple(array.shape), values[:1] if array.size > _MOST else values)

@@ -1,0 +1,117 @@
+"""Calls of layers as plain data: tensors in their arguments are numbered as they are met."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from workloads._architecture import ELLIPSIS, SLICE, TENSOR, TUPLE, UNKNOWN, Call, Tensor
+from workloads._framework import Unsupported
+from workloads._inspection import Plain
+
+
+class Called(Protocol):
+    """One call of a layer: itself, its arguments, and the tensors that it returned."""
+
+    layer: Any
+    given: tuple[Any, ...]
+    named: Mapping[str, Any]
+    results: Sequence[Any]
+
+
+class Numbering:
+    """Tensors by number.
+
+    Args:
+      is_tensor: whether a value is one.
+      constant: what stands for a value that is an array; None of another.
+
+    Attributes:
+      tensors: so far.
+    """
+
+    def __init__(self, is_tensor: Callable[[Any], bool], constant: Callable[[Any], Plain] = lambda value: None) -> None:
+        self.tensors: list[Tensor] = []
+        self._is_tensor, self._constant = is_tensor, constant
+        self._numbers: dict[int, int] = {}
+        self._kept: list[Any] = []
+
+    def number(self, tensor: Any) -> int:
+        """The number of a tensor."""
+        if id(tensor) not in self._numbers:
+            self.add(tensor, Tensor(_shape(tensor), _dtype(tensor)))
+        return self._numbers[id(tensor)]
+
+    def numbers(self, tensors: Sequence[Any]) -> tuple[int, ...]:
+        """The numbers of tensors."""
+        return tuple(self.number(each) for each in tensors)
+
+    def add(self, tensor: Any, described: Tensor) -> None:
+        """Give a tensor the next number."""
+        self._numbers[id(tensor)] = len(self.tensors)
+        self._kept.append(tensor)
+        self.tensors.append(described)
+
+    def plain(self, value: Any) -> Plain:
+        """An argument as plain data."""
+        constant = self._constant(value)
+        if constant is not None:
+            return constant
+        if self._is_tensor(value):
+            return {TENSOR: self.number(value)}
+        if isinstance(value, tuple):
+            return {TUPLE: [self.plain(each) for each in value]}
+        if isinstance(value, list):
+            return [self.plain(each) for each in value]
+        if isinstance(value, Mapping):
+            return {"dict": [[str(key), self.plain(each)] for key, each in value.items()]}
+        if isinstance(value, slice):
+            return {SLICE: [self.plain(each) for each in (value.start, value.stop, value.step)]}
+        if value is Ellipsis:
+            return {ELLIPSIS: True}
+        return (
+            value if value is None or isinstance(value, bool | int | float | str) else {UNKNOWN: type(value).__name__}
+        )
+
+
+def call(path: str, called: Called, still: Called, numbering: Numbering) -> Call:
+    """A call as data.
+
+    Args:
+      path: of the layer.
+      called: in training.
+      still: the same call outside of it.
+      numbering: of tensors.
+    """
+    keywords = {str(name): numbering.plain(each) for name, each in called.named.items() if each is not None}
+    told = called.named.get("training")
+    if isinstance(told, bool) and told is still.named.get("training"):
+        # Whatever the model does, this call is told the same.
+        keywords[f"training={told}"] = True
+    return Call(
+        path, tuple(numbering.plain(each) for each in called.given), keywords, numbering.numbers(called.results)
+    )
+
+
+def tensors_in(nest: Any, is_tensor: Callable[[Any], bool]) -> list[Any]:
+    """The tensors in a nest in the order in which they stand in it as data.
+
+    Args:
+      nest: of any values.
+      is_tensor: whether a value is one.
+    """
+    if is_tensor(nest):
+        return [nest]
+    if isinstance(nest, Mapping):
+        return [tensor for each in nest.values() for tensor in tensors_in(each, is_tensor)]
+    return [tensor for each in nest for tensor in tensors_in(each, is_tensor)] if isinstance(nest, list | tuple) else []
+
+
+def _shape(tensor: Any) -> tuple[int | None, ...]:
+    if getattr(tensor.shape, "rank", 0) is None:
+        raise Unsupported("a tensor whose rank is not known")
+    return tuple(None if size is None else int(size) for size in tensor.shape)
+
+
+def _dtype(tensor: Any) -> str:
+    return str(getattr(tensor.dtype, "name", tensor.dtype))

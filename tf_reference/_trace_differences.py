@@ -1,0 +1,45 @@
+"""Whether two traces of a function compute the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from workloads._function_graph import Body, FunctionGraph
+
+Found = tuple[FunctionGraph, Mapping[str, np.ndarray]]
+"""A trace and its constants."""
+
+
+def differ(one: Found, other: Found) -> bool:
+    """Whether two traces differ in more than names, lines, and how exact constants are.
+
+    Args:
+      one: of them.
+      other: whose constants have the types that the function computes in.
+    """
+    (left, of_left), (right, of_right) = one, other
+    if left.returned != right.returned or [*map(_outline, left.bodies)] != [*map(_outline, right.bodies)]:
+        return True
+    return of_left.keys() != of_right.keys() or any(
+        not np.array_equal(np.asarray(of_left[key], each.dtype), each, equal_nan=each.dtype.kind in "fc")
+        for key, each in of_right.items()
+    )
+
+
+def _outline(body: Body) -> Any:
+    """All of a body but names, lines and what a trace in another float type adds."""
+    nodes = [
+        (
+            each.type,
+            each.inputs,
+            [(result.dtype, result.shape) for result in each.results],
+            {name: value for name, value in each.attributes.items() if not name.endswith(":follows")},
+            each.bodies,
+            each.constant,
+        )
+        for each in body.nodes
+    ]
+    return nodes, body.inputs, body.outputs, [each.type for each in body.effects]
