@@ -10,6 +10,7 @@ SLOW = (
     "test_datatypes_command.py",
     "test_environments.py",
     "test_export.py",
+    "test_followed_calls.py",
     "test_functions.py",
     "test_fuzzed_models.py",
     "test_grappler_workers.py",
@@ -44,6 +45,7 @@ SLOW = (
     "test_target_screening.py",
     "test_themes_first_half.py",
     "test_themes_second_half.py",
+    "test_traced_calls.py",
     "test_training.py",
     "test_training_goes_on.py",
     "test_tune.py",
@@ -51,6 +53,7 @@ SLOW = (
     "test_weights_command.py",
     "test_weights_of_functions.py",
     "test_weights_of_layers.py",
+    "test_written_operations.py",
     "test_wrong_where_few_look.py",
 )
 """What `make slow` runs, and `make test` leaves out: half of all the time for a tenth of the specifications."""
