@@ -192,7 +192,7 @@ def _layers_kept(trace: _Trace, dtypes: Mapping[str, str]) -> Iterator[None]:
         inside[0] = True
         given, named = tf.nest.map_structure(_in_graph, (given, named))
         try:
-            symbols = tf.nest.map_structure(_symbol, (given, named))
+            symbols = tf.nest.map_structure(lambda each: _symbol(each, dtypes), (given, named))
             if len(given) == 1 and _traced_calls.is_followed(self):
                 _traced_calls.remember(self, symbols[0][0])
             # Keras itself leaves this out for a layer that takes none.
@@ -234,12 +234,15 @@ def _never(*given: Any) -> Any:
     raise AssertionError("a traced call is read, not run")
 
 
-def _symbol(value: Any) -> Any:
+def _symbol(value: Any, dtypes: Mapping[str, str]) -> Any:
+    """A symbol of a tensor, of the type that its layer was made for: in a wider trace this is not the tensor's."""
     if not tf.is_tensor(value):
         return value
     if value.shape.rank is None:
         raise TypeError("a layer is given a tensor whose rank is not known")
-    return keras.KerasTensor(tuple(value.shape), keras.backend.standardize_dtype(value.dtype))
+    found = keras.backend.standardize_dtype(value.dtype)
+    made_for = {wider: own for own, wider in dtypes.items()}
+    return keras.KerasTensor(tuple(value.shape), made_for.get(found, found))
 
 
 def _read(
