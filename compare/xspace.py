@@ -58,8 +58,6 @@ def read(path: Path, expected: files.Expected) -> Any:
         space.ParseFromString(files.read(path, expected, MOST_BYTES))
     except DecodeError as error:
         expected.refuse(path, f"no XSpace ({error})")
-    if not space.planes:
-        expected.refuse(path, "an XSpace in which nothing was recorded")
     return space
 
 

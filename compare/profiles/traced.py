@@ -91,7 +91,10 @@ def read(paths: Sequence[Path]) -> Traced:
     """
     traced, threads = Traced(), 0
     for path in paths:
-        for plane in xspace.read(path, _A_PROFILE).planes:
+        planes = xspace.read(path, _A_PROFILE).planes
+        if not planes:
+            _A_PROFILE.refuse(path, "an XSpace in which nothing was recorded")
+        for plane in planes:
             if plane.name == _METADATA:
                 traced.modules |= _modules(plane)
             told = _Plane(plane.name == xspace.HOST, xspace.event_names(plane), xspace.statistic_names(plane))
