@@ -183,7 +183,9 @@ class Normalization(nnx.Module):
 
     def __call__(self, x: jax.Array) -> jax.Array:
         """The values less the mean, over the deviation, which is taken to be at least 1e-7."""
-        return (x - self.mean.get_value()) / maximum(jnp.sqrt(self.variance.get_value()), _SMALL)
+        # Keras computes with constants of both: it has no gradients to them.
+        mean, variance = jax.lax.stop_gradient((self.mean.get_value(), self.variance.get_value()))
+        return (x - mean) / maximum(jnp.sqrt(variance), _SMALL)
 
 
 class ConvLSTMCell(nnx.RNNCellBase):

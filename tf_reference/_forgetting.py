@@ -19,6 +19,7 @@ def forget() -> None:
     """
     tf.keras.backend.clear_session()
     for name, module in list(sys.modules.items()):
-        if name.startswith(GENERATED) and module.__file__:
-            with suppress(OSError):
-                Path(module.__file__).unlink(missing_ok=True)
+        if name.startswith(GENERATED):
+            for file in filter(None, (module.__file__, getattr(module, "__cached__", None))):
+                with suppress(OSError):
+                    Path(file).unlink(missing_ok=True)

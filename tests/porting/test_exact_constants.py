@@ -3,10 +3,14 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import keras
 import numpy as np
 import pytest
+from flax import nnx
 
+import jaxport.layers
 from tf_reference import _keras_constants
 
 L = keras.layers
@@ -56,3 +60,9 @@ def test_in_float32_nothing_changes(name: str) -> None:
     before = np.asarray(layer(x))
     _keras_constants.restate(layer)
     np.testing.assert_array_equal(np.asarray(layer(x)), before)
+
+
+def test_the_port_has_no_gradients_to_what_keras_holds_as_constants() -> None:
+    graph, state = nnx.split(jaxport.layers.Normalization((3,)))
+    gradients = jax.grad(lambda given: jnp.sum(nnx.merge(graph, given)(jnp.asarray(X)) ** 2))(state)
+    assert [float(jnp.max(jnp.abs(each))) for each in jax.tree.leaves(gradients)] == [0.0, 0.0]
