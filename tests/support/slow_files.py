@@ -9,6 +9,7 @@ SLOW = (
     "test_damaged.py",
     "test_datatypes_command.py",
     "test_environments.py",
+    "test_every_rule.py",
     "test_export.py",
     "test_followed_calls.py",
     "test_functions.py",
@@ -53,6 +54,7 @@ SLOW = (
     "test_weights_command.py",
     "test_weights_of_functions.py",
     "test_weights_of_layers.py",
+    "test_written_loops.py",
     "test_written_operations.py",
     "test_wrong_where_few_look.py",
 )
@@ -64,7 +66,6 @@ HEAVY = (
     "test_conditions.py",
     "test_convolution.py",
     "test_costs.py",
-    "test_every_rule.py",
     "test_html.py",
     "test_installed_operations.py",
     "test_library.py",
@@ -77,7 +78,6 @@ HEAVY = (
     "test_scale.py",
     "test_stats.py",
     "test_written_functions.py",
-    "test_written_loops.py",
 )
 """What `make check` leaves to `make test`: they start no process, and take two thirds of the time of such."""
 
