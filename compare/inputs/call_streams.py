@@ -115,8 +115,15 @@ def parse_call(text: str) -> Named:
     return found
 
 
+_QUOTED = 200
+"""Characters of a call that a line repeats."""
+
+
 def _refused(text: str, found: str) -> RequestError:
-    return RequestError(f"expected a call like {EXAMPLES}, found {found} in {text!r}: write NAME=VALUE, ...")
+    quoted = text if len(text) <= _QUOTED else f"{text[:_QUOTED]}..."
+    return RequestError(
+        f"expected a call like {EXAMPLES}, found {found[:_QUOTED]} in {quoted!r}: write NAME=VALUE, ..."
+    )
 
 
 def _value(node: ast.expr, arrays: Mapping[str, ArraySpec[int | str]], text: str) -> Any:
