@@ -18,6 +18,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from judged_gates import failing, of_record
+
 PAGE = Path(__file__).parent / "results" / "keras_applications.md"
 RECORDS = PAGE.with_suffix("")
 RESULTS = "jaxport-report/results.json"
@@ -89,11 +91,8 @@ def of_port(port: Path) -> dict[str, object]:
         "gates": {},
     }
     if record.exists():
-        (part,) = json.loads(record.read_text())["workloads"].values()
-        gates = part["parity"]["gates"]
-        found["gates"] = {gate: told["verdict"] for gate, told in gates.items()}
-        held = [each for gate in gates.values() for each in gate["comparisons"]]
-        found["failures"] = [each["message"] for each in held if each["verdict"] == "fail"][:3]
+        found["gates"], held = of_record(record)
+        found["failures"] = failing(held)[:3]
         found["choices"] = {each["case"]: told[1] for each in held if (told := CHOICES.search(each["message"]))}
     return found
 

@@ -15,6 +15,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from judged_gates import failing, of_record
+
 PAGE = Path(__file__).parent / "results" / "public_functions.md"
 RECORDS = PAGE.with_suffix("")
 HOLDS = ("pass", "not_applicable")
@@ -127,26 +129,15 @@ def judged(name: str) -> dict[str, object]:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         seconds = round(time.monotonic() - start)
         record = Path(folder) / "port" / "jaxport-report" / "results.json"
-        found = of_record(record) if record.exists() else {"gates": {}, "failures": []}
+        gates, held = of_record(record) if record.exists() else ({}, [])
     told = COVERAGE.search(done.stdout)
     left = [line for line in done.stdout.splitlines() if line.startswith("to be written")]
     errors = done.stderr.strip().splitlines()[-1:] if done.returncode == 2 else []
-    failures = [each.replace(f"{folder}/", "") for each in (*left, *found["failures"], *errors)]
+    failures = [each.replace(f"{folder}/", "") for each in (*left, *failing(held), *errors)]
     return {
-        "written": list(map(int, told.groups())) if told else [], "seconds": seconds, "gates": found["gates"],
+        "written": list(map(int, told.groups())) if told else [], "seconds": seconds, "gates": gates,
         "exit": done.returncode, "failures": failures[:3],
     }  # fmt: skip
-
-
-def of_record(record: Path) -> dict[str, dict[str, str] | list[str]]:
-    """How each gate came out, and what fails."""
-    (part,) = json.loads(record.read_text())["workloads"].values()
-    gates = part["parity"]["gates"]
-    held = [each for gate in gates.values() for each in gate["comparisons"]]
-    return {
-        "gates": {gate: told["verdict"] for gate, told in gates.items()},
-        "failures": [each["message"] for each in held if each["verdict"] == "fail"],
-    }
 
 
 def page() -> str:

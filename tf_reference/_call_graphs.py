@@ -17,6 +17,7 @@ import tensorflow as tf
 
 from tf_reference import _keras_variables, _plain_calls, _trace_differences, _traced_calls
 from tf_reference._function_graph import Reading
+from tf_reference._replaced_calls import replaced_calls
 from workloads._architecture import LAYER_CALL, Constant, Graph, Tensor, Traced
 from workloads._framework import Unsupported
 from workloads._function_graph import FunctionGraph, Node
@@ -183,30 +184,26 @@ def _weights_given(layer: Any, weights: Sequence[tuple[str, Any]], given: Sequen
 @contextmanager
 def _layers_kept(trace: _Trace, dtypes: Mapping[str, str]) -> Iterator[None]:
     """Inside, a call of a layer is one operation, of the shape and type that Keras says."""
-    original = keras.Layer.__call__
     inside = [False]
 
-    def kept(self: Any, *given: Any, **named: Any) -> Any:
+    def kept(original: Callable[..., Any], layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
         if inside[0]:
-            return original(self, *given, **named)
+            return original(layer, *given, **named)
         inside[0] = True
         given, named = tf.nest.map_structure(_in_graph, (given, named))
         try:
             symbols = tf.nest.map_structure(lambda each: _symbol(each, dtypes), (given, named))
-            if len(given) == 1 and _traced_calls.is_followed(self):
-                _traced_calls.remember(self, symbols[0][0])
+            if len(given) == 1 and _traced_calls.is_followed(layer):
+                _traced_calls.remember(layer, symbols[0][0])
             # Keras itself leaves this out for a layer that takes none.
-            unknown = {"training"} - {*inspect.signature(self.call).parameters}
-            made = self.compute_output_spec(*symbols[0], **{k: v for k, v in symbols[1].items() if k not in unknown})
+            unknown = {"training"} - {*inspect.signature(layer.call).parameters}
+            made = layer.compute_output_spec(*symbols[0], **{k: v for k, v in symbols[1].items() if k not in unknown})
         finally:
             inside[0] = False
-        return _operation(trace, Called(self, given, named), made, dtypes)
+        return _operation(trace, Called(layer, given, named), made, dtypes)
 
-    keras.Layer.__call__ = kept
-    try:
+    with replaced_calls(kept):
         yield
-    finally:
-        keras.Layer.__call__ = original
 
 
 def _operation(trace: _Trace, called: Called, wanted: Any, dtypes: Mapping[str, str]) -> Any:

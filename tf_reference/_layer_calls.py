@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from tf_reference import _keras_variables, _keras_weights
 from tf_reference._host_arrays import on_host
+from tf_reference._replaced_calls import replaced_calls
 from workloads._layer_calls import NO_CALL, LayerCall, LayerCalls, numbered, value_digest
 from workloads._tree import leaves
 
@@ -76,17 +77,9 @@ class _Recording:
     @contextmanager
     def entered(self, tape: tf.GradientTape | None = None) -> Iterator[None]:
         """Inside, every call of a Keras layer is noted; a tape watches what each is given and gives."""
-        original, self._tape = keras.Layer.__call__, tape
-        recording = self
-
-        def noted(self: Any, *given: Any, **named: Any) -> Any:
-            return recording._call(original, self, given, named)
-
-        keras.Layer.__call__ = noted
-        try:
+        self._tape = tape
+        with replaced_calls(self._call):
             yield
-        finally:
-            keras.Layer.__call__ = original
 
     def _call(self, original: Callable[..., Any], layer: Any, given: Any, named: Any) -> Any:
         around = self._open[-1].layer if self._open else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import os
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +19,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_reference import _keras_variables
+from tf_reference._replaced_calls import replaced_calls
 from workloads import _frames
 from workloads._framework import Unsupported
 
@@ -56,18 +57,14 @@ class Trace:
 @contextmanager
 def remembering() -> Iterator[None]:
     """Inside, the first call of each layer of a class of the user's is remembered."""
-    original = keras.Layer.__call__
 
-    def noted(self: Any, *given: Any, **named: Any) -> Any:
-        if not _keras_variables.is_keras(self) and len(given) == 1:
-            remember(self, given[0])
-        return original(self, *given, **named)
+    def noted(original: Callable[..., Any], layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        if not _keras_variables.is_keras(layer) and len(given) == 1:
+            remember(layer, given[0])
+        return original(layer, *given, **named)
 
-    keras.Layer.__call__ = noted
-    try:
+    with replaced_calls(noted):
         yield
-    finally:
-        keras.Layer.__call__ = original
 
 
 def remember(layer: Any, given: Any) -> None:
@@ -157,7 +154,6 @@ def _symbols_for_constants() -> Iterator[list[tuple[Any, Any]]]:
 
     Its result would be an array otherwise, and the layer no part of the trace.
     """
-    original = keras.Layer.__call__
     constants: list[tuple[Any, Any]] = []
 
     def symbol(value: Any) -> Any:
@@ -167,16 +163,13 @@ def _symbols_for_constants() -> Iterator[list[tuple[Any, Any]]]:
         constants.append((made, value))
         return made
 
-    def called(self: Any, *given: Any, **named: Any) -> Any:
-        if any(isinstance(each, keras.KerasTensor) for each in tf.nest.flatten((given, named))):
-            return original(self, *given, **named)
-        return original(self, *tf.nest.map_structure(symbol, given), **tf.nest.map_structure(symbol, named))
+    def called(original: Callable[..., Any], layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        if not any(isinstance(each, keras.KerasTensor) for each in tf.nest.flatten((given, named))):
+            given, named = tf.nest.map_structure(symbol, (given, named))
+        return original(layer, *given, **named)
 
-    keras.Layer.__call__ = called
-    try:
+    with replaced_calls(called):
         yield constants
-    finally:
-        keras.Layer.__call__ = original
 
 
 def is_array(value: Any) -> bool:

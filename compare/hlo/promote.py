@@ -69,7 +69,7 @@ def is_double(artifact: bytes) -> bool:
     """Whether no value anywhere in the program, dead code included, has a float type narrower than f64."""
     module = bindings.parse(artifact)
     return not any(
-        isinstance(leaf, ir.FloatType) and leaf.width < 64
+        _is_narrow(leaf)
         for operation in bindings.operations(module)
         for type_ in _types(operation)
         for leaf in _leaves(type_)
@@ -93,7 +93,7 @@ def _holds_narrow(type_: ir.Type) -> bool:
     """Whether values of a type are several floats narrower than f64."""
     if isinstance(type_, ir.RankedTensorType):
         return (not type_.has_static_shape or int(np.prod(type_.shape)) > 1) and any(
-            isinstance(leaf, ir.FloatType) and leaf.width < 64 for leaf in _leaves(type_)
+            _is_narrow(leaf) for leaf in _leaves(type_)
         )
     return False
 
@@ -128,6 +128,10 @@ def perturb(artifact: bytes, seed: int) -> bytes:
             moved = np.where(_looks_rounded(values), values * (1.0 + noise), values)
             operation.attributes["value"] = constants.dense(moved, operation.results[0].type)
     return bindings.serialize(module)
+
+
+def _is_narrow(leaf: ir.Type) -> bool:
+    return isinstance(leaf, ir.FloatType) and leaf.width < 64
 
 
 def _types(operation: ir.Operation) -> Iterator[ir.Type]:

@@ -34,11 +34,14 @@ TEMPLATES: Mapping[str, Template] = {
     "Prod": Template(_OVER_AXIS.format("prod"), _NO_DTYPE),
     "Any": Template(_OVER_AXIS.format("any")),
     "All": Template(_OVER_AXIS.format("all")),
+    "Concatenate": Template("jnp.concatenate({0}, {axis})"),
     "Cumsum": Template("jnp.cumsum({0}, {axis})", _NO_DTYPE),
     "Cumprod": Template("jnp.cumprod({0}, {axis})", _NO_DTYPE),
     "DivideNoNan": Template("jaxport.elementwise.divide_no_nan({0}, {1})"),
     "Elu": Template("jax.nn.elu({0}, {alpha})"),
+    "ExpandDims": Template("jnp.expand_dims({0}, {axis})"),
     "Flip": Template("jnp.flip({0}, {axis})"),
+    "Gelu": Template("jax.nn.gelu({0}, {approximate})"),
     "LeakyRelu": Template("jnp.where({0} > 0, {0}, {negative_slope} * {0})"),
     "LogSoftmax": Template("jax.nn.log_softmax({0}, {axis})"),
     "Logsumexp": Template("jax.nn.logsumexp({0}, axis={axis}, keepdims={keepdims})"),
@@ -50,12 +53,16 @@ TEMPLATES: Mapping[str, Template] = {
     "Ravel": Template("{0}.ravel()"),
     "Roll": Template("jnp.roll({0}, {shift}, {axis})"),
     "Round": Template("jnp.round({0})", {"decimals": (0,)}),
+    "Softmax": Template("jax.nn.softmax({0}, {axis})"),
     "Split": Template("jnp.split({0}, {indices_or_sections}, {axis})"),
+    "Squeeze": Template("jnp.squeeze({0}, {axis})"),
+    "Stack": Template("jnp.stack({0}, {axis})"),
     "Swapaxes": Template("jnp.swapaxes({0}, {axis1}, {axis2})"),
     "Take": Template("jnp.take({0}, {1}, axis={axis})"),
     "TakeAlongAxis": Template("jnp.take_along_axis({0}, {1}, {axis})"),
     "Tensordot": Template("jnp.tensordot({0}, {1}, {axes})"),
     "Tile": Template("jnp.tile({0}, {repeats})"),
+    "Transpose": Template("jnp.transpose({0}, {axes})"),
     "Tril": Template("jnp.tril({0}, {k})"),
     "Triu": Template("jnp.triu({0}, {k})"),
     "ZerosLike": Template("jnp.zeros_like({0})", _NO_DTYPE),
@@ -82,4 +89,4 @@ def filled(template: Template, given: Sequence[str], config: Mapping[str, Plain]
     if len(given) != wanted:
         raise UnwritableError(f"it is given {len(given)} arguments")
     attributes = {name: literal(config.get(name)) for name in fields if not name.isdigit()}
-    return template.text.format(*given, **attributes)
+    return template.text.format(*given, **attributes).replace(", keepdims=False", "")

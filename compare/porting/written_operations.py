@@ -60,7 +60,7 @@ def expression(layer: SourceLayer, call: Call, variables: Mapping[int, str], ran
     if name in _PAIRS and len(given) == 2:
         return f"{_PAIRS[name]}({given[0]}, {given[1]})"
     if name in TEMPLATES:
-        return filled(TEMPLATES[name], given, config).replace(", keepdims=False", "")
+        return filled(TEMPLATES[name], given, config)
     if name in _OTHERS:
         return _OTHERS[name](given, config, call)
     raise UnwritableError(f"keras.ops has {name}, which is not known here")
@@ -68,10 +68,6 @@ def expression(layer: SourceLayer, call: Call, variables: Mapping[int, str], ran
 
 def _grouped(text: str) -> str:
     return f"({text})" if text.startswith("-") else text
-
-
-def _axes(value: Plain) -> str:
-    return literal(value)
 
 
 def _index(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
@@ -142,13 +138,6 @@ _OTHERS: Mapping[str, Callable[[list[str], Mapping[str, Plain], Call], str]] = {
     "Power": _power,
     "Where": lambda given, config, call: f"jnp.where({', '.join(given)})",
     "Clip": _clip,
-    "Softmax": lambda given, config, call: f"jax.nn.softmax({given[0]}, {literal(config.get('axis', -1))})",
-    "Gelu": lambda given, config, call: f"jax.nn.gelu({given[0]}, {literal(config.get('approximate', True))})",
-    "ExpandDims": lambda given, config, call: f"jnp.expand_dims({given[0]}, {_axes(config.get('axis'))})",
-    "Squeeze": lambda given, config, call: f"jnp.squeeze({given[0]}, {_axes(config.get('axis'))})",
-    "Transpose": lambda given, config, call: f"jnp.transpose({given[0]}, {literal(config.get('axes'))})",
-    "Concatenate": lambda given, config, call: f"jnp.concatenate({given[0]}, {literal(config.get('axis'))})",
-    "Stack": lambda given, config, call: f"jnp.stack({given[0]}, {literal(config.get('axis'))})",
     "Reshape": lambda given, config, call: f"{given[0]}.reshape({literal(_shape(config))})",
     "ExtractPatches": _patches,
     "Einsum": _einsum, "Repeat": _repeat, "Pad": _pad, "Cast": _cast,

@@ -20,8 +20,7 @@ import damaged_profiles
 import numpy as np
 import pytest
 from damaged import zipped
-from fuzzed_bytes import MOST_S, damaged
-from hypothesis import HealthCheck, Phase, given, settings
+from fuzzed_bytes import MOST_S, said_of_damaged
 from places import DATA
 from safetensors.numpy import save
 
@@ -181,23 +180,15 @@ def test_a_damaged_file_is_read_or_refused_in_one_line(
     kind, read = READERS[name]
     if kind == "bundle":
         request.getfixturevalue("programs_here")
-    said: list[str] = []
 
-    @settings(max_examples=50, deadline=None, database=None, derandomize=True,
-              suppress_health_check=list(HealthCheck), phases=[Phase.generate])  # fmt: skip
-    @given(damaged(good(kind)))
     def tried(data: bytes) -> None:
-        said.append("")
         began = time.thread_time()
         try:
             read(data, tmp_path / "file.json")
-        except (Foreseen, _foreign.Unusable) as error:
-            said[-1] = str(error)
-        assert time.thread_time() - began < MOST_S
+        finally:
+            assert time.thread_time() - began < MOST_S
 
-    tried()
-    lines = [line for line in said if line]
-    assert len(said) >= 50
+    lines = [line for line in said_of_damaged(good(kind), tried, (Foreseen, _foreign.Unusable)) if line]
     assert bool(lines) != (name in TAKES_ANY_TEXT)
     # What `_foreign` finds is put into a line by whoever asked for the file.
     begins = "" if name == "data" else "expected"
@@ -207,42 +198,21 @@ def test_a_damaged_file_is_read_or_refused_in_one_line(
 @pytest.mark.process
 @pytest.mark.parametrize("kind", ["HLO text", "bytecode"])
 def test_a_damaged_program_is_read_or_refused_in_one_line_by_a_process_of_its_own(kind: str) -> None:
-    said: list[str] = []
-
-    @settings(max_examples=50, deadline=None, database=None, derandomize=True,
-              suppress_health_check=list(HealthCheck), phases=[Phase.generate])  # fmt: skip
-    @given(damaged(good(kind)))
-    def tried(data: bytes) -> None:
-        said.append("")
-        try:
-            hlo_of_file(data)
-        except Foreseen as error:
-            said[-1] = str(error)
-
-    tried()
-    lines = [line for line in said if line]
-    assert len(said) >= 50 and len(lines) > 10
+    lines = [line for line in said_of_damaged(good(kind), hlo_of_file, Foreseen) if line]
+    assert len(lines) > 10
     assert [line for line in lines if "Traceback" in line or len(line) > 4000] == []
 
 
 @pytest.mark.process
 def test_a_damaged_port_file_is_read_or_refused_in_one_line(tmp_path: Path) -> None:
-    path, said = tmp_path / "port.py", []
+    path = tmp_path / "port.py"
 
-    @settings(max_examples=60, deadline=None, database=None, derandomize=True,
-              suppress_health_check=list(HealthCheck), phases=[Phase.generate])  # fmt: skip
-    @given(damaged(good("port")))
     def tried(data: bytes) -> None:
         path.write_bytes(data)
-        said.append("")
-        try:
-            port_files.get(str(path))
-        except Foreseen as error:
-            said[-1] = str(error)
+        port_files.get(str(path))
 
-    tried()
-    lines = [line for line in said if line]
-    assert len(said) >= 60 and len(lines) > 30
+    lines = [line for line in said_of_damaged(good("port"), tried, Foreseen, 60) if line]
+    assert len(lines) > 30
     assert [line for line in lines if "\n" in line or "expected" not in line or "internal" in line] == []
 
 

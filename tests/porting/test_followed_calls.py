@@ -8,17 +8,12 @@ import jax
 import jax.numpy as jnp
 import keras
 import numpy as np
-import optax
 import pytest
 import tensorflow as tf
-from flax import nnx
+from filled_modules import called, module_of
 
-import jaxport
-from compare.porting.model_source import Written, model_source
-from compare.weights.planning import plan
-from jaxport import _module_reading
-from jaxport.weights import variables_of
-from tf_reference import _keras_compiled, _keras_weights, _traced_calls
+from compare.porting.model_source import model_source
+from tf_reference import _keras_compiled, _traced_calls
 from workloads._framework import Unsupported
 
 L = keras.layers
@@ -131,27 +126,6 @@ class Deciding(keras.Model):
 def remembered() -> Iterator[None]:
     with _traced_calls.remembering():
         yield
-
-
-def called(model: Any, given: Any) -> Any:
-    model(given)
-    for number, each in enumerate(model.weights):
-        each.assign(np.random.default_rng(number).uniform(0.1, 0.6, each.shape))
-    return model
-
-
-def module_of(model: Any) -> tuple[Written, Any]:
-    written = model_source(_keras_compiled.of_model(model))
-    scope: dict[str, Any] = {"jax": jax, "jnp": jnp, "nnx": nnx, "optax": optax, "jaxport": jaxport, "Any": Any}
-    exec(f"from __future__ import annotations\n{written.text}", scope)
-    module = scope[written.class_name](rngs=nnx.Rngs(0))
-    source, arrays = _keras_weights.of_model(model)
-    found = plan(source, arrays, _module_reading.of_module(module), written.names, {})
-    assert [each.line for each in found.findings] == []
-    for path, array in found.arrays.items():
-        variables_of(module)[path].set_value(jnp.asarray(array))
-    module.eval()
-    return written, module
 
 
 def arrays(*shapes: tuple[int, ...]) -> list[np.ndarray]:

@@ -9,18 +9,14 @@ import jax
 import jax.numpy as jnp
 import keras
 import numpy as np
-import optax
 import pytest
-from flax import nnx
+from filled_modules import filled
 from layers_to_carry import CustomScaleLayer
 
 import jaxport
 from compare.porting.model_source import Written, model_source
 from compare.porting.training_source import training_source
-from compare.weights.planning import plan
-from jaxport import _module_reading
-from jaxport.weights import variables_of
-from tf_reference import _keras_compiled, _keras_weights
+from tf_reference import _keras_compiled
 
 L = keras.layers
 BOUND = 1e-5
@@ -96,17 +92,7 @@ def made(model: Any) -> tuple[Written, Any]:
         each.assign(np.random.default_rng(number).uniform(0.1, 0.6, each.shape))
     architecture = _keras_compiled.of_model(model)
     written = model_source(architecture)
-    scope: dict[str, Any] = {"jax": jax, "jnp": jnp, "nnx": nnx, "optax": optax, "jaxport": jaxport, "Any": Any}
-    exec(f"from __future__ import annotations\n{written.text}\n{training_source(architecture, written).text}", scope)
-    module = scope[written.class_name](rngs=nnx.Rngs(0))
-    source, arrays = _keras_weights.of_model(model)
-    found = plan(source, arrays, _module_reading.of_module(module), written.names, {})
-    assert [each.line for each in found.findings] == []
-    variables = variables_of(module)
-    for path, array in found.arrays.items():
-        variables[path].set_value(jnp.asarray(array))
-    module.eval()
-    return written, module
+    return written, filled(written, f"{written.text}\n{training_source(architecture, written).text}", model)
 
 
 def inputs_of(model: Any) -> list[np.ndarray]:

@@ -9,14 +9,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import hlo_programs
-import hypothesis
 import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
-from fuzzed_bytes import damaged
+from fuzzed_bytes import said_of_damaged
 from hlo_programs import exported
-from hypothesis import HealthCheck, Phase, settings
 from interpreters import JAX_AS_TF, interpreter
 from places import DATA
 
@@ -171,22 +169,9 @@ def test_a_text_that_ends_the_process_of_xla_costs_itself() -> None:
 
 def test_damaged_texts_are_read_or_refused_in_one_line() -> None:
     good = next((DATA / "dumps/tf_autocluster").glob("*.cpu_after_optimizations.txt")).read_bytes()
-    said: list[str] = []
-
-    @settings(max_examples=100, deadline=None, database=None, derandomize=True,
-              suppress_health_check=list(HealthCheck), phases=[Phase.generate])  # fmt: skip
-    @hypothesis.given(damaged(good))
-    def tried(data: bytes) -> None:
-        said.append("")
-        try:
-            hlo_of_file(data)
-        except UnreadableProgram as error:
-            said[-1] = str(error)
-
     with programs_apart_from_others():
-        tried()
-    lines = [line for line in said if line]
-    assert len(said) >= 100 and len(lines) > 50
+        lines = [line for line in said_of_damaged(good, hlo_of_file, UnreadableProgram, 100) if line]
+    assert len(lines) > 50
     # What XLA quotes of a text may hold any character: the terminal shows it escaped.
     assert [line for line in lines if "\n" in line or len(line) > 1000] == []
     assert [line for line in lines if not line.startswith(("expected", "XLA did not read the program"))] == []

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
@@ -40,3 +43,31 @@ def damaged(draw: DrawFn, good: bytes) -> bytes:
             case "noise":
                 data[at:at] = draw(st.binary(max_size=40))
     return bytes(data)
+
+
+def said_of_damaged(
+    good: bytes, read: Callable[[bytes], object], refused: type[Exception] | tuple[type[Exception], ...], many: int = 50
+) -> list[str]:
+    """What is said of each damaged file, in order; "" of one that was read.
+
+    Args:
+      good: the file before.
+      read: reads one.
+      refused: what it raises where it refuses one; anything else fails.
+      many: files.
+    """
+    said: list[str] = []
+
+    @settings(max_examples=many, deadline=None, database=None, derandomize=True,
+              suppress_health_check=list(HealthCheck), phases=[Phase.generate])  # fmt: skip
+    @given(damaged(good))
+    def tried(data: bytes) -> None:
+        said.append("")
+        try:
+            read(data)
+        except refused as error:
+            said[-1] = str(error)
+
+    tried()
+    assert len(said) >= many
+    return said

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from judged_rules import Example, of
 
@@ -10,6 +12,7 @@ _IMAGES, _KERNEL = "f32[2,5,6,4]", "f32[3,2,4,3]"
 _STRIDES = {"strides": [1, 2, 2, 1]}
 _POOLS = ("MaxPool", "AvgPool")
 _SAME, _VALID = {"padding": "SAME"}, {"padding": "VALID"}
+_NORMALIZED: dict[str, Any] = {"kinks": False, "follows": False, "results": 3}
 _POOLS_3D = ("MaxPool3D", "AvgPool3D")
 _STRIDES_NCHW = {"strides": [1, 1, 2, 2], "padding": "SAME"}
 _CUBE_NCDHW = {"strides": [1, 1, 1, 1, 1], "padding": "SAME", "data_format": "NCDHW"}
@@ -166,9 +169,7 @@ EXAMPLES: tuple[Example, ...] = (
             "f32[4]:0.5..2.0",
             is_training=False,
             epsilon=epsilon,
-            kinks=False,
-            follows=False,
-            results=3,
+            **_NORMALIZED,
         )
         for epsilon in (0.01, 0.1)
     ),
@@ -181,9 +182,7 @@ EXAMPLES: tuple[Example, ...] = (
         NONE,
         is_training=True,
         epsilon=0.01,
-        kinks=False,
-        follows=False,
-        results=3,
+        **_NORMALIZED,
     ),
     of(
         "FusedBatchNormV3",
@@ -195,9 +194,7 @@ EXAMPLES: tuple[Example, ...] = (
         is_training=True,
         epsilon=0.01,
         exponential_avg_factor=0.25,
-        kinks=False,
-        follows=False,
-        results=3,
+        **_NORMALIZED,
     ),
     of(
         "FusedBatchNormV3",
@@ -209,9 +206,7 @@ EXAMPLES: tuple[Example, ...] = (
         is_training=True,
         epsilon=0.01,
         data_format="NCHW",
-        kinks=False,
-        follows=False,
-        results=3,
+        **_NORMALIZED,
         left="channels",
     ),
     of("SoftmaxCrossEntropyWithLogits", "f32[2,3]", "f32[2,3]:0.0..1.0"),

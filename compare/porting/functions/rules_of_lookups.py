@@ -42,14 +42,7 @@ def _one_hot(call: Call) -> str:
     axis = int(call.attribute("axis", -1))
     told = f", axis={axis}" if axis != -1 else ""
     high, low = call.values[2], call.values[3]
-    if (
-        high.is_known
-        and low.is_known
-        and high.host is not None
-        and low.host is not None
-        and high.host == 1
-        and low.host == 0
-    ):
+    if high.is_known and low.is_known and (high.host, low.host) == (1, 0):
         return f"jax.nn.one_hot({call.array(0)}, {call.number(1)}, dtype={call.dtype()}{told})"
     hot = f"jax.nn.one_hot({call.array(0)}, {call.number(1)}, dtype=bool{told})"
     # TensorFlow gives no gradient to either value.

@@ -1,0 +1,24 @@
+"""How the gates of one judged port came out, for the pages of docs/results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def of_record(record: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """The verdict of each gate, and all comparisons.
+
+    Args:
+      record: results.json of a run of one workload.
+    """
+    (part,) = json.loads(record.read_text())["workloads"].values()
+    gates = part["parity"]["gates"]
+    held = [each for gate in gates.values() for each in gate["comparisons"]]
+    return {gate: told["verdict"] for gate, told in gates.items()}, held
+
+
+def failing(held: list[dict[str, Any]]) -> list[str]:
+    """What is said of the comparisons that fail."""
+    return [each["message"] for each in held if each["verdict"] == "fail"]

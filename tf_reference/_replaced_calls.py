@@ -1,0 +1,31 @@
+"""Calls of Keras layers, with something else in their place for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import keras
+
+Instead = Callable[[Callable[..., Any], Any, tuple[Any, ...], Mapping[str, Any]], Any]
+"""Keras' own call, the layer, what it is given by position, and by name -> what the call returns."""
+
+
+@contextmanager
+def replaced_calls(instead: Instead) -> Iterator[None]:
+    """Inside, every call of a Keras layer is handed to a function, which may call Keras' own.
+
+    Args:
+      instead: that function.
+    """
+    original = keras.Layer.__call__
+
+    def called(self: Any, *given: Any, **named: Any) -> Any:
+        return instead(original, self, given, named)
+
+    keras.Layer.__call__ = called
+    try:
+        yield
+    finally:
+        keras.Layer.__call__ = original
