@@ -40,6 +40,7 @@ SLOW = (
     "test_ray_cluster.py",
     "test_recompiles_command.py",
     "test_recorded_damaged.py",
+    "test_replica_mistakes.py",
     "test_saved_model_weights.py",
     "test_signals.py",
     "test_strategies_of_tensorflow.py",
