@@ -14,6 +14,7 @@ from compare.commands import _arguments
 from compare.commands._exit_codes import HOLDS
 from compare.commands._output import writable_folder, written
 from compare.commands._parser import Help
+from compare.commands._signals import uninterrupted
 from compare.errors import RequestError
 from compare.explaining import further_evidence
 from compare.explaining.sentences import Commands
@@ -141,7 +142,8 @@ def _run(options: argparse.Namespace) -> _Measured:
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
         ran = whole_run.run(request, progress)
         record = ran.record if ran.interrupted else further_evidence.gathered(ran.record, request, progress)
-    written(record, to_json(record), out, options.json)
+    with uninterrupted():
+        written(record, to_json(record), out, options.json)
     clustered = _subject(options, [options.tf], ("size", "input", "dimension")) if options.tf else ""
     return _Measured(record, out / "results.json", _subject(options, [options.target], _OF_RUNS), clustered)
 
