@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from compare.commands import _arguments
-from compare.commands._exit_codes import HOLDS
+from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_folder, written
 from compare.commands._parser import Help
 from compare.commands._signals import uninterrupted
@@ -50,6 +50,7 @@ dimensions compiles anew.
   jaxport explain --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128]
 """,
     holds="what was measured is told, however slow the port",
+    fails="it was interrupted while it measured: what was measured before is told",
 )
 
 PAIRS = 5
@@ -64,13 +65,15 @@ _OF_RUNS = ("size", "data", *_OF_FUNCTIONS)
 class _Measured:
     """A record, where it lies, and what names its one workload on a command line; empty for that of its own command.
 
-    `clustered` names the same to `jaxport clusters`, where that is other words.
+    `clustered` names the same to `jaxport clusters`, where that is other words. `interrupted` says whether a signal
+    ended the measuring.
     """
 
     record: Record
     path: Path
     subject: str = ""
     clustered: str = ""
+    interrupted: bool = False
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -103,7 +106,7 @@ def main(options: argparse.Namespace) -> int:
         terminal.print_json(_plain(explained, measured.path))
     else:
         terminal.say(*(line for explanation in explained for line in _lines(explanation)), f"record: {measured.path}")
-    return HOLDS
+    return FAILS if measured.interrupted else HOLDS
 
 
 def _is_record(options: argparse.Namespace) -> bool:
@@ -145,7 +148,9 @@ def _run(options: argparse.Namespace) -> _Measured:
     with uninterrupted():
         written(record, to_json(record), out, options.json)
     clustered = _subject(options, [options.tf], ("size", "input", "dimension")) if options.tf else ""
-    return _Measured(record, out / "results.json", _subject(options, [options.target], _OF_RUNS), clustered)
+    return _Measured(
+        record, out / "results.json", _subject(options, [options.target], _OF_RUNS), clustered, ran.interrupted
+    )
 
 
 def _subject(options: argparse.Namespace, operands: Sequence[str | None], names: Sequence[str]) -> str:
