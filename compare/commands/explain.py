@@ -106,7 +106,10 @@ def main(options: argparse.Namespace) -> int:
         terminal.print_json(_plain(explained, measured.path))
     else:
         terminal.say(*(line for explanation in explained for line in _lines(explanation)), f"record: {measured.path}")
-    return FAILS if measured.interrupted else HOLDS
+    if measured.interrupted:
+        terminal.complain("interrupted while it measured; what was measured before is told")
+        return FAILS
+    return HOLDS
 
 
 def _is_record(options: argparse.Namespace) -> bool:

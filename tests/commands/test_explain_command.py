@@ -59,7 +59,9 @@ def test_what_was_measured_before_an_interruption_is_explained_and_does_not_pass
 ) -> None:
     monkeypatch.setattr(whole_run, "run", lambda *_: RunResult(load(ADD), interrupted=True))
     assert cli.main(["explain", "add"]) == 1
-    assert capsys.readouterr().out.startswith("add: jax/jit is slower than tf/eager")
+    out, err = capsys.readouterr()
+    assert out.startswith("add: jax/jit is slower than tf/eager")
+    assert err.endswith("jaxport: interrupted while it measured; what was measured before is told\n")
 
 
 def test_every_workload_is_explained_or_the_one_that_is_named(capsys: pytest.CaptureFixture[str]) -> None:
