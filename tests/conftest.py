@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Generator, Iterator
@@ -40,6 +41,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files of tests that would all be deselected are not read: many import TensorFlow."""
+    wanted = str(config.option.markexpr)
+    left_out = {"not slow": SLOW, "not heavy": HEAVY}
+    return any(mark in wanted and collection_path.name in names for mark, names in left_out.items()) or None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What was imported stays: to look through it for garbage, again and again, takes a fifth of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_xdist_auto_num_workers() -> int:
     """As many processes of tests as there are cores to run on and memory for their workers."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -48,13 +67,24 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 _forbidden: list[pytest.Item] = []
-"""The test that runs now, where it may start no process."""
+"""The test that runs now, where it may start no process and import no TensorFlow."""
 
 
-def _refuse_processes(event: str, arguments: tuple[Any, ...]) -> None:
-    """An audit hook: fails the test that starts Python or a browser and is not marked for it."""
-    if event != "subprocess.Popen" or not _forbidden:
+def _refuse_what_takes_long(event: str, arguments: tuple[Any, ...]) -> None:
+    """An audit hook: fails the test that starts Python or a browser or imports TensorFlow and is not marked for it."""
+    if not _forbidden:
         return
+    # Not `tensorflow`: a stand-in for it costs nothing.
+    if event == "import" and arguments[0] == "tensorflow.python":
+        pytest.fail(
+            "expected no TensorFlow (its import takes seconds), found one: list it in tests/support/slow_files.py",
+            pytrace=False,
+        )
+    if event == "subprocess.Popen":
+        _refuse_processes(arguments)
+
+
+def _refuse_processes(arguments: tuple[Any, ...]) -> None:
     command = arguments[1] if isinstance(arguments[1], str | bytes) else arguments[1][0]
     program = Path(os.fsdecode(arguments[0] or command)).name
     if program.startswith(("python", "node")):
@@ -63,13 +93,13 @@ def _refuse_processes(event: str, arguments: tuple[Any, ...]) -> None:
         )
 
 
-sys.addaudithook(_refuse_processes)
+sys.addaudithook(_refuse_what_takes_long)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Tests without the marks `process` and `slow` start neither Python nor a browser: `make check` runs them."""
-    may_start = any(item.get_closest_marker(name) for name in ("process", "slow"))
+    """Tests without a mark start neither Python nor a browser, and import no TensorFlow: `make check` runs them."""
+    may_start = any(item.get_closest_marker(name) for name in ("process", "heavy", "slow"))
     _forbidden[:] = [] if may_start else [item]
     try:
         return (yield)

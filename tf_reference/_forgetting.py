@@ -8,16 +8,21 @@ from pathlib import Path
 
 import tensorflow as tf
 
+from tf_reference import _private
+
 GENERATED = "__autograph_generated_file"
 """What AutoGraph names the module, and the file, that it writes for each function that it converts."""
 
 
 def forget() -> None:
-    """Empty Keras' session, and remove the files that AutoGraph has written.
+    """Empty Keras' session, number functions afresh, and remove the files that AutoGraph has written.
 
     It would remove them when the process ends; their modules are loaded, and errors are mapped without them.
     """
     tf.keras.backend.clear_session()
+    # A release without it compiles anew what another process has compiled.
+    with suppress(_private.PrivateModuleMoved):
+        _private.number_afresh()
     for name, module in list(sys.modules.items()):
         if name.startswith(GENERATED):
             for file in filter(None, (module.__file__, getattr(module, "__cached__", None))):

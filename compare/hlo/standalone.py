@@ -73,7 +73,7 @@ def signature(artifact: bytes) -> Signature:
     Raises:
       UnreadableProgram: the bytes are no StableHLO, or a parameter or result is no array that can be stored.
     """
-    graph = _graph(artifact)
+    graph = read_module.read(bindings.hlo_of(bindings.parse(artifact)))
     parameters, results = (
         tuple(_array(graph.nodes[key].shape) for key in keys) for keys in (graph.parameters, graph.results)
     )
@@ -89,8 +89,8 @@ def interpret(artifact: bytes, arrays: Sequence[np.ndarray]) -> list[np.ndarray]
       UnreadableProgram: it is too large, of a dtype whose values cannot be read back, or the interpreter
         says that it cannot run it.
     """
-    _check_interpretable(artifact)
     module = bindings.parse(artifact)
+    _check_interpretable(bindings.hlo_of(module))
     without_shorthands(module)
     with module.context as context:
         said: list[str] = []
@@ -112,12 +112,12 @@ def _parameter_types(module: ir.Module) -> list[ir.Type]:
     return [argument.type for argument in main_function(module).regions[0].blocks[0].arguments]
 
 
-def _check_interpretable(artifact: bytes) -> None:
-    graph = _graph(artifact)
+def _check_interpretable(hlo: bytes) -> None:
+    graph = read_module.read(hlo)
     unread = {node.shape.dtype for node in graph.walk()} & _NOT_INTERPRETED
     if unread:
         raise UnreadableProgram(f"expected dtypes that the interpreter hands back, found {', '.join(sorted(unread))}")
-    operations = max(_elements(graph), bindings.hlo_cost(bindings.hlo_of(bindings.parse(artifact))).get("flops", 0))
+    operations = max(_elements(graph), bindings.hlo_cost(hlo).get("flops", 0))
     if operations > INTERPRETED_OPERATIONS:
         raise UnreadableProgram(
             f"expected up to {INTERPRETED_OPERATIONS:.0e} operations for the interpreter, found {operations:.0e}"
@@ -126,10 +126,6 @@ def _check_interpretable(artifact: bytes) -> None:
 
 def _elements(graph: Graph) -> int:
     return sum(node.shape.elements for node in graph.walk() if node.shape.is_array)
-
-
-def _graph(artifact: bytes) -> Graph:
-    return read_module.read(bindings.hlo_of(bindings.parse(artifact)))
 
 
 def _array(shape: Shape) -> tuple[tuple[int, ...], str]:

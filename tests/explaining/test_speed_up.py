@@ -99,17 +99,18 @@ def test_there_are_ten_sentences_at_most_those_on_the_most_seconds_first(path: P
 def test_a_record_with_any_hole_is_explained(part: str) -> None:
     plain = read(ADD)
     workload = plain["workloads"]["add"]
+    record = decode(plain, Path("results.json"))
     for damaged in decodable({**workload, part: hole} for hole in holes(pages.shortened(workload[part]))):
-        record = msgspec.structs.replace(decode(copy.deepcopy(plain), Path("results.json")), workloads={"add": damaged})
-        assert all(sentence.figures for sentence in explain(record, "add", SHOWN).sentences)
+        holed = msgspec.structs.replace(record, workloads={"add": damaged})
+        assert all(sentence.figures for sentence in explain(holed, "add", SHOWN).sentences)
 
 
 @pytest.mark.parametrize("part", ["clustering", "recompilation"])
 def test_what_was_compiled_with_any_hole_is_explained(part: str) -> None:
     plain = read(FULL)
     workload = plain["workloads"]["mnist_mlp"]
+    record = decode(plain, Path("results.json"))
     for damaged in decodable({**workload, part: hole} for hole in holes(pages.shortened(workload[part]))):
-        record = decode(copy.deepcopy(plain), Path("results.json"))
         holed = msgspec.structs.replace(record, workloads={"mnist_mlp": damaged})
         assert all(sentence.figures for sentence in explain(holed, "mnist_mlp", SHOWN).sentences)
 

@@ -206,6 +206,7 @@ def test_a_baseline_run_that_withholds_the_ratio_is_passed_over() -> None:
     assert (found.baseline, found.confirmed) == (("2026-11-20T10:00:00+00:00",), True)
 
 
+@pytest.mark.heavy
 @settings(max_examples=20)
 @given(st.integers(0, 10_000))
 def test_noise_alone_confirms_no_regression(seed: int) -> None:
@@ -214,6 +215,7 @@ def test_noise_alone_confirms_no_regression(seed: int) -> None:
     assert not moves.confirmed(compare_all(history[:3]))
 
 
+@pytest.mark.heavy
 def test_noise_on_an_unsteady_machine_regresses_now_and_then_and_is_confirmed_once_in_a_thousand_at_most() -> None:
     generator = np.random.default_rng(0)
 

@@ -251,6 +251,7 @@ def test_a_peer_that_is_not_installed_says_what_to_install(monkeypatch: pytest.M
     assert "\n" not in said["reason"]
 
 
+@pytest.mark.heavy
 def test_keras_on_another_backend_is_no_peer(monkeypatch: pytest.MonkeyPatch) -> None:
     keras = SimpleNamespace(backend=SimpleNamespace(backend=lambda: "tensorflow"))
     monkeypatch.setitem(sys.modules, "keras", keras)  # type: ignore[arg-type]

@@ -181,3 +181,21 @@ def test_a_program_that_one_process_compiled_the_next_one_finds(side: str, tmp_p
         entries.append({path.name for path in (tmp_path / "compiled").iterdir() if "atime" not in path.name})
     assert entries[0] and entries[0] == entries[1]
     np.testing.assert_array_equal(results[0], results[1])
+
+
+@pytest.mark.process
+def test_it_is_found_however_often_was_called_what_came_before(tmp_path: Path) -> None:
+    """TensorFlow's cache knows a function by its name, which says how many tensors there were before it."""
+    _, before = prepare_both(_registry.get("add"), "smoke", None, tmp_path)
+    _, prepared = prepare_both(_registry.get("mnist_mlp"), "smoke", None, tmp_path)
+    (tmp_path / "compiled").mkdir()
+    entries = []
+    for calls in (3, 8):
+        with closing(LiveSide("tf", tmp_path, None, 100, Settings(compilation_cache=tmp_path / "compiled"))) as process:
+            requests.load(process, before.loading)
+            requests.prepare(process, "eager")
+            requests.time_round(process, "eager", calls)
+            requests.load(process, prepared.loading)
+            requests.prepare(process, "jit")
+        entries.append({path.name for path in (tmp_path / "compiled").iterdir()})
+    assert entries[0] and entries[0] == entries[1]

@@ -54,6 +54,7 @@ def noted(folder: Path, process: str, **files: Any) -> Path:
     return place
 
 
+@pytest.mark.heavy
 def test_a_program_is_given_what_observes_it_before_its_own_paths(tmp_path: Path) -> None:
     given = prepare(tmp_path, 5.0, {"PYTHONPATH": "/mine"})
     place = tmp_path / FOLDER
@@ -98,6 +99,7 @@ def test_a_profile_without_an_operation_was_read_all_the_same(tmp_path: Path) ->
     assert profiled and profiled.time and profiled.time.reason == "the profiler saw no operation"
 
 
+@pytest.mark.heavy
 def test_a_program_without_tensorflow_is_said_to_have_none(tmp_path: Path) -> None:
     prepare(tmp_path, 5.0, {})
     assert "no process was profiled" in read(tmp_path).notes[0]
