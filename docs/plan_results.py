@@ -47,6 +47,16 @@ For GPUs steps were compiled whole, in half a minute a row. For a TPU a deep mod
 one layer and of two took 9 minutes at size base, 11 at size large, on a machine that had other work. There most figures
 lie on the line through one layer and two: **temporaries and the peak of such a row are not to be relied on, nor whether
 it fits**. A row that was to be compiled whole and took longer than {LIMIT_S} s is listed with that reason.
+
+What is not here, and why:
+
+- Whether a layout computes the same was judged once, on CPU devices at size smoke: the lines below the first table. The
+  rules that divide a step are the same at every size and for every target. On the targets nothing ran, so that nothing
+  is judged there.
+- `tensor` of size base: its 12 heads are divided by neither 8 nor 16 nor 256 devices. `data x tensor` stands for it.
+- The largest batch and model of these sizes: `--largest-batch` and `--largest-model` compile ten steps and more a row,
+  each with its inputs drawn here. The dropout of BERT base alone draws 4.8 MB an example, gigabytes for the batch that
+  fills 80 GB. What they find of a smaller size: [planning a cluster](../plan.md).
 """
 
 

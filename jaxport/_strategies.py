@@ -23,6 +23,7 @@ from workloads._distributing import (
     MISTAKES,
     OWN,
     REFERENCES,
+    REPEATED,
     SINGLE,
     Cluster,
     Division,
@@ -30,6 +31,7 @@ from workloads._distributing import (
     Program,
     Stepped,
     check_devices,
+    equal_parts,
     first_unlike,
     part_of,
 )
@@ -105,9 +107,10 @@ class Strategies:
           first: how many were taken before: with some, what they left is read from the checkpoint.
           checkpoint: a folder, where what the last step leaves is written; "" writes nothing.
         """
-        session = self._session(dtype, strategy not in (SHARD_MAP, IN_TURN, *MISTAKES))
+        base = strategy.removesuffix(REPEATED)
+        session = self._session(dtype, base not in (SHARD_MAP, IN_TURN, *MISTAKES))
         with session.precision():
-            placed = self._placed(session, strategy)
+            placed = self._placed(session, base)
             parameters = session.parameters(session.twin.first_case)
             assert session.model.init is not None
             held: list[Any] = [placed.parameters(parameters), placed.state(session.model.init(parameters))]
@@ -115,7 +118,10 @@ class Strategies:
                 held = _checkpoints.read(Path(checkpoint) / str(first), held)
             kept, compilations = Kept(first), 0
             for number in range(first, first + count):
-                inputs = placed.inputs(self._batch(session, number))
+                batch = self._batch(session, number)
+                if strategy != base:
+                    batch = equal_parts(batch, self._division.axes, len(jax.devices()))
+                inputs = placed.inputs(batch)
                 with watched_events() as seen:
                     *held, loss = jax.block_until_ready(placed.step(*held, *inputs))
                 compilations = compilations or len(seen.get(COMPILED, ()))

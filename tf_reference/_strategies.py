@@ -22,6 +22,7 @@ from workloads._distributing import (
     MISTAKES,
     OWN,
     REFERENCES,
+    REPEATED,
     SINGLE,
     Cluster,
     Division,
@@ -29,6 +30,7 @@ from workloads._distributing import (
     Program,
     Stepped,
     check_devices,
+    equal_parts,
     first_unlike,
     part_of,
 )
@@ -85,13 +87,17 @@ class Strategies:
           first: how many were taken before: with some, what they left is read from the checkpoint.
           checkpoint: a folder, where what the last step leaves is written; "" writes nothing.
         """
-        session = self._session(dtype, strategy)
-        step, inputs = self._step(session, strategy), self._inputs(session, strategy)
+        base = strategy.removesuffix(REPEATED)
+        session = self._session(dtype, base)
+        step, inputs = self._step(session, base), self._inputs(session, base)
         kept, compilations = Kept(first), None
         if first:
             self._saved(session).read(self._prefix(checkpoint, first)).assert_consumed()
         for number in range(first, first + count):
-            given = inputs(self._batch(session, number))
+            batch = self._batch(session, number)
+            if strategy != base:
+                batch = equal_parts(batch, self._division.axes, self._replicas())
+            given = inputs(batch)
             if number > first:
                 loss = step(*given)
             else:

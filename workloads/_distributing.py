@@ -24,6 +24,10 @@ OWN = "own"
 SUMMED, ALONE = "in-turn summed", "in-turn alone"
 """As in turn, with a mistake: gradients summed, or those of the first part alone. A judge has to see it."""
 
+REPEATED = " of equal parts"
+"""Ends the name of a reference that takes the batch's first part over and over: replicas then have to take the step of
+one device, unless the loss adds up over examples, or draws come from what every replica is given whole."""
+
 LOGICAL_DEVICES = "JAXPORT_LOGICAL_DEVICES"
 """Names to a process how many logical devices its CPU is taken apart into; JAX is also told by a flag of XLA."""
 
@@ -174,6 +178,22 @@ def part_of(array: np.ndarray, axis: int | None, number: int, parts: int) -> np.
     chosen = [slice(None)] * array.ndim
     chosen[axis] = slice(number * size, (number + 1) * size)
     return array[tuple(chosen)]
+
+
+def equal_parts(batch: Mapping[str, np.ndarray], axes: Mapping[str, int | None], parts: int) -> dict[str, np.ndarray]:
+    """A batch of as many examples whose parts all are the first one.
+
+    Args:
+      batch: x[...] by input, the whole.
+      axes: by input, the axis of the examples; None of what is given whole.
+      parts: how many there are.
+    """
+    return {
+        name: array
+        if (axis := axes[name]) is None
+        else np.concatenate([part_of(array, axis, 0, parts)] * parts, axis=axis)
+        for name, array in batch.items()
+    }
 
 
 def first_unlike(leaf: str, copies: Mapping[str, np.ndarray]) -> Unlike | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compare.bench.stats import LEAST_PAIRS, Ratio
+from compare.bench.stats import IDENTICAL, LEAST_PAIRS, Interval
 
 FEW_PAIRS = f"fewer than {LEAST_PAIRS} pairs of processes: how far another would lie is not known; run more pairs"
 
@@ -13,17 +13,18 @@ PEER = "a peer's process runs nothing else and has no second process of itself: 
 SECOND_PROCESS, SECOND_COPY = "a second process of itself", "a second copy of itself"
 
 
-def null_missed(arm: str, null: Ratio, other: str = SECOND_PROCESS) -> str:
+def null_missed(arm: str, ratio: float, interval: Interval, other: str = SECOND_PROCESS) -> str:
     """Identical code did not come out equal.
 
     Args:
       arm: of one mode.
-      null: its ratio to identical code.
+      ratio: to identical code.
+      interval: of it, at the level `IDENTICAL`.
       other: where the identical code ran.
     """
-    low, high = null.ci99
+    low, high = interval
     return (
-        f"A/A check failed: {arm} against {other} gives {null.ratio:.3f}, 99 % interval "
+        f"A/A check failed: {arm} against {other} gives {ratio:.3f}, {100 * IDENTICAL:g} % interval "
         f"[{low:.3f}, {high:.3f}], which excludes 1: run again on a quieter machine"
     )
 

@@ -1,4 +1,4 @@
-"""The arithmetic of ratios: one value a pair of processes, intervals by bootstrap, equivalence by two tests."""
+"""The arithmetic of ratios: one value a pair of processes, Student's intervals over them, equivalence by two tests."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ FDA, Statistical Approaches to Establishing Bioequivalence, 2001."""
 UNKNOWN: Interval = (0.0, math.inf)
 """The interval of a ratio from fewer than `LEAST_PAIRS`: how far another pair would lie is not known."""
 
-LEAST_PAIRS = 5
-"""Below this a resampled pair is one of so few that intervals come out too narrow, expanded or not."""
+IDENTICAL = 0.999
+"""The level at which identical code has to come out equal: a tour checks ten times, the zoo thirty, and what chance
+alone has withheld would be measured again for nothing."""
 
-RESAMPLES = 2000
-"""Draws behind each standard error, which then repeats to 2 % (1 / sqrt(2 * 2000)). Efron & Tibshirani, An
-Introduction to the Bootstrap, 1993, section 6.4, find 200 enough for that."""
+LEAST_PAIRS = 5
+"""Below this an interval says little: that of four pairs is twice as wide as that of eight, of three three times."""
 
 
 @dataclass(frozen=True)
@@ -73,16 +73,16 @@ def half_width(interval: Interval) -> float:
     return math.sqrt(high / low) - 1 if low > 0 else math.inf
 
 
-def ratio(a: Rounds, b: Rounds, resamples: int = RESAMPLES) -> Ratio:
+def ratio(a: Rounds, b: Rounds) -> Ratio:
     """The ratio of two arms that ran in the same pairs and rounds.
 
-    The estimate is exp(mean over pairs of median over rounds of log(a / b)). The pair is the first unit of
-    chance: rounds of one pair share its processes, and an interval over rounds alone is too narrow.
+    The estimate is exp(mean over pairs of median over rounds of log(a / b)). The pair is the unit of chance:
+    rounds of one pair share its processes, and an interval over rounds alone is too narrow. What the rounds of
+    a pair scatter is in that pair's value already: to draw rounds again as well would count it twice.
 
     Args:
       a: seconds by pair, then round.
       b: likewise.
-      resamples: draws behind the standard error.
 
     Raises:
       ValueError: no pair, pairs or rounds that do not correspond, or a time that is not positive and finite.
@@ -90,7 +90,7 @@ def ratio(a: Rounds, b: Rounds, resamples: int = RESAMPLES) -> Ratio:
     logs = _log_ratios(a, b)
     values = np.array([np.median(pair) for pair in logs])
     count = len(logs)
-    error = _standard_error(logs, resamples) if count >= LEAST_PAIRS else None
+    error = float(values.std(ddof=1)) / math.sqrt(count) if count >= LEAST_PAIRS else None
     estimate = float(values.mean())
     return Ratio(
         ratio=math.exp(estimate),
@@ -109,6 +109,12 @@ def interval_at(estimate: Ratio, level: float) -> Interval:
     return _interval(math.log(estimate.ratio), estimate.standard_error, estimate.pairs, level)
 
 
+def apart(null: Ratio) -> Interval | None:
+    """The interval of code that was held against itself, at the level `IDENTICAL`; None where it contains 1."""
+    low, high = interval_at(null, IDENTICAL)
+    return None if low <= 1 <= high else (low, high)
+
+
 def level_together(level: float, count: int) -> float:
     """The level of each of `count` intervals that hold all at once with `level`: Bonferroni's.
 
@@ -116,27 +122,6 @@ def level_together(level: float, count: int) -> float:
     depend on one another in any way.
     """
     return 1 - (1 - level) / count
-
-
-def resampled(logs: Sequence[np.ndarray], resamples: int, seed: int = 0) -> np.ndarray:
-    """f64[resamples]: the estimate over pairs drawn again, each with its rounds drawn again.
-
-    Two stages, as for clustered data: Davison & Hinkley, Bootstrap Methods and their Application, 1997,
-    section 3.8. The seed is fixed: the same samples give the same interval.
-
-    Args:
-      logs: by pair, f64[rounds]: log(a / b).
-      resamples: how many are drawn.
-      seed: of the draws.
-    """
-    generator = np.random.default_rng(seed)
-    drawn = generator.integers(0, len(logs), (resamples, len(logs)))
-    medians = np.empty(drawn.shape)
-    for number, pair in enumerate(logs):
-        places = drawn == number
-        rounds = generator.integers(0, len(pair), (int(places.sum()), len(pair)))
-        medians[places] = np.median(pair[rounds], axis=1)
-    return medians.mean(axis=1)
 
 
 def equivalence_margin(nulls: Sequence[Ratio]) -> float:
@@ -182,22 +167,8 @@ def _shape(rounds: Rounds) -> list[int]:
     return [len(pair) for pair in rounds]
 
 
-def _standard_error(logs: Sequence[np.ndarray], resamples: int) -> float:
-    """The bootstrap's, freed of what a sample of n pairs lacks: sqrt(n / (n - 1)).
-
-    T. Hesterberg, What Teachers Should Know About the Bootstrap, The American Statistician 69, 2015,
-    https://doi.org/10.1080/00031305.2015.1089789, on narrowness bias. With pairs whose rounds agree it is
-    that of the t test; spread inside the pairs comes on top.
-    """
-    pairs = len(logs)
-    return float(resampled(logs, resamples).std()) * math.sqrt(pairs / (pairs - 1))
-
-
 def _interval(estimate: float, error: float | None, pairs: int, level: float) -> Interval:
-    """Student's t with n - 1 degrees of freedom around the estimate, on the log scale.
-
-    Percentiles of the draws would need the 1st or last of them: five pairs have 126 different resamples.
-    """
+    """Student's t with n - 1 degrees of freedom around the estimate, on the log scale."""
     if error is None:
         return UNKNOWN
     half = students_t((1 + level) / 2, pairs - 1) * error

@@ -170,8 +170,8 @@ def _doubts(held: Mapping[Arm, stats.Ratio | None]) -> Iterator[str]:
     for arm, null in held.items():
         if null is None:
             yield reasons.null_missing(str(arm))
-        elif not null.ci99[0] <= 1 <= null.ci99[1]:
-            yield reasons.null_missed(str(arm), null)
+        elif interval := stats.apart(null):
+            yield reasons.null_missed(str(arm), null.ratio, interval)
 
 
 def ratio_of(samples: Mapping[Name, Rounds], a: Name, b: Name, doubt: str, margin: float) -> Ratio:

@@ -14,6 +14,7 @@ from compare.commands._output import writable_file
 from compare.commands._parser import Help
 from compare.distribution import distributing
 from compare.distribution.distributing import Asked
+from compare.distribution.more_devices import with_more_devices
 from compare.distribution.strategies import BY_NAME, STRATEGIES
 from compare.distribution.worker_groups import Groups
 from compare.errors import RequestError
@@ -113,13 +114,19 @@ def main(options: argparse.Namespace) -> int:
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
         made: list[Distribution] = []
         versions: dict[str, str] = {}
-        for each in asked:
+        planned = [(each, chosen) for each in asked]
+        while planned:
+            each, workloads = planned.pop(0)
             # A process has as many devices as it was started with.
             with Groups(pythons, options.timeout, options.join_limit, scratch) as groups:
-                folder = scratch / f"{each.devices}-devices"
+                folder = scratch / f"{len(made)}-on-{each.devices}-devices"
                 folder.mkdir()
-                made += [distributing.distribute(workload, each, groups, folder, progress) for workload in chosen]
+                done = [distributing.distribute(workload, each, groups, folder, progress) for workload in workloads]
                 versions |= groups.versions()
+            if len(asked) == 1 and not made:
+                more = ((with_more_devices(one, each), workload) for one, workload in zip(done, workloads, strict=True))
+                planned = [(again, [workload]) for again, workload in more if again is not None]
+            made += done
     names = [workload.name for workload in chosen]
     found = tuple(sorted(made, key=lambda each: names.index(each.name)))
     record = Distributions(SCHEMA, found, available_processors(), versions)

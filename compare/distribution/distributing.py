@@ -14,6 +14,7 @@ from compare.distribution import judging_steps, resuming
 from compare.distribution.dividing import Divided, divided
 from compare.distribution.exchanged import alike, unlike_copies
 from compare.distribution.judging_steps import FLOAT32, FLOAT64, Runs
+from compare.distribution.step_verdicts import Found, verdict
 from compare.distribution.strategies import Strategy
 from compare.distribution.worker_groups import Group, Groups
 from compare.progress import Reporter
@@ -23,7 +24,6 @@ from compare.record.distribution_part import (
     Distribution,
     Resumed,
     StepDeparture,
-    Transfer,
 )
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from compare.record.workload_part import Failure
@@ -31,7 +31,7 @@ from compare.sides import strategy_requests
 from compare.sides._side import BadTarget, Missing, SideError, Unavailable
 from compare.sides.workers import failure_of
 from workloads._declared import AnyWorkload
-from workloads._distributing import IN_TURN, MISTAKES, REFERENCES, SINGLE, Unlike
+from workloads._distributing import IN_TURN, MISTAKES, REFERENCES, REPEATED, SINGLE, Unlike
 
 ROUNDS = 5
 _ROUND_S = 0.2
@@ -96,6 +96,8 @@ def distribute(workload: AnyWorkload, asked: Asked, groups: Groups, scratch: Pat
         strategies=strategies,
         references={f"{side}/{SINGLE}": seconds.get(f"{side}/{SINGLE}") for side in sides},
         blind=survey.blind,
+        equal_parts=survey.equal_parts,
+        alike=given.alike,
         verdict=FAIL if failing or not strategies else PASS,
         failures=tuple(survey.failures),
     )
@@ -112,6 +114,7 @@ class _Survey:
         self._known: dict[str, Sequence[str]] = {}
         self._ready: dict[str, tuple[str, int, int, str]] = {}
         self.blind: dict[str, Blind] = {}
+        self.equal_parts: dict[str, StepDeparture] = {}
         self.failures: list[Failure] = []
 
     def refer(self, side: str) -> None:
@@ -123,6 +126,7 @@ class _Survey:
                 self._references[side, reference] = self._runs(group, side, reference)
                 if reference == IN_TURN:
                     self._plant(group, side)
+                    self._repeat(group, side)
             except Unavailable as error:
                 self._untold[side, reference] = error.reason
             except (BadTarget, Missing):
@@ -183,6 +187,16 @@ class _Survey:
             right = self._references[side, IN_TURN]
             self.blind[f"{side}: {mistake}"] = judging_steps.blind(right, wrong.arrays, mistake)
 
+    def _repeat(self, group: Group, side: str) -> None:
+        """Where all parts are equal, replicas have to take the step of one device, however examples are averaged."""
+        if (side, SINGLE) not in self._references:
+            return
+        single, in_turn = (
+            strategy_requests.steps(group.sides, f"{reference}{REPEATED}", FLOAT64, self._asked.steps).arrays
+            for reference in REFERENCES
+        )
+        self.equal_parts[side] = judging_steps.departure_in_doubles(f"{side}/{SINGLE}", in_turn, single)
+
     def _judged(self, group: Group, strategy: Strategy, step: DistributedStep) -> DistributedStep:
         runs, compilations, unlike = self._stepped(group, str(strategy), strategy.name)
         parity = tuple(
@@ -196,11 +210,14 @@ class _Survey:
         resumed = self._resumed(strategy, runs, step) if self._asked.resumed else None
         group = self._group(strategy.side, step.processes or 1, self._each(strategy))
         transfers = alike(strategy_requests.transfers(group.sides, strategy.name))
-        verdict, reason = self._verdict(strategy, held.get(means), across, unlike, transfers, resumed)
+        untold = self._untold.get((strategy.side, strategy.means[0]), "it was not run")
+        equal_parts = self.equal_parts.get(strategy.side)
+        found = Found(means, held.get(means), untold, across, unlike, transfers, resumed, equal_parts)
+        held_as, reason = verdict(found)
         return replace(
             step,
             means=means,
-            verdict=verdict,
+            verdict=held_as,
             reason=reason,
             parity=parity,
             across=across,
@@ -224,29 +241,6 @@ class _Survey:
     def _each(self, strategy: Strategy) -> int:
         """Devices of each process."""
         return 1 if strategy.processes == 0 else self._asked.devices
-
-    def _verdict(
-        self,
-        strategy: Strategy,
-        held: str | None,
-        across: StepDeparture | None,
-        unlike: Sequence[Unlike],
-        transfers: Sequence[Transfer],
-        resumed: Resumed | None,
-    ) -> tuple[str, str]:
-        if held is None:
-            why = self._untold.get((strategy.side, strategy.means[0]), "it was not run")
-            return FAIL, f"nothing to hold it against: {why}"
-        problems = {
-            "devices hold different values of one array": bool(unlike),
-            "it does not compute what it should": held == FAIL,
-            "the frameworks differ": across is not None and across.verdict == FAIL,
-            "nothing is exchanged: the step is not distributed": not transfers,
-            "resumed from a checkpoint it goes on otherwise": resumed is not None
-            and (resumed.departure is None or resumed.departure.verdict == FAIL),
-        }
-        found = [problem for problem, occurs in problems.items() if occurs]
-        return (FAIL, "; ".join(found)) if found else (PASS, "")
 
     def _across(self, runs: Runs, side: str, means: str) -> StepDeparture | None:
         """JAX's distributed step against TensorFlow's reference, or JAX's reference against TensorFlow's."""

@@ -27,12 +27,14 @@ class Divided:
       batch: the dimension that is the number of examples.
       examples: how many there are.
       axes: by input, the axis of the examples; None of what every device is given whole.
+      alike: inputs whose parts are equal in every batch: who takes another device's part is not seen.
     """
 
     prepared: Prepared
     batch: str
     examples: int
     axes: Mapping[str, int | None]
+    alike: tuple[str, ...] = ()
 
 
 def divided(workload: AnyWorkload, size: str | None, devices: int, steps: int, scratch: Path) -> Divided:
@@ -70,7 +72,8 @@ def divided(workload: AnyWorkload, size: str | None, devices: int, steps: int, s
     if (taken := len(next(iter(batches.values())))) < steps:
         raise RequestError(f"expected at least --steps {steps} steps of training, found {taken} in {workload.name}")
     _check_parts_differ(workload.name, batches, axes, devices, steps)
-    return Divided(prepared, training.batch, examples, axes)
+    alike = tuple(name for name, axis in axes.items() if _always_alike(batches[name][:steps], axis, devices))
+    return Divided(prepared, training.batch, examples, axes, alike)
 
 
 def _axis(name: str, one: tuple[int, ...], other: tuple[int, ...]) -> int | None:
@@ -82,6 +85,12 @@ def _axis(name: str, one: tuple[int, ...], other: tuple[int, ...]) -> int | None
             f"expected one axis of {name} that grows with the batch, found {grown}: nothing is divided so"
         )
     return grown[0] if grown else None
+
+
+def _always_alike(batches: np.ndarray, axis: int | None, devices: int) -> bool:
+    """Whether all parts of each batch are equal."""
+    parts = ([part_of(batch, axis, number, devices) for number in range(devices)] for batch in batches)
+    return axis is not None and all(np.array_equal(first, other) for first, *others in parts for other in others)
 
 
 def _check_parts_differ(name: str, batches: Arrays, axes: Mapping[str, int | None], devices: int, steps: int) -> None:

@@ -59,6 +59,17 @@ def departure(found: Runs, expected: Runs, with_state: bool) -> StepDeparture:
     )
 
 
+def departure_in_doubles(name: str, found: Arrays, expected: Arrays) -> StepDeparture:
+    """How far a run is from a reference in float64 alone, weights and state.
+
+    Args:
+      name: of the reference.
+      found: what is judged.
+      expected: the reference.
+    """
+    return departure(_doubles(name, found, expected), Runs(name, dict.fromkeys((FLOAT32, FLOAT64), expected)), True)
+
+
 def blind(right: Runs, mistaken: Arrays, mistake: str) -> Blind:
     """How many arrays of the last step show a mistake that was planted in the reference.
 
@@ -67,12 +78,16 @@ def blind(right: Runs, mistaken: Arrays, mistake: str) -> Blind:
       mistaken: the same with the mistake, in float64.
       mistake: its name.
     """
-    # In float32 the right one: what is asked is whether the float64 rule sees it.
-    wrong = Runs(mistake, {FLOAT32: right.by_dtype[FLOAT32], FLOAT64: mistaken})
+    wrong = _doubles(mistake, mistaken, right.by_dtype[FLOAT32])
     held = [leaf for leaf in _held(wrong, right, with_state=True) if leaf.dtype == FLOAT64]
     last = max(_place(leaf)[1] for leaf in held)
     of_last = [leaf for leaf in held if _place(leaf)[1] == last and _place(leaf)[0] != _LOSS]
     return Blind(mistake, sum(leaf.verdict == FAIL for leaf in of_last), len(of_last))
+
+
+def _doubles(name: str, found: Arrays, narrow: Arrays) -> Runs:
+    """A run in float64, with a float32 one that is right: what is asked is what the float64 rule says."""
+    return Runs(name, {FLOAT32: narrow, FLOAT64: found})
 
 
 def _held(found: Runs, expected: Runs, with_state: bool) -> list[Held]:

@@ -32,16 +32,20 @@ class Strategy:
 
 
 STRATEGIES = (
-    Strategy("tf", "mirrored", (IN_TURN,), "MirroredStrategy: gradient compiled, all-reduce and update outside"),
-    Strategy("tf", "mirrored-compiled", (IN_TURN,), "MirroredStrategy: the whole step compiled in strategy.run"),
+    Strategy("tf", "mirrored", (IN_TURN, SINGLE), "MirroredStrategy: gradient compiled, all-reduce and update outside"),
+    Strategy("tf", "mirrored-compiled", (IN_TURN, SINGLE), "MirroredStrategy: the whole step compiled in strategy.run"),
     Strategy("tf", OWN, (IN_TURN, SINGLE), "the twin's own, in MirroredStrategy"),
-    Strategy("tf", "multi-worker", (IN_TURN,), "MultiWorkerMirroredStrategy, a process a device: gradient compiled", 0),
+    Strategy(
+        "tf", "multi-worker", (IN_TURN, SINGLE), "MultiWorkerMirroredStrategy, a process a device: gradient compiled", 0
+    ),
     Strategy("jax", "spmd", (SINGLE,), "jax.jit of the whole step over a mesh, the batch divided"),
     Strategy("jax", "fsdp", (SINGLE,), "as spmd, weights and optimizer state divided too, each along its largest axis"),
     Strategy(
         "jax", "tensor", (SINGLE,), "attention divided by heads, feed-forward layers by features; the batch whole"
     ),
-    Strategy("jax", "shard_map", (IN_TURN,), "jax.shard_map with jax.lax.pmean of gradients, loss and statistics"),
+    Strategy(
+        "jax", "shard_map", (IN_TURN, SINGLE), "jax.shard_map with jax.lax.pmean of gradients, loss and statistics"
+    ),
     Strategy("jax", OWN, (SINGLE, IN_TURN), "the twin's own, over a mesh"),
     Strategy("jax", "spmd", (SINGLE,), "as spmd, in two processes over gloo", 2, "gloo"),
 )

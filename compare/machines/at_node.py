@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import os
@@ -78,7 +79,8 @@ def carried_out(files: bytes, arguments: Sequence[str]) -> dict[str, Any]:
       arguments: of `jaxport`, without an output folder.
 
     Returns:
-      The exit code; the end of its standard error; the load of the machine before it; the files that it wrote.
+      The exit code; the end of its standard error; the load of the machine before it; how far it gave way to others;
+      the files that it wrote.
     """
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix=processes.PREFIX) as folder:
@@ -87,23 +89,40 @@ def carried_out(files: bytes, arguments: Sequence[str]) -> dict[str, Any]:
         with zipfile.ZipFile(io.BytesIO(files)) as packed:
             packed.extractall(here)
         with log.open("wb") as said:
-            code = _ended(_command(arguments, out), here, said, environment(os.environ, folder))
+            code, niceness = _ended(_command(arguments, out), here, said, environment(os.environ, folder))
         wrote = {name: (out / path).read_bytes() for name, path in FILES.items() if (out / path).is_file()}
-        return {"code": code, "said": log.read_text(errors="replace")[-_MOST_SAID:], "load": load, "wrote": wrote}
+        told = log.read_text(errors="replace")[-_MOST_SAID:]
+        return {"code": code, "said": told, "load": load, "niceness": niceness, "wrote": wrote}
 
 
 def _command(arguments: Sequence[str], out: Path) -> list[str]:
     return [sys.executable, "-P", "-c", _COMMAND, *arguments, "--out", str(out)]
 
 
-def _ended(command: Sequence[str], here: Path, said: Any, variables: Mapping[str, str]) -> int:
-    """The exit code of a process; where this one is interrupted, it is killed."""
+def _ended(command: Sequence[str], here: Path, said: Any, variables: Mapping[str, str]) -> tuple[int, int]:
+    """The exit code and the niceness of a process; where this one is interrupted, it is killed."""
     pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
     with subprocess.Popen(command, cwd=here, stdin=pipe, stdout=nothing, stderr=said, env=variables) as process:
         try:
-            return process.wait()
+            niceness = as_nice_as(os.getppid(), process.pid)
+            return process.wait(), niceness
         finally:
             process.kill()
+
+
+def as_nice_as(other: int, process: int) -> int:
+    """Let a process give way to others no more than another one does; the niceness that it has then.
+
+    Args:
+      other: the number of that one, which started us: Ray lets what it runs give way to everything (15).
+      process: the number of the first.
+    """
+    # Who may not take it back is told of by what is returned.
+    with contextlib.suppress(PermissionError):
+        os.setpriority(
+            os.PRIO_PROCESS, process, min(os.getpriority(os.PRIO_PROCESS, each) for each in (other, process))
+        )
+    return os.getpriority(os.PRIO_PROCESS, process)
 
 
 def environment(inherited: Mapping[str, str], scratch: str) -> dict[str, str]:

@@ -26,6 +26,7 @@ class Given:
       lost_on: nodes that it was lost on before.
       record: of the task.
       views: of its pairs of programs.
+      niceness: of its processes.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Given:
     lost_on: tuple[str, ...]
     record: Record
     views: tuple[Mapping[str, Any], ...] = ()
+    niceness: int = 0
 
     @property
     def part(self) -> Workload:
@@ -84,6 +86,7 @@ def _node(known: Node, given: Sequence[Given]) -> Node:
         known,
         environment=next((each.record.environment for each in given), known.environment),
         loads={each.name: each.load for each in given},
+        niceness=max((each.niceness for each in given), default=None),
         machine=measured.machine if measured else {},
         dispatch=dispatched.dispatch if dispatched else {},
         handover=handed.handover if handed else {},

@@ -64,6 +64,18 @@ class Cluster(Protocol):
         """Wait a moment; the tasks that ended."""
         ...
 
+    def now(self) -> float:
+        """Seconds of a clock that only goes forward."""
+        ...
+
+    def wait(self, seconds: float) -> None:
+        """Do nothing for so long."""
+        ...
+
+
+REST_S = 30.0
+"""So long a node is given nothing after a task was killed there: memory that was short may be there again by then."""
+
 
 class Schedule:
     """Tasks by number on nodes.
@@ -82,6 +94,7 @@ class Schedule:
         self._nodes, self._most, self._alone, self._told = list(nodes), most, alone, told
         self._running: dict[int, Node] = {}
         self._lost_on: dict[int, list[Node]] = defaultdict(list)
+        self._rests: dict[str, float] = {}
         self._whys: dict[int, str] = {}
         self._scheduled: dict[int, Scheduled] = {}
         self.gone: dict[str, str] = {}
@@ -100,14 +113,17 @@ class Schedule:
           names: of the tasks, for who is told.
         """
         while self._waiting or self._running:
-            for task, node in self._placed():
+            for task, node in self._placed(cluster.now()):
                 self._told(f"{names[task]} on {node.name}")
                 cluster.submit(task, node)
-            if not self._running:
+            if self._running:
+                for each in cluster.finished():
+                    self._take(each, names, cluster.now())
+            elif there := [until for node, until in self._rests.items() if node not in self.gone]:
+                cluster.wait(max(0.0, min(there) - cluster.now()))
+            else:
                 self._give_up()
                 return
-            for each in cluster.finished():
-                self._take(each, names)
 
     def cut_off(self, reason: str) -> None:
         """No task that has not come out will: nobody is left to ask."""
@@ -116,7 +132,8 @@ class Schedule:
         self._waiting.clear()
         self._running.clear()
 
-    def _placed(self) -> Iterator[tuple[int, Node]]:
+    def _placed(self, now: float) -> Iterator[tuple[int, Node]]:
+        self._rests = {node: until for node, until in self._rests.items() if until > now}
         for task in list(self._waiting):
             node = self._node_for(task)
             if node is not None:
@@ -130,15 +147,16 @@ class Schedule:
         others = [node for node in there if node not in self._lost_on[task]]
         busy = [node.machine if self._alone else node.name for node in self._running.values()]
         free = (node for node in others or there if (node.machine if self._alone else node.name) not in busy)
-        return next(free, None)
+        return next((node for node in free if node.name not in self._rests), None)
 
-    def _take(self, finished: Finished, names: Sequence[str]) -> None:
+    def _take(self, finished: Finished, names: Sequence[str], now: float) -> None:
         task, node = finished.task, self._running.pop(finished.task)
         if finished.gone:
             self.gone[node.name] = finished.lost
         if not finished.lost:
             self._scheduled[task] = Scheduled(node.name, self._where(task))
             return
+        self._rests[node.name] = now + REST_S
         self._lost_on[task].append(node)
         self._whys[task] = finished.lost
         self._told(f"{names[task]}: lost on {node.name}: {finished.lost}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import json
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -158,6 +159,14 @@ class _Work:
                 self._take(each.task)
         return [Finished(each.task, each.lost, each.gone) for each in ended]
 
+    def now(self) -> float:
+        """Seconds."""
+        return time.monotonic()
+
+    def wait(self, seconds: float) -> None:
+        """Do nothing for so long."""
+        time.sleep(seconds)
+
     def result(self, schedule: Schedule, interrupted: bool) -> RunResult:
         """What all of it gave.
 
@@ -192,7 +201,7 @@ class _Work:
         record = results_file.decode(_json(wrote["results"], node, "results"), Path(FILES["results"]))
         pairs = _json(wrote["programs"], node, "programs")["pairs"] if "programs" in wrote else ()
         views = tuple({**pair, "name": task.name} for pair in pairs)
-        self.given[number] = Given(task.name, node, told.load, (), record, views)
+        self.given[number] = Given(task.name, node, told.load, (), record, views, told.niceness)
 
     def _with_losses(self, number: int, schedule: Schedule) -> Given:
         scheduled = schedule.scheduled.get(number)

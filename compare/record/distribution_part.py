@@ -129,6 +129,10 @@ class Distribution(Part, frozen=True):
     """By "side/single", seconds of a step on one device; null where it was not timed."""
     blind: Named[Blind] = {}
     """By "side: mistake", whether the run could tell it."""
+    equal_parts: Named[StepDeparture] = {}
+    """By side, what replicas compute of a batch whose parts are equal, against one device."""
+    alike: Texts = ()
+    """Inputs whose parts are equal in every batch: a device that takes another one's part of them is not seen."""
     verdict: Verdict = None
     failures: Many[Failure] = ()
 

@@ -50,6 +50,8 @@ class Node(Part, frozen=True):
     """Its own versions and machine."""
     loads: Named[Number] = {}
     """By workload, processes that ran or waited on it in the minute before its task began."""
+    niceness: Count = None
+    """Of the processes of its tasks; above 0 they gave way to whatever else ran there."""
     lost: Text = ""
     """Why it is gone; empty where it was there to the end."""
     machine: Named[Limits] = {}

@@ -38,11 +38,26 @@ def print_distributions(record: Distributions, console: Console) -> None:
         console.print()
     for name in dict.fromkeys(each.name for each in record.workloads):
         several = [each for each in record.workloads if each.name == name]
-        if len(several) > 1 and any(map(_timed, several)):
+        for line in _on_two_alone(several):
+            console.print(Text(line), soft_wrap=True)
+        if sum(map(_timed, several)) > 1:
             console.print(Text(f"{name}: {SCALED}", style="bold"), soft_wrap=True)
             print_table(console, _scaling_table(several))
             console.print()
     console.print(Text(_note(record), style="dim"), soft_wrap=True)
+
+
+def _on_two_alone(several: Sequence[Distribution]) -> Iterator[str]:
+    """Steps of a user's own that hold, and were not tried where a neighbour is not everybody."""
+    if max(each.devices or 0 for each in several) > 2:
+        return
+    for each in several:
+        for name, step in each.strategies.items():
+            if name.endswith("/own") and step.verdict == PASS:
+                yield (
+                    f"{each.name}: {name} was run on two devices alone, where who exchanges with a neighbour exchanges "
+                    f"with all: 4 do not divide a batch of {each.batch}; take a size that they divide"
+                )
 
 
 SCALED = "a step over that of one device of the same framework, in the same rounds"
@@ -131,6 +146,11 @@ def sentences(distribution: Distribution) -> Iterator[str]:
     for name, blind in distribution.blind.items():
         if blind.seen == 0:
             yield f"  {name} gives the same arrays: a mistake of this kind would not be seen, and nothing is proved"
+    for departure in distribution.equal_parts.values():
+        if departure.verdict == FAIL:
+            yield f"  of equal parts, what replicas compute {departs(departure)}"
+    if distribution.alike:
+        yield f"  alike on all devices in every batch, so that a mix-up is not seen: {', '.join(distribution.alike)}"
     for failure in distribution.failures:
         yield f"  {failure.side}: {failure.doing}: {failure.reason}"
 

@@ -15,6 +15,9 @@ ALIKE = ("platform", "cpu", "cores")
 UNLIKE = "the nodes are unlike machines: a time of one is not held against a time of another"
 
 
+GAVE_WAY = "its tasks gave way to whatever else ran there, and so did what was timed"
+
+
 @dataclass(frozen=True)
 class NodeRow:
     """One node in one line."""
@@ -59,6 +62,9 @@ def sentences(record: Record) -> Iterator[str]:
     for name, workload in record.workloads.items():
         if workload.lost_on and workload.node:
             yield f"{name}: lost on {' and '.join(workload.lost_on)}, run again on {workload.node}"
+    for name, node in record.nodes.items():
+        if (node.niceness or 0) > 0:
+            yield f"{name}: {GAVE_WAY} (niceness {node.niceness}): start Ray there with RAY_worker_niceness=0"
     if unlike(record):
         yield UNLIKE
 

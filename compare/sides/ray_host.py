@@ -57,6 +57,10 @@ class RayHost(Host):
         _check_reachable(address, limit_s)
         try:
             self._ray.init(address=address, log_to_driver=False, configure_logging=False)
+        except ImportError as error:
+            raise Unsupported(
+                f"expected what Ray needs to join {address}, found {_line(error)}: pip install 'jaxport[ray]'"
+            ) from error
         except (ConnectionError, RuntimeError, ValueError) as error:
             raise Unsupported(
                 f"expected a Ray cluster at {address}, found {_line(error)}: check --ray; this machine has to be one "
@@ -99,7 +103,7 @@ class RayHost(Host):
         told = self._tasks.pop(parameters.task).result
         assert told is not None
         wrote = {name: np.frombuffer(data, np.uint8) for name, data in told["wrote"].items()}
-        return Reply({name: told[name] for name in ("code", "said", "load")}, wrote)
+        return Reply({name: told[name] for name in ("code", "said", "load", "niceness")}, wrote)
 
     def _remote(self, function: Any, node: str, whole: _Whole) -> Any:
         strategy = self._strategies.NodeAffinitySchedulingStrategy(node, soft=False)

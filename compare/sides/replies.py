@@ -114,11 +114,12 @@ class FinishedTask(msgspec.Struct, frozen=True):
 
 
 class TaskResult(msgspec.Struct, frozen=True):
-    """The exit code of a task, the end of its standard error, and the load of its machine before it."""
+    """The exit code of a task, the end of its standard error, the load of its machine before it, and its niceness."""
 
     code: int
     said: str
     load: float
+    niceness: int = 0
 
 
 class Optimized(msgspec.Struct, frozen=True):

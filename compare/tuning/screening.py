@@ -150,7 +150,8 @@ def doubt(null: stats.Ratio | None, name: str) -> str:
     """
     if null is None:
         return reasons.null_missing(name, reasons.SECOND_COPY)
-    return "" if null.ci99[0] <= 1 <= null.ci99[1] else reasons.null_missed(name, null, reasons.SECOND_COPY)
+    interval = stats.apart(null)
+    return reasons.null_missed(name, null.ratio, interval, reasons.SECOND_COPY) if interval else ""
 
 
 def _ratio(standing: Standing) -> float:

@@ -1,5 +1,6 @@
-"""What both trainings have in common: data, first weights and sizes, and what the times say. NumPy only."""
+"""What all trainings have in common: data, order, first weights and sizes, and what the times say. NumPy only."""
 
+import hashlib
 import json
 import time
 
@@ -17,10 +18,24 @@ def examples():
     return pixels, np.argmax([part.mean(1) for part in parts], axis=0).astype(np.int32)
 
 
+def order():
+    """i64[examples]: each loader shuffles in a way of its own, so that one order is given to both."""
+    return np.random.default_rng(2).permutation(EXAMPLES)
+
+
 def weights():
     random = np.random.default_rng(1)
     shapes = ((FEATURES, HIDDEN), (HIDDEN, CLASSES))
     return [random.standard_normal(shape).astype(np.float32) * shape[0] ** -0.5 for shape in shapes]
+
+
+def digest(batches):
+    """Of every bit of every batch, in order, with types and shapes: equal where two pipelines give the same."""
+    found = hashlib.sha256()
+    for batch in batches:
+        for array in map(np.ascontiguousarray, batch):
+            found.update(f"{array.dtype}{array.shape}".encode() + array.tobytes())
+    return found.hexdigest()[:16]
 
 
 def seconds_each(calls):
@@ -34,8 +49,8 @@ def seconds_each(calls):
     return (time.perf_counter() - start) / count
 
 
-def report(losses, batch_s, step_s, loop_s):
+def report(losses, batches, batch_s, step_s, loop_s):
     """Input-bound: a batch takes longer to make than to train on. Prints one line of JSON."""
     bound_by = "input" if batch_s > step_s else "compute"
-    told = {"batch_s": batch_s, "step_s": step_s, "loop_s": loop_s, "bound_by": bound_by}
+    told = {"batches": batches, "batch_s": batch_s, "step_s": step_s, "loop_s": loop_s, "bound_by": bound_by}
     print(json.dumps({"losses": [float(loss) for loss in losses], **told}))

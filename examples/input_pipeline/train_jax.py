@@ -1,9 +1,11 @@
-"""The same training in JAX: the same tf.data pipeline, one program for both devices, mixed precision and XLA.
+"""The same training in JAX: one program for both devices, mixed precision and XLA, fed by tf.data or by Grain.
 
-usage: python train_jax.py
+usage: python train_jax.py [tf_data | grain]
 """
 
+import importlib
 import os
+import sys
 
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"
 
@@ -11,22 +13,15 @@ import classifier
 import jax
 import jax.numpy as jnp
 import optax
-import tensorflow as tf
 from jax.sharding import NamedSharding, PartitionSpec
 
 mesh = jax.make_mesh((2,), ("data",))
 SPLIT, WHOLE = NamedSharding(mesh, PartitionSpec("data")), NamedSharding(mesh, PartitionSpec())
 
 
-def pipeline():
-    made = tf.data.Dataset.from_tensor_slices(classifier.examples())
-    made = made.map(lambda pixels, label: (tf.cast(pixels, tf.float32) / 255 - 0.5, label), tf.data.AUTOTUNE)
-    return made.batch(classifier.BATCH, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
-
-
-def batches():
+def on_devices(batches):
     """Each batch split over the devices while the step before it runs: JAX does not wait."""
-    for batch in pipeline().as_numpy_iterator():
+    for batch in batches:
         yield jax.device_put(batch, SPLIT)
 
 
@@ -51,14 +46,16 @@ def trained(values, given):
 
 
 def main():
+    loader = importlib.import_module(f"{(sys.argv[1:] or ['tf_data'])[0]}_batches")
     values = jax.device_put(classifier.weights(), WHOLE)
-    losses = list(trained(values, batches()))
-    same = next(batches())
+    losses = list(trained(values, on_devices(loader.batches())))
+    same = next(on_devices(loader.batches()))
     classifier.report(
         losses,
-        batch_s=classifier.seconds_each(jax.block_until_ready(batch) for batch in batches()),
+        batches=classifier.digest(loader.batches()),
+        batch_s=classifier.seconds_each(jax.block_until_ready(batch) for batch in on_devices(loader.batches())),
         step_s=classifier.seconds_each(trained(values, [same] * classifier.STEPS)),
-        loop_s=classifier.seconds_each(trained(values, batches())),
+        loop_s=classifier.seconds_each(trained(values, on_devices(loader.batches()))),
     )
 
 

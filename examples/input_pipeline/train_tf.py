@@ -8,16 +8,11 @@ XLA compiles the gradient on each device; all-reduce and update stay outside: wi
 
 import classifier
 import tensorflow as tf
+import tf_data_batches
 
 CPU = tf.config.list_physical_devices("CPU")[0]
 tf.config.set_logical_device_configuration(CPU, [tf.config.LogicalDeviceConfiguration()] * 2)
 strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
-
-
-def pipeline():
-    made = tf.data.Dataset.from_tensor_slices(classifier.examples())
-    made = made.map(lambda pixels, label: (tf.cast(pixels, tf.float32) / 255 - 0.5, label), tf.data.AUTOTUNE)
-    return made.batch(classifier.BATCH, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
 
 
 with strategy.scope():
@@ -50,11 +45,12 @@ def step(batch):
 
 
 def main():
-    batches = strategy.experimental_distribute_dataset(pipeline())
+    batches = strategy.experimental_distribute_dataset(tf_data_batches.pipeline())
     losses = [step(batch) for batch in batches]
     same = next(iter(batches))
     classifier.report(
         losses,
+        batches=classifier.digest(tf_data_batches.batches()),
         batch_s=classifier.seconds_each(batches),
         step_s=classifier.seconds_each(step(same).numpy() for _ in range(classifier.STEPS)),
         loop_s=classifier.seconds_each(step(batch).numpy() for batch in batches),

@@ -159,16 +159,15 @@ def test_where_identical_code_differs_every_ratio_is_withheld(arm: Arm) -> None:
     assert spoilt.modes.keys() == timing().modes.keys()
 
 
-def test_an_interval_of_99_percent_decides_so_that_chance_seldom_withholds() -> None:
+def test_an_interval_of_99_9_percent_decides_so_that_chance_seldom_withholds() -> None:
     samples = {
-        TF: tuple((0.9988 + 0.001 * pair,) for pair in range(8)),
+        TF: tuple((1.0003 + 0.001 * pair,) for pair in range(8)),
         TF_AGAIN: ((1.0,),) * 8,
         JAX: ((0.5,),) * 8,
     }
     shifted = summarise(samples, {}, {TF: TF_AGAIN})
     null = shifted.null["tf/jit vs itself"]
-    assert null.ci95 is not None and null.ci95[0] > 1
-    assert null.ci99 is not None and null.ci99[0] <= 1
+    assert null.ci99 is not None and null.ci99[0] > 1
     assert shifted.ratios["jax/jit vs tf/jit"].verdict == FASTER
 
 
@@ -182,7 +181,7 @@ def test_a_planted_slowdown_is_held_against_its_mode_and_has_no_row_of_its_own()
 
 
 def test_a_harness_that_cannot_see_ten_percent_says_so() -> None:
-    samples = measured({**SECONDS, "jax/jit#2+10%": 0.55}, noise=0.2)
+    samples = measured({**SECONDS, "jax/jit#2+10%": 0.55}, noise=0.4)
     power = summarise(samples, PHASES, NULLS, PLANTED).power
     assert power.planted["jax/jit +10 %"].verdict == INCONCLUSIVE
     assert all(slowdown is not None and slowdown > 0.1 for slowdown in power.smallest.values())

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from compare.distribution import dividing, judging_steps
+from compare.distribution.distributing import Asked
 from compare.distribution.judging_steps import FLOAT32, FLOAT64, Runs
+from compare.distribution.more_devices import with_more_devices
+from compare.distribution.step_verdicts import Found, verdict
+from compare.distribution.strategies import BY_NAME
 from compare.errors import RequestError
+from compare.record.distribution_part import DistributedStep, Distribution, Resumed, StepDeparture, Transfer
 from compare.record.vocabulary import FAIL, PASS
 from workloads import _registry
-from workloads._distributing import first_unlike, part_of
+from workloads._distributing import Unlike, equal_parts, first_unlike, part_of
 from workloads._spec import Arrays
 
 RIGHT = {
@@ -130,3 +137,59 @@ def test_parts_that_are_alike_are_refused() -> None:
     # A seed that every device is given whole does not make them differ.
     with pytest.raises(RequestError, match="differ"):
         dividing._check_parts_differ("w", {"x": x, "seed": np.zeros((2, 1))}, {"x": 0, "seed": None}, 2, 2)
+
+
+def test_equal_parts_take_the_first_over_and_over() -> None:
+    batch = {"x": np.arange(8).reshape(2, 4), "seed": np.array([3])}
+    found = equal_parts(batch, {"x": 1, "seed": None}, 2)
+    assert found["x"].tolist() == [[0, 1, 0, 1], [4, 5, 4, 5]] and found["seed"] is batch["seed"]
+
+
+def test_an_input_is_alike_where_all_parts_of_every_batch_are() -> None:
+    x = np.array([[1, 2, 1, 2], [3, 4, 3, 4]])
+    assert dividing._always_alike(x, 0, 2)
+    assert not dividing._always_alike(np.array([[1, 2, 1, 2], [3, 4, 3, 5]]), 0, 2)
+    assert not dividing._always_alike(x, None, 2)
+
+
+FOUND = Found("in-turn", PASS, "", None, (), (Transfer("all-reduce", 1),), None, StepDeparture("jax/single", PASS))
+
+
+def test_a_step_that_holds_passes() -> None:
+    assert verdict(FOUND) == (PASS, "")
+    # What equals one device's step needs no equal parts.
+    departs = StepDeparture("jax/single", FAIL)
+    assert verdict(dataclasses.replace(FOUND, means="single", equal_parts=departs)) == (PASS, "")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"held": None, "untold": "it never came"}, "nothing to hold it against: it never came"),
+        ({"held": FAIL}, "it does not compute what it should"),
+        ({"unlike": (Unlike("a", (0,), ("0", "1"), (1.0, 2.0)),)}, "devices hold different values of one array"),
+        ({"across": StepDeparture("tf/in-turn", FAIL)}, "the frameworks differ"),
+        ({"transfers": ()}, "nothing is exchanged: the step is not distributed"),
+        ({"resumed": Resumed(1)}, "resumed from a checkpoint it goes on otherwise"),
+        (
+            {"equal_parts": StepDeparture("jax/single", FAIL)},
+            "replicas of equal parts take another step than one device: the loss adds up over examples, or draws come "
+            "from what every device is given whole",
+        ),
+    ],
+)
+def test_each_problem_fails_with_its_reason(changed: dict[str, Any], said: str) -> None:
+    assert verdict(dataclasses.replace(FOUND, **changed)) == (FAIL, said)
+
+
+def own(devices: int, batch: int, held: str = PASS) -> Distribution:
+    return Distribution(devices=devices, batch=batch, strategies={"jax/own": DistributedStep(verdict=held)})
+
+
+def test_own_steps_that_hold_are_asked_of_twice_the_devices() -> None:
+    asked = Asked([BY_NAME["jax/own"], BY_NAME["jax/spmd"]], "s", 2, 3, timed=True)
+    again = with_more_devices(own(2, 8), asked)
+    assert again is not None
+    assert (list(map(str, again.strategies)), again.devices, again.timed) == (["jax/own"], 4, False)
+    assert with_more_devices(own(2, 6), asked) is None
+    assert with_more_devices(own(2, 8, FAIL), asked) is None

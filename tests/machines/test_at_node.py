@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
 import zipfile
 from pathlib import Path
 
@@ -47,3 +48,17 @@ def test_a_task_runs_among_its_files_and_what_it_refuses_comes_back() -> None:
     found = at_node.carried_out(packed.getvalue(), ["run", "0/port.py", "--parity-only"])
     assert found["code"] == 2 and found["wrote"] == {}
     assert "expected one Workload in 0/port.py, found 0" in found["said"]
+
+
+@pytest.mark.process
+def test_a_task_gives_way_no_more_than_who_starts_ray_where_it_may_take_that_back() -> None:
+    own, most = os.getpriority(os.PRIO_PROCESS, 0), 19
+    with subprocess.Popen(["sleep", "60"]) as task:
+        try:
+            os.setpriority(os.PRIO_PROCESS, task.pid, most)
+            found = at_node.as_nice_as(os.getpid(), task.pid)
+            assert found == os.getpriority(os.PRIO_PROCESS, task.pid)
+            # Others than root may only give way more.
+            assert found in ((own,) if os.geteuid() == 0 else (own, most))
+        finally:
+            task.kill()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from msgspec.structs import replace
 
 from compare.history.likeness import differences
@@ -48,6 +50,14 @@ def test_each_workload_names_its_node_and_unlike_machines_share_no_figure() -> N
     assert found.nodes["b"].loads == {"two": 0.5}
     assert found.environment and found.environment.cpu == "" and found.environment.cores is None
     assert found.environment.platform == "Linux" and found.environment.sides == {"tf": {}}
+
+
+def test_tasks_that_gave_way_to_others_are_told() -> None:
+    one, two = given("one", "a", SMALL, SLOW), dataclasses.replace(given("two", "b", SMALL, SLOW), niceness=15)
+    found = record(one, two)
+    assert (found.nodes["a"].niceness, found.nodes["b"].niceness) == (0, 15)
+    (said,) = [line for line in node_rows.sentences(found) if "niceness" in line]
+    assert said.startswith("b: its tasks gave way") and "RAY_worker_niceness=0" in said
 
 
 def test_of_a_single_node_it_is_an_ordinary_record() -> None:

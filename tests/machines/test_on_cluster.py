@@ -23,9 +23,12 @@ from compare.record.envelope import Environment, Record
 from compare.record.parity_part import Parity
 from compare.record.workload_part import Workload
 from compare.run.whole_run import RunResult
+from compare.sides import ray_host
 from compare.sides._side import Reply, SideError
+from compare.sides.parameters import ClusterAddress
 from compare.sides.replies import ClusterNode, NodeFacts, TaskResult
 from workloads import _registry
+from workloads._framework import Unsupported
 from workloads._spec import Arrays
 
 OWN = suite_on_cluster.own()
@@ -192,3 +195,15 @@ def test_what_came_back_before_the_cluster_was_lost_stands() -> None:
         "expected the cluster to be there to the end, found the worker ended: no answer from the head"
     )
     assert not found.interrupted and found.record.environment == Environment(cpu="small")
+
+
+def test_a_package_that_ray_lacks_is_named_with_the_extra() -> None:
+    class Lacking:
+        @staticmethod
+        def init(**_: object) -> None:
+            raise ImportError("No module named 'grpc'")
+
+    host: Any = object.__new__(ray_host.RayHost)
+    host._ray = Lacking
+    with pytest.raises(Unsupported, match=r"join auto, found No module named 'grpc': pip install 'jaxport\[ray\]'"):
+        host.connect(ClusterAddress("auto", 1), {})

@@ -17,9 +17,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import machine_apart
 import pytest
 
 from compare.cli import main
+from compare.report.node_rows import UNLIKE
 
 MISSING = importlib.util.find_spec("ray") is None
 pytestmark = [
@@ -110,28 +112,86 @@ def until(holds: Callable[[], Any], running: subprocess.Popen[str] | None = None
     return found
 
 
-def test_a_node_that_is_killed_in_the_middle_of_a_task_costs_that_task_alone(
-    cluster: Any, port: Path, tmp_path: Path
+@pytest.fixture
+def apart(cluster: Any, port: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen[str]]:
+    """A node that is another machine: with a home of its own, and without the folder of the port."""
+    folder = tmp_path_factory.mktemp("apart")
+    if not machine_apart.allowed(folder / "tried"):
+        pytest.skip("this user may not make namespaces: run it as root on Linux")
+    before = there(cluster)
+    machine = machine_apart.node(folder, port.parent, cluster.address, STORE_BYTES)
+    try:
+        until(lambda: there(cluster) > before, machine)
+        yield machine
+    finally:
+        machine_apart.end(machine)
+        until(lambda: there(cluster) == before)
+
+
+def there(cluster: Any) -> int:
+    """Nodes that Ray believes to be there."""
+    from ray._raylet import GcsClient
+
+    return sum(node.state == 0 for node in GcsClient(address=cluster.address).get_all_node_info().values())
+
+
+def test_a_machine_that_is_lost_in_the_middle_of_a_task_costs_that_task_alone(
+    cluster: Any, apart: subprocess.Popen[str], port: Path, tmp_path: Path
 ) -> None:
-    doomed = cluster.add_node(num_cpus=1, object_store_memory=STORE_BYTES)
-    raylet = doomed.all_processes["raylet"][0].process.pid
     running = start(tmp_path, "run", "add", str(port), "--size", "smoke", "--parity-only", "--ray", cluster.address)
-    task = until(lambda: below(raylet), running)
-    cluster.remove_node(doomed, allow_graceful=False)
+    task = until(lambda: below(apart.pid), running)
+    machine_apart.end(apart)
     said = running.communicate(timeout=LIMIT_S)[1]
     assert running.returncode == 0, said
     record = json.loads((tmp_path / "out" / "results.json").read_text())
     parts = record["workloads"]
     assert {name: part["parity"]["verdict"] for name, part in parts.items()} == dict.fromkeys(("add", "scaled"), "pass")
     lost = [name for name, part in parts.items() if part["lost_on"]]
-    assert len(lost) == 1 and f"{lost[0]}: lost on " in said
+    assert len(lost) == 1 and f"{lost[0]}: lost on {machine_apart.NAME}: " in said
     (gone,) = [name for name, node in record["nodes"].items() if node["lost"]]
-    assert parts[lost[0]]["lost_on"] == [gone] and gone not in {part["node"] for part in parts.values()}
+    assert (
+        gone == machine_apart.NAME
+        and parts[lost[0]]["lost_on"] == [gone]
+        and gone not in {part["node"] for part in parts.values()}
+    )
     worked = [node for node in record["nodes"].values() if node["loads"]]
     assert len(worked) == 1 and all(node["host"] == socket.gethostname() for node in worked)
     assert all(node["environment"]["cores"] == len(os.sched_getaffinity(0)) for node in worked)
     # Nobody goes on with what another node was given.
     until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in task))
+
+
+def test_times_of_two_unlike_machines_stand_in_one_record_and_are_not_held_against_each_other(
+    cluster: Any, apart: subprocess.Popen[str], port: Path, tmp_path: Path
+) -> None:
+    short = (
+        "--pairs",
+        "1",
+        "--max-pairs",
+        "1",
+        "--budget",
+        "0.05",
+        "--threads",
+        "1",
+        "--phases",
+        "0",
+        "--no-alignment",
+    )
+    less = ("--no-limits", "--no-peers", "--modes", "tf/jit", "jax/jit", "--size", "smoke", "--ray", cluster.address)
+    running = start(tmp_path, "bench", "add", str(port), *short, *less)
+    said = running.communicate(timeout=LIMIT_S)[1]
+    assert running.returncode == 0, said
+    record = json.loads((tmp_path / "out" / "results.json").read_text())
+    here, there = socket.gethostname(), machine_apart.NAME
+    assert {part["node"] for part in record["workloads"].values()} == {here, there} == set(record["nodes"])
+    for part in record["workloads"].values():
+        assert part["parity"]["verdict"] == "pass" and part["timing"]["modes"]
+    # Each node has its own processor and costs of a call; the record of both has neither.
+    processors = {name: node["environment"]["cpu"] for name, node in record["nodes"].items()}
+    assert processors[there] == machine_apart.PROCESSOR != processors[here]
+    assert record["environment"]["cpu"] is None or not record["environment"]["cpu"]
+    assert not record["dispatch"] and all(node["dispatch"] for node in record["nodes"].values())
+    assert UNLIKE in (tmp_path / "out" / "report.html").read_text()
 
 
 def test_nodes_of_other_versions_are_refused(cluster: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

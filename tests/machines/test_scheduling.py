@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from compare.machines.scheduling import Finished, Node, Schedule
+from compare.machines.scheduling import REST_S, Finished, Node, Schedule
 
 A, B, C = (Node(name, name.lower(), f"machine of {name}") for name in "ABC")
 
@@ -17,10 +17,12 @@ class Scripted:
     def __init__(self, losses: Mapping[tuple[int, str], bool] = {}) -> None:
         self.losses, self.running, self.begun = dict(losses), [], []
         self.most_at_once: dict[str, int] = {}
+        self.clock, self.at = 0.0, []
 
     def submit(self, task: int, node: Node) -> None:
         self.running.append((task, node))
         self.begun.append((task, node.name))
+        self.at.append(self.clock)
         machines = [each.machine for _, each in self.running]
         self.most_at_once[node.machine] = max(self.most_at_once.get(node.machine, 0), machines.count(node.machine))
 
@@ -29,6 +31,12 @@ class Scripted:
         if (task, node.name) in self.losses:
             return [Finished(task, "it died", self.losses.pop((task, node.name)))]
         return [Finished(task)]
+
+    def now(self) -> float:
+        return self.clock
+
+    def wait(self, seconds: float) -> None:
+        self.clock += seconds
 
 
 def run(cluster: Scripted, nodes: Sequence[Node], count: int, most: int = 3, alone: bool = True) -> Schedule:
@@ -68,6 +76,18 @@ def test_a_task_whose_process_died_tries_another_node_first() -> None:
     assert cluster.begun == [(0, "A"), (0, "B")] and schedule.gone == {}
     alone = Scripted({(0, "A"): False})
     assert run(alone, [A], 1).scheduled[0].node == "A" and alone.begun == [(0, "A"), (0, "A")]
+
+
+def test_a_node_rests_after_a_task_was_killed_there() -> None:
+    alone = Scripted({(0, "A"): False})
+    run(alone, [A], 2)
+    assert alone.begun == [(0, "A"), (0, "A"), (1, "A")] and alone.at == [0, REST_S, REST_S]
+    # Others go on meanwhile, and a node that is gone is not waited for.
+    other = Scripted({(0, "A"): False})
+    run(other, [A, B], 3)
+    assert other.begun == [(0, "A"), (1, "B"), (0, "B"), (2, "B")] and set(other.at) == {0}
+    gone = Scripted({(0, "A"): True})
+    assert run(gone, [A], 1).scheduled[0].node == "" and gone.clock == 0
 
 
 def test_a_task_that_is_lost_waits_for_another_node_that_is_busy() -> None:

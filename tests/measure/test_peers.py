@@ -253,6 +253,7 @@ def test_a_peer_that_is_not_installed_says_what_to_install(monkeypatch: pytest.M
 
 @pytest.mark.heavy
 def test_keras_on_another_backend_is_no_peer(monkeypatch: pytest.MonkeyPatch) -> None:
+    importlib.import_module("tf_reference")  # with Keras itself
     keras = SimpleNamespace(backend=SimpleNamespace(backend=lambda: "tensorflow"))
     monkeypatch.setitem(sys.modules, "keras", keras)  # type: ignore[arg-type]
     said = first_words(monkeypatch, "keras_jax")

@@ -64,6 +64,21 @@ def test_the_table_tells_the_same_from_what_departs() -> None:
     assert rows["tf/mirrored"][1:2] == ["fails"] and rows["tf/mirrored-compiled"][1:2] == ["refused"]
 
 
+def test_what_the_run_cannot_tell_is_said() -> None:
+    steps = {"jax/own": DistributedStep("in-turn", 2, 1, PASS, seconds=1e-3)}
+    found = Distribution(
+        name="mine", size="s", batch=6, devices=2, strategies=steps, equal_parts={"jax": DEPARTS}, alike=("mask", "y")
+    )
+    told = list(sentences(found))
+    assert any(line.startswith("  of equal parts, what replicas compute departs from") for line in told)
+    assert told[-1].endswith("a mix-up is not seen: mask, y")
+    for others, said in (((), True), ((Distribution(name="mine", devices=4, strategies=steps),), False)):
+        console = PlainConsole(file=io.StringIO(), width=200)
+        print_distributions(Distributions(1, (found, *others), 2), console)
+        assert isinstance(console.file, io.StringIO)
+        assert ("4 do not divide a batch of 6; take a size that they divide" in console.file.getvalue()) == said
+
+
 def test_a_step_is_held_against_that_of_one_device_in_the_same_rounds() -> None:
     def on(devices: int, seconds: float, alone: float) -> Distribution:
         steps = {

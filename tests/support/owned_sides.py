@@ -34,7 +34,7 @@ class Owned(Side):
         self.name = name
         self.number = type(self).started
         type(self).started += 1
-        self._random = np.random.default_rng(self.number)
+        self._random = np.random.default_rng((3, self.number))
         self.dimensions: dict[str, int] = {}
 
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:

@@ -1,0 +1,25 @@
+"""A step of a user's own on twice as many devices: between two, who exchanges with a neighbour exchanges with all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from compare.distribution.distributing import Asked
+from compare.record.distribution_part import Distribution
+from compare.record.vocabulary import PASS
+from workloads._distributing import OWN
+
+
+def with_more_devices(found: Distribution, asked: Asked) -> Asked | None:
+    """What is asked of the workload's own steps that hold, on twice the devices; None where there are none.
+
+    Args:
+      found: on the devices that were asked for.
+      asked: that was asked.
+    """
+    holding = {name for name, step in found.strategies.items() if name.endswith(f"/{OWN}") and step.verdict == PASS}
+    devices = 2 * asked.devices
+    if not holding or (found.batch or 0) % devices:
+        return None
+    strategies = [strategy for strategy in asked.strategies if str(strategy) in holding]
+    return replace(asked, strategies=strategies, devices=devices, timed=False, resumed=False)
