@@ -15,7 +15,9 @@ MOST_CHARACTERS = 300
 _QUOTED = 2
 """Fatal lines that are quoted: `terminate called ...` is followed by what was thrown."""
 
-_NATIVE_LOG = re.compile(r"^[DIWEF]\d{4} |^WARNING: All log messages|^\d{4}-\d\d-\d\d [\d:.]+: [IWE] ")
+_NATIVE_LOG = re.compile(
+    r"^[DIWEF]\d{4} |^WARNING: All log messages|^\d{4}-\d\d-\d\d [\d:.]+: [IWE] |^To enable the following instr"
+)
 _WARNING = re.compile(r"\bwarn(ing|ings)?\b|Warning\b", re.IGNORECASE)
 
 _DUMP = re.compile(r"^Fatal Python error: ")

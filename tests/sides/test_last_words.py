@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import signal
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 from places import ROOT
 
 import compare
-from compare.sides import explained, last_words
+from compare.sides import explained, last_words, worker
 from compare.sides.worker import described
 
 WARNING = "/a/site-packages/b.py:3: UserWarning: something else is deprecated"
@@ -35,6 +37,7 @@ MINE = 'File "/home/me/model.py", line 5 in mine'
 @pytest.mark.parametrize(
     ("log", "code", "says"),
     [
+        (f"{NATIVE}\nTo enable the following instructions: AVX2, rebuild TensorFlow with other flags.", 0, ""),
         (
             f"{NATIVE}\nLLVM ERROR: inconsistency in registered CommandLine options\n{IMPORTING}",
             -6,
@@ -192,3 +195,23 @@ def test_our_modules_are_told_from_a_users() -> None:
     assert not explained.in_library("/home/me/compare/filesystem.py")
     assert not explained.in_library("/home/me/compare/model.py")
     assert explained.in_library(compare.__path__[0] + "/sides/worker.py")
+
+
+class _Own(BaseException):
+    """What no `except Exception` catches."""
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), GeneratorExit(), _Own("mine")], ids=repr)
+def test_whatever_the_users_code_raises_costs_its_request_alone(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def raising(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(worker, "_hosted", lambda _: None)
+    monkeypatch.setattr(worker, "answer", raising)
+    replies = io.BytesIO()
+    assert worker.serve("jax", io.BytesIO(b'{"number": 1}\n{"number": 2}\n'), replies)
+    started, *said = map(json.loads, replies.getvalue().splitlines())
+    assert started["ok"] and [(each["ok"], each["number"]) for each in said] == [(False, 1), (False, 2)]
+    assert all(each["reason"].startswith(type(error).__name__) for each in said)
