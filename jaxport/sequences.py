@@ -138,14 +138,14 @@ def attention_mask(
       query: bool[batch, queries], those that count.
       value: bool[batch, keys].
       key: bool[batch, keys].
-      pairs: [batch, queries, keys], [batch, heads, queries, keys] or what broadcasts to it: its attention_mask.
+      pairs: its attention_mask: [queries, keys], [batch, queries, keys] or [batch, heads, queries, keys].
 
     Raises:
       ValueError: there is no mask at all.
     """
     found = [None if query is None else query[:, None, :, None]]
     found += [None if each is None else each[:, None, None, :] for each in (value, key)]
-    found.append(pairs if pairs is None or pairs.ndim > 3 else pairs[:, None])
+    found.append(pairs if pairs is None or pairs.ndim > 3 else jnp.expand_dims(pairs, -3))
     masks = [each.astype(bool) for each in found if each is not None]
     if not masks:
         raise ValueError("expected a mask, found none: call the attention without")

@@ -47,9 +47,11 @@ def noting() -> Iterator[Noted]:
         return made
 
     def called(original: Callable[..., Any], layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-        # What a layer calls in turn is a matter of its own trace.
+        # What a layer calls in turn is a matter of its own trace, but for what that takes from the tensors here.
         if inside[0]:
-            return original(layer, *given, **named)
+            result = original(layer, *given, **named)
+            _keras_masks.forget(layer, given, named)
+            return result
         if not any(isinstance(each, keras.KerasTensor) for each in tf.nest.flatten((given, named))):
             given, named = tf.nest.map_structure(symbol, (given, named))
         masks = _keras_masks.given(layer, given, named)

@@ -106,7 +106,7 @@ def canonical(
     settled.add(id(layer))
     others = {name: each for name, each in named.items() if name == "training"}
     if known is None or not known.takes(found) or known.masked != masked:
-        return given, {**named, OTHERWISE: True}
+        return given, {OTHERWISE: True, **named}
     return (found.nest if found.names else (found.nest,)), others
 
 

@@ -47,7 +47,7 @@ def parts_texts(
     names, specs = Names(), dict[str, str]()
     for graph in found:
         for name, number in graph.inputs.items():
-            wanted = names.of(identifier(f"{graph.model}_{name}", "x"))
+            wanted = names.of(identifier(graph.model if len(graph.inputs) == 1 else f"{graph.model}_{name}", "x"))
             specs[wanted] = tensor_spec(graph.tensors[number], input_range(architecture, graph, number))
     told = " ".join(f"{name!r}: {spec}," for name, spec in specs.items())
     paths = {graph.model: written.names.get(graph.model, graph.model.replace("/", ".")) for graph in found}

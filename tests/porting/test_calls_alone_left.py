@@ -90,7 +90,7 @@ def test_models_of_a_model_without_a_call_are_written_whole_and_judged() -> None
     written, training, found = texts(architecture, "my_tf.py:build", Sizes())
     assert [each.layer for each in written.places] == [""] and training.unwritten
     assert [each.model for each in parts_source.parts(architecture, written)] == ["maker", "judge"]
-    assert "maker_" in found["rest.py"] and "port.py" not in found
+    assert '"maker": ArraySpec((batch, 3))' in found["rest.py"] and "port.py" not in found
     module = filled(written, written.text, model)
     given = drawn((5, 3))
     assert distance(module.judge(module.maker(jnp.asarray(given))), model.judge(model.maker(given))) < 3e-6

@@ -46,6 +46,17 @@ def clipped():
     model = Clipped(x, L.Dense(2, name="head")(L.GRU(3, name="cell")(x)))
     model.compile(keras.optimizers.SGD(0.5), "mse")
     return model
+class Pair(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.maker = keras.Sequential([keras.Input((3,)), L.Dense(4, activation="tanh")], name="maker")
+        self.judge = keras.Sequential([keras.Input((4,)), L.Dense(1)], name="judge")
+    def train_step(self, data):
+        return {"loss": tf.reduce_mean(self.judge(self.maker(data + tf.random.normal(tf.shape(data)))))}
+def pair():
+    model = Pair()
+    model.compile("sgd")
+    return model
 if __name__ == "__main__":
     build().save("model.keras")
     place().save("code.keras")
@@ -120,6 +131,19 @@ def test_the_whole_fails_at_the_place_and_an_error_in_the_rest_fails(tmp_path: P
     model = Path("wrong_rest/model_jax.py")
     model.write_text(model.read_text().replace("jnp.tanh(", "jnp.sin("))
     assert main(["run", "wrong_rest/rest.py", *quick, "-o", str(tmp_path / "rest")]) == 1
+
+
+def test_the_models_of_one_without_a_call_are_judged_and_an_error_in_one_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["init", "my_tf.py:pair", "-o", "pair"]) == 1
+    told = capsys.readouterr()
+    assert "Pair has no call of its own" in told.out and "Parity holds in 1 of 1 workload" in told.out
+    assert "4 weights carried" in told.out and "rest.py was judged" in told.err
+    model = Path("pair/model_jax.py")
+    model.write_text(model.read_text().replace("jnp.tanh(", "jnp.sin("))
+    quick = ("--parity-only", "--modes", "tf/jit", "jax/jit")
+    assert main(["run", "pair/rest.py", *quick, "-o", str(tmp_path / "wrong")]) == 1
 
 
 def test_a_train_step_of_its_own_is_written_and_a_wrong_clip_fails(tmp_path: Path) -> None:

@@ -156,6 +156,10 @@ MASKED: dict[str, Callable[[], tuple[Any, list[Any]]]] = {
         lambda x, m: L.GlobalAveragePooling1D()(L.GRU(3, return_sequences=True)(x, mask=m)), MASK
     ),
     "named, of values": lambda: of_two(lambda x, m: attended(x, x, value_mask=m), MASK),
+    "named, of pairs, for all": lambda: of_steps(lambda x: attended(x, x, attention_mask=np.tri(6, dtype=bool))),
+    "named, of pairs and values": lambda: of_tokens(
+        lambda t: (lambda x: attended(x, x, attention_mask=np.tri(6, dtype=bool)))(embedded(t))
+    ),
     "named, of pairs": lambda: of_two(lambda x, m: attended(x, x, attention_mask=m), PAIRS),
 }
 STATES: dict[str, Callable[[], tuple[Any, list[Any]]]] = {

@@ -124,6 +124,26 @@ def test_masks_that_keras_hands_to_a_layer_are_arguments(function: Any) -> None:
     assert apart(*of_tokens(function)) < BOUND
 
 
+class Again(keras.Model):
+    """It pools what attention in a layer of its own has taken the mask from."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table, self.encoder, self.pooled = L.Embedding(7, 4, mask_zero=True), Encoder(), Pooled()
+
+    def call(self, tokens: Any) -> Any:
+        x = self.table(tokens)
+        y = self.encoder(x)
+        return self.pooled(x) + self.pooled(y)
+
+
+def test_a_mask_that_a_layer_takes_away_is_there_no_more() -> None:
+    model = called(Again(), TOKENS)
+    found = written_of(model)
+    (place,) = found.places
+    assert "other arguments than its first call" in place.reason
+
+
 def test_a_mask_in_a_layer_that_is_left_out_is_seen() -> None:
     model, given = of_tokens(lambda x: Encoder()(x))
     assert apart(model, given, "query=", "query=~") > 1e-3
