@@ -81,11 +81,7 @@ def keras_rest(source: str, receipt: Path, dtype: str, *, inputs: int, places: S
       inputs: how many of the workload's inputs the model takes; the others stand for results, in order.
       places: the paths of the layers.
     """
-    with _floats(dtype):
-        model = _made(source, dtype)
-    for layer in model._flatten_layers():
-        _refresh(layer)
-        _keras_constants.restate(layer)
+    model = _made_as_written(source, dtype)
     layers = _keras_weights.layers_by_path(model)
     stands = [_StandIn(layers[path]) for path in places]
 
@@ -106,11 +102,7 @@ def keras_parts(source: str, receipt: Path, dtype: str, *, parts: Sequence[tuple
       dtype: that they are judged in.
       parts: the path of each, and how many of the workload's inputs it takes, in order.
     """
-    with _floats(dtype):
-        model = _made(source, dtype)
-    for layer in model._flatten_layers():
-        _refresh(layer)
-        _keras_constants.restate(layer)
+    model = _made_as_written(source, dtype)
     layers = _keras_weights.layers_by_path(model)
 
     def forward(*given: Any) -> Any:
@@ -178,6 +170,16 @@ def _floats(dtype: str) -> Iterator[None]:
     finally:
         keras.config.set_floatx(before)
         keras.config.set_dtype_policy(policy)
+
+
+def _made_as_written(source: str, dtype: str) -> Any:
+    """A model whose layers are what the port was written of: of one that was read, some keep numbers of float32."""
+    with _floats(dtype):
+        model = _made(source, dtype)
+    for layer in model._flatten_layers():
+        _refresh(layer)
+        _keras_constants.restate(layer)
+    return model
 
 
 def _made(source: str, dtype: str) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from compare.porting.identifiers import Names, identifier
 from compare.porting.port_source import RECEIPT, Sizes, input_range, port_name, tensor_spec
-from compare.porting.rest_source import BUILDS, PORT
+from compare.porting.rest_source import BUILDS, PORT, port_text
 from compare.porting.written_classes import Written
 from workloads._architecture import Architecture, Graph
 
@@ -49,38 +49,19 @@ def parts_texts(
         for name, number in graph.inputs.items():
             wanted = names.of(identifier(graph.model if len(graph.inputs) == 1 else f"{graph.model}_{name}", "x"))
             specs[wanted] = tensor_spec(graph.tensors[number], input_range(architecture, graph, number))
-    told = " ".join(f"{name!r}: {spec}," for name, spec in specs.items())
     paths = {graph.model: written.names.get(graph.model, graph.model.replace("/", ".")) for graph in found}
     of_tf = "".join(f"({graph.model!r}, {len(graph.inputs)}), " for graph in found)
     of_jax = "".join(f"({graph.model!r}, {paths[graph.model]!r}, {len(graph.inputs)}), " for graph in found)
     name = port_name(architecture)
     return {
-        PORT: f'''"""The models in {name}, each called for itself: this holds while the call of the whole is left."""
-
-from collections.abc import Mapping
-from pathlib import Path
-
-from workloads import ArraySpec, Workload, drawn_weights
-
-HERE = Path(__file__).parent
-
-
-def inputs(dimensions: Mapping[str, int]) -> dict[str, ArraySpec]:
-    """The inputs of each model, one after the other."""
-    batch = dimensions["batch"]
-    return {{{told}}}
-
-
-port = Workload(
-    name={f"{name}_rest"!r},
-    summary={f"the {len(found)} models in it"!r},
-    inputs=inputs,
-    weights=lambda dimensions: drawn_weights(HERE / {RECEIPT!r}),
-    sizes={{"default": {{"batch": {sizes.batch}}}}},
-    tf="{BUILDS["tf"]}:build",
-    jax="{BUILDS["jax"]}:build",
-)
-''',
+        PORT: port_text(
+            architecture,
+            sizes,
+            specs,
+            about=f"The models in {name}, each called for itself: this holds while the call of the whole is left.",
+            arrays="The inputs of each model, one after the other.",
+            summary=f"the {len(found)} models in it",
+        ),
         BUILDS["tf"]: f'''"""The models in the original, as `jaxport run` takes them."""
 
 from collections.abc import Mapping

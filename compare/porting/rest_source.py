@@ -66,9 +66,31 @@ def rest_texts(
 def _port(architecture: Architecture, written: Written, sizes: Sizes, stands: Sequence[StandIn]) -> str:
     specs = input_specs(architecture, written, trained=False)
     specs |= {f"instead_of_{number}": tensor_spec(each.tensor) for number, each in enumerate(stands, 1)}
+    return port_text(
+        architecture,
+        sizes,
+        specs,
+        about=f"All of {port_name(architecture)} but the places that are left: this holds while `port.py` does not.",
+        arrays="The arrays of one call: inputs of the model, then what stands for the result of each place.",
+        summary=f"all but {len(stands)} of the layers",
+    )
+
+
+def port_text(
+    architecture: Architecture, sizes: Sizes, specs: Mapping[str, str], *, about: str, arrays: str, summary: str
+) -> str:
+    """The port file of what is judged of a model.
+
+    Args:
+      architecture: of the model.
+      sizes: that it is judged at.
+      specs: of its inputs, by name.
+      about: what the file says of itself.
+      arrays: what it says of its inputs.
+      summary: of the workload.
+    """
     told = " ".join(f"{name!r}: {spec}," for name, spec in specs.items())
-    name = port_name(architecture)
-    return f'''"""All of {name} but the places that are left: this holds while `port.py` does not."""
+    return f'''"""{about}"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -79,14 +101,14 @@ HERE = Path(__file__).parent
 
 
 def inputs(dimensions: Mapping[str, int]) -> dict[str, ArraySpec]:
-    """The arrays of one call: inputs of the model, then what stands for the result of each place."""
+    """{arrays}"""
     batch = dimensions["batch"]
     return {{{told}}}
 
 
 port = Workload(
-    name={f"{name}_rest"!r},
-    summary={f"all but {len(stands)} of the layers"!r},
+    name={f"{port_name(architecture)}_rest"!r},
+    summary={summary!r},
     inputs=inputs,
     weights=lambda dimensions: drawn_weights(HERE / {RECEIPT!r}),
     sizes={{"default": {{"batch": {sizes.batch}}}}},
