@@ -78,7 +78,7 @@ def test_run_times_on_all_threads_or_not_at_all(asked: list[Request]) -> None:
     cli.main(["run", "add"])
     cli.main(["run", "add", "--no-timing"])
     first, second = asked
-    assert [(plan.pairs, plan.most_pairs, plan.threads) for plan in first.plans] == [(8, 8, available_processors())]
+    assert [(plan.pairs, plan.most_pairs, plan.threads) for plan in first.plans] == [(7, 7, available_processors())]
     assert second.plans == ()
 
 
