@@ -14,9 +14,9 @@ def _forget_current_folder() -> None:
 def main() -> int:
     """Run one command."""
     _forget_current_folder()
-    from compare import cli
+    from compare.starting import start
 
-    return cli.main()
+    return start()
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from jaxport import resizing as resizing
     from jaxport import schedules as schedules
     from jaxport import segments as segments
+    from jaxport import sequences as sequences
     from jaxport import signal as signal
     from jaxport import weights as weights
     from jaxport._model import Model as Model
@@ -59,6 +60,7 @@ LIBRARY = (
     "resizing",
     "schedules",
     "segments",
+    "sequences",
     "signal",
     "weights",
 )

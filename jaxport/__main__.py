@@ -10,9 +10,9 @@ from jaxport._neighbours import HOME, neighbours
 def main() -> int:
     """Run one command."""
     with neighbours():
-        from compare import cli
+        from compare.starting import start
 
-        return cli.main()
+        return start()
 
 
 if __name__ == "__main__":

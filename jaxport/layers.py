@@ -29,6 +29,7 @@ class GRUCell(nnx.RNNCellBase):
       hidden_features: units.
       reset_after: whether the reset gate scales the recurrent product, not the state that enters it.
       use_bias: whether there are biases: [2, 3 units], or [3 units] unless `reset_after`.
+      activation_fn: of the candidate h.
       gate_fn: of the gates z and r.
       dtype: that it computes in.
       param_dtype: of its weights.
@@ -42,13 +43,15 @@ class GRUCell(nnx.RNNCellBase):
         *,
         reset_after: bool = True,
         use_bias: bool = True,
+        activation_fn: Callable[[jax.Array], jax.Array] = jnp.tanh,
         gate_fn: Callable[[jax.Array], jax.Array] = jax.nn.sigmoid,
         dtype: Any = None,
         param_dtype: Any = jnp.float32,
         rngs: nnx.Rngs,
     ) -> None:
         self.in_features, self.hidden_features = in_features, hidden_features
-        self.reset_after, self.use_bias, self.gate_fn = reset_after, use_bias, gate_fn
+        self.reset_after, self.use_bias = reset_after, use_bias
+        self.activation_fn, self.gate_fn = activation_fn, gate_fn
         self.dtype, self.param_dtype = dtype, param_dtype
         wide = 3 * hidden_features
         self.kernel = nnx.Param(_uniform(rngs.params(), (in_features, wide), param_dtype))
@@ -73,7 +76,7 @@ class GRUCell(nnx.RNNCellBase):
             inner = carry @ recurrent
             if bias is not None:
                 outer, inner = outer + bias[0], inner + bias[1]
-            state = gru_step(outer, inner, carry, self.gate_fn)
+            state = gru_step(outer, inner, carry, self.gate_fn, self.activation_fn)
         else:
             state = self._reset_first(outer if bias is None else outer + bias, carry, recurrent)
         return state, state
@@ -82,7 +85,7 @@ class GRUCell(nnx.RNNCellBase):
         units = self.hidden_features
         gates = self.gate_fn(outer[..., : 2 * units] + carry @ recurrent[:, : 2 * units])
         update, reset = jnp.split(gates, 2, axis=-1)
-        candidate = jnp.tanh(outer[..., 2 * units :] + (reset * carry) @ recurrent[:, 2 * units :])
+        candidate = self.activation_fn(outer[..., 2 * units :] + (reset * carry) @ recurrent[:, 2 * units :])
         return update * carry + (1 - update) * candidate
 
     def initialize_carry(self, input_shape: tuple[int, ...], rngs: Any = None, carry_init: Any = None) -> jax.Array:
@@ -197,6 +200,9 @@ class ConvLSTMCell(nnx.RNNCellBase):
       kernel_size: along each axis of space.
       strides: likewise, of the convolution of the input.
       padding: of it; that of the state is 'SAME'.
+      use_bias: whether there is a bias.
+      activation_fn: of the candidate g, and of the cell on its way out.
+      gate_fn: of the gates i, f and o.
       param_dtype: of the weights.
       rngs: of the initial weights.
     """
@@ -209,9 +215,13 @@ class ConvLSTMCell(nnx.RNNCellBase):
         *,
         strides: Sequence[int] | None = None,
         padding: str = "VALID",
+        use_bias: bool = True,
+        activation_fn: Callable[[jax.Array], jax.Array] = jnp.tanh,
+        gate_fn: Callable[[jax.Array], jax.Array] = jax.nn.sigmoid,
         param_dtype: Any = jnp.float32,
         rngs: nnx.Rngs,
     ) -> None:
+        self.use_bias, self.activation_fn, self.gate_fn = use_bias, activation_fn, gate_fn
         self.in_features, self.hidden_features, self.param_dtype = in_features, hidden_features, param_dtype
         self.kernel_size, self.padding = tuple(kernel_size), padding
         self.strides = tuple(strides or (1,) * len(self.kernel_size))
@@ -220,7 +230,8 @@ class ConvLSTMCell(nnx.RNNCellBase):
         shape = (*self.kernel_size, hidden_features, wide)
         self.recurrent_kernel = nnx.Param(_orthogonal(rngs.params(), shape, param_dtype))
         # Keras' unit_forget_bias: the gate that forgets starts open.
-        self.bias = nnx.Param(jnp.zeros(wide, param_dtype).at[hidden_features : 2 * hidden_features].set(1))
+        bias = jnp.zeros(wide, param_dtype).at[hidden_features : 2 * hidden_features].set(1)
+        self.bias = nnx.Param(bias) if use_bias else nnx.data(None)
 
     def __call__(self, carry: tuple[jax.Array, jax.Array], inputs: jax.Array) -> tuple[Any, jax.Array]:
         """Hidden and cell [batch, ..., filters] after a step, and the hidden as the output.
@@ -230,11 +241,12 @@ class ConvLSTMCell(nnx.RNNCellBase):
           inputs: [batch, ..., channels].
         """
         hidden, cell = carry
-        gates = _convolved(inputs, self.kernel.get_value(), self.strides, self.padding) + self.bias.get_value()
+        gates = _convolved(inputs, self.kernel.get_value(), self.strides, self.padding)
+        gates = gates if self.bias is None else gates + self.bias.get_value()
         gates += _convolved(hidden, self.recurrent_kernel.get_value(), (1,) * len(self.strides), "SAME")
         i, f, g, o = jnp.split(gates, 4, axis=-1)
-        cell = jax.nn.sigmoid(f) * cell + jax.nn.sigmoid(i) * jnp.tanh(g)
-        hidden = jax.nn.sigmoid(o) * jnp.tanh(cell)
+        cell = self.gate_fn(f) * cell + self.gate_fn(i) * self.activation_fn(g)
+        hidden = self.gate_fn(o) * self.activation_fn(cell)
         return (hidden, cell), hidden
 
     def initialize_carry(self, input_shape: tuple[int, ...], rngs: Any = None, carry_init: Any = None) -> Any:

@@ -113,6 +113,33 @@ def flax_rest(
     return Model(forward, leaves.there, leaves.back)
 
 
+def flax_parts(
+    make: Callable[..., nnx.Module], receipt: Path, dtype: str, *, parts: Sequence[tuple[str, str, int]]
+) -> Model:
+    """Modules in a port, each called for itself, as what a step calls that is left to be written.
+
+    Args:
+      make: the module, of rngs.
+      receipt: that `jaxport weights` wrote of it.
+      dtype: that it is judged in.
+      parts: of each the name of its result, its path in the module, and how many of the workload's inputs it takes.
+    """
+    leaves = _leaves(receipt)
+    network = _Network(make, jnp.dtype(dtype))
+
+    def forward(parameters: Any, *given: Any) -> Any:
+        whole = network.module(parameters)
+        whole.eval()
+        left, results = list(given), {}
+        for name, path, count in parts:
+            part: Any = functools.reduce(getattr, path.split("."), whole)
+            results[name] = part(*left[:count])
+            del left[:count]
+        return results
+
+    return Model(forward, leaves.there, leaves.back)
+
+
 class _StandIn:
     """A method that returns what it is told to, and keeps what it was given.
 

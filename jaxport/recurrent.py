@@ -178,7 +178,11 @@ def gru(
 
 
 def gru_step(
-    outer: jax.Array, inner: jax.Array, state: jax.Array, recurrent_activation: Activation = jax.nn.sigmoid
+    outer: jax.Array,
+    inner: jax.Array,
+    state: jax.Array,
+    recurrent_activation: Activation = jax.nn.sigmoid,
+    activation: Activation = jnp.tanh,
 ) -> jax.Array:
     """The state [..., units] after one step of keras.layers.GRU with `reset_after`.
 
@@ -187,13 +191,14 @@ def gru_step(
       inner: [..., 3 units], what the state gives to them, with its bias.
       state: [..., units], before the step.
       recurrent_activation: of the gates z and r.
+      activation: of the candidate h.
     """
     (update, reset, candidate), (update_inner, reset_inner, candidate_inner) = (
         jnp.split(each, 3, axis=-1) for each in (outer, inner)
     )
     update = recurrent_activation(update + update_inner)
     reset = recurrent_activation(reset + reset_inner)
-    candidate = jnp.tanh(candidate + reset * candidate_inner)
+    candidate = activation(candidate + reset * candidate_inner)
     return _updated(update, state, candidate)
 
 

@@ -74,6 +74,24 @@ def inverse_stft(x: jax.Array, frame_length: int, frame_step: int, fft_length: i
     return overlap_and_add(frames * hann_window(frame_length, frames.dtype), frame_step)
 
 
+def whole(parts: tuple[jax.Array, jax.Array]) -> jax.Array:
+    """The complex numbers of a pair of real and imaginary parts, as which keras.ops has them.
+
+    Args:
+      parts: both of one shape.
+    """
+    return jax.lax.complex(*parts)
+
+
+def parts(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The real and the imaginary parts of complex numbers.
+
+    Args:
+      x: complex, of any shape.
+    """
+    return jnp.real(x), jnp.imag(x)
+
+
 def linear_to_mel_weight_matrix(
     mel_bins: int, spectrum_bins: int, sample_rate: float, lower: float = 125.0, upper: float = 3800.0
 ) -> jax.Array:

@@ -15,15 +15,15 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _keras_variables, _plain_calls, _trace_differences, _traced_calls
+from tf_reference import _keras_masks, _keras_variables, _plain_calls, _trace_differences, _traced_calls
 from tf_reference._function_graph import Reading
 from tf_reference._replaced_calls import replaced_calls
 from workloads._architecture import LAYER_CALL, Constant, Graph, Tensor, Traced
 from workloads._framework import Unsupported
 from workloads._function_graph import FunctionGraph, Node
 
-_MOST = 64
-"""Elements of a constant that stands in the text of a module."""
+_MOST = 1 << 16
+"""Elements of a constant that is handed over."""
 
 _WIDER = {"float32": "float64"}
 
@@ -78,7 +78,7 @@ def graph(layer: Any, path: str, path_of: Callable[[Any, str], str]) -> tuple[Gr
     except Unsupported as error:
         other, why = None, str(error)
     names = [name for name, _ in _weights(layer)]
-    inputs = [*_traced_calls.input_names(first), *names]
+    inputs = [*_traced_calls.input_names(layer), *names]
     function, constants = _read(trained, other, inputs, why)
     layers = [[each.layer for each in trace.calls] for trace in (trained, still)]
     if layers[0] != layers[1] or (
@@ -88,7 +88,7 @@ def graph(layer: Any, path: str, path_of: Callable[[Any, str], str]) -> tuple[Gr
     numbering = _plain_calls.Numbering(tf.is_tensor)
     for symbol, tensor in zip(symbols, trained.inputs, strict=False):
         numbering.add(tensor, Tensor(tuple(symbol.shape), str(symbol.dtype)))
-    placed = dict(zip(_traced_calls.input_names(first), range(len(symbols)), strict=True))
+    placed = dict(zip(_traced_calls.input_names(layer), range(len(symbols)), strict=True))
     calls = tuple(
         _plain_calls.call(path_of(each.layer, path), each, other_mode, numbering)
         for each, other_mode in zip(trained.calls, still.calls, strict=True)
@@ -107,8 +107,10 @@ def _check(layer: Any) -> None:
     for leaf, variable in _weights(layer):
         if getattr(variable, "regularizer", None) is not None:
             raise Unsupported(f"the weight {leaf} of {name} has a regularizer")
-    for each in layer._flatten_layers():
-        if getattr(each, "mask_zero", False) or isinstance(each, keras.layers.Masking):
+    for each in layer._flatten_layers(include_self=False):
+        if _traced_calls.takes_masks(layer) and _keras_masks.takes(each):
+            raise Unsupported(f"the call of {name} calls TensorFlow, and {each.name} in it takes a mask beside")
+        if _keras_masks.makes(each):
             raise Unsupported(f"the call of {name} calls TensorFlow, and {each.name} in it makes a mask beside")
 
 
@@ -138,7 +140,8 @@ def _traced(layer: Any, first: Any, training: bool | None, wider: bool = False) 
         trace.inputs, trace.calls, trace.operations = list(given), [], []
         nest = tf.nest.pack_sequence_as(first, given[: len(symbols)])
         with _weights_given(layer, weights, given[len(symbols) :]), _layers_kept(trace, dtypes):
-            trace.returned = layer.call(nest, **({} if training is None else {"training": training}))
+            told = {} if training is None else {"training": training}
+            trace.returned = _traced_calls.call(layer, nest, **told)
         flat = _plain_calls.tensors_in(trace.returned, tf.is_tensor)
         if not flat or len(flat) != len(tf.nest.flatten(trace.returned)):
             raise Unsupported(f"expected tensors of the call of {type(layer).__name__}, found something else")
@@ -184,22 +187,27 @@ def _weights_given(layer: Any, weights: Sequence[tuple[str, Any]], given: Sequen
 @contextmanager
 def _layers_kept(trace: _Trace, dtypes: Mapping[str, str]) -> Iterator[None]:
     """Inside, a call of a layer is one operation, of the shape and type that Keras says."""
-    inside = [False]
+    inside, settled = [False], set[int]()
 
     def kept(original: Callable[..., Any], layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
         if inside[0]:
             return original(layer, *given, **named)
+        if layer.supports_masking and tf.is_tensor(named.get("mask")):
+            raise Unsupported(f"{layer.name} in it is given a mask, which Keras hands on beside")
         inside[0] = True
         given, named = tf.nest.map_structure(_in_graph, (given, named))
         try:
             symbols = tf.nest.map_structure(lambda each: _symbol(each, dtypes), (given, named))
-            if len(given) == 1 and _traced_calls.is_followed(layer):
-                _traced_calls.remember(layer, symbols[0][0])
+            followed = _traced_calls.is_followed(layer)
+            if followed:
+                _traced_calls.remember(layer, *symbols)
             # Keras itself leaves this out for a layer that takes none.
             unknown = {"training"} - {*inspect.signature(layer.call).parameters}
             made = layer.compute_output_spec(*symbols[0], **{k: v for k, v in symbols[1].items() if k not in unknown})
         finally:
             inside[0] = False
+        if followed:
+            given, named = _traced_calls.canonical(layer, given, named, settled)
         return _operation(trace, Called(layer, given, named), made, dtypes)
 
     with replaced_calls(kept):
@@ -269,7 +277,8 @@ def _node(node: Node, numbers: Mapping[str, int]) -> Node:
 
 
 def _constant(array: np.ndarray) -> Constant:
-    if array.size > _MOST and array.size and not (array == array.flat[0]).all():
+    one = array.size > 1 and (array == array.flat[0]).all()
+    if array.size > _MOST and not one:
         raise Unsupported(f"it holds a constant of {array.size} elements: make it a weight")
-    values = tuple(repr(each) for each in array.reshape(-1).tolist())
-    return Constant(array.dtype.name, tuple(array.shape), values[:1] if array.size > _MOST else values)
+    values = tuple(repr(each) for each in (array.reshape(-1)[:1] if one else array.reshape(-1)).tolist())
+    return Constant(array.dtype.name, tuple(array.shape), values)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import tensorflow as tf
 from google.protobuf.message import DecodeError
 
 from tf_reference import _private
+from workloads import _foreign
 from workloads._framework import Unsupported
 
 _VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
@@ -20,6 +23,9 @@ _OF_OPTIMIZERS = frozenset({"_iterations", "iter", "_learning_rate"})
 SAVES = "save_counter"
 COUNTER = "it counts how often was saved"
 """Why the variable of that name is not carried."""
+
+_LATEST = "checkpoint"
+"""The file that names the latest checkpoint of a folder."""
 
 _GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
@@ -122,6 +128,34 @@ def _is_of(name: str, path: str) -> bool:
 def copy_of(name: str) -> str:
     """Why a variable is not carried whose bits are another's."""
     return f"it is a copy of {name}, bit by bit"
+
+
+def latest(folder: Path) -> str | None:
+    """The prefix of the latest checkpoint of a folder; None where it names none.
+
+    Raises:
+      Unusable: what names it is no regular file.
+    """
+    named = folder / _LATEST
+    if named.exists():
+        _foreign.check(named, _foreign.MEBIBYTE)
+    return tf.train.latest_checkpoint(folder)
+
+
+def check_files(prefix: str, most: int) -> None:
+    """Let a checkpoint pass whose files are regular ones: TensorFlow would wait for ever at a pipe.
+
+    Args:
+      prefix: of the files.
+      most: bytes that one of them may have.
+
+    Raises:
+      Unusable: one is no regular file, or is longer.
+    """
+    path = Path(prefix)
+    for ending in (".index", ".data-*-of-*"):
+        for file in sorted(path.parent.glob(f"{glob.escape(path.name)}{ending}")):
+            _foreign.check(file, most)
 
 
 def read(prefix: str) -> CheckpointGraph:

@@ -23,6 +23,9 @@ _OF_LEAVES = {"kernel": "kernel_regularizer", "bias": "bias_regularizer", "gamma
               "beta": "beta_regularizer", "embeddings": "embeddings_regularizer"}  # fmt: skip
 
 
+_MASKED = "a result that carries a mask: Keras leaves what is masked out of the loss"
+
+
 def read(given: _keras_weights.Given, scratch: Path) -> Architecture:
     """The architecture of a model.
 
@@ -53,7 +56,7 @@ def of_model(model: Any) -> Architecture:
         lines={path: line for path, each in by_path.items() if (line := _line(each))},
         penalties=tuple(_penalties(by_path)),
         frozen=tuple(_frozen(by_path)),
-        compiled=_compiled(model, next(_constrained(by_path), "")),
+        compiled=_compiled(model, next(_constrained(by_path), "") or (_MASKED if read.masked else "")),
     )
 
 
@@ -126,7 +129,7 @@ def _constrained(by_path: Mapping[str, Any]) -> Iterator[str]:
                 yield f"the constraint {type(constraint).__name__} of {path}/{name}"
 
 
-def _compiled(model: Any, constraint: str) -> Compiled | None:
+def _compiled(model: Any, hidden: str) -> Compiled | None:
     if not getattr(model, "compiled", False):
         return None
     own: OwnStep | None = None
@@ -137,7 +140,7 @@ def _compiled(model: Any, constraint: str) -> Compiled | None:
             return Compiled(obstacle=str(error))
     told: Mapping[str, Any] = getattr(getattr(model, "_compile_config", None), "config", None) or {}
     arguments = (f"{name} in compile()" for name in ("loss_weights", "weighted_metrics") if told.get(name))
-    obstacle = constraint or next(arguments, "") or _exclusion(model.optimizer)
+    obstacle = hidden or next(arguments, "") or _exclusion(model.optimizer)
     try:
         losses = tuple(_losses(model, told.get("loss", getattr(model, "loss", None))))
     except Unsupported as error:

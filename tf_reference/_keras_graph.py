@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +11,13 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _call_graphs, _keras_variables, _plain_calls, _traced_calls
+from tf_reference import _call_graphs, _keras_masks, _keras_variables, _noted_calls, _plain_calls, _traced_calls
 from workloads._architecture import CONSTANT, UNKNOWN, Call, Graph
 from workloads._framework import Unsupported
 from workloads._inspection import Plain
 
-_MOST_VALUES = 4096
-"""Of a constant that is written down; more are no text."""
+_MOST_VALUES = 1 << 16
+"""Of a constant that is handed over."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,14 @@ class Read:
     Attributes:
       graphs: of it, and of each model in it that is followed.
       operations: that stand in none of its layers, by path: a call of the user's own makes them as it goes.
-      reasons: path of a layer of the user's own -> why its call is not followed.
+      reasons: path of a layer of the user's own, or of a model in it -> why its call is not followed.
+      masked: whether what the whole returns carries a mask.
     """
 
     graphs: tuple[Graph, ...]
     operations: Mapping[str, Any]
     reasons: Mapping[str, str]
+    masked: bool = False
 
 
 def read(model: Any, paths: Mapping[int, str]) -> Read:
@@ -42,11 +45,20 @@ def read(model: Any, paths: Mapping[int, str]) -> Read:
       paths: of its layers, by id.
 
     Raises:
-      Unsupported: it has no graph.
+      Unsupported: neither it nor a model in it has a graph.
     """
     walk = _Walk(dict(paths))
-    walk.add(model, "")
-    return Read(tuple(walk.graphs), walk.operations, walk.reasons)
+    try:
+        walk.add(model, "")
+    except Unsupported as error:
+        if not _traced_calls.is_followed(model) and _keras_variables.is_keras(model):
+            raise
+        none = not _traced_calls.is_followed(model)
+        walk.reasons[""] = f"{type(model).__name__} has no call of its own" if none else str(error)
+        walk.add_inside(model)
+        if not walk.graphs:
+            raise
+    return Read(tuple(walk.graphs), walk.operations, walk.reasons, walk.masked)
 
 
 class _Walk:
@@ -54,37 +66,45 @@ class _Walk:
         self.graphs: list[Graph] = []
         self.operations: dict[str, Any] = {}
         self.reasons: dict[str, str] = {}
-        self._paths, self._seen = paths, set[int]()
+        self.masked = False
+        self._paths, self._seen, self._settled = paths, set[int](), set[int]()
 
     def add(self, model: Any, path: str) -> None:
         if id(model) in self._seen:
             return
         self._seen.add(id(model))
-        graph, called = self._read(model, path)
+        if not path and not _traced_calls.takes_one(model):
+            raise Unsupported(f"expected a model that is called with one argument, found {type(model).__name__}")
+        graph, called, masked = self._read(model, path)
+        if masked and path and not _traced_calls.takes_masks(model):
+            self.reasons[path] = "what it returns carries a mask that is made in it: make the mask where it is called"
+            return
+        self.masked = self.masked or masked
         self.graphs.append(graph)
-        for layer, given in called:
-            self._called(layer, given)
+        for layer in called:
+            self._called(layer)
 
-    def _read(self, model: Any, path: str) -> tuple[Graph, Sequence[tuple[Any, Sequence[Any]]]]:
-        """A graph, and the layers that it calls with what they are given."""
+    def _read(self, model: Any, path: str) -> tuple[Graph, Sequence[Any], bool]:
+        """A graph, the layers that it calls, and whether a mask leaves it."""
         own = _traced_calls.is_followed(model)
         # Weights of a layer of the user's are no symbols that keras.ops take.
         if not (own and _keras_variables.has_own(model)):
             try:
-                reading = _Reading(_structure(model, path), path, self._path)
-                graph = reading.graph()
-                _check_constants(model, graph)
-                return graph, [(each.operation, each.arguments.args) for each in reading.nodes]
+                with _nodes_kept(model):
+                    trace = _structure(model, path)
+                    reading = _Reading(trace, path, self._path, self._settled)
+                    graph = reading.graph()
+                    _check_constants(model, graph)
+                    called = [each.operation for each in reading.nodes]
+                return graph, called, trace.masked
             except Unsupported:
                 if not own:
                     raise
         graph, calls = _call_graphs.graph(model, path, self._path)
-        return graph, [(each.layer, each.given) for each in calls]
+        return graph, [each.layer for each in calls], False
 
-    def _called(self, inner: Any, given: Sequence[Any]) -> None:
+    def _called(self, inner: Any) -> None:
         if _is_called(inner):
-            if _traced_calls.is_followed(inner) and len(given) == 1:
-                _traced_calls.remember(inner, given[0])
             self._inner(inner, self._paths[id(inner)])
 
     def _inner(self, layer: Any, path: str) -> None:
@@ -95,6 +115,20 @@ class _Walk:
             self.add(layer, path)
         except Unsupported as error:
             self.reasons[path] = str(error)
+        if path in self.reasons:
+            self.add_inside(layer)
+
+    def add_inside(self, layer: Any) -> None:
+        """Add the models in a layer whose call is not followed, as far as they can be: they may be written whole."""
+        for _, child in _keras_variables.children(layer):
+            if id(child) in self._seen or not _keras_variables.is_container(child):
+                continue
+            path = self._paths[id(child)]
+            try:
+                self._inner(child, path)
+            except Unsupported as error:
+                self.reasons[path] = str(error)
+                self.add_inside(child)
 
     def _path(self, operation: Any, within: str) -> str:
         """The path of an operation: that of a layer, or a new one."""
@@ -114,6 +148,18 @@ def _is_called(layer: Any) -> bool:
     return isinstance(layer, keras.Model) or (isinstance(layer, keras.Layer) and _traced_calls.is_followed(layer))
 
 
+@contextmanager
+def _nodes_kept(model: Any) -> Iterator[None]:
+    """Inside, calls of a model's layers leave nothing behind in them: Keras takes the input of a layer from these."""
+    known = {id(each): each for each in (*model._flatten_layers(), *getattr(model, "operations", ()))}
+    before = {at: len(each._inbound_nodes) for at, each in known.items()}
+    try:
+        yield
+    finally:
+        for at, each in known.items():
+            del each._inbound_nodes[before[at] :]
+
+
 def _structure(model: Any, path: str) -> _traced_calls.Trace:
     """The inputs and outputs of a functional model, of that which Keras makes of a Sequential, or of a call."""
     if _traced_calls.is_followed(model):
@@ -124,6 +170,8 @@ def _structure(model: Any, path: str) -> _traced_calls.Trace:
             f"expected a model that knows its inputs, found {type(model).__name__}"
             f"{f' at {path}' if path else ''}: give it an Input, or call it on an example"
         )
+    if _keras_masks.in_graph(graph):
+        return _traced_calls.again(graph, [each.name for each in graph.inputs])
     return _traced_calls.Trace(
         {each.name: each for each in graph.inputs},
         getattr(graph, "_inputs_struct", graph.inputs),
@@ -134,11 +182,13 @@ def _structure(model: Any, path: str) -> _traced_calls.Trace:
 class _Reading:
     """One graph on its way: tensors are numbered as they are met."""
 
-    def __init__(self, trace: _traced_calls.Trace, path: str, path_of: Callable[[Any, str], str]) -> None:
-        self._trace, self._path, self._path_of = trace, path, path_of
-        self._numbering = _plain_calls.Numbering(lambda value: isinstance(value, keras.KerasTensor), self._constant)
+    def __init__(
+        self, trace: _traced_calls.Trace, path: str, path_of: Callable[[Any, str], str], settled: set[int]
+    ) -> None:
+        self._trace, self._path, self._path_of, self._settled = trace, path, path_of, settled
+        self._numbering = _plain_calls.Numbering(_is_symbol, self._constant)
         self._plain = self._numbering.plain
-        self.nodes = _in_order(tf.nest.flatten(trace.outputs), list(trace.inputs.values()))
+        self.nodes = _in_order(tf.nest.flatten(trace.outputs), list(trace.inputs.values()), self._needed)
 
     def graph(self) -> Graph:
         inputs = {name: self._numbering.number(each) for name, each in self._trace.inputs.items()}
@@ -146,15 +196,27 @@ class _Reading:
         nest, outputs = self._plain(self._trace.nest), self._plain(self._trace.outputs)
         return Graph(self._path, inputs, nest, calls, outputs, tuple(self._numbering.tensors))
 
+    def _masks(self, node: Any) -> Mapping[str, Any]:
+        """The masks that its layer is given beside its arguments."""
+        return self._trace.masks.get(id(node), {})
+
+    def _needed(self, node: Any) -> list[Any]:
+        """The tensors that a call needs."""
+        masks = [each for each in tf.nest.flatten(list(self._masks(node).values())) if _is_symbol(each)]
+        return [*node.input_tensors, *masks]
+
     def _call(self, node: Any) -> Call:
-        given = node.arguments
-        keywords = {str(key): self._plain(each) for key, each in given.kwargs.items() if each is not None}
+        masks = self._masks(node)
+        given, named = node.arguments.args, {**node.arguments.kwargs, **masks}
+        if isinstance(node.operation, keras.Layer) and _traced_calls.is_followed(node.operation):
+            given, named = _traced_calls.canonical(node.operation, given, named, self._settled, "mask" in masks)
+        keywords = {str(key): self._plain(each) for key, each in named.items() if each is not None}
         if self._trace.followed and keywords.get("training") is False:
             # Followed as in training: this one is told that it never is.
             keywords["training=False"] = True
         return Call(
             layer=self._path_of(node.operation, self._path),
-            arguments=tuple(self._plain(each) for each in given.args),
+            arguments=tuple(self._plain(each) for each in given),
             keywords=keywords,
             outputs=tuple(self._numbering.number(each) for each in node.outputs),
         )
@@ -163,7 +225,7 @@ class _Reading:
         """An array that is there, or that a symbol stands for, as data; None of anything else."""
         if id(value) in self._trace.constants:
             return _constant(self._trace.constants[id(value)])
-        return _constant(value) if _traced_calls.is_array(value) else None
+        return _constant(value) if _noted_calls.is_array(value) else None
 
 
 def _check_constants(model: Any, graph: Graph) -> None:
@@ -173,10 +235,11 @@ def _check_constants(model: Any, graph: Graph) -> None:
       Unsupported: one does.
     """
     constants = _constants_in(graph)
-    if not constants:
+    # Those of a graph that Keras has were there before it was made.
+    if not constants or not _traced_calls.is_followed(model):
         return
     with _traced_calls.other_weights(model):
-        again = _Reading(_traced_calls.traced(model), "", lambda operation, within: "").graph()
+        again = _Reading(_traced_calls.traced(model), "", lambda operation, within: "", set()).graph()
     if _constants_in(again) != constants:
         raise Unsupported(
             f"the call of {type(model).__name__} is not followed: it computes with weights outside of its layers, or "
@@ -204,7 +267,11 @@ def _constant(value: Any) -> Plain:
     return {CONSTANT: {"shape": list(array.shape), "values": array.ravel().tolist()}}
 
 
-def _in_order(outputs: list[Any], inputs: list[Any]) -> list[Any]:
+def _is_symbol(value: Any) -> bool:
+    return isinstance(value, keras.KerasTensor)
+
+
+def _in_order(outputs: list[Any], inputs: list[Any], needed: Callable[[Any], list[Any]]) -> list[Any]:
     """The calls that the outputs need, each behind those that it needs: one branch after the other."""
     given = {id(each) for each in inputs}
     done: set[int] = set()
@@ -219,7 +286,7 @@ def _in_order(outputs: list[Any], inputs: list[Any]) -> list[Any]:
             ordered.append(node)
             continue
         waiting.append((node, True))
-        waiting.extend((each, False) for each in _makers(reversed(node.input_tensors), given))
+        waiting.extend((each, False) for each in _makers(reversed(needed(node)), given))
     return ordered
 
 

@@ -97,6 +97,32 @@ def keras_rest(source: str, receipt: Path, dtype: str, *, inputs: int, places: S
     return Model(forward=forward, weights=_carried(model, receipt))
 
 
+def keras_parts(source: str, receipt: Path, dtype: str, *, parts: Sequence[tuple[str, int]]) -> Model:
+    """Models in a Keras model, each called for itself: what a model does with them may be its train_step alone.
+
+    Args:
+      source: as of `keras_port`.
+      receipt: likewise.
+      dtype: that they are judged in.
+      parts: the path of each, and how many of the workload's inputs it takes, in order.
+    """
+    with _floats(dtype):
+        model = _made(source, dtype)
+    for layer in model._flatten_layers():
+        _refresh(layer)
+        _keras_constants.restate(layer)
+    layers = _keras_weights.layers_by_path(model)
+
+    def forward(*given: Any) -> Any:
+        left, results = list(given), {}
+        for path, count in parts:
+            results[path] = _called(layers[path], left[:count], False)
+            del left[:count]
+        return results
+
+    return Model(forward=forward, weights=_carried(model, receipt))
+
+
 class _StandIn:
     """Stands for the call of a layer: it returns what it is told to, and keeps what it was given.
 

@@ -83,7 +83,7 @@ def leaves(layer: Any, inner: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, 
       inner: its children, whose variables are their own.
     """
     # An operation of keras.ops between layers has none.
-    apart = {id(each) for _, child in inner for each in getattr(child, "weights", ())}
+    apart = {id(each) for _, child in inner for each in getattr(child, "weights", None) or ()}
     for name, variable in _own(layer, "", set()):
         if id(variable) not in apart:
             yield name, variable

@@ -143,13 +143,19 @@ def _of_code(reference: str, made_anew: bool, closures: bool) -> Any:
         made = _closed_over.gathered(made, reference)
     if not isinstance(made, keras.Layer):
         raise Unsupported(f"expected a Keras model at {reference}, found {type(made).__name__}: name one")
-    if not made.built:
+    if not made.built and not _is_of_built_ones(made):
         what = "cannot take weights" if made_anew else "has not all of its weights"
         raise Unsupported(
             f"expected a model that has made its weights at {reference}, found one that was never called and {what}: "
             "call it on an example, or build it, in the function that makes it"
         )
     return made
+
+
+def _is_of_built_ones(made: Any) -> bool:
+    """Whether a model of the user's is never called itself, as one of two that train against each other is not."""
+    held = [each for _, each in _keras_variables.children(made)]
+    return not _keras_variables.is_keras(made) and bool(held) and all(each.built for each in held)
 
 
 def of_model(made: Any, optimizer: bool = False) -> tuple[Source, dict[str, np.ndarray]]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import inspect
 import os
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -18,21 +18,17 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _keras_variables
+from tf_reference import _call_arguments, _keras_masks, _keras_variables, _noted_calls
+from tf_reference._noted_calls import NOT_FOLLOWED
 from tf_reference._replaced_calls import replaced_calls
 from workloads import _frames
 from workloads._framework import Unsupported
 
-NOT_FOLLOWED = (
-    TypeError, ValueError, AttributeError, NotImplementedError, RuntimeError, LookupError, AssertionError,
-    ArithmeticError, tf.errors.OpError,
-)  # fmt: skip
-"""What code raises where it is given a symbol in place of a tensor."""
+OTHERWISE = "other arguments than its first call"
+"""Stands among the arguments of a call that no class written for another says."""
 
-_NO_NUMBERS = (tf.string, tf.resource, tf.variant)
-
-_FIRST: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-"""Layer -> the nest of symbols that it was first called with."""
+_FIRST: WeakKeyDictionary[Any, _call_arguments.Arguments] = WeakKeyDictionary()
+"""Layer -> what it was first called with: symbols."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +41,8 @@ class Trace:
       outputs: a nest of symbols.
       followed: whether a call was, rather than a graph read that Keras has.
       constants: by the id of a symbol that stands for it, an array that depends on no input.
+      masks: by the id of a node, those that its layer is given beside its arguments, by name; None for one that is
+        taken away.
     """
 
     inputs: Mapping[str, Any]
@@ -52,6 +50,12 @@ class Trace:
     outputs: Any
     followed: bool = False
     constants: Mapping[int, Any] = field(default_factory=dict)
+    masks: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def masked(self) -> bool:
+        """Whether what it returns carries a mask."""
+        return any(_keras_masks.of(each) is not None for each in tf.nest.flatten(self.outputs))
 
 
 @contextmanager
@@ -59,31 +63,78 @@ def remembering() -> Iterator[None]:
     """Inside, the first call of each layer of a class of the user's is remembered."""
 
     def noted(original: Callable[..., Any], layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-        if not _keras_variables.is_keras(layer) and len(given) == 1:
-            remember(layer, given[0])
+        if not _keras_variables.is_keras(layer):
+            remember(layer, given, named)
         return original(layer, *given, **named)
 
     with replaced_calls(noted):
         yield
 
 
-def remember(layer: Any, given: Any) -> None:
+def remember(layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> None:
     """Note what a layer was called with, if that was its first call.
 
     Args:
       layer: of any class.
-      given: its one argument: a tensor, or a nest of such.
+      given: its arguments by position: tensors, or nests of such.
+      named: by name.
     """
     if layer not in _FIRST:
-        _FIRST[layer] = tf.nest.map_structure(_symbol, given)
+        found = _call_arguments.bound(layer, given, named)
+        if found is not None:
+            _FIRST[layer] = found.symbols()
+
+
+def canonical(
+    layer: Any, given: tuple[Any, ...], named: Mapping[str, Any], settled: set[int], masked: bool = False
+) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
+    """The arguments of a call in the order in which the layer's own class takes them.
+
+    Args:
+      layer: of the user's.
+      given: by position.
+      named: by name, masks that Keras adds among them.
+      settled: the ids of the layers of which a call was seen: another call has to be as that one.
+      masked: whether Keras adds the mask, so that tensors in the layer carry it too.
+    """
+    found = _call_arguments.bound(layer, given, named)
+    if found is None:
+        return given, named
+    known = _FIRST.get(layer)
+    if id(layer) not in settled and (known is None or (known.names, known.masked) != (found.names, masked)):
+        known = _FIRST[layer] = replace(found.symbols(), masked=masked)
+    settled.add(id(layer))
+    others = {name: each for name, each in named.items() if name == "training"}
+    if known is None or not known.takes(found) or known.masked != masked:
+        return given, {**named, OTHERWISE: True}
+    return (found.nest if found.names else (found.nest,)), others
+
+
+def call(layer: Any, nest: Any, **named: Any) -> Any:
+    """Call a layer as it was called first.
+
+    Args:
+      layer: of the user's.
+      nest: what stands for the tensors that it takes.
+      named: what else it is told.
+    """
+    known = _FIRST[layer]
+    if not known.names:
+        return layer.call(nest, **named)
+    return layer.call(**dict(zip(known.names, nest, strict=True)), **known.fixed, **named)
 
 
 def packed(model: Any, given: list[Any]) -> Any:
     """Arrays in the nest that a model takes."""
-    nest = _FIRST.get(model)
-    if nest is None or isinstance(nest, keras.KerasTensor):
+    known = _FIRST.get(model)
+    if known is None or isinstance(known.nest, keras.KerasTensor):
         return given[0] if len(given) == 1 else given
-    return tf.nest.pack_sequence_as(nest, given)
+    return tf.nest.pack_sequence_as(known.nest, given)
+
+
+def takes_masks(layer: Any) -> bool:
+    """Whether tensors that a layer is given carry masks, which its call takes too."""
+    return layer in _FIRST and _FIRST[layer].masked
 
 
 def is_followed(layer: Any) -> bool:
@@ -114,14 +165,32 @@ def traced(layer: Any) -> Trace:
     # As in training: a layer that then is told that it is not in training never is.
     trains = {"training": True} if "training" in inspect.signature(layer.call).parameters else {}
     try:
-        with _in_training(layer), _symbols_for_constants() as constants:
-            outputs = layer.call(nest, **trains)
+        with _in_training(layer), _noted_calls.noting() as noted:
+            if takes_masks(layer):
+                _call_arguments.mask(nest, _FIRST[layer].names)
+            outputs = call(layer, nest, **trains)
     except NOT_FOLLOWED as error:
         raise Unsupported(told(layer, error)) from error
     if not all(isinstance(each, keras.KerasTensor) for each in tf.nest.flatten(outputs)):
         raise Unsupported(f"expected tensors of the call of {type(layer).__name__}, found something else")
-    named = dict(zip(input_names(given), inputs, strict=True))
-    return Trace(named, nest, outputs, followed=True, constants={id(each): array for each, array in constants})
+    named = dict(zip(input_names(layer), inputs, strict=True))
+    constants = {id(each): array for each, array in noted.constants}
+    return Trace(named, nest, outputs, followed=True, constants=constants, masks=noted.masks)
+
+
+def again(graph: Any, names: Sequence[str]) -> Trace:
+    """A graph that Keras has, followed anew: then the tensors in it carry the masks that they do in a call.
+
+    Args:
+      graph: a functional model.
+      names: of its inputs.
+    """
+    inputs = [keras.Input(batch_shape=each.shape, dtype=each.dtype) for each in graph.inputs]
+    nest = tf.nest.pack_sequence_as(graph._inputs_struct, inputs)
+    with _noted_calls.noting() as noted:
+        # Not by its call, which converts inputs: that would be one more operation.
+        outputs = graph._run_through_graph(inputs, operation_fn=lambda operation: operation)
+    return Trace(dict(zip(names, inputs, strict=True)), nest, outputs, masks=noted.masks)
 
 
 @contextmanager
@@ -148,35 +217,6 @@ def _in_training(layer: Any) -> Iterator[None]:
         layer._maybe_reset_call_context()
 
 
-@contextmanager
-def _symbols_for_constants() -> Iterator[list[tuple[Any, Any]]]:
-    """Inside, a layer that is called with arrays alone, as an embedding of positions, is given symbols of them.
-
-    Its result would be an array otherwise, and the layer no part of the trace.
-    """
-    constants: list[tuple[Any, Any]] = []
-
-    def symbol(value: Any) -> Any:
-        if not is_array(value):
-            return value
-        made = keras.Input(batch_shape=value.shape, dtype=keras.backend.standardize_dtype(value.dtype))
-        constants.append((made, value))
-        return made
-
-    def called(original: Callable[..., Any], layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-        if not any(isinstance(each, keras.KerasTensor) for each in tf.nest.flatten((given, named))):
-            given, named = tf.nest.map_structure(symbol, (given, named))
-        return original(layer, *given, **named)
-
-    with replaced_calls(called):
-        yield constants
-
-
-def is_array(value: Any) -> bool:
-    """Whether a value is an array that is there, of numbers."""
-    return isinstance(value, np.ndarray | tf.Tensor) and hasattr(value, "__array__") and value.dtype not in _NO_NUMBERS
-
-
 def first(layer: Any) -> Any:
     """The nest of symbols that a layer was first called with.
 
@@ -188,15 +228,17 @@ def first(layer: Any) -> Any:
             f"expected a model that the function calls on one example, found {type(layer).__name__}, "
             "whose inputs are not known: call it on one argument, a tensor or a nest of tensors"
         )
-    return _FIRST[layer]
+    return _FIRST[layer].nest
 
 
-def input_names(nest: Any) -> list[str]:
-    """Names of the tensors in a nest that a call takes: the keys of a dict, else numbers."""
-    symbols = tf.nest.flatten(nest)
-    # As tf.nest does, the values of a dict by their sorted keys.
-    plain = isinstance(nest, Mapping) and len(nest) == len(symbols)
-    return sorted(nest) if plain else [f"input_{number}" for number, _ in enumerate(symbols, 1)]
+def takes_one(layer: Any) -> bool:
+    """Whether a layer was called with one argument, by position."""
+    return layer not in _FIRST or not _FIRST[layer].names
+
+
+def input_names(layer: Any) -> list[str]:
+    """Names of the tensors that the call of a layer takes, in order."""
+    return _FIRST[layer].input_names
 
 
 def told(layer: Any, error: BaseException) -> str:
@@ -211,9 +253,3 @@ def told(layer: Any, error: BaseException) -> str:
     where = f" at {os.path.basename(own[-1].filename)}:{own[-1].lineno}" if own else ""
     reason = str(error).strip().splitlines()[0][:100] if str(error).strip() else type(error).__name__
     return f"the call of {type(layer).__name__} is not followed{where}: {reason}"
-
-
-def _symbol(value: Any) -> keras.KerasTensor:
-    array = value if hasattr(value, "shape") and hasattr(value, "dtype") else tf.convert_to_tensor(value)
-    dtype = keras.backend.standardize_dtype(array.dtype)
-    return keras.KerasTensor((None, *list(array.shape)[1:]), dtype)

@@ -173,10 +173,11 @@ def restore(model: Any, prefix: str, optimizer: Any, leave: Mapping[str, str]) -
         path = _prefix(prefix)
         if not path:
             raise Unsupported(f"{_A_CHECKPOINT} {prefix}, found none: name its prefix or folder")
+        _checkpoint_graph.check_files(path, MOST_BYTES)
         graph = _checkpoint_graph.read(path)
         if graph.names:
             return _restored(model, path, optimizer, graph, leave, prefix)
-    except DAMAGED as error:
+    except (Unusable, *DAMAGED) as error:
         said = _foreign.said(error)[:200]
         raise Unsupported(f"{_A_CHECKPOINT} {prefix}, found {said}: name its prefix or folder") from error
     raise Unsupported(
@@ -213,7 +214,7 @@ def _prefix(given: str) -> str | None:
         except Unusable as error:
             raise Unsupported(f"expected a SavedModel at {given}, found {error}: save the model again") from error
         return str(folder / _saved_weights.PREFIX)
-    return tf.train.latest_checkpoint(given) if folder.is_dir() else given
+    return _checkpoint_graph.latest(folder) if folder.is_dir() else given
 
 
 def _besides(

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+from workloads import _foreign
 from workloads._errors import Foreseen
 
 _OURS = frozenset({"workloads", "tf_reference", "jaxport", "compare"})
@@ -34,6 +35,17 @@ def check_path(path: Path) -> None:
             f"expected code at a path in UTF-8, found the bytes {os.fsencode(whole)!r}, from which neither framework "
             "traces a function: rename the folder or the file"
         ) from None
+
+
+def obstacle(path: Path) -> str:
+    """What is in the place of a file, "nothing" among it; "" where there is a file."""
+    try:
+        _foreign.regular(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return "nothing"
+    except (OSError, ValueError, _foreign.Unusable) as error:  # a ValueError of a null character
+        return _foreign.said(error)
+    return ""
 
 
 def load_file(path: Path) -> ModuleType:

@@ -10,8 +10,8 @@ import pkgutil
 from pathlib import Path
 from types import ModuleType
 
-from workloads._errors import Foreseen
-from workloads._files import PathError, check_path, load_file
+from workloads._errors import Foreseen, told
+from workloads._files import PathError, check_path, load_file, obstacle
 from workloads._spec import Workload
 
 ENTRY_POINT_GROUP = "jaxport.workloads"
@@ -45,7 +45,7 @@ def get(reference: str) -> Workload:
             workload = points[reference].load()
         except Exception as error:
             raise RegistryError(
-                f"expected a Workload behind entry point {reference!r}, found an error: {error!r}: fix its package"
+                f"expected a Workload behind entry point {reference!r}, found an error: {told(error)}: fix its package"
             ) from error
         if isinstance(workload, Workload):
             return workload
@@ -79,8 +79,8 @@ def is_foreign(reference: str) -> bool:
 
 def check_file(path: Path) -> None:
     """Raise RegistryError where there is no port file, or none that can be run where it is."""
-    if not path.is_file():
-        raise RegistryError(f"expected a port file at {path}, found nothing: check the path")
+    if found := obstacle(path):
+        raise RegistryError(f"expected a port file at {path}, found {found}: check the path")
     try:
         check_path(path)
     except PathError as error:
@@ -92,7 +92,8 @@ def _from_file(path: Path) -> Workload:
     try:
         module = load_file(path)
     except Exception as error:
-        raise RegistryError(f"expected a port file in {path}, found an error while reading it: {error!r}") from error
+        found = f"an error while reading it: {told(error, path)}"
+        raise RegistryError(f"expected a port file in {path}, found {found}: correct it") from error
     workload = _declared(module, str(path))
     return workload if workload.folder else dataclasses.replace(workload, folder=path.parent.resolve())
 

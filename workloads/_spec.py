@@ -15,6 +15,7 @@ from typing_extensions import TypeVar
 
 from workloads._dimensions import Dimensions as Dimensions
 from workloads._dimensions import Range, check_name, check_range, usual
+from workloads._field_kinds import check_fields
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -26,6 +27,8 @@ SIZES = ("smoke", "default", "paper")
 
 _SIGMAS = 8
 """Beyond so many times the scale no normal value is ever drawn."""
+_MOST_ELEMENTS = 1 << 40
+"""Of an array: a float32 of each takes 4 TiB."""
 _LONGEST_NAME = 100
 """Bytes: with a size and an ending it still is the name of a file."""
 
@@ -55,6 +58,9 @@ class ArraySpec(Generic[Size]):
             check_name(name)
         if not all(size > 0 for size in self.shape if not isinstance(size, str)):
             raise ValueError(f"expected sizes above 0, found {list(self.shape)}: empty arrays prove nothing")
+        count = math.prod(size for size in self.shape if not isinstance(size, str))
+        if count > _MOST_ELEMENTS:
+            raise ValueError(f"expected at most 2**40 elements, found 2**{math.log2(count):.0f}: choose smaller sizes")
         if (self.low is None) != (self.high is None):
             raise ValueError(f"expected low and high together, found {self.low} and {self.high}: give both")
         if self.is_float and not abs(self.scale) * _SIGMAS <= _largest(self.dtype):
@@ -261,6 +267,7 @@ class Workload:
     """Where relative twin paths start; None for built-in workloads."""
 
     def __post_init__(self) -> None:
+        check_fields(self, ArraySpec)
         # Files are named after both.
         for what, name in (("name", self.name), *(("size", size) for size in self.sizes)):
             if not re.fullmatch(r"[\w.-]+", name):

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from workloads._files import PathError, check_path, close_folder, load_file, open_folder
+from workloads._files import PathError, check_path, close_folder, load_file, obstacle, open_folder
 
 
 class TargetError(Exception):
@@ -65,8 +65,8 @@ def _imported(name: str) -> ModuleType:
 
 
 def _file(path: Path) -> ModuleType:
-    if not path.is_file():
-        raise TargetError(f"expected a Python file at {path}, found nothing: check the path")
+    if found := obstacle(path):
+        raise TargetError(f"expected a Python file at {path}, found {found}: check the path")
     _check(path)
     return load_file(path)
 

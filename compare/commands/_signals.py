@@ -12,11 +12,10 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
+from compare import interrupting
+from compare.interrupting import INTERRUPTED as INTERRUPTED
+from compare.interrupting import SIGNALS as SIGNALS
 from compare.sides import processes
-
-INTERRUPTED = 130
-
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 PATIENCE_S = 10.0
 """So long may a command that was interrupted twice take to write what it has; a third signal waits for nothing."""
@@ -33,6 +32,8 @@ class _Interrupts:
         self._ours, self._wake = os.pipe()
         os.set_blocking(self._wake, False)
         self._before = {number: signal.getsignal(number) for number in SIGNALS}
+        self._alarm = signal.getsignal(signal.SIGALRM)
+        self._deferred = False
 
     def install(self) -> None:
         for number, handler in self._before.items():
@@ -51,6 +52,9 @@ class _Interrupts:
         for number, handler in self._before.items():
             if handler not in (signal.SIG_IGN, None):
                 signal.signal(number, handler)
+        if self._deferred:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, self._alarm)
         signal.set_wakeup_fd(self._wakeup)
         os.close(self._wake)
         self._thread.join()
@@ -61,6 +65,8 @@ class _Interrupts:
         self._writing = True
         try:
             yield
+            # All is done: who interrupts now would be told that nothing was written.
+            self._raised = True
         finally:
             self._writing = False
 
@@ -68,6 +74,10 @@ class _Interrupts:
         if number == signal.SIGHUP:
             _let_go_of_the_terminal()
         if self._raised or self._writing:
+            return
+        if interrupting.is_loading(frame):
+            self._deferred = True
+            interrupting.ask_again(self._interrupt)
             return
         self._raised = True
         raise KeyboardInterrupt
@@ -118,7 +128,10 @@ def interruptible(to_the_end: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Inside, what is being written is written whole: a signal raises nothing; more of them end the program as ever."""
+    """For what a command does last: a signal raises nothing, inside and afterwards, and files are written whole.
+
+    More signals end the program as ever.
+    """
     with _installed[-1].held() if _installed else contextlib.nullcontext():
         yield
 

@@ -14,6 +14,7 @@ from compare.commands import _arguments, _option_types
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_file, writable_folder
 from compare.commands._parser import Help
+from compare.commands._signals import uninterrupted
 from compare.errors import RequestError
 from compare.plain_json import to_json, write_json
 from compare.progress import reporter
@@ -122,6 +123,7 @@ def main(options: argparse.Namespace) -> int:
     return FAILS if any(ablation.reason for ablation in ablations.values()) else HOLDS
 
 
+@uninterrupted()
 def _write(options: argparse.Namespace, ablations: Mapping[str, Ablation], record: object) -> None:
     """The files that were asked for, after the result was printed."""
     if options.markdown is not None:

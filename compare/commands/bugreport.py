@@ -16,6 +16,7 @@ from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
+from compare.commands._signals import uninterrupted
 from compare.errors import RequestError
 from compare.progress import reporter
 from compare.report import terminal
@@ -81,8 +82,7 @@ def main(options: argparse.Namespace) -> int:
         folder = beside / out.stem
         folder.mkdir()
         index = gathering.collect(asked, folder, Path(scratch), progress)
-        _deliver(folder, out)
-    terminal.say(out)
+        _deliver(_zipped(folder) if out.suffix == ".zip" else folder, out)
     return FAILS if index["failures"] else HOLDS
 
 
@@ -95,8 +95,13 @@ def _check(out: Path) -> None:
     writable_folder(out.parent)
 
 
-def _deliver(folder: Path, out: Path) -> None:
+def _zipped(folder: Path) -> Path:
+    with writing(folder):
+        return Path(shutil.make_archive(str(folder), "zip", folder.parent, folder.name))
+
+
+@uninterrupted()
+def _deliver(bundle: Path, out: Path) -> None:
     with writing(out):
-        if out.suffix == ".zip":
-            folder = Path(shutil.make_archive(str(folder), "zip", folder.parent, folder.name))
-        os.replace(folder, out)
+        os.replace(bundle, out)
+    terminal.say(out)

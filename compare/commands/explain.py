@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from compare.commands import _arguments
-from compare.commands._exit_codes import HOLDS
+from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_folder, written
 from compare.commands._parser import Help
+from compare.commands._signals import uninterrupted
 from compare.errors import RequestError
 from compare.explaining import further_evidence
 from compare.explaining.sentences import Commands
@@ -49,6 +50,7 @@ dimensions compiles anew.
   jaxport explain --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128]
 """,
     holds="what was measured is told, however slow the port",
+    fails="it was interrupted while it measured: what was measured before is told",
 )
 
 PAIRS = 5
@@ -63,13 +65,15 @@ _OF_RUNS = ("size", "data", *_OF_FUNCTIONS)
 class _Measured:
     """A record, where it lies, and what names its one workload on a command line; empty for that of its own command.
 
-    `clustered` names the same to `jaxport clusters`, where that is other words.
+    `clustered` names the same to `jaxport clusters`, where that is other words. `interrupted` says whether a signal
+    ended the measuring.
     """
 
     record: Record
     path: Path
     subject: str = ""
     clustered: str = ""
+    interrupted: bool = False
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -102,6 +106,9 @@ def main(options: argparse.Namespace) -> int:
         terminal.print_json(_plain(explained, measured.path))
     else:
         terminal.say(*(line for explanation in explained for line in _lines(explanation)), f"record: {measured.path}")
+    if measured.interrupted:
+        terminal.complain("interrupted while it measured; what was measured before is told")
+        return FAILS
     return HOLDS
 
 
@@ -141,9 +148,12 @@ def _run(options: argparse.Namespace) -> _Measured:
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
         ran = whole_run.run(request, progress)
         record = ran.record if ran.interrupted else further_evidence.gathered(ran.record, request, progress)
-    written(record, to_json(record), out, options.json)
+    with uninterrupted():
+        written(record, to_json(record), out, options.json)
     clustered = _subject(options, [options.tf], ("size", "input", "dimension")) if options.tf else ""
-    return _Measured(record, out / "results.json", _subject(options, [options.target], _OF_RUNS), clustered)
+    return _Measured(
+        record, out / "results.json", _subject(options, [options.target], _OF_RUNS), clustered, ran.interrupted
+    )
 
 
 def _subject(options: argparse.Namespace, operands: Sequence[str | None], names: Sequence[str]) -> str:

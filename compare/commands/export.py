@@ -10,12 +10,13 @@ from pathlib import Path
 
 from compare import leftovers
 from compare.bundles import exporting, gathering
-from compare.bundles.exporting import ExecutableSize
+from compare.bundles.exporting import ExecutableSize, Exported
 from compare.commands import _arguments
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
+from compare.commands._signals import uninterrupted
 from compare.errors import RequestError
 from compare.progress import reporter
 from compare.report import numbers, terminal
@@ -80,12 +81,18 @@ def main(options: argparse.Namespace) -> int:
             exported = exporting.export(asked, folder, Path(scratch), progress)
         except SideError as error:
             raise RequestError(f"expected a program of {chosen[0].name} to export, found {error}") from error
-        with writing(out):
-            os.replace(folder, out)
+        _deliver(folder, out, exported)
+    return FAILS if exported.failures else HOLDS
+
+
+@uninterrupted()
+def _deliver(folder: Path, out: Path, exported: Exported) -> None:
+    """Move the folder there, and say what is in it."""
+    with writing(out):
+        os.replace(folder, out)
     for failure in exported.failures:
         terminal.complain(f"{failure.side}: {failure.doing}: {failure.reason}")
     terminal.say(out, *_sizes(out), *map(_executable, exported.executables))
-    return FAILS if exported.failures else HOLDS
 
 
 def _sizes(folder: Path) -> Iterator[str]:

@@ -11,6 +11,7 @@ from compare.commands import _arguments, _option_types
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_file, writable_folder
 from compare.commands._parser import Help
+from compare.commands._signals import uninterrupted
 from compare.errors import RequestError
 from compare.figures.all_rows import chosen
 from compare.figures.holding_figures import held
@@ -89,7 +90,8 @@ def main(options: argparse.Namespace) -> int:
     else:
         print_figures(found, terminal.console())
     if options.out is not None:
-        write_atomically(options.out, page(found, _command(options)))
+        with uninterrupted():
+            write_atomically(options.out, page(found, _command(options)))
     return FAILS if failed else HOLDS
 
 

@@ -142,6 +142,11 @@ def _left(options: argparse.Namespace, port: Port) -> int:
     if port.rest is not None and not options.no_run:
         _judged(options, port.folder, port.rest)
         terminal.complain(f"{port.rest.name} was judged, and not the port: write what is left in it")
+    elif port.computes and not options.no_run:
+        _judged(options, port.folder, port.file)
+        terminal.complain(
+            "the training step was not judged: write it in a training_jax.py, as docs/your-own-model.md has it"
+        )
     else:
         terminal.complain(_NOT_JUDGED)
     return FAILS

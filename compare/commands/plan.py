@@ -12,6 +12,7 @@ from compare.commands import _arguments, _option_types
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import or_else, rescue, writable_folder
 from compare.commands._parser import Help
+from compare.commands._signals import uninterrupted
 from compare.devices.cluster import Cluster, cluster
 from compare.errors import RequestError
 from compare.inputs import port_files
@@ -127,15 +128,21 @@ def main(options: argparse.Namespace) -> int:
         stack.callback(pool.close)
         worker = DeviceWorker(interpreter(options.target_python), options.timeout, stack)
         record = _planned(workload, clusters, asked, options, pool, worker, scratch, progress)
+    _deliver(record, out, options.json)
+    return HOLDS if _holds(record) else FAILS
+
+
+@uninterrupted()
+def _deliver(record: Planned, out: Path, as_json: bool) -> None:
+    """Write the record, and print it."""
     plain = to_json(record)
-    with or_else(lambda: rescue(plain, "plan.json", options.json)):
+    with or_else(lambda: rescue(plain, "plan.json", as_json)):
         write_json(out / "plan.json", plain)
-    if options.json:
+    if as_json:
         terminal.print_json(plain)
     else:
         print_plan(record, terminal.console())
         terminal.say(out / "plan.json")
-    return HOLDS if _holds(record) else FAILS
 
 
 def _through(layers: Sequence[int]) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
+from compare.commands._signals import uninterrupted
 from compare.errors import RequestError
 from compare.inputs.functions import check_reference
 from compare.plain_json import to_json
@@ -158,13 +159,20 @@ def _there(options: argparse.Namespace, model: KerasModel, workers: WeightWorker
         else:
             print_findings([each.line for each in carriage.findings])
         return FAILS
-    written = carrying.write_checkpoint(carriage, out, workers) if options.orbax else carrying.write(carriage, out)
-    if options.json:
+    if options.orbax:
+        _tell(carrying.write_checkpoint(carriage, out, workers), out, options.json)
+        return HOLDS
+    with uninterrupted():
+        _tell(carrying.write(carriage, out), out, options.json)
+    return HOLDS
+
+
+def _tell(written: receipt.Receipt, out: Path, as_json: bool) -> None:
+    if as_json:
         terminal.print_json(receipt.plain(written))
     else:
         print_carriage(written, terminal.console())
         terminal.say(out, receipt.beside(out))
-    return HOLDS
 
 
 def _back(options: argparse.Namespace, model: KerasModel, workers: WeightWorkers) -> int:

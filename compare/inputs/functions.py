@@ -8,7 +8,7 @@ from pathlib import Path
 
 from compare.errors import RequestError
 from workloads._dimensions import Range, check_range
-from workloads._files import check_path
+from workloads._files import check_path, obstacle
 from workloads._spec import ArraySpec, Workload
 
 DTYPES = {
@@ -159,9 +159,9 @@ def check_reference(option: str, reference: str) -> None:
         raise RequestError(
             f"expected {f'{option} FILE.py:FUNCTION'.strip()}, found {reference!r}: name the file and the function"
         )
-    if where.endswith(".py") and not Path(where).is_file():
+    if where.endswith(".py") and (found := obstacle(Path(where))):
         of = f" for {option}" if option else ""
-        raise RequestError(f"expected a Python file at {where}{of}, found nothing: check the path")
+        raise RequestError(f"expected a Python file at {where}{of}, found {found}: check the path")
     if where.endswith(".py"):
         check_path(Path(where))
 

@@ -29,8 +29,8 @@ class Plan:
       peers: whether peers that a workload brings are timed too.
     """
 
-    pairs: int = 8
-    most_pairs: int = 8
+    pairs: int = 7
+    most_pairs: int = 7
     precision: float = 0.04
     budget_s: float = 1.5
     threads: int | None = None

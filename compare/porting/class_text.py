@@ -69,6 +69,25 @@ def before_activation(body: Body) -> tuple[str, str]:
     return (ast.unparse(tree.args[0]), activation) if activation and on_last_axis else ("", "")
 
 
+def place_text(written: WrittenClass, place: Place) -> str:
+    """The lines of a class of which the call is left to be written: its modules have their weights.
+
+    Args:
+      written: what it is made of.
+      place: that stands for it.
+    """
+    lines = [
+        f"class {written.name}(nnx.Module):",
+        f'    """To be written: the call of {place.named}. What it is made of has its weights."""',
+        "",
+        "    def __init__(self, *, rngs: nnx.Rngs) -> None:",
+        *(f"        {each}" for each in written.made or ["pass"]),
+        *place.method(),
+        *(line for inner in written.places if inner.owner == written.name for line in inner.method()),
+    ]
+    return "\n".join(lines)
+
+
 def class_text(written: WrittenClass, body: Body, parameters: Mapping[str, str], logits: str, activation: str) -> str:
     """The lines of a class.
 
@@ -110,6 +129,6 @@ def class_text(written: WrittenClass, body: Body, parameters: Mapping[str, str],
         *(f"        {each}" for each in written.made or ["pass"]),
         "",
         *methods,
-        *(line for place in written.places for line in place.method()),
+        *(line for place in written.places if place.owner == written.name for line in place.method()),
     ]
     return "\n".join(lines)

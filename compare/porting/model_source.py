@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from compare.errors import RequestError
-from compare.porting.class_text import Body, Line, WrittenClass, before_activation, class_text, shape_text
+from compare.porting.calls_on_their_way import Caller
+from compare.porting.class_text import Body, Line, WrittenClass, before_activation, class_text, place_text, shape_text
 from compare.porting.identifiers import Names, class_identifier, commented, identifier, snake
-from compare.porting.safe_expressions import UnwritableError, argument, checked, tensors
+from compare.porting.safe_expressions import UnwritableError, argument, checked, tensors, tensors_of, with_kept
 from compare.porting.traced_methods import method_body, obstacle
 from compare.porting.unwritten_places import Place
 from compare.porting.variable_names import Variables
-from compare.porting.written_calls import Caller, expression
+from compare.porting.written_calls import expression, for_each_step
+from compare.porting.written_classes import Written
 from compare.porting.written_layers import Parts, parts_of
 from compare.porting.written_operations import MODULE
 from compare.weights.rule import Counterpart
@@ -22,29 +26,6 @@ from workloads._transfer import KERAS_LAYERS, SourceLayer
 
 _OF_KERAS = frozenset({"Functional", "Sequential", "Model"})
 _NOISE = frozenset({"GaussianNoise", "GaussianDropout", "AlphaDropout"})
-
-
-@dataclass(frozen=True)
-class Written:
-    """The text of a module, and what is to be known of it.
-
-    Attributes:
-      class_name: of the whole.
-      text: of all classes.
-      parameters: of its call, by the name of the input.
-      names: path of a layer -> path of its module, for `jaxport weights`.
-      places: that were not written.
-      remarks: what a reader should know.
-      logits: "softmax" or "sigmoid", where the one output is that of `logits`; "" of another model.
-    """
-
-    class_name: str
-    text: str
-    parameters: Mapping[str, str]
-    names: Mapping[str, str]
-    places: tuple[Place, ...]
-    remarks: tuple[str, ...]
-    logits: str = ""
 
 
 def model_source(architecture: Architecture) -> Written:
@@ -72,8 +53,11 @@ class _Writing:
         self._places: list[Place] = []
         self._remarks: list[str] = []
         self._logits = ""
+        self._constants: dict[str, np.ndarray[Any, Any]] = {}
 
     def whole(self) -> Written:
+        if "" not in self._graphs:
+            return self._parts()
         graph = self._graphs[""]
         reason = obstacle(graph)
         if reason:
@@ -82,8 +66,29 @@ class _Writing:
         parameters = self._class(graph, name, "")
         return Written(
             *(name, "\n\n\n".join(self._classes), parameters, self._names),
-            *(tuple(self._places), tuple(self._remarks), self._logits),
+            *(tuple(self._places), tuple(self._remarks), self._logits, self._constants),
         )
+
+    def _parts(self) -> Written:
+        """A class whose call is left, or which has none: the models in it are written whole."""
+        name = self._class_names.of(class_identifier(self._architecture.name))
+        place = self._hold(self._layers[""], name, "", self._architecture.reasons[""])
+        return Written(
+            *(name, "\n\n\n".join(self._classes), {}, self._names),
+            *((place, *self._places), tuple(self._remarks), "", self._constants),
+        )
+
+    def _hold(self, layer: SourceLayer, name: str, target: str, reason: str) -> Place:
+        """Write a class of what a layer holds, in which its call is left."""
+        held = WrittenClass(Graph(layer.path, {}, None, (), None, ()), name, Names())
+        for each in self._in(layer.path):
+            self._held(held, each.path, target)
+        self._own_weights(held, target)
+        place = self._place_of(layer, "__call__", reason, name)
+        self._classes.append(place_text(held, place))
+        # Those in a place are a part of it; the whole is none of anything.
+        self._places += [] if layer.path else held.places
+        return place
 
     def _class(self, graph: Graph, name: str, target: str) -> dict[str, str]:
         """Write a class behind those of the models in it; the parameters of its call.
@@ -130,17 +135,17 @@ class _Writing:
             if not reason:
                 self._model(written, layer, wanted, target)
                 return None
-            self._place(written, layer, reason)
+            self._left(written, layer, wanted, target, reason)
             return None
         if layer.module == MODULE:
             return None
         if path in self._architecture.reasons:
-            self._place(written, layer, self._architecture.reasons[path])
+            self._left(written, layer, wanted, target, self._architecture.reasons[path])
             return None
         try:
-            parts = parts_of(layer, [each for each in self._layers.values() if each.parent == path])
+            parts = parts_of(layer, self._in(path))
         except UnwritableError as error:
-            self._place(written, layer, str(error))
+            self._left(written, layer, wanted, target, str(error))
             return None
         if parts.modules:
             attribute = written.attributes[path] = written.names.of(wanted)
@@ -183,12 +188,29 @@ class _Writing:
             self._class_names.give_back(name)
         return earlier
 
+    def _in(self, path: str) -> list[SourceLayer]:
+        return [each for each in self._layers.values() if each.parent == path]
+
+    def _left(self, written: WrittenClass, layer: SourceLayer, wanted: str, target: str, reason: str) -> None:
+        """Leave a layer to be written: where it holds others, its call alone, in a class that has these."""
+        if not layer.container or not (layer.leaves or self._in(layer.path)):
+            self._place(written, layer, reason)
+            return
+        attribute = written.attributes[layer.path] = written.names.of(wanted)
+        inner = f"{target}.{attribute}" if target else attribute
+        place = self._hold(layer, self._class_names.of(class_identifier(layer.class_name)), inner, reason)
+        written.places.append(place)
+        written.made.append(f"self.{attribute} = {place.owner}(rngs=rngs)")
+        if inner != layer.path.replace("/", "."):
+            self._names[layer.path] = inner
+
     def _place(self, written: WrittenClass, layer: SourceLayer, reason: str) -> None:
         attribute = written.attributes[layer.path] = written.names.of(identifier(layer.step, snake(layer.class_name)))
+        written.places.append(self._place_of(layer, attribute, reason, written.name))
+
+    def _place_of(self, layer: SourceLayer, method: str, reason: str, owner: str) -> Place:
         line = self._architecture.lines.get(layer.path, "")
-        written.places.append(
-            Place(layer.path, layer.class_name, attribute, line, reason, bool(layer.leaves), written.name)
-        )
+        return Place(layer.path, layer.class_name, method, line, reason, bool(layer.leaves), owner)
 
     def _parameters(self, graph: Graph) -> dict[str, str]:
         if len(graph.inputs) == 1:
@@ -198,7 +220,7 @@ class _Writing:
 
     def _calls(self, written: WrittenClass, parts: Mapping[str, Parts | None], parameters: Mapping[str, str]) -> Body:
         graph = written.graph
-        uses = Counter(number for call in graph.calls for number in _read(call))
+        uses = Counter(number for call in graph.calls for number in tensors_of(call))
         uses.update(tensors(graph.outputs))
         variables = Variables({number: parameters[name] for name, number in graph.inputs.items()}, uses)
         lines: list[Line] = []
@@ -206,15 +228,15 @@ class _Writing:
             path = self._canonical(call.layer)
             alive = variables.names
             text = self._call(written, parts.get(path), path, call, alive, frozenset(alive.values()))
-            variables.read(_read(call))
-            outputs = ", ".join(variables.assign(call.outputs, _read(call)))
+            variables.read(tensors_of(call))
+            outputs = ", ".join(variables.assign(call.outputs, tensors_of(call)))
             lines.append(Line(outputs, text, self._comment(written, path, call)))
         return Body(lines, argument(graph.outputs, variables.names))
 
     def _own_weights(self, written: WrittenClass, target: str) -> dict[str, str]:
         """Add the weights of a layer of the user's to its class: their attributes, by leaf."""
         graph, found = written.graph, dict[str, str]()
-        for leaf in self._layers[graph.model].leaves if graph.traced else ():
+        for leaf in self._layers[graph.model].leaves if graph.traced or not graph.calls else ():
             attribute = found[leaf.name] = written.names.of(identifier(leaf.name, "w"))
             kind = "nnx.Param" if leaf.trainable else "nnx.BatchStat"
             written.made.append(f"self.{attribute} = {kind}(jnp.zeros({leaf.shape!r}))")
@@ -239,7 +261,7 @@ class _Writing:
             made = self._call(written, parts.get(path), path, call, given, names)
             return made, self._comment(written, path, call)
 
-        return method_body(written.graph, parameters, weights, text)
+        return method_body(written.graph, parameters, weights, self._constants, text)
 
     def _call(
         self,
@@ -257,13 +279,15 @@ class _Writing:
         try:
             if known:
                 ranks = written.graph.tensors
-                caller = Caller(layer, counterpart, attribute, call, variables, lambda at: len(ranks[at].shape))
-                return checked(expression(caller), names)
+                kept, inner = with_kept(call, self._constants), self._in(path)
+                caller = Caller(layer, counterpart, attribute, kept, variables, lambda at: len(ranks[at].shape), inner)
+                text = for_each_step(caller) if parts and parts.each_step else expression(caller)
+                return checked(text, names)
         except UnwritableError as error:
             self._place(written, self._layers[path], str(error))
             attribute = written.attributes[path]
         # A mask that Keras made beside the graph is none of its tensors.
-        given = [variables[number] for number in dict.fromkeys(_read(call)) if number in variables]
+        given = [variables[number] for number in dict.fromkeys(tensors_of(call)) if number in variables]
         return f"self.{attribute}({', '.join(given)})"
 
     def _comment(self, written: WrittenClass, path: str, call: Call) -> str:
@@ -272,7 +296,3 @@ class _Writing:
         # The name of an operation is one that Keras counted up, nobody's choice.
         named = layer.module == MODULE or written.attributes.get(path, "").rstrip("_") == layer.step
         return shapes if named else f"{commented(layer.step)}: {shapes}"
-
-
-def _read(call: Call) -> list[int]:
-    return [number for each in (*call.arguments, *call.keywords.values()) for number in tensors(each)]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from compare.errors import RequestError
 from compare.porting.identifiers import Names, identifier
 from compare.porting.losses_by_name import takes_classes, takes_shares
-from compare.porting.model_source import Written
 from compare.porting.safe_expressions import tensors
+from compare.porting.written_classes import Written
 from workloads._architecture import Architecture, Call, Graph, Tensor
 
 WEIGHTS, RECEIPT = "weights.safetensors", "weights.receipt.json"
@@ -152,7 +152,7 @@ def input_specs(architecture: Architecture, written: Written, trained: bool) -> 
     names, specs = Names(), dict[str, str]()
     for name, number in graph.inputs.items():
         wanted = written.parameters[name]
-        specs[names.of(wanted)] = tensor_spec(graph.tensors[number], _range(architecture, graph, number))
+        specs[names.of(wanted)] = tensor_spec(graph.tensors[number], input_range(architecture, graph, number))
     for wanted, spec in _targets(architecture, graph).items() if trained else ():
         specs[names.of(wanted)] = spec
     return specs
@@ -178,8 +178,14 @@ def _size(size: int | None, rank: int) -> int:
     return size if size is not None else (_SIDE if rank > 3 else _STEPS)
 
 
-def _range(architecture: Architecture, graph: Graph, number: int) -> tuple[float, float] | None:
-    """Between which values an input is drawn: rows of a table that it looks up, or the images that are rescaled."""
+def input_range(architecture: Architecture, graph: Graph, number: int) -> tuple[float, float] | None:
+    """Between which values an input is drawn: rows of a table that it looks up, or the images that are rescaled.
+
+    Args:
+      architecture: of the model.
+      graph: that takes it.
+      number: of its tensor.
+    """
     layers = {each.path: each for each in architecture.source.layers}
     for call in _reading(graph, number):
         layer = layers.get(call.layer)

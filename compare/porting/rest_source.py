@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compare.porting.model_source import Written
 from compare.porting.port_source import RECEIPT, Sizes, input_specs, port_name, tensor_spec
 from compare.porting.unwritten_places import Place
+from compare.porting.written_classes import Written
 from workloads._architecture import Architecture, Tensor
 
 PORT, BUILDS = "rest.py", {"tf": "build_rest_tf.py", "jax": "build_rest_jax.py"}

@@ -5,19 +5,25 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from workloads._architecture import CONSTANT, ELLIPSIS, SLICE, TENSOR, TUPLE, UNKNOWN
+import numpy as np
 
-_ROOTS = frozenset({"jax", "jnp", "nnx", "jaxport", "optax", "self", "len", "rngs", "float", "math"})
+from compare.porting.regular_arrays import MOST_IN_TEXT, keep, regular
+from workloads._architecture import CONSTANT, ELLIPSIS, SLICE, TENSOR, TUPLE, UNKNOWN, Call
+
+_ROOTS = frozenset(
+    {"jax", "jnp", "nnx", "jaxport", "optax", "self", "len", "rngs", "float", "math", "int", "bool", "CONSTANTS"}
+)
 _KINDS = (
     ast.Expression, ast.Call, ast.Attribute, ast.Name, ast.Constant, ast.Tuple, ast.List, ast.UnaryOp, ast.BinOp,
     ast.Compare, ast.Subscript, ast.Slice, ast.keyword, ast.Lambda, ast.arguments, ast.arg, ast.operator, ast.unaryop,
     ast.cmpop, ast.expr_context, ast.Dict,
 )  # fmt: skip
 
-_FEW = 16
-"""Values of a constant that a reader still reads."""
+_KEPT = "kept"
+"""A constant by its name in a file."""
 
 
 class UnwritableError(Exception):
@@ -116,6 +122,8 @@ def argument(value: Any, variables: Mapping[int, str]) -> str:
             return "..."
         if kind == CONSTANT:
             return _constant(inner["shape"], inner["values"])
+        if kind == _KEPT:
+            return f"jnp.asarray(CONSTANTS[{inner!r}])"
         if kind == UNKNOWN:
             raise UnwritableError(f"an argument of class {inner}")
         return f"{{{', '.join(f'{name!r}: {argument(each, variables)}' for name, each in inner)}}}"
@@ -125,20 +133,58 @@ def argument(value: Any, variables: Mapping[int, str]) -> str:
 
 
 def _constant(shape: list[int], values: list[Any]) -> str:
-    """An array that is written down: a number, a range, or few values."""
+    """An array that is written down: a number, a call that makes it, or its elements."""
     if not shape:
         return literal(values[0])
-    if len(values) > 1 and all(type(each) is int for each in values):
-        start, step = values[0], values[1] - values[0]
-        if step and values == list(range(start, start + step * len(values), step)):
-            ends = (len(values),) if (start, step) == (0, 1) else (start, start + step * len(values))
-            steps = f", {step}" if step != 1 else ""
-            text = f"jnp.arange({', '.join(map(str, ends))}{steps})"
-            return text if len(shape) == 1 else f"{text}.reshape({literal(shape)})"
-    if len(values) > _FEW:
+    array = array_of(shape, values)
+    dtype = {"b": "bool", "f": "float"}.get(array.dtype.kind, "")
+    text = regular(array, dtype, lambda each: literal(each.item()))
+    if text:
+        return text
+    if len(values) > MOST_IN_TEXT:
         raise UnwritableError(f"a constant of {len(values)} values")
     text = f"jnp.asarray([{', '.join(map(literal, values))}])"
     return text if len(shape) == 1 else f"{text}.reshape({literal(shape)})"
+
+
+def array_of(shape: list[int], values: list[Any]) -> Any:
+    """A constant as an array: whole numbers as int32, others in float32.
+
+    Args:
+      shape: of it.
+      values: its elements in order.
+    """
+    whole = all(type(each) is int for each in values)
+    truths = all(isinstance(each, bool) for each in values)
+    return np.array(values, bool if truths else np.int32 if whole else np.float64).reshape(shape)
+
+
+def with_kept(call: Call, constants: dict[str, Any]) -> Call:
+    """A call with those of its constants that no text says under their names in a file.
+
+    Args:
+      call: as an architecture has it.
+      constants: of the file, to which they are added.
+    """
+    arguments = tuple(_with_kept(each, constants) for each in call.arguments)
+    return replace(
+        call, arguments=arguments, keywords={name: _with_kept(each, constants) for name, each in call.keywords.items()}
+    )
+
+
+def _with_kept(value: Any, constants: dict[str, Any]) -> Any:
+    if isinstance(value, dict) and CONSTANT in value:
+        array = array_of(value[CONSTANT]["shape"], value[CONSTANT]["values"])
+        small = array.size <= MOST_IN_TEXT or regular(array, "", str)
+        return value if small else {_KEPT: keep(constants, array, "constant")}
+    if isinstance(value, dict):
+        return {key: each if key == TENSOR else _with_kept(each, constants) for key, each in value.items()}
+    return [_with_kept(each, constants) for each in value] if isinstance(value, list) else value
+
+
+def tensors_of(call: Call) -> list[int]:
+    """The numbers of the tensors in the arguments of a call, in order."""
+    return [number for each in (*call.arguments, *call.keywords.values()) for number in tensors(each)]
 
 
 def tensors(value: Any) -> list[int]:
@@ -147,6 +193,8 @@ def tensors(value: Any) -> list[int]:
         (kind, inner), *_ = value.items()
         if kind == TENSOR:
             return [inner]
+        if kind in (CONSTANT, _KEPT):
+            return []
         if kind == "dict":
             return [number for _, each in inner for number in tensors(each)]
         return tensors(inner)

@@ -38,19 +38,26 @@ def obstacle(graph: Graph) -> str:
     if graph.traced is None:
         return ""
     try:
-        method_body(graph, {name: "x" for name in graph.inputs}, {}, lambda call, given, names: ("x", ""))
+        method_body(graph, {name: "x" for name in graph.inputs}, {}, {}, lambda call, given, names: ("x", ""))
     except UnwritableError as error:
         return str(error)
     return ""
 
 
-def method_body(graph: Graph, parameters: Mapping[str, str], weights: Mapping[str, str], call_text: CallText) -> Body:
+def method_body(
+    graph: Graph,
+    parameters: Mapping[str, str],
+    weights: Mapping[str, str],
+    constants: dict[str, np.ndarray[Any, Any]],
+    call_text: CallText,
+) -> Body:
     """The lines of a method, and what it returns.
 
     Args:
       graph: of a call that was traced.
       parameters: of the method, by the name of the input.
       weights: attributes, by the name of the leaf.
+      constants: of the module's file, to which those are added that no text says.
       call_text: what a call of a layer is.
 
     Raises:
@@ -58,7 +65,9 @@ def method_body(graph: Graph, parameters: Mapping[str, str], weights: Mapping[st
     """
     traced = graph.traced
     assert traced is not None
-    module = Module(traced.function, {key: array_of(each) for key, each in traced.constants.items()})
+    module = Module(
+        traced.function, {key: array_of(each) for key, each in traced.constants.items()}, constants=constants
+    )
     body = traced.function.bodies[0]
     names, given = dict[str, str](), list[Value]()
     for at, node in enumerate(body.inputs[: len(graph.inputs)]):
@@ -127,8 +136,6 @@ def _check(traced: Traced, module: Module) -> None:
     effect = next((each.type for body in traced.function.bodies for each in body.effects), "")
     if effect and effect not in LEFT_OUT:
         raise UnwritableError(f"{effect} has an effect, and nothing that is returned needs it")
-    if module.constants:
-        raise UnwritableError(f"it computes an array of {next(iter(module.constants.values())).size} elements once")
 
 
 def _line(text: str) -> Line | str:

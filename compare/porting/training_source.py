@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from compare.porting.identifiers import commented, identifier
 from compare.porting.losses_by_name import loss_expression, metric_expression, of_logits
-from compare.porting.model_source import Written
 from compare.porting.optimizers_by_name import optimizer_expression
 from compare.porting.safe_expressions import UnwritableError, literal
+from compare.porting.written_classes import Written
 from workloads._architecture import Architecture, Clip, Compiled, Described, LossTerm, OwnStep, Penalty
 
 
@@ -49,6 +49,9 @@ def training_source(architecture: Architecture, written: Written) -> Training:
     compiled = architecture.compiled
     if compiled is None:
         return Training()
+    if not any(not each.model for each in architecture.graphs):
+        told = compiled.obstacle or (compiled.own.line if compiled.own else "that of a model without a call")
+        return Training(unwritten=(f"the training step: it has {commented(told)}",))
     if compiled.obstacle or compiled.optimizer is None or not _has_loss(compiled):
         reason = compiled.obstacle or "no loss or no optimizer"
         return Training(unwritten=(f"the training step: it has {commented(reason)}",))

@@ -34,13 +34,18 @@ class Place:
     def told(self) -> str:
         """Which layer it is, and why it is a place."""
         where = f", {commented(self.line)}" if self.line else ""
-        return f"{commented(self.layer)} ({commented(self.class_name)}{where}): {commented(self.reason)}"
+        return f"{self.named} ({commented(self.class_name)}{where}): {commented(self.reason)}"
+
+    @property
+    def named(self) -> str:
+        """The path of its layer."""
+        return commented(self.layer) or "the whole model"
 
     def method(self) -> Sequence[str]:
         """The lines of its method."""
         return (
             "",
             f"    def {self.method_name}(self, *inputs: jax.Array) -> Any:",
-            f'        """To be written: {commented(self.layer)} ({commented(self.class_name)})."""',
+            f'        """To be written: {self.named} ({commented(self.class_name)})."""',
             f"        raise NotImplementedError({f'{self.told}: write it here'!r})",
         )

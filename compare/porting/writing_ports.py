@@ -7,12 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from compare.porting import port_source, rest_source
+import numpy as np
+from safetensors.numpy import save
+
+from compare.porting import parts_source, port_source, rest_source
 from compare.porting.formatting import formatted
-from compare.porting.model_source import Written, model_source
+from compare.porting.functions.function_source import CONSTANTS, LOADED
+from compare.porting.model_source import model_source
 from compare.porting.port_folders import BUILDS, PORT, TEST_FILE, original_from, written_anew
 from compare.porting.port_source import RECEIPT, WEIGHTS, Sizes
 from compare.porting.training_source import Training, training_source
+from compare.porting.written_classes import Written
 from compare.sides.weight_workers import KerasModel, WeightWorkers
 from compare.weights import carrying
 from workloads._architecture import Architecture
@@ -20,7 +25,7 @@ from workloads._architecture import Architecture
 MODEL, TRAINING = "model_jax.py", "training_jax.py"
 ORIGINAL = "original"
 FILES = (
-    *(MODEL, TRAINING, PORT, TEST_FILE, *BUILDS.values(), WEIGHTS, RECEIPT),
+    *(MODEL, TRAINING, PORT, TEST_FILE, *BUILDS.values(), WEIGHTS, RECEIPT, CONSTANTS),
     *(rest_source.PORT, *rest_source.BUILDS.values()),
 )
 
@@ -57,6 +62,11 @@ class Port:
         return file if file.exists() and not self.findings else None
 
     @property
+    def computes(self) -> bool:
+        """Whether all of it is written but its training."""
+        return not (self.written.places or self.findings or self.training.text)
+
+    @property
     def file(self) -> Path:
         """That `jaxport run` takes."""
         return self.folder / PORT
@@ -77,8 +87,13 @@ def texts(architecture: Architecture, reference: str, sizes: Sizes) -> tuple[Wri
     training = training_source(architecture, written)
     trained = bool(training.text)
     name = port_source.port_name(architecture)
+    model = f'"""{name} in Flax NNX."""\n\n{_head(written)}\n\n{written.text}\n'
+    if not any(not each.model for each in architecture.graphs):
+        judged = parts_source.parts(architecture, written)
+        rest = parts_source.parts_texts(architecture, written, reference, sizes, judged) if judged else {}
+        return written, training, {file: formatted(text, file) for file, text in {MODEL: model, **rest}.items()}
     found = {
-        MODEL: f'"""{name} in Flax NNX."""\n\n{_IMPORTS}\nimport jaxport\n\n\n{written.text}\n',
+        MODEL: model,
         BUILDS["jax"]: port_source.jax_source(written, trained),
         BUILDS["tf"]: port_source.tf_source(reference, written, trained),
         PORT: port_source.port_source(architecture, written, trained, sizes),
@@ -91,6 +106,15 @@ def texts(architecture: Architecture, reference: str, sizes: Sizes) -> tuple[Wri
     if stands:
         found |= rest_source.rest_texts(architecture, written, reference, sizes, stands)
     return written, training, {file: formatted(text, file) for file, text in found.items()}
+
+
+def _head(written: Written) -> str:
+    """Imports, and the arrays that the module reads from a file."""
+    if not written.constants:
+        return f"{_IMPORTS}\nimport jaxport\n"
+    first, _, rest = _IMPORTS.partition("\n")
+    loading = "from safetensors.numpy import load_file\n\nimport jaxport\n"
+    return f"from pathlib import Path\n{first}\n{rest}{loading}\n{LOADED}"
 
 
 def write(model: KerasModel, folder: Path, sizes: Sizes, workers: WeightWorkers) -> Port:
@@ -112,7 +136,10 @@ def write(model: KerasModel, folder: Path, sizes: Sizes, workers: WeightWorkers)
     archive = "" if of_code else f"{ORIGINAL}{Path(model.reference).suffix.lower()}"
     reference = archive or original_from(folder, model.reference)
     written, training, found = texts(architecture, reference, sizes)
-    with written_anew(folder, FILES, found) as staged:
+    contents: dict[str, str | bytes] = dict(found)
+    if written.constants:
+        contents[CONSTANTS] = save({key: np.ascontiguousarray(each) for key, each in written.constants.items()})
+    with written_anew(folder, FILES, contents) as staged:
         if archive:
             shutil.copyfile(model.reference, staged / archive)
         carriage = _planned(model, written, folder, staged, workers)

@@ -3,57 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from compare.porting import written_operations
+from compare.porting.calls_on_their_way import Caller
 from compare.porting.safe_expressions import UnwritableError, argument, literal, substituted
+from compare.porting.written_layers import OF_ALL_STEPS
+from compare.porting.written_recurrence import both_ways, over_steps
 from compare.weights.activations import ACTIVATIONS
 from compare.weights.rule import Counterpart
-from workloads._architecture import TUPLE, Call
+from workloads._architecture import TUPLE
 from workloads._transfer import SourceLayer
 
-_TOLD_ELSEWHERE = ("activation=", "return_sequences=False", "synchronized=")
-_TRAINING, _TOLD_ALWAYS = "training", ("training=False", "training=True")
-
-
-@dataclass(frozen=True)
-class Caller:
-    """One call on its way to an expression.
-
-    Attributes:
-      layer: that is called.
-      counterpart: by its rule; None of an operation of keras.ops and of a model.
-      attribute: under which its module stands; "" where a function does.
-      call: itself.
-      variables: of tensors, by their numbers.
-      rank: of a tensor, by its number.
-    """
-
-    layer: SourceLayer
-    counterpart: Counterpart | None
-    attribute: str
-    call: Call
-    variables: Mapping[int, str]
-    rank: Callable[[int], int]
-
-    def arguments(self) -> list[str]:
-        """What it is given by position, each list of one tensor taken apart."""
-        return [argument(each, self.variables) for each in self.call.arguments]
-
-    def keyword(self, name: str) -> str | None:
-        """An argument that is given by name."""
-        given = self.call.keywords.get(name)
-        return None if given is None else argument(given, self.variables)
-
-    def refuse_keywords(self, *known: str) -> None:
-        """Raise where it is given what is not known here."""
-        for name, value in self.call.keywords.items():
-            # What the outermost call says of training, Keras says to every layer, whatever its own call said.
-            if name in _TOLD_ALWAYS:
-                raise UnwritableError(f"its call has {name}")
-            if name not in (*known, _TRAINING) and value is not False:
-                raise UnwritableError(f"its call has {name}={str(value)[:40]}")
+_TOLD_ELSEWHERE = (
+    *("activation=", "return_sequences=False", "synchronized="),
+    # What these make or do is among the arguments of calls.
+    *("return_state=", "zero_output_for_mask=", "mask_zero="),
+)
 
 
 def expression(caller: Caller) -> str:
@@ -74,10 +41,27 @@ def expression(caller: Caller) -> str:
     _refuse_unchecked(counterpart)
     if layer.class_name in _SPECIAL:
         return _SPECIAL[layer.class_name](caller)
-    caller.refuse_keywords()
+    # A TimeDistributed is given a mask, and hands it on to none of these.
+    caller.refuse_keywords(*(("mask",) if layer.class_name in OF_ALL_STEPS else ()))
     if caller.attribute:
         return _activated(layer, f"self.{caller.attribute}({', '.join(caller.arguments())})")
     return _of_function(caller, counterpart.function)
+
+
+def for_each_step(caller: Caller) -> str:
+    """A call of a layer without weights for each step of a sequence, along its second axis.
+
+    Args:
+      caller: of the layer, with the sequence that is given to what calls it.
+
+    Raises:
+      UnwritableError: there is no expression of it.
+    """
+    given, caller_of_one = caller.arguments(), replace(caller, variables=dict.fromkeys(caller.variables, "x"))
+    if len(given) != 1:
+        raise UnwritableError(f"it is given {len(given)} arguments")
+    caller.refuse_keywords()
+    return f"jax.vmap(lambda x: {expression(caller_of_one)}, 1, 1)({given[0]})"
 
 
 def _apart(nest: Any) -> list[Any]:
@@ -164,31 +148,6 @@ def _separable(caller: Caller) -> str:
     return _activated(caller.layer, f"self.{caller.attribute}_pointwise({inner})")
 
 
-def _recurrent(caller: Caller) -> str:
-    caller.refuse_keywords()
-    given = caller.arguments()
-    if len(given) != 1:
-        raise UnwritableError("it is given an initial state")
-    last = "" if caller.layer.config.get("return_sequences") else "[:, -1]"
-    return f"self.{caller.attribute}({given[0]}){last}"
-
-
-_JOINED = {"concat": "jnp.concatenate(({}, {}), -1)", "sum": "{} + {}", "mul": "{} * {}"}
-
-
-def _of_both_directions(caller: Caller) -> str:
-    """All steps by the module; what each direction ends with by the two in it."""
-    caller.refuse_keywords()
-    given = caller.arguments()
-    if len(given) != 1 or len(caller.call.outputs) != 1:
-        raise UnwritableError("it is given an initial state, or returns one")
-    own = f"self.{caller.attribute}"
-    if caller.rank(caller.call.outputs[0]) == 3:
-        return f"{own}({given[0]})"
-    ends = f"{own}.forward_rnn({given[0]})[:, -1]", f"{own}.backward_rnn({given[0]}, reverse=True)[:, -1]"
-    return _JOINED[str(caller.layer.config.get("merge_mode"))].format(*ends)
-
-
 def _embedding(caller: Caller) -> str:
     caller.refuse_keywords()
     (x,) = caller.arguments()
@@ -196,16 +155,44 @@ def _embedding(caller: Caller) -> str:
 
 
 def _attention(caller: Caller) -> str:
-    caller.refuse_keywords("value", "key", "use_causal_mask")
+    masks = ("query_mask", "value_mask", "key_mask", "attention_mask")
+    caller.refuse_keywords("query", "value", "key", "use_causal_mask", *masks)
     given = dict(zip(("query", "value", "key"), caller.arguments(), strict=False))
-    given |= {name: text for name in ("value", "key") if (text := caller.keyword(name)) is not None}
-    if "value" not in given:
-        raise UnwritableError("its call has no value")
+    given |= {name: text for name in ("query", "value", "key") if (text := caller.keyword(name)) is not None}
+    if len(caller.call.arguments) > 3 or not {"query", "value"} <= given.keys():
+        raise UnwritableError("its call has no query and value, or more arguments than these and the key")
     query, value = given["query"], given["value"]
-    mask = ""
+    made = [f"{_MASKS[name]}={text}" for name in masks if (text := caller.keyword(name)) is not None]
+    told = [f"jaxport.sequences.attention_mask({', '.join(made)})"] if made else []
     if caller.call.keywords.get("use_causal_mask"):
-        mask = f", mask=nnx.make_causal_mask({query}[..., 0])"
+        told.insert(0, f"nnx.make_causal_mask({query}[..., 0])")
+    mask = (
+        f", mask=nnx.combine_masks({', '.join(told)})" if len(told) > 1 else "".join(f", mask={each}" for each in told)
+    )
     return f"self.{caller.attribute}({query}, {given.get('key', value)}, {value}{mask})"
+
+
+_MASKS = {"query_mask": "query", "value_mask": "value", "key_mask": "key", "attention_mask": "pairs"}
+"""An argument of Keras' call -> that of attention_mask."""
+
+
+def _additive(caller: Caller) -> str:
+    """It takes query, value and key as one list."""
+    given = _several(caller)
+    if len(given) not in (2, 3):
+        raise UnwritableError(f"it is given {len(given)} tensors")
+    return f"self.{caller.attribute}({', '.join(given)})"
+
+
+def _averaged(caller: Caller) -> str:
+    caller.refuse_keywords("mask")
+    assert caller.counterpart is not None
+    mask = caller.keyword("mask")
+    if mask is None:
+        return _of_function(caller, caller.counterpart.function)
+    (x,) = caller.arguments()
+    kept = ", keepdims=True" if caller.layer.config.get("keepdims") else ""
+    return f"jaxport.sequences.masked_average({x}, {mask}{kept})"
 
 
 def _flattened(caller: Caller) -> str:
@@ -222,9 +209,11 @@ _SPECIAL: Mapping[str, Callable[[Caller], str]] = {
     "Average": _average,
     "Concatenate": _concatenated,
     **dict.fromkeys(("SeparableConv1D", "SeparableConv2D"), _separable),
-    **dict.fromkeys(("LSTM", "GRU", "SimpleRNN", "RNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"), _recurrent),
+    **dict.fromkeys(("LSTM", "GRU", "SimpleRNN", "RNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"), over_steps),
     **dict.fromkeys(("MultiHeadAttention", "GroupQueryAttention", "GroupedQueryAttention"), _attention),
-    "Bidirectional": _of_both_directions,
+    "Bidirectional": both_ways,
+    "GlobalAveragePooling1D": _averaged,
+    "AdditiveAttention": _additive,
     "Embedding": _embedding,
     "Flatten": _flattened,
 }

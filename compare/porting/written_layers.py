@@ -11,12 +11,9 @@ from compare.weights.constructors import written
 from compare.weights.rule import ANY_MODULE, Counterpart, Module
 from workloads._transfer import SourceLayer
 
-_NOT_WRITTEN: Mapping[str, str] = {
-    "Masking": "what it masks is not handed on in JAX: pass the lengths to what takes them",
-}
-"""Classes that a rule knows and whose call is not written yet: what to do."""
+_OF_NOISE = frozenset({"GaussianNoise", "GaussianDropout", "AlphaDropout"})
 
-_OF_ALL_STEPS = frozenset({"Dense", "Conv1D", "Conv2D", "Conv3D", "LayerNormalization"})
+OF_ALL_STEPS = frozenset({"Dense", "Conv1D", "Conv2D", "Conv3D", "LayerNormalization"})
 """Layers whose modules take any leading axes: what TimeDistributed calls for each step is one call. A batch norm is
 none of them, since Keras takes the statistics of each step."""
 
@@ -29,11 +26,13 @@ class Parts:
       counterpart: by its rule.
       modules: what is added to its attribute's name -> the call that makes the module.
       called: the layer in it that is called in its place; None where it is called itself.
+      each_step: whether that one is called for each step, by what stands in for it.
     """
 
     counterpart: Counterpart
     modules: Mapping[str, str] = field(default_factory=dict)
     called: SourceLayer | None = None
+    each_step: bool = False
 
 
 def parts_of(layer: SourceLayer, inner: Sequence[SourceLayer]) -> Parts:
@@ -49,8 +48,6 @@ def parts_of(layer: SourceLayer, inner: Sequence[SourceLayer]) -> Parts:
     rules, reason = rules_of(layer)
     if not rules:
         raise UnwritableError(reason)
-    if layer.class_name in _NOT_WRITTEN:
-        raise UnwritableError(_NOT_WRITTEN[layer.class_name])
     if layer.class_name == "TimeDistributed":
         return _of_all_steps(inner)
     if layer.class_name == "Bidirectional":
@@ -69,7 +66,10 @@ def parts_of(layer: SourceLayer, inner: Sequence[SourceLayer]) -> Parts:
 def _of_all_steps(inner: Sequence[SourceLayer]) -> Parts:
     """The modules of the layer that is called for every step, which take all steps at once."""
     (each,) = inner
-    if each.class_name not in _OF_ALL_STEPS:
+    parts = parts_of(each, ()) if not each.container else None
+    if parts is not None and not parts.modules and each.class_name not in _OF_NOISE:
+        return replace(parts, called=each, each_step=True)
+    if each.class_name not in OF_ALL_STEPS:
         raise UnwritableError(f"it calls {each.class_name} for every step: call the module on all steps at once")
     return replace(parts_of(each, ()), called=each)
 

@@ -28,12 +28,16 @@ _UNARY = {
     "Log1p": "jnp.log1p", "Expm1": "jnp.expm1", "Sign": "jnp.sign", "Floor": "jnp.floor", "Ceil": "jnp.ceil",
     "Tan": "jnp.tan", "Arctan": "jnp.arctan", "Arcsin": "jnp.arcsin", "Arccos": "jnp.arccos", "Sinh": "jnp.sinh",
     "Cosh": "jnp.cosh", "Erf": "jax.lax.erf", "Reciprocal": "jnp.reciprocal",
-    "HardSilu": "jax.nn.hard_silu", "StopGradient": "jax.lax.stop_gradient", "LogicalNot": "jnp.logical_not",
+    "HardSilu": "jax.nn.hard_silu", "StopGradient": "jax.lax.stop_gradient",
+    "Isnan": "jnp.isnan", "Isinf": "jnp.isinf", "Isfinite": "jnp.isfinite", "Log2": "jnp.log2", "Log10": "jnp.log10",
+    "Exp2": "jnp.exp2", "Trunc": "jnp.trunc", "Erfinv": "jax.lax.erf_inv", "Arcsinh": "jnp.arcsinh",
+    "Arctanh": "jnp.arctanh", "LogicalNot": "jnp.logical_not",
 }  # fmt: skip
 _PAIRS = {
     "Maximum": "jaxport.elementwise.maximum", "Minimum": "jaxport.elementwise.minimum",
     "LogicalAnd": "jnp.logical_and", "LogicalOr": "jnp.logical_or", "LogicalXor": "jnp.logical_xor",
-    "Arctan2": "jnp.arctan2", "Mod": "jnp.mod", "Outer": "jnp.outer", "Logaddexp": "jnp.logaddexp",
+    "Arctan2": "jnp.arctan2", "Mod": "jnp.mod", "Outer": "jnp.outer", "Inner": "jnp.inner",
+    "Dot": "jnp.dot", "Logaddexp": "jnp.logaddexp",
 }  # fmt: skip
 
 
@@ -51,6 +55,8 @@ def expression(layer: SourceLayer, call: Call, variables: Mapping[int, str], ran
     """
     name, config = layer.class_name, layer.config
     given = [argument(each, variables) for each in call.arguments]
+    if name in _LIKE and call.keywords.keys() <= {"dtype"}:
+        return _like(_LIKE[name], given, call)
     if call.keywords:
         raise UnwritableError(f"its call has {next(iter(call.keywords))}=")
     if name in _INFIX and len(given) == 2:
@@ -61,6 +67,9 @@ def expression(layer: SourceLayer, call: Call, variables: Mapping[int, str], ran
         return f"{_PAIRS[name]}({given[0]}, {given[1]})"
     if name in TEMPLATES:
         return filled(TEMPLATES[name], given, config)
+    first: Any = call.arguments[0] if call.arguments else None
+    if name == "Resize" and (not isinstance(first, dict) or rank(first.get("tensor", -1)) != 4):
+        raise UnwritableError("it is given one image, or what is no tensor")
     if name in _OTHERS:
         return _OTHERS[name](given, config, call)
     raise UnwritableError(f"keras.ops has {name}, which is not known here")
@@ -126,11 +135,36 @@ def _pad(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
 
 
 def _cast(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
+    return f"{given[0]}.astype({_dtype(config.get('dtype'))})"
+
+
+def _dtype(told: Plain) -> str:
     # `float` is the float type of the model, which the judge widens.
-    dtype = {"float32": "float", "int32": "jnp.int32", "bool": "bool"}.get(str(config.get("dtype")))
+    dtype = {"float32": "float", "int32": "jnp.int32", "bool": "bool"}.get(str(told))
     if dtype is None:
-        raise UnwritableError(f"it makes {str(config.get('dtype'))[:40]}")
-    return f"{given[0]}.astype({dtype})"
+        raise UnwritableError(f"it makes {str(told)[:40]}")
+    return dtype
+
+
+_LIKE = {"OnesLike": "jnp.ones_like", "ZerosLike": "jnp.zeros_like"}
+
+
+def _like(function: str, given: list[str], call: Call) -> str:
+    told = call.keywords.get("dtype")
+    return f"{function}({given[0]}{'' if told is None else f', {_dtype(told)}'})"
+
+
+def _resized(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
+    """Without an antialias, as TensorFlow has it: jax.image.resize keeps the centres of pixels too."""
+    for name, wanted in (("antialias", False), ("crop_to_aspect_ratio", False), ("pad_to_aspect_ratio", False)):
+        if config.get(name) is not wanted:
+            raise UnwritableError(f"it has {name}={config.get(name)}")
+    how = {"bilinear": "linear", "nearest": "nearest"}.get(str(config.get("interpolation")))
+    sizes: Any = config.get("size")
+    if how is None or config.get("data_format") not in ("channels_last", None) or len(sizes) != 2:
+        raise UnwritableError(f"it has {config.get('interpolation')}, {config.get('data_format')}")
+    shape = f"({given[0]}.shape[0], {sizes[0]}, {sizes[1]}, {given[0]}.shape[3])"
+    return f"jax.image.resize({given[0]}, {shape}, {how!r}, antialias=False)"
 
 
 _OTHERS: Mapping[str, Callable[[list[str], Mapping[str, Plain], Call], str]] = {
@@ -139,7 +173,7 @@ _OTHERS: Mapping[str, Callable[[list[str], Mapping[str, Plain], Call], str]] = {
     "Where": lambda given, config, call: f"jnp.where({', '.join(given)})",
     "Clip": _clip,
     "Reshape": lambda given, config, call: f"{given[0]}.reshape({literal(_shape(config))})",
-    "ExtractPatches": _patches,
+    "ExtractPatches": _patches, "Resize": _resized,
     "Einsum": _einsum, "Repeat": _repeat, "Pad": _pad, "Cast": _cast,
 }  # fmt: skip
 

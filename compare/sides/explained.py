@@ -10,6 +10,7 @@ from itertools import takewhile
 from pathlib import Path
 
 import compare
+from workloads._errors import message
 
 MOST_CHARACTERS = 500
 """Of an explanation; the rest is in the traceback that --debug shows."""
@@ -48,7 +49,7 @@ def without_colours(text: str) -> str:
 
 def explained(error: BaseException) -> str:
     """The error's class, its explanation, and the line of the user's code unless that raised it."""
-    lines = without_colours(str(error)).splitlines()
+    lines = without_colours(message(error)).splitlines()
     at = [number for number, line in enumerate(lines) if _FRAME.match(line.strip())]
     told = _joined([*_before(lines, at), *_after(lines, at)]) or "no message"
     name = type(error).__name__

@@ -28,6 +28,9 @@ FORMAT = 2
 METADATA_KEY = "jaxport.side"
 
 
+_MOST_CHARACTERS = 2000
+"""Of a refusal; jaxport's own have a quarter of that."""
+
 MOST_BYTES = 1 << 33
 """What a side says of inputs of LARGEST_PARITY_BYTES, in every mode and pass; all of it is read at once."""
 
@@ -144,7 +147,7 @@ class RecordedSide(Side):
         if kept.error is not None:
             # What the side cannot do is no failure of it, in a replay as little as in the run that was recorded.
             kind = Unavailable if kept.error == Unavailable.__name__ else SideError
-            raise kind(self.name, kept.doing, kept.reason)
+            raise kind(self.name, kept.doing[:_MOST_CHARACTERS], kept.reason[:_MOST_CHARACTERS])
         reply = self._reply(method, kept)
         if method == "program":
             self._check(reply.arrays["artifact"].tobytes())
@@ -209,6 +212,8 @@ class RecordedSide(Side):
             reason = protocol.unfit(declared, kept.value, arrays)
             if reason:
                 self._expected.refuse(self.path, f"{reason} in its reply to {method}")
+        if method == "load" and not all([kept.value["modes"], *kept.value["modes"].values()]):
+            self._expected.refuse(self.path, "no mode of a pass in its reply to load")
         return Reply(kept.value, arrays)
 
     def close(self) -> None:

@@ -20,6 +20,14 @@ class Activation:
     expression: str
     names: tuple[str, ...]
 
+    @property
+    def function(self) -> str:
+        """It as an argument: a function that has one of these names, so that who reads a module knows it again."""
+        if self.expression == "x":
+            return "jax.nn.identity"
+        name, _, rest = self.expression.removesuffix(")").partition("(x")
+        return f"jax.tree_util.Partial({name}{rest})" if rest else name
+
 
 def _nn(name: str, *names: str) -> Activation:
     return Activation(f"jax.nn.{name}(x)", (name, *names))

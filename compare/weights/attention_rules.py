@@ -57,10 +57,19 @@ def _additive(layer: SourceLayer) -> Counterpart:
     return Counterpart(module, carried=same(("scale", "scale")))
 
 
+def _other_values(layer: SourceLayer) -> str:
+    """The size of values, where it is another than that of keys: nnx.MultiHeadAttention has one for both."""
+    key, value = layer.config.get("key_dim"), layer.config.get("value_dim")
+    return f"value_dim={value}" if value not in (None, key) else ""
+
+
 _PLAIN = {"use_gate": (False,), "sliding_window": (None,)}
 
 ATTENTION = (
-    Rule("multi_head_attention", ("MultiHeadAttention",), _multi_head, {**_PLAIN, "attention_axes": (None, [1])}),
+    Rule(
+        "multi_head_attention", ("MultiHeadAttention",), _multi_head, {**_PLAIN, "attention_axes": (None, [1])},
+        _other_values,
+    ),
     Rule("grouped_query_attention", ("GroupQueryAttention", "GroupedQueryAttention"), _grouped, _PLAIN),
     Rule("additive_attention", ("AdditiveAttention",), _additive, {"use_scale": (True,), "dropout": (0, 0.0)}),
-)
+)  # fmt: skip

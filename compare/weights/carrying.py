@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save
 
+from compare import leftovers
 from compare.errors import RequestError
 from compare.plain_json import write_json
 from compare.sides import wire
@@ -24,7 +26,7 @@ from compare.weights.optimizer_carrying import FRESH, planned_slots, proved
 from compare.weights.planning import Plan, plan
 from compare.weights.receipt import Receipt
 from compare.weights.slot_planning import SlotPlan
-from compare.writing import write_atomically
+from compare.writing import write_atomically, writing
 from workloads._optimizer_transfer import PREFIX
 from workloads._spec import Arrays
 from workloads._transfer import Source, Target
@@ -133,8 +135,9 @@ def _check_allowed(allowed: Mapping[str, str], target: Target) -> None:
 
 
 def _meant(name: str, names: set[str]) -> str:
-    close = get_close_matches(name, names, 3)
-    return f": {' or '.join(close)} is there" if close else f": there are {', '.join(sorted(names)[:8]) or 'none'}"
+    known = names - {""}  # the model itself, and the module
+    close = get_close_matches(name, known, 3)
+    return f": {' or '.join(close)} is there" if close else f": there are {', '.join(sorted(known)[:8]) or 'none'}"
 
 
 def write(carriage: Carriage, path: Path) -> Receipt:
@@ -174,8 +177,12 @@ def write_checkpoint(carriage: Carriage, path: Path, workers: WeightWorkers) -> 
     assert not carriage.findings
     request, made = carriage.request, receipt_of(carriage, "")
     module = FlaxModule(request.module, request.optimizer)
-    with contextlib.ExitStack() as undone:
-        workers.write_checkpoint(module, carriage.source.inputs, _arrays(carriage), path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Beside it first: a worker that is killed while it writes leaves nothing that nobody removes.
+    with leftovers.folder_beside(path) as beside, contextlib.ExitStack() as undone:
+        workers.write_checkpoint(module, carriage.source.inputs, _arrays(carriage), beside / path.name)
+        with writing(path):
+            os.rename(beside / path.name, path)
         undone.callback(shutil.rmtree, path, ignore_errors=True)
         write_json(receipts.beside(path), receipts.plain(made))
         undone.pop_all()

@@ -57,7 +57,7 @@ def _value(name: str, value: Plain) -> str:
     if name in ("dtype", "param_dtype"):
         return f"jnp.{value}"
     if name in ("activation_fn", "gate_fn"):
-        return f"lambda x: {ACTIVATIONS[str(value)].expression}"
+        return ACTIVATIONS[str(value)].function
     if name == "merge_fn":
-        return f"jnp.{value}"
+        return f"jaxport.sequences.{value}" if value in ("average", "apart") else f"jnp.{value}"
     return repr(tuple(value) if isinstance(value, list) else value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -195,9 +196,14 @@ def read(path: Path) -> Receipt:
     """The receipt in a file.
 
     Raises:
-      RequestError: it is none, or of another format.
+      RequestError: it is none, of another format, or has a leaf or a variable twice.
     """
     found = files.convert(files.read_json(path, _EXPECTED), Receipt, path, _EXPECTED)
     if found.format != FORMAT:
         _EXPECTED.refuse(path, f"one of format {found.format}, where {FORMAT} is known")
+    keys = Counter(each.key for each in found.all_leaves)
+    paths = Counter(variable.path for each in found.all_leaves for variable in each.variables)
+    twice = [name for name, count in (*keys.items(), *paths.items()) if count > 1]
+    if twice:
+        _EXPECTED.refuse(path, f"{twice[0][:80]!r} twice")
     return found

@@ -79,7 +79,7 @@ def _gru(layer: SourceLayer, prefix: str) -> Counterpart:
             **_sizes(layer, f"{prefix}kernel"),
             "reset_after": layer.config.get("reset_after"),
             "use_bias": layer.config.get("use_bias"),
-            **_functions(layer, "gate_fn"),
+            **_functions(layer, "activation_fn", "gate_fn"),
             **dtypes(layer),
         },
     )
@@ -97,11 +97,13 @@ def _convolutional(layer: SourceLayer, prefix: str) -> Counterpart:
             "kernel_size": list(kernel[:-2]),
             "strides": layer.config.get("strides"),
             "padding": str(layer.config.get("padding")).upper(),
+            "use_bias": layer.config.get("use_bias"),
+            **_functions(layer, "activation_fn", "gate_fn"),
             "param_dtype": layer.variable_dtype,
         },
     )
     names = ("kernel", "recurrent_kernel", "bias")
-    return Counterpart(module, carried=same(*((f"{prefix}{name}", name) for name in names)))
+    return Counterpart(module, carried=present(layer, same(*((f"{prefix}{name}", name) for name in names))))
 
 
 def _of_cell(cell: Cell) -> Callable[[SourceLayer], Counterpart]:
@@ -143,7 +145,7 @@ def _rnn_around(layer: SourceLayer) -> Counterpart:
 
 def _bidirectional(layer: SourceLayer) -> Counterpart:
     turned: Mapping[str, Plain] = {"go_backwards": None}
-    merged = _MERGED.get(str(layer.config.get("merge_mode")))
+    merged = _MERGED.get(str(mode) if (mode := layer.config.get("merge_mode")) is not None else None)
     return Counterpart(
         Module("nnx.Bidirectional", {"merge_fn": merged, "time_major": False}),
         steps={"forward_layer": "forward_rnn", "backward_layer": "backward_rnn"},
@@ -151,16 +153,17 @@ def _bidirectional(layer: SourceLayer) -> Counterpart:
     )
 
 
-_MERGED = {"concat": "_concatenate", "sum": "add", "mul": "multiply"}
+_MERGED: Mapping[Plain, str] = {
+    "concat": "_concatenate", "sum": "add", "mul": "multiply", "ave": "average", None: "apart"
+}  # fmt: skip
 """By Keras' name, that of the function which joins the outputs of both directions."""
 
 _WITH_BIAS = {"use_bias": (True,), "recurrent_dropout": (0, 0.0), "dropout": (0, 0.0)}
 _LAYER = {**_WITH_BIAS, "stateful": (False,)}
-_GRU = {"recurrent_dropout": (0, 0.0), "dropout": (0, 0.0), "activation": ("tanh",)}
+_GRU = {"recurrent_dropout": (0, 0.0), "dropout": (0, 0.0)}
 _CONVOLUTIONAL = {
-    **_LAYER,
-    "activation": ("tanh",),
-    "recurrent_activation": ("sigmoid",),
+    **_GRU,
+    "stateful": (False,),
     "data_format": ("channels_last", None),
     "dilation_rate": (1, [1], [1, 1], [1, 1, 1]),
 }

@@ -120,7 +120,11 @@ def _leaf(leaf: CarriedLeaf, found: Arrays, path: Path) -> np.ndarray:
         array = np.ascontiguousarray(leaf.transform.back([found[each.path] for each in leaf.variables]))
     except TransformError as error:
         _EXPECTED.refuse(path, f"{leaf.key}: {error}")
-    return array.reshape(array.shape if leaf.shape else ())
+    array = array.reshape(array.shape if leaf.shape else ())
+    if (array.shape, array.dtype.name) != (leaf.shape, leaf.dtype):
+        made, told = f"{array.dtype}{list(array.shape)}", f"{leaf.dtype}{list(leaf.shape)}"
+        _EXPECTED.refuse(path, f"{made} for {leaf.key}, of which the receipt says {told}")
+    return array
 
 
 def _completed(leaves: Mapping[str, np.ndarray], own: Arrays, receipt: Receipt) -> dict[str, np.ndarray]:

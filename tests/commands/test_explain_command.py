@@ -54,6 +54,16 @@ def test_a_record_is_explained_without_measuring(capsys: pytest.CaptureFixture[s
     assert lines[-1] == f"record: {ADD}" and not asked
 
 
+def test_what_was_measured_before_an_interruption_is_explained_and_does_not_pass(
+    capsys: pytest.CaptureFixture[str], asked: list[Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(whole_run, "run", lambda *_: RunResult(load(ADD), interrupted=True))
+    assert cli.main(["explain", "add"]) == 1
+    out, err = capsys.readouterr()
+    assert out.startswith("add: jax/jit is slower than tf/eager")
+    assert err.endswith("jaxport: interrupted while it measured; what was measured before is told\n")
+
+
 def test_every_workload_is_explained_or_the_one_that_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     every = told(capsys, FULL)
     assert all(f"\n{name}: " in f"\n{every}" for name in ("mnist_mlp", "withheld", "behind"))

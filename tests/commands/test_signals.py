@@ -20,6 +20,7 @@ from compare.sides import processes
 
 FUNCTIONS = """
 import os
+import threading
 
 import jax
 
@@ -33,6 +34,10 @@ def doubles(x):
 def endless(x):
     noted("endless")
     return jax.lax.while_loop(lambda y: True, lambda y: y + 1, x)
+
+def waits(x):
+    noted("endless")
+    threading.Event().wait()
 """
 
 PORT = """
@@ -56,13 +61,16 @@ class Session:
         (folder / "functions.py").write_text(FUNCTIONS)
         (folder / "doubles.py").write_text(PORT.format("doubles", "doubles"))
         (folder / "endless.py").write_text(PORT.format("endless", "doubles"))
+        (folder / "waits.py").write_text(PORT.format("waits", "doubles"))
         os.mkfifo(folder / "endless")
         self._tf = interpreter(folder, JAX_AS_TF)
         self._programs: list[subprocess.Popen[str]] = []
 
     def run(self, *ports: str) -> subprocess.Popen[str]:
-        asked = ["run", *ports, "--tf-python", self._tf, "--parity-only", "-o", "out"]
-        return self.program(["-P", "-m", "compare", *asked])
+        return self.command("run", *ports, "--parity-only")
+
+    def command(self, *asked: str) -> subprocess.Popen[str]:
+        return self.program(["-P", "-m", "compare", *asked, "--tf-python", self._tf, "-o", "out"])
 
     def program(self, asked: Sequence[str]) -> subprocess.Popen[str]:
         """A process group of its own, as a terminal or a scheduler has it."""
@@ -140,6 +148,22 @@ def test_two_at_once_before_anything_was_judged_are_one_line(session: Session) -
     assert (program.returncode, err.splitlines()[-1]) == (130, "jaxport: interrupted; nothing was written")
     assert gone(worker)
     assert not (session.folder / "out").exists()
+    assert list(session.temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "number"),
+    [("ablate", signal.SIGINT), ("bugreport", signal.SIGTERM), ("explain", signal.SIGTERM), ("export", signal.SIGINT)],
+)
+def test_a_command_that_waits_for_a_worker_ends_in_one_line(session: Session, command: str, number: int) -> None:
+    program = session.command(command, "waits.py")
+    worker = session.endless()
+    os.killpg(program.pid, number)
+    out, err = program.communicate(timeout=PATIENCE_S)
+    assert (program.returncode, err.splitlines()[-1]) == (130, "jaxport: interrupted; nothing was written")
+    assert "Traceback" not in out + err
+    assert gone(worker)
+    assert not [each for each in session.folder.iterdir() if each.name.startswith((".", "out"))]
     assert list(session.temporary.iterdir()) == []
 
 

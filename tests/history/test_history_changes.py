@@ -38,8 +38,7 @@ def test_the_standard_error_is_that_of_the_pairs() -> None:
     row = timed["ratios"][PORT]
     found = estimates.estimate(decoded(record(timed)).workloads["add"].timing.ratios[PORT])
     assert isinstance(found, Estimate)
-    # The recorded interval is a bootstrap's; over 8 pairs it is about as wide as Student's t.
-    assert found.interval(0.95) == pytest.approx(row["ci95"], rel=0.01)
+    assert found.interval(0.95) == pytest.approx(row["ci95"])
     assert found.freedom == 7
 
 

@@ -38,7 +38,6 @@ from compare.inputs import call_streams, port_files
 from compare.profiles import traced
 from compare.record import results_file
 from compare.sides import recorded
-from compare.weights import receipt
 from workloads import _foreign
 
 
@@ -154,7 +153,6 @@ TAKES_ANY_TEXT = ("logs of clustering", "buffers of a dump", "LLVM of a dump")
 READERS: dict[str, tuple[str, Callable[[bytes, Path], Any]]] = {
     "records": ("record", of_path(results_file.load)),
     "rows of figures": ("record", of_path(lambda path: kept_rows.kept(path.stem, path.parent))),
-    "receipts": ("record", of_path(receipt.read)),
     "recorded sides": ("side", of_path(side)),
     "arrays": ("arrays", of_path(arrays)),
     "arrays of bug reports": ("positions", of_path(bundle.load_arrays)),

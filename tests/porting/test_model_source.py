@@ -14,8 +14,9 @@ from filled_modules import filled
 from layers_to_carry import CustomScaleLayer
 
 import jaxport
-from compare.porting.model_source import Written, model_source
+from compare.porting.model_source import model_source
 from compare.porting.training_source import training_source
+from compare.porting.written_classes import Written
 from tf_reference import _keras_compiled
 
 L = keras.layers
@@ -144,13 +145,6 @@ def test_what_is_not_written_raises_with_the_layer_and_its_line() -> None:
     assert written.places[0].line.startswith("test_model_source.py:")
     with pytest.raises(NotImplementedError, match=r"doubled \(Lambda, test_model_source\.py:\d+\).*write it here"):
         module(jnp.ones((2, 4)))
-
-
-def test_a_mask_is_a_place() -> None:
-    x = keras.Input((5,), dtype="int32")
-    model = keras.Model(x, L.LSTM(3, name="last")(L.Embedding(7, 4, mask_zero=True, name="table")(x)))
-    reasons = {each.layer: each.reason for each in model_source(_keras_compiled.of_model(model)).places}
-    assert "mask_zero" in reasons["table"] and "mask" in reasons["last"]
 
 
 def test_an_einsum_of_each_step_is_a_place_since_its_equation_names_no_steps() -> None:

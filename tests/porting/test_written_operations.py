@@ -12,8 +12,9 @@ import tensorflow as tf
 from flax import nnx
 
 import jaxport
-from compare.porting.model_source import Written, model_source
+from compare.porting.model_source import model_source
 from compare.porting.templates_of_operations import TEMPLATES
+from compare.porting.written_classes import Written
 from tf_reference import _keras_compiled
 
 # Keras's own, where it tells the shape of a tensordot.
@@ -75,6 +76,34 @@ SMOOTH: dict[str, Callable[[Any], Any]] = {
     "log1p": lambda x: ops.log1p(ops.square(x)),
     "arcsin": lambda x: ops.arcsin(ops.tanh(x)),
     "arccos": lambda x: ops.arccos(ops.tanh(x)),
+    "Celu": lambda x: ops.celu(x, alpha=0.8),
+    "Cross": lambda x: ops.cross(x[:, :, :3], x[:, :, 3:]),
+    "Diagonal": lambda x: ops.diagonal(x, offset=1, axis1=1, axis2=2),
+    "Diff": lambda x: ops.diff(x, n=2, axis=1),
+    "FFT": lambda x: ops.fft((x, 2.0 * x))[1],
+    "FFT2": lambda x: ops.fft2((x, ops.zeros_like(x)))[0],
+    "RFFT": lambda x: ops.rfft(x, fft_length=8)[0],
+    "Glu": lambda x: ops.glu(x, axis=1),
+    "Hstack": lambda x: ops.hstack([x, ops.square(x)]),
+    "Vstack": lambda x: ops.vstack([x, ops.square(x)]),
+    "Median": lambda x: ops.median(x, axis=1),
+    "Median of two axes": lambda x: ops.median(x, axis=(1, 2), keepdims=True),
+    "Norm": lambda x: ops.norm(x, axis=2, keepdims=True),
+    "Quantile": lambda x: ops.quantile(x, 0.3, axis=1),
+    "SegmentSum": lambda x: ops.segment_sum(x[0], ops.convert_to_tensor([0, 2, 1, 2]), 4),
+    "Sort": lambda x: ops.sort(x, axis=1),
+    "Sort with ties": lambda x: ops.sort(ops.relu(x), axis=2) * x,
+    "TopK": lambda x: ops.top_k(x, 3)[0],
+    "Trace": lambda x: ops.trace(x, offset=-1, axis1=1, axis2=2),
+    "OnesLike of truth values": lambda x: ops.where(ops.ones_like(x, dtype="bool"), x, 0.0),
+    "Resize": lambda x: ops.image.resize(ops.stack([x, x], -1), (7, 9)),
+    "Resize to the nearest": lambda x: ops.image.resize(ops.stack([x, x], -1), (2, 3), interpolation="nearest"),
+    "erfinv": lambda x: ops.erfinv(ops.tanh(x)),
+    "Dot": lambda x: ops.dot(x, ops.transpose(x[0])),
+    "Inner": lambda x: ops.inner(x, x[0]),
+    **{name: lambda x, name=name: getattr(ops, name)(ops.exp(x)) for name in ("log2", "log10")},
+    **{name: lambda x, name=name: getattr(ops, name)(x) for name in ("exp2", "arcsinh")},
+    "arctanh": lambda x: ops.arctanh(0.9 * ops.tanh(x)),
 }
 STEPS: dict[str, Callable[[Any], Any]] = {
     "Argmax": lambda x: ops.argmax(x, axis=1),
@@ -84,6 +113,18 @@ STEPS: dict[str, Callable[[Any], Any]] = {
     "OneHot": lambda x: ops.one_hot(ops.argmax(x, axis=2), 6),
     "Round": lambda x: ops.round(x),
     "Take": lambda x: ops.take(ops.round(x), ops.argmax(x, axis=1), axis=2),
+    "Argsort": lambda x: ops.argsort(x, axis=1),
+    "Argsort with ties": lambda x: ops.argsort(ops.relu(x), axis=2),
+    "CountNonzero": lambda x: ops.count_nonzero(ops.relu(x), axis=1),
+    "SearchSorted": lambda x: ops.searchsorted(
+        ops.convert_to_tensor([-1.0, 0.0, 0.5, 2.0]), ops.reshape(x, (-1,)), side="right"
+    ),
+    "TopK, where they stand": lambda x: ops.top_k(ops.relu(x), 5)[1],
+    "NanToNum": lambda x: ops.nan_to_num(ops.log(ops.round(x)), nan=2.0, neginf=-3.0),
+    "Isnan": lambda x: ops.isnan(ops.log(x)),
+    "Isinf": lambda x: ops.isinf(ops.log(ops.relu(x))),
+    "Isfinite": lambda x: ops.isfinite(ops.log(x)),
+    "trunc": lambda x: ops.trunc(3.0 * x),
     "LogicalXor": lambda x: ops.logical_xor(x > 0, x > 0.5),
     **{name: lambda x, name=name: getattr(ops, name)(x) for name in ("sign", "floor", "ceil")},
 }
@@ -135,7 +176,13 @@ def test_an_operation_gives_what_keras_gives(name: str) -> None:
         (lambda x: ops.cast(x, "float16"), "it makes float16"),
         (lambda x: ops.pad(x, ((0, 0), (1, 0), (0, 2)), constant_values=2.0), "its call has constant_values="),
         (lambda x: ops.repeat(x, [1, 2, 1, 1], axis=1), "it repeats each a number of times of its own"),
-        (lambda x: ops.median(x, axis=1), "keras.ops has Median, which is not known here"),
+        (lambda x: ops.norm(x, ord=1, axis=1), "it has ord=1"),
+        (lambda x: ops.top_k(x, 2, sorted=False)[0], "it has sorted=False"),
+        (lambda x: ops.image.resize(ops.stack([x, x], -1), (7, 9), antialias=True), "it has antialias=True"),
+        (
+            lambda x: ops.bincount(ops.cast(ops.abs(x[0, 0]), "int32"), minlength=9),
+            "keras.ops has Bincount, which is not known here",
+        ),
     ],
 )
 def test_what_an_expression_is_not_right_for_is_a_place(function: Callable[[Any], Any], reason: str) -> None:

@@ -12,13 +12,15 @@ from typing import Any
 
 import damaged
 import damaged_files
+import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
 from compare.progress import Silent
 from compare.run import whole_run
 from compare.sides import pool
-from compare.sides.recorded import METADATA_KEY, RecordedSideError
+from compare.sides._side import SideError
+from compare.sides.recorded import FORMAT, METADATA_KEY, RecordedSide, RecordedSideError, _key
 from compare.sides.wire import load_arrays
 from workloads import _registry
 
@@ -50,6 +52,8 @@ def rewritten(recorded_sides: Path, path: Path, change: Callable[[dict[str, Any]
     [
         ("load", lambda kept: kept.update(value=[]), "`array` where `object` is expected, in its reply to load"),
         ("load", lambda kept: kept.update(value={"modes": {"backward": []}}), "invalid enum value 'backward'"),
+        ("load", lambda kept: kept.update(value={"modes": {}}), "no mode of a pass in its reply to load"),
+        ("load", lambda kept: kept.update(value={"modes": {"forward": []}}), "no mode of a pass in its reply to load"),
         ("program", lambda kept: kept["value"]["parameters"][0].update(kind="guess"), "at $.parameters[0].kind"),
         ("program", lambda kept: kept["value"]["results"][0].update(dtype="float7"), "dtype 'float7'"),
         ("program", lambda kept: kept["value"]["results"][0].update(shape=[-1]), "at $.results[0].shape[0]"),
@@ -82,6 +86,15 @@ def test_a_reply_of_another_shape_is_refused(
     shutil.copy(recorded_sides / "jax.side", tmp_path)
     with pytest.raises(RecordedSideError, match=re.escape(found)):
         run_refused(tmp_path)
+
+
+def test_a_refusal_of_a_million_characters_is_told_in_part(tmp_path: Path) -> None:
+    refused = {"method": "environment", "error": "SideError", "reason": "x" * 10**6, "doing": "y" * 10**6}
+    head = {"format": FORMAT, "side": "tf", "replies": {_key("", "environment", {}, None): refused}}
+    save_file({"0/x": np.ones(3)}, tmp_path / "tf.side", {METADATA_KEY: json.dumps(head)})
+    with pytest.raises(SideError, match="yyy: xxx") as told:
+        RecordedSide("tf", tmp_path / "tf.side").call("environment", {})
+    assert len(str(told.value)) < 5000
 
 
 def run_refused(folder: Path) -> None:

@@ -10,7 +10,8 @@ import optax
 from flax import nnx
 
 import jaxport
-from compare.porting.model_source import Written, model_source
+from compare.porting.model_source import model_source
+from compare.porting.written_classes import Written
 from compare.weights.planning import plan
 from jaxport import _module_reading
 from jaxport.weights import variables_of
@@ -44,6 +45,7 @@ def module_of(model: Any) -> tuple[Written, Any]:
 
 def filled(written: Written, text: str, model: Any) -> Any:
     scope: dict[str, Any] = {"jax": jax, "jnp": jnp, "nnx": nnx, "optax": optax, "jaxport": jaxport, "Any": Any}
+    scope["CONSTANTS"] = written.constants
     exec(f"from __future__ import annotations\n{text}", scope)
     module = scope[written.class_name](rngs=nnx.Rngs(0))
     source, arrays = _keras_weights.of_model(model)

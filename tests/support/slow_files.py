@@ -3,6 +3,7 @@
 SLOW = (
     "test_blocks_command.py",
     "test_bugreport.py",
+    "test_calls_alone_left.py",
     "test_carried_optimizers.py",
     "test_closures.py",
     "test_clustering_workers.py",
@@ -26,6 +27,7 @@ SLOW = (
     "test_limits_command.py",
     "test_locate_attention.py",
     "test_locate_installed.py",
+    "test_masks_and_states.py",
     "test_mutants.py",
     "test_next_command.py",
     "test_on_targets.py",
@@ -42,6 +44,7 @@ SLOW = (
     "test_recorded_damaged.py",
     "test_replica_mistakes.py",
     "test_saved_model_weights.py",
+    "test_several_arguments.py",
     "test_signals.py",
     "test_strategies_of_tensorflow.py",
     "test_target_screening.py",

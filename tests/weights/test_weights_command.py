@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -241,6 +243,18 @@ def test_a_careless_request_is_refused_in_one_line(
     said = capsys.readouterr().err
     assert line in said and said.count("\n") == 1
     assert sorted(Path().iterdir()) == before
+
+
+@pytest.mark.parametrize("file", ["checkpoint", "ckpt-1.index", "ckpt-1.data-00000-of-00001"])
+def test_a_pipe_among_the_files_of_a_checkpoint_is_never_opened(
+    folder: Path, tmp_path: Path, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = shutil.copytree(folder / "checkpoints", tmp_path / "checkpoints")
+    (given / file).unlink()
+    os.mkfifo(given / file)
+    assert main(["weights", "tf_model.py:build", "port.py:Port", "--checkpoint", str(given)]) == 2
+    line = f"expected a tf.train.Checkpoint at {given}, found a named pipe: name its prefix or folder"
+    assert capsys.readouterr().err == f"jaxport: {line}\n"
 
 
 def hostile(folder: Path, name: str) -> list[str]:

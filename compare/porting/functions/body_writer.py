@@ -17,8 +17,9 @@ from compare.porting.functions.rules_of_random import REASONS
 from compare.porting.functions.statements import Line, Statement, Variable
 from compare.porting.functions.written_module import Module, Unwritten
 from compare.porting.functions.written_types import CONTROL, LISTS, RULES, SAME, SIZES, TEMPLATES
-from compare.porting.functions.written_values import MOST_IN_TEXT, Reserved, Value, elements_text, literal, tuple_text
+from compare.porting.functions.written_values import Reserved, Value, elements_text, literal, tuple_text
 from compare.porting.identifiers import snake
+from compare.porting.regular_arrays import MOST_IN_TEXT, keep, regular
 from compare.porting.safe_expressions import UnwritableError
 from workloads._function_graph import Body, Gradient, Node, Place, Result
 
@@ -168,7 +169,7 @@ class BodyWriter:
         if not node.constant:
             raise UnwritableError("it holds texts")
         array = np.asarray(self.module.arrays[node.constant])
-        if array.size <= MOST_IN_TEXT or (array.size and (array == array.flat[0]).all()):
+        if array.size <= MOST_IN_TEXT or regular(array, "dtype", str):
             return Value(result, host=array)
         return Value(result, text=self.kept(array, node.assigned[0] if node.assigned else "constant", result))
 
@@ -180,12 +181,7 @@ class BodyWriter:
           wanted: what it is to be called there.
           result: its type.
         """
-        name, number = wanted, 1
-        while name in self.module.constants:
-            number += 1
-            name = f"{wanted}_{number}"
-        self.module.constants[name] = array
-        return f"jnp.asarray(CONSTANTS[{name!r}], {self.dtype(result)})"
+        return f"jnp.asarray(CONSTANTS[{keep(self.module.constants, array, wanted)!r}], {self.dtype(result)})"
 
     def _sizes(self, node: Node) -> list[Value]:
         found = []
@@ -233,12 +229,10 @@ class BodyWriter:
         if value.host is None:
             raise UnwritableError("it takes what is no array")
         dtype, result, host = self.dtype(value.result), value.result, value.host
-        if host.dtype != object and host.ndim and host.size and (host == host.flat[0]).all():
-            shape = tuple_text([str(each) for each in host.shape])
-            first = host.flat[0]
-            if first == 0 or first == 1:
-                return f"jnp.{'ones' if first else 'zeros'}({shape}, {dtype})"
-            return f"jnp.full({shape}, {literal(first, result.dtype, result.follows)}, {dtype})"
+        if host.dtype != object:
+            text = regular(host, dtype, lambda each: literal(each, result.dtype, result.follows))
+            if text:
+                return text
         if host.size > MOST_IN_TEXT:
             return self.kept(host, "constant", result)
         return f"jnp.array({elements_text(host, result.dtype, result.follows)}, {dtype})"

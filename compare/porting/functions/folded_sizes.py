@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from compare.porting.functions.slices import indices
-from compare.porting.functions.written_values import MOST_IN_TEXT, Value
+from compare.porting.functions.written_values import Value
+from compare.porting.regular_arrays import MOST_IN_TEXT
 from workloads._function_graph import Node
 
 Host = np.ndarray[Any, Any]

@@ -13,8 +13,9 @@ import numpy as np
 from compare.porting.functions.body_writer import BodyWriter
 from compare.porting.functions.statements import rendered
 from compare.porting.functions.written_module import LEFT_OUT, Module, Unwritten, short
-from compare.porting.functions.written_values import MOST_IN_TEXT, Value, tuple_text
+from compare.porting.functions.written_values import Value, tuple_text
 from compare.porting.identifiers import Names, commented, identifier
+from compare.porting.regular_arrays import MOST_IN_TEXT
 from workloads._function_graph import Captured, FunctionGraph, Result
 from workloads._inspection import Plain
 from workloads._spec import Arrays
@@ -90,7 +91,7 @@ def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
     text = "\n".join([
         f'"""{name}, in jax.numpy."""\n',
         _IMPORTS,
-        *([_LOADED] if module.constants else []),
+        *([LOADED] if module.constants else []),
         *(_place(each) for each in module.unwritten),
         f"def {name}({', '.join(takes)}) -> {kind}:",
         textwrap.indent("\n".join([docstring, *effects, *lines]), "    "),
@@ -109,7 +110,8 @@ from safetensors.numpy import load_file
 import jaxport
 
 """
-_LOADED = f'CONSTANTS = load_file(Path(__file__).parent / "{CONSTANTS}")\n\n'
+LOADED = f'CONSTANTS = load_file(Path(__file__).parent / "{CONSTANTS}")\n\n'
+"""The line that reads large constants."""
 
 
 def _captured(captured: Captured, module: Module) -> Value:

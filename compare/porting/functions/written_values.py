@@ -9,9 +9,6 @@ import numpy as np
 
 from workloads._function_graph import Result
 
-MOST_IN_TEXT = 64
-"""Elements of a constant that is written out; a larger one is a file."""
-
 
 @dataclass(frozen=True)
 class Reserved:

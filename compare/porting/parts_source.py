@@ -1,0 +1,116 @@
+"""What of a port is judged while the call of the whole is left: the models in it, each called for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from compare.porting.identifiers import Names, identifier
+from compare.porting.port_source import RECEIPT, Sizes, input_range, port_name, tensor_spec
+from compare.porting.rest_source import BUILDS, PORT
+from compare.porting.written_classes import Written
+from workloads._architecture import Architecture, Graph
+
+
+def parts(architecture: Architecture, written: Written) -> Sequence[Graph]:
+    """The models in a model that can be judged for themselves: those in none of them, without a place.
+
+    Args:
+      architecture: of a model whose own call is left.
+      written: its module.
+    """
+    paths = [each.model for each in architecture.graphs]
+    left = [each.layer for each in written.places]
+
+    def within(path: str, around: str) -> bool:
+        return path.startswith(f"{around}/")
+
+    return [
+        each
+        for each in architecture.graphs
+        if not any(within(each.model, other) for other in paths)
+        and not any(path == each.model or within(path, each.model) for path in left)
+    ]
+
+
+def parts_texts(
+    architecture: Architecture, written: Written, reference: str, sizes: Sizes, found: Sequence[Graph]
+) -> Mapping[str, str]:
+    """What is written of them, by the name of the file.
+
+    Args:
+      architecture: of the model.
+      written: its module.
+      reference: of the original, from the folder of the port.
+      sizes: that they are judged at.
+      found: the models that are judged.
+    """
+    names, specs = Names(), dict[str, str]()
+    for graph in found:
+        for name, number in graph.inputs.items():
+            wanted = names.of(identifier(f"{graph.model}_{name}", "x"))
+            specs[wanted] = tensor_spec(graph.tensors[number], input_range(architecture, graph, number))
+    told = " ".join(f"{name!r}: {spec}," for name, spec in specs.items())
+    paths = {graph.model: written.names.get(graph.model, graph.model.replace("/", ".")) for graph in found}
+    of_tf = "".join(f"({graph.model!r}, {len(graph.inputs)}), " for graph in found)
+    of_jax = "".join(f"({graph.model!r}, {paths[graph.model]!r}, {len(graph.inputs)}), " for graph in found)
+    name = port_name(architecture)
+    return {
+        PORT: f'''"""The models in {name}, each called for itself: this holds while the call of the whole is left."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from workloads import ArraySpec, Workload, drawn_weights
+
+HERE = Path(__file__).parent
+
+
+def inputs(dimensions: Mapping[str, int]) -> dict[str, ArraySpec]:
+    """The inputs of each model, one after the other."""
+    batch = dimensions["batch"]
+    return {{{told}}}
+
+
+port = Workload(
+    name={f"{name}_rest"!r},
+    summary={f"the {len(found)} models in it"!r},
+    inputs=inputs,
+    weights=lambda dimensions: drawn_weights(HERE / {RECEIPT!r}),
+    sizes={{"default": {{"batch": {sizes.batch}}}}},
+    tf="{BUILDS["tf"]}:build",
+    jax="{BUILDS["jax"]}:build",
+)
+''',
+        BUILDS["tf"]: f'''"""The models in the original, as `jaxport run` takes them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tf_reference import Model, keras_parts
+
+HERE = Path(__file__).parent
+ORIGINAL, RECEIPT = str(HERE / {reference!r}), HERE / {RECEIPT!r}
+PARTS = ({of_tf})
+
+
+def build(dimensions: Mapping[str, int], dtype: str) -> Model:
+    """The models in a float type."""
+    return keras_parts(ORIGINAL, RECEIPT, dtype, parts=PARTS)
+''',
+        BUILDS["jax"]: f'''"""The models in the port, as `jaxport run` takes them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from model_jax import {written.class_name}
+import jaxport
+
+RECEIPT = Path(__file__).parent / {RECEIPT!r}
+PARTS = ({of_jax})
+
+
+def build(dimensions: Mapping[str, int], dtype: str) -> jaxport.Model:
+    """The port in a float type."""
+    return jaxport.ports.flax_parts({written.class_name}, RECEIPT, dtype, parts=PARTS)
+''',
+    }

@@ -1,0 +1,36 @@
+"""What a written module is, beside its text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from compare.porting.unwritten_places import Place
+
+
+@dataclass(frozen=True)
+class Written:
+    """The text of a module, and what is to be known of it.
+
+    Attributes:
+      class_name: of the whole.
+      text: of all classes.
+      parameters: of its call, by the name of the input.
+      names: path of a layer -> path of its module, for `jaxport weights`.
+      places: that were not written.
+      remarks: what a reader should know.
+      logits: "softmax" or "sigmoid", where the one output is that of `logits`; "" of another model.
+      constants: that it reads from a file, by name.
+    """
+
+    class_name: str
+    text: str
+    parameters: Mapping[str, str]
+    names: Mapping[str, str]
+    places: tuple[Place, ...]
+    remarks: tuple[str, ...]
+    logits: str = ""
+    constants: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict)

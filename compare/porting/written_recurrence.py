@@ -1,0 +1,97 @@
+"""Calls of recurrent layers, with their masks and states."""
+
+from __future__ import annotations
+
+from compare.porting.calls_on_their_way import Caller
+from compare.porting.safe_expressions import UnwritableError, argument
+from workloads._inspection import Plain
+
+_STATES = ("LSTM",)
+"""Layers whose module has its states the other way round: cell, then hidden."""
+
+_JOINED = {
+    "concat": "jnp.concatenate(({}, {}), -1)", "sum": "{} + {}", "mul": "{} * {}", "ave": "({} + {}) / 2",
+    "None": "({}, {})",
+}  # fmt: skip
+
+
+def over_steps(caller: Caller) -> str:
+    """A call of one layer: by its module, or by jaxport's function where Flax has no mask, or other states.
+
+    Args:
+      caller: of it.
+
+    Raises:
+      UnwritableError: it is given what is not known here.
+    """
+    x, initial, mask = _given(caller)
+    config, own = caller.layer.config, f"self.{caller.attribute}"
+    last = not config.get("return_sequences")
+    if mask is None and not config.get("return_state"):
+        states = _carry(caller, initial)
+        return f"{own}({x}{states}){'[:, -1]' if last else ''}"
+    text = _told(f"jaxport.sequences.over_steps({own}, {x}", caller, config, initial, mask)
+    return text if config.get("return_state") else f"{text}[0]"
+
+
+def both_ways(caller: Caller) -> str:
+    """A call of a Bidirectional: all steps by the module; what each direction ends with by the two in it.
+
+    Args:
+      caller: of it.
+
+    Raises:
+      UnwritableError: as for `over_steps`.
+    """
+    x, initial, mask = _given(caller)
+    own, inner = f"self.{caller.attribute}", caller.inner
+    mode = str(caller.layer.config.get("merge_mode"))
+    if not inner:
+        raise UnwritableError("the layers in it are not known")
+    config, states = inner[0].config, bool(inner[0].config.get("return_state"))
+    if mask is not None or initial or states:
+        if states and mode == "None":
+            raise UnwritableError("it returns states beside two results")
+        text = _told(f"jaxport.sequences.both_ways({own}, {x}", caller, config, initial, mask)
+        return text if states else f"{text}[0]"
+    if config.get("return_sequences"):
+        return f"{own}({x})"
+    ends = f"{own}.forward_rnn({x})[:, -1]", f"{own}.backward_rnn({x}, reverse=True)[:, -1]"
+    return _JOINED[mode].format(*ends)
+
+
+def _given(caller: Caller) -> tuple[str, list[str], str | None]:
+    """The input, the initial states one by one, and the mask."""
+    caller.refuse_keywords("initial_state", "mask")
+    x, *others = caller.call.arguments
+    if len(others) > 1 or isinstance(x, list):
+        raise UnwritableError(f"it is given {len(caller.call.arguments)} arguments")
+    nest: Plain = others[0] if others else caller.call.keywords.get("initial_state")
+    states = nest if isinstance(nest, list) else [] if nest is None else [nest]
+    if len(states) == 1 and isinstance(states[0], dict) and "tuple" in states[0]:
+        states = states[0]["tuple"]
+    assert isinstance(states, list)
+    return argument(x, caller.variables), [argument(each, caller.variables) for each in states], caller.keyword("mask")
+
+
+def _carry(caller: Caller, initial: list[str]) -> str:
+    """The initial states as the module of a layer takes them."""
+    if not initial:
+        return ""
+    if caller.layer.class_name == "RNN":
+        raise UnwritableError("it is given an initial state, whose order its cell decides")
+    ordered = initial[::-1] if caller.layer.class_name in _STATES else initial
+    text = ordered[0] if len(ordered) == 1 else f"({', '.join(ordered)})"
+    return f", initial_carry={text}"
+
+
+def _told(text: str, caller: Caller, config: object, initial: list[str], mask: str | None) -> str:
+    """A call of jaxport's with what it is told by name."""
+    assert isinstance(config, dict)
+    if mask is not None and config.get("unroll"):
+        raise UnwritableError("it is given a mask and has unroll=True")
+    more = f", mask={mask}" if mask is not None else ""
+    more += f", initial=({', '.join(initial)},)" if initial else ""
+    more += "" if config.get("return_sequences") else ", last=True"
+    more += ", zero_output=True" if mask is not None and config.get("zero_output_for_mask") else ""
+    return f"{text}{more})"

@@ -1,0 +1,164 @@
+"""What layers of Keras do with sequences where Flax has no mask, or no states: recurrent layers, pooling, attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+
+def over_steps(
+    rnn: nnx.RNN,
+    inputs: jax.Array,
+    *,
+    mask: jax.Array | None = None,
+    initial: Sequence[jax.Array] | None = None,
+    last: bool = False,
+    zero_output: bool = False,
+) -> tuple[jax.Array, ...]:
+    """What a recurrent layer of Keras with return_state gives: outputs [batch, time, ...], then each state.
+
+    nnx.RNN knows lengths, and no mask. A masked step leaves the states as they are and repeats the output before it;
+    before the first that output is 0.
+
+    Args:
+      rnn: a cell over time, maybe backwards; the first of its outputs is then that of the last step.
+      inputs: [batch, time, ...].
+      mask: bool[batch, time]; all steps count without.
+      initial: the states before the first step, as Keras orders them: of an LSTM the hidden one comes first; zeros
+        without.
+      last: whether the outputs [batch, ...] of the last step are wanted alone.
+      zero_output: whether the output of a masked step is 0.
+    """
+    at = jnp.moveaxis(inputs, 1, 0), None if mask is None else mask.astype(bool).T
+    if rnn.reverse:
+        at = jax.tree.map(lambda each: each[::-1], at)
+    # Zeros, whatever is drawn.
+    carry = rnn.cell.initialize_carry(at[0].shape[1:], nnx.Rngs(0))
+    if initial is not None:
+        carry = jax.tree.unflatten(jax.tree.structure(carry), _turned(rnn.cell, tuple(initial)))
+    graph, weights = nnx.split(rnn.cell)
+    before = jnp.zeros_like(jax.eval_shape(lambda x: rnn.cell(carry, x)[1], at[0][0]))
+
+    def step(state: Any, at: Any) -> Any:
+        (carry, before), (x, present) = state, at
+        following, output = nnx.merge(graph, weights)(carry, x)
+        if present is not None:
+            kept = (carry, jnp.zeros_like(output) if zero_output else before)
+            following, output = jax.tree.map(partial(_where, present), (following, output), kept)
+        return (following, output), output
+
+    (carry, _), outputs = jax.lax.scan(step, (carry, before), at)
+    states = _turned(rnn.cell, tuple(jax.tree.leaves(carry)))
+    return (outputs[-1] if last else jnp.moveaxis(outputs, 0, 1), *states)
+
+
+def both_ways(
+    both: nnx.Bidirectional,
+    inputs: jax.Array,
+    *,
+    mask: jax.Array | None = None,
+    initial: Sequence[jax.Array] | None = None,
+    last: bool = False,
+    zero_output: bool = False,
+) -> tuple[Any, ...]:
+    """What keras.layers.Bidirectional with return_state gives: what both give, merged, then the states of each.
+
+    Args:
+      both: two layers and what merges them.
+      inputs: [batch, time, ...].
+      mask: as for `over_steps`.
+      initial: the states of the forward layer, then of the other.
+      last: whether what each ends with is wanted alone.
+      zero_output: as for `over_steps`.
+    """
+    half = len(initial) // 2 if initial is not None else 0
+    ahead: Any = both.forward_rnn
+    behind: Any = both.backward_rnn
+    forward, *states = over_steps(
+        ahead, inputs, mask=mask, initial=initial and initial[:half], last=last, zero_output=zero_output
+    )
+    backward, *others = over_steps(
+        behind,
+        jnp.flip(inputs, 1),
+        mask=None if mask is None else jnp.flip(mask, 1),
+        initial=initial and initial[half:],
+        last=last,
+        zero_output=zero_output,
+    )
+    return both.merge_fn(forward, backward if last else jnp.flip(backward, 1)), *states, *others
+
+
+def average(forward: jax.Array, backward: jax.Array) -> jax.Array:
+    """The mean of what both directions give, as merge_mode="ave" has it.
+
+    Args:
+      forward: of any shape.
+      backward: of the same.
+    """
+    return (forward + backward) / 2
+
+
+def apart(forward: jax.Array, backward: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """What both directions give, as merge_mode=None has it.
+
+    Args:
+      forward: of any shape.
+      backward: of any.
+    """
+    return forward, backward
+
+
+def masked_average(x: jax.Array, mask: jax.Array, keepdims: bool = False) -> jax.Array:
+    """keras.layers.GlobalAveragePooling1D with a mask: the mean of the steps that count, NaN where none does.
+
+    Args:
+      x: [batch, time, features].
+      mask: bool[batch, time].
+      keepdims: whether the axis of time stays, with one step.
+    """
+    present = mask.astype(bool)[:, :, None]
+    kept = jnp.where(present, x, 0)
+    return kept.sum(1, keepdims=keepdims) / present.astype(x.dtype).sum(1, keepdims=keepdims)
+
+
+def attention_mask(
+    query: jax.Array | None = None,
+    value: jax.Array | None = None,
+    key: jax.Array | None = None,
+    pairs: jax.Array | None = None,
+) -> jax.Array:
+    """bool[batch, 1, queries, keys] for nnx.MultiHeadAttention, of the masks that Keras' layer of that name takes.
+
+    Args:
+      query: bool[batch, queries], those that count.
+      value: bool[batch, keys].
+      key: bool[batch, keys].
+      pairs: [batch, queries, keys], [batch, heads, queries, keys] or what broadcasts to it: its attention_mask.
+
+    Raises:
+      ValueError: there is no mask at all.
+    """
+    found = [None if query is None else query[:, None, :, None]]
+    found += [None if each is None else each[:, None, None, :] for each in (value, key)]
+    found.append(pairs if pairs is None or pairs.ndim > 3 else pairs[:, None])
+    masks = [each.astype(bool) for each in found if each is not None]
+    if not masks:
+        raise ValueError("expected a mask, found none: call the attention without")
+    whole = masks[0]
+    for each in masks[1:]:
+        whole = whole & each
+    return whole
+
+
+def _turned(cell: nnx.RNNCellBase, states: tuple[Any, ...]) -> tuple[Any, ...]:
+    """States in the order of the other framework: of an LSTM, Flax has the cell before the hidden one."""
+    return states[::-1] if isinstance(cell, nnx.LSTMCell | nnx.OptimizedLSTMCell) else states
+
+
+def _where(present: jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:
+    return jnp.where(present.reshape(-1, *(1,) * (new.ndim - 1)), new, old)

@@ -1,0 +1,110 @@
+"""What the call of a layer of the user's takes: tensors in several arguments, and numbers or words beside."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+_PLAIN = (bool, int, float, str)
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The arguments of one call.
+
+    Attributes:
+      nest: a tensor, or a list, tuple or dict of such; of several arguments, or one by name, a tuple of these.
+      names: of several arguments, in the order in which the call lists them; empty where it is given one by position.
+      fixed: others, which are no tensors.
+      masked: whether tensors in it carry the mask that is the last argument.
+    """
+
+    nest: Any
+    names: tuple[str, ...] = ()
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    masked: bool = False
+
+    def symbols(self) -> Arguments:
+        """The same with symbols for tensors."""
+        return replace(self, nest=tf.nest.map_structure(_symbol, self.nest))
+
+    def takes(self, other: Arguments) -> bool:
+        """Whether a call with these is written as one with others."""
+        try:
+            tf.nest.assert_same_structure(self.nest, other.nest)
+        except (TypeError, ValueError):
+            return False
+        return self.names == other.names and self.fixed == other.fixed
+
+    @property
+    def input_names(self) -> list[str]:
+        """Names of the tensors in order: of an argument or the keys of a dict, else numbers."""
+        if not self.names:
+            return _names(self.nest, "input")
+        nests = zip(self.names, self.nest, strict=True)
+        return [
+            each for name, nest in nests for each in ([name] if not tf.nest.is_nested(nest) else _names(nest, name))
+        ]
+
+
+def bound(layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Arguments | None:
+    """The arguments of a call, `training` left out; None where they hold no tensor, or what is none of both.
+
+    Args:
+      layer: that is called.
+      given: by position.
+      named: by name.
+    """
+    signature = inspect.signature(layer.call)
+    named = {name: each for name, each in named.items() if name != "training" and each is not None}
+    if len(given) == 1 and not named:
+        return Arguments(given[0])
+    try:
+        told = signature.bind(*given, **named).arguments
+    except TypeError:
+        return None
+    kinds = {name: signature.parameters[name].kind for name in told}
+    if any(kind in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL) for kind in kinds.values()):
+        return None
+    told = {name: each for name, each in told.items() if name != "training" and each is not None}
+    tensors = {name: each for name, each in told.items() if _holds_tensors(each)}
+    fixed = {name: each for name, each in told.items() if name not in tensors}
+    if not tensors or not all(isinstance(each, _PLAIN) for each in fixed.values()):
+        return None
+    return Arguments(tuple(tensors.values()), tuple(tensors), fixed)
+
+
+def mask(nest: Any, names: tuple[str, ...]) -> None:
+    """Let the symbols of the first argument carry those of the mask, as in a call.
+
+    Args:
+      nest: symbols of all arguments.
+      names: of these.
+    """
+    masks = tf.nest.flatten(nest[names.index("mask")])
+    for symbol, each in zip(tf.nest.flatten(nest[0]), masks, strict=True):
+        symbol._keras_mask = each
+
+
+def _names(nest: Any, name: str) -> list[str]:
+    symbols = tf.nest.flatten(nest)
+    # As tf.nest does, the values of a dict by their sorted keys.
+    plain = isinstance(nest, Mapping) and len(nest) == len(symbols)
+    return sorted(nest) if plain else [f"{name}_{number}" for number, _ in enumerate(symbols, 1)]
+
+
+def _holds_tensors(value: Any) -> bool:
+    flat = tf.nest.flatten(value)
+    return bool(flat) and all(isinstance(each, np.ndarray | keras.KerasTensor) or tf.is_tensor(each) for each in flat)
+
+
+def _symbol(value: Any) -> keras.KerasTensor:
+    array = value if hasattr(value, "shape") and hasattr(value, "dtype") else tf.convert_to_tensor(value)
+    dtype = keras.backend.standardize_dtype(array.dtype)
+    return keras.KerasTensor((None, *list(array.shape)[1:]), dtype)

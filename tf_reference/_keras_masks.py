@@ -1,0 +1,163 @@
+"""Masks that Keras hands from layer to layer beside the tensors: which a call takes, as arguments of that call."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tf_reference import _keras_variables
+
+BESIDE = "masks beside its tensors"
+"""Stands among the arguments of a call that reads masks in another way than as an argument."""
+
+_ATTENTION = keras.layers.MultiHeadAttention
+_MERGES = (keras.layers.Maximum, keras.layers.Minimum, keras.layers.Multiply)
+"""Their calls read the masks that their tensors carry."""
+
+
+def of(tensor: Any) -> Any:
+    """The mask that a tensor carries; None where it carries none."""
+    return getattr(tensor, "_keras_mask", None)
+
+
+def makes(layer: Any) -> bool:
+    """Whether a layer, or one in it, may make a mask."""
+    return any(_makes(each) for each in layer._flatten_layers())
+
+
+def _makes(layer: Any) -> bool:
+    own = not _keras_variables.is_keras(layer) and not type(layer).compute_mask.__module__.startswith("keras.")
+    told = getattr(layer, "mask_zero", False) or (isinstance(layer, keras.layers.Lambda) and layer.mask is not None)
+    return bool(own or told or isinstance(layer, keras.layers.Masking))
+
+
+def in_graph(graph: Any) -> bool:
+    """Whether tensors of a functional model may carry masks, made by a layer or given to one by name."""
+    nodes = (node for each in graph.operations for node in each._inbound_nodes)
+    return makes(graph) or any(node.arguments.kwargs.get("mask") is not None for node in nodes)
+
+
+def takes(layer: Any) -> bool:
+    """Whether the call of a layer, or of one in it, computes with masks."""
+    return any(
+        isinstance(each, _MERGES) or any(name.endswith("mask") for name in inspect.signature(each.call).parameters)
+        for each in layer._flatten_layers()
+    )
+
+
+def given(layer: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The masks that Keras adds to the arguments of a call; None where it takes one away.
+
+    Args:
+      layer: that is called.
+      args: with symbols.
+      kwargs: likewise.
+    """
+    signature = inspect.signature(layer.call)
+    known = {name: each for name, each in kwargs.items() if name in signature.parameters}
+    try:
+        bound = signature.bind(*args, **known).arguments
+    except TypeError:
+        return {}
+    tensors = {name: value for name, value in bound.items() if _is_tensors(value)}
+    wanted = {"mask": next(iter(tensors))} if len(tensors) == 1 else {f"{name}_mask": name for name in tensors}
+    found = {
+        mask: tf.nest.map_structure(of, tensors[name])
+        for mask, name in wanted.items()
+        if mask in signature.parameters and bound.get(mask) is None
+    }
+    found = {name: each for name, each in found.items() if any(one is not None for one in tf.nest.flatten(each))}
+    others = [name for name in tensors if name != "mask"]
+    if "mask" in tensors and len(others) == 1 and _agree(bound["mask"], tensors[others[0]]):
+        # A graph that Keras has names the mask that it added when it was made.
+        found["mask"] = bound["mask"]
+    if isinstance(layer, _ATTENTION):
+        # Whatever it is told, it takes the mask that the query carries.
+        found["query_mask"] = of(bound["query"])
+    if isinstance(layer, _MERGES) and any(of(each) is not None for each in tf.nest.flatten(list(tensors.values()))):
+        found[BESIDE] = True
+    return found
+
+
+def beside(layer: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], added: Mapping[str, Any], result: Any) -> bool:
+    """Whether a model, or a layer of the user's, does with the masks of what it is given what no argument says.
+
+    Args:
+      layer: that was called.
+      args: with symbols.
+      kwargs: likewise.
+      added: the masks that Keras adds to these.
+      result: of the call.
+
+    Raises:
+      TypeError: or what else a call raises that takes no symbols.
+    """
+    given = [each for each in tf.nest.flatten((args, dict(kwargs))) if of(each) is not None]
+    if not given or not _keras_variables.is_container(layer):
+        return False
+    # What Keras hands to the call by name is followed there.
+    if takes(layer) and (_keras_variables.is_keras(layer) or "mask" not in added):
+        return True
+    returned = tf.nest.flatten(layer.call(*args, **{**kwargs, **added}))
+    # To what carries none Keras adds that which the class says.
+    return any(
+        of(one) is not None and not _same(of(one), of(other))
+        for one, other in zip(returned, tf.nest.flatten(result), strict=True)
+    )
+
+
+def forget(layer: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """Take the masks from tensors as a call does: attention leaves none on what it is given.
+
+    Args:
+      layer: that was called.
+      args: with symbols.
+      kwargs: likewise.
+    """
+    if isinstance(layer, _ATTENTION):
+        named = (kwargs[name] for name in ("query", "value", "key") if name in kwargs)
+        for each in (*args, *named):
+            # One of another type is copied first.
+            if of(each) is not None and str(each.dtype) == layer.compute_dtype:
+                each._keras_mask = None
+
+
+def _agree(masks: Any, tensors: Any) -> bool:
+    """Whether masks are those that tensors carry."""
+    pairs = zip(tf.nest.flatten(masks), tf.nest.flatten(tensors), strict=False)
+    return all(_same(mask, of(tensor)) for mask, tensor in pairs)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two masks are one, or are computed alike."""
+    if one is other or not all(isinstance(each, keras.KerasTensor) for each in (one, other)):
+        return one is other or (type(one) is type(other) and isinstance(one, bool | int | float) and one == other)
+    (operation, node, at), (another, node_of_other, place) = (_made(each) for each in (one, other))
+    if operation is None or at != place or type(operation) is not type(another) or isinstance(operation, keras.Layer):
+        return False
+    if _told(operation) != _told(another):
+        return False
+    mine, its = (tf.nest.flatten((each.arguments.args, each.arguments.kwargs)) for each in (node, node_of_other))
+    return len(mine) == len(its) and all(map(_same, mine, its))
+
+
+def _made(mask: Any) -> tuple[Any, Any, Any]:
+    """The operation that makes a mask, its node, and which of its results the mask is."""
+    history = getattr(mask, "_keras_history", None)
+    if history is None or history.operation is None:
+        return None, None, None
+    return history.operation, history.operation._inbound_nodes[history.node_index], history.tensor_index
+
+
+def _told(operation: Any) -> dict[str, str]:
+    return {name: repr(each) for name, each in vars(operation).items() if name[0] != "_" and name != "name"}
+
+
+def _is_tensors(value: Any) -> bool:
+    flat = tf.nest.flatten(value) if isinstance(value, list | tuple | Mapping) else [value]
+    symbols = [each for each in flat if each is not None]
+    return bool(symbols) and all(isinstance(each, keras.KerasTensor) for each in symbols)

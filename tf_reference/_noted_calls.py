@@ -1,0 +1,90 @@
+"""Calls of layers with symbols: the masks that each takes, and symbols for the arrays that some are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tf_reference import _keras_masks
+from tf_reference._replaced_calls import replaced_calls
+
+NOT_FOLLOWED = (
+    TypeError, ValueError, AttributeError, NotImplementedError, RuntimeError, LookupError, AssertionError,
+    ArithmeticError, tf.errors.OpError,
+)  # fmt: skip
+"""What code raises where it is given a symbol in place of a tensor."""
+
+_NO_NUMBERS = (tf.string, tf.resource, tf.variant)
+
+
+@dataclass(frozen=True)
+class Noted:
+    """What is seen of calls while they are followed: as in a trace, the arrays with their symbols."""
+
+    constants: list[tuple[Any, Any]] = field(default_factory=list)
+    masks: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+
+
+@contextmanager
+def noting() -> Iterator[Noted]:
+    """Inside, masks of calls are noted, and a layer that is called with arrays alone is given symbols of them.
+
+    The result of such a layer, as an embedding of positions, would be an array, and the layer no part of the trace.
+    """
+    noted, inside = Noted(), [False]
+
+    def symbol(value: Any) -> Any:
+        if not is_array(value):
+            return value
+        made = keras.Input(batch_shape=value.shape, dtype=keras.backend.standardize_dtype(value.dtype))
+        noted.constants.append((made, value))
+        return made
+
+    def called(original: Callable[..., Any], layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        # What a layer calls in turn is a matter of its own trace.
+        if inside[0]:
+            return original(layer, *given, **named)
+        if not any(isinstance(each, keras.KerasTensor) for each in tf.nest.flatten((given, named))):
+            given, named = tf.nest.map_structure(symbol, (given, named))
+        masks = _keras_masks.given(layer, given, named)
+        inside[0] = True
+        try:
+            result = original(layer, *given, **named)
+            beside = _beside(layer, given, named, masks, result)
+        finally:
+            inside[0] = False
+        node = _node(layer, result)
+        if node is not None:
+            noted.masks[id(node)] = {**masks, _keras_masks.BESIDE: True} if beside else masks
+            _keras_masks.forget(layer, given, named)
+        return result
+
+    with replaced_calls(called):
+        yield noted
+
+
+def _beside(
+    layer: Any, given: tuple[Any, ...], named: Mapping[str, Any], masks: Mapping[str, Any], result: Any
+) -> bool:
+    try:
+        return _keras_masks.beside(layer, given, named, masks, result)
+    except NOT_FOLLOWED:
+        return True
+
+
+def _node(layer: Any, result: Any) -> Any:
+    """The node of the graph that a call has made; None where it has made none."""
+    symbols = [each for each in tf.nest.flatten(result) if isinstance(each, keras.KerasTensor)]
+    history = getattr(symbols[0], "_keras_history", None) if symbols else None
+    return layer._inbound_nodes[history.node_index] if history is not None and history.operation is layer else None
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array that is there, of numbers."""
+    return isinstance(value, np.ndarray | tf.Tensor) and hasattr(value, "__array__") and value.dtype not in _NO_NUMBERS
