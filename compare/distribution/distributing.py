@@ -195,7 +195,7 @@ class _Survey:
             strategy_requests.steps(group.sides, f"{reference}{REPEATED}", FLOAT64, self._asked.steps).arrays
             for reference in REFERENCES
         )
-        self.equal_parts[side] = judging_steps.departure_in_doubles(f"{side}/{SINGLE}", in_turn, single)
+        self.equal_parts[side] = judging_steps.departure_of_equal_parts(f"{side}/{SINGLE}", in_turn, single)
 
     def _judged(self, group: Group, strategy: Strategy, step: DistributedStep) -> DistributedStep:
         runs, compilations, unlike = self._stepped(group, str(strategy), strategy.name)

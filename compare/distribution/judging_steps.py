@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,9 @@ from workloads._modes import JAX
 from workloads._spec import Arrays
 
 FLOAT32, FLOAT64 = "float32", "float64"
+
+EQUAL_PARTS = 1e-3
+"""Of the largest value: so far replicas of equal parts may be from one device."""
 
 _LOSS, _STATE_AT = "loss", "state@"
 _STATE = "optimizer state: "
@@ -41,11 +44,15 @@ def departure(found: Runs, expected: Runs, with_state: bool) -> StepDeparture:
     failing = [leaf for leaf in held if leaf.verdict == FAIL]
     if not held:
         return StepDeparture(expected.name, FAIL, message=f"{found.name} gave no arrays")
+    return _told(expected.name, held, failing)
+
+
+def _told(against: str, held: Sequence[Held], failing: Sequence[Held]) -> StepDeparture:
     chosen = min(failing, key=_order) if failing else max(held, key=_share)
     path, step = _place(chosen)
     compared = chosen.bound is not None
     return StepDeparture(
-        against=expected.name,
+        against=against,
         verdict=FAIL if failing else PASS,
         leaf=path,
         step=step,
@@ -59,15 +66,25 @@ def departure(found: Runs, expected: Runs, with_state: bool) -> StepDeparture:
     )
 
 
-def departure_in_doubles(name: str, found: Arrays, expected: Arrays) -> StepDeparture:
-    """How far a run is from a reference in float64 alone, weights and state.
+def departure_of_equal_parts(name: str, found: Arrays, expected: Arrays) -> StepDeparture:
+    """How far what replicas of equal parts compute is from one device's step, in float64, weights and state.
+
+    A sum that is averaged, or draws that are equal, change gradients by their own size. What a loss adds to the number
+    that it divides by, as BERT's does, changes them by a millionth, and is no mistake.
 
     Args:
       name: of the reference.
       found: what is judged.
       expected: the reference.
     """
-    return departure(_doubles(name, found, expected), Runs(name, dict.fromkeys((FLOAT32, FLOAT64), expected)), True)
+    held = _held(_doubles(name, found, expected), Runs(name, dict.fromkeys((FLOAT32, FLOAT64), expected)), True)
+    failing = [leaf for leaf in held if leaf.verdict == FAIL and not _share_of_largest(leaf) <= EQUAL_PARTS]
+    return _told(name, held, failing)
+
+
+def _share_of_largest(held: Held) -> float:
+    """The error over the largest value; infinite where nothing could be compared."""
+    return float("inf") if held.bound is None else held.error
 
 
 def blind(right: Runs, mistaken: Arrays, mistake: str) -> Blind:

@@ -193,3 +193,13 @@ def test_own_steps_that_hold_are_asked_of_twice_the_devices() -> None:
     assert (list(map(str, again.strategies)), again.devices, again.timed) == (["jax/own"], 4, False)
     assert with_more_devices(own(2, 6), asked) is None
     assert with_more_devices(own(2, 8, FAIL), asked) is None
+
+
+def test_replicas_of_equal_parts_may_differ_by_what_a_loss_adds_to_its_divisor() -> None:
+    right = runs("jax/single").by_dtype[FLOAT64]
+    for factor, verdict_of in ((1 + 1e-6, PASS), (0.5, FAIL)):
+        changed = {name: array * factor if array.dtype.kind == "f" else array for name, array in right.items()}
+        told = judging_steps.departure_of_equal_parts("jax/single", changed, right)
+        assert (told.verdict, told.against) == (verdict_of, "jax/single")
+    missing = {name: array for name, array in right.items() if name != "weights@2/b"}
+    assert judging_steps.departure_of_equal_parts("jax/single", missing, right).verdict == FAIL
