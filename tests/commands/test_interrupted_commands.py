@@ -17,8 +17,11 @@ from compare.commands import _signals
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
+    # Whoever runs the tests in the background may have it ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with _signals.interruptible(to_the_end=False):
         yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("interruptible")
@@ -40,6 +43,8 @@ IMPORTING = """
 import signal, sys
 from compare.starting import start
 
+signal.signal({number}, signal.default_int_handler if {number} == signal.SIGINT else signal.SIG_DFL)
+
 class Interrupting:
     def find_spec(self, name, path=None, target=None):
         if name == "compare.cli":
@@ -55,7 +60,7 @@ sys.exit(start())
 def test_a_command_that_is_interrupted_while_it_is_imported_says_one_line(number: int) -> None:
     ended = subprocess.run(
         [sys.executable, "-P", "-c", IMPORTING.format(number=int(number))], env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, check=False, preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (ended.returncode, ended.stderr) == (130, "jaxport: interrupted; nothing was written\n")
 
@@ -64,6 +69,7 @@ LOADING = """
 import _imp, signal, sys
 from compare.starting import start
 
+signal.signal(signal.SIGINT, signal.default_int_handler)
 seen = [0]
 
 def calls(frame, event, argument):
@@ -97,6 +103,5 @@ def test_an_extension_module_is_loaded_to_its_end_before_a_command_is_interrupte
     ended = subprocess.run(
         [sys.executable, "-P", "-c", LOADING.format(call=call)],
         env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     assert (ended.returncode, ended.stderr) == (130, "jaxport: interrupted; nothing was written\n")
