@@ -8,11 +8,11 @@ from itertools import groupby
 from pathlib import Path
 
 from compare.record.grappler_part import KINDS, NodeRewrite, Optimization, OptimizedNode
-from compare.report import grappler_rows
+from compare.report import grappler_changes, grappler_rows
 from compare.report.cluster_pages import data_url, short_stem
 from compare.report.cluster_rows import place
+from compare.report.grappler_changes import RewriteRow
 from compare.report.grappler_pictures import drawn
-from compare.report.grappler_rows import RewriteRow
 from compare.report.html import styles, templates
 from compare.report.pictures import saved
 from compare.report.showable import printable
@@ -58,7 +58,7 @@ def write_optimization(record: Optimization, out: Path) -> list[str]:
         _drawing(f"{shown.name}: {title}", nodes, shown, out / f"{stem}.{title.partition(' ')[0]}")
         for title, nodes in (("before Grappler", shown.before), ("after Grappler", shown.after))
     ]
-    rows = grappler_rows.rewrite_rows(shown)
+    rows = grappler_changes.rewrite_rows(shown)
     page = templates().get_template("grappler.html.j2")
     text = page.render(
         style=styles("dump.css", "clusters.css", "grappler.css"),
@@ -103,7 +103,7 @@ def _row(each: NodeRewrite, shown: Optimization) -> NodeRow:
         what=KINDS.get(each.kind, each.kind),
         before=_node(each.before),
         after=_node(each.after),
-        passes=grappler_rows.passes(each, shown),
+        passes=grappler_changes.passes(each, shown),
         into=", ".join(each.into),
         source=node.source,
         line=node.line,

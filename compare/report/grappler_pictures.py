@@ -8,7 +8,7 @@ from html import escape
 import graphviz
 
 from compare.record.grappler_part import KINDS, NodeRewrite, Optimization, OptimizedNode
-from compare.report.grappler_rows import passes
+from compare.report.grappler_changes import passes
 from compare.report.pictures import FONT, GRAPH, INK, PAPER, SOFT, WHOLE, literally
 
 WENT, CAME, OPERATION, READS, SAME = "#f2c9cf", "#d5e8c8", "#f6d5b8", "#f3eab5", PAPER

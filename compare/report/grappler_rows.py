@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from compare.record.grappler_part import (
-    ABSORBED,
     CAME,
     FOLDED,
-    FUSED,
-    KINDS,
-    REPLACED,
-    NodeRewrite,
     Optimization,
     OptimizedNode,
     ResultsHeld,
 )
 from compare.report import numbers
 from compare.report.cluster_rows import listed
+from compare.report.grappler_changes import shown_node
 from compare.report.numbers import counted
 
 ENDS = ("_Arg", "_DeviceArg", "_Retval")
@@ -30,31 +25,7 @@ _CALLING = (
 _FUNCTIONS = ("f", "then_branch", "else_branch", "cond", "body", "branches")
 """Attributes of these that name functions."""
 _CLUSTERED = ("_XlaCompile", "_XlaRun")
-_STANDING = (FOLDED, FUSED, REPLACED, CAME, ABSORBED)
-"""Kinds that are told as operations before and operations after."""
-_CONSTANT = "Const"
 _MOST_KINDS = 12
-_PLUMBING = frozenset(
-    {
-        *("_Retval", "Identity", "IdentityN", "NoOp", "Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond"),
-        *("_SwitchN",),
-    }
-)
-"""Operations that only hand values on."""
-_HANDING_ON = "gone, or read or wait for others: they only hand values on"
-
-
-@dataclass(frozen=True)
-class RewriteRow:
-    """Changes that read alike, made by the same passes."""
-
-    passes: str
-    """Which, and what shows it."""
-    what: str
-    count: int
-    places: Mapping[tuple[str, str], int]
-    """By FILE:LINE and the text of that line."""
-    names: tuple[str, ...]
 
 
 def headline(found: Optimization) -> str:
@@ -82,109 +53,6 @@ def traced_line(found: Optimization) -> str:
     inlined = f": {listed(gone)} inlined or lowered by the runtime, which is not Grappler's doing" if gone else ""
     stay = f"; left as calls: {listed(left)}" if left else ""
     return f"{counted(sum(found.traced.values()), 'node')} traced{made}{inlined}{stay}"
-
-
-def rewrite_rows(found: Optimization) -> list[RewriteRow]:
-    """The changes, by the passes that made them; what is told as operations before and after first."""
-    rows: dict[tuple[str, str], list[Sequence[NodeRewrite]]] = {}
-    for members in _groups(found.rewrites):
-        rows.setdefault((passes(members[0], found), _what(members)), []).append(members)
-    made = [_row(*key, groups) for key, groups in rows.items()]
-    order = {each.passes: number for number, each in enumerate(sorted(made, key=_order))}
-    return sorted(made, key=lambda row: (order[row.passes], *_last(row), -row.count, row.what))
-
-
-def _last(row: RewriteRow) -> tuple[bool, bool]:
-    return row.what.endswith(_HANDING_ON), " → " not in row.what
-
-
-def _order(row: RewriteRow) -> tuple[bool, bool, str]:
-    return row.passes.startswith("not known"), not row.passes.endswith(_NEEDED), row.passes
-
-
-_NEEDED = "(not made without)"
-
-
-def passes(rewrite: NodeRewrite, found: Optimization) -> str:
-    """Which passes made a change, and by which experiment that is known.
-
-    Args:
-      rewrite: the change.
-      found: what it is a change of, with the experiments that were made.
-    """
-    if found.same_again is False:
-        return "not known: not tried, since the same switches gave another graph"
-    if rewrite.needs:
-        return f"{' with '.join(rewrite.needs)} {_NEEDED}"
-    if rewrite.alone:
-        return f"{' or '.join(rewrite.alone)} (each makes it with all others off)"
-    if rewrite.always:
-        return "not known: made with every pass switched off"
-    if rewrite.differs:
-        tried = " of those that could be tried" if _untried(found) else ""
-        without = ", ".join(rewrite.differs)
-        return f"not known: no single pass{tried} makes or undoes it; without {without} it comes out otherwise"
-    return "not known: no pass that was switched off undoes it"
-
-
-def _untried(found: Optimization) -> bool:
-    """Whether an experiment with a pass gave no graph."""
-    return any({f"without {name}", f"{name} alone"} & found.failed.keys() for name in found.passes)
-
-
-def _groups(rewrites: Sequence[NodeRewrite]) -> Iterator[Sequence[NodeRewrite]]:
-    """Those that stand for each other together; of the others each kind together."""
-    standing: dict[int | None, list[NodeRewrite]] = {}
-    for each in rewrites:
-        if each.kind in _STANDING:
-            standing.setdefault(each.group, []).append(each)
-        else:
-            yield [each]
-    # A node that went, and that no new one of the same passes stands for, is told like those of its own kind.
-    for members in standing.values():
-        if all(each.kind == ABSORBED for each in members):
-            yield from ([each] for each in members)
-        else:
-            yield members
-
-
-def _what(members: Sequence[NodeRewrite]) -> str:
-    if len(members) == 1 and members[0].kind not in (FOLDED, FUSED, REPLACED, CAME):
-        node = members[0].before
-        if node is not None and node.op in _PLUMBING:
-            return _HANDING_ON
-        return KINDS.get(members[0].kind, members[0].kind)
-    before = Counter(each.before.op for each in members if each.before)
-    telling = Counter({op: count for op, count in before.items() if op != _CONSTANT}) or before
-    after = Counter(_told(each.after) for each in members if each.after)
-    return (
-        f"{listed(dict(telling.most_common()))} → {listed(dict(after.most_common()))}"
-        if before
-        else f"new: {listed(after)}"
-    )
-
-
-def _told(node: OptimizedNode) -> str:
-    if node.constant is None:
-        return node.op
-    held = node.constant
-    shape = f"{held.dtype}[{','.join(map(str, held.shape))}]"
-    return f"Const {shape}" if (held.bytes or 0) > _SHOWN else f"Const {shape} {held.text}"
-
-
-_SHOWN = 64
-"""Bytes of a constant up to which its value stands in a row."""
-
-
-def _row(made_by: str, what: str, groups: Sequence[Sequence[NodeRewrite]]) -> RewriteRow:
-    members = [each for group in groups for each in group]
-    nodes = [node for each in members if (node := each.before or each.after)]
-    kinds = Counter(node.op for node in nodes)
-    alone = all(len(group) == 1 for group in groups) and " → " not in what and not what.startswith("new: ")
-    times = f"{len(groups)} x " if len(groups) > 1 else ""
-    said = f"{counted(len(members), 'node')} ({listed(dict(kinds.most_common()))}): {what}" if alone else times + what
-    places = Counter((node.source, node.line) for node in nodes if node.source)
-    return RewriteRow(made_by, said, len(members), dict(places.most_common()), tuple(each.name for each in members))
 
 
 def operation_rows(found: Optimization) -> list[tuple[str, int, int]]:
@@ -216,7 +84,7 @@ def constants_line(found: Optimization) -> str:
         return ""
     total = sum((node.constant and node.constant.bytes) or 0 for node in made)
     said = f"{counted(len(made), 'constant')} computed by Grappler, {numbers.binary_bytes(total)} in all"
-    return f"{said}; the largest is {made[0].name}, {_told(made[0])}"
+    return f"{said}; the largest is {made[0].name}, {shown_node(made[0])}"
 
 
 def later_line(found: Optimization) -> str:

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from compare.record.grappler_part import Optimization
-from compare.report import grappler_rows
+from compare.report import grappler_changes, grappler_rows
 from compare.report.cluster_rows import place
-from compare.report.grappler_rows import RewriteRow
+from compare.report.grappler_changes import RewriteRow
 from compare.report.numbers import counted
 from compare.report.showable import on_lines
 
@@ -32,7 +32,7 @@ def _lines(found: Optimization) -> Iterator[Text]:
     for said in (grappler_rows.traced_line(found), grappler_rows.operations_line(found)):
         if said:
             yield Text(f"  {said}")
-    for passes, rows in groupby(grappler_rows.rewrite_rows(found), key=lambda row: row.passes):
+    for passes, rows in groupby(grappler_changes.rewrite_rows(found), key=lambda row: row.passes):
         yield Text.assemble("  ", (passes, "bold"))
         yield from _of_passes(list(rows))
     more = (grappler_rows.constants_line(found), grappler_rows.later_line(found))

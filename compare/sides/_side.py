@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from compare.errors import Foreseen
+from compare.errors import Foreseen, RequestError
 from workloads._spec import Arrays
 
 SIDES = ("tf", "jax")
@@ -41,6 +41,12 @@ class BadTarget(SideError):
 
 class BadWeights(BadTarget):
     """The function that was named for this side has other weights than the workload."""
+
+
+def unread(named: str, error: SideError) -> RequestError:
+    """What a worker says of a file or a function that it cannot read: a sentence that says all stands as it is."""
+    says_all = error.reason.startswith("expected ")
+    return RequestError(error.reason if says_all else f"expected to read {named}, found {error.reason}")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import msgspec
 
 from compare import files
 from compare.errors import RequestError
-from compare.sides._side import SideError
+from compare.sides._side import SideError, unread
 from compare.sides.replaceable import Replaceable
 from workloads._function_graph import FunctionGraph
 from workloads._inspection import Inspection
@@ -81,8 +81,7 @@ class ModelWorker:
                 reply = self._worker.call(self._worker.started(), "function_graph", given)
             return files.converted(reply.value, FunctionGraph), reply.arrays
         except SideError as error:
-            plain = error.reason.startswith("expected ")
-            raise RequestError(error.reason if plain else f"expected to read {target}, found {error.reason}") from error
+            raise unread(target, error) from error
         except msgspec.ValidationError as error:
             raise RequestError(f"expected data of the declared types of {target}, found: {error}") from error
 
@@ -103,9 +102,7 @@ class ModelWorker:
                 value = self._worker.call(self._worker.started(), method, parameters).value
             return files.converted(value, Inspection)
         except SideError as error:
-            plain = error.reason.startswith("expected ")
-            reason = error.reason if plain else f"expected to read {target}, found {error.reason}"
-            raise RequestError(reason) from error
+            raise unread(target, error) from error
         except msgspec.ValidationError as error:
             raise RequestError(f"expected data of the declared types of {target}, found: {error}") from error
 

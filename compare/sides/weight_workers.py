@@ -12,7 +12,7 @@ import msgspec
 
 from compare import files
 from compare.errors import RequestError
-from compare.sides._side import Reply, SideError
+from compare.sides._side import Reply, SideError, unread
 from compare.sides.replaceable import Replaceable
 from workloads._architecture import Architecture
 from workloads._inspection import Value
@@ -195,8 +195,7 @@ def _asked(
         with worker.asking:
             return worker.call(worker.started(), method, parameters, arrays)
     except SideError as error:
-        plain = error.reason.startswith("expected ")
-        raise RequestError(error.reason if plain else f"expected to read {named}, found {error.reason}") from error
+        raise unread(named, error) from error
 
 
 def _declared(value: Any, kind: type[_Declared], named: str) -> _Declared:

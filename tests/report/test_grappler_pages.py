@@ -11,17 +11,10 @@ from msgspec.structs import replace
 
 from compare.grappler.aligning import aligned, explained, grouped
 from compare.record.grappler_part import NodeRewrite, Optimization, ResultsHeld
+from compare.report.grappler_changes import passes, rewrite_rows
 from compare.report.grappler_pages import write_optimization
 from compare.report.grappler_pictures import drawn
-from compare.report.grappler_rows import (
-    constants_line,
-    headline,
-    kernel_lines,
-    passes,
-    result_lines,
-    rewrite_rows,
-    traced_line,
-)
+from compare.report.grappler_rows import constants_line, headline, kernel_lines, result_lines, traced_line
 from compare.report.grappler_tables import print_optimization
 from compare.report.terminal import PlainConsole
 

@@ -1,0 +1,175 @@
+"""The rewrites of Grappler as rows: what reads alike and is made by the same passes stands together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from compare.record.grappler_part import (
+    ABSORBED,
+    CAME,
+    FOLDED,
+    FUSED,
+    KINDS,
+    REPLACED,
+    NodeRewrite,
+    Optimization,
+    OptimizedNode,
+)
+from compare.report.cluster_rows import listed
+from compare.report.numbers import counted
+
+_STANDING = (FOLDED, FUSED, REPLACED, CAME, ABSORBED)
+"""Kinds that are told as operations before and operations after."""
+_CONSTANT = "Const"
+_PLUMBING = frozenset(
+    {
+        *("_Retval", "Identity", "IdentityN", "NoOp", "Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond"),
+        *("_SwitchN",),
+    }
+)
+"""Operations that only hand values on."""
+_HANDING_ON = "gone, or read or wait for others: they only hand values on"
+
+
+@dataclass(frozen=True)
+class RewriteRow:
+    """Changes that read alike, made by the same passes."""
+
+    passes: str
+    """Which, and what shows it."""
+    what: str
+    count: int
+    places: Mapping[tuple[str, str], int]
+    """By FILE:LINE and the text of that line."""
+    names: tuple[str, ...]
+
+
+class Known(IntEnum):
+    """How it is known which passes made a change; the surest first."""
+
+    NEEDED = 0
+    ALONE = 1
+    UNKNOWN = 2
+
+
+class _Form(IntEnum):
+    """How changes are told, in the order of the rows."""
+
+    BEFORE_AND_AFTER = 0
+    NEW = 1
+    KIND = 2
+    HANDING_ON = 3
+
+
+@dataclass(frozen=True)
+class _Told:
+    """Changes as they are told."""
+
+    form: _Form
+    text: str
+
+
+def rewrite_rows(found: Optimization) -> list[RewriteRow]:
+    """The changes, by the passes that made them; what is told as operations before and after first."""
+    rows: dict[tuple[tuple[Known, str], _Told], list[Sequence[NodeRewrite]]] = {}
+    for members in _groups(found.rewrites):
+        rows.setdefault((_made_by(members[0], found), _told_of(members)), []).append(members)
+    made = [(by, told, _row(by[1], told, groups)) for (by, told), groups in rows.items()]
+    return [row for *_, row in sorted(made, key=lambda each: (each[0], *_place(each[1]), -each[2].count, each[2].what))]
+
+
+def _place(told: _Told) -> tuple[bool, bool]:
+    return told.form is _Form.HANDING_ON, told.form is not _Form.BEFORE_AND_AFTER
+
+
+def passes(rewrite: NodeRewrite, found: Optimization) -> str:
+    """Which passes made a change, and by which experiment that is known.
+
+    Args:
+      rewrite: the change.
+      found: what it is a change of, with the experiments that were made.
+    """
+    return _made_by(rewrite, found)[1]
+
+
+def _made_by(rewrite: NodeRewrite, found: Optimization) -> tuple[Known, str]:
+    if found.same_again is False:
+        return Known.UNKNOWN, "not known: not tried, since the same switches gave another graph"
+    if rewrite.needs:
+        return Known.NEEDED, f"{' with '.join(rewrite.needs)} (not made without)"
+    if rewrite.alone:
+        return Known.ALONE, f"{' or '.join(rewrite.alone)} (each makes it with all others off)"
+    if rewrite.always:
+        return Known.UNKNOWN, "not known: made with every pass switched off"
+    if rewrite.differs:
+        tried = " of those that could be tried" if _untried(found) else ""
+        without = ", ".join(rewrite.differs)
+        return (
+            Known.UNKNOWN,
+            f"not known: no single pass{tried} makes or undoes it; without {without} it comes out otherwise",
+        )
+    return Known.UNKNOWN, "not known: no pass that was switched off undoes it"
+
+
+def _untried(found: Optimization) -> bool:
+    """Whether an experiment with a pass gave no graph."""
+    return any({f"without {name}", f"{name} alone"} & found.failed.keys() for name in found.passes)
+
+
+def _groups(rewrites: Sequence[NodeRewrite]) -> Iterator[Sequence[NodeRewrite]]:
+    """Those that stand for each other together; of the others each kind together."""
+    standing: dict[int | None, list[NodeRewrite]] = {}
+    for each in rewrites:
+        if each.kind in _STANDING:
+            standing.setdefault(each.group, []).append(each)
+        else:
+            yield [each]
+    # A node that went, and that no new one of the same passes stands for, is told like those of its own kind.
+    for members in standing.values():
+        if all(each.kind == ABSORBED for each in members):
+            yield from ([each] for each in members)
+        else:
+            yield members
+
+
+def _told_of(members: Sequence[NodeRewrite]) -> _Told:
+    if len(members) == 1 and members[0].kind not in (FOLDED, FUSED, REPLACED, CAME):
+        node = members[0].before
+        if node is not None and node.op in _PLUMBING:
+            return _Told(_Form.HANDING_ON, _HANDING_ON)
+        return _Told(_Form.KIND, KINDS.get(members[0].kind, members[0].kind))
+    before = Counter(each.before.op for each in members if each.before)
+    telling = Counter({op: count for op, count in before.items() if op != _CONSTANT}) or before
+    after = Counter(shown_node(each.after) for each in members if each.after)
+    if not before:
+        return _Told(_Form.NEW, f"new: {listed(after)}")
+    text = f"{listed(dict(telling.most_common()))} → {listed(dict(after.most_common()))}"
+    return _Told(_Form.BEFORE_AND_AFTER, text)
+
+
+def shown_node(node: OptimizedNode) -> str:
+    """The operation of a node; of a constant what it holds, where that is short."""
+    if node.constant is None:
+        return node.op
+    held = node.constant
+    shape = f"{held.dtype}[{','.join(map(str, held.shape))}]"
+    return f"Const {shape}" if (held.bytes or 0) > _SHOWN else f"Const {shape} {held.text}"
+
+
+_SHOWN = 64
+"""Bytes of a constant up to which its value stands in a row."""
+
+
+def _row(made_by: str, told: _Told, groups: Sequence[Sequence[NodeRewrite]]) -> RewriteRow:
+    members = [each for group in groups for each in group]
+    nodes = [node for each in members if (node := each.before or each.after)]
+    kinds = Counter(node.op for node in nodes)
+    alone = all(len(group) == 1 for group in groups) and told.form in (_Form.KIND, _Form.HANDING_ON)
+    times = f"{len(groups)} x " if len(groups) > 1 else ""
+    alike = f"{counted(len(members), 'node')} ({listed(dict(kinds.most_common()))}): "
+    places = Counter((node.source, node.line) for node in nodes if node.source)
+    what = (alike if alone else times) + told.text
+    return RewriteRow(made_by, what, len(members), dict(places.most_common()), tuple(each.name for each in members))
