@@ -58,7 +58,8 @@ slow: install targets
 # Every workload by all gates, and every error that is planted: what the tests leave out as it takes half an hour and more.
 zoo: install
 	JAXPORT_ZOO=1 $(VENV)/bin/python -m pytest tests/workloads/test_contract.py tests/workloads/test_mixed_precision.py tests/workloads/test_mutants_*.py
-	JAXPORT_ZOO=1 $(VENV)/bin/python -m pytest -m slow tests/ladder/test_next_command.py tests/porting/test_init_command.py
+	JAXPORT_ZOO=1 $(VENV)/bin/python -m pytest -m slow tests/ladder/test_next_command.py tests/porting/test_init_command.py \
+		tests/prove/test_pairs.py
 
 # 300 small ports in one run: memory, files and threads of the coordinator and of each worker, a row every 20.
 soak: install

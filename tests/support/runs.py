@@ -28,5 +28,6 @@ LEAN = ("conv_mnist",)
 LEAN_MODES = (TF_JIT, TF_KERAS, JAX_DONATED, JAX_TUNED)
 LARGE = tuple(name for name in _registry.names() if name not in WHOLE + LEAN)
 """Held to one another in float64 alone: test_large_models.py. With JAXPORT_ZOO set they are judged as the lean are."""
-JUDGED = (*WHOLE, *LEAN, *(LARGE if os.environ.get("JAXPORT_ZOO") else ()))
-IN_ZOO = pytest.mark.skipif(not os.environ.get("JAXPORT_ZOO"), reason="takes minutes: make zoo")
+ZOO = bool(os.environ.get("JAXPORT_ZOO"))
+JUDGED = (*WHOLE, *LEAN, *(LARGE if ZOO else ()))
+IN_ZOO = pytest.mark.skipif(not ZOO, reason="takes minutes: make zoo")
