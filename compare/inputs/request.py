@@ -66,7 +66,7 @@ class Request:
     """What is asked for. `size` None takes each workload's size of the tour.
 
     Attributes:
-      plans: one a number of threads; the first is the main one, and without any nothing is timed.
+      plans: one a number of threads; the first is the headline, and without any nothing is timed.
       targets: devices that both programs are compiled for, which need not be here.
       modes: those that are judged and timed; empty takes all. The reference and the port itself always are.
       main_pass: what is compiled, profiled and timed; None takes the training step, or else the forward pass.
