@@ -109,7 +109,7 @@ def interval_at(estimate: Ratio, level: float) -> Interval:
     return _interval(math.log(estimate.ratio), estimate.standard_error, estimate.pairs, level)
 
 
-def apart(null: Ratio) -> Interval | None:
+def excluding_one(null: Ratio) -> Interval | None:
     """The interval of code that was held against itself, at the level `IDENTICAL`; None where it contains 1."""
     low, high = interval_at(null, IDENTICAL)
     return None if low <= 1 <= high else (low, high)

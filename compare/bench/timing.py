@@ -170,7 +170,7 @@ def _doubts(held: Mapping[Arm, stats.Ratio | None]) -> Iterator[str]:
     for arm, null in held.items():
         if null is None:
             yield reasons.null_missing(str(arm))
-        elif interval := stats.apart(null):
+        elif interval := stats.excluding_one(null):
             yield reasons.null_missed(str(arm), null.ratio, interval)
 
 

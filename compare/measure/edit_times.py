@@ -73,7 +73,7 @@ def judged(samples: Mapping[str, Sequence[Sequence[float]]]) -> EditTime:
     found = EditTime(pairs=edit.pairs, null=null.ratio, null_ci95=null.ci95)
     if edit.pairs < stats.LEAST_PAIRS:
         return EditTime(pairs=edit.pairs, withheld=f"an interval needs {stats.LEAST_PAIRS} pairs of processes")
-    if stats.apart(null):
+    if stats.excluding_one(null):
         return replace(found, withheld="identical code in two processes did not take equal times")
     verdict = stats.verdict(edit, stats.equivalence_margin([null]))
     return replace(found, ratio=edit.ratio, ci95=edit.ci95, verdict=verdict)

@@ -44,25 +44,33 @@ def parts_texts(
       sizes: that they are judged at.
       found: the models that are judged.
     """
-    names, specs = Names(), dict[str, str]()
-    for graph in found:
-        for name, number in graph.inputs.items():
-            wanted = names.of(identifier(graph.model if len(graph.inputs) == 1 else f"{graph.model}_{name}", "x"))
-            specs[wanted] = tensor_spec(graph.tensors[number], input_range(architecture, graph, number))
-    paths = {graph.model: written.names.get(graph.model, graph.model.replace("/", ".")) for graph in found}
-    of_tf = "".join(f"({graph.model!r}, {len(graph.inputs)}), " for graph in found)
-    of_jax = "".join(f"({graph.model!r}, {paths[graph.model]!r}, {len(graph.inputs)}), " for graph in found)
     name = port_name(architecture)
     return {
         PORT: port_text(
             architecture,
             sizes,
-            specs,
+            _specs(architecture, found),
             about=f"The models in {name}, each called for itself: this holds while the call of the whole is left.",
             arrays="The inputs of each model, one after the other.",
             summary=f"the {len(found)} models in it",
         ),
-        BUILDS["tf"]: f'''"""The models in the original, as `jaxport run` takes them."""
+        BUILDS["tf"]: _tf(reference, found),
+        BUILDS["jax"]: _jax(written, found),
+    }
+
+
+def _specs(architecture: Architecture, found: Sequence[Graph]) -> dict[str, str]:
+    names, specs = Names(), dict[str, str]()
+    for graph in found:
+        for name, number in graph.inputs.items():
+            wanted = names.of(identifier(graph.model if len(graph.inputs) == 1 else f"{graph.model}_{name}", "x"))
+            specs[wanted] = tensor_spec(graph.tensors[number], input_range(architecture, graph, number))
+    return specs
+
+
+def _tf(reference: str, found: Sequence[Graph]) -> str:
+    parts = "".join(f"({graph.model!r}, {len(graph.inputs)}), " for graph in found)
+    return f'''"""The models in the original, as `jaxport run` takes them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -71,14 +79,19 @@ from tf_reference import Model, keras_parts
 
 HERE = Path(__file__).parent
 ORIGINAL, RECEIPT = str(HERE / {reference!r}), HERE / {RECEIPT!r}
-PARTS = ({of_tf})
+PARTS = ({parts})
 
 
 def build(dimensions: Mapping[str, int], dtype: str) -> Model:
     """The models in a float type."""
     return keras_parts(ORIGINAL, RECEIPT, dtype, parts=PARTS)
-''',
-        BUILDS["jax"]: f'''"""The models in the port, as `jaxport run` takes them."""
+'''
+
+
+def _jax(written: Written, found: Sequence[Graph]) -> str:
+    paths = {graph.model: written.names.get(graph.model, graph.model.replace("/", ".")) for graph in found}
+    parts = "".join(f"({graph.model!r}, {paths[graph.model]!r}, {len(graph.inputs)}), " for graph in found)
+    return f'''"""The models in the port, as `jaxport run` takes them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -87,11 +100,10 @@ from model_jax import {written.class_name}
 import jaxport
 
 RECEIPT = Path(__file__).parent / {RECEIPT!r}
-PARTS = ({of_jax})
+PARTS = ({parts})
 
 
 def build(dimensions: Mapping[str, int], dtype: str) -> jaxport.Model:
     """The port in a float type."""
     return jaxport.ports.flax_parts({written.class_name}, RECEIPT, dtype, parts=PARTS)
-''',
-    }
+'''

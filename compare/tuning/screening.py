@@ -150,7 +150,7 @@ def doubt(null: stats.Ratio | None, name: str) -> str:
     """
     if null is None:
         return reasons.null_missing(name, reasons.SECOND_COPY)
-    interval = stats.apart(null)
+    interval = stats.excluding_one(null)
     return reasons.null_missed(name, null.ratio, interval, reasons.SECOND_COPY) if interval else ""
 
 

@@ -26,9 +26,12 @@ def interruptible() -> Iterator[None]:
 
 @pytest.mark.usefixtures("interruptible")
 def test_who_interrupts_while_all_is_written_or_afterwards_is_not_told_that_nothing_was() -> None:
-    with _signals.uninterrupted():
-        signal.raise_signal(signal.SIGINT)
-    signal.raise_signal(signal.SIGTERM)
+    try:
+        with _signals.uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGTERM)
+    except KeyboardInterrupt:
+        pytest.fail("expected no interrupt, found one")
 
 
 @pytest.mark.usefixtures("interruptible")

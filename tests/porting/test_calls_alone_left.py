@@ -1,6 +1,5 @@
 """Places that hold layers: all but their calls is written, with its weights; models in them are written whole."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import jax.numpy as jnp
@@ -14,16 +13,11 @@ from compare.porting import parts_source
 from compare.porting.port_source import Sizes
 from compare.porting.training_source import training_source
 from compare.porting.writing_ports import texts
-from tf_reference import _keras_compiled, _keras_weights, _traced_calls
+from tf_reference import _keras_compiled, _keras_weights
 from workloads._framework import Unsupported
 
+pytestmark = pytest.mark.usefixtures("remembered")
 L = keras.layers
-
-
-@pytest.fixture(autouse=True)
-def remembered() -> Iterator[None]:
-    with _traced_calls.remembering():
-        yield
 
 
 class Noisy(L.Layer):

@@ -1,7 +1,7 @@
 """Calls of the user's own that use TensorFlow itself and are not written: each is a place that says why."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -10,15 +10,9 @@ import tensorflow as tf
 from filled_modules import called, drawn, written_of
 
 from compare.errors import RequestError
-from tf_reference import _traced_calls
 
+pytestmark = pytest.mark.usefixtures("remembered")
 L = keras.layers
-
-
-@pytest.fixture(autouse=True)
-def remembered() -> Iterator[None]:
-    with _traced_calls.remembering():
-        yield
 
 
 class Noisy(L.Layer):

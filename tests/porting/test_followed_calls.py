@@ -1,7 +1,7 @@
 """Models and layers of the user's own, followed by their calls: what is written gives what they give."""
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -13,12 +13,15 @@ import tensorflow as tf
 from filled_modules import called, distance, module_of
 
 from compare.porting.model_source import model_source
-from tf_reference import _keras_compiled, _traced_calls
+from tf_reference import _keras_compiled
 from workloads._framework import Unsupported
 
 L = keras.layers
 
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+    pytest.mark.usefixtures("remembered"),
+]
 
 
 class Block(L.Layer):
@@ -121,12 +124,6 @@ class Around(keras.Model):
 class Deciding(keras.Model):
     def call(self, x: Any) -> Any:
         return x if float(x[0, 0]) > 0 else -x
-
-
-@pytest.fixture(autouse=True)
-def remembered() -> Iterator[None]:
-    with _traced_calls.remembering():
-        yield
 
 
 def arrays(*shapes: tuple[int, ...]) -> list[np.ndarray]:

@@ -1,6 +1,6 @@
 """Masks that Keras hands on beside the tensors, and states: written exactly, or a place; never left out in silence."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -12,12 +12,15 @@ import tensorflow as tf
 from filled_modules import called, distance, filled, module_of, written_of
 
 from compare.porting.training_source import training_source
-from tf_reference import _keras_compiled, _traced_calls
+from tf_reference import _keras_compiled
 
 L = keras.layers
 ops: Any = keras.ops
 
-pytestmark = pytest.mark.filterwarnings("ignore:Layer .* was passed an input with a mask:UserWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Layer .* was passed an input with a mask:UserWarning"),
+    pytest.mark.usefixtures("remembered"),
+]
 
 BOUND = 3e-6
 """Of the normwise difference in float32; leaving a mask out makes one of 0.01 and more."""
@@ -30,12 +33,6 @@ PAIRS = np.random.default_rng(4).integers(0, 2, (3, 6, 6)).astype(bool)
 """The first row of the first example has no pair: attention then gives the mean of all values."""
 PAIRS[0, 0] = False
 FRAMES = np.random.default_rng(5).normal(size=(2, 4, 6, 6, 2)).astype("float32")
-
-
-@pytest.fixture(autouse=True)
-def remembered() -> Iterator[None]:
-    with _traced_calls.remembering():
-        yield
 
 
 class OwnMask(L.Layer):

@@ -1,7 +1,6 @@
 """Layers of the user's that are called with several tensors, with names and with masks: followed, or a place."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import jax.numpy as jnp
@@ -11,21 +10,16 @@ import pytest
 import tensorflow as tf
 from filled_modules import called, distance, drawn, filled, written_of
 
-from tf_reference import _traced_calls
-
 L = keras.layers
 ops: Any = keras.ops
 
-pytestmark = pytest.mark.filterwarnings("ignore:Layer .* was passed an input with a mask:UserWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Layer .* was passed an input with a mask:UserWarning"),
+    pytest.mark.usefixtures("remembered"),
+]
 
 BOUND = 3e-6
 TOKENS = np.array([[3, 1, 4, 0, 0, 0], [0, 2, 0, 5, 6, 0]], "int32")
-
-
-@pytest.fixture(autouse=True)
-def remembered() -> Iterator[None]:
-    with _traced_calls.remembering():
-        yield
 
 
 class Cross(L.Layer):

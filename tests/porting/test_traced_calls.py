@@ -1,6 +1,6 @@
 """Calls of the user's own that use TensorFlow itself: what is written of them gives what they give, or says why not."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -11,13 +11,15 @@ import tensorflow as tf
 from filled_modules import called, distance, drawn, filled, module_of, written_of
 
 from jaxport.weights import variables_of
-from tf_reference import _traced_calls
 
 L = keras.layers
 BOUND = 1e-5
 """Of the normwise difference in float32, over a few layers."""
 
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+    pytest.mark.usefixtures("remembered"),
+]
 
 
 class Causal(L.Layer):
@@ -111,12 +113,6 @@ class Around(keras.Model):
 
     def call(self, x: Any, training: bool = False) -> Any:
         return self.inner(x)
-
-
-@pytest.fixture(autouse=True)
-def remembered() -> Iterator[None]:
-    with _traced_calls.remembering():
-        yield
 
 
 @pytest.mark.parametrize(

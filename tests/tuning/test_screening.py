@@ -70,7 +70,7 @@ def test_the_winner_is_stated_by_the_statistics_of_every_ratio(seconds: float, v
     assert found.ratio.verdict == verdict
     assert found.faster == (verdict == FASTER)
     assert found.ratio.ratio == pytest.approx(seconds, rel=0.02)
-    assert found.ratio.ci99 is not None and found.ratio.ci99[0] < seconds < found.ratio.ci99[1]
+    assert found.ratio.ci95 is not None and found.ratio.ci95[0] < seconds < found.ratio.ci95[1]
     assert found.ratio.pairs == RULES.confirming
     assert found.null.verdict == EQUIVALENT
 
