@@ -17,6 +17,9 @@ HLO = "hlo_op"
 ON_GPU = "kernel_details"
 """The statistic that the profiler gives a kernel that a GPU ran, and nothing else (XLA, `cupti_collector.cc`)."""
 
+OF_GRAPH = "cuda_graph_id"
+"""The statistic of what ran in a CUDA graph. XLA gives all of its kernels one HLO instruction, `command_buffer_1`."""
+
 
 def profiled(call: Callable[[], object]) -> list[KernelRun]:
     """The HLO instructions that one call ran, in the order in which they started; on a GPU, the kernels that it ran."""
@@ -46,9 +49,18 @@ def kernels(data: Any) -> list[KernelRun]:
     runs = sorted(on_gpu or filter(_is_hlo, traced), key=lambda each: each[0].start_ns)
     first = runs[0][0].start_ns if runs else 0.0
     return [
-        KernelRun(str(stats.get(HLO, event.name)), thread, (event.start_ns - first) * 1e-9, event.duration_ns * 1e-9)
-        for event, stats, thread in runs
+        KernelRun(
+            _name(event, stats),
+            at if on_gpu else thread,
+            (event.start_ns - first) * 1e-9,
+            event.duration_ns * 1e-9,
+        )
+        for at, (event, stats, thread) in enumerate(runs)
     ]
+
+
+def _name(event: Any, stats: Mapping[str, Any]) -> str:
+    return str(event.name if OF_GRAPH in stats else stats.get(HLO, event.name))
 
 
 def _is_hlo(traced: tuple[Any, Mapping[str, Any], int]) -> bool:

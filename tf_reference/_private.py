@@ -242,13 +242,16 @@ HLO = "hlo_op"
 ON_GPU = "kernel_details"
 """The statistic that the profiler gives a kernel that a GPU ran, and nothing else (XLA, `cupti_collector.cc`)."""
 
+OF_GRAPH = "cuda_graph_id"
+"""The statistic of what ran in a CUDA graph. XLA gives all of its kernels one HLO instruction, `command_buffer_1`."""
+
 
 @dataclass(frozen=True)
 class TracedEvent:
     """One event of a profile: what it is called, on which thread or stream, when and how long.
 
-    `instruction` is the HLO instruction that it computes, None where XLA did not emit it; `on_gpu` says whether it is a
-    kernel that a GPU ran.
+    `instruction` is the HLO instruction that it computes, None where XLA did not emit it or names the CUDA graph alone
+    that it ran in; `on_gpu` says whether it is a kernel that a GPU ran.
     """
 
     name: str
@@ -272,7 +275,7 @@ def events(xplane: bytes) -> list[TracedEvent]:
             found.append(
                 TracedEvent(
                     name=plane.event_metadata[event.metadata_id].name,
-                    instruction=_text(plane, told[HLO]) if HLO in told else None,
+                    instruction=_text(plane, told[HLO]) if HLO in told and OF_GRAPH not in told else None,
                     on_gpu=ON_GPU in told,
                     thread=thread,
                     start_s=(line.timestamp_ns - first) * 1e-9 + event.offset_ps * 1e-12,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import tensorflow as tf
@@ -30,7 +31,8 @@ def kernels(events: Sequence[TracedEvent], eager: bool) -> list[KernelRun]:
       eager: whether operations ran one by one, not as a graph.
     """
     # On a GPU, by the HLO instruction that a kernel computes where XLA tells it.
-    on_gpu = [(event.instruction or event.name, event) for event in events if event.on_gpu]
+    ran = enumerate(event for event in events if event.on_gpu)
+    on_gpu = [(event.instruction or event.name, replace(event, thread=at)) for at, event in ran]
     return _timed(on_gpu or [(name, event) for event in events if (name := _private.kernel(event, eager))])
 
 

@@ -226,7 +226,8 @@ class Prepared:
 class KernelRun:
     """One kernel as a profiler saw it run: seconds since the first event, and its own, those of its callees included.
 
-    Without times, `seconds` is None.
+    Without times, `seconds` is None. Every kernel of a GPU has a thread of its own: those that overlap run side by
+    side, and none within another.
     """
 
     name: str

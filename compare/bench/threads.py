@@ -73,29 +73,47 @@ def parallelism(seconds: Sequence[float]) -> float | None:
 
 def judge(asked: int, observed: Mapping[str, Bound]) -> Threads:
     """Hold what each side used against `asked`, and the sides against each other."""
-    used = ", ".join(f"{side} {_described(bound)}" for side, bound in observed.items())
+    used = {side: f"computed on {_at_once(bound)} at once{_places(bound)}" for side, bound in observed.items()}
     wrong = [side for side, bound in observed.items() if not is_as_asked(asked, bound)]
-    said = f"asked for {asked} thread{'s' * (asked != 1)}, {used or 'no side was observed'}"
-    if wrong:
-        remedy = f"remove what sets threads or processors in the code or environment of {' and '.join(wrong)}"
-        if any(bound.parallelism is None for bound in observed.values()):
-            remedy = "the platform does not count processor time by thread, and equal threads cannot be shown"
-        return Threads(asked, observed, False, f"{said}: {remedy}")
-    if len({bound.processors for bound in observed.values()}) > 1:
-        return Threads(asked, observed, False, f"{said}: let all sides run on the same processors")
-    return Threads(asked, observed, bool(observed), said)
+    remedy = f"remove what sets threads or processors in the code or environment of {' and '.join(wrong)}"
+    if any(bound.parallelism is None for bound in observed.values()):
+        remedy = "the platform does not count processor time by thread, and equal threads cannot be shown"
+    return _judged(asked, observed, used, remedy if wrong else "")
+
+
+def judge_processors(asked: int, observed: Mapping[str, Bound]) -> Threads:
+    """Hold the processors of each side against `asked`, and the sides against each other, where a GPU computes."""
+    used = {side: f"launched{_places(bound)}" for side, bound in observed.items()}
+    wrong = [side for side, bound in observed.items() if not _in_right_place(asked, bound)]
+    remedy = f"remove what sets processors in the code or environment of {' and '.join(wrong)}"
+    return _judged(asked, observed, used, remedy if wrong else "")
+
+
+def _judged(asked: int, observed: Mapping[str, Bound], used: Mapping[str, str], remedy: str) -> Threads:
+    listed = ", ".join(f"{side} {said}" for side, said in used.items())
+    said = f"asked for {asked} thread{'s' * (asked != 1)}, {listed or 'no side was observed'}"
+    if not remedy and len({bound.processors for bound in observed.values()}) > 1:
+        remedy = "let all sides run on the same processors"
+    return Threads(asked, observed, bool(observed) and not remedy, f"{said}: {remedy}" if remedy else said)
 
 
 def is_as_asked(asked: int, bound: Bound) -> bool:
     """Whether a side computed on as many threads as asked, within `TOLERANCE`, and on as many processors."""
-    right_place = not bound.processors or len(bound.processors) == asked
-    return right_place and bound.parallelism is not None and abs(bound.parallelism / asked - 1) <= TOLERANCE
+    if bound.parallelism is None or not _in_right_place(asked, bound):
+        return False
+    return abs(bound.parallelism / asked - 1) <= TOLERANCE
 
 
-def _described(bound: Bound) -> str:
-    places = f" on processors {', '.join(map(str, bound.processors))}" if bound.processors else ""
-    threads = "an unknown number" if bound.parallelism is None else f"{bound.parallelism:.1f}"
-    return f"computed on {threads} at once{places}"
+def _in_right_place(asked: int, bound: Bound) -> bool:
+    return not bound.processors or len(bound.processors) == asked
+
+
+def _at_once(bound: Bound) -> str:
+    return "an unknown number" if bound.parallelism is None else f"{bound.parallelism:.1f}"
+
+
+def _places(bound: Bound) -> str:
+    return f" on processors {', '.join(map(str, bound.processors))}" if bound.processors else ""
 
 
 def _numbers(listed: str) -> set[int]:

@@ -37,6 +37,10 @@ names are not told, since they may hold what is secret.
 )
 
 
+_MOST_CHARACTERS = 200
+"""Of a variable's value; --json has all of it."""
+
+
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
     _arguments.add_workers(command, recorded=False, device=False)
@@ -72,8 +76,11 @@ def _of_surroundings(around: Surroundings) -> Iterator[tuple[str, str]]:
     yield "memory", numbers.binary_bytes(around.memory_bytes)
     yield "temporary files", f"{around.temporary_folder}, {numbers.binary_bytes(around.temporary_free_bytes)} free"
     yield "shared memory", f"{numbers.binary_bytes(around.shared_memory_free_bytes)} free"
+    for gpu in around.gpus:
+        yield "GPU", gpu
     yield "tools", ", ".join(f"{name} {'missing' if path is None else path}" for name, path in around.tools.items())
-    yield from around.variables.items()
+    for name, value in around.variables.items():
+        yield name, value if len(value) <= _MOST_CHARACTERS else f"{value[:_MOST_CHARACTERS]}..."
 
 
 def _listed(told: Mapping[str, Any]) -> str:

@@ -51,7 +51,9 @@ computed on the CPU.
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
     _arguments.add_workloads(command)
-    _arguments.add_pass(command.add_argument_group("scope"), "what a run compiles, profiles and times")
+    scope = command.add_argument_group("scope")
+    _arguments.add_pass(scope, "what a run compiles, profiles and times")
+    _arguments.add_parity_size(scope)
     worker = command.add_argument_group("worker")
     worker.add_argument(
         "--side", choices=SIDES, required=True, metavar="SIDE", help=f"side to record: {' or '.join(SIDES)}"
@@ -110,7 +112,7 @@ def main(options: argparse.Namespace) -> int:
                 failures.append(failure_of(error))
                 continue
             failures += whole_run.record_side(
-                side, workload, options.size, options.data, scratch, progress, options.main_pass
+                side, workload, options.size, options.data, scratch, progress, options.main_pass, options.parity_size
             )
         options.out.parent.mkdir(parents=True, exist_ok=True)
         with or_else(lambda: keep(options.out.name, side.save)):

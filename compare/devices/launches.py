@@ -8,11 +8,6 @@ from dataclasses import dataclass
 
 from compare.hlo.dumps import gpu
 
-HOLDERS = frozenset({"kWhile", "kConditional", "kCommandBuffer", "kSequential", "kDynamicSliceFusion", "kAsyncStart"})
-"""Thunks that run others and launch nothing of their own."""
-HOST = frozenset({"kPartitionId", "kReplicaId", "kAsyncDone", "kWaitForStreams", "kHostExecuteDone", "kInfeed"})
-"""Thunks that launch nothing on the device."""
-
 _GRID = re.compile(r"grid: \[(\d+), (\d+), (\d+)\] threads: \[(\d+), (\d+), (\d+)\] +shared_memory: (\d+) bytes")
 _EDGES = re.compile(r"^\[[^\]]*\]\s*")
 _ANNOTATED = re.compile(r"thunk_info \{(.*?)\}", re.DOTALL)
@@ -66,7 +61,7 @@ def launches(thunks: gpu.Thunks, metadata: str) -> tuple[Launch, ...]:
       metadata: XLA's thunk metadata in text form, which names instructions.
     """
     annotations = _annotations(metadata)
-    return tuple(_launch(thunk, annotations) for thunk in thunks.thunks if thunk.kind not in HOLDERS | HOST)
+    return tuple(_launch(thunk, annotations) for thunk in thunks.thunks if thunk.launches)
 
 
 def assembled(report: str) -> dict[str, Assembled]:

@@ -21,7 +21,8 @@ _MESSAGES = {
     "HloProto": "1 hlo_module HloModuleProto, 3 buffer_assignment BufferAssignmentProto",
     "HloModuleProto": (
         "1 name string, 2 entry_computation_name string, 3 computations HloComputationProto*, "
-        "4 host_program_shape ProgramShapeProto, 5 id int64, 6 entry_computation_id int64, 7 schedule bytes, "
+        "4 host_program_shape ProgramShapeProto, 5 id int64, 6 entry_computation_id int64, "
+        "7 schedule HloScheduleProto, "
         "8 input_output_alias HloInputOutputAliasProto, 11 is_dynamic bool, "
         "17 stack_frame_index StackFrameIndexProto, 18 buffer_donor HloBufferDonorProto"
     ),
@@ -49,6 +50,9 @@ _MESSAGES = {
         "67 indices_are_sorted bool, 69 unique_indices bool, 70 rng_algorithm int32, 72 comparison_type string, "
         "77 custom_call_api_version int32, 81 k int64, 85 largest bool, 94 is_reverse bool, 95 num_carries int64"
     ),
+    "HloScheduleProto": "1 sequences ScheduledComputation*",
+    "ScheduledComputation": "1 computation_id int64, 2 sequence InstructionSequence",
+    "InstructionSequence": "1 instruction_ids int64*",
     "ReplicaGroup": "1 replica_ids int64*",
     "SourceTarget": "1 source int64, 2 target int64",
     "SliceDimensions": "1 start int64, 2 limit int64, 3 stride int64",

@@ -6,7 +6,7 @@ from compare.inputs.request import Extras, Plan, Request
 from compare.ladder.first_lines import first_lines
 from compare.progress import Reporter
 from compare.record.rung_part import SPEED, Rung
-from compare.record.timing_part import Ratio
+from compare.record.timing_part import Ratio, Timing
 from compare.record.vocabulary import FAIL, PASS
 from compare.record.workload_part import Workload
 from compare.run import whole_run
@@ -39,13 +39,13 @@ def timed_request(request: Request, pairs: int, threads: int) -> Request:
 
 
 def rung_of(part: Workload) -> Rung:
-    """What the ratios of a record say.
+    """What the ratios of a record say. Where a side was recorded, those are of the two programs by the other's XLA.
 
     Args:
       part: of a workload that was timed.
     """
-    ratios = part.timing.ratios if part.timing else {}
-    ours = {name: ratio for name, ratio in ratios.items() if _is_ours(name)}
+    timing = part.timing or Timing()
+    ours = {name: ratio for name, ratio in timing.ratios.items() if _is_ours(name)} or timing.program_ratios
     if part.failures or not ours:
         reasons = [failure.reason for failure in part.failures] or ["no ratio could be taken"]
         return Rung(SPEED, FAIL, first_lines(reasons))

@@ -29,6 +29,7 @@ from compare.sides.renewal import changed_by
 from compare.sides.replies import Changed
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet, failure_of
+from workloads._device import ON_CPU, Device
 from workloads._framework import Program
 from workloads._modes import CELLS, Arm, Mode
 
@@ -146,6 +147,7 @@ def _measure_all(
     reporter: Reporter,
 ) -> None:
     processes = {str(process): process for process in _processes(workloads, sources, plan)}
+    device = next((source.device for source in sources.values() if source.recorded is None), ON_CPU)
     cache = Path(tempfile.mkdtemp(prefix="compiled-", dir=scratch))
     settings = Settings(plan.threads, compilation_cache=cache)
 
@@ -168,7 +170,7 @@ def _measure_all(
             _ready(workload, _running(group.sides, processes), samples[workload.name], first=True)
             # Nothing but a user's own file sets threads once a process is up.
             if threads is None or replaced or not workload.prepared.loading.is_built_in:
-                threads = _verified_threads(group.sides, samples[workload.name], plan)
+                threads = _verified_threads(group.sides, samples[workload.name], plan, device)
             samples[workload.name].threads = threads
     for pair in range(plan.most_pairs):
         wanted = [
@@ -222,12 +224,12 @@ def _on(plan: Plan) -> str:
     return f" on {plan.threads} thread{'s' * (plan.threads > 1)}" if plan.threads else ""
 
 
-def _verified_threads(group: Mapping[str, Side], samples: Samples, plan: Plan) -> Threads | None:
+def _verified_threads(group: Mapping[str, Side], samples: Samples, plan: Plan, device: Device) -> Threads | None:
     """The threads that the processes compute on; None where no number was asked for, or the probe failed."""
     if plan.threads is None:
         return None
     try:
-        return used_threads.verify({name: group[name] for name in SIDES if name in group}, plan.threads)
+        return used_threads.verify({name: group[name] for name in SIDES if name in group}, plan.threads, device)
     except SideError as error:
         samples.failures.append(failure_of(error, "threads"))
         return None

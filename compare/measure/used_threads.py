@@ -9,6 +9,7 @@ from compare.hlo import probes
 from compare.record.timing_part import Bound, Threads
 from compare.sides import requests
 from compare.sides._side import Side
+from workloads._device import CPU, ON_CPU, Device
 from workloads._framework import Program
 
 SIDE = 2048
@@ -22,15 +23,24 @@ other work on both of two processors, five came out at 1.6 for two threads.
 """
 
 
-def verify(sides: Mapping[str, Side], asked: int) -> Threads:
+def verify(sides: Mapping[str, Side], asked: int, device: Device = ON_CPU) -> Threads:
     """Whether every side, with a workload loaded, computes on `asked` threads.
 
     After loading, since the user's own file may have set threads. A side is to be loaded again before
-    its memory is measured: it keeps the matrices until then.
+    its memory is measured: it keeps the matrices until then. On a GPU threads only launch: all that is asked is whether
+    the sides may use the same processors.
+
+    Args:
+      sides: by name.
+      asked: threads that each should compute on.
+      device: that all of them compute on.
 
     Raises:
       SideError: a side cannot compile or run the probe.
     """
+    if device.kind != CPU:
+        placed = {name: Bound(tuple(requests.processors(side)), None) for name, side in sides.items()}
+        return threads.judge_processors(asked, placed)
     probe = probes.product(SIDE, "f32")
     return threads.judge(asked, {name: observe(side, probe, asked) for name, side in sides.items()})
 

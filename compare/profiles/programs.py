@@ -14,6 +14,7 @@ from compare.hlo.dumps.directory import modules
 from compare.hlo.dumps.dumped_programs import stage_bytes
 from compare.hlo.dumps.grammar import AFTER
 from compare.hlo.graph import Node
+from compare.hlo.graph_kernels import Schedule
 from compare.hlo.kernel_times import sources_of
 
 Key = tuple[str, str]
@@ -48,6 +49,17 @@ class Programs:
         if key not in self._read:
             self._read[key] = self._found(key)
         return self._read[key].get(name, Instruction())
+
+    def schedule(self, key: Key) -> Schedule | None:
+        """The order in which a module's instructions are launched; None where the module is missing or unreadable."""
+        module = self._bytes(key)
+        if module is None:
+            return None
+        try:
+            return Schedule(module)
+        except UnreadableProgram as error:
+            self.problems[key[0]] = str(error)
+            return None
 
     def has(self, key: Key) -> bool:
         """Whether there is a module for a program."""

@@ -9,6 +9,7 @@ from compare.hlo import kernel_times, step_phases
 from compare.hlo.kernel_times import LocatedKernel
 from compare.profiles import spent, traced
 from compare.profiles.finding_profiles import Recorded
+from compare.profiles.graph_runs import told_of_graphs
 from compare.profiles.programs import Instruction, Key, Programs
 from compare.profiles.shared_work import shared_times
 from compare.profiles.traced import HostSpan, Ran, Traced
@@ -31,6 +32,7 @@ def read_profile(recorded: Recorded, dumped: Mapping[Key, bytes] | None = None) 
     """
     found = traced.read(recorded.files)
     programs = Programs(found.modules, dumped)
+    found.runs = told_of_graphs(found.runs, programs)
     kernels = _kernels(found, programs)
     return ReadProfile(
         schema=SCHEMA,

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from compare.profiles.shared_work import Timed
 from compare.profiles.traced import HostSpan, Ran
+from compare.record.profile_part import DEVICE
 
 _LOOPS = re.compile(r"(?:while|call|conditional)(?:[.\d]+)?")
 """Names that XLA itself gives to what runs other instructions."""
@@ -43,7 +44,7 @@ def own_times(runs: Sequence[Ran], opcode: Callable[[Ran], str]) -> list[int]:
     """Picoseconds of each run on its own thread, without the runs within it.
 
     Within is what the same thread began and ended meanwhile; of a loop, a call or a branch also what other threads ran
-    of the same program, since its thread only waits for them.
+    of the same program, since its thread only waits for them. None of a GPU is within another.
 
     Args:
       runs: in any order.
@@ -70,6 +71,8 @@ def _covered(run: Ran, starts: Sequence[int], ordered: Sequence[Ran]) -> int:
 def _without_inner(runs: Sequence[Ran]) -> list[int]:
     own = [run.end - run.start for run in runs]
     for outer, inner in _nested(runs):
+        if runs[outer].kind == DEVICE:
+            continue
         own[outer] = max(own[outer] - (runs[inner].end - runs[inner].start), 0)
     return own
 

@@ -24,7 +24,9 @@ _A_PROFILE = files.Expected(
 _METADATA = "/host:metadata"
 _HLO_PROTO = "Hlo Proto"
 _INSTRUCTION, _MODULE, _PROGRAM = "hlo_op", "hlo_module", "program_id"
-_ON_DEVICE = frozenset({"kernel_details", "memcpy_details"})
+_OF_GRAPH = "cuda_graph_id"
+"""Of what ran in a CUDA graph. XLA gives all of it one HLO instruction, `command_buffer_1`."""
+_ON_DEVICE = frozenset({"kernel_details", "memcpy_details", "Memset_details"})
 """Statistics that the profiler gives what a GPU ran, and nothing else (XLA, `cupti_collector.cc`)."""
 _POOL = frozenset({HANDED, BEGINS, ENDS})
 _WORKERS = "tf_"
@@ -45,7 +47,7 @@ class Ran:
 
     Attributes:
       kind: one of profile_part.KINDS.
-      name: of the HLO instruction that it computes where the profile tells it, else its own.
+      name: of the HLO instruction that it computes where the profile tells it, else its own, as in a CUDA graph.
       operation: the type of a node or an operation of TensorFlow; "" of anything else.
       module: the HLO module, and the number of the program that was compiled from it; ("", "") of none.
       thread: a number of the thread or stream.
@@ -185,7 +187,7 @@ def _told(event: Any, statistics: Mapping[int, str]) -> Iterator[tuple[str, str]
             yield name, xspace.text_of(statistic, statistics)
         elif name in _NUMBERS:
             yield name, str(statistic.uint64_value or statistic.int64_value)
-        elif name in _ON_DEVICE:
+        elif name in _ON_DEVICE or name == _OF_GRAPH:
             yield name, ""
 
 
@@ -193,7 +195,8 @@ def _what(name: str, told: Mapping[str, str], on_host: bool) -> tuple[str, str, 
     """Kind, name, operation and module of what an event stands for; None of what is neither kernel nor operation."""
     module = (told.get(_MODULE, ""), told.get(_PROGRAM, ""))
     if told.keys() & _ON_DEVICE:
-        return profile_part.DEVICE, told.get(_INSTRUCTION) or name, "", module
+        instruction = "" if _OF_GRAPH in told else told.get(_INSTRUCTION)
+        return profile_part.DEVICE, instruction or name, "", module
     if not on_host:
         return None
     if _INSTRUCTION in told:

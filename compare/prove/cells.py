@@ -11,10 +11,12 @@ from compare.hlo import compiled, kernel_times
 from compare.hlo.arithmetic_types import NARROW, arithmetic_types, asked_types
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.differences import CompiledProgram
+from compare.hlo.graph_kernels import Schedule
 from compare.hlo.levels import Subject
 from compare.parity import measure
 from compare.prove import kernel_parts
 from compare.prove.collect import Collected
+from compare.prove.exact_cells import exact_results
 from compare.prove.subjects import subject
 from compare.record import program_parts
 from compare.record.workload_part import Failure
@@ -23,6 +25,9 @@ from compare.sides._side import Side, SideError
 from workloads import _modes
 from workloads._framework import Compiled, Optimized, Program
 from workloads._spec import Arrays
+
+TENSORFLOW, DOUBLE = "tf@tf", "tf in float64"
+"""What results are held against; the second where they are not the first's, which may be inexact itself."""
 
 AGREEMENT = 1e-3
 """Far beyond what another order of float32 operations explains, far below what another program computes."""
@@ -82,23 +87,46 @@ def compile_cells(sides: Mapping[str, Side], collected: Mapping[str, Collected],
                 described[cell] = program_parts.Compiled(reason=error.reason)
                 if error.lost:
                     lost[compiler] = error
-    for cell in outputs:
-        found = errors(outputs[cell], outputs.get("tf@tf", {}), _narrow(described[cell]))
-        described[cell] = replace(described[cell], error=max(found, default=None), usual_error=usual(found))
+    described |= _held(described, outputs, outputs.get("tf@tf", {}), TENSORFLOW)
+    doubted = {cell: outputs[cell] for cell in outputs if not _agrees(described[cell])}
+    if doubted:
+        left = {side: sides[side] for side in sides if side not in lost}
+        try:
+            exact = exact_results(left, collected, case)
+        except SideError as error:
+            lost[error.side], exact = error, {}
+        held = _held(described, doubted, exact, DOUBLE)
+        described |= {cell: compiled for cell, compiled in held.items() if exact and _agrees(compiled)}
     return Cells(described, modules, list(lost.values()))
 
 
+def _held(
+    described: Mapping[str, program_parts.Compiled], outputs: Mapping[str, Arrays], expected: Arrays, name: str
+) -> dict[str, program_parts.Compiled]:
+    """Cells with how far their results are from expected ones."""
+    found = {cell: errors(outputs[cell], expected, _narrow(described[cell])) for cell in outputs}
+    return {
+        cell: replace(described[cell], error=max(told, default=None), usual_error=usual(told), held_against=name)
+        for cell, told in found.items()
+    }
+
+
 def disagreements(cells: Mapping[str, program_parts.Compiled]) -> list[Failure]:
-    """Cells whose results are not those of TensorFlow's program in TensorFlow's XLA: they computed something else."""
+    """Cells whose results are not those of TensorFlow's program: they computed something else."""
     return [
         Failure(
             _modes.parse_cell(cell).compiler,
             f"cell {cell}",
-            f"its results differ from tf@tf by {error:.2g} of the largest value",
+            f"its results differ from {compiled.held_against} by {compiled.error:.2g} of the largest value",
         )
         for cell, compiled in cells.items()
-        if (error := compiled.error) is not None and not agrees(error, compiled.usual_error)
+        if not _agrees(compiled)
     ]
+
+
+def _agrees(cell: program_parts.Compiled) -> bool:
+    """Whether a cell's results are those that they were held against; true of one without results."""
+    return cell.error is None or agrees(cell.error, cell.usual_error)
 
 
 def agrees(error: float, usual_error: float | None) -> bool:
@@ -152,7 +180,8 @@ def _with_times(
 ) -> program_parts.Compiled:
     """The cell with where its time goes, kernel by kernel and line by line; or why that is not known."""
     try:
-        profile = kernel_times.profile(requests.profile(side, built.handle))
+        schedule = Schedule(module.hlo)
+        profile = kernel_times.profile([schedule.told(call) for call in requests.profile(side, built.handle)])
     except SideError as error:
         if error.lost:
             raise

@@ -162,9 +162,11 @@ class Compiled(Part, frozen=True):
     times_reason: Text = ""
     """Why there are no times."""
     error: Number = None
-    """The largest against tf@tf, relative to the largest value of a result."""
+    """The largest, relative to the largest value of a result."""
     usual_error: Number = None
     """The same but for half of ten results and more."""
+    held_against: Text = ""
+    """What has the results that these are errors from: tf@tf, or TensorFlow's program in float64."""
     reason: Text = ""
     """Why there is no module."""
 

@@ -108,12 +108,19 @@ def overview(module: object) -> ModuleRow:
         before=numbers.count(part(module, "stages", "before", "instructions")),
         after=numbers.count(part(module, "stages", "after", "instructions")),
         fusions=numbers.count(part(module, "stages", "after", "fusions")),
-        kernels=numbers.count(len(kernels) + sum(len(entries(file, "kernels")) for file in entries(module, "ptx"))),
+        kernels=numbers.count(_kernels(module)),
         vector=f"{bits:.0f} bits" if bits else numbers.MISSING,
         buffers=numbers.binary_bytes(part(module, "buffers", "total")),
         temp=numbers.binary_bytes(part(module, "buffers", "by_use", "temp")),
         problems=numbers.count(len(entries(module, "problems"))),
     )
+
+
+def _kernels(module: object) -> float | None:
+    """Those whose code was dumped; without any, what a GPU is handed."""
+    written = len(entries(module, "kernels")) + sum(len(entries(file, "kernels")) for file in entries(module, "ptx"))
+    launched = [part(thunks, "launched") for thunks in entries(module, "thunks")]
+    return written or numbers.finite(next(iter(launched), 0))
 
 
 def ends(module: object) -> list[tuple[str, list[str]]]:

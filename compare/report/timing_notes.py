@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from compare.record.base import Number
 from compare.record.cost_parts import Peer, PeerGate
-from compare.record.timing_part import Power, Timing
+from compare.record.timing_part import Bound, Power, Timing
 from compare.record.workload_part import Workload
 from compare.report import numbers
 from compare.report.showable import given
@@ -54,12 +54,17 @@ def threads(workload: Workload) -> Threads | None:
     asked = recorded.asked
     wanted = "as many threads as the frameworks choose" if asked is None else f"{_many(asked, 'thread')} requested"
     sides = [
-        f"{SIDES.get(side, side)} used {_many(bound.parallelism, 'thread')} on "
-        f"{_many(len(bound.processors) or None, 'processor')}"
+        f"{SIDES.get(side, side)} {_used(bound, recorded.equal)} {_many(len(bound.processors) or None, 'processor')}"
         for side, bound in recorded.sides.items()
     ]
     equal = recorded.equal is not False
     return Threads("; ".join([wanted, *sides]), equal, "" if equal else recorded.reason)
+
+
+def _used(bound: Bound, equal: bool | None) -> str:
+    """What nobody counted is equal only where a GPU computed, and threads launched."""
+    launched = equal and bound.parallelism is None
+    return "launched from" if launched else f"used {_many(bound.parallelism, 'thread')} on"
 
 
 def planted(workload: Workload) -> tuple[RatioRow, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,11 @@ Terraform's, which begin with TF_ too, do."""
 
 TOOLS = ("dot", "chromium", "nvidia-smi")
 
+ASKS_GPUS = ("--query-gpu=name,driver_version,memory.total", "--format=csv,noheader")
+"""https://docs.nvidia.com/deploy/nvidia-smi/"""
+
+_ANSWERS_S = 20
+
 MEMORY = Path("/proc/meminfo")
 SHARED_MEMORY = Path("/dev/shm")
 
@@ -36,6 +42,7 @@ class Surroundings:
       temporary_folder: where files in transit go.
       temporary_free_bytes: of its disk.
       shared_memory_free_bytes: None where there is none.
+      gpus: name, driver and memory of each that nvidia-smi knows, or in one line what it said instead.
       tools: by name, where it is; None where it is missing.
       variables: of the environment, those that steer the frameworks.
     """
@@ -44,6 +51,7 @@ class Surroundings:
     temporary_folder: str
     temporary_free_bytes: int
     shared_memory_free_bytes: int | None
+    gpus: tuple[str, ...]
     tools: Mapping[str, str | None]
     variables: Mapping[str, str]
 
@@ -57,9 +65,28 @@ def look(variables: Mapping[str, str] = os.environ, memory: Path = MEMORY) -> Su
         temporary_folder=folder,
         temporary_free_bytes=shutil.disk_usage(folder).free,
         shared_memory_free_bytes=shutil.disk_usage(SHARED_MEMORY).free if SHARED_MEMORY.is_dir() else None,
+        gpus=gpus(shutil.which("nvidia-smi")),
         tools={name: shutil.which(name) for name in TOOLS},
         variables={name: variables[name] for name in sorted(variables) if STEERING.fullmatch(name) and name not in own},
     )
+
+
+def gpus(nvidia_smi: str | None) -> tuple[str, ...]:
+    """What the driver says of each GPU.
+
+    Args:
+      nvidia_smi: the program that asks it; None where there is none.
+    """
+    if nvidia_smi is None:
+        return ()
+    try:
+        asked = subprocess.run(
+            [nvidia_smi, *ASKS_GPUS], capture_output=True, text=True, errors="replace", timeout=_ANSWERS_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return (f"nvidia-smi failed: {error}",)
+    said = asked.stdout.splitlines() if asked.returncode == 0 else (asked.stdout + asked.stderr).splitlines()[:1]
+    return tuple(line.strip() for line in said)
 
 
 def memory_bytes(memory: Path = MEMORY) -> int | None:

@@ -137,6 +137,7 @@ def record_side(
     scratch: Path,
     reporter: Reporter,
     main_pass: str | None = None,
+    parity_size: str | None = None,
 ) -> list[Failure]:
     """Ask a recording side for all that a run will ask of its record; what it failed at.
 
@@ -148,12 +149,13 @@ def record_side(
       scratch: a folder for arrays in transit.
       reporter: is told of every step.
       main_pass: what a run will compile and time; None is the training step, or else the forward pass.
+      parity_size: where a run will judge parity, if not at `size`.
 
     Raises:
       SideError: the side cannot be started, or was lost.
       RequestError: the workload has no such pass, or no such size.
     """
-    small, large = on_pass(prepare_both(workload, size, data, scratch), main_pass)
+    small, large = on_pass(prepare_both(workload, size, data, scratch, parity_size), main_pass)
     reporter.stage(f"{workload.name}: recording the {side.name} side", steps_of(small))
     collected = collect_evidence(side, small, reporter)
     if not collected.lost:

@@ -31,6 +31,8 @@ METADATA_KEY = "jaxport.side"
 _MOST_CHARACTERS = 2000
 """Of a refusal; jaxport's own have a quarter of that."""
 
+_MOST_NAMES = 10
+
 MOST_BYTES = 1 << 33
 """What a side says of inputs of LARGEST_PARITY_BYTES, in every mode and pass; all of it is read at once."""
 
@@ -53,6 +55,7 @@ class _Head(msgspec.Struct, frozen=True):
 
 class _Whole(_Head, frozen=True):
     replies: dict[str, _Kept]
+    workloads: list[str] = []
 
 
 class RecordedSideError(Foreseen):
@@ -69,6 +72,7 @@ class RecordingSide(Side):
         self._numbers = itertools.count()
         self._kept: dict[str, dict[str, Any]] = {}
         self._arrays: dict[str, np.ndarray] = {}
+        self._workloads: dict[str, None] = {}
 
     def follow(self, side: Side) -> None:
         """Go on with this worker, where the one before was lost."""
@@ -78,6 +82,7 @@ class RecordingSide(Side):
         """Pass the request on, and keep its reply or its refusal."""
         if method == "load":
             self._scope = _scope(parameters)
+            self._workloads[parameters["workload"]] = None
         key = _key(self._scope, method, parameters, arrays)
         try:
             reply = self._side.call(method, parameters, arrays)
@@ -99,7 +104,8 @@ class RecordingSide(Side):
 
     def save(self, path: Path) -> None:
         """Write the file whole or not at all."""
-        head = json.dumps({"format": FORMAT, "side": self.name, "replies": self._kept})
+        named = {"format": FORMAT, "side": self.name, "workloads": list(self._workloads)}
+        head = json.dumps({**named, "replies": self._kept})
         data = save(wire.contiguous(self._arrays), {METADATA_KEY: head})
         write_atomically(path, data)
 
@@ -131,7 +137,8 @@ class RecordedSide(Side):
             self._expected.refuse(path, f"one of format {head.format}, from an older jaxport")
         if head.side != name:
             self._expected.refuse(path, f"a recorded {head.side[:80]} side")
-        self._kept = files.convert(plain, _Whole, path, self._expected).replies
+        whole = files.convert(plain, _Whole, path, self._expected)
+        self._workloads, self._kept = whole.workloads, whole.replies
         for kept in self._kept.values():
             if kept.error is None:
                 self._reply(kept.method, kept)
@@ -195,6 +202,9 @@ class RecordedSide(Side):
 
     def _without(self, parameters: Mapping[str, Any]) -> str:
         recorded = list(self._passes(parameters).values())
+        if not recorded and parameters["workload"] not in self._workloads:
+            held = ", ".join(name[:80] for name in self._workloads[:_MOST_NAMES])
+            return f"{parameters['workload']}, found {held or 'recordings that do not say their names'}"
         if not recorded:
             return "this workload with these inputs, weights and size"
         wanted = parameters.get("main_pass") or "the training step, or the forward pass if there is none"

@@ -107,6 +107,7 @@ def test_ptx_names_its_entries_with_registers_and_launch() -> None:
 def test_thunks_are_counted_and_nested() -> None:
     found = gpu.read_thunks("t.txt", THUNKS)
     assert found.kinds == {"kGemm": 2, "kKernel": 1, "kConditional": 1}
+    assert found.launched == 3, "a branch hands nothing to the device"
     assert [(each.kind, each.depth, each.what) for each in found.thunks] == [
         ("kKernel", 0, "loop_add_fusion"),
         ("kConditional", 0, ""),

@@ -112,6 +112,8 @@ def test_to_be_slower_is_no_failure_and_to_have_no_ratio_is() -> None:
     ratios = {"jax/jit vs tf/jit": Ratio(ratio=1.5, ci95=(1.4, 1.6), verdict="slower")}
     rung = speed_rung.rung_of(Workload(timing=Timing(ratios=ratios)))
     assert rung.verdict == "pass" and rung.told == ("jax/jit vs tf/jit: 1.5 [1.4, 1.6], slower",) and rung.next
+    recorded = Timing(program_ratios={"jax@jax vs tf@jax": Ratio(ratio=0.9, verdict="equivalent")})
+    assert speed_rung.rung_of(Workload(timing=recorded)).told == ("jax@jax vs tf@jax: 0.9, equivalent",)
     beside = Workload(timing=Timing(ratios=ratios), failures=(Failure("tf", "timing tf/jit", "it was lost"),))
     assert speed_rung.rung_of(beside).verdict == "fail" and speed_rung.rung_of(beside).told == ("it was lost",)
     lost = speed_rung.rung_of(Workload(failures=(Failure("jax", "round", "it was lost"),)))

@@ -20,6 +20,7 @@ from compare.sides._side import Reply, Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.settings import Settings, available_processors
 from workloads import ArraySpec, Workload
+from workloads._device import GPU, Device
 from workloads._spec import Arrays
 
 
@@ -161,6 +162,17 @@ def test_calls_that_others_disturbed_do_not_decide() -> None:
     calls = [*[DISTURBED, ALONE] * 9, BOTH]
     found = used_threads.verify({name: Scripted(name, [0, 1], calls) for name in ("tf", "jax")}, 2)
     assert found.equal, found.reason
+
+
+def test_where_a_gpu_computes_threads_launch_and_only_their_processors_count() -> None:
+    gpu = Device(GPU)
+    alone = {"jax": Scripted("jax", [0, 1], [])}
+    found = used_threads.verify(alone, 2, gpu)
+    assert found.equal and found.reason == "asked for 2 threads, jax launched on processors 0, 1"
+    fewer = used_threads.verify({"jax": Scripted("jax", [0], [])}, 2, gpu)
+    assert not fewer.equal and fewer.reason.endswith("remove what sets processors in the code or environment of jax")
+    apart = used_threads.verify({"tf": Scripted("tf", [0, 1], []), "jax": Scripted("jax", [2, 3], [])}, 2, gpu)
+    assert not apart.equal and apart.reason.endswith("let all sides run on the same processors")
 
 
 def test_one_thread_against_two_is_refused() -> None:

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 import recorded_profiles
-from gpu_trace import KERNELS, XSPACE
+from gpu_trace import IN_A_GRAPH, KERNELS, XSPACE
 from recorded_profiles import (
     FILE,
     MODULE,
@@ -27,6 +27,7 @@ from recorded_profiles import (
 
 from compare import xspace
 from compare.errors import RequestError
+from compare.hlo import bindings
 from compare.profiles.finding_profiles import find
 from compare.profiles.programs import instructions
 from compare.profiles.reading import read_profile
@@ -224,3 +225,28 @@ def test_a_profile_that_jax_records_is_read(tmp_path: Path) -> None:
     assert {Path(source).name.partition(":")[0] for line in profile.lines for source in [line.source]} == {
         Path(__file__).name
     }
+
+
+GRAPH_MODULE = """HloModule jit_step, is_scheduled=true
+tanh {
+  p = f32[8,8] parameter(0)
+  ROOT t = f32[8,8] tanh(p), metadata={op_name="jit(step)/tanh" source_file="m.py" source_line=3}
+}
+ENTRY entry {
+  x = f32[8,8] parameter(0)
+  custom-call.1 = f32[8,8] custom-call(x, x), custom_call_target="gemm", metadata={source_file="m.py" source_line=2}
+  ROOT tanh_fusion = f32[8,8] fusion(custom-call.1), kind=kLoop, calls=tanh
+}
+"""
+
+
+def test_kernels_of_a_cuda_graph_are_told_by_their_instructions(tmp_path: Path) -> None:
+    xplane = jax.profiler.ProfileData.text_proto_to_serialized_xspace(IN_A_GRAPH)
+    (tmp_path / "vm.xplane.pb").write_bytes(xplane)
+    module = {("jit_step", "9"): bindings.hlo_from_text(GRAPH_MODULE)}
+    told = {each.name: each for each in read_profile(find(tmp_path), module).kernels}
+    assert told["custom-call.1"].sources == ("m.py:2",) and told["tanh_fusion"].sources == ("m.py:3",)
+    assert told["custom-call.1"].seconds == pytest.approx(3e-6), "it overlaps with the next, which is not within it"
+    assert told["Memset"].seconds == pytest.approx(0.5e-6)
+    without = {each.name for each in read_profile(find(tmp_path)).kernels}
+    assert without == {"sm90_xmma_gemm_f32f32_tf32f32_f32_nn_n", "tanh_fusion", "Memset"}

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pytest
 
 from compare.hlo import bindings
 from compare.prove import cells
+from compare.prove.collect import Collected
 from compare.record.program_parts import Compiled
-from workloads._framework import Optimized, Program
+from compare.sides import requests
+from compare.sides._side import Reply, Side, SideError
+from workloads import _framework
+from workloads._framework import Optimized, Parameter, Program, Result
+from workloads._spec import Arrays
 
 EXPECTED = {"loss": np.float32(2.0), "moment": np.array([1e-9, -1e-9], np.float32), "count": np.array([1, 2])}
 
@@ -80,3 +88,70 @@ def test_the_types_of_a_cell_are_told_where_its_program_asks_for_a_narrow_float(
 
 def test_a_program_that_cannot_be_read_here_has_no_types() -> None:
     assert cells._typed(Compiled(), Program(b"no StableHLO", (), ()), Optimized(b"", None)) == Compiled()
+
+
+DOUBLING = """func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = stablehlo.add %x, %x : tensor<4xf32>
+  return %y : tensor<4xf32>
+}"""
+EXACT = 2.0
+
+
+class Named(Side):
+    """A side of which only its name is asked."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
+        """Requests are answered in its place."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Nothing runs."""
+
+
+def compiled_by(monkeypatch: pytest.MonkeyPatch, single: dict[str, float], lost: str = "") -> cells.Cells:
+    """Cells of one program whose results in float32 are what each side's XLA makes of them, by side."""
+
+    def compiled(side: Side, program: Program, options: object = None) -> _framework.Compiled:
+        wide = program.results[0].dtype == "float64"
+        if wide and side.name == lost:
+            raise SideError(side.name, "compile", "it was killed", lost=True)
+        return _framework.Compiled(64 if wide else 32, 0.0)
+
+    def executed(side: Side, handle: int, case: str) -> dict[str, np.ndarray]:
+        return {"sum": np.array(EXACT) if handle == 64 else np.array(single[side.name], np.float32)}
+
+    def unread(side: Side, handle: int) -> Optimized:
+        raise SideError(side.name, "optimized", "there is no module")
+
+    for name, stand_in in (("compile_program", compiled), ("execute", executed), ("optimized", unread)):
+        monkeypatch.setattr(requests, name, stand_in)
+    signature = (Parameter("input", "x", (4,), "float32"),), (Result("sum", (4,), "float32"),)
+    program = Program(bindings.artifact(DOUBLING), *signature)
+    collected = {name: Collected(name, portable=program) for name in ("tf", "jax")}
+    return cells.compile_cells({name: Named(name) for name in single}, collected, "seed0")
+
+
+def test_where_tensorflow_itself_is_inexact_cells_are_held_against_its_program_in_float64(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    described = compiled_by(monkeypatch, {"tf": EXACT * 0.991, "jax": EXACT * (1 + 1e-7)}).described
+    assert cells.disagreements(described) == []
+    assert {cell: each.held_against for cell, each in described.items()} == {
+        "tf@tf": "tf@tf", "jax@tf": "tf@tf", "jax@jax": "tf in float64", "tf@jax": "tf in float64"
+    }  # fmt: skip
+    assert (described["jax@jax"].error or 0) < 1e-6
+
+
+def test_what_is_far_from_float64_too_computed_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    described = compiled_by(monkeypatch, {"tf": EXACT, "jax": EXACT * 0.991}).described
+    assert [each.doing for each in cells.disagreements(described)] == ["cell jax@jax", "cell tf@jax"]
+    assert "differ from tf@tf by 0.009" in cells.disagreements(described)[0].reason
+
+
+def test_a_side_that_is_lost_over_float64_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = compiled_by(monkeypatch, {"tf": EXACT * 0.991, "jax": EXACT}, lost="tf")
+    assert [error.reason for error in found.lost] == ["it was killed"]
+    assert len(cells.disagreements(found.described)) == 2

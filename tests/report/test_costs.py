@@ -61,6 +61,12 @@ def test_threads_that_nobody_counted_are_not_guessed() -> None:
     )
 
 
+def test_where_a_gpu_computed_threads_only_launched() -> None:
+    on_gpu = {"asked": 2, "equal": True, "sides": {"jax": {"processors": [0, 1]}}}
+    found = timing_notes.threads(workload_of({"timing": {"threads": on_gpu}}))
+    assert found is not None and found.sentence == "2 threads requested; JAX launched from 2 processors"
+
+
 def test_power_is_what_was_planted_and_the_smallest_that_is_called(workload: dict[str, Any]) -> None:
     assert [(row.name, row.ratio, row.verdict) for row in timing_notes.planted(workload_of(workload))][2:] == [
         ("jax/jit +5 %", "1.05x", "inconclusive"),

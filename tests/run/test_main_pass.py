@@ -39,9 +39,9 @@ def port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ["port.py", "--tf-python", interpreter(tmp_path, JAX_AS_TF)]
 
 
-def results() -> dict[str, Any]:
+def results(workload: str = "cubes") -> dict[str, Any]:
     record = json.loads(Path("jaxport-report/results.json").read_text())
-    return record["workloads"]["cubes"]
+    return record["workloads"][workload]
 
 
 @pytest.mark.parametrize(
@@ -127,6 +127,16 @@ def test_a_recorded_side_is_of_one_pass(port: list[str], capsys: pytest.CaptureF
     assert reason.endswith("choose --pass gradients, or record it again")
     assert cli.main(["record", "port.py", "--side", "tf", "--python", quick, "-o", "tf.side"]) == 0
     assert cli.main([*replayed, "--pass", "forward"]) == 0, "the pass that is taken unless another is asked for"
+
+
+@pytest.mark.process
+def test_a_recorded_side_may_be_judged_at_another_size_than_it_is_compiled_at() -> None:
+    sizes = ["--size", "default", "--parity-size", "smoke"]
+    assert cli.main(["record", "add", "--side", "jax", *sizes, "-o", "jax.side"]) == 0
+    replayed = ["run", "add", "--no-timing", "--no-alignment", "--jax-recorded", "jax.side"]
+    assert cli.main([*replayed, *sizes]) == 0
+    assert (results("add")["size"], results("add")["parity_size"]) == ("default", "smoke")
+    assert cli.main([*replayed, "--size", "default"]) == 1
 
 
 @pytest.mark.process

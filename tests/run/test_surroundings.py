@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from compare.commands import environment
 from compare.run import surroundings
 from compare.sides import processes
 
@@ -40,3 +41,32 @@ def test_memory_is_what_linux_tells_or_unknown(tmp_path: Path, text: str | None,
     if text is not None:
         (tmp_path / "meminfo").write_text(text)
     assert surroundings.memory_bytes(tmp_path / "meminfo") == expected
+
+
+def program(folder: Path, text: str) -> str:
+    path = folder / "nvidia-smi"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('echo "NVIDIA H200, 580.159.04, 143771 MiB"', ("NVIDIA H200, 580.159.04, 143771 MiB",)),
+        ("echo No devices were found; exit 6", ("No devices were found",)),
+    ],
+)
+def test_gpus_are_what_the_driver_says(tmp_path: Path, text: str, told: tuple[str, ...]) -> None:
+    assert surroundings.gpus(program(tmp_path, text)) == told
+
+
+def test_without_its_program_no_gpu_is_told(tmp_path: Path) -> None:
+    assert surroundings.gpus(None) == ()
+    (said,) = surroundings.gpus(str(tmp_path / "absent"))
+    assert said.startswith("nvidia-smi failed: ")
+
+
+def test_a_long_variable_is_cut_in_the_table() -> None:
+    rows = dict(environment._of_surroundings(surroundings.look({"NVIDIA_REQUIRE_CUDA": "brand=tesla " * 1000})))
+    assert len(rows["NVIDIA_REQUIRE_CUDA"]) < 300 and rows["NVIDIA_REQUIRE_CUDA"].endswith("...")

@@ -218,10 +218,18 @@ def test_a_request_that_was_not_recorded_is_answered_with_the_reason(folder: Pat
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("arguments", [("add", "--size", "default"), ("scale_and_add", "--size", "smoke")])
-def test_a_record_of_another_workload_or_size_is_one_clear_line(folder: Path, arguments: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("add", "--size", "default"), "this workload with these inputs, weights and size"),
+        (("scale_and_add", "--size", "smoke"), "scale_and_add, found add"),
+    ],
+)
+def test_a_record_of_another_workload_or_size_is_one_clear_line(
+    folder: Path, arguments: tuple[str, ...], reason: str
+) -> None:
     found = run(folder, *arguments, "--jax-recorded", str(folder / "jax.side"), exits=1)["workloads"][arguments[0]]
-    expected = "the recorded side {}.side does not hold this workload with these inputs, weights and size"
+    expected = f"the recorded side {{}}.side does not hold {reason}"
     assert [each["reason"] for each in found["failures"]] == [expected.format("tf"), expected.format("jax")]
     assert found["parity"]["verdict"] == "fail"
 

@@ -10,6 +10,11 @@ from dataclasses import dataclass
 from compare.hlo.dumps import grammar
 from compare.hlo.dumps.directory import DumpedModule
 
+_HOLDERS = frozenset({"kWhile", "kConditional", "kCommandBuffer", "kSequential", "kDynamicSliceFusion", "kAsyncStart"})
+"""Thunks that run others and launch nothing of their own."""
+_HOST = frozenset({"kPartitionId", "kReplicaId", "kAsyncDone", "kWaitForStreams", "kHostExecuteDone", "kInfeed"})
+"""Thunks that launch nothing on the device."""
+
 _TARGET = re.compile(r"^\s*\.target\s+(\w+)", re.MULTILINE)
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\((.*?)\)(.*?)\{", re.DOTALL)
 _REGISTERS = re.compile(r"\.reg\s+\.(\w+)\s+%\w+<(\d{1,18})>")
@@ -50,12 +55,18 @@ class Thunk:
     depth: int
     what: str
 
+    @property
+    def launches(self) -> bool:
+        """Whether it hands something of its own to the device."""
+        return self.kind not in _HOLDERS | _HOST
+
 
 @dataclass(frozen=True)
 class Thunks:
-    """One thunk sequence, counted by kind."""
+    """One thunk sequence, counted by kind; `launched` are those that hand something to the device."""
 
     file: str
+    launched: int
     kinds: Mapping[str, int]
     thunks: tuple[Thunk, ...]
 
@@ -92,7 +103,8 @@ def read_thunks(file: str, text: str) -> Thunks:
         Thunk(int(match[2]), match[3], indents.index(len(match[1])), match[4].strip())
         for match in _THUNK.finditer(text)
     )
-    return Thunks(file, dict(Counter(thunk.kind for thunk in thunks).most_common()), thunks)
+    launched = sum(thunk.launches for thunk in thunks)
+    return Thunks(file, launched, dict(Counter(thunk.kind for thunk in thunks).most_common()), thunks)
 
 
 def _entry(match: re.Match[str], body: str) -> PtxKernel:

@@ -1,0 +1,115 @@
+"""Which instruction each kernel of a CUDA graph computes: a profile names the graph, and of kernels their own names.
+
+XLA names a kernel that it writes after its instruction, in letters, digits and underscores. Kernels of libraries have
+their own names: they are told by their place among the others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from compare.hlo import proto
+from workloads._framework import KernelRun
+
+_NO_KERNEL = frozenset({"parameter", "constant", "get-tuple-element", "tuple", "bitcast", "after-all"})
+
+
+class _Place(NamedTuple):
+    """Of an instruction: its computation, and its place in that one's schedule."""
+
+    computation: int
+    position: int
+
+
+class Schedule:
+    """The instructions of an optimized module that kernels compute, in the order in which XLA launches them.
+
+    Args:
+      module: a serialized HloModuleProto or HloProto; without a schedule in it only kernels that XLA wrote are told.
+
+    Raises:
+      UnreadableProgram: the bytes are no HLO.
+    """
+
+    def __init__(self, module: bytes) -> None:
+        read = proto.read_module(module)
+        known = {each.id: each for computation in read.computations for each in computation.instructions}
+        self._order = {
+            scheduled.computation_id: [
+                known[number].name
+                for number in scheduled.sequence.instruction_ids
+                if number in known and known[number].opcode not in _NO_KERNEL
+            ]
+            for scheduled in read.schedule.sequences
+        }
+        self._places = {
+            name: _Place(computation, position)
+            for computation, names in self._order.items()
+            for position, name in enumerate(names)
+        }
+        self._instructions = self._places.keys() or {each.name for each in known.values()}
+        written = Counter(map(_as_kernel, self._instructions))
+        self._written = {_as_kernel(name): name for name in self._instructions if written[_as_kernel(name)] == 1}
+
+    def instructions(self, kernels: Sequence[str]) -> list[str]:
+        """The instruction of each kernel, or its own name where none can be told.
+
+        Args:
+          kernels: names of all that ran of the module, in the order in which they started.
+        """
+        named = [name if name in self._instructions else self._written.get(name) for name in kernels]
+        found = [name or kernel for name, kernel in zip(named, kernels, strict=True)]
+        known = {name for name in named if name}
+        for gap in _gaps(named):
+            between = [name for name in self._between(gap.before, gap.after) if name not in known]
+            if len(between) == 1:
+                between *= gap.end - gap.start
+            if len(between) == gap.end - gap.start:
+                found[gap.start : gap.end] = between
+        return found
+
+    def told(self, call: Sequence[KernelRun]) -> list[KernelRun]:
+        """What one call ran, in the order in which it started, by the instructions that it computes."""
+        names = self.instructions([run.name for run in call])
+        return [replace(run, name=name) for run, name in zip(call, names, strict=True)]
+
+    def _between(self, before: str | None, after: str | None) -> list[str]:
+        """What is launched after one instruction and before another; None is the start, or the end, of all."""
+        start, end = (self._places.get(name) if name else None for name in (before, after))
+        if (before and not start) or (after and not end) or not (start or end):
+            return []
+        if start and end and start.computation != end.computation:
+            return []
+        order = self._order[(start or end or _Place(0, 0)).computation]
+        if start and end and end.position <= start.position:
+            # The next call, or the next turn of a loop, has begun meanwhile.
+            return order[start.position + 1 :] + order[: end.position]
+        return order[start.position + 1 if start else 0 : end.position if end else None]
+
+
+@dataclass(frozen=True)
+class _Gap:
+    """Kernels whose instructions no name tells, and the instructions of those before and after."""
+
+    start: int
+    end: int
+    before: str | None
+    after: str | None
+
+
+def _gaps(named: Sequence[str | None]) -> Iterator[_Gap]:
+    start = 0
+    for at in range(len(named) + 1):
+        if at < len(named) and named[at] is None:
+            continue
+        if at > start:
+            yield _Gap(start, at, named[start - 1] if start else None, named[at] if at < len(named) else None)
+        start = at + 1
+
+
+def _as_kernel(instruction: str) -> str:
+    return re.sub(r"\W", "_", instruction)
