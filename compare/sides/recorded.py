@@ -20,7 +20,7 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.sides import protocol, requests, wire
 from compare.sides._side import Reply, Side, SideError, Unavailable
 from compare.writing import write_atomically
-from workloads._device import CPU, Device
+from workloads._device import CPU, HIGHEST, TF32, Device
 from workloads._framework import PASSES, default_pass
 from workloads._spec import Arrays
 
@@ -171,6 +171,12 @@ class RecordedSide(Side):
         facts = requests.environment(self)
         kind = facts.get("lowered_for") or str(facts.get("device")).partition(" ")[0]
         found = (kind, facts.get("matmul_precision"))
+        if device.precision == TF32 and facts.get("lowered_for"):
+            raise RecordedSideError(
+                f"expected a {self.name} side at {self.path} that was recorded on a {device.kind} with "
+                f"--matmul-precision {TF32}, found outputs of a CPU, which rounds no product to TensorFloat-32: choose "
+                f"--matmul-precision {HIGHEST}"
+            )
         if found != (device.kind, device.precision):
             named = " ".join(str(fact)[:80] for fact in found if fact)
             raise RecordedSideError(

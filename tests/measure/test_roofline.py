@@ -301,6 +301,8 @@ class Scripted(Side):
             assert arrays is not None
             self.asked.append(sum(array.size * 4 for name, array in arrays.items() if name != "artifact"))
             return Reply({"handle": 0, "compile_s": 0.0})
+        if method == "profile":
+            return Reply([[["probe", 0, 0.0, self._seconds / 2], ["probe.1", 1, 0.0, self._seconds / 2]]] * 3)
         return Reply([self._seconds] * parameters["calls"] if method == "round" else {})
 
     def close(self) -> None:
@@ -356,6 +358,7 @@ def test_a_gpu_has_the_limits_of_its_own_programs() -> None:
     found = machine_limits.measure_machine(Probed({"jax": Scripted("jax", 1e-3)}, 1, GPU_OF_TF32))
     assert set(found.gemm) == {"f32", "f64", "bf16", "f16", "tf32"}
     assert {each.by for each in (found.read, found.copy, found.triad, *found.gemm.values()) if each} == {"jax xla"}
+    assert found.gemm["f32"].flops_per_s == pytest.approx(2 * machine_limits.GPU_PRODUCT_SIDE**3 / 1e-3)
 
 
 @pytest.mark.parametrize(("dtype", "exact"), [("f32", True), ("tf32", False)])

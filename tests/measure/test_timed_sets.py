@@ -128,7 +128,8 @@ def test_a_process_that_a_user_s_file_has_changed_is_another_one_for_the_next_wo
 def test_threads_are_verified_again_after_each_file_of_a_user_s_and_after_no_other(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def verified(sides: Mapping[str, Side], asked: int) -> Threads:
+    def verified(sides: Mapping[str, Side], asked: int, device: Device) -> Threads:
+        assert device == ON_CPU
         verifications.append(asked)
         return Threads(asked=len(verifications), equal=True)
 

@@ -146,6 +146,13 @@ def test_programs_for_a_gpu_may_be_held_against_a_side_on_one(tmp_path: Path) ->
     lowered(tmp_path, lowered_for="gpu", matmul_precision="highest").require(ON_CPU)
 
 
+def test_outputs_of_a_cpu_are_not_held_against_products_in_tensorfloat_32(tmp_path: Path) -> None:
+    with pytest.raises(
+        RecordedSideError, match=r"found outputs of a CPU, which rounds no .*--matmul-precision highest"
+    ):
+        lowered(tmp_path, lowered_for="gpu", matmul_precision="tf32").require(Device(GPU, precision=TF32))
+
+
 @pytest.mark.parametrize(
     ("facts", "found"),
     [({}, "cpu"), ({"lowered_for": "gpu", "matmul_precision": "tf32"}, "gpu tf32")],
