@@ -11,6 +11,7 @@ from compare.record.workload_part import Failure
 from workloads import _modes
 from workloads._framework import GRADIENTS, STEP, is_kinks
 from workloads._spec import Arrays, Deviation
+from workloads._trajectory import kept_as
 
 TRAJECTORY = "trajectory"
 """The one case of the pass "step": a training run."""
@@ -167,9 +168,8 @@ def has_kinks(evidence: Evidence) -> bool:
 
 def step_of(name: str, arrays: Arrays) -> int:
     """The training step that a trajectory's array belongs to: its checkpoint, or the length of the curve."""
-    if name.startswith("weights@"):
-        return int(name.removeprefix("weights@").partition("/")[0])
-    return len(arrays[name])
+    known = kept_as(name)
+    return len(arrays[name]) if known is None else known.step
 
 
 def promoted_mode(side: str) -> str:

@@ -88,7 +88,7 @@ class Collected:
         """Why the side has nothing of a pass; empty where it has it, or failed at it."""
         if pass_ not in self.modes:
             return "no input or weight is a float that TensorFlow differentiates"
-        return next((refusal.reason for refusal in self.refusals if f" {pass_} " in f"{refusal.doing} "), None) or ""
+        return next((refusal.reason for refusal in self.refusals if refusal.of_pass == pass_), "")
 
 
 def collect_evidence(

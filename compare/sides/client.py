@@ -44,7 +44,13 @@ NAMES = {
 STARTS = 3
 """How often a worker is started that dies, or does not answer, while it imports its framework."""
 
-_ERRORS = {"unavailable": Unavailable, "target": BadTarget, "weights": BadWeights, "device": NoDevice}
+_ERRORS = {
+    "unavailable": Unavailable,
+    "target": BadTarget,
+    "weights": BadWeights,
+    "device": NoDevice,
+    "missing": Missing,
+}
 
 
 class _Gone(SideError):
@@ -102,6 +108,7 @@ class LiveSide(Side):
             return self._call(method, parameters, arrays)
         except SideError as error:
             self.lost |= error.lost
+            error.of(parameters)
             raise
 
     def _call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None) -> Reply:
@@ -151,10 +158,10 @@ class LiveSide(Side):
                 if not left or self._closed:
                     raise
                 self._start()
-            except SideError as error:
-                raise self._missing(error) if error.reason.startswith(ModuleNotFoundError.__name__) else error from None
+            except Missing as error:
+                raise self._missing(error) from None
 
-    def _missing(self, error: SideError) -> Missing:
+    def _missing(self, error: Missing) -> Missing:
         options = f"--{self.name}-python) or a recorded side (--{self.name}-recorded"
         reason = (
             f"expected {NAMES[self.name]} in the worker's interpreter, found {error.reason}: install it"

@@ -68,7 +68,8 @@ class StrategyNamed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class StrategySteps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The same, the float type that it computes in, and how many steps are taken after `first` others.
 
-    What those left is read from the folder of a checkpoint, where what the last one leaves is written.
+    What those left is read from the folder of a checkpoint, where what the last one leaves is written. `equal_parts`
+    takes each batch's first part over and over.
     """
 
     strategy: str
@@ -76,6 +77,7 @@ class StrategySteps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     count: Calls
     first: Size = 0
     checkpoint: str = ""
+    equal_parts: bool = False
 
 
 class ClusterAddress(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -363,10 +363,14 @@ def answer(host: Host, request: Mapping[str, Any]) -> dict[str, Any]:
     return {"ok": True, "value": reply.value, "arrays": bool(reply.arrays)}
 
 
-def described(error: BaseException) -> dict[str, Any]:
-    """A failure as the coordinator reads it: what kind it is, one line, and the traceback."""
+def described(error: BaseException, starting: bool = False) -> dict[str, Any]:
+    """A failure as the coordinator reads it: what kind it is, one line, and the traceback.
+
+    While the framework is imported, a module that is not there is the framework, or what it needs.
+    """
     kind = next((kind for expected, kind in _KINDS.items() if isinstance(error, expected)), "error")
     plain = kind != "error" or isinstance(error, ProtocolError)
+    kind = "missing" if starting and isinstance(error, ModuleNotFoundError) else kind
     reason = " ".join(str(error).split()) if plain else explained(error)
     return {"ok": False, "kind": kind, "reason": reason, "details": traceback.format_exc()}
 
@@ -380,7 +384,7 @@ def serve(side: str, requests: BinaryIO, replies: BinaryIO) -> bool:
     try:
         host = _hosted(side)
     except (ImportError, DeviceAbsent) as error:
-        replies.write(wire.encode(described(error)))
+        replies.write(wire.encode(described(error, starting=True)))
         return False
     replies.write(wire.encode({"ok": True, "value": {}, "arrays": False}))
     for line in requests:
