@@ -7,7 +7,7 @@ import contextlib
 import tempfile
 from pathlib import Path
 
-from compare.commands import _arguments
+from compare.commands import _arguments, _asked
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._option_types import count
 from compare.commands._parser import Help
@@ -15,13 +15,12 @@ from compare.errors import RequestError
 from compare.inputs import port_files
 from compare.inputs.request import Plan, Request
 from compare.ladder import climbing
+from compare.porting.port_folders import PORT
 from compare.progress import reporter
 from compare.record.envelope import SCHEMA
 from compare.report import terminal
 from compare.report.rung_tables import print_ladder
 from compare.sides.pool import Pool
-
-PORT_FILE = "port.py"
 
 HELP = Help(
     description="""\
@@ -71,7 +70,7 @@ def main(options: argparse.Namespace) -> int:
         workloads=[port_files.get(reference)],
         size=options.size,
         data=options.data,
-        sources=_arguments.sources(options),
+        sources=_asked.sources(options),
         timeout_s=options.timeout,
         plans=(),
         modes=climbing.MODES,
@@ -99,9 +98,9 @@ def port_of(given: str) -> str:
     folder = Path(given)
     if not folder.is_dir():
         return given
-    file = folder / PORT_FILE
+    file = folder / PORT
     if not file.is_file():
         raise RequestError(
-            f"expected {PORT_FILE} in {folder}, as `jaxport init -o {folder}` writes it, found none: name a port file"
+            f"expected {PORT} in {folder}, as `jaxport init -o {folder}` writes it, found none: name a port file"
         )
     return str(file)

@@ -94,6 +94,8 @@ class Evidence:
     """The type that the workload, not the port, says it computes in where that is narrower than its results."""
     further: tuple[str, ...] = FURTHER
     """The modes of the original that are judged like the port, and are no measure of its noise."""
+    stand_in: str = ""
+    """What messages call TensorFlow's eager mode where something stands in for it; else empty."""
 
     def modes(self, side: str, pass_: str) -> tuple[str, ...]:
         """Every mode of a side that ran this pass."""

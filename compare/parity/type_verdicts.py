@@ -22,7 +22,7 @@ from workloads._spec import Arrays
 
 FAILING = (DIFFERS, OTHER_TYPE)
 
-STANDS_IN = "int64 stands in for tf/eager, which refuses the type, and is right for sums and products alone"
+STANDS_IN = "int64 stands in for a type that TensorFlow refuses, and is right for sums and products alone"
 
 
 def judged(evidence: Evidence, dtype: str, stand_in: bool = False, missing: str = "") -> dict[str, TypedMode]:
@@ -39,11 +39,11 @@ def judged(evidence: Evidence, dtype: str, stand_in: bool = False, missing: str 
       missing: why there are no float64 results, where there are none.
     """
     compiled = tuple(mode for mode in evidence.modes(TF, FORWARD) if mode != TF_REFERENCE)
-    evidence = dataclasses.replace(evidence, further=(*evidence.further, *compiled))
+    called = "TensorFlow in int64" if stand_in else ""
+    evidence = dataclasses.replace(evidence, further=(*evidence.further, *compiled), stand_in=called)
     ran = {mode for mode, _, _ in evidence.outputs}
     held = {**_by_mode(_held(evidence, dtype), ran), TF_REFERENCE: _alone(evidence, dtype)}
-    original = "int64" if stand_in else "TensorFlow"
-    said = {mode: _said(evidence, dtype, mode, held[mode], missing, original) for mode in sorted(ran)}
+    said = {mode: _said(evidence, dtype, mode, held[mode], missing) for mode in sorted(ran)}
     return {mode: _stood_in(each, evidence, dtype) for mode, each in said.items()} if stand_in else said
 
 
@@ -66,21 +66,19 @@ def _by_mode(held: Iterable[Held], modes: Iterable[str]) -> dict[str, list[Held]
     return {mode: [each for each in kept if each.place.found_from == mode] for mode in modes}
 
 
-def _said(evidence: Evidence, dtype: str, mode: str, held: list[Held], missing: str, original: str) -> TypedMode:
+def _said(evidence: Evidence, dtype: str, mode: str, held: list[Held], missing: str) -> TypedMode:
     runs = {case: arrays for (ran, _, case), arrays in evidence.outputs.items() if ran == mode}
     dtypes = tuple(sorted({array.dtype.name for arrays in runs.values() for array in arrays.values()}))
     worst = max((each for each in held if each.bound is not None), key=lambda each: each.error, default=None)
     error, bound = (worst.error, worst.limit) if worst else (None, None)
-    status, reason = _status(evidence, dtype, mode, runs, held, original)
+    status, reason = _status(evidence, dtype, mode, runs, held)
     if status == UNJUDGED and missing:
         reason += f": {missing}"
     return TypedMode(mode, status, dtypes, error, bound, reason)
 
 
-def _status(
-    evidence: Evidence, dtype: str, mode: str, runs: Mapping[str, Arrays], held: list[Held], original: str
-) -> tuple[str, str]:
-    other = next((_told(each, original) for each in _other_types(evidence, dtype, runs)), "")
+def _status(evidence: Evidence, dtype: str, mode: str, runs: Mapping[str, Arrays], held: list[Held]) -> tuple[str, str]:
+    other = next((_told(each, evidence.stand_in) for each in _other_types(evidence, dtype, runs)), "")
     if other:
         return OTHER_TYPE, other
     if not _has(evidence, TF_REFERENCE):
@@ -118,8 +116,8 @@ class _Other:
     of_tf: bool
 
 
-def _told(other: _Other, original: str) -> str:
-    gives = f"{original} gives" if other.of_tf else "the inputs are"
+def _told(other: _Other, stand_in: str) -> str:
+    gives = f"{stand_in or 'TensorFlow'} gives" if other.of_tf else "the inputs are"
     return f"{other.leaf} is {other.found} where {gives} {other.expected}"
 
 

@@ -9,7 +9,7 @@ from clusterings import GRAPH, LINES, recorded, unlogged
 
 from compare.clusters.clustered_graph import minimum, put_together, source_of
 from compare.clusters.graph_file import DumpedNode, read_graph
-from compare.clusters.log_lines import is_of_clustering, read_log
+from compare.clusters.log_lines import Refusal, is_of_clustering, read_log
 from compare.files import FileError
 from compare.record.clustering_part import (
     BOUNDARY,
@@ -141,7 +141,7 @@ def test_two_threads_are_told_apart() -> None:
     for thread, reason in ((1, "first"), (2, "second")):
         lines += said("Device type for a: CPU", f"Rejecting a: {reason}", thread=thread)
     first, second = read_log(lines).of_users
-    assert (first.refused, second.refused) == ({"a": "first"}, {"a": "second"})
+    assert (first.refused, second.refused) == ({"a": Refusal("first")}, {"a": Refusal("second")})
 
 
 def test_single_operations_are_no_functions_of_the_users() -> None:
