@@ -13,8 +13,8 @@ def add_unroll(command: argparse._ActionsContainer) -> None:
     """Add --unroll."""
     command.add_argument(
         "--unroll", type=_option_types.count, default=0, metavar="K",
-        help="K training steps as a loop in one program, tf.while_loop against jax.lax.scan, are compiled, profiled "
-        "and timed, their times told per step (default: a step at a time)",
+        help="compile, profile and time K training steps as a loop in one program (tf.while_loop, jax.lax.scan); times "
+        "are per step (default: one step)",
     )  # fmt: skip
 
 
@@ -34,7 +34,7 @@ def add_baseline(command: argparse._ActionsContainer) -> None:
     """Add --baseline."""
     command.add_argument(
         "--baseline", metavar="MODE", type=_option_types.mode,
-        help="print the time of each mode that was held against this one, such as tf/graph, over its time",
+        help="also print the time of each mode relative to this one, such as tf/graph, where their ratio was measured",
     )  # fmt: skip
 
 

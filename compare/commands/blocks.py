@@ -21,7 +21,7 @@ DEFAULT_OUT = Path("jaxport-blocks")
 HELP = Help(
     description="""\
 Run a chain of layers in larger and larger compiled blocks, one layer in each function, then 2, 4, ... and all, in both
-frameworks: parity of every size, kernels of a call, times with intervals, and the least block from which on compiling
+frameworks: parity of every size, kernels of a call, times with intervals, and the smallest block beyond which compiling
 all layers at once gains less than 5 %. Blocks are called by a TensorFlow graph, and one after the other from Python.
 
 Without a name, two built-in chains are run. Of your own port, both builders take the dimension `block`, the layers in a

@@ -21,8 +21,8 @@ DEFAULT_OUT = Path("jaxport-crossing")
 HELP = Help(
     description="""\
 Time a function over a series of sizes in TensorFlow's graph mode, compiled by jit_compile=True and compiled by jax.jit,
-and say from which size on compiling wins: where the interval of the ratio changes sides of 1. Parity is judged at every
-size first. Sizes share their processes, and intervals of one ratio hold together over all sizes.
+and find the size above which compiled code is faster: where the interval of the ratio passes 1. Parity is judged at
+every size first. All sizes are timed in the same processes; the intervals of one ratio are simultaneous over all sizes.
 
 Without a name, every small operation and block is timed, library calls among them, over powers of 4: a quarter of an
 hour. Of your own port, --size names a dimension and its sizes. Run it on a quiet machine.

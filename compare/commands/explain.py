@@ -32,14 +32,14 @@ from workloads import _registry
 
 HELP = Help(
     description=f"""\
-Say in at most {MOST} sentences why a port is not faster, or why compiling does not help, those on the most of a call's
-time first. Each states what was measured, with its numbers, the command that shows them, and the source lines where
-they are known. A sentence whose measurement is missing, or whose interval does not decide, is left out.
+Say in at most {MOST} sentences why a port is not faster, or why compiling does not help; what takes most of a call's
+time comes first. Each states what was measured, with its numbers, the command that shows them, and the source lines
+where they are known. A sentence whose measurement is missing, or whose interval does not decide, is left out.
 
 TARGET is a record that `jaxport run` or `jaxport bench` wrote: nothing is measured then. A workload, a port file, or
---tf, --jax and --input are measured first, as `jaxport run` does with few pairs of processes; then the size from which
-on XLA hands a computation to other threads, what autoclustering compiles, and what a call at another size of the named
-dimensions compiles anew.
+--tf, --jax and --input are measured first, as `jaxport run` does with few pairs of processes; then the size above
+which XLA uses several threads, what autoclustering compiles, and what a call at another size of the named dimensions
+recompiles.
 """,
     operands="[TARGET]",
     examples="""\

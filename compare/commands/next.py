@@ -26,11 +26,10 @@ HELP = Help(
     description="""\
 Say which rung of a port fails first, and what to look at. The rungs: structure (both halves load and return arrays of
 the same names, shapes and dtypes), weights (each is used once, and lies in its layer), forward (layer by layer),
-gradients, optimizer (one update), trajectory (several steps) and speed. What is above a rung that fails is not looked
-at.
+gradients, optimizer (one update), trajectory (several steps) and speed. Rungs above one that fails are skipped.
 
-The gates of `jaxport run` judge. Layers of a Keras model are held by name against modules of Flax, each also on the
-input that TensorFlow's layer was given: so that the layer that departs by itself is told from those that inherit it.
+The gates of `jaxport run` judge. Layers of a Keras model are compared with the Flax modules of their names, also on the
+inputs that TensorFlow's layers were given: this tells a layer that is wrong from one that only gets wrong inputs.
 
 PORT is a port file, the name of a workload, or a folder that `jaxport init` wrote.
 """,

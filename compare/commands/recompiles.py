@@ -31,7 +31,7 @@ from workloads.limits.recompilation import STREAMS, jax_target, tf_target
 HELP = Help(
     description="""\
 Call a function again and again and keep a ledger: which calls were traced and compiled by TensorFlow and by JAX, which
-argument made them, what that cost, how much the process keeps, and what each cure changes. A reason is stated only if
+argument caused them, what that cost, how much the process keeps, and what each cure changes. A reason is stated only if
 it was found again in an empty cache with every other argument held fixed. Every cure runs the stream once more in a
 fresh process, and says so where results are no longer the same.
 

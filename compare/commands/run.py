@@ -69,8 +69,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     output.add_argument(
         "--resume",
         action="store_true",
-        help="go on with a run that was killed or interrupted, into the same folder: a workload is not judged again if "
-        "its files, arrays, versions and options are what they were",
+        help="continue a run that was killed or interrupted, in the same folder: workloads whose files, arrays, "
+        "versions and options are unchanged are not judged again",
     )
     _timing_arguments.add_baseline(output)
     _arguments.add_json(output)

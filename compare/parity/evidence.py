@@ -28,9 +28,6 @@ FURTHER = tuple(
 """TensorFlow's modes that run something else than the twin's own functions: judged like the port, and no measure of
 TensorFlow's own noise, since a wrong one would excuse a wrong port."""
 
-NATIVE = "native"
-PROMOTED = "promoted"
-
 
 @dataclass(frozen=True)
 class OracleSource:
