@@ -20,7 +20,8 @@ from compare.progress import reporter
 from compare.record.envelope import SCHEMA
 from compare.report import terminal
 from compare.report.rung_tables import print_ladder
-from compare.sides.pool import Pool
+from compare.sides._side import SIDES
+from compare.sides.remembering import RememberingPool
 
 HELP = Help(
     description="""\
@@ -79,7 +80,7 @@ def main(options: argparse.Namespace) -> int:
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
-        pool = stack.enter_context(Pool(dict(request.sources), scratch, options.timeout))
+        pool = stack.enter_context(RememberingPool(dict(request.sources), scratch, options.timeout, SIDES))
         ladder = climbing.climb(pool, choice, scratch, progress)
     if options.json:
         terminal.print_json({"schema": SCHEMA, "ladder": ladder})

@@ -84,6 +84,11 @@ class Side(ABC):
         """Whether the worker still runs; of a side without one, always."""
         return True
 
+    @property
+    def answering(self) -> Side:
+        """Who answers: of a side that stands before another, that one."""
+        return self
+
     def wait_until_started(self) -> None:  # noqa: B027 - a side without a worker has nothing to wait for
         """Wait until the worker can be asked.
 

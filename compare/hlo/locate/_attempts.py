@@ -122,6 +122,13 @@ def attempts(parting: Parting, key: int) -> Iterator[Attempt]:
 
 
 def can_stand_for(side: MeasuredProgram, key: int, kind: tuple[int, str]) -> bool:
+    """Whether a value may take the place of one of that kind.
+
+    Args:
+      side: the program with its values.
+      key: of the value.
+      kind: as `kind_of` gives it.
+    """
     node = side.program.node(key)
     return node.opcode != RESULT and node.shape.is_array and kind_of(side.array(key)) == kind
 
@@ -131,6 +138,13 @@ def _unlike(parting: Parting, key: int, other: int) -> tuple[bool, int]:
 
 
 def changed(parting: Parting, key: int, other: int) -> Attempt:
+    """The attempt to give a value of the right program what one of the left is.
+
+    Args:
+      parting: where the programs first differ.
+      key: of the value on the right.
+      other: of that on the left.
+    """
     return Attempt(CHANGED, key, other, Switch(VALUE, key), parting.left.measured.arrays[other])
 
 
