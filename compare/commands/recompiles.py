@@ -140,7 +140,7 @@ def _own(options: argparse.Namespace) -> Asked:
     for side, target in targets.items():
         check_reference(f"--{side}", target)
     if options.static and "jax" not in targets:
-        raise RequestError("expected --jax with --static, found none: TensorFlow needs no such word, drop --static")
+        raise RequestError("expected --jax with --static, found none: TensorFlow has no static arguments, drop it")
     texts = [*options.texts, *(call_streams.from_file(_read(options.calls)) if options.calls else [])]
     made = call_streams.stream(texts, options.sizes)
     stagings = {
