@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from jaxport._modes import APART, DONATED, EAGER, JIT, TUNED, Options, declared_
 from jaxport._profiling import profiled
 from jaxport._recompiling import Watched
 from jaxport._session import Session, named_results
+from jaxport._timed_calls import called, finished, ready_call, trained, warmed
 from workloads._device import ON_CPU, Device, asked
 from workloads._framework import (
     DISPATCH_ELEMENTS,
@@ -37,14 +37,12 @@ from workloads._framework import (
     PROFILED_CALLS,
     STEP,
     UNROLLED,
-    Analysis,
     Attempted,
     Clustered,
     Compiled,
     Donation,
     Entry,
     KernelRun,
-    MemoryAnalysis,
     Optimized,
     Platform,
     Prepared,
@@ -58,7 +56,6 @@ from workloads._loaded import Loaded, main_pass
 from workloads._recompiling import Staging
 from workloads._rewriting import OptimizerOptions, Rewritten
 from workloads._spec import Arrays
-from workloads._trajectory import trajectory
 from workloads._unroll import unroll
 
 _PLATFORMS: dict[Platform, str] = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
@@ -138,7 +135,7 @@ class Jax:
         """
         session = self._loaded.session(dtype)
         with session.precision():
-            return self._used(session, STEP, mode, lambda function: _trained(session, function, checkpoints))
+            return self._used(session, STEP, mode, lambda function: trained(session, function, checkpoints))
 
     def program(self, pass_: str, dtype: str, platform: Platform = "cpu") -> Program:
         """The StableHLO that jax.jit hands to XLA; arguments that the function ignores are dropped by JAX.
@@ -245,7 +242,7 @@ class Jax:
         if isinstance(target, int):
             program, executable = self._loaded.compiled(target)
             arguments = self._device_arguments(program, self._loaded.twin.first_case)
-            return Prepared(partial(_finished, executable, arguments))
+            return Prepared(partial(finished, executable, arguments))
         session = self._loaded.session("float32")
         pass_ = main_pass(session)
 
@@ -253,7 +250,7 @@ class Jax:
         def own(built: Session) -> Any:
             return self._in_mode(built, pass_, target)
 
-        ready = partial(_ready, session, pass_, target)
+        ready = partial(ready_call, session, pass_, target)
         return used(ready, partial(own, session), lambda: own(self._loaded.anew(session.dtype)))
 
     def dispatch(self) -> dict[str, Entry]:
@@ -261,8 +258,8 @@ class Jax:
         one_more, argument = jax.jit(lambda x: x + 1), jnp.zeros(DISPATCH_ELEMENTS)
         executable = one_more.lower(argument).compile()
         return {
-            EAGER: Entry(partial(_finished, lambda x: x + 1, argument)),
-            JIT: Entry(partial(_finished, one_more, argument), partial(_finished, executable, argument)),
+            EAGER: Entry(partial(finished, lambda x: x + 1, argument)),
+            JIT: Entry(partial(finished, one_more, argument), partial(finished, executable, argument)),
         }
 
     def clustered(self, pass_: str) -> Clustered:
@@ -311,10 +308,10 @@ class Jax:
         session = self._loaded.session("float32")
         with session.precision():
             if isinstance(target, int):
-                call = _warmed(self.prepare(target).call)
+                call = warmed(self.prepare(target).call)
             else:
                 pass_ = main_pass(session)
-                call = self._used(session, pass_, target, lambda each: _warmed(_called(session, pass_, each)[0]))
+                call = self._used(session, pass_, target, lambda each: warmed(called(session, pass_, each)[0]))
             return [profiled(call) for _ in range(PROFILED_CALLS)]
 
     def donation(self) -> Donation:
@@ -365,75 +362,6 @@ class Jax:
                 else jax.device_put(self._loaded.twin.argument(each, case, program.states))
                 for each in program.parameters
             ]
-
-
-def _ready(session: Session, pass_: str, mode: str, function: Any) -> Prepared:
-    call, arguments = _called(session, pass_, function)
-    with session.precision():
-        stages = {} if mode in (EAGER, APART) else _staged_apart(function, arguments)
-    return Prepared(call, around=session.precision, **stages)
-
-
-def _warmed(call: Callable[[], Any]) -> Callable[[], Any]:
-    call()
-    return call
-
-
-def _trained(session: Session, function: Callable[..., Any], checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
-    held = session.arguments(STEP, session.twin.first_case)[:2]
-
-    def step(batch: Arrays) -> Any:
-        held[0], held[1], loss = function(*held, *session.inputs(batch))
-        return loss
-
-    return trajectory(session.twin, checkpoints, step, lambda: session.by_weight(held[0]))
-
-
-def _called(session: Session, pass_: str, function: Callable[..., Any]) -> tuple[Callable[[], Any], list[Any]]:
-    """One call of a pass with its barrier inside, and the arguments that it starts from."""
-    with session.precision():
-        arguments = session.arguments(pass_, session.twin.first_case)
-    if pass_ in (STEP, UNROLLED):
-        return _carrying_state(function, arguments), arguments
-    return partial(_finished, function, *arguments), arguments
-
-
-def _finished(function: Callable[..., Any], *arguments: Any) -> Any:
-    """One call and all of its results."""
-    return jax.block_until_ready(function(*arguments))
-
-
-def _staged_apart(function: Any, arguments: Sequence[Any]) -> dict[str, Any]:
-    """Seconds of each public stage, as Prepared names them. The calls that follow find what these stages made."""
-    times = [time.perf_counter()]
-    traced = function.trace(*arguments)
-    times.append(time.perf_counter())
-    lowered = traced.lower()
-    times.append(time.perf_counter())
-    compiled = lowered.compile()
-    times.append(time.perf_counter())
-    trace_s, lower_s, compile_s = (end - start for start, end in pairwise(times))
-    analyse = partial(_analysed, compiled)
-    return {"trace_s": trace_s, "lower_s": lower_s, "compile_s": compile_s, "analyse": analyse}
-
-
-def _analysed(compiled: Any) -> Analysis:
-    found = compiled.memory_analysis()
-    if found is None:  # the backend keeps no count
-        return Analysis()
-    sizes = (f"{kind}_size_in_bytes" for kind in ("argument", "output", "temp", "alias"))
-    return Analysis(memory=MemoryAnalysis(*(getattr(found, size) for size in sizes)))
-
-
-def _carrying_state(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[[], None]:
-    """A training step as a loop runs it: each call starts from the state that the one before left."""
-    held = list(arguments)
-
-    def call() -> None:
-        held[0], held[1], loss = function(*held)
-        jax.block_until_ready((held[0], held[1], loss))
-
-    return call
 
 
 def create() -> Jax:

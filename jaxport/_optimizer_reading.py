@@ -154,14 +154,14 @@ def stepped(
     """
     zeros = {name: np.zeros(each.shape, each.dtype) for name, each in named_leaves(held)}
     given = {name.removeprefix("weights/"): each for name, each in arrays.items() if name.startswith("weights/")}
-    weights = replaced(held, {**zeros, **given})
+    weights = with_arrays(held, {**zeros, **given})
     carried = {name.removeprefix("state/"): each for name, each in arrays.items() if name.startswith("state/")}
     state = state_of(optimizer, held, given, {} if fresh else carried)
     step_of = jax.jit(optimizer.update)
     found: dict[str, np.ndarray] = {}
     for step in range(steps):
         gradients = {name: arrays.get(f"{step}/{name}", zero) for name, zero in zeros.items()}
-        updates, state = step_of(replaced(held, gradients), state, weights)
+        updates, state = step_of(with_arrays(held, gradients), state, weights)
         weights = optax.apply_updates(weights, updates)
         found |= {f"{step}/{name}": np.asarray(each) for name, each in named_leaves(weights)}
     return found
@@ -182,10 +182,10 @@ def state_of(
       arrays: of the state, by path.
     """
     zeros = {name: np.zeros(each.shape, each.dtype) for name, each in named_leaves(held)}
-    state = optimizer.init(replaced(held, {**zeros, **weights}))
-    return replaced(state, {name: arrays.get(name, each) for name, each in named_leaves(state)})
+    state = optimizer.init(with_arrays(held, {**zeros, **weights}))
+    return with_arrays(state, {name: arrays.get(name, each) for name, each in named_leaves(state)})
 
 
-def replaced(tree: Any, arrays: Mapping[str, Any]) -> Any:
+def with_arrays(tree: Any, arrays: Mapping[str, Any]) -> Any:
     """The same tree with other arrays, by path."""
     return jax.tree_util.tree_map_with_path(lambda path, _: jnp.asarray(arrays[name_of(path)]), tree)

@@ -23,7 +23,6 @@ from workloads._distributing import (
     MISTAKES,
     OWN,
     REFERENCES,
-    REPEATED,
     SINGLE,
     Cluster,
     Division,
@@ -31,8 +30,8 @@ from workloads._distributing import (
     Program,
     Stepped,
     check_devices,
-    equal_parts,
     first_unlike,
+    of_equal_parts,
     part_of,
 )
 from workloads._framework import Twin, Unsupported
@@ -97,7 +96,9 @@ class Strategies:
         )
         return len(jax.devices())
 
-    def steps(self, strategy: str, dtype: str, count: int, first: int = 0, checkpoint: str = "") -> Stepped:
+    def steps(
+        self, strategy: str, dtype: str, count: int, first: int = 0, checkpoint: str = "", equal_parts: bool = False
+    ) -> Stepped:
         """Train on batches of the twin.
 
         Args:
@@ -106,11 +107,11 @@ class Strategies:
           count: of steps.
           first: how many were taken before: with some, what they left is read from the checkpoint.
           checkpoint: a folder, where what the last step leaves is written; "" writes nothing.
+          equal_parts: take each batch's first part over and over.
         """
-        base = strategy.removesuffix(REPEATED)
-        session = self._session(dtype, base not in (SHARD_MAP, IN_TURN, *MISTAKES))
+        session = self._session(dtype, strategy not in (SHARD_MAP, IN_TURN, *MISTAKES))
         with session.precision():
-            placed = self._placed(session, base)
+            placed = self._placed(session, strategy)
             parameters = session.parameters(session.twin.first_case)
             assert session.model.init is not None
             held: list[Any] = [placed.parameters(parameters), placed.state(session.model.init(parameters))]
@@ -119,14 +120,14 @@ class Strategies:
             kept, compilations = Kept(first), 0
             for number in range(first, first + count):
                 batch = self._batch(session, number)
-                if strategy != base:
-                    batch = equal_parts(batch, self._division.axes, len(jax.devices()))
+                if equal_parts:
+                    batch = of_equal_parts(batch, self._division.axes, len(jax.devices()))
                 inputs = placed.inputs(batch)
                 with watched_events() as seen:
                     *held, loss = jax.block_until_ready(placed.step(*held, *inputs))
                 compilations = compilations or len(seen.get(COMPILED, ()))
                 named = {"loss": loss, **session.by_weight(held[0]), **leaves_by_path(held[1])}
-                kept.unlike += filter(None, (_unlike(f"{leaf} after step {number + 1}", named[leaf]) for leaf in named))
+                kept.unlike += filter(None, (_unlike(leaf, named[leaf], number + 1) for leaf in named))
                 kept.step(_host(loss), _hosted(session.by_weight(held[0])), _hosted(leaves_by_path(held[1])))
             if checkpoint:
                 _checkpoints.write(Path(checkpoint) / str(first + count), held)
@@ -270,12 +271,12 @@ def _hosted(named: Mapping[str, jax.Array]) -> dict[str, np.ndarray]:
     return {name: _host(jnp.asarray(array)) for name, array in named.items()}
 
 
-def _unlike(leaf: str, array: jax.Array) -> Any:
-    """Where devices that hold the same part of an array hold other bits."""
+def _unlike(leaf: str, array: jax.Array, step: int) -> Any:
+    """Where devices that hold the same part of an array after a step hold other bits."""
     copies: dict[str, dict[str, np.ndarray]] = {}
     for shard in array.addressable_shards:
         copies.setdefault(str(shard.index), {})[str(shard.device)] = np.asarray(shard.data)
-    return next(filter(None, (first_unlike(leaf, held) for held in copies.values() if len(held) > 1)), None)
+    return next(filter(None, (first_unlike(leaf, held, step) for held in copies.values() if len(held) > 1)), None)
 
 
 def create() -> Strategies:

@@ -37,14 +37,19 @@ class ClosedOver(keras.Model):
         raise NotImplementedError
 
 
-def takes_arguments(value: Any) -> bool:
-    """Whether something that can be called has to be given arguments: then it makes no model, but computes."""
+def takes_arguments(value: Any, unknown: bool) -> bool:
+    """Whether something that can be called has to be given arguments: then it makes no model, but computes.
+
+    Args:
+      value: a Python function, one of tf.function, a class, or an object that can be called.
+      unknown: the answer where Python does not know what it takes.
+    """
     try:
-        parameters = inspect.signature(value).parameters.values()
+        parameters = inspect.signature(getattr(value, "python_function", value)).parameters.values()
     except (TypeError, ValueError):
-        return False
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return any(each.default is each.empty and each.kind in kinds for each in parameters)
+        return unknown
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return any(each.default is each.empty and each.kind not in kinds for each in parameters)
 
 
 def gathered(function: Callable[..., Any], reference: str) -> ClosedOver:

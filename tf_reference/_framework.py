@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -23,6 +21,7 @@ from tf_reference._donation import donated_step
 from tf_reference._forgetting import forget
 from tf_reference._host_arrays import on_host
 from tf_reference._layer_calls import layer_calls
+from tf_reference._mode_calls import AUTOCLUSTER, EAGER, GRAPH, JIT, analysed, compilable, finished, in_mode, switched
 from tf_reference._profiling import profiled
 from tf_reference._recompiling import Watched
 from tf_reference._saving import save
@@ -59,15 +58,12 @@ from workloads._spec import Arrays, dtype_in
 from workloads._trajectory import trajectory
 from workloads._unroll import unroll
 
-EAGER, GRAPH, AUTOCLUSTER, JIT = "eager", "graph", "autocluster", "jit"
 OTHERWISE = ("handwritten", "apart")
 """The main pass computed in another way, which the twin hands over: fields of Model."""
 
 _OUT_OF_SCOPE = "is out of scope and cannot be used here"
 """What TensorFlow says of a tensor of another graph: a TypeError or a ValueError, by where it is met."""
 
-_NO_KERNEL = re.compile(r"No registered '(\w+)' OpKernel for XLA")
-"""What TensorFlow says where it cannot compile: with another error class by each way to ask."""
 
 Asked = ParamSpec("Asked")
 Found = TypeVar("Found")
@@ -89,22 +85,6 @@ def _once_more(
         return request(framework, *positional, **named)
 
     return asked
-
-
-@contextmanager
-def _compilable() -> Iterator[None]:
-    """Inside, an operation that XLA lacks is a refusal: nothing is wrong with a twin that TensorFlow runs op by op.
-
-    Raises:
-      Unsupported: names the operations.
-    """
-    try:
-        yield
-    except (tf.errors.InvalidArgumentError, ValueError) as error:
-        lacking = sorted(set(_NO_KERNEL.findall(str(error))))
-        if not lacking:
-            raise
-        raise Unsupported(f"XLA has no kernel for {', '.join(lacking)}") from error
 
 
 class TensorFlow:
@@ -166,7 +146,7 @@ class TensorFlow:
         """
         session = self._loaded.session(dtype)
         tensors = self._inputs(session, case, pass_)
-        with switched(mode), _compilable():
+        with switched(mode), compilable():
             function = self._staged(session, pass_, mode, tensors)
             session.reset(case)
             outputs = {leaf: on_host(value) for leaf, value in function(*tensors).items()}
@@ -183,7 +163,7 @@ class TensorFlow:
         """
         session = self._loaded.session(dtype)
         first = session.tensors({name: array[0] for name, array in session.twin.batches.items()})
-        with switched(mode), _compilable():
+        with switched(mode), compilable():
             function = self._staged(session, STEP, mode, first)
             session.reset(session.twin.first_case)
             return trajectory(
@@ -234,7 +214,7 @@ class TensorFlow:
         session.reset(case)
         tensors = self._inputs(session, case, pass_)
         function = self._staged(session, pass_, JIT, tensors)
-        with _compilable():
+        with compilable():
             lower, layout = self._lowered(function, tensors, platform)
         given = "batches" if pass_ == UNROLLED else "input"
         parameters, states = _binding.bound_parameters(session, function.get_concrete_function(*tensors), layout, given)
@@ -254,7 +234,7 @@ class TensorFlow:
         session = self._loaded.session("float32")
         session.reset(session.twin.first_case)
         tensors = self._inputs(session, session.twin.first_case, main_pass(session))
-        with _compilable():
+        with compilable():
             lower, _ = self._lowered(self._staged(session, main_pass(session), JIT, tensors), tensors, "cpu")
             return _compiler_stages.texts(lower, self._stages)
 
@@ -314,20 +294,20 @@ class TensorFlow:
             program, function = self._loaded.compiled(target)
             arguments = self._arguments(program, self._loaded.twin.first_case)
             # The ConcreteFunction: what finding it costs is no part of a cell.
-            return Prepared(partial(_finished, function.get_concrete_function(*arguments), *arguments))
+            return Prepared(partial(finished, function.get_concrete_function(*arguments), *arguments))
         session = self._loaded.session("float32")
         case = session.twin.first_case
         session.reset(case)
         tensors = self._inputs(session, case, main_pass(session))
         start = time.perf_counter()
         if target == _keras.STEPS:
-            call = partial(_finished, _keras.execution(session.model, tuple(tensors)))
+            call = partial(finished, _keras.execution(session.model, tuple(tensors)))
             return Prepared(call, steps=_keras.STEPS_PER_EXECUTION)
         with switched(target):
             function = self._in_mode(session, main_pass(session), target, tensors)
         trace_s = None if target in (EAGER, *_keras.modes(session.model)) else time.perf_counter() - start
-        analyse = partial(_analysed, function, tensors) if target == JIT else Analysis
-        call = partial(_finished, function, *tensors)
+        analyse = partial(analysed, function, tensors) if target == JIT else Analysis
+        call = partial(finished, function, *tensors)
         return Prepared(call, trace_s, around=lambda: switched(target), analyse=analyse)
 
     def dispatch(self) -> dict[str, Entry]:
@@ -337,11 +317,11 @@ class TensorFlow:
         def one_more(x: tf.Tensor) -> tf.Tensor:
             return x + 1
 
-        entries = {EAGER: Entry(partial(_finished, one_more, argument))}
+        entries = {EAGER: Entry(partial(finished, one_more, argument))}
         for mode in (GRAPH, JIT):
             function = in_mode(one_more, mode, [argument])
             concrete = function.get_concrete_function(argument)
-            entries[mode] = Entry(partial(_finished, function, argument), partial(_finished, concrete, argument))
+            entries[mode] = Entry(partial(finished, function, argument), partial(finished, concrete, argument))
         return entries
 
     def offer(self, mode: str, options: Mapping[str, Any]) -> None:
@@ -373,7 +353,7 @@ class TensorFlow:
         with switched(AUTOCLUSTER):
             function = self._staged(session, pass_, AUTOCLUSTER, tensors)
             return _clustering.clustered(
-                function.get_concrete_function(*tensors), partial(_finished, function, *tensors)
+                function.get_concrete_function(*tensors), partial(finished, function, *tensors)
             )
 
     @_once_more
@@ -456,7 +436,7 @@ class TensorFlow:
         session.reset(case)
         tensors = self._inputs(session, case, main_pass(session))
         with switched(mode):
-            return partial(_finished, self._staged(session, main_pass(session), mode, tensors), *tensors)
+            return partial(finished, self._staged(session, main_pass(session), mode, tensors), *tensors)
 
     def _in_mode(self, session: Session, pass_: str, mode: str, tensors: Sequence[tf.Tensor]) -> Any:
         if mode in _keras.modes(session.model):
@@ -471,7 +451,7 @@ class TensorFlow:
         tensors = self._inputs(session, case, pass_)
         with switched(GRAPH):
             function = self._staged(session, pass_, GRAPH, tensors)
-        return function.get_concrete_function(*tensors), partial(_finished, function, *tensors)
+        return function.get_concrete_function(*tensors), partial(finished, function, *tensors)
 
     def _arguments(self, program: Program, case: str) -> list[tf.Tensor]:
         return [
@@ -495,52 +475,6 @@ class TensorFlow:
         if key not in self._tensors:
             self._tensors[key] = tf.constant(self._loaded.twin.cases[case][name].astype(dtype, copy=False))
         return self._tensors[key]
-
-
-@contextmanager
-def switched(mode: str) -> Iterator[None]:
-    """Autoclustering on or off: a switch of the runtime that acts on every call, not on what was traced."""
-    tf.config.optimizer.set_jit(mode == AUTOCLUSTER)
-    try:
-        yield
-    finally:
-        tf.config.optimizer.set_jit(False)
-
-
-def in_mode(function: Callable[..., Any], mode: str, tensors: Sequence[tf.Tensor]) -> Any:
-    """The function as that mode runs it, traced where the mode traces.
-
-    Args:
-      function: takes tensors by position.
-      mode: "eager" returns the function itself; all others stage it.
-      tensors: to trace it with.
-
-    Raises:
-      RuntimeError: TensorFlow is told to run functions eagerly, so that all modes were mode "eager".
-    """
-    if mode == EAGER:
-        return function
-    if tf.config.functions_run_eagerly():
-        raise RuntimeError("expected tf.function to trace, found run_functions_eagerly(True): take it out of the code")
-    staged = tf.function(function, jit_compile=True if mode == JIT else None)
-    staged.get_concrete_function(*tensors)
-    return staged
-
-
-def _analysed(function: Any, tensors: Sequence[tf.Tensor]) -> Analysis:
-    """Times a lowering of its own: that of the first call cannot be told apart from compiling."""
-    lower = function.experimental_get_compiler_ir(*tensors)
-    start = time.perf_counter()
-    lower(stage="hlo_serialized")
-    lower_s = time.perf_counter() - start
-    return Analysis(lower_s, _compiler_stages.memory(lower))
-
-
-def _finished(function: Callable[..., Any], *arguments: tf.Tensor) -> Any:
-    """One call and all of its work."""
-    result = function(*arguments)
-    _device.finish()
-    return result
 
 
 def create() -> TensorFlow:

@@ -12,6 +12,7 @@ import keras
 import tensorflow as tf
 
 from tf_reference import _graph_nodes, _keras_archive, _keras_layers, _python_effects, _saved_model
+from tf_reference._closed_over import takes_arguments
 from tf_reference._function_graph import UNTRACED, Spec
 from tf_reference._traced_places import places
 from workloads import _foreign
@@ -59,9 +60,9 @@ def code(reference: str, inputs: Sequence[Spec]) -> Inspection:
 def _made(value: Any, inputs: Sequence[Spec]) -> Any:
     """The model itself, of a class or a function that makes one of no arguments."""
     is_class = inspect.isclass(value)
-    if isinstance(value, keras.Layer) or (not is_class and (inputs or _takes_arguments(value))):
+    if isinstance(value, keras.Layer) or (not is_class and (inputs or takes_arguments(value, unknown=True))):
         return value
-    if is_class and _takes_arguments(value):
+    if is_class and takes_arguments(value, unknown=True):
         raise Unsupported(
             f"expected a model, or what makes one of no arguments, found the class {value.__name__}, which takes some: "
             "name an instance, or a function that returns one"
@@ -72,15 +73,6 @@ def _made(value: Any, inputs: Sequence[Spec]) -> Any:
             f"expected a Keras model, found {type(made).__name__}: name a model, or give --input for each argument"
         )
     return made
-
-
-def _takes_arguments(value: Any) -> bool:
-    try:
-        parameters = inspect.signature(getattr(value, "python_function", value)).parameters.values()
-    except (TypeError, ValueError):
-        return True
-    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return any(each.default is inspect.Parameter.empty and each.kind not in kinds for each in parameters)
 
 
 def _of_model(model: Any, inputs: Sequence[Spec]) -> Inspection:
@@ -149,7 +141,7 @@ def _traced_model(model: Any, specs: Sequence[Any]) -> tuple[tuple[Operation, ..
 
 def _of_function(function: Any, inputs: Sequence[Spec], reference: str) -> Inspection:
     signature = getattr(function, "input_signature", None)
-    if not inputs and signature is None and _takes_arguments(function):
+    if not inputs and signature is None and takes_arguments(function, unknown=True):
         raise Unsupported(f"expected --input for each argument of {reference}, found none: add --input 'x=f32[B,128]'")
     specs = [_spec(each) for each in inputs] or list(signature or ())
     operations, (given, returned, held) = _trace(function, specs)

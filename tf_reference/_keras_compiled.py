@@ -19,10 +19,6 @@ from workloads._framework import Unsupported
 from workloads._inspection import Plain
 from workloads._transfer import SourceLayer
 
-_OF_LEAVES = {"kernel": "kernel_regularizer", "bias": "bias_regularizer", "gamma": "gamma_regularizer",
-              "beta": "beta_regularizer", "embeddings": "embeddings_regularizer"}  # fmt: skip
-
-
 _MASKED = "a result that carries a mask: Keras leaves what is masked out of the loss"
 
 

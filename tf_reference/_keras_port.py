@@ -37,8 +37,7 @@ def keras_port(source: str, receipt: Path, dtype: str, *, inputs: int, trained: 
         model = _made(source, dtype)
         for layer in model._flatten_layers():
             _silence(layer)
-            _refresh(layer)
-            _keras_constants.restate(layer)
+        _write_anew(model)
         variables = _carried(model, receipt)
         if not trained:
             return Model(forward=lambda *given: _called(model, given[:inputs], False), weights=variables)
@@ -176,10 +175,15 @@ def _made_as_written(source: str, dtype: str) -> Any:
     """A model whose layers are what the port was written of: of one that was read, some keep numbers of float32."""
     with _floats(dtype):
         model = _made(source, dtype)
+    _write_anew(model)
+    return model
+
+
+def _write_anew(model: Any) -> None:
+    """Let every layer compute with what it was written with, in the type that is judged."""
     for layer in model._flatten_layers():
         _refresh(layer)
         _keras_constants.restate(layer)
-    return model
 
 
 def _made(source: str, dtype: str) -> Any:

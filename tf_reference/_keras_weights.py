@@ -137,7 +137,7 @@ def _of_archive(path: Path, scratch: Path, given: Given) -> tuple[Any, tuple[Exc
 def _of_code(reference: str, made_anew: bool, closures: bool) -> Any:
     with _traced_calls.remembering():
         value = resolve(reference)
-        computes = closures and _closed_over.takes_arguments(value)
+        computes = closures and _closed_over.takes_arguments(value, unknown=False)
         made = value if isinstance(value, keras.Layer) or computes else value()
     if closures and callable(made) and not isinstance(made, keras.Layer):
         made = _closed_over.gathered(made, reference)

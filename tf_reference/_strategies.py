@@ -22,7 +22,6 @@ from workloads._distributing import (
     MISTAKES,
     OWN,
     REFERENCES,
-    REPEATED,
     SINGLE,
     Cluster,
     Division,
@@ -30,8 +29,8 @@ from workloads._distributing import (
     Program,
     Stepped,
     check_devices,
-    equal_parts,
     first_unlike,
+    of_equal_parts,
     part_of,
 )
 from workloads._framework import Twin, Unsupported
@@ -77,7 +76,9 @@ class Strategies:
         self._joined, self._process = True, cluster.process
         return int(self._distributed().num_replicas_in_sync)
 
-    def steps(self, strategy: str, dtype: str, count: int, first: int = 0, checkpoint: str = "") -> Stepped:
+    def steps(
+        self, strategy: str, dtype: str, count: int, first: int = 0, checkpoint: str = "", equal_parts: bool = False
+    ) -> Stepped:
         """Train on batches of the twin.
 
         Args:
@@ -86,17 +87,17 @@ class Strategies:
           count: of steps.
           first: how many were taken before: with some, what they left is read from the checkpoint.
           checkpoint: a folder, where what the last step leaves is written; "" writes nothing.
+          equal_parts: take each batch's first part over and over.
         """
-        base = strategy.removesuffix(REPEATED)
-        session = self._session(dtype, base)
-        step, inputs = self._step(session, base), self._inputs(session, base)
+        session = self._session(dtype, strategy)
+        step, inputs = self._step(session, strategy), self._inputs(session, strategy)
         kept, compilations = Kept(first), None
         if first:
             self._saved(session).read(self._prefix(checkpoint, first)).assert_consumed()
         for number in range(first, first + count):
             batch = self._batch(session, number)
-            if strategy != base:
-                batch = equal_parts(batch, self._division.axes, self._replicas())
+            if equal_parts:
+                batch = of_equal_parts(batch, self._division.axes, self._replicas())
             given = inputs(batch)
             if number > first:
                 loss = step(*given)
@@ -105,7 +106,7 @@ class Strategies:
             weights = {path: _copies(variable) for path, variable in session.weights.items()}
             state = {name: _copies(variable) for name, variable in session.state.items()}
             named = {**weights, **state}
-            found = (first_unlike(f"{leaf} after step {number + 1}", named[leaf]) for leaf in named)
+            found = (first_unlike(leaf, named[leaf], number + 1) for leaf in named)
             kept.unlike += filter(None, found)
             kept.step(loss.numpy(), _firsts(weights), _firsts(state))
         if checkpoint:

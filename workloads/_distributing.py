@@ -8,8 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from workloads import _trajectory
 from workloads._framework import Twin
 from workloads._spec import Arrays
+from workloads._trajectory import LOSS, STATE
 
 SINGLE = "single"
 """The training step on one device, as the twin has it: the whole batch at once."""
@@ -23,10 +25,6 @@ OWN = "own"
 
 SUMMED, ALONE = "in-turn summed", "in-turn alone"
 """As in turn, with a mistake: gradients summed, or those of the first part alone. A judge has to see it."""
-
-REPEATED = " of equal parts"
-"""Ends the name of a reference that takes the batch's first part over and over: replicas then have to take the step of
-one device, unless the loss adds up over examples, or draws come from what every replica is given whole."""
 
 LOGICAL_DEVICES = "JAXPORT_LOGICAL_DEVICES"
 """Names to a process how many logical devices its CPU is taken apart into; JAX is also told by a flag of XLA."""
@@ -67,12 +65,21 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Unlike:
-    """An array that should be the same on two devices and is not, at the first element that differs."""
+    """An array that should be the same on two devices and is not, at the first element that differs.
+
+    Attributes:
+      leaf: its path.
+      index: of that element.
+      devices: two that hold something else.
+      values: on either.
+      step: after which, from 1; None of what belongs to no step alone.
+    """
 
     leaf: str
     index: tuple[int, ...]
     devices: tuple[str, str]
     values: tuple[float, float]
+    step: int | None = None
 
 
 @dataclass(frozen=True)
@@ -132,7 +139,9 @@ class Distributing(Protocol):
         """Compute with other processes from now on; how many devices there are in all."""
         ...
 
-    def steps(self, strategy: str, dtype: str, count: int, first: int = 0, checkpoint: str = "") -> Stepped:
+    def steps(
+        self, strategy: str, dtype: str, count: int, first: int = 0, checkpoint: str = "", equal_parts: bool = False
+    ) -> Stepped:
         """Train so many steps on the batches of the twin, from the one after the `first` on.
 
         Args:
@@ -141,6 +150,8 @@ class Distributing(Protocol):
           count: of steps.
           first: how many were taken before: with some, what they left is read from the checkpoint.
           checkpoint: a folder, where what the last step leaves is written; "" writes nothing.
+          equal_parts: take each batch's first part over and over: replicas then have to take the step of one device,
+            unless the loss adds up over examples, or draws come from what every replica is given whole.
         """
         ...
 
@@ -180,7 +191,9 @@ def part_of(array: np.ndarray, axis: int | None, number: int, parts: int) -> np.
     return array[tuple(chosen)]
 
 
-def equal_parts(batch: Mapping[str, np.ndarray], axes: Mapping[str, int | None], parts: int) -> dict[str, np.ndarray]:
+def of_equal_parts(
+    batch: Mapping[str, np.ndarray], axes: Mapping[str, int | None], parts: int
+) -> dict[str, np.ndarray]:
     """A batch of as many examples whose parts all are the first one.
 
     Args:
@@ -196,22 +209,23 @@ def equal_parts(batch: Mapping[str, np.ndarray], axes: Mapping[str, int | None],
     }
 
 
-def first_unlike(leaf: str, copies: Mapping[str, np.ndarray]) -> Unlike | None:
+def first_unlike(leaf: str, copies: Mapping[str, np.ndarray], step: int | None = None) -> Unlike | None:
     """Where the copies of an array differ in any bit; None where they do not.
 
     Args:
-      leaf: its name.
+      leaf: its path.
       copies: by device, x[...].
+      step: after which they were kept, from 1; None of what belongs to no step alone.
     """
     (first, one), *others = copies.items()
     for device, other in others:
         if other.shape != one.shape:
-            return Unlike(leaf, (), (first, device), (float(one.size), float(other.size)))
+            return Unlike(leaf, (), (first, device), (float(one.size), float(other.size)), step)
         differs = np.flatnonzero(_bits(one) != _bits(other))
         if differs.size:
             at = int(differs[0]) // max(1, one.itemsize)
             index = tuple(int(i) for i in np.unravel_index(at, one.shape))
-            return Unlike(leaf, index, (first, device), (float(one.flat[at]), float(other.flat[at])))
+            return Unlike(leaf, index, (first, device), (float(one.flat[at]), float(other.flat[at])), step)
     return None
 
 
@@ -238,9 +252,9 @@ class Kept:
         """
         self.losses.append(np.array(loss))
         done = self.first + len(self.losses)
-        self.arrays |= {f"weights@{done}/{path}": np.array(value) for path, value in weights.items()}
-        self.arrays |= {f"state@{done}/{name}": np.array(value) for name, value in state.items()}
+        self.arrays |= {str(_trajectory.KeptArray(done, path)): np.array(value) for path, value in weights.items()}
+        self.arrays |= {str(_trajectory.KeptArray(done, name, STATE)): np.array(value) for name, value in state.items()}
 
     def stepped(self, compilations: int | None) -> Stepped:
         """All of it."""
-        return Stepped({"loss": np.array(self.losses), **self.arrays}, compilations, tuple(self.unlike))
+        return Stepped({LOSS: np.array(self.losses), **self.arrays}, compilations, tuple(self.unlike))

@@ -3,12 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from workloads._framework import Twin
 from workloads._spec import Arrays
+
+LOSS = "loss"
+"""The array of the losses of all steps."""
+
+WEIGHTS, STATE = "weights", "state"
+"""What else a run keeps after a step: the weights, and the optimizer's state."""
+
+
+@dataclass(frozen=True)
+class KeptArray:
+    """What the name of an array says that a run kept after a step, "weights@STEP/PATH"; the one place that reads it.
+
+    Attributes:
+      step: after which, from 1.
+      path: of the weight, or the name of the state.
+      kind: WEIGHTS or STATE.
+    """
+
+    step: int
+    path: str
+    kind: str = WEIGHTS
+
+    def __str__(self) -> str:
+        return f"{self.kind}@{self.step}/{self.path}"
+
+
+def kept_as(name: str) -> KeptArray | None:
+    """What the array of a name is; None of the losses, which belong to no step alone."""
+    kind, at, rest = name.partition("@")
+    step, slash, path = rest.partition("/")
+    return KeptArray(int(step), path, kind) if at and slash and kind in (WEIGHTS, STATE) else None
 
 
 def trajectory(
@@ -32,5 +64,5 @@ def trajectory(
     for done in range(1, len(next(iter(twin.batches.values()))) + 1):
         losses.append(np.array(step({name: array[done - 1] for name, array in twin.batches.items()})))
         if done in checkpoints:
-            kept |= {f"weights@{done}/{path}": np.array(value) for path, value in weights().items()}
-    return {"loss": np.array(losses)} | kept
+            kept |= {str(KeptArray(done, path)): np.array(value) for path, value in weights().items()}
+    return {LOSS: np.array(losses)} | kept

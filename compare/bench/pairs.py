@@ -114,9 +114,7 @@ def measure(
       ValueError: two arms of one name, a round of nothing but dropped calls, or an arm that gave
         another number of times than it was asked for.
     """
-    named = {arm.name: arm for arm in arms}
-    if len(named) < len(arms):
-        raise ValueError(f"expected arms of different names, found {[str(arm.name) for arm in arms]}")
+    named = _by_name(arms)
     if not 0 <= dropped < calls:
         raise ValueError(f"expected to drop fewer than the {calls} calls of a round, found {dropped} dropped")
     failures: dict[Name, str] = {}
@@ -137,6 +135,13 @@ def measure(
     kept = [medians for kind in (True, False) for whole, medians in zip(design, taken, strict=True) if whole == kind]
     working = [name for name in named if name not in failures]
     return Measured({name: tuple(medians[name] for medians in kept if name in medians) for name in working}, failures)
+
+
+def _by_name(arms: Sequence[Timer[Name]]) -> dict[Name, Timer[Name]]:
+    named = {arm.name: arm for arm in arms}
+    if len(named) < len(arms):
+        raise ValueError(f"expected arms of different names, found {[str(arm.name) for arm in arms]}")
+    return named
 
 
 def same_rounds(a: Sequence[float], b: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:

@@ -148,18 +148,19 @@ def _replayed(module: Module, request: Request, workers: WorkerSet, reporter: Re
             refused[compiler] = str(error)
         except SideError as error:
             refused[compiler] = error.reason
-    return _judged(module, signature, told, recorded | results, refused, request.tolerance)
+    return _judged(module, signature, told, recorded, results, refused, request.tolerance)
 
 
 def _judged(
     module: Module,
     signature: Signature,
     told: str,
-    values: Mapping[str, Sequence[np.ndarray]],
+    recorded: Mapping[str, Sequence[np.ndarray]],
+    found: Mapping[str, Sequence[np.ndarray]],
     refused: Mapping[str, str],
     tolerance: float | None,
 ) -> Replayed:
-    recorded = [label for label in values if label.startswith(RECORDED)]
+    values = {**recorded, **found}
     # What was recorded, else the one opinion that shares no code with XLA, else whoever came first.
     reference = next(iter([*recorded, *({INTERPRETER} & values.keys()), *values]), "")
     others = {label: arrays for label, arrays in values.items() if label != reference}

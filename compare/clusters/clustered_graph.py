@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from compare.clusters.graph_file import DumpedNode, read_graph
-from compare.clusters.log_lines import ClusteringLog, LoggedFunction
+from compare.clusters.log_lines import ClusteringLog, LoggedFunction, Refusal
 from compare.clusters.outside import kind_of
 from compare.record.clustering_part import (
     BOUNDARY,
@@ -113,7 +113,7 @@ def source_of(node: str, sources: Mapping[str, str]) -> str:
 def _node(
     node: DumpedNode, function: LoggedFunction, sources: Mapping[str, str], texts: Mapping[str, str]
 ) -> GraphNode:
-    kind, reason = ("", "") if node.cluster else _outside(node, function)
+    kind, refusal = ("", Refusal("")) if node.cluster else _outside(node, function)
     source = source_of(node.name, sources)
     return GraphNode(
         name=node.name,
@@ -123,7 +123,8 @@ def _node(
         source=source,
         line=texts.get(source, ""),
         outside=kind,
-        reason=reason,
+        reason=refusal.reason,
+        within=refusal.within,
     )
 
 
@@ -133,18 +134,18 @@ def _passed_over(function: LoggedFunction, nodes: Iterable[DumpedNode]) -> bool:
     return function.candidates == 0 and bool(ends) and not function.refused.keys() & set(ends)
 
 
-def _outside(node: DumpedNode, function: LoggedFunction) -> tuple[str, str]:
+def _outside(node: DumpedNode, function: LoggedFunction) -> tuple[str, Refusal]:
     """The kind of the reason, and what TensorFlow says."""
     if node.name in function.refused:
-        reason = function.refused[node.name]
-        return kind_of(reason), reason
+        refusal = function.refused[node.name]
+        return kind_of(refusal), refusal
     if node.name in function.taken_out:
-        return DECLUSTERED, function.taken_out[node.name]
+        return DECLUSTERED, Refusal(function.taken_out[node.name])
     if node.op in _ENDS:
-        return BOUNDARY, ""
+        return BOUNDARY, Refusal("")
     if function.off:
-        return OFF, ""
-    return (SMALL if function.fits(node.name) else UNKNOWN), ""
+        return OFF, Refusal("")
+    return (SMALL if function.fits(node.name) else UNKNOWN), Refusal("")
 
 
 def _clusters(nodes: Iterable[GraphNode], log: ClusteringLog) -> Iterable[Cluster]:

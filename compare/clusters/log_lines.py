@@ -61,6 +61,19 @@ WRAPPED = "__wrapped__"
 """What the function of a single eager operation is called: it has no cluster, and there are hundreds."""
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """Why a node cannot be compiled, in TensorFlow's words.
+
+    Attributes:
+      reason: of that node, or of the one within it.
+      within: the node in what it calls that is the reason, "NAME (op OP)"; empty where it is the node itself.
+    """
+
+    reason: str
+    within: str = ""
+
+
 @dataclass
 class LoggedFunction:
     """What the log says of one function's graph.
@@ -80,7 +93,7 @@ class LoggedFunction:
     function: str = ""
     graph: str = ""
     looked_at: list[str] = field(default_factory=list)
-    refused: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, Refusal] = field(default_factory=dict)
     taken_out: dict[str, str] = field(default_factory=dict)
     candidates: int | None = None
     apart: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -183,12 +196,12 @@ def _look(function: LoggedFunction, values: Mapping[str, str]) -> None:
 def _uncompilable(function: LoggedFunction, values: Mapping[str, str]) -> None:
     """A node within what the node at hand calls is the reason why that one cannot be compiled."""
     at_hand = function.looked_at[-1] if function.looked_at else values["node"]
-    inside = f"{values['node']} (op {values['op']}) within it: " if at_hand != values["node"] else ""
-    function.refused.setdefault(at_hand, inside + (values["reason"] or f"op {values['op']}"))
+    within = f"{values['node']} (op {values['op']})" if at_hand != values["node"] else ""
+    function.refused.setdefault(at_hand, Refusal(values["reason"] or f"op {values['op']}", within))
 
 
 def _rejected(function: LoggedFunction, values: Mapping[str, str]) -> None:
-    function.refused.setdefault(values["node"], values["reason"])
+    function.refused.setdefault(values["node"], Refusal(values["reason"]))
 
 
 def _candidates(function: LoggedFunction, values: Mapping[str, str]) -> None:

@@ -1,30 +1,18 @@
-"""Options that several commands share, each defined once, and what they amount to."""
+"""Options that several commands share, each defined once."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 from compare.commands import _option_types
 from compare.commands._parser import DEFAULT_TIMEOUT_S
-from compare.devices import naming
-from compare.errors import RequestError
-from compare.inputs import functions, port_files
-from compare.inputs.at_size import named_apart
-from compare.inputs.request import Plan
-from compare.inputs.sizes import choose_size
 from compare.sides._side import SIDES
-from compare.sides.device_worker import DeviceWorker, Targets, interpreter
-from compare.sides.pool import Source
-from compare.sides.sources import require_device, source
-from workloads import _registry
-from workloads._declared import AnyWorkload
-from workloads._device import CPU, GPU, HIGHEST, PRECISIONS, Device
+from workloads._device import CPU, HIGHEST, PRECISIONS
 from workloads._framework import PASSES
 from workloads._modes import ON_REQUEST
-from workloads._spec import SIZES, Workload
+from workloads._spec import SIZES
 
 DEFAULT_OUT = Path("jaxport-report")
 DEFAULT_HISTORY = Path(".jaxport/history")
@@ -128,47 +116,12 @@ def add_targets(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     return group
 
 
-def check_batches(workloads: Sequence[AnyWorkload], options: argparse.Namespace, option: str) -> None:
-    """Check that there are batches to enlarge, before anything is compiled or measured.
-
-    Args:
-      workloads: those that do not train have no batch, and are left out later.
-      options: with those of `add_size_and_data`.
-      option: that asked for it.
-
-    Raises:
-      RequestError: none trains, or the batch of one is no dimension that can be chosen.
-    """
-    training = [workload for workload in workloads if workload.training]
-    if not training:
-        names = ", ".join(workload.name for workload in workloads)
-        raise RequestError(f"expected a workload that trains with {option}, found {names}: drop {option}")
-    for workload in training:
-        port_files.check_batch(workload, choose_size(workload, options.size), options.data)
-
-
 def add_target_python(command: argparse._ActionsContainer) -> None:
     """Add --target-python."""
     command.add_argument(
         "--target-python", metavar="PATH",
         help="Python interpreter that compiles for targets (default: that of `make targets`, or this one)",
     )  # fmt: skip
-
-
-def targets(options: argparse.Namespace, stack: ExitStack) -> Targets | None:
-    """The devices that were asked for, and the worker that compiles for them; None where none was.
-
-    Args:
-      options: with those of `add_targets`.
-      stack: closes the worker.
-
-    Raises:
-      RequestError: a name or a file is no device, or --target-python names no interpreter.
-    """
-    if not options.targets:
-        return None
-    worker = DeviceWorker(interpreter(options.target_python), options.timeout, stack)
-    return Targets(naming.devices(options.targets), worker)
 
 
 def add_device(command: argparse._ActionsContainer) -> None:
@@ -219,35 +172,6 @@ def add_pass(command: argparse._ActionsContainer, what: str) -> None:
     )  # fmt: skip
 
 
-def add_unroll(command: argparse._ActionsContainer) -> None:
-    """Add --unroll."""
-    command.add_argument(
-        "--unroll", type=_option_types.count, default=0, metavar="K",
-        help="K training steps as a loop in one program, tf.while_loop against jax.lax.scan, are compiled, profiled "
-        "and timed, their times told per step (default: a step at a time)",
-    )  # fmt: skip
-
-
-def check_unroll(options: argparse.Namespace) -> None:
-    """Check that nothing was asked for that a loop of steps has not.
-
-    Raises:
-      RequestError: it was.
-    """
-    for name in ("main_pass", "batches", "parity_only", "tf_recorded", "jax_recorded"):
-        if options.unroll and getattr(options, name, None):
-            option = "pass" if name == "main_pass" else name.replace("_", "-")
-            raise RequestError(f"expected --unroll without --{option}, found both: drop one")
-
-
-def add_baseline(command: argparse._ActionsContainer) -> None:
-    """Add --baseline."""
-    command.add_argument(
-        "--baseline", metavar="MODE", type=_option_types.mode,
-        help="print the time of each mode that was held against this one, such as tf/graph, over its time",
-    )  # fmt: skip
-
-
 def add_parity_size(command: argparse._ActionsContainer) -> None:
     """Add --parity-size."""
     command.add_argument(
@@ -288,61 +212,6 @@ def add_json(command: argparse._ActionsContainer, what: str = "the record") -> N
     )
 
 
-def add_plan(command: argparse._ActionsContainer, pairs: int = 12, budget: float = 2.0) -> None:
-    """Add how often and how long to time, with more pairs until the A/A interval is narrow enough.
-
-    Args:
-      command: the parser to add to.
-      pairs: the default of --pairs.
-      budget: the default of --budget, in seconds.
-    """
-    add_pairs(command, pairs)
-    command.add_argument(
-        "--max-pairs", type=_option_types.count, metavar="N",
-        help="maximum pairs; pairs are added while the A/A interval is wider than --precision "
-        "(default: twice --pairs)",
-    )  # fmt: skip
-    command.add_argument(
-        "--precision", type=_option_types.fraction, default=Plan.precision, metavar="P",
-        help="target half-width of the 95%% A/A interval, as 0.04 or 4%% (default: %(default)s)",
-    )  # fmt: skip
-    add_budget(command, budget)
-    add_seed(command)
-
-
-def add_pairs(command: argparse._ActionsContainer, default: int) -> None:
-    """Add --pairs."""
-    command.add_argument(
-        "--pairs", type=_option_types.count, default=default, metavar="N",
-        help="process pairs: each is a fresh TensorFlow and a fresh JAX process, with a copy of both as the A/A "
-        "control; fewer than 5 give no interval (default: %(default)s)",
-    )  # fmt: skip
-
-
-def add_budget(command: argparse._ActionsContainer, default: float) -> None:
-    """Add --budget."""
-    command.add_argument(
-        "--budget", type=_option_types.seconds, default=default, metavar="S",
-        help="seconds of timed calls for each workload and pair (default: %(default)s)",
-    )  # fmt: skip
-
-
-def add_seed(command: argparse._ActionsContainer) -> None:
-    """Add --seed."""
-    command.add_argument(
-        "--seed", type=int, default=0, metavar="N",
-        help="seed of the order in which processes and modes take turns (default: %(default)s)",
-    )  # fmt: skip
-
-
-def add_threads(command: argparse._ActionsContainer) -> None:
-    """Add --threads as one number."""
-    command.add_argument(
-        "--threads", default=_option_types.ALL, metavar="N",
-        help="threads of every process, or `all` for one a processor (default: %(default)s)",
-    )  # fmt: skip
-
-
 def add_history(command: argparse._ActionsContainer) -> None:
     """Add where saved runs are."""
     command.add_argument(
@@ -352,18 +221,6 @@ def add_history(command: argparse._ActionsContainer) -> None:
         metavar="DIR",
         help="folder of saved runs (default: %(default)s)",
     )
-
-
-def plan(options: argparse.Namespace, threads: int) -> Plan:
-    """What `add_plan` was given, on so many threads.
-
-    Raises:
-      RequestError: fewer pairs at most than at least.
-    """
-    maximum = options.max_pairs or 2 * options.pairs
-    if maximum < options.pairs:
-        raise RequestError(f"expected --max-pairs of at least --pairs {options.pairs}, found {maximum}: raise it")
-    return Plan(options.pairs, maximum, options.precision, options.budget, threads, options.seed)
 
 
 def add_ray(command: argparse.ArgumentParser) -> None:
@@ -382,80 +239,3 @@ def add_ray(command: argparse.ArgumentParser) -> None:
         "--ray-attempts", type=_option_types.count, default=3, metavar="N",
         help="nodes that a workload is tried on at most, where each is lost meanwhile (default: %(default)s)",
     )  # fmt: skip
-
-
-def references(options: argparse.Namespace) -> list[str]:
-    """What workloads were asked for, each once: names, and port files."""
-    return list(dict.fromkeys(options.workloads) or (_registry.built_in() if options.size else _registry.TOUR))
-
-
-def workloads(options: argparse.Namespace) -> list[AnyWorkload]:
-    """The workloads that were asked for.
-
-    Raises:
-      RequestError, RegistryError: no such workload, or options that do not go together.
-    """
-    own = own_functions(options, options.workloads)
-    if own is not None:
-        return [own]
-    chosen = port_files.get_each(references(options))
-    named_apart(chosen)
-    if options.data and not any(workload.training and workload.training.takes_data for workload in chosen):
-        names = ", ".join(workload.name for workload in chosen)
-        raise RequestError(f"expected a workload that trains on a dataset with --data, found {names}: drop --data")
-    return chosen
-
-
-def own_functions(options: argparse.Namespace, beside: Sequence[str]) -> Workload | None:
-    """The workload that --tf, --jax and --input make; None where none of them is given.
-
-    Args:
-      options: the parsed command line.
-      beside: the workloads that were named too.
-
-    Raises:
-      RequestError: only some of them are, workloads were named too, or they make none.
-    """
-    given = [option for option in ("tf", "jax") if getattr(options, option)]
-    if given and (len(given) < 2 or beside):
-        named = " and ".join([*(f"--{option}" for option in given), *beside])
-        raise RequestError(f"expected --tf and --jax together and no WORKLOAD, found {named}: name both functions")
-    for option in ("input", "dimension"):
-        if getattr(options, option) and not given:
-            raise RequestError(f"expected --tf and --jax with --{option}, found neither: name both functions")
-    return functions.from_functions(options.tf, options.jax, options.input, options.dimension) if given else None
-
-
-def device(options: argparse.Namespace) -> Device:
-    """The device that both sides compute on.
-
-    Raises:
-      RequestError: an option that says something of GPUs alone, for the CPU.
-    """
-    kind, index = options.device
-    for option in ("matmul_precision", "deterministic"):
-        if kind == CPU and getattr(options, option):
-            name = option.replace("_", "-")
-            raise RequestError(f"expected --device {GPU} with --{name}, found {kind}: drop --{name}")
-    precision = None if kind == CPU else options.matmul_precision or HIGHEST
-    return Device(kind, index, precision, options.deterministic)
-
-
-def sources(options: argparse.Namespace) -> dict[str, Source]:
-    """Where each side comes from.
-
-    Raises:
-      RequestError: two places for one side, an interpreter that does not exist, or a device that is not there.
-    """
-    chosen = device(options)
-    found = {
-        side: source(
-            side,
-            getattr(options, f"{side}_python"),
-            getattr(options, f"{side}_recorded", None),
-            device=chosen,
-        )
-        for side in SIDES
-    }
-    require_device(found, options.timeout)
-    return found

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from compare.commands import _arguments
+from compare.commands import _asked
 from compare.errors import RequestError
 from compare.inputs.at_size import named_apart
 from compare.inputs.port_files import Unreadable
@@ -64,7 +64,7 @@ def on_cluster(options: argparse.Namespace, timed: bool) -> RunResult:
     sizes = options.size.split(",") if options.size else [None]
     tasks = [
         _task(options, workload, reference, size, len(sizes) > 1, files)
-        for workload, reference in _asked(options)
+        for workload, reference in _named_workloads(options)
         for size in dict.fromkeys(sizes)
     ]
     suite = Suite(tasks, files.packed(), options.size, timed)
@@ -85,14 +85,14 @@ def _check(options: argparse.Namespace) -> None:
             raise RequestError(f"expected names of devices with --ray, found the file {target}: drop that --target")
 
 
-def _asked(options: argparse.Namespace) -> list[tuple[AnyWorkload, str]]:
+def _named_workloads(options: argparse.Namespace) -> list[tuple[AnyWorkload, str]]:
     """Workloads, and how each was named; two functions have no name."""
-    own = _arguments.own_functions(options, options.workloads)
+    own = _asked.own_functions(options, options.workloads)
     if own is not None:
         return [(own, "")]
-    chosen = _arguments.workloads(options)
+    chosen = _asked.workloads(options)
     named_apart(chosen)
-    return list(zip(chosen, _arguments.references(options), strict=True))
+    return list(zip(chosen, _asked.references(options), strict=True))
 
 
 def _task(

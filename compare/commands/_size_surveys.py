@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from rich.console import Console
 
-from compare.commands import _arguments
+from compare.commands import _asked
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import or_else, rescue, writable_folder
 from compare.commands._signals import uninterrupted
@@ -55,7 +55,7 @@ class Survey(Generic[Found]):
         """
         out = writable_folder(options.out)
         chosen = series()
-        asked = Asked(_arguments.sources(options), plan(), options.timeout)
+        asked = Asked(_asked.sources(options), plan(), options.timeout)
         with contextlib.ExitStack() as stack:
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
             progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))

@@ -10,7 +10,7 @@ from pathlib import Path
 from compare.ablation import leaving_out, live_ablation
 from compare.ablation.compiling import COMPILER
 from compare.ablation.leaving_out import Omission
-from compare.commands import _arguments, _option_types
+from compare.commands import _arguments, _asked, _option_types, _timing_arguments
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_file, writable_folder
 from compare.commands._parser import Help
@@ -79,9 +79,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--sets", type=_option_types.count, default=live_ablation.Plan.sets, metavar="N",
         help="fresh processes in which all programs take turns; fewer than 5 give no interval (default: %(default)s)",
     )  # fmt: skip
-    _arguments.add_budget(timing, live_ablation.Plan.budget_s)
-    _arguments.add_threads(timing)
-    _arguments.add_seed(timing)
+    _timing_arguments.add_budget(timing, live_ablation.Plan.budget_s)
+    _timing_arguments.add_threads(timing)
+    _timing_arguments.add_seed(timing)
     _arguments.add_workers(command, recorded=False, device=False)
     output = command.add_argument_group("output")
     output.add_argument(
@@ -100,7 +100,7 @@ def main(options: argparse.Namespace) -> int:
         writable_folder(options.out)
     if options.markdown is not None:
         writable_file(options.markdown)
-    workloads, plan = _arguments.workloads(options), _plan(options)
+    workloads, plan = _asked.workloads(options), _plan(options)
     sources = {side: source(side, getattr(options, f"{side}_python"), None) for side in SIDES}
     ablations: dict[str, Ablation] = {}
     with (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 
-from compare.commands import _arguments, _option_types
+from compare.commands import _arguments, _asked, _option_types, _timing_arguments
 from compare.commands._output import deliver, writable_folder
 from compare.commands._parser import Help
 from compare.inputs.request import Extras, Plan
@@ -41,12 +41,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_workloads(command)
     scope = command.add_argument_group("scope")
     _arguments.add_pass(scope, "what is compiled, profiled and timed; parity judges every pass")
-    _arguments.add_unroll(scope)
+    _timing_arguments.add_unroll(scope)
     _arguments.add_modes(scope)
     _arguments.add_parity_size(scope)
     _arguments.add_no_alignment(scope)
     timing = command.add_argument_group("timing")
-    _arguments.add_plan(timing)
+    _timing_arguments.add_plan(timing)
     timing.add_argument(
         "--threads", default="all,1", metavar="N,...",
         help="thread counts, `all` for one a processor; the first is the headline (default: %(default)s)",
@@ -56,7 +56,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_ray(command)
     output = command.add_argument_group("output")
     _arguments.add_out_folder(output, _arguments.DEFAULT_OUT)
-    _arguments.add_baseline(output)
+    _timing_arguments.add_baseline(output)
     _arguments.add_json(output)
     output.add_argument("--save", action="store_true", help="save the record in --history too")
     _arguments.add_history(output)
@@ -85,7 +85,7 @@ def _add_extras(command: argparse._ActionsContainer) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Run, write the record and the report, print the overview; the exit code."""
-    _arguments.check_unroll(options)
+    _timing_arguments.check_unroll(options)
     out = writable_folder(options.out)
     if options.save:
         writable_folder(options.history)
@@ -95,9 +95,9 @@ def main(options: argparse.Namespace) -> int:
 
         result = on_cluster(options, timed=True)
         return deliver(result, out, options.json, options.history if options.save else None, options.baseline)
-    workloads = _arguments.workloads(options)
+    workloads = _asked.workloads(options)
     if options.batches:
-        _arguments.check_batches(workloads, options, "--batches")
+        _asked.check_batches(workloads, options, "--batches")
     request = whole_run.Request(
         workloads=workloads,
         size=options.size,
@@ -107,7 +107,7 @@ def main(options: argparse.Namespace) -> int:
         main_pass=options.main_pass,
         unrolled=options.unroll,
         data=options.data,
-        sources=_arguments.sources(options),
+        sources=_asked.sources(options),
         timeout_s=options.timeout,
         plans=_plans(options),
         extras=Extras(
@@ -126,5 +126,7 @@ def main(options: argparse.Namespace) -> int:
 
 def _plans(options: argparse.Namespace) -> list[Plan]:
     """One plan a thread count; peers with the headline only: each costs a process that imports both frameworks."""
-    headline, *others = (_arguments.plan(options, threads) for threads in _option_types.thread_counts(options.threads))
+    headline, *others = (
+        _timing_arguments.plan(options, threads) for threads in _option_types.thread_counts(options.threads)
+    )
     return [headline, *(dataclasses.replace(other, peers=False) for other in others)]

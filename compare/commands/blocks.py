@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from compare.commands import _arguments, _option_types
+from compare.commands import _arguments, _option_types, _timing_arguments
 from compare.commands._parser import Help
 from compare.commands._size_surveys import Survey, named
 from compare.crossings import size_series, timing_blocks
@@ -21,7 +21,7 @@ DEFAULT_OUT = Path("jaxport-blocks")
 HELP = Help(
     description="""\
 Run a chain of layers in larger and larger compiled blocks, one layer in each function, then 2, 4, ... and all, in both
-frameworks: parity of every size, kernels of a call, times with intervals, and the least block from which on compiling
+frameworks: parity of every size, kernels of a call, times with intervals, and the smallest block beyond which compiling
 all layers at once gains less than 5 %. Blocks are called by a TensorFlow graph, and one after the other from Python.
 
 Without a name, two built-in chains are run. Of your own port, both builders take the dimension `block`, the layers in a
@@ -52,10 +52,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     _arguments.add_size(scope)
     timing = command.add_argument_group("timing")
-    _arguments.add_pairs(timing, 8)
-    _arguments.add_budget(timing, 1.0)
-    _arguments.add_seed(timing)
-    _arguments.add_threads(timing)
+    _timing_arguments.add_pairs(timing, 8)
+    _timing_arguments.add_budget(timing, 1.0)
+    _timing_arguments.add_seed(timing)
+    _timing_arguments.add_threads(timing)
     _arguments.add_workers(command, recorded=False)
     output = command.add_argument_group("output")
     _arguments.add_out_folder(output, DEFAULT_OUT)

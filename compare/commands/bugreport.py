@@ -11,7 +11,7 @@ from pathlib import Path
 
 from compare import leftovers
 from compare.bundles import gathering
-from compare.commands import _arguments
+from compare.commands import _arguments, _asked
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_folder
@@ -58,7 +58,7 @@ def main(options: argparse.Namespace) -> int:
     """Collect beside the target, move the bundle there whole, print its path; the exit code."""
     if not options.workloads and not (options.tf and options.jax):
         raise RequestError("expected one workload, found none: name one (see `jaxport list`)")
-    chosen = _arguments.workloads(options)
+    chosen = _asked.workloads(options)
     if len(chosen) != 1:
         raise RequestError(f"expected one workload, found {len(chosen)}: write one bug report for each")
     out = options.out or Path(f"jaxport-bugreport-{chosen[0].name}")
@@ -77,7 +77,7 @@ def main(options: argparse.Namespace) -> int:
             data=options.data,
             pythons=pythons,
             timeout_s=options.timeout,
-            targets=_arguments.targets(options, stack),
+            targets=_asked.targets(options, stack),
         )
         folder = beside / out.stem
         folder.mkdir()

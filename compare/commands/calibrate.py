@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from rich.table import Table
 
 from compare.bench.calibration import ModeCalibration, calibrate
-from compare.commands import _arguments, _option_types
+from compare.commands import _arguments, _asked, _option_types, _timing_arguments
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
@@ -60,8 +60,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     timing.add_argument(
         "--runs", type=_option_types.count, default=20, metavar="N", help="runs to repeat (default: %(default)s)"
     )
-    _arguments.add_plan(timing)
-    _arguments.add_threads(timing)
+    _timing_arguments.add_plan(timing)
+    _timing_arguments.add_threads(timing)
     _arguments.add_workers(command, recorded=False)
     _arguments.add_out_file(command.add_argument_group("output"), "every run as JSON")
 
@@ -70,11 +70,11 @@ def main(options: argparse.Namespace) -> int:
     """Run, print, write; the exit code."""
     if options.out is not None:
         writable_file(options.out)
-    plan = _arguments.plan(options, _option_types.thread_counts(options.threads)[0])
-    own = _arguments.own_functions(options, [options.workload] if options.workload else [])
+    plan = _timing_arguments.plan(options, _option_types.thread_counts(options.threads)[0])
+    own = _asked.own_functions(options, [options.workload] if options.workload else [])
     workload = own or port_files.get(options.workload or DEFAULT)
     with reporter(terminal.console(stderr=True), quiet=False) as progress:
-        sources = _arguments.sources(options)
+        sources = _asked.sources(options)
         runs, failures = null_runs(workload, options.size, sources, plan, options.runs, options.timeout, progress)
     calibrations = calibrate(runs)
     console = terminal.console()

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from compare.commands import _arguments, _option_types
+from compare.commands import _arguments, _asked, _option_types, _timing_arguments
 from compare.commands._parser import Help
 from compare.commands._size_surveys import Survey, named
 from compare.crossings import size_series, timing_series
@@ -21,8 +21,8 @@ DEFAULT_OUT = Path("jaxport-crossing")
 HELP = Help(
     description="""\
 Time a function over a series of sizes in TensorFlow's graph mode, compiled by jit_compile=True and compiled by jax.jit,
-and say from which size on compiling wins: where the interval of the ratio changes sides of 1. Parity is judged at every
-size first. Sizes share their processes, and intervals of one ratio hold together over all sizes.
+and find the size above which compiled code is faster: where the interval of the ratio passes 1. Parity is judged at
+every size first. All sizes are timed in the same processes; the intervals of one ratio are simultaneous over all sizes.
 
 Without a name, every small operation and block is timed, library calls among them, over powers of 4: a quarter of an
 hour. Of your own port, --size names a dimension and its sizes. Run it on a quiet machine.
@@ -53,8 +53,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     _arguments.add_functions(command)
     timing = command.add_argument_group("timing")
-    _arguments.add_plan(timing, pairs=8, budget=0.5)
-    _arguments.add_threads(timing)
+    _timing_arguments.add_plan(timing, pairs=8, budget=0.5)
+    _timing_arguments.add_threads(timing)
     _arguments.add_workers(command, recorded=False)
     output = command.add_argument_group("output")
     _arguments.add_out_folder(output, DEFAULT_OUT)
@@ -72,12 +72,12 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _plan(options: argparse.Namespace) -> Plan:
-    return _arguments.plan(options, _option_types.thread_counts(options.threads)[0])
+    return _timing_arguments.plan(options, _option_types.thread_counts(options.threads)[0])
 
 
 def _series(options: argparse.Namespace) -> Sequence[Series]:
     sizes = None if options.size is None else size_series.parse(options.size)
-    own = _arguments.own_functions(options, options.workloads)
+    own = _asked.own_functions(options, options.workloads)
     if own is not None:
         return [size_series.of(own, sizes)]
     if not options.workloads:

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from compare.commands import _arguments
+from compare.commands import _arguments, _asked
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_file
@@ -117,7 +117,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _chosen(options: argparse.Namespace) -> Sequence[AnyWorkload]:
-    own = _arguments.own_functions(options, options.workloads)
+    own = _asked.own_functions(options, options.workloads)
     if own is not None:
         return [own]
     if options.workloads:

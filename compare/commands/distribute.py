@@ -33,8 +33,8 @@ _LISTED = "\n".join(f"  {strategy!s:22}{strategy.summary}" for strategy in STRAT
 HELP = Help(
     description=f"""\
 Distribute a training step over logical devices of this machine's CPU, by strategies of TensorFlow and of JAX side by
-side, and say of each: whether it is the training step of one device, or what replicas compute one after the other; the
-first value that departs; how many programs were compiled; what is exchanged between devices; and seconds of a step.
+side, and show for each: whether it computes what one device computes, or what replicas compute one after the other;
+the first value that differs; how many programs were compiled; what devices exchange; and seconds of a step.
 
 {_LISTED}
 """,

@@ -26,10 +26,9 @@ DEFAULT_OUT = Path("jaxport-doctor")
 
 HELP = Help(
     description="""\
-Say what is in a model of TensorFlow, and what will hurt when it is ported. Blockers do not compile under XLA or have no
-counterpart; the line that they come from is named. Beside them stand the counterpart of every layer and operation, the
-gotchas that apply given the model's own attributes, dynamic shapes, randomness, state, side effects and wide types.
-Writes a page.
+List what is in a TensorFlow model, and what will be hard to port. Blockers do not compile under XLA or have no
+counterpart; each is shown with its source line. Further: the counterpart of every layer and operation, the gotchas that
+apply to the model's own attributes, dynamic shapes, randomness, state, side effects and 64-bit types. Writes a page.
 
 TARGET is the folder of a SavedModel, a .keras or .h5 file, or FILE.py:NAME, which names a Keras model, a class or
 function that makes one without arguments, a tf.function or a function. Of a SavedModel nothing is loaded or run. The

@@ -23,9 +23,9 @@ from compare.sides.pool import Pool, Source
 
 HELP = Help(
     description="""\
-Say what a report of a problem needs: versions of both sides, asked of the interpreters that run them, their devices,
-the machine, and the environment variables that steer TensorFlow, JAX and XLA. Nothing is computed. Variables of other
-names are not told, since they may hold what is secret.
+Print what a problem report needs: the versions of both sides, as the interpreters that run them report them, their
+devices, the machine, and the environment variables that TensorFlow, JAX and XLA read. Nothing is computed. Other
+variables are not printed, since they may hold secrets.
 """,
     operands="",
     examples="""\

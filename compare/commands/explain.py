@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from compare.commands import _arguments
+from compare.commands import _arguments, _asked, _timing_arguments
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_folder, written
 from compare.commands._parser import Help
@@ -32,14 +32,14 @@ from workloads import _registry
 
 HELP = Help(
     description=f"""\
-Say in at most {MOST} sentences why a port is not faster, or why compiling does not help, those on the most of a call's
-time first. Each states what was measured, with its numbers, the command that shows them, and the source lines where
-they are known. A sentence whose measurement is missing, or whose interval does not decide, is left out.
+Say in at most {MOST} sentences why a port is not faster, or why compiling does not help; what takes most of a call's
+time comes first. Each states what was measured, with its numbers, the command that shows them, and the source lines
+where they are known. A sentence whose measurement is missing, or whose interval does not decide, is left out.
 
 TARGET is a record that `jaxport run` or `jaxport bench` wrote: nothing is measured then. A workload, a port file, or
---tf, --jax and --input are measured first, as `jaxport run` does with few pairs of processes; then the size from which
-on XLA hands a computation to other threads, what autoclustering compiles, and what a call at another size of the named
-dimensions compiles anew.
+--tf, --jax and --input are measured first, as `jaxport run` does with few pairs of processes; then the size above
+which XLA uses several threads, what autoclustering compiles, and what a call at another size of the named dimensions
+recompiles.
 """,
     operands="[TARGET]",
     examples="""\
@@ -87,9 +87,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_size_and_data(command)
     _arguments.add_functions(command)
     timing = command.add_argument_group("timing")
-    _arguments.add_pairs(timing, PAIRS)
-    _arguments.add_budget(timing, Plan.budget_s)
-    _arguments.add_seed(timing)
+    _timing_arguments.add_pairs(timing, PAIRS)
+    _timing_arguments.add_budget(timing, Plan.budget_s)
+    _timing_arguments.add_seed(timing)
     _arguments.add_workers(command, recorded=False)
     output = command.add_argument_group("output")
     _arguments.add_out_folder(output, _arguments.DEFAULT_OUT)
@@ -134,10 +134,10 @@ def _run(options: argparse.Namespace) -> _Measured:
     out = writable_folder(options.out)
     options.workloads = [] if options.target is None else [options.target]
     request = whole_run.Request(
-        workloads=_arguments.workloads(options),
+        workloads=_asked.workloads(options),
         size=options.size,
         data=options.data,
-        sources=_arguments.sources(options),
+        sources=_asked.sources(options),
         timeout_s=options.timeout,
         plans=[
             Plan(options.pairs, options.pairs, budget_s=options.budget, threads=available_processors(),

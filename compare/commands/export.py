@@ -11,7 +11,7 @@ from pathlib import Path
 from compare import leftovers
 from compare.bundles import exporting, gathering
 from compare.bundles.exporting import ExecutableSize, Exported
-from compare.commands import _arguments
+from compare.commands import _arguments, _asked
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_folder
@@ -54,7 +54,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Export beside the target, move the folder there whole, print its path; the exit code."""
-    chosen = _arguments.workloads(options)
+    chosen = _asked.workloads(options)
     if len(chosen) != 1:
         raise RequestError(f"expected one workload, found {len(chosen)}: export each by itself")
     out = options.out or Path(f"jaxport-export-{chosen[0].name}")

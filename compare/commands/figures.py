@@ -31,9 +31,9 @@ _TIMEOUT_S = 1200
 
 HELP = Help(
     description="""\
-Hold the figures that documents on XLA report against figures of this machine, row by row: what the document shows, its
-hardware and its figure, ours with its interval, machine and command, and whether they agree. The same direction means
-that ours is another number on the same side, such as faster. What cannot be had here has the reason.
+Compare the figures that documents on XLA report with those of this machine, row by row: what the document shows, its
+hardware and its figure, ours with its interval, machine and command, and whether they agree. "Same direction" means
+another number on the same side of 1, such as faster. A row that cannot be measured here says why.
 
 Nothing is run without --run, which keeps what it measures in --records; the table is made from what is kept there.
 """,

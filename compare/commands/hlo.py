@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from compare.commands import _arguments
+from compare.commands import _arguments, _asked
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
@@ -100,7 +100,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Align, write, print; the exit code."""
-    own = _arguments.own_functions(options, options.programs)
+    own = _asked.own_functions(options, options.programs)
     if own is None and not options.programs:
         raise RequestError("expected workloads, two programs, or --tf and --jax, found none: name what to align")
     out = writable_folder(options.out)
@@ -118,9 +118,9 @@ def main(options: argparse.Namespace) -> int:
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
-        pool = Pool(_arguments.sources(options), scratch, options.timeout)
+        pool = Pool(_asked.sources(options), scratch, options.timeout)
         stack.callback(pool.close)
-        elsewhere = _arguments.targets(options, stack)
+        elsewhere = _asked.targets(options, stack)
         batches_in = scratch if options.largest_batch else None
         pairs = [
             examine(pair, options.level, progress, by_pass=options.compiler_passes).view
@@ -142,7 +142,7 @@ def _check_batches(options: argparse.Namespace, own: Workload | None) -> None:
     if not options.targets:
         raise RequestError("expected a device with --largest-batch, found none: name one, as in --target H100")
     workloads = [own] if own else [port_files.get(name) for name in options.programs]
-    _arguments.check_batches(workloads, options, "--largest-batch")
+    _asked.check_batches(workloads, options, "--largest-batch")
 
 
 def _on_targets(

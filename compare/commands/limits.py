@@ -25,9 +25,9 @@ from compare.writing import write_atomically
 
 HELP = Help(
     description="""\
-List what documents of XLA state of TensorFlow, or try it: functions run eagerly, with autoclustering and with
-jit_compile=True, beside what one would write first in JAX and the port. Shown is the document's statement, in other
-words, and what is seen today: results that are TensorFlow's, other results, or the error with its line.
+List what XLA's documents say of TensorFlow functions, or test it: each function runs eagerly, with autoclustering and
+with jit_compile=True, beside what one would write first in JAX and the right port. Shown are the document's statement,
+in other words, and what happens today: the same results as TensorFlow eager, other results, or the error with its line.
 
 A NAME is that of a limit or of a theme, such as known_issues. Streams of calls, which `jaxport recompiles` explains,
 and pairs of functions for autoclustering, which `jaxport clusters` does, are limits too.

@@ -14,7 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from compare.commands import _arguments
+from compare.commands import _arguments, _asked
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._parser import Help
 from compare.hlo.locate import Departure, OperationPlace
@@ -61,13 +61,13 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Locate, print; the exit code."""
-    workloads = _arguments.workloads(options)
+    workloads = _asked.workloads(options)
     passes = tuple(pass_ for pass_ in PASSES if pass_ in (options.passes or PASSES))
     choice = locating.Choice(passes, options.size, options.data)
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
-        pool = stack.enter_context(Pool(_arguments.sources(options), scratch, options.timeout))
+        pool = stack.enter_context(Pool(_asked.sources(options), scratch, options.timeout))
         located = locating.locate_each(pool, workloads, choice, scratch, progress)
     if options.json:
         terminal.print_json({"schema": SCHEMA} | locating.record(located))

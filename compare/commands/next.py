@@ -7,7 +7,7 @@ import contextlib
 import tempfile
 from pathlib import Path
 
-from compare.commands import _arguments
+from compare.commands import _arguments, _asked
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._option_types import count
 from compare.commands._parser import Help
@@ -15,23 +15,22 @@ from compare.errors import RequestError
 from compare.inputs import port_files
 from compare.inputs.request import Plan, Request
 from compare.ladder import climbing
+from compare.porting.port_folders import PORT
 from compare.progress import reporter
 from compare.record.envelope import SCHEMA
 from compare.report import terminal
 from compare.report.rung_tables import print_ladder
-from compare.sides.pool import Pool
-
-PORT_FILE = "port.py"
+from compare.sides._side import SIDES
+from compare.sides.remembering import RememberingPool
 
 HELP = Help(
     description="""\
 Say which rung of a port fails first, and what to look at. The rungs: structure (both halves load and return arrays of
 the same names, shapes and dtypes), weights (each is used once, and lies in its layer), forward (layer by layer),
-gradients, optimizer (one update), trajectory (several steps) and speed. What is above a rung that fails is not looked
-at.
+gradients, optimizer (one update), trajectory (several steps) and speed. Rungs above one that fails are skipped.
 
-The gates of `jaxport run` judge. Layers of a Keras model are held by name against modules of Flax, each also on the
-input that TensorFlow's layer was given: so that the layer that departs by itself is told from those that inherit it.
+The gates of `jaxport run` judge. Layers of a Keras model are compared with the Flax modules of their names, also on the
+inputs that TensorFlow's layers were given: this tells a layer that is wrong from one that only gets wrong inputs.
 
 PORT is a port file, the name of a workload, or a folder that `jaxport init` wrote.
 """,
@@ -71,7 +70,7 @@ def main(options: argparse.Namespace) -> int:
         workloads=[port_files.get(reference)],
         size=options.size,
         data=options.data,
-        sources=_arguments.sources(options),
+        sources=_asked.sources(options),
         timeout_s=options.timeout,
         plans=(),
         modes=climbing.MODES,
@@ -81,7 +80,7 @@ def main(options: argparse.Namespace) -> int:
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
-        pool = stack.enter_context(Pool(dict(request.sources), scratch, options.timeout))
+        pool = stack.enter_context(RememberingPool(dict(request.sources), scratch, options.timeout, SIDES))
         ladder = climbing.climb(pool, choice, scratch, progress)
     if options.json:
         terminal.print_json({"schema": SCHEMA, "ladder": ladder})
@@ -99,9 +98,9 @@ def port_of(given: str) -> str:
     folder = Path(given)
     if not folder.is_dir():
         return given
-    file = folder / PORT_FILE
+    file = folder / PORT
     if not file.is_file():
         raise RequestError(
-            f"expected {PORT_FILE} in {folder}, as `jaxport init -o {folder}` writes it, found none: name a port file"
+            f"expected {PORT} in {folder}, as `jaxport init -o {folder}` writes it, found none: name a port file"
         )
     return str(file)

@@ -106,7 +106,7 @@ def main(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> None:
     if options.missing and (options.words or options.all or options.compilable or options.not_compilable):
-        raise RequestError("expected --missing TARGET alone, found a choice of operations beside it: drop one of both")
+        raise RequestError("expected --missing TARGET alone, found a choice of operations beside it: drop one of them")
     if options.strict and not options.missing:
         raise RequestError("expected --strict with --missing TARGET, found it without: drop it")
     if options.input and not (options.missing and ".py:" in options.missing):

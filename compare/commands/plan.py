@@ -41,11 +41,11 @@ HELP = Help(
     description="""\
 Compile the JAX training step of a workload for clusters that need not be here, in several layouts: the batch split
 over the devices (data), parameters and optimizer state too (fsdp), the model split by heads and hidden features
-(tensor), and the first and the last mixed. Of each: the collectives, the least bytes that a device sends over each kind
-of link, the memory of a device, and lower bounds of the time. Nothing runs there and nothing is tuned: a bound is no
+(tensor), and the first and the last mixed. For each: the collectives, the minimum bytes that a device sends over each
+kind of link, the memory of a device, and lower bounds of the time. Nothing runs there: a lower bound is no measured
 time.
 
-Whether a layout computes the same is judged first: it is run at size smoke on several CPU devices.
+Each layout is first run at size smoke on several CPU devices, to check that it computes the same.
 """,
     operands="[WORKLOAD|PORT]",
     examples="""\
@@ -81,14 +81,17 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     scope.add_argument(
         "--layers", type=_option_types.counts, default=(), metavar="N,N",
-        help="compile the step with so many layers, and give the figures on the line through both: minutes, not hours",
+        help="compile the step with these two numbers of layers, and extrapolate linearly. Faster for large models",
     )  # fmt: skip
     scope.add_argument(
-        "--largest-batch", action="store_true", help="search the largest batch that fits, by some compilations each"
+        "--largest-batch",
+        action="store_true",
+        help="find the largest batch that fits, by several compilations for each layout",
     )
     scope.add_argument(
         "--largest-model", action="store_true",
-        help="search the most layers that fit at the batch, by some compilations each; of at most 2 GiB of weights",
+        help="find the most layers that fit at this batch, by several compilations for each layout; of at most 2 GiB "
+        "of weights",
     )  # fmt: skip
     scope.add_argument("--no-parity", action="store_true", help="judge no layout on CPU devices")
     targets = command.add_argument_group("targets")

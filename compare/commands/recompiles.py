@@ -31,7 +31,7 @@ from workloads.limits.recompilation import STREAMS, jax_target, tf_target
 HELP = Help(
     description="""\
 Call a function again and again and keep a ledger: which calls were traced and compiled by TensorFlow and by JAX, which
-argument made them, what that cost, how much the process keeps, and what each cure changes. A reason is stated only if
+argument caused them, what that cost, how much the process keeps, and what each cure changes. A reason is stated only if
 it was found again in an empty cache with every other argument held fixed. Every cure runs the stream once more in a
 fresh process, and says so where results are no longer the same.
 
@@ -140,7 +140,7 @@ def _own(options: argparse.Namespace) -> Asked:
     for side, target in targets.items():
         check_reference(f"--{side}", target)
     if options.static and "jax" not in targets:
-        raise RequestError("expected --jax with --static, found none: TensorFlow needs no such word, drop --static")
+        raise RequestError("expected --jax with --static, found none: TensorFlow has no static arguments, drop it")
     texts = [*options.texts, *(call_streams.from_file(_read(options.calls)) if options.calls else [])]
     made = call_streams.stream(texts, options.sizes)
     stagings = {

@@ -7,7 +7,7 @@ import contextlib
 import tempfile
 from pathlib import Path
 
-from compare.commands import _arguments
+from compare.commands import _arguments, _asked
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import keep, or_else, writable_file
 from compare.commands._parser import Help
@@ -16,7 +16,7 @@ from compare.progress import reporter
 from compare.prove.collect import unique
 from compare.record.workload_part import Failure
 from compare.report import terminal
-from compare.run import whole_run
+from compare.run import recording_sides
 from compare.sides import requests
 from compare.sides._side import SIDES, SideError
 from compare.sides.client import LiveSide
@@ -78,7 +78,7 @@ def device(options: argparse.Namespace) -> Device:
     """
     kind, _ = options.device
     if options.platform in (None, kind):
-        return _arguments.device(options)
+        return _asked.device(options)
     if options.side != "tf" or kind != CPU:
         raise RequestError(
             f"expected --side tf on the CPU with --platform {options.platform}, found --side {options.side} on a "
@@ -90,7 +90,7 @@ def device(options: argparse.Namespace) -> Device:
 def main(options: argparse.Namespace) -> int:
     """Record, write, print what is missing; the exit code."""
     writable_file(options.out)
-    workloads = _arguments.workloads(options)
+    workloads = _asked.workloads(options)
     check_interpreter(options.python, "--python")
     placed = device(options)
     require_device({options.side: Source(options.python, device=placed)}, options.timeout)
@@ -111,7 +111,7 @@ def main(options: argparse.Namespace) -> int:
             except SideError as error:
                 failures.append(failure_of(error))
                 continue
-            failures += whole_run.record_side(
+            failures += recording_sides.record_side(
                 side, workload, options.size, options.data, scratch, progress, options.main_pass, options.parity_size
             )
         options.out.parent.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ from rich.text import Text
 from compare.bundles import bundle, replaying, retargeting
 from compare.bundles.replaying import Replayed
 from compare.bundles.replaying_dumps import is_dump, replay_dump
-from compare.commands import _arguments, _option_types
+from compare.commands import _arguments, _asked, _option_types
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._interpreters import interpreters
 from compare.commands._parser import Help
@@ -114,7 +114,7 @@ def main(options: argparse.Namespace) -> int:
         return _dump(options)
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
-        targets = _arguments.targets(options, stack)
+        targets = _asked.targets(options, stack)
         modules = bundle.modules(options.path, scratch)
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
         replays = replaying.replay(modules, _request(options, modules, pythons), scratch, progress)

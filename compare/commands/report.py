@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from compare.commands._arguments import DEFAULT_OUT, add_baseline, add_json
+from compare.commands._arguments import DEFAULT_OUT, add_json
 from compare.commands._output import exit_code, told, writable_folder
 from compare.commands._parser import Help
+from compare.commands._timing_arguments import add_baseline
 from compare.history import store
 from compare.record.results_file import decode
 from compare.report import benchmark_json, terminal

@@ -14,9 +14,9 @@ from compare.errors import RequestError
 
 HELP = Help(
     description="""\
-List what one side alone needs, as pip reads it: pip has no way to leave out one dependency of a package, so that
-jaxport is installed without any, and then these. Where TensorFlow cannot be had, that side comes from a recorded one
-or from another interpreter. JAX's XLA is needed either way: programs are read with it.
+List the packages that one side alone needs, as pip reads them: pip cannot leave out one dependency of a package, so
+jaxport is installed with none, and then these. Where TensorFlow cannot be installed, its side comes from a recording or
+from another interpreter. JAX's XLA is needed either way: programs are read with it.
 """,
     operands="SIDE",
     examples="""\

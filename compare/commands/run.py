@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 
-from compare.commands import _arguments
+from compare.commands import _arguments, _asked, _timing_arguments
 from compare.commands._output import deliver, writable_folder
 from compare.commands._parser import Help
 from compare.errors import RequestError
@@ -51,16 +51,16 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_workloads(command)
     scope = command.add_argument_group("scope")
     _arguments.add_pass(scope, "what is compiled, profiled and timed; parity judges every pass")
-    _arguments.add_unroll(scope)
+    _timing_arguments.add_unroll(scope)
     _arguments.add_modes(scope)
     _arguments.add_parity_size(scope)
     scope.add_argument("--parity-only", action="store_true", help="judge parity only: no programs, kernels or times")
     _arguments.add_no_alignment(scope)
     scope.add_argument("--no-timing", action="store_true", help="judge parity and compare programs only: no times")
     timing = command.add_argument_group("timing")
-    _arguments.add_pairs(timing, Plan.pairs)
-    _arguments.add_budget(timing, Plan.budget_s)
-    _arguments.add_seed(timing)
+    _timing_arguments.add_pairs(timing, Plan.pairs)
+    _timing_arguments.add_budget(timing, Plan.budget_s)
+    _timing_arguments.add_seed(timing)
     _arguments.add_targets(command)
     _arguments.add_workers(command)
     _arguments.add_ray(command)
@@ -69,10 +69,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     output.add_argument(
         "--resume",
         action="store_true",
-        help="go on with a run that was killed or interrupted, into the same folder: a workload is not judged again if "
-        "its files, arrays, versions and options are what they were",
+        help="continue a run that was killed or interrupted, in the same folder: workloads whose files, arrays, "
+        "versions and options are unchanged are not judged again",
     )
-    _arguments.add_baseline(output)
+    _timing_arguments.add_baseline(output)
     _arguments.add_json(output)
 
 
@@ -80,7 +80,7 @@ def main(options: argparse.Namespace) -> int:
     """Run, write the record and the report, print the overview; the exit code."""
     if options.main_pass and options.parity_only:
         raise RequestError("expected --pass without --parity-only, which judges every pass, found both: drop one")
-    _arguments.check_unroll(options)
+    _timing_arguments.check_unroll(options)
     out = writable_folder(options.out)
     if options.ray:
         # Without a cluster nobody waits for its modules.
@@ -93,15 +93,15 @@ def main(options: argparse.Namespace) -> int:
     )
     with ExitStack() as stack:
         request = whole_run.Request(
-            workloads=_arguments.workloads(options),
+            workloads=_asked.workloads(options),
             size=options.size,
             parity_size=options.parity_size,
             alignment=not options.no_alignment,
             data=options.data,
-            sources=_arguments.sources(options),
+            sources=_asked.sources(options),
             timeout_s=options.timeout,
             plans=() if options.no_timing or options.parity_only else (plan,),
-            targets=_arguments.targets(options, stack),
+            targets=_asked.targets(options, stack),
             modes=options.modes,
             main_pass=options.main_pass,
             unrolled=options.unroll,

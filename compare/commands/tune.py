@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from compare.commands import _arguments, _option_types
+from compare.commands import _arguments, _asked, _option_types, _timing_arguments
 from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
@@ -94,8 +94,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--budget", type=_option_types.seconds, default=tuner.Plan.budget_s, metavar="S",
         help="seconds of timed calls in each process (default: %(default)s)",
     )  # fmt: skip
-    _arguments.add_threads(timing)
-    _arguments.add_seed(timing)
+    _timing_arguments.add_threads(timing)
+    _timing_arguments.add_seed(timing)
     _arguments.add_targets(command)
     _arguments.add_workers(command, recorded=False)
     output = command.add_argument_group("output")
@@ -109,8 +109,8 @@ def main(options: argparse.Namespace) -> int:
         raise RequestError("expected a workload or a port file, found none: name what to tune")
     if options.out is not None:
         writable_file(options.out)
-    workloads = _arguments.workloads(options)
-    sources, plan = _arguments.sources(options), _plan(options)
+    workloads = _asked.workloads(options)
+    sources, plan = _asked.sources(options), _plan(options)
     if options.targets:
         return _screen(options, workloads, sources, plan)
     tuned: dict[str, Tuned] = {}
@@ -141,7 +141,7 @@ def _screen(
     screened: dict[str, dict[str, ScreenedTarget]] = {}
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
-        targets = _arguments.targets(options, stack)
+        targets = _asked.targets(options, stack)
         assert targets is not None
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
         pool = Pool(sources, scratch, options.timeout)

@@ -36,8 +36,8 @@ HELP = Help(
 Carry the weights of a Keras model into a Flax module, of NNX or of Linen, or back. Layers and modules of one name are a
 pair; a rule for the layer's class says which class of module it takes, which attributes have to agree (epsilon,
 padding, strides), and which variable each weight becomes, through which transform. Every weight is used once and every
-variable is written once, in its exact shape and dtype; else each thing that does not fit is one line, and nothing is
-written. Beside the weights lies a receipt, with the rule and the SHA-256 of both sides.
+variable is written once, in its exact shape and dtype; otherwise nothing is written, and a line for each says what does
+not fit. A receipt beside the weights has the rules and the SHA-256 of both sides.
 
 SRC is a .keras or .h5 file, which is built where it names nothing but Keras' own layers; or FILE.py:NAME, a Keras model
 or a function that makes one; or the folder of a SavedModel, of which variables alone are read, by their names. DST is
@@ -81,11 +81,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     command.add_argument(
         "--allow", action="append", default=[], metavar="VARIABLE=REASON",
-        help="a variable of DST that keeps what it has, and why; repeatable",
+        help="a variable of DST that keeps its own value, and why; repeatable",
     )  # fmt: skip
     command.add_argument(
         "--leave", action="append", default=[], metavar="PATH=REASON",
-        help="what a checkpoint or SavedModel has besides, or what holds that, and why it is left; repeatable",
+        help="a variable of a checkpoint or SavedModel, or an object in it, that is not carried, and why; repeatable",
     )  # fmt: skip
     command.add_argument(
         "--back", type=Path, metavar="FILE",

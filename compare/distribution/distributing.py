@@ -31,7 +31,7 @@ from compare.sides import strategy_requests
 from compare.sides._side import BadTarget, Missing, SideError, Unavailable
 from compare.sides.workers import failure_of
 from workloads._declared import AnyWorkload
-from workloads._distributing import IN_TURN, MISTAKES, REFERENCES, REPEATED, SINGLE, Unlike
+from workloads._distributing import IN_TURN, MISTAKES, REFERENCES, SINGLE, Unlike
 
 ROUNDS = 5
 _ROUND_S = 0.2
@@ -162,7 +162,7 @@ class _Survey:
         given = self._given
         if group.loaded is not given:
             for each in group.sides:
-                known = strategy_requests.divide(each, given.prepared.loading, devices, given.batch, given.axes)
+                known = strategy_requests.divide(each, given.prepared.loading, side, devices, given.batch, given.axes)
                 self._known[f"{side}/{processes}"] = [*known, *(["multi-worker"] if "mirrored" in known else [])]
             group.loaded = given
         return group
@@ -192,19 +192,20 @@ class _Survey:
         if (side, SINGLE) not in self._references:
             return
         single, in_turn = (
-            strategy_requests.steps(group.sides, f"{reference}{REPEATED}", FLOAT64, self._asked.steps).arrays
+            strategy_requests.steps(group.sides, reference, FLOAT64, self._asked.steps, equal_parts=True).arrays
             for reference in REFERENCES
         )
         self.equal_parts[side] = judging_steps.departure_of_equal_parts(f"{side}/{SINGLE}", in_turn, single)
 
     def _judged(self, group: Group, strategy: Strategy, step: DistributedStep) -> DistributedStep:
         runs, compilations, unlike = self._stepped(group, str(strategy), strategy.name)
-        parity = tuple(
-            judging_steps.departure(runs, self._references[strategy.side, reference], with_state=True)
+        departures = {
+            reference: judging_steps.departure(runs, self._references[strategy.side, reference], with_state=True)
             for reference in REFERENCES
             if (strategy.side, reference) in self._references
-        )
-        held = {each.against.partition("/")[2]: each.verdict for each in parity}
+        }
+        parity = tuple(departures.values())
+        held = {reference: each.verdict for reference, each in departures.items()}
         means = next((reference for reference in strategy.means if held.get(reference) == PASS), strategy.means[0])
         across = self._across(runs, strategy.side, means)
         resumed = self._resumed(strategy, runs, step) if self._asked.resumed else None

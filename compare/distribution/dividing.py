@@ -82,7 +82,7 @@ def _axis(name: str, one: tuple[int, ...], other: tuple[int, ...]) -> int | None
     grown = [axis for axis, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
     if len(grown) > 1:
         raise RequestError(
-            f"expected one axis of {name} that grows with the batch, found {grown}: nothing is divided so"
+            f"expected one axis of {name} that grows with the batch, found {grown}: it cannot be divided among devices"
         )
     return grown[0] if grown else None
 

@@ -11,8 +11,7 @@ from workloads._distributing import Collective, Unlike
 
 def unlike_copies(unlike: Unlike) -> UnlikeCopies:
     """An array whose copies differ."""
-    leaf, _, step = unlike.leaf.partition(" after step ")
-    return UnlikeCopies(leaf, int(step) if step else None, unlike.index, unlike.devices, *unlike.values)
+    return UnlikeCopies(unlike.leaf, unlike.step, unlike.index, unlike.devices, *unlike.values)
 
 
 def alike(found: Sequence[Collective]) -> tuple[Transfer, ...]:

@@ -14,13 +14,13 @@ from compare.record.distribution_part import Blind, StepDeparture
 from compare.record.vocabulary import FAIL, PASS
 from workloads._modes import JAX
 from workloads._spec import Arrays
+from workloads._trajectory import LOSS, STATE, WEIGHTS, KeptArray, kept_as
 
 FLOAT32, FLOAT64 = "float32", "float64"
 
 EQUAL_PARTS = 1e-3
 """Of the largest value: so far replicas of equal parts may be from one device."""
 
-_LOSS, _STATE_AT = "loss", "state@"
 _STATE = "optimizer state: "
 
 
@@ -98,7 +98,7 @@ def blind(right: Runs, mistaken: Arrays, mistake: str) -> Blind:
     wrong = _doubles(mistake, mistaken, right.by_dtype[FLOAT32])
     held = [leaf for leaf in _held(wrong, right, with_state=True) if leaf.dtype == FLOAT64]
     last = max(_place(leaf)[1] for leaf in held)
-    of_last = [leaf for leaf in held if _place(leaf)[1] == last and _place(leaf)[0] != _LOSS]
+    of_last = [leaf for leaf in held if _place(leaf)[1] == last and _place(leaf)[0] != LOSS]
     return Blind(mistake, sum(leaf.verdict == FAIL for leaf in of_last), len(of_last))
 
 
@@ -133,8 +133,10 @@ def _by_gate(name: str, found: Mapping[str, Arrays], expected: Mapping[str, Arra
 
 def _trained(arrays: Arrays) -> dict[str, np.ndarray]:
     """Weights, and each step's loss on its own: the first that departs is wanted, not the one that departs the most."""
-    losses = {f"weights@{number}/{_LOSS}": loss for number, loss in enumerate(arrays.get(_LOSS, ()), start=1)}
-    weights = {name: array for name, array in arrays.items() if name != _LOSS and not name.startswith(_STATE_AT)}
+    losses = {str(KeptArray(number, LOSS)): loss for number, loss in enumerate(arrays.get(LOSS, ()), start=1)}
+    weights = {
+        name: array for name, array in arrays.items() if (known := kept_as(name)) is not None and known.kind == WEIGHTS
+    }
     return {name: np.asarray(loss) for name, loss in losses.items()} | weights
 
 
@@ -145,23 +147,24 @@ def _state(arrays: Arrays) -> dict[str, np.ndarray]:
     gradients in float32 is nobody's result. It is widened: counts of steps are whole numbers, and an optimizer's rate
     stays narrow in a run of float64.
     """
-    named = {name.removeprefix(_STATE_AT): array for name, array in arrays.items() if name.startswith(_STATE_AT)}
     return {
-        f"weights@{step}/{_STATE}{path}": array.astype(np.float64)
-        for (step, _, path), array in ((name.partition("/"), array) for name, array in named.items())
+        str(KeptArray(known.step, _STATE + known.path)): array.astype(np.float64)
+        for name, array in arrays.items()
+        if (known := kept_as(name)) is not None and known.kind == STATE
     }
 
 
 def _place(held: Held) -> tuple[str, int]:
     """The array, and the step after which it was kept."""
-    step, _, path = held.place.leaf.removeprefix("weights@").partition("/")
-    return path, int(step)
+    known = kept_as(held.place.leaf)
+    assert known is not None
+    return known.path, known.step
 
 
 def _order(held: Held) -> tuple[int, bool, bool, float]:
     """The first step first, float64 before float32, losses before what is updated after them, what departs the most."""
     path, step = _place(held)
-    return step, held.dtype != FLOAT64, path != _LOSS, -_share(held)
+    return step, held.dtype != FLOAT64, path != LOSS, -_share(held)
 
 
 def _share(held: Held) -> float:

@@ -17,9 +17,9 @@ def with_more_devices(found: Distribution, asked: Asked) -> Asked | None:
       found: on the devices that were asked for.
       asked: that was asked.
     """
-    holding = {name for name, step in found.strategies.items() if name.endswith(f"/{OWN}") and step.verdict == PASS}
+    holding = {name for name, step in found.strategies.items() if step.verdict == PASS}
+    strategies = [strategy for strategy in asked.strategies if strategy.name == OWN and str(strategy) in holding]
     devices = 2 * asked.devices
-    if not holding or (found.batch or 0) % devices:
+    if not strategies or (found.batch or 0) % devices:
         return None
-    strategies = [strategy for strategy in asked.strategies if str(strategy) in holding]
     return replace(asked, strategies=strategies, devices=devices, timed=False, resumed=False)

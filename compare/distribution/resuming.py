@@ -16,6 +16,7 @@ from compare.record.distribution_part import Resumed
 from compare.sides import strategy_requests
 from compare.sides._side import SideError, Unavailable
 from workloads._spec import Arrays
+from workloads._trajectory import kept_as
 
 KILLED_AFTER_S = 0.05
 """Less than any framework takes to trace a step, which every request does anew."""
@@ -87,8 +88,8 @@ def rest_of(whole: Arrays, after: int) -> dict[str, np.ndarray]:
     """What a run gave after a step, its losses among them."""
     kept = {"loss": whole["loss"][after:]}
     for leaf, array in whole.items():
-        step = leaf.partition("@")[2].partition("/")[0]
-        if step and int(step) > after:
+        known = kept_as(leaf)
+        if known is not None and known.step > after:
             kept[leaf] = array
     return kept
 

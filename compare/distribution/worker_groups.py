@@ -43,7 +43,8 @@ class Groups:
     def __init__(self, pythons: Mapping[str, str | None], timeout_s: float, limit_s: float, scratch: Path) -> None:
         self._pythons, self._timeout_s, self._limit_s, self._scratch = pythons, timeout_s, limit_s, scratch
         self._groups: dict[tuple[str, int], Group] = {}
-        self._devices: dict[str, int] = {}
+        self._kinds: dict[str, tuple[str, int]] = {}
+        """By process, its side and how many devices it has."""
         self._workers = WorkerSet(self._start)
 
     def __enter__(self) -> Groups:
@@ -65,7 +66,7 @@ class Groups:
         """
         if (side, processes) not in self._groups:
             names = [f"{side}/{processes}/{at}" for at in range(processes)]
-            self._devices |= dict.fromkeys(names, devices)
+            self._kinds |= dict.fromkeys(names, (side, devices))
             self._groups[side, processes] = Group(self._joined(names))
         return self._groups[side, processes]
 
@@ -99,8 +100,8 @@ class Groups:
         return found
 
     def _start(self, name: str) -> Side:
-        side = name.partition("/")[0]
-        settings = Settings(logical_devices=self._devices[name])
+        side, devices = self._kinds[name]
+        settings = Settings(logical_devices=devices)
         return LiveSide(f"{side}_strategies", self._scratch, self._pythons.get(side), self._timeout_s, settings)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from compare.inputs.request import Request
 from compare.progress import Reporter
@@ -11,7 +13,8 @@ from compare.record.parity_part import Parity
 from compare.record.vocabulary import FAIL, PASS
 from compare.record.workload_part import Workload
 from compare.run import whole_run
-from workloads._modes import TF_JIT
+from compare.sides.remembering import RememberingPool
+from workloads._modes import TF, TF_JIT
 from workloads.gotchas._catalogue import Entry
 
 
@@ -49,7 +52,7 @@ class Trial:
 
 
 def try_all(entries: Sequence[Entry], reporter: Reporter, timeout_s: float) -> list[Trial]:
-    """Judge both ports of every entry by all gates, in one pair of processes.
+    """Judge both ports of every entry by all gates, in one pair of processes; both have one original, asked once.
 
     In TensorFlow eager and XLA, and in jax/jit: the other modes run the same formulas again.
 
@@ -60,7 +63,11 @@ def try_all(entries: Sequence[Entry], reporter: Reporter, timeout_s: float) -> l
     """
     workloads = [entry.workload(naive) for entry in entries for naive in _ports(entry)]
     request = Request(workloads, plans=(), modes=(TF_JIT,), parity_only=True, timeout_s=timeout_s)
-    parts = whole_run.run(request, reporter).record.workloads
+    with (
+        tempfile.TemporaryDirectory(prefix="jaxport-") as folder,
+        RememberingPool(dict(request.sources), Path(folder), timeout_s, remembering=(TF,)) as pool,
+    ):
+        parts = whole_run.run(request, reporter, pool).record.workloads
 
     def attempt(entry: Entry, naive: bool) -> Attempt:
         return attempt_of(parts[entry.workload(naive).name])

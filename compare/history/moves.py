@@ -115,7 +115,7 @@ def recurring(history: Sequence[Record], workload: str, ratio: str, later: int =
     changes = tuple(_change(baseline, run, workload, ratio) for run in latest) if baseline else ()
     confirmed = len(changes) == later >= 2 and all(change.verdict == REGRESSED for change in changes)
     said = _recurrence_verdict(changes, confirmed)
-    reason = "" if baseline else f"expected {later + 1} like runs that have it, found {len(alike)}"
+    reason = "" if baseline else f"expected {later + 1} comparable runs that measured it, found {len(alike)}"
     return Recurrence(workload, ratio, said, confirmed, tuple(map(_created, baseline)), changes, reason)
 
 

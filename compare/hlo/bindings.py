@@ -232,7 +232,7 @@ def bytecode_of_hlo(proto: bytes) -> bytes:
     try:
         return _private("jaxlib._jax", "mlir").hlo_to_stablehlo(proto)
     except (_private("jaxlib._jax", "JaxRuntimeError"), ValueError) as error:
-        raise UnreadableProgram(f"expected HLO that StableHLO can say, found {_first_line(error)}") from error
+        raise UnreadableProgram(f"expected HLO that StableHLO can express, found {_first_line(error)}") from error
 
 
 def _first_line(error: Exception) -> str:

@@ -68,6 +68,6 @@ def _whole(mesh: Any, spec: Spec, shards: Sequence[Any]) -> np.ndarray:
         part, where = np.asarray(shard), places[device]
         before = filled.setdefault(str(where), part)
         if before.tobytes() != part.tobytes():
-            raise UnreadableProgram(f"expected equal copies of a result on all devices, found device {device.id} apart")
+            raise UnreadableProgram(f"expected equal copies of a result, found others on device {device.id}")
         whole[where] = part
     return whole

@@ -164,7 +164,7 @@ def _widen(type_: ir.Type) -> ir.Type:
         return ir.FunctionType.get([_widen(one) for one in type_.inputs], [_widen(one) for one in type_.results])
     if isinstance(type_, (ir.IntegerType, ir.IndexType, ir.F64Type)) or str(type_) in _TYPELESS:
         return type_
-    raise PromotionError(f"expected float, integer and token types, found {type_}: it has no float64 self")
+    raise PromotionError(f"expected float, integer and token types, found {type_}: it has no float64 counterpart")
 
 
 def _refuse_unsafe(operation: ir.Operation) -> None:
@@ -205,7 +205,7 @@ def _refuse_quantization(operations: Sequence[ir.Operation]) -> None:
         for result in operation.results:
             if _is_float8(result.type) and any(use.owner.name != "func.return" for use in result.uses):
                 raise PromotionError(
-                    "expected float8 in parameters and results, found it computed with: its rounding is no float64"
+                    "expected float8 in parameters and results, found arithmetic in it: float64 rounds otherwise"
                 )
 
 

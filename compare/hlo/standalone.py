@@ -63,7 +63,7 @@ def _serialized(module: ir.Module) -> bytes:
             {operation.name for operation in bindings.operations(module) if not operation.name.startswith(_STANDARD)}
         )
         raise UnreadableProgram(
-            f"expected HLO that StableHLO can say, found {', '.join(names) or error}: replay the program it was made of"
+            f"expected HLO that StableHLO can express, found {', '.join(names) or error}: replay the original program"
         ) from error
 
 

@@ -18,8 +18,6 @@ from compare.hlo.graph import Attributes, Graph, Node, Shape, needed
 from compare.hlo.numbering import digests, region_digest
 from compare.hlo.write_module import written
 
-_MOVED = frozenset({"parameter", "tuple", "get-tuple-element"})
-"""What hands on arrays that there are."""
 _REMEMBERED = 4096
 """Programs, of a few KiB each: a model has some hundred."""
 

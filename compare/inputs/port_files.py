@@ -17,7 +17,7 @@ from compare.inputs import at_size
 from compare.inputs.at_size import Drawn, Prepared
 from compare.sides._side import SideError, Unavailable
 from compare.sides.client import Stalled
-from compare.sides.parameters import PortRequest
+from compare.sides.host_parameters import PortRequest
 from compare.sides.replaceable import Replaceable
 from workloads import _registry
 from workloads._declared import AnyWorkload, Declared

@@ -15,8 +15,8 @@ from compare.sides import wire
 from compare.sides._host import Host
 from compare.sides._side import Reply
 from compare.sides.explained import explained
+from compare.sides.host_parameters import PortRequest
 from compare.sides.last_words import ended
-from compare.sides.parameters import PortRequest
 from compare.sides.protocol import Method
 from workloads import _registry
 from workloads._declared import declared

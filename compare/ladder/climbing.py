@@ -18,7 +18,7 @@ from compare.ladder.first_lines import first_lines
 from compare.ladder.looking_closer import located, with_advice
 from compare.ladder.speed_rung import speed, timed_request
 from compare.progress import Reporter
-from compare.prove import judging, locating, other_sizes
+from compare.prove import both_sides, judging, locating, other_sizes, stability_gate
 from compare.prove.collect import Collected, unique
 from compare.prove.oracle import Doubles
 from compare.record.parity_part import Parity
@@ -139,7 +139,7 @@ class _Climbing:
         collected, failures = self._collected(PASSES)
         parity, doubles = self._judged(collected, failures)
         losses = rungs_of_gates.losses(collected, doubles)
-        parity = judging.with_stability(parity, self._prepared, collected, doubles, failures, self._reporter)
+        parity = stability_gate.with_stability(parity, self._prepared, collected, doubles, failures, self._reporter)
         parity = other_sizes.with_others(self._pool, parity, self._prepared, doubles, self._scratch, self._reporter)
         self._keep(rungs_of_gates.forward(parity), layers)
         self._keep(rungs_of_gates.gradients(parity))
@@ -185,21 +185,21 @@ class _Climbing:
 
     def _collected(self, passes: Collection[str]) -> tuple[dict[str, Collected], list[Failure]]:
         failures: list[Failure] = []
-        collected = judging.both(
+        collected = both_sides.both(
             failures,
-            lambda name: judging.evidence_of(
+            lambda name: both_sides.evidence_of(
                 self._pool, name, self._prepared, self._reporter, self._choice.request.modes, passes
             ),
         )
         try:
-            judging.check_structure(collected, self._prepared)
+            both_sides.check_structure(collected, self._prepared)
         except RequestError as error:
             self._keep(Rung(STRUCTURE, FAIL, (str(error),)))
         return collected, failures
 
     def _judged(self, collected: Mapping[str, Collected], failures: list[Failure]) -> tuple[Parity, Doubles]:
-        found = judging.doubles_of(self._pool, collected, self._prepared, failures)
-        doubles = judging.with_more_cases(found, self._prepared, failures)
+        found = both_sides.doubles_of(self._pool, collected, self._prepared, failures)
+        doubles = both_sides.with_more_cases(found, self._prepared, failures)
         return judging.parity_of(self._pool, self._prepared, collected, doubles, failures), doubles
 
     def _keep(self, rung: Rung, layers: Layers | None = None) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from compare.ladder.first_lines import first_lines
+from compare.parity.evidence import side_of
 from compare.parity.measure import distance, scale_of
 from compare.prove.collect import Collected
 from compare.prove.oracle import Doubles
@@ -17,6 +18,7 @@ from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from workloads import _framework
 from workloads._declared import AnyWorkload
 from workloads._spec import Arrays
+from workloads._trajectory import LOSS, kept_as
 
 _FORWARD_GATES = ("structure", "semantics", "rounding", "stability")
 _LOSS_BOUND = 1e-9
@@ -76,7 +78,7 @@ def optimizer(parity: Parity, workload: AnyWorkload) -> Rung:
         return Rung(OPTIMIZER, NOT_APPLICABLE, remarks=(gate.reason,))
     step = min(training.compared)
     remarks = () if step == 1 else (f"the first checkpoint is after {step} steps: add 1 to `checkpoints`",)
-    of_step = [each for each in gate.comparisons if each.leaf.startswith(f"weights@{step}/") or not each.leaf]
+    of_step = [each for each in gate.comparisons if not each.leaf or _is_after(each.leaf, step)]
     failing = [each for each in of_step if each.verdict == FAIL]
     if failing or (gate.verdict == FAIL and not any(each.verdict == FAIL for each in gate.comparisons)):
         apart, leaves = ({each.leaf for each in chosen} for chosen in (failing, of_step))
@@ -86,6 +88,12 @@ def optimizer(parity: Parity, workload: AnyWorkload) -> Rung:
     leaves = {each.leaf for each in of_step}
     return Rung(OPTIMIZER, PASS, (f"{_counted(len(leaves), 'weight')} agree after {_counted(step, 'update')}",),
                 remarks=remarks)  # fmt: skip
+
+
+def _is_after(leaf: str, step: int) -> bool:
+    """Whether an array is a weight after that step."""
+    known = kept_as(leaf)
+    return known is not None and known.step == step
 
 
 def trajectory(parity: Parity, workload: AnyWorkload, losses: Losses) -> Rung:
@@ -119,7 +127,7 @@ def losses(collected: Mapping[str, Collected], doubles: Doubles) -> dict[str, np
     runs: dict[tuple[str, str], Arrays] = dict(doubles.trajectories)
     for delivered in collected.values():
         runs |= delivered.trajectories
-    return {mode.partition("/")[0]: run["loss"] for (mode, dtype), run in runs.items() if dtype == "float64"}
+    return {side_of(mode): run[LOSS] for (mode, dtype), run in runs.items() if dtype == "float64"}
 
 
 def first_other_loss(of_sides: Losses) -> int | None:

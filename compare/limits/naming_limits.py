@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 
 from compare.errors import RequestError
-from compare.record.limit_part import PAIR, STATEMENT, STREAM, Limit
+from compare.record.limit_part import PAIR, PROGRAMS, STATEMENT, STREAM, Limit
 from workloads.limits._limit import Limit as Pair
 from workloads.limits._limit import limits
 from workloads.limits._statement import Statement, statements
@@ -68,9 +68,9 @@ def offer(word: str, among: Mapping[str, Limit], otherwise: str, beside: Sequenc
     return f"did you mean {' or '.join(near)}?" if near else otherwise
 
 
-def counts(traces: int | None, compilations: int | None) -> str:
-    """What a stream came to, as "1 trace, 3 compilations"."""
-    return f"{_several(traces, 'trace')}, {_several(compilations, 'compilation')}"
+def counts(traces: int | None, compilations: int | None) -> tuple[str, str]:
+    """What a stream came to: "1 trace" and "3 compilations"."""
+    return _several(traces, "trace"), _several(compilations, "compilation")
 
 
 def _several(count: int | None, what: str) -> str:
@@ -89,7 +89,7 @@ def _of_statement(theme: str, one: Statement) -> Limit:
         note=one.note,
         says={**one.says},
         expected={**one.seen},
-        command=f"jaxport limits {one.name}",
+        command=f"{PROGRAMS[STATEMENT]} {one.name}",
     )
 
 
@@ -104,12 +104,12 @@ def _of_stream(name: str, stream: Stream) -> Limit:
         note=stream.note,
         says={STREAM_WAYS[side]: outcome for side, outcome in stream.says.items()},
         expected={STREAM_WAYS[side]: _counted(counted) for side, counted in stream.expected.items()},
-        command=f"jaxport recompiles {name}",
+        command=f"{PROGRAMS[STREAM]} {name}",
     )
 
 
 def _counted(expected: Expected) -> str:
-    return counts(expected.traces, expected.compilations)
+    return ", ".join(counts(expected.traces, expected.compilations))
 
 
 def _of_pair(theme: str, pair: Pair) -> Limit:
@@ -122,5 +122,5 @@ def _of_pair(theme: str, pair: Pair) -> Limit:
         source="measured",
         says={"tf/autocluster": CUT},
         expected={"tf/autocluster": CUT},
-        command=f"jaxport clusters {pair.name}",
+        command=f"{PROGRAMS[PAIR]} {pair.name}",
     )

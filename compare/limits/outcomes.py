@@ -9,7 +9,7 @@ import numpy as np
 
 from compare.clusters.measured_share import RUN, RanNode
 from compare.limits.naming_limits import CUT, WHOLE, counts
-from compare.recompilation.same_results import unlike
+from compare.recompilation.same_results import call_unlike
 from compare.record.clustering_part import BOUNDARY, ClusteredGraph
 from compare.record.ledger_part import SideLedger
 from compare.record.limit_part import Limit, LimitWay, is_as_stated
@@ -29,7 +29,6 @@ _REST = re.compile(
 """What follows an explanation: where it was, and what is said of every error of its kind."""
 _FOLDER = re.compile(r"/\S*/(?=\w+\.py\b)")
 _NO_KERNEL = re.compile(r"No registered '(\w+)' OpKernel for XLA")
-_CALL = "call 1: "
 _PLUMBING = frozenset({
     *("_XlaCompile", "_XlaRun", "_XlaMerge", "_FusedSwitch", "_SwitchN", "_Arg", "_Retval", "Const", "NoOp"),
     *("_Send", "_Recv", "_HostSend", "_HostRecv"),
@@ -67,7 +66,7 @@ def gave(outputs: Arrays, eager: Arrays | None, padded: bool) -> LimitWay:
     """
     if eager is None:
         return LimitWay(outcome=RUNS)
-    told = unlike([eager], [outputs], "within" if padded else "whole").removeprefix(_CALL)
+    told = call_unlike(eager, outputs, "within" if padded else "whole")
     if told:
         return LimitWay(outcome=OTHER, told=told)
     kept = {name: outputs[name][tuple(slice(size) for size in array.shape)] for name, array in eager.items()}
@@ -100,7 +99,8 @@ def counted(kept: SideLedger) -> LimitWay:
     failed = next((f"call {n}: {call.error}" for n, call in enumerate(kept.calls, start=1) if call.error), kept.error)
     if failed:
         return LimitWay(told=failed, lost=kept.lost)
-    return LimitWay(outcome=counts(kept.traces, kept.compilations), told=f"of {len(kept.calls)} calls")
+    each = counts(kept.traces, kept.compilations)
+    return LimitWay(outcome=", ".join(each), told=f"of {len(kept.calls)} calls", counts=each)
 
 
 def cut(within: ClusteredGraph | None, beyond: ClusteredGraph | None) -> LimitWay:
@@ -136,7 +136,7 @@ def agrees(limit: Limit, surprising: Collection[str]) -> bool | None:
     """
     if not limit.says or any(not _outcome(limit, way) or way in surprising for way in limit.says):
         return None
-    return all(is_as_stated(_outcome(limit, way), stated) for way, stated in limit.says.items())
+    return all(is_as_stated(limit.ways[way], stated) for way, stated in limit.says.items())
 
 
 def unexpected(limit: Limit, raises: Mapping[Way, Raised], outside: Sequence[str]) -> dict[str, str]:

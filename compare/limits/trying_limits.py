@@ -27,6 +27,7 @@ from compare.sides._side import BadTarget, Missing, NoDevice, Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.workers import WorkerSet
 from workloads._arrays import draw
+from workloads._modes import parse_mode
 from workloads._recompiling import Staging
 from workloads._spec import Arrays, Workload
 from workloads.gotchas._gotcha import NAIVE
@@ -102,7 +103,8 @@ def _ways(workers: WorkerSet, limit: Limit, statement: Statement, progress: Repo
 def _way(
     workers: WorkerSet, limit: Limit, way: str, arrays: Arrays, eager: Arrays | None, padded: bool
 ) -> tuple[LimitWay, Arrays | None]:
-    side, _, kind = way.partition("/")
+    mode = parse_mode(way)
+    side, kind = mode.side, mode.name
     target = f"{_PACKAGES[side]}.{limit.theme}:{NAIVE if kind == 'naive' else ''}{limit.name}"
     try:
         found = requests.attempt(workers.get(side), target, kind if side == "tf" else "jit", arrays)

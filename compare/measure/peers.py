@@ -31,7 +31,7 @@ from workloads._spec import Arrays
 UNAVAILABLE: Final = "unavailable"
 
 _NOT_JUDGED = {
-    "semantics": "a peer has no float64 self: its program is not the port's",
+    "semantics": "a peer is not built in float64: its program is not the port's",
     "gradients": "a peer is judged by its outputs and its training run",
 }
 

@@ -11,6 +11,7 @@ from compare.record.workload_part import Failure
 from workloads import _modes
 from workloads._framework import GRADIENTS, STEP, is_kinks
 from workloads._spec import Arrays, Deviation
+from workloads._trajectory import kept_as
 
 TRAJECTORY = "trajectory"
 """The one case of the pass "step": a training run."""
@@ -26,9 +27,6 @@ FURTHER = tuple(
 )
 """TensorFlow's modes that run something else than the twin's own functions: judged like the port, and no measure of
 TensorFlow's own noise, since a wrong one would excuse a wrong port."""
-
-NATIVE = "native"
-PROMOTED = "promoted"
 
 
 @dataclass(frozen=True)
@@ -93,6 +91,8 @@ class Evidence:
     """The type that the workload, not the port, says it computes in where that is narrower than its results."""
     further: tuple[str, ...] = FURTHER
     """The modes of the original that are judged like the port, and are no measure of its noise."""
+    stand_in: str = ""
+    """What messages call TensorFlow's eager mode where something stands in for it; else empty."""
 
     def modes(self, side: str, pass_: str) -> tuple[str, ...]:
         """Every mode of a side that ran this pass."""
@@ -167,9 +167,8 @@ def has_kinks(evidence: Evidence) -> bool:
 
 def step_of(name: str, arrays: Arrays) -> int:
     """The training step that a trajectory's array belongs to: its checkpoint, or the length of the curve."""
-    if name.startswith("weights@"):
-        return int(name.removeprefix("weights@").partition("/")[0])
-    return len(arrays[name])
+    known = kept_as(name)
+    return len(arrays[name]) if known is None else known.step
 
 
 def promoted_mode(side: str) -> str:

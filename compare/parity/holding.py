@@ -155,12 +155,12 @@ def mismatch(place: Place, found: np.ndarray | None, expected: np.ndarray | None
       expected: f[...], likewise.
     """
     if found is None and expected is not None:
-        return messages.one_sided(place.expected_from, place.found_from, expected)
+        return messages.one_sided(place.expected_name, place.found_from, expected)
     if expected is None and found is not None:
-        return messages.one_sided(place.found_from, place.expected_from, found)
+        return messages.one_sided(place.found_from, place.expected_name, found)
     if found is not None and expected is not None and found.shape != expected.shape:
         shapes = list(found.shape), list(expected.shape)
-        return messages.unequal("shape", place.found_from, shapes[0], place.expected_from, shapes[1])
+        return messages.unequal("shape", place.found_from, shapes[0], place.expected_name, shapes[1])
     return ""
 
 

@@ -14,7 +14,7 @@ from workloads._spec import Deviation
 
 @dataclass(frozen=True)
 class Place:
-    """What is held against what, and where."""
+    """What is held against what, and where. `stand_in` names in messages what stands in for the latter."""
 
     workload: str
     gate: str
@@ -23,6 +23,12 @@ class Place:
     leaf: str
     found_from: str
     expected_from: str
+    stand_in: str = ""
+
+    @property
+    def expected_name(self) -> str:
+        """What messages call the run that is held against."""
+        return self.stand_in or self.expected_from
 
 
 def where(place: Place, index: tuple[int, ...] = ()) -> str:
@@ -41,7 +47,7 @@ def measured(place: Place, far: Distance, dtype: str, bound: str, notes: tuple[s
       bound: the bound as text.
       notes: further remarks.
     """
-    values = f"{place.found_from} {far.found!s} ({dtype}), {place.expected_from} {far.expected!s}"
+    values = f"{place.found_from} {far.found!s} ({dtype}), {place.expected_name} {far.expected!s}"
     judged = "; ".join((f"error {far.error:.3g} of the largest value, bound {bound}", *notes))
     return f"{where(place, far.index)}: {values}; {judged}"
 

@@ -24,7 +24,8 @@ def compare_structure(context: Context) -> list[Held]:
     for pass_ in (FORWARD, GRADIENTS):
         for case in evidence.float_cases(pass_):
             for mode in evidence.judged_modes(pass_):
-                held += _compare_run(context, Place(evidence.workload, GATE, pass_, case, "", mode, TF_REFERENCE))
+                place = Place(evidence.workload, GATE, pass_, case, "", mode, TF_REFERENCE, evidence.stand_in)
+                held += _compare_run(context, place)
     return held
 
 
@@ -45,7 +46,7 @@ def _compare_leaf(context: Context, run: Place, leaf: str, found: Arrays, expect
         return refuse(place, problem, str((found if leaf in found else expected)[leaf].dtype))
     ours, theirs = found[leaf], expected[leaf]
     if ours.dtype != theirs.dtype:
-        dtypes = messages.unequal("dtype", place.found_from, ours.dtype, place.expected_from, theirs.dtype)
+        dtypes = messages.unequal("dtype", place.found_from, ours.dtype, place.expected_name, theirs.dtype)
         return refuse(place, dtypes + messages.widths(str(ours.dtype), str(theirs.dtype)), str(ours.dtype))
     far = exact_distance(ours, theirs, scale_of(theirs, largest(expected.values())))
     notes = () if far.error == 0 else (_extent(ours, theirs),)

@@ -39,7 +39,8 @@ def judged(evidence: Evidence, dtype: str, stand_in: bool = False, missing: str 
       missing: why there are no float64 results, where there are none.
     """
     compiled = tuple(mode for mode in evidence.modes(TF, FORWARD) if mode != TF_REFERENCE)
-    evidence = dataclasses.replace(evidence, further=(*evidence.further, *compiled))
+    called = "TensorFlow in int64" if stand_in else ""
+    evidence = dataclasses.replace(evidence, further=(*evidence.further, *compiled), stand_in=called)
     ran = {mode for mode, _, _ in evidence.outputs}
     held = {**_by_mode(_held(evidence, dtype), ran), TF_REFERENCE: _alone(evidence, dtype)}
     said = {mode: _said(evidence, dtype, mode, held[mode], missing) for mode in sorted(ran)}
@@ -77,7 +78,7 @@ def _said(evidence: Evidence, dtype: str, mode: str, held: list[Held], missing: 
 
 
 def _status(evidence: Evidence, dtype: str, mode: str, runs: Mapping[str, Arrays], held: list[Held]) -> tuple[str, str]:
-    other = next((_told(each) for each in _other_types(evidence, dtype, runs)), "")
+    other = next((_told(each, evidence.stand_in) for each in _other_types(evidence, dtype, runs)), "")
     if other:
         return OTHER_TYPE, other
     if not _has(evidence, TF_REFERENCE):
@@ -115,8 +116,8 @@ class _Other:
     of_tf: bool
 
 
-def _told(other: _Other) -> str:
-    gives = "TensorFlow gives" if other.of_tf else "the inputs are"
+def _told(other: _Other, stand_in: str) -> str:
+    gives = f"{stand_in or 'TensorFlow'} gives" if other.of_tf else "the inputs are"
     return f"{other.leaf} is {other.found} where {gives} {other.expected}"
 
 
@@ -144,9 +145,7 @@ def _stood_in(said: TypedMode, evidence: Evidence, dtype: str) -> TypedMode:
             return replace(said, reason=f"{other.leaf} is {other.found} where int64 gives {other.expected}")
     if said.status not in FAILING:
         return said
-    found = (said.reason or "").replace(TF_REFERENCE, "TensorFlow in int64").replace("TensorFlow gives", "it gives")
-    reason = f"{STANDS_IN}: {found}"
-    return replace(said, status=UNJUDGED, reason=reason)
+    return replace(said, status=UNJUDGED, reason=f"{STANDS_IN}: {said.reason}")
 
 
 def _kind(dtype: str) -> str:

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from msgspec.structs import replace
-
 from compare.errors import RequestError
-from compare.hlo import kernel_times
-from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.portable import portable
 from compare.inputs.at_size import Prepared
 from compare.progress import Reporter
-from compare.prove import kernel_parts
 from compare.record.program_parts import Profile
 from compare.record.workload_part import Failure
 from compare.sides import requests
@@ -33,8 +26,6 @@ NATIVE_TRAINING_MODE = {"tf": "graph", "jax": "jit"}
 """The mode that trains it: a compiled one, since many steps are taken."""
 UNTRAINED = ("jax", "eager")
 """Nobody trains so, and 50 steps of a model take minutes: the gradients gate judges what a step would repeat."""
-
-GRAPH, AUTOCLUSTER = str(_modes.TF_GRAPH), str(_modes.TF_AUTOCLUSTER)
 
 Result = TypeVar("Result")
 
@@ -88,7 +79,7 @@ class Collected:
         """Why the side has nothing of a pass; empty where it has it, or failed at it."""
         if pass_ not in self.modes:
             return "no input or weight is a float that TensorFlow differentiates"
-        return next((refusal.reason for refusal in self.refusals if f" {pass_} " in f"{refusal.doing} "), None) or ""
+        return next((refusal.reason for refusal in self.refusals if refusal.of_pass == pass_), "")
 
 
 def collect_evidence(
@@ -123,7 +114,7 @@ def collect_evidence(
         _collect_doubles(side, prepared, collected, reporter)
         _collect_trajectories(side, prepared, collected, reporter)
 
-    _survive(collected, ask)
+    survive(collected, ask)
     return collected
 
 
@@ -159,43 +150,8 @@ def chosen_modes(side: str, modes: requests.Modes, wanted: Collection[Mode]) -> 
     return {pass_: [name for name in names if is_chosen(Mode(side, name))] for pass_, names in modes.items()}
 
 
-def collect_program(side: Side, prepared: Prepared, collected: Collected, reporter: Reporter, reload: bool) -> None:
-    """Ask a side for the program that is compiled and timed, and for a profile of each mode.
-
-    Args:
-      side: who is asked.
-      prepared: the workload at the size that is timed.
-      collected: gets what the side delivers.
-      reporter: told of every step.
-      reload: whether the side has another size loaded: parity was judged on smaller arrays.
-    """
-
-    def ask() -> None:
-        if reload:
-            requests.load(side, prepared.loading)
-        reporter.step(f"{side.name} program")
-        kept = None if reload else collected.programs.get((collected.main_pass, FLOAT32))
-        collected.main = kept or attempt(collected, lambda: requests.program(side, collected.main_pass, FLOAT32))
-        _make_portable(collected)
-        collected.stages = attempt(collected, lambda: requests.stages(side)) or {}
-        if collected.main_pass == STEP:
-            collected.donation = attempt(collected, lambda: requests.donation(side))
-        _collect_profiles(side, collected, reporter)
-
-    _survive(collected, ask)
-
-
-def _make_portable(collected: Collected) -> None:
-    if collected.main is None:
-        return
-    try:
-        collected.portable = dataclasses.replace(collected.main, artifact=portable(collected.main.artifact))
-    except UnreadableProgram as error:
-        collected.failures.append(Failure(collected.side, "read program", str(error)))
-        collected.main = None
-
-
-def _survive(collected: Collected, ask: Callable[[], None]) -> None:
+def survive(collected: Collected, ask: Callable[[], None]) -> None:
+    """Ask, and note what fails; a function that does not exist is no failure of the side."""
     try:
         ask()
     except BadTarget:
@@ -312,37 +268,6 @@ def _collect_double_training(side: Side, compared: Sequence[int], collected: Col
         collected.not_double[STEP] = f"{narrow[0]} stays {arrays[narrow[0]].dtype} when the twin is built in float64"
     else:
         collected.trajectories[f"{side.name}/{mode}", FLOAT64] = arrays
-
-
-def _collect_profiles(side: Side, collected: Collected, reporter: Reporter) -> None:
-    for mode in collected.modes.get(collected.main_pass, ()):
-        reporter.step(f"{side.name}/{mode} profile")
-        try:
-            collected.profile[f"{side.name}/{mode}"] = _profiled(side, mode, collected.main)
-        except SideError as error:
-            if error.lost:
-                raise
-            collected.profile[f"{side.name}/{mode}"] = Profile(reason=error.reason)
-    _note_idle(collected.profile)
-
-
-def _note_idle(profiles: dict[str, Profile]) -> None:
-    """Autoclustering that compiled nothing is graph mode: the same kernels of TensorFlow's, under the same names."""
-    cluster, graph = profiles.get(AUTOCLUSTER, Profile()), profiles.get(GRAPH, Profile())
-    if cluster.names and cluster.names == graph.names:
-        profiles[AUTOCLUSTER] = replace(cluster, same_as=GRAPH)
-
-
-def _profiled(side: Side, mode: str, program: Program | None) -> Profile:
-    profile = kernel_times.profile(requests.profile(side, mode))
-    located = kernel_times.located_operations(profile.times, program.sources if program else {})
-    return Profile(
-        kernels=profile.kernels,
-        names=profile.names,
-        seconds=profile.seconds,
-        times=kernel_parts.times(located),
-        small_runs=kernel_parts.small_runs(profile, located),
-    )
 
 
 def steps_of(prepared: Prepared) -> int:

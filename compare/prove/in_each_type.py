@@ -25,7 +25,6 @@ from compare.record.datatypes_part import (
     HOLDS,
     LOST,
     REFUSED,
-    WITHOUT_X64,
     TypedFunction,
     TypedMode,
     TypedProgram,
@@ -37,7 +36,7 @@ from compare.sides.client import LiveSide
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet
 from workloads._framework import FORWARD
-from workloads._modes import JAX, TF
+from workloads._modes import JAX, TF, parse_mode
 from workloads._spec import Arrays, Workload
 
 OF_64_BITS = ("float64", "int64", "uint64", "complex128")
@@ -147,8 +146,8 @@ def _row(workload: Workload, dtype: str, asking: Asking) -> TypedRow:
         narrow = collected_from(asking.workers, JAX, prepared)
         outputs = _beside(reference.evidence, narrow)
         without = _judged(reference, dataclasses.replace(reference.evidence, outputs=outputs), dtype)
-        modes += [_mode(JAX, name, narrow, without, WITHOUT_X64) for name in MODES[JAX]]
-        programs.append(_program(asking, JAX, narrow, WITHOUT_X64))
+        modes += [replace(_mode(JAX, name, narrow, without), without_x64=True) for name in MODES[JAX]]
+        programs.append(replace(_program(asking, JAX, narrow), without_x64=True))
     return TypedRow(dtype, reference.told, reference.stand_in, tuple(modes), tuple(programs))
 
 
@@ -160,30 +159,29 @@ def _judged(reference: Reference, evidence: Evidence, dtype: str) -> dict[str, T
 
 
 def _beside(evidence: Evidence, narrow: Collected) -> dict[tuple[str, str, str], Arrays]:
-    kept = {key: arrays for key, arrays in evidence.outputs.items() if not key[0].startswith(f"{JAX}/")}
+    kept = {key: arrays for key, arrays in evidence.outputs.items() if parse_mode(key[0]).side != JAX}
     return kept | narrow.outputs
 
 
-def _mode(side: str, name: str, collected: Collected, judged: Mapping[str, TypedMode], suffix: str = "") -> TypedMode:
+def _mode(side: str, name: str, collected: Collected, judged: Mapping[str, TypedMode]) -> TypedMode:
     """What became of one mode, or why there is nothing of it: its refusal, or that its worker was lost."""
     mode = f"{side}/{name}"
     if mode in judged:
-        return replace(judged[mode], mode=mode + suffix)
-    started = f"outputs {name} {FORWARD} "
+        return judged[mode]
     loss = collected.failures[-1] if collected.lost else None
     said = [failure for failure in (*collected.failures, *collected.refusals) if failure is not loss]
-    own = [failure for failure in said if (failure.doing or "").startswith(started)]
+    own = [failure for failure in said if (failure.mode, failure.of_pass) == (name, FORWARD)]
     if loss is not None and not own:
-        return TypedMode(mode=mode + suffix, status=LOST, reason=loss.reason)
+        return TypedMode(mode=mode, status=LOST, reason=loss.reason)
     reasons = [failure.reason or "" for failure in own or said] or ["no reason was given"]
-    return TypedMode(mode=mode + suffix, status=REFUSED, reason=reasons[0])
+    return TypedMode(mode=mode, status=REFUSED, reason=reasons[0])
 
 
-def _program(asking: Asking, name: str, collected: Collected, suffix: str = "") -> TypedProgram:
+def _program(asking: Asking, name: str, collected: Collected) -> TypedProgram:
     """What a side's XLA made of the program."""
     side, program = collected.side, collected.programs.get((FORWARD, FLOAT32))
     if program is None or collected.lost:
-        return TypedProgram(side=side + suffix, reason="no program")
+        return TypedProgram(side=side, reason="no program")
     parameters = tuple(parameter.dtype for parameter in program.parameters)
     try:
         worker = asking.workers.get(name)
@@ -191,8 +189,8 @@ def _program(asking: Asking, name: str, collected: Collected, suffix: str = "") 
         found = arithmetic_types(requests.optimized(worker, handle).module)
         asks = asked_types(program.artifact)
     except (SideError, UnreadableProgram) as error:
-        return TypedProgram(side=side + suffix, parameters=parameters, reason=getattr(error, "reason", str(error)))
-    return TypedProgram(side + suffix, parameters, found.computes, asks, found.converts, found.calls)
+        return TypedProgram(side=side, parameters=parameters, reason=getattr(error, "reason", str(error)))
+    return TypedProgram(side, parameters, found.computes, asks, found.converts, found.calls)
 
 
 def differing(functions: Sequence[TypedFunction]) -> Iterator[tuple[str, str, TypedMode]]:
@@ -200,7 +198,7 @@ def differing(functions: Sequence[TypedFunction]) -> Iterator[tuple[str, str, Ty
     for function in functions:
         for row in function.rows:
             for mode in row.modes:
-                failing = mode.status in type_verdicts.FAILING and not mode.mode.endswith(WITHOUT_X64)
+                failing = mode.status in type_verdicts.FAILING and not mode.without_x64
                 if failing or mode.status == LOST:
                     yield function.name, row.dtype, mode
 
@@ -208,6 +206,6 @@ def differing(functions: Sequence[TypedFunction]) -> Iterator[tuple[str, str, Ty
 def without_verdict(functions: Sequence[TypedFunction]) -> Iterator[str]:
     """The names of functions of which not one mode was judged in any type."""
     for function in functions:
-        statuses = {mode.status for row in function.rows for mode in row.modes if not mode.mode.endswith(WITHOUT_X64)}
+        statuses = {mode.status for row in function.rows for mode in row.modes if not mode.without_x64}
         if not statuses & {HOLDS, *type_verdicts.FAILING, LOST}:
             yield function.name

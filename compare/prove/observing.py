@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -34,6 +34,8 @@ _WRITTEN = files.Expected("what a launched program noted", "launch it again")
 _MOST_BYTES = 1 << 28
 _FUNCTION = re.compile(r"__(?:inference|forward|backward)_(?P<name>.+)_\d+")
 _LOGGED_BY = ("profiler_session.cc", "save_profile.cc")
+_PROFILE = "profile"
+"""What a process has no reason for where it died before it could tell."""
 
 
 class _Lines(msgspec.Struct):
@@ -104,14 +106,17 @@ def read(folder: Path) -> Observed:
     """
     notes: list[str] = []
     processes = sorted(path for path in (folder / FOLDER).iterdir() if path.name.isdecimal())
+    unprofiled: set[Path] = set()
     traced = [one for process in processes for one in _noted(process / "lines.jsonl", _Lines, notes)]
     lines = _of_functions(traced)
     for process in processes:
         for one in _noted(process / "reasons.jsonl", _Reason, notes):
             notes.append(f"no {one.what} of process {process.name}: {one.reason}")
+            if one.what == _PROFILE:
+                unprofiled.add(process)
     if not processes:
         notes.append("no process was profiled: none was seen to import TensorFlow, in Python that reads PYTHONPATH")
-    return Observed(lines, _profiled(processes, lines, notes), notes)
+    return Observed(lines, _profiled(processes, unprofiled, lines, notes), notes)
 
 
 def _noted(path: Path, kind: type[_Note], notes: list[str]) -> Iterator[_Note]:
@@ -140,12 +145,15 @@ def _of_functions(traced: Sequence[_Lines]) -> dict[str, dict[str, str]]:
     return {function: {name: line for name, line in lines.items() if line} for function, lines in found.items()}
 
 
-def _profiled(processes: Sequence[Path], lines: Mapping[str, Mapping[str, str]], notes: list[str]) -> Profiled:
+def _profiled(
+    processes: Sequence[Path], told: Set[Path], lines: Mapping[str, Mapping[str, str]], notes: list[str]
+) -> Profiled:
     ended = {process: list(_noted(process / "profiled.jsonl", _Seconds, notes)) for process in processes}
-    for process in [process for process, seconds in ended.items() if not seconds]:
-        start = f"no profile of process {process.name}: "
-        if not any(note.startswith(start) for note in notes):
-            notes.append(f"{start}it was ended by a signal or os._exit")
+    notes.extend(
+        f"no {_PROFILE} of process {process.name}: it was ended by a signal or os._exit"
+        for process, seconds in ended.items()
+        if not seconds and process not in told
+    )
     spans: list[Span] | None = None
     for path in sorted(path for process in processes for path in process.rglob("*.xplane.pb")):
         try:

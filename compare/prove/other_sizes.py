@@ -13,7 +13,7 @@ from compare.inputs.port_files import prepare_others
 from compare.parity import failure_at_size, messages, with_sizes
 from compare.parity.measure import largest
 from compare.progress import Reporter
-from compare.prove import judging
+from compare.prove import both_sides, judging
 from compare.prove.collect import Collected
 from compare.prove.oracle import Doubles
 from compare.record.parity_part import AtSize, Parity
@@ -101,13 +101,13 @@ def judged_at(
     """
     reporter.step(f"at {prepared.at}")
     failures: list[Failure] = []
-    ask = partial(judging.evidence_of, pool, prepared=prepared, reporter=reporter, modes=modes)
-    collected = judging.both(failures, ask)
+    ask = partial(both_sides.evidence_of, pool, prepared=prepared, reporter=reporter, modes=modes)
+    collected = both_sides.both(failures, ask)
     if reason := _said(failures, "tf"):
         return _refused(reason, dimensions)
     if reason := _said(failures, "jax") or _structure(collected, prepared):
         return AtSize(dimensions, FAIL, messages.fails_at_size(prepared.title, reason)), None
-    doubles = judging.doubles_of(pool, collected, prepared, failures)
+    doubles = both_sides.doubles_of(pool, collected, prepared, failures)
     parity = judging.parity_of(pool, prepared, collected, doubles, failures, ordinary)
     reason = failure_at_size(parity)
     return AtSize(dimensions, FAIL if reason else PASS, reason), parity
@@ -119,7 +119,7 @@ def _said(failures: Sequence[Failure], side: str) -> str:
 
 def _structure(collected: Mapping[str, Collected], prepared: Prepared) -> str:
     try:
-        judging.check_structure(collected, prepared)
+        both_sides.check_structure(collected, prepared)
     except RequestError as error:
         return str(error)
     return ""

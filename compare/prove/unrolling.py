@@ -12,6 +12,7 @@ from compare.sides._side import Side, SideError
 from compare.sides.workers import failure_of
 from workloads._framework import UNROLLED, WEIGHTS
 from workloads._spec import Arrays
+from workloads._trajectory import LOSS, kept_as
 
 SINGLE = "jit"
 """The mode whose single steps every other one's loop is held against: what is compiled alike rounds alike."""
@@ -57,9 +58,9 @@ def single_steps(trained: Arrays, steps: int) -> Arrays:
       trained: a training run with a checkpoint after so many steps.
       steps: of the loop.
     """
-    after = f"weights@{steps}/"
-    weights = {WEIGHTS + name.removeprefix(after): array for name, array in trained.items() if name.startswith(after)}
-    return {"loss": trained["loss"][:steps], **weights}
+    kept = {known: array for name, array in trained.items() if (known := kept_as(name)) is not None}
+    weights = {WEIGHTS + known.path: array for known, array in kept.items() if known.step == steps}
+    return {LOSS: trained[LOSS][:steps], **weights}
 
 
 def difference(found: Arrays, expected: Arrays, steps: int) -> str:

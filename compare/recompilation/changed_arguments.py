@@ -114,7 +114,7 @@ def _aspects(before: Any, after: Any, side: str) -> Iterator[str]:
         yield from _array_aspects(before, after)
     elif type(before) is type(after):
         static = "static " if side == "jax" else ""
-        yield f"the value of a {static}{_kind(before).removeprefix('a ')}"
+        yield f"the value of a {static}{_scalar(before)}"
     elif side == "jax" and _is_weak_form(before, after):
         yield f"{_kind(before)} -> {_kind(after)}, weak type"
     else:
@@ -153,7 +153,11 @@ def _array_aspects(before: np.ndarray, after: np.ndarray) -> Iterator[str]:
 def _kind(leaf: Any) -> str:
     if _is_array(leaf):
         return "an array"
-    return "a NumPy scalar" if isinstance(leaf, np.generic) else f"a Python {_type(leaf)}"
+    return f"a {_scalar(leaf)}"
+
+
+def _scalar(leaf: Any) -> str:
+    return "NumPy scalar" if isinstance(leaf, np.generic) else f"Python {_type(leaf)}"
 
 
 def _type(leaf: Any) -> str:

@@ -22,11 +22,18 @@ def unlike(before: Sequence[Arrays], after: Sequence[Arrays], how: Comparison) -
       how: whether more than the shape before is looked at.
     """
     pairs = enumerate(zip(before, after, strict=True), start=1)
-    found = [(number, text) for number, (one, other) in pairs if (text := _unlike(one, other, how))]
+    found = [(number, text) for number, (one, other) in pairs if (text := call_unlike(one, other, how))]
     return f"call {found[0][0]}: {found[0][1]}" if found else ""
 
 
-def _unlike(before: Arrays, after: Arrays, how: Comparison) -> str:
+def call_unlike(before: Arrays, after: Arrays, how: Comparison) -> str:
+    """Where the results of one call differ, in one sentence; empty where none does.
+
+    Args:
+      before: as they were, each [...] of any shape and dtype.
+      after: those that are held against them, of the same shapes or larger ones.
+      how: whether more than the shape before is looked at.
+    """
     if before.keys() != after.keys():
         return f"{len(before)} results before, {len(after)} after"
     return next(filter(None, (_one_unlike(name, before[name], after[name], how) for name in before)), "")

@@ -40,6 +40,8 @@ class GraphNode(Part, frozen=True):
     """Why it stayed out, one of KINDS; empty of a node in a cluster."""
     reason: Text = ""
     """The same in TensorFlow's own words; empty where it gave none."""
+    within: Text = ""
+    """Where the reason is a node in what this one calls, "NAME (op OP)"; else empty."""
 
 
 class Apart(Part, frozen=True):

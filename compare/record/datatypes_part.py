@@ -11,14 +11,15 @@ LOST = "lost"
 REFERENCE = "reference"
 """TensorFlow's eager mode, whose own error is what the other modes are measured by."""
 
-WITHOUT_X64 = " without x64"
-"""Ends the name of a mode of JAX as it is by default, which keeps no 64 bits."""
+WITHOUT_X64 = "without x64"
+"""What is said of JAX as it is by default, which keeps no 64 bits."""
 
 
 class TypedMode(Part, frozen=True):
     """One mode. `error` is the largest, relative to the largest value; `bound` is what the gates allow."""
 
     mode: Text = ""
+    """Such as "jax/jit"."""
     status: Text = ""
     """One of REFERENCE, HOLDS, DIFFERS, OTHER_TYPE, REFUSED, UNJUDGED, LOST."""
     dtypes: Texts = ()
@@ -27,6 +28,13 @@ class TypedMode(Part, frozen=True):
     bound: Number = None
     reason: Text = ""
     """The framework's refusal, what differs, why nothing is judged, or how the worker was lost."""
+    without_x64: bool = False
+    """Whether JAX kept no 64 bits, as it does by default."""
+
+    @property
+    def title(self) -> str:
+        """The mode, and that it ran without x64."""
+        return f"{self.mode} {WITHOUT_X64}" if self.without_x64 else self.mode
 
 
 class TypedProgram(Part, frozen=True):
@@ -44,6 +52,12 @@ class TypedProgram(Part, frozen=True):
     """What is handed to a library: in which type that computes is not known."""
     reason: Text = ""
     """Why there is none."""
+    without_x64: bool = False
+
+    @property
+    def title(self) -> str:
+        """The side, and that it compiled without x64."""
+        return f"{self.side} {WITHOUT_X64}" if self.without_x64 else self.side
 
 
 class TypedRow(Part, frozen=True):

@@ -7,10 +7,8 @@ from compare.record.base import Count, Many, Named, Number, Part, Text, Texts
 STATEMENT, STREAM, PAIR = "statement", "stream", "pair"
 """Kinds: a function in every mode; calls whose compilations are counted; two functions one line apart, clustered."""
 
-
-def is_as_stated(outcome: str, stated: str) -> bool:
-    """Whether an outcome is the one that is stated; of "3 traces, 2 compilations" either may be stated alone."""
-    return stated in (outcome, *outcome.split(", "))
+PROGRAMS = {STATEMENT: "jaxport limits", STREAM: "jaxport recompiles", PAIR: "jaxport clusters"}
+"""By kind, the command that runs one of its name."""
 
 
 class LimitWay(Part, frozen=True):
@@ -27,6 +25,8 @@ class LimitWay(Part, frozen=True):
     """FILE:LINE of an error, in the function's own code."""
     code: Text = ""
     """What stands there."""
+    counts: Texts = ()
+    """Of a stream its traces and its compilations, each alone: "3 traces"."""
     bit_equal: bool | None = None
     """Whether the results are those of TensorFlow eager, bit for bit."""
     error: Number = None
@@ -35,6 +35,11 @@ class LimitWay(Part, frozen=True):
     """That ran, with autoclustering."""
     outside: Texts = ()
     """Types of the operations that ran outside of them."""
+
+
+def is_as_stated(way: LimitWay, stated: str) -> bool:
+    """Whether an outcome is the one that is stated; of a stream its traces or its compilations may be stated alone."""
+    return stated in (way.outcome, *way.counts)
 
 
 class Limit(Part, frozen=True):

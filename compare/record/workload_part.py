@@ -33,6 +33,10 @@ class Failure(Part, frozen=True):
     """What was asked for."""
     reason: Text = ""
     """Why it is missing."""
+    mode: Text = ""
+    """The side's mode whose result it is; empty where it is that of none alone."""
+    of_pass: Text = ""
+    """The pass that it belongs to; empty where it is that of none alone."""
 
 
 class Trajectory(Part, frozen=True):

@@ -14,6 +14,7 @@ from compare.record.clustering_part import (
     KINDS,
     NO_KERNEL,
     REFUSED,
+    SMALL,
     Apart,
     ClusteredGraph,
     Clustering,
@@ -81,14 +82,12 @@ def why(node: GraphNode, minimum: int | None = None) -> str:
     """Why a node stayed outside."""
     said = KINDS.get(node.outside, node.outside)
     if node.outside in _IN_ITS_WORDS and node.reason:
-        return f"{said}: {node.reason}"
-    if node.outside == NO_KERNEL and " within it: " in node.reason:
-        return f"{said}: {node.reason.partition(' within it: ')[0]} in what it calls"
-    return f"{said} (at least {minimum} operations, constants not counted)" if _small(node) and minimum else said
-
-
-def _small(node: GraphNode) -> bool:
-    return KINDS.get(node.outside, "").endswith("large enough")
+        return f"{said}: {f'{node.within} within it: ' if node.within else ''}{node.reason}"
+    if node.outside == NO_KERNEL and node.within:
+        return f"{said}: {node.within} in what it calls"
+    if node.outside == SMALL and minimum:
+        return f"{said} (at least {minimum} operations, constants not counted)"
+    return said
 
 
 def outside_rows(graph: ClusteredGraph, minimum: int | None = None) -> list[OutsideRow]:

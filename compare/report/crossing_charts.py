@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compare.record.crossing_part import SizedRun, SizeSeries
 from compare.report import crossing_rows, drawing, numbers, size_charts
-from compare.report.crossing_rows import MODES, RATIOS
+from compare.report.crossing_rows import MODES, PAIRS
 from compare.report.size_charts import Across, Mark, Place
-from workloads._modes import TF_GRAPH
+from workloads._modes import TF_GRAPH, Pair
 
 _SHAPES = dict(zip(MODES, ("circle", "square", "diamond"), strict=True))
 _ASIDE = 1.03
@@ -21,7 +21,7 @@ def times(series: SizeSeries) -> str:
 
 def ratios(series: SizeSeries) -> str:
     """Ratios by size with their intervals, crossings marked; empty where all are withheld."""
-    rows = [row for name in RATIOS for run in series.runs if (row := _ratio(run, name))]
+    rows = [row for pair in PAIRS for run in series.runs if (row := _ratio(run, pair))]
     crossings = [
         Mark(at, crossing_rows.about(at), drawing.color(each.ratio))
         for each in series.crossings
@@ -35,14 +35,14 @@ def _time(run: SizedRun, mode: str) -> Place | None:
     return _place(run, mode, value, value, value, 1.0) if value is not None and value > 0 else None
 
 
-def _ratio(run: SizedRun, name: str) -> Place | None:
-    known = run.ratios.get(name)
+def _ratio(run: SizedRun, pair: Pair) -> Place | None:
+    known = run.ratios.get(str(pair))
     value = numbers.finite(known.ratio) if known else None
     if known is None or value is None or value <= 0:
         return None
     low, high = (numbers.finite(end) for end in known.interval or (None, None))
-    aside = _ASIDE if name == RATIOS[-1] else 1 / _ASIDE
-    return _place(run, name.partition(" vs ")[0], value, low or value, high or value, aside)
+    aside = _ASIDE if pair == PAIRS[-1] else 1 / _ASIDE
+    return _place(run, str(pair.left), value, low or value, high or value, aside)
 
 
 def _place(run: SizedRun, mode: str, value: float, low: float, high: float, aside: float) -> Place:

@@ -13,7 +13,8 @@ from compare.report import numbers
 from workloads._modes import JAX_JIT, TF_GRAPH, TF_JIT, Pair
 
 MODES = tuple(map(str, (TF_GRAPH, TF_JIT, JAX_JIT)))
-RATIOS = tuple(str(Pair(mode, TF_GRAPH)) for mode in (TF_JIT, JAX_JIT))
+PAIRS = tuple(Pair(mode, TF_GRAPH) for mode in (TF_JIT, JAX_JIT))
+RATIOS = tuple(map(str, PAIRS))
 
 FASTER, SLOWER = "faster", "slower"
 
@@ -74,15 +75,14 @@ def _remarks(run: SizedRun, ratios: Sequence[SizeRatio]) -> Iterator[str]:
 
 def sentences(series: SizeSeries) -> list[str]:
     """What follows of each ratio."""
-    return [sentence(series, name) for name in RATIOS]
+    return [sentence(series, pair) for pair in PAIRS]
 
 
-def sentence(series: SizeSeries, ratio: str) -> str:
+def sentence(series: SizeSeries, pair: Pair) -> str:
     """Where a ratio crosses 1, or that it does not: "tf/jit is faster than tf/graph from about elements=1,900 on"."""
-    mode, _, base = ratio.partition(" vs ")
-    found = [each for each in series.crossings if each.ratio == ratio]
-    told = [_crossing(series, each) for each in found] or [_without(series, ratio)]
-    return f"{mode} against {base}: {'; '.join(told)}"
+    found = [each for each in series.crossings if each.ratio == str(pair)]
+    told = [_crossing(series, each) for each in found] or [_without(series, str(pair))]
+    return f"{pair.left} against {pair.right}: {'; '.join(told)}"
 
 
 def _crossing(series: SizeSeries, found: CrossingPoint) -> str:

@@ -28,7 +28,7 @@ def print_crossings(record: Crossings, console: Console) -> None:
 def _table(series: SizeSeries) -> Table:
     rows = crossing_rows.rows(series)
     remarked = any(row.remark for row in rows)
-    titles = (*crossing_rows.MODES, *(name.replace(" vs ", " / ") for name in crossing_rows.RATIOS))
+    titles = (*crossing_rows.MODES, *(f"{pair.left} / {pair.right}" for pair in crossing_rows.PAIRS))
     table = Table(
         Column(f"  {series.dimension}", justify="right"),
         *(Column(title, justify="right") for title in titles),

@@ -12,7 +12,6 @@ from compare.record.datatypes_part import (
     OTHER_TYPE,
     REFUSED,
     UNJUDGED,
-    WITHOUT_X64,
     TypedFunction,
     TypedMode,
     TypedProgram,
@@ -37,18 +36,17 @@ def short(dtype: str) -> str:
 
 def columns(function: TypedFunction) -> list[str]:
     """The modes, in the order in which they are shown."""
-    named = (mode.mode.removesuffix(WITHOUT_X64) for row in function.rows for mode in row.modes)
-    return list(dict.fromkeys(named))
+    return list(dict.fromkeys(mode.mode for row in function.rows for mode in row.modes))
 
 
 def rows(function: TypedFunction) -> Iterator[Shown]:
     """A line for each type, and one more where JAX keeps no 64 bits."""
     modes = columns(function)
     for row in function.rows:
-        said = {mode.mode: mode for mode in row.modes}
-        yield Shown(short(row.dtype), tuple(_cell(said.get(mode)) for mode in modes))
-        if any(name.endswith(WITHOUT_X64) for name in said):
-            yield Shown(f"{short(row.dtype)}, no x64", tuple(_cell(said.get(mode + WITHOUT_X64)) for mode in modes))
+        said = {(mode.mode, mode.without_x64): mode for mode in row.modes}
+        yield Shown(short(row.dtype), tuple(_cell(said.get((mode, False))) for mode in modes))
+        if any(mode.without_x64 for mode in row.modes):
+            yield Shown(f"{short(row.dtype)}, no x64", tuple(_cell(said.get((mode, True))) for mode in modes))
 
 
 def _cell(mode: TypedMode | None) -> str:
@@ -66,7 +64,7 @@ def reasons(function: TypedFunction) -> Iterator[tuple[str, str]]:
         said: dict[str, list[str]] = {}
         for mode in row.modes:
             if mode.status in (REFUSED, LOST, UNJUDGED, DIFFERS):
-                said.setdefault(_general(mode.reason, row.dtype), []).append(mode.mode)
+                said.setdefault(_general(mode.reason, row.dtype), []).append(mode.title)
         for reason, modes in said.items():
             met.setdefault((tuple(modes), reason), []).append(row.dtype)
     for (modes, reason), dtypes in met.items():
@@ -94,10 +92,10 @@ def computed(function: TypedFunction) -> Iterator[str]:
     for row in function.rows:
         for program in row.programs:
             if row.dtype in _NARROW and not program.reason:
-                yield f"{short(row.dtype)}, {program.side}: {arithmetic(short(row.dtype), program)}"
-            elif program.side.endswith(WITHOUT_X64) and program.parameters:
+                yield f"{short(row.dtype)}, {program.title}: {arithmetic(short(row.dtype), program)}"
+            elif program.without_x64 and program.parameters:
                 takes = ", ".join(map(short, dict.fromkeys(program.parameters)))
-                yield f"{short(row.dtype)}, {program.side}: its program takes {takes}"
+                yield f"{short(row.dtype)}, {program.title}: its program takes {takes}"
 
 
 def arithmetic(own: str, program: TypedProgram) -> str:

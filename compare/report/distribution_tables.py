@@ -20,6 +20,8 @@ from compare.record.distribution_part import (
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from compare.report import numbers
 from compare.report.terminal import cell, print_table
+from workloads._distributing import IN_TURN, OWN, SINGLE
+from workloads._modes import recorded_mode
 
 _WORDS = {PASS: "same", FAIL: "departs", None: numbers.MISSING}
 _VERDICTS = {PASS: "holds", FAIL: "fails", NOT_APPLICABLE: "refused"}
@@ -53,7 +55,7 @@ def _on_two_alone(several: Sequence[Distribution]) -> Iterator[str]:
         return
     for each in several:
         for name, step in each.strategies.items():
-            if name.endswith("/own") and step.verdict == PASS:
+            if _name(name) == OWN and step.verdict == PASS:
                 yield (
                     f"{each.name}: {name} was run on two devices alone, where who exchanges with a neighbour exchanges "
                     f"with all: 4 do not divide a batch of {each.batch}; take a size that they divide"
@@ -119,13 +121,19 @@ def _table(distribution: Distribution) -> Table:
     return table
 
 
+def _name(recorded: str) -> str:
+    """The strategy or reference of one side, "tf/own"."""
+    mode = recorded_mode(recorded)
+    return mode.name if mode else ""
+
+
 def _cells(step: DistributedStep) -> Iterator[str]:
     if step.verdict == NOT_APPLICABLE:
         yield from [numbers.MISSING] * len(_TITLES)
         return
-    by_reference = {departure.against.partition("/")[2]: departure.verdict for departure in step.parity}
-    yield _WORDS.get(by_reference.get("single"), "")
-    yield _WORDS.get(by_reference.get("in-turn"), "")
+    by_reference = {_name(departure.against): departure.verdict for departure in step.parity}
+    yield _WORDS.get(by_reference.get(SINGLE), "")
+    yield _WORDS.get(by_reference.get(IN_TURN), "")
     yield _WORDS.get(step.across.verdict if step.across else None, "")
     yield f"{len({each.leaf for each in step.unlike})} differ" if step.unlike else "alike"
     yield numbers.MISSING if step.compilations is None else str(step.compilations)

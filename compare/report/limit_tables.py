@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from compare.record.limit_part import PAIR, STREAM, Limit, LimitWay, TriedLimits, is_as_stated
+from compare.record.limit_part import PAIR, PROGRAMS, STREAM, Limit, LimitWay, TriedLimits, is_as_stated
 from compare.report import markdown, numbers
 from compare.report.terminal import cell, print_table
 
@@ -38,7 +38,7 @@ def print_list(limits: Sequence[Limit], console: Console) -> None:
         if limit.theme != theme:
             theme = limit.theme
             table.add_row(Text(theme, style="bold"))
-        table.add_row(cell(f"  {limit.name}"), cell(limit.command.rpartition(" ")[0]), cell(_listed(limit)))
+        table.add_row(cell(f"  {limit.name}"), cell(PROGRAMS.get(limit.kind, limit.command)), cell(_listed(limit)))
     print_table(console, table)
 
 
@@ -87,7 +87,7 @@ def verdict(limit: Limit) -> str:
     differing = (
         f"{way}, stated: {stated}"
         for way, stated in limit.says.items()
-        if way not in limit.ways or not is_as_stated(limit.ways[way].outcome, stated)
+        if way not in limit.ways or not is_as_stated(limit.ways[way], stated)
     )
     return f"differs: {', '.join(differing)}"
 

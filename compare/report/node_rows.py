@@ -31,8 +31,13 @@ class NodeRow:
     @property
     def line(self) -> str:
         """All of it."""
+        return f"{self.name}: {self.told}"
+
+    @property
+    def told(self) -> str:
+        """All but its name."""
         known = (self.workloads or "no result", self.machine, self.load and f"load {self.load}")
-        return f"{self.name}: {', '.join(filter(None, known))}{f'; lost: {self.lost}' if self.lost else ''}"
+        return f"{', '.join(filter(None, known))}{f'; lost: {self.lost}' if self.lost else ''}"
 
 
 def rows(record: Record) -> tuple[NodeRow, ...]:

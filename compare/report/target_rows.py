@@ -136,7 +136,7 @@ def figures(target: Target) -> Iterator[Figure]:
     if any(cell.largest_batch or cell.too_large_batch for cell in cells):
         yield Figure("largest batch", _texts(map(largest_batch, cells)))
     yield _bytes("read and written", (cell.bytes for cell in cells))
-    yield _exactly("operations of the program", numbers.operations, (cell.flops for cell in cells))
+    yield _exactly("operations of the program", numbers.operations, 1000, (cell.flops for cell in cells))
     yield Figure("bound", _texts(map(bound, cells)))
     yield Figure("lowered for", _texts(cell.lowered_for or numbers.MISSING for cell in cells))
     yield Figure(COMPILED_IN, _texts(numbers.seconds(cell.compile_s) for cell in cells))
@@ -166,9 +166,9 @@ def library_calls(cell: OnTarget) -> str:
 
 
 def _both_made(tf: OnTarget, jax: OnTarget) -> str:
-    one, other = _made(jax), _made(tf)
-    count, _, unit = other.partition(" ")
-    others = count if one.endswith(f" {unit}") else other
+    (count, unit), (other_count, other_unit) = _counted(jax), _counted(tf)
+    one, other = f"{count} {unit}", f"{other_count} {other_unit}"
+    others = other_count if unit == other_unit else other
     made = f"{one} of either program" if one == other else f"{one} of {PROGRAMS[JAX]} and {others} of {PROGRAMS[TF]}"
     if jax.temp_bytes is None or tf.temp_bytes is None:
         return f"XLA makes {made}"
@@ -178,10 +178,14 @@ def _both_made(tf: OnTarget, jax: OnTarget) -> str:
 
 
 def _made(cell: OnTarget) -> str:
-    """What a runtime launches; where none counts that, the operations that run code."""
+    return " ".join(_counted(cell))
+
+
+def _counted(cell: OnTarget) -> tuple[str, str]:
+    """How much of what a runtime launches; where none counts that, of the operations that run code."""
     if cell.launches is not None:
-        return f"{numbers.count(cell.launches)} {'launch' if cell.launches == 1 else 'launches'}"
-    return f"{numbers.count(cell.kernels)} {'kernel' if cell.kernels == 1 else 'kernels'}"
+        return numbers.count(cell.launches), "launch" if cell.launches == 1 else "launches"
+    return numbers.count(cell.kernels), "kernel" if cell.kernels == 1 else "kernels"
 
 
 def _bounds(tf: OnTarget, jax: OnTarget) -> str:
@@ -254,18 +258,18 @@ def _by_axis(sizes: Sequence[int]) -> str:
 
 
 def _bytes(title: str, values: Iterable[Number]) -> Figure:
-    return _exactly(title, numbers.binary_bytes, values)
+    return _exactly(title, numbers.binary_bytes, 1024, values)
 
 
-def _exactly(title: str, shown: Callable[[Number], str], values: Iterable[Number]) -> Figure:
+def _exactly(title: str, shown: Callable[[Number], str], step: int, values: Iterable[Number]) -> Figure:
     known = tuple(values)
-    return Figure(title, _texts(map(shown, known)), _texts(_exact(value, shown(value)) for value in known))
+    return Figure(title, _texts(map(shown, known)), _texts(_exact(value, step) for value in known))
 
 
-def _exact(value: Number, shown: str) -> str:
-    """The whole number, where it is shown rounded."""
-    exact = numbers.count(value)
-    return "" if exact == shown.partition(" ")[0] else exact
+def _exact(value: Number, step: int) -> str:
+    """The whole number, where it is shown rounded: from the first unit with a prefix on."""
+    known = numbers.finite(value)
+    return "" if known is None or abs(known) < step else numbers.count(value)
 
 
 def _texts(texts: Iterable[str]) -> tuple[str, str]:

@@ -187,7 +187,7 @@ def interrupted(parts: Mapping[str, Workload], asked: Sequence[str]) -> dict[str
     """What was judged stands, and says that more was asked for."""
     missing = [name for name in asked if name not in parts]
     named = ", ".join([*missing[:3], *(["..."] if len(missing) > 3 else [])])
-    reason = f"{INTERRUPTED}: judged before it: {len(parts)} of {len(asked)}; not in this record: {named}"
+    reason = f"{INTERRUPTED} after {len(parts)} of {len(asked)} workloads; not in this record: {named}"
     return {name: failing(part, Failure("both sides", "judging", reason)) for name, part in parts.items()}
 
 

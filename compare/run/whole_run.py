@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -17,13 +17,24 @@ from compare.errors import RequestError
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import ALGEBRA
 from compare.inputs.at_size import Prepared, on_pass
-from compare.inputs.port_files import Unreadable, prepare_both, prepare_others
+from compare.inputs.port_files import Unreadable, prepare_both
 from compare.inputs.request import Request
 from compare.inputs.sizes import choose_size
 from compare.measure import measurements, peers, timed_sets
 from compare.progress import Reporter
-from compare.prove import cells, judging, on_targets, other_sizes, program_alignment, program_pairs, unrolling
-from compare.prove.collect import Collected, attempt, collect_evidence, collect_program, steps_of
+from compare.prove import (
+    both_sides,
+    cells,
+    judging,
+    on_targets,
+    other_sizes,
+    program_alignment,
+    program_pairs,
+    stability_gate,
+    unrolling,
+)
+from compare.prove.collect import Collected, steps_of
+from compare.prove.collect_program import collect_program
 from compare.prove.program_alignment import Examined
 from compare.record.envelope import Environment, Record
 from compare.record.parity_part import Parity
@@ -32,12 +43,11 @@ from compare.record.vocabulary import PASS
 from compare.record.workload_part import Failure, Workload
 from compare.run import record_parts
 from compare.run.kept_judgements import Judgement, Judgements
-from compare.sides import requests
-from compare.sides._side import SIDES, BadTarget, Side
+from compare.sides._side import SIDES, BadTarget
 from compare.sides.pool import Pool
 from compare.sides.workers import failure_of
 from workloads._declared import AnyWorkload
-from workloads._framework import UNROLLED, Program
+from workloads._framework import UNROLLED
 
 
 @dataclass(frozen=True)
@@ -129,62 +139,6 @@ def _check_unrolled(workload: AnyWorkload, steps: int) -> None:
         )
 
 
-def record_side(
-    side: Side,
-    workload: AnyWorkload,
-    size: str | None,
-    data: Path | None,
-    scratch: Path,
-    reporter: Reporter,
-    main_pass: str | None = None,
-    parity_size: str | None = None,
-) -> list[Failure]:
-    """Ask a recording side for all that a run will ask of its record; what it failed at.
-
-    Args:
-      side: that keeps each request with its reply.
-      workload: to ask for.
-      size: None takes the workload's size of the tour.
-      data: training data; None is the workload's own.
-      scratch: a folder for arrays in transit.
-      reporter: is told of every step.
-      main_pass: what a run will compile and time; None is the training step, or else the forward pass.
-      parity_size: where a run will judge parity, if not at `size`.
-
-    Raises:
-      SideError: the side cannot be started, or was lost.
-      RequestError: the workload has no such pass, or no such size.
-    """
-    small, large = on_pass(prepare_both(workload, size, data, scratch, parity_size), main_pass)
-    reporter.stage(f"{workload.name}: recording the {side.name} side", steps_of(small))
-    collected = collect_evidence(side, small, reporter)
-    if not collected.lost:
-        collect_program(side, large, collected, reporter, reload=large is not small)
-    program, case = collected.portable, large.loading.cases[0]
-    if program is not None and not collected.lost:
-        # A refusal is kept in the record too: a run finds that cell empty, with the reason.
-        attempt(collected, lambda: _run_compiled(side, program, case))
-    others = [prepared for prepared in prepare_others(small, scratch) if isinstance(prepared, Prepared)]
-    return collected.failures + ([] if collected.lost else _record_others(side, others, reporter))
-
-
-def _record_others(side: Side, others: Sequence[Prepared], reporter: Reporter) -> list[Failure]:
-    """Ask for what a run will ask at the other sizes. A size that the side refuses is no failure."""
-    for prepared in others:
-        reporter.step(f"{side.name} at {prepared.at}")
-        collected = collect_evidence(side, prepared, reporter, other_sizes.MODES)
-        if collected.lost:
-            return collected.failures
-    return []
-
-
-def _run_compiled(side: Side, program: Program, case: str) -> None:
-    handle = requests.compile_program(side, program).handle
-    requests.execute(side, handle, case)
-    requests.optimized(side, handle)
-    requests.profile(side, handle)
-
-
 def _judge_all(request: Request, pool: Pool, scratch: Path, reporter: Reporter, kept: Judgements | None) -> _AllJudged:
     """A workload that cannot be judged costs itself.
 
@@ -264,11 +218,11 @@ def _judge_one(
     failures: list[Failure] = []
 
     def collect(name: str) -> Collected:
-        return judging.evidence_of(pool, name, small, reporter, request.modes)
+        return both_sides.evidence_of(pool, name, small, reporter, request.modes)
 
-    collected = judging.both(failures, collect)
-    judging.check_structure(collected, small)
-    doubles = judging.with_more_cases(judging.doubles_of(pool, collected, small, failures), small, failures)
+    collected = both_sides.both(failures, collect)
+    both_sides.check_structure(collected, small)
+    doubles = both_sides.with_more_cases(both_sides.doubles_of(pool, collected, small, failures), small, failures)
 
     def collect_main(name: str) -> Collected:
         if not collected[name].lost:
@@ -279,14 +233,14 @@ def _judge_one(
         return collected[name]
 
     parity = judging.parity_of(pool, small, collected, doubles, failures)
-    parity = judging.with_stability(parity, small, collected, doubles, failures, reporter)
+    parity = stability_gate.with_stability(parity, small, collected, doubles, failures, reporter)
     parity = other_sizes.with_others(pool, parity, small, doubles, scratch, reporter)
     lacking = failures or any(asked.failures for asked in collected.values())
     reporter.result(f"{small.workload.name}: parity {_outcome(parity, bool(lacking))}")
     if request.parity_only:
         unasked = record_parts.empty_cells("parity alone was asked for")
         return Judgement(record_parts.workload(large, small.size, collected, parity, unasked, None, failures))
-    collected = judging.both(failures, collect_main, names=list(collected))
+    collected = both_sides.both(failures, collect_main, names=list(collected))
     table = _cells(pool, collected, large, failures)
     examined = _examined(pool, large, collected, table, failures, reporter) if request.alignment else None
     part = record_parts.workload(large, small.size, collected, parity, table.described, examined, failures)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from compare.errors import Foreseen, RequestError
 from workloads._spec import Arrays
@@ -21,9 +21,24 @@ class SideError(Foreseen):
         self.side, self.doing, self.reason, self.details = side, doing, reason, details
         self.lost = lost
         """Whether the worker is gone, and what it had loaded with it."""
+        self.mode = self.pass_ = ""
+        """Whose result did not come; empty where it is that of no mode or of no pass."""
+
+    def of(self, parameters: Mapping[str, Any]) -> Self:
+        """The same error, which tells whose result did not come.
+
+        Args:
+          parameters: of the request.
+        """
+        self.mode, self.pass_ = str(parameters.get("mode", "")), str(parameters.get("pass_", ""))
+        return self
 
 
-class Unavailable(SideError):
+class Foretold(SideError):
+    """The side knows what it cannot do: the reason is its own sentence, not one of a framework or a user's code."""
+
+
+class Unavailable(Foretold):
     """The side says that it cannot do this for this workload, and why; nothing is wrong with it."""
 
 
@@ -31,11 +46,11 @@ class Missing(SideError):
     """The framework is not installed where the side was looked for: it will not be there the next time either."""
 
 
-class NoDevice(SideError):
+class NoDevice(Foretold):
     """The device that was asked for is not there for this framework: it will not be there the next time either."""
 
 
-class BadTarget(SideError):
+class BadTarget(Foretold):
     """The function or file that was named for this side does not exist."""
 
 
@@ -44,8 +59,8 @@ class BadWeights(BadTarget):
 
 
 def unread(named: str, error: SideError) -> RequestError:
-    """What a worker says of a file or a function that it cannot read: a sentence that says all stands as it is."""
-    says_all = error.reason.startswith("expected ")
+    """What a worker says of a file or a function that it cannot read: a sentence of its own stands as it is."""
+    says_all = isinstance(error, Foretold)
     return RequestError(error.reason if says_all else f"expected to read {named}, found {error.reason}")
 
 
@@ -68,6 +83,11 @@ class Side(ABC):
     def alive(self) -> bool:
         """Whether the worker still runs; of a side without one, always."""
         return True
+
+    @property
+    def answering(self) -> Side:
+        """Who answers: of a side that stands before another, that one."""
+        return self
 
     def wait_until_started(self) -> None:  # noqa: B027 - a side without a worker has nothing to wait for
         """Wait until the worker can be asked.

@@ -17,14 +17,14 @@ from typing import Any
 
 from safetensors import SafetensorError
 
-from compare.sides import device_variables, processes, wire
+from compare.sides import processes, wire
 from compare.sides._side import SIDES, BadTarget, BadWeights, Missing, NoDevice, Reply, Side, SideError, Unavailable
 from compare.sides.last_words import ended, last_words
 from compare.sides.older_programs import as_stablehlo
-from compare.sides.settings import Settings, python_path
+from compare.sides.settings import Settings
+from compare.sides.worker_environment import environment_of
 from workloads._spec import Arrays
 
-PACKAGES = ("workloads", "tf_reference", "jaxport", "compare")
 NAMES = {
     "tf": "TensorFlow",
     "jax": "JAX",
@@ -44,7 +44,13 @@ NAMES = {
 STARTS = 3
 """How often a worker is started that dies, or does not answer, while it imports its framework."""
 
-_ERRORS = {"unavailable": Unavailable, "target": BadTarget, "weights": BadWeights, "device": NoDevice}
+_ERRORS = {
+    "unavailable": Unavailable,
+    "target": BadTarget,
+    "weights": BadWeights,
+    "device": NoDevice,
+    "missing": Missing,
+}
 
 
 class _Gone(SideError):
@@ -86,7 +92,7 @@ class LiveSide(Side):
         self._numbers = itertools.count()
         threads = [] if settings.threads is None else [str(settings.threads)]
         self._command = [python or sys.executable, "-P", "-m", "compare.sides.worker", name, *threads]
-        self._environment = _environment(name, self._folder, python is not None, settings)
+        self._environment = environment_of(name, self._folder, python is not None, settings)
         # Held while replies are read: a pipe that is closed meanwhile would be waited for without end.
         self._reading = threading.RLock()
         self._started = self._closed = False
@@ -102,6 +108,7 @@ class LiveSide(Side):
             return self._call(method, parameters, arrays)
         except SideError as error:
             self.lost |= error.lost
+            error.of(parameters)
             raise
 
     def _call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None) -> Reply:
@@ -151,10 +158,10 @@ class LiveSide(Side):
                 if not left or self._closed:
                     raise
                 self._start()
-            except SideError as error:
-                raise self._missing(error) if error.reason.startswith(ModuleNotFoundError.__name__) else error from None
+            except Missing as error:
+                raise self._missing(error) from None
 
-    def _missing(self, error: SideError) -> Missing:
+    def _missing(self, error: Missing) -> Missing:
         options = f"--{self.name}-python) or a recorded side (--{self.name}-recorded"
         reason = (
             f"expected {NAMES[self.name]} in the worker's interpreter, found {error.reason}: install it"
@@ -286,35 +293,3 @@ class LiveSide(Side):
 def _doing(method: str, parameters: Mapping[str, Any]) -> str:
     keys = ("target", "mode", "strategy", "pass_", "case", "dtype")
     return " ".join([method, *(str(parameters[key]) for key in keys if key in parameters)])
-
-
-def _environment(name: str, folder: Path, foreign: bool, settings: Settings) -> dict[str, str]:
-    environment = dict(os.environ)
-    shelf = Path(__file__).resolve().parents[2]
-    if foreign:
-        # Another interpreter must see these packages and nothing else that is installed beside them.
-        root, shelf = shelf, folder / "path"
-        shelf.mkdir()
-        for package in PACKAGES:
-            (shelf / package).symlink_to(root / package)
-    environment["PYTHONPATH"] = python_path(shelf, environment)
-    environment |= device_variables.variables(settings.device, environment)
-    # What a worker, or a framework in it, keeps in a temporary file is gone when it is, however it ends.
-    (folder / "temporary").mkdir()
-    environment["TMPDIR"] = str(folder / "temporary")
-    if name == "ray":
-        # What runs on this machine already is found by where its files are.
-        environment.setdefault("RAY_TMPDIR", str(processes.outside_scratch()))
-    if name == "keras_jax":
-        environment["KERAS_BACKEND"] = "jax"
-    if name != "jax":
-        environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    if name in ("models", "tf_strategies"):
-        environment["KERAS_BACKEND"] = "tensorflow"
-    if name == "tf":
-        # Whatever keras.json says.
-        environment.setdefault("KERAS_BACKEND", "tensorflow")
-        # Lets the runtime's own switch cluster on CPU; without the switch it changes nothing.
-        flags = environment.get("TF_XLA_FLAGS", "")
-        environment["TF_XLA_FLAGS"] = f"{flags} --tf_xla_cpu_global_jit".strip()
-    return environment | settings.variables(name, environment)

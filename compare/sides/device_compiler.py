@@ -19,7 +19,8 @@ import numpy as np
 from compare.hlo import bindings, host_devices, sharded
 from compare.sides._host import Host
 from compare.sides._side import Reply
-from compare.sides.parameters import Assemble, CompileFor, Nothing, RunSharded, Sharding
+from compare.sides.host_parameters import Assemble, CompileFor, RunSharded, Sharding
+from compare.sides.parameters import Nothing
 from compare.sides.replies import Assembled, CompiledFor, Packages
 from compare.sides.xla import pack_calls, unpack_calls
 from workloads._framework import Unsupported

@@ -16,7 +16,7 @@ import numpy as np
 from compare.devices.device import Device, DevicePlatform
 from compare.sides import device_compiler
 from compare.sides._side import SideError
-from compare.sides.parameters import Sharding
+from compare.sides.host_parameters import Sharding
 from compare.sides.replaceable import Replaceable
 from compare.sides.replies import Assembled, CompiledFor, Packages, Platforms
 from compare.sides.sources import check_interpreter

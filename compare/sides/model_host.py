@@ -15,7 +15,8 @@ import msgspec
 from compare.sides import wire
 from compare.sides._host import Host
 from compare.sides._side import Reply
-from compare.sides.parameters import InspectCode, InspectFile, KerasSteps, KerasWeights, Nothing, TryExpressions
+from compare.sides.host_parameters import InspectCode, InspectFile, KerasSteps, KerasWeights, TryExpressions
+from compare.sides.parameters import Nothing
 from workloads._spec import Arrays
 
 _READER, _OPERATIONS, _TRYING = "tf_reference._inspecting", "tf_reference._operations", "tf_reference._trying"

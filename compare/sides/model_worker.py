@@ -91,18 +91,22 @@ class ModelWorker:
         if said.not_traced:
             return said
         try:
-            return self._asked(target, "keras_archive_built", {"path": target})
-        except RequestError as error:
-            reason = str(error).partition(", found ")[2] or str(error)
-            return dataclasses.replace(said, not_traced=f"Keras could not build it: {reason[:_LONGEST_REASON]}")
+            return self._inspected(target, "keras_archive_built", {"path": target})
+        except SideError as error:
+            reason = f"Keras could not build it: {error.reason[:_LONGEST_REASON]}"
+            return dataclasses.replace(said, not_traced=reason)
 
     def _asked(self, target: str, method: str, parameters: Mapping[str, Any]) -> Inspection:
         try:
-            with self._worker.asking:
-                value = self._worker.call(self._worker.started(), method, parameters).value
-            return files.converted(value, Inspection)
+            return self._inspected(target, method, parameters)
         except SideError as error:
             raise unread(target, error) from error
+
+    def _inspected(self, target: str, method: str, parameters: Mapping[str, Any]) -> Inspection:
+        with self._worker.asking:
+            value = self._worker.call(self._worker.started(), method, parameters).value
+        try:
+            return files.converted(value, Inspection)
         except msgspec.ValidationError as error:
             raise RequestError(f"expected data of the declared types of {target}, found: {error}") from error
 

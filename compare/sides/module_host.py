@@ -11,7 +11,7 @@ import msgspec
 
 from compare.sides._host import Host
 from compare.sides._side import Reply
-from compare.sides.parameters import InspectFile, ModuleCheckpoint, ModuleReference, ModuleSteps
+from compare.sides.host_parameters import InspectFile, ModuleCheckpoint, ModuleReference, ModuleSteps
 from workloads._spec import Arrays
 
 _READER, _OPTIMIZERS = "jaxport._module_reading", "jaxport._optimizer_reading"

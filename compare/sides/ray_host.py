@@ -12,7 +12,8 @@ import numpy as np
 
 from compare.sides._host import Host
 from compare.sides._side import Reply
-from compare.sides.parameters import ClusterAddress, ClusterTask, Nothing, TaskNumber
+from compare.sides.host_parameters import ClusterAddress, ClusterTask, TaskNumber
+from compare.sides.parameters import Nothing
 from workloads._framework import Unsupported
 from workloads._spec import Arrays
 

@@ -154,7 +154,7 @@ class RecordedSide(Side):
         if kept.error is not None:
             # What the side cannot do is no failure of it, in a replay as little as in the run that was recorded.
             kind = Unavailable if kept.error == Unavailable.__name__ else SideError
-            raise kind(self.name, kept.doing[:_MOST_CHARACTERS], kept.reason[:_MOST_CHARACTERS])
+            raise kind(self.name, kept.doing[:_MOST_CHARACTERS], kept.reason[:_MOST_CHARACTERS]).of(parameters)
         reply = self._reply(method, kept)
         if method == "program":
             self._check(reply.arrays["artifact"].tobytes())

@@ -32,7 +32,7 @@ def held_bytes(side: LiveSide) -> int | None:
 
 def changed_by(side: Side) -> Changed:
     """What the code of a workload has changed of its process; nothing of a side that has none, or is gone."""
-    if not isinstance(side, LiveSide):
+    if not isinstance(side.answering, LiveSide):
         return Changed()
     with suppress(SideError):
         return requests.changed(side)

@@ -220,6 +220,7 @@ class UnlikeCopies(msgspec.Struct, frozen=True):
     index: tuple[Size, ...]
     devices: tuple[str, str]
     values: tuple[float, float]
+    step: Size | None = None
 
 
 class SteppedOn(msgspec.Struct, frozen=True):

@@ -11,7 +11,8 @@ from compare.bench import clock
 from compare.sides import mapped, wire
 from compare.sides._host import Host
 from compare.sides._side import Reply
-from compare.sides.parameters import Divided, Joining, Nothing, StrategyCalls, StrategyNamed, StrategySteps
+from compare.sides.host_parameters import Divided, Joining, StrategyCalls, StrategyNamed, StrategySteps
+from compare.sides.parameters import Nothing
 from workloads._distributing import Cluster, Distributing, Division
 from workloads._spec import Arrays
 

@@ -15,23 +15,27 @@ from compare.sides._side import Reply, Side, SideError
 from compare.sides.replies import SteppedOn, Transfer
 from compare.sides.requests import Loading
 from workloads._distributing import Collective, Stepped, Unlike, first_unlike
+from workloads._trajectory import kept_as
 
 _SEEN_WITHIN_S = 5.0
 """So long may it take until the death of a process is seen, after another one said that it is gone."""
 
 
-def divide(side: Side, loading: Loading, devices: int, batch: str, axes: Mapping[str, int | None]) -> list[str]:
+def divide(
+    side: Side, loading: Loading, twin: str, devices: int, batch: str, axes: Mapping[str, int | None]
+) -> list[str]:
     """Build the twin; the strategies that it can be distributed by.
 
     Args:
       side: one process.
       loading: the workload.
+      twin: whose it is, "tf" or "jax".
       devices: of each process.
       batch: the dimension that is the number of examples.
       axes: by input, that of the examples; None of what every device is given whole.
     """
     parameters = dataclasses.asdict(loading) | {
-        "target": loading.targets[side.name.partition("_")[0]],
+        "target": loading.targets[twin],
         "dimensions": dict(loading.dimensions),
         "arrays": str(loading.arrays),
         "devices": devices,
@@ -58,7 +62,13 @@ def join(sides: Sequence[Side], addresses: Sequence[str], limit_s: float) -> lis
 
 
 def steps(
-    sides: Sequence[Side], strategy: str, dtype: str, count: int, first: int = 0, checkpoint: Path | None = None
+    sides: Sequence[Side],
+    strategy: str,
+    dtype: str,
+    count: int,
+    first: int = 0,
+    checkpoint: Path | None = None,
+    equal_parts: bool = False,
 ) -> Stepped:
     """What some training steps give; of several processes what the first has, and where another has something else.
 
@@ -69,8 +79,9 @@ def steps(
       count: of steps.
       first: how many were taken before: with some, what they left is read from the checkpoint.
       checkpoint: a folder, where what the last step leaves is written; None writes nothing.
+      equal_parts: take each batch's first part over and over, as many times as there are parts.
     """
-    asked: dict[str, Any] = {"strategy": strategy, "dtype": dtype, "count": count}
+    asked: dict[str, Any] = {"strategy": strategy, "dtype": dtype, "count": count, "equal_parts": equal_parts}
     if checkpoint is not None:
         asked |= {"first": first, "checkpoint": str(checkpoint)}
     found = [
@@ -81,9 +92,8 @@ def steps(
     processes = [f"process {at}" for at in range(len(found))]
     for name in found[0][1]:
         copies = dict(zip(processes, (arrays[name] for _, arrays in found), strict=True))
-        kind, _, path = name.partition("/")
-        leaf = f"{path} after step {kind.partition('@')[2]}" if path else name
-        unlike += filter(None, [first_unlike(leaf, copies)])
+        known = kept_as(name)
+        unlike += filter(None, [first_unlike(known.path, copies, known.step) if known else first_unlike(name, copies)])
     counted = [told.compilations for told, _ in found if told.compilations is not None]
     return Stepped(found[0][1], sum(counted) if counted else None, unlike)
 

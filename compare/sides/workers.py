@@ -151,4 +151,5 @@ def failure_of(error: SideError, during: str = "") -> Failure:
       error: what the side said.
       during: what the request was part of.
     """
-    return Failure(error.side, f"{during}: {error.doing}" if during else error.doing, error.reason)
+    doing = f"{during}: {error.doing}" if during else error.doing
+    return Failure(error.side, doing, error.reason, error.mode, error.pass_)

@@ -14,7 +14,7 @@ from compare.hlo.stepping import LoadedSteps, StepPrograms
 from compare.hlo.steps import Step, Steps
 from compare.sides._host import Host
 from compare.sides._side import Reply
-from compare.sides.parameters import CompileBytecode, CompileSteps, Released, ReleasedHandle, Run
+from compare.sides.host_parameters import CompileBytecode, CompileSteps, Released, ReleasedHandle, Run
 from compare.sides.protocol import Method
 from workloads._framework import Unsupported
 from workloads._spec import Arrays

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from compare.inputs.at_size import Prepared
 from compare.progress import Reporter
-from compare.prove import judging
+from compare.prove import both_sides, judging, stability_gate
 from compare.prove.collect import Collected, collect_mode
 from compare.prove.oracle import Doubles
 from compare.record.parity_part import Parity
@@ -65,10 +65,10 @@ class Gates:
         small, failures = self._small, self._failures
 
         def collect(name: str) -> Collected:
-            return judging.evidence_of(self._pool, name, small, self._reporter)
+            return both_sides.evidence_of(self._pool, name, small, self._reporter)
 
-        collected = judging.both(failures, collect)
-        self._doubles = judging.doubles_of(self._pool, collected, small, failures)
+        collected = both_sides.both(failures, collect)
+        self._doubles = both_sides.doubles_of(self._pool, collected, small, failures)
         self._collected = collected
         parity = self._swept(self._parity(collected), collected, {}, failures)
         if parity.verdict != PASS:
@@ -83,7 +83,7 @@ class Gates:
         """Far from ordinary inputs too, where it agrees at those."""
         if parity.verdict != PASS:
             return parity
-        return judging.swept_with([options], parity, self._small, collected, self._doubles, failures)
+        return stability_gate.swept_with([options], parity, self._small, collected, self._doubles, failures)
 
 
 def failing(parity: Parity) -> str:

@@ -118,7 +118,7 @@ def test_a_replay_whose_worker_dies_exits_with_one_line_and_code_1(
 
 def test_a_replay_without_its_framework_is_refused(tmp_path: Path) -> None:
     absent = interpreter(
-        tmp_path, """echo '{"ok": false, "kind": "error", "reason": "ModuleNotFoundError: no", "details": ""}'"""
+        tmp_path, """echo '{"ok": false, "kind": "missing", "reason": "ModuleNotFoundError: no", "details": ""}'"""
     )
     request = replaying.Request((replaying.HERE, "jax"), pythons={"jax": absent}, timeout_s=60)
     with pytest.raises(Missing, match="expected JAX in the worker's interpreter") as caught:

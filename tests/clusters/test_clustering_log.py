@@ -9,7 +9,7 @@ from clusterings import GRAPH, LINES, recorded, unlogged
 
 from compare.clusters.clustered_graph import minimum, put_together, source_of
 from compare.clusters.graph_file import DumpedNode, read_graph
-from compare.clusters.log_lines import is_of_clustering, read_log
+from compare.clusters.log_lines import Refusal, is_of_clustering, read_log
 from compare.files import FileError
 from compare.record.clustering_part import (
     BOUNDARY,
@@ -21,6 +21,7 @@ from compare.record.clustering_part import (
     UNKNOWN,
     ClusteredGraph,
 )
+from compare.report.cluster_rows import why
 
 HEAD = "I0000 00:00:1795559806.452646    {thread} mark_for_compilation_pass.cc:1] {said}"
 
@@ -35,6 +36,10 @@ def begun(name: str = "__inference_f_1", thread: int = 7) -> list[str]:
 
 def reasons(graph: ClusteredGraph) -> dict[str, tuple[str, str]]:
     return {node.name: (node.outside, node.reason) for node in graph.nodes if node.outside}
+
+
+def within(graph: ClusteredGraph) -> dict[str, str]:
+    return {node.name: node.within for node in graph.nodes if node.within}
 
 
 def built(lines: list[str], *nodes: DumpedNode) -> ClusteredGraph:
@@ -106,13 +111,22 @@ def test_autoclustering_is_off_where_not_even_arguments_are_refused() -> None:
         ("Found uncompilable node a (op Unique): Unique op", (REFUSED, "Unique op")),
         ("Found uncompilable node a (op Foo)", (REFUSED, "op Foo")),
         ("Rejecting a: including it has overhead.", (REFUSED, "including it has overhead.")),
-        ("Found uncompilable node b (op Foo): stateful", (REFUSED, "b (op Foo) within it: stateful")),
+        ("Found uncompilable node b (op Foo): stateful", (REFUSED, "stateful")),
+        ("Found uncompilable node b (op _Arg): top level _Arg or _Retval", (REFUSED, "top level _Arg or _Retval")),
         ("Declustering a because it is a root shape consumer", (DECLUSTERED, "it is a root shape consumer")),
         ("Declustering must-be-constant node a", (DECLUSTERED, "must-be-constant node")),
     ],
 )
 def test_a_line_gives_the_node_its_reason(line: str, expected: tuple[str, str]) -> None:
     assert reasons(built([*begun(), *said("Device type for a: CPU", line)], lone("a"))) == {"a": expected}
+
+
+def test_a_reason_within_what_a_node_calls_names_the_node_there() -> None:
+    graph = built(
+        [*begun(), *said("Device type for a: CPU", "Found uncompilable node b (op Foo): stateful")], lone("a")
+    )
+    assert within(graph) == {"a": "b (op Foo)"}
+    assert why(graph.nodes[0]) == "TensorFlow does not compile it: b (op Foo) within it: stateful"
 
 
 def test_a_line_of_no_known_form_is_kept_as_text() -> None:
@@ -127,7 +141,7 @@ def test_two_threads_are_told_apart() -> None:
     for thread, reason in ((1, "first"), (2, "second")):
         lines += said("Device type for a: CPU", f"Rejecting a: {reason}", thread=thread)
     first, second = read_log(lines).of_users
-    assert (first.refused, second.refused) == ({"a": "first"}, {"a": "second"})
+    assert (first.refused, second.refused) == ({"a": Refusal("first")}, {"a": Refusal("second")})
 
 
 def test_single_operations_are_no_functions_of_the_users() -> None:

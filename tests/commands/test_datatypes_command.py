@@ -60,7 +60,11 @@ def table(capsys: pytest.CaptureFixture[str], *given: str) -> tuple[int, dict[st
 
 
 def modes(row: dict[str, Any]) -> dict[str, str]:
-    return {mode["mode"]: mode["status"] for mode in row["modes"]}
+    return {title(mode, mode["mode"]): mode["status"] for mode in row["modes"]}
+
+
+def title(part: dict[str, Any], name: str) -> str:
+    return f"{name} without x64" if part["without_x64"] else name
 
 
 @pytest.fixture
@@ -80,7 +84,7 @@ def test_what_is_wrong_in_one_type_fails_in_that_type(capsys: pytest.CaptureFixt
     assert wrong["jax/jit"] == wrong["jax/eager"] == "differs" and wrong["tf/jit"] == "holds"
     assert modes(rows["float64"])["jax/jit"] == "holds"
     assert modes(rows["float64"])["jax/jit without x64"] == "other type"
-    narrow = {program["side"]: program["parameters"] for program in rows["float64"]["programs"]}
+    narrow = {title(program, program["side"]): program["parameters"] for program in rows["float64"]["programs"]}
     assert narrow == {"tf": ["float64"], "jax": ["float64"], "jax without x64": ["float32"]}
     assert modes(rows["float8_e5m2"]) | {"jax/eager": "", "jax/jit": ""} == {
         **dict.fromkeys(("tf/eager", "tf/graph", "tf/autocluster", "tf/jit"), "refused"), "jax/eager": "", "jax/jit": ""

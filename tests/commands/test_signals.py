@@ -131,7 +131,7 @@ def test_what_was_judged_is_written_and_nothing_is_left(session: Session, signal
     judged = record["workloads"]["doubles"]
     assert list(record["workloads"]) == ["doubles"]
     assert judged["parity"]["verdict"] == "pass"
-    reason = "interrupted: judged before it: 1 of 2; not in this record: endless"
+    reason = "interrupted after 1 of 2 workloads; not in this record: endless"
     assert judged["failures"] == [{"side": "both sides", "doing": "judging", "reason": reason}]
     assert "jax" in record["environment"]["sides"]["jax"]
     assert gone(worker)

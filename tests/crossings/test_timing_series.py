@@ -24,7 +24,8 @@ from compare.sides.pool import Source
 from workloads._small_operations import OPERATIONS
 
 SIZES = (64, 256, 1024, 4096, 16384)
-JIT, JAX = (str(pair) for pair in timing_series.RATIOS)
+OF_JIT, OF_JAX = timing_series.RATIOS
+JIT, JAX = str(OF_JIT), str(OF_JAX)
 
 
 @pytest.fixture(autouse=True)
@@ -62,9 +63,9 @@ def test_a_slowdown_beyond_a_size_moves_the_crossing_there(
     (crossing,) = series.crossings
     # From half to twice as long, a straight line between logarithms crosses 1 in the middle.
     assert crossing.at == pytest.approx(math.sqrt(SIZES[place] * SIZES[place + 1]), rel=0.05)
-    told = crossing_rows.sentence(series, JIT)
+    told = crossing_rows.sentence(series, OF_JIT)
     assert told.startswith("tf/jit against tf/graph: slower from about elements=")
-    assert "no crossing in the range: faster from 64 to 16,384" in crossing_rows.sentence(series, JAX)
+    assert "no crossing in the range: faster from 64 to 16,384" in crossing_rows.sentence(series, OF_JAX)
 
 
 def test_without_the_slowdown_nothing_crosses(tmp_path: Path) -> None:
@@ -83,7 +84,7 @@ def test_identical_code_that_differs_leaves_every_size_undecided(
     record = surveyed(tmp_path)
     (series,) = record.series
     assert series.crossings == () and all("A/A check failed" in run.ratios[JIT].withheld for run in series.runs)
-    assert crossing_rows.sentence(series, JIT).endswith("undecided at every size")
+    assert crossing_rows.sentence(series, OF_JIT).endswith("undecided at every size")
 
 
 def test_too_few_pairs_decide_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +110,7 @@ def test_what_is_not_the_same_at_a_size_is_not_timed_there(tmp_path: Path, monke
     (series,) = surveyed(tmp_path).series
     assert [bool(run.seconds) for run in series.runs] == [True, True, True, False, False]
     assert [row.remark for row in crossing_rows.rows(series)][3:] == ["not timed: planted"] * 2
-    assert "faster from 64 to 1,024, undecided from 4,096 to 16,384" in crossing_rows.sentence(series, JIT)
+    assert "faster from 64 to 1,024, undecided from 4,096 to 16,384" in crossing_rows.sentence(series, OF_JIT)
 
 
 @pytest.mark.parametrize("sets", [0, 6])

@@ -19,7 +19,7 @@ from compare.errors import RequestError
 from compare.record.distribution_part import DistributedStep, Distribution, Resumed, StepDeparture, Transfer
 from compare.record.vocabulary import FAIL, PASS
 from workloads import _registry
-from workloads._distributing import Unlike, equal_parts, first_unlike, part_of
+from workloads._distributing import Unlike, first_unlike, of_equal_parts, part_of
 from workloads._spec import Arrays
 
 RIGHT = {
@@ -141,7 +141,7 @@ def test_parts_that_are_alike_are_refused() -> None:
 
 def test_equal_parts_take_the_first_over_and_over() -> None:
     batch = {"x": np.arange(8).reshape(2, 4), "seed": np.array([3])}
-    found = equal_parts(batch, {"x": 1, "seed": None}, 2)
+    found = of_equal_parts(batch, {"x": 1, "seed": None}, 2)
     assert found["x"].tolist() == [[0, 1, 0, 1], [4, 5, 4, 5]] and found["seed"] is batch["seed"]
 
 

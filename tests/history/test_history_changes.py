@@ -189,7 +189,7 @@ def test_runs_of_another_machine_are_no_baseline() -> None:
     foreign = changed("environment/cpu", "Intel")
     runs = [foreign, foreign, *history_of(0.7, 0.7)]
     found = recurring(runs)
-    assert (found.verdict, found.reason) == ("not compared", "expected 3 like runs that have it, found 2")
+    assert (found.verdict, found.reason) == ("not compared", "expected 3 comparable runs that measured it, found 2")
 
 
 def test_a_later_run_that_withholds_the_ratio_confirms_nothing() -> None:

@@ -16,7 +16,9 @@ from compare.ladder import climbing
 from compare.plain_json import to_json
 from compare.progress import Silent
 from compare.record.rung_part import Ladder
-from compare.sides.pool import Pool, Source
+from compare.sides._side import SIDES
+from compare.sides.pool import Source
+from compare.sides.remembering import RememberingPool
 
 pytestmark = pytest.mark.process
 
@@ -27,8 +29,8 @@ Climb = Callable[[Path], Ladder]
 def climb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Climb]:
     """Climbs a port file with workers that all ports share."""
     scratch = tmp_path_factory.mktemp("scratch")
-    sources = {side: Source() for side in ("tf", "jax")}
-    with foreign_code_apart(300), Pool(sources, scratch, 300) as pool:
+    sources = {side: Source() for side in SIDES}
+    with foreign_code_apart(300), RememberingPool(sources, scratch, 300, SIDES) as pool:
 
         def climbed(port: Path) -> Ladder:
             request = Request([port_files.get(str(port))], sources=sources, plans=(), modes=climbing.MODES)

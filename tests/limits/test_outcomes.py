@@ -126,7 +126,7 @@ def test_another_error_than_the_one_that_is_meant_does_not_agree() -> None:
     [("3 compilations", True), ("1 trace", True), ("3 traces", False), ("raises", False), ("13 compilations", False)],
 )
 def test_of_a_stream_its_traces_or_its_compilations_are_stated(stated: str, agreeing: bool) -> None:
-    ways = {"tf/jit": LimitWay(outcome="1 trace, 3 compilations")}
+    ways = {"tf/jit": LimitWay(outcome="1 trace, 3 compilations", counts=("1 trace", "3 compilations"))}
     assert agrees(Limit(says={"tf/jit": stated}, ways=ways), ()) is agreeing
 
 

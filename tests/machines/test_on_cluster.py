@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from compare import cli
-from compare.commands import _arguments, _on_cluster
+from compare.commands import _asked, _on_cluster
 from compare.errors import RequestError
 from compare.machines import suite_on_cluster
 from compare.machines.scheduling import Node, Schedule
@@ -25,7 +25,7 @@ from compare.record.workload_part import Workload
 from compare.run.whole_run import RunResult
 from compare.sides import ray_host
 from compare.sides._side import Reply, SideError
-from compare.sides.parameters import ClusterAddress
+from compare.sides.host_parameters import ClusterAddress
 from compare.sides.replies import ClusterNode, NodeFacts, TaskResult
 from workloads import _registry
 from workloads._framework import Unsupported
@@ -149,8 +149,8 @@ def test_a_node_that_says_nothing_is_left_out_and_without_any_it_is_refused() ->
 
 def test_the_workloads_are_those_of_a_run_here() -> None:
     options = cli.parsed(["run", "--size", "smoke"])
-    named = [workload.name for workload in _arguments.workloads(options)]
-    assert named == _arguments.references(options)
+    named = [workload.name for workload in _asked.workloads(options)]
+    assert named == _asked.references(options)
 
 
 def test_what_a_task_refuses_is_said_as_it_said_it() -> None:

@@ -28,9 +28,9 @@ from compare.record.program_parts import Profile
 from compare.record.workload_part import Failure, Workload
 from compare.sides import mapped, requests
 from compare.sides._side import Reply, Side, SideError
+from compare.sides.framework_host import Worker
 from compare.sides.pool import Source
 from compare.sides.settings import Settings
-from compare.sides.worker import Worker
 from workloads import _registry
 from workloads._framework import Analysis, Twin
 from workloads._framework import Prepared as Prepared_

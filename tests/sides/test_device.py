@@ -15,7 +15,7 @@ import pytest
 from interpreters import STARTED, interpreter
 
 from compare.cli import main
-from compare.commands import _arguments, record
+from compare.commands import _arguments, _asked, record
 from compare.errors import RequestError
 from compare.measure.phase_processes import Workers
 from compare.sides import device_variables, requests
@@ -244,7 +244,7 @@ def test_the_command_is_refused_in_one_line_before_it_writes(
     ],
 )
 def test_options_name_a_device(given: list[str], expected: Device) -> None:
-    assert _arguments.device(options(*given)) == expected
+    assert _asked.device(options(*given)) == expected
 
 
 @pytest.mark.parametrize(
@@ -285,4 +285,4 @@ def test_what_names_no_device_is_refused(text: str, capsys: pytest.CaptureFixtur
 )
 def test_what_says_something_of_gpus_is_refused_for_the_cpu(given: list[str], name: str) -> None:
     with pytest.raises(RequestError, match=f"expected --device gpu with --{name}, found cpu: drop --{name}"):
-        _arguments.device(options(*given))
+        _asked.device(options(*given))

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from compare.prove.both_sides import note_changes
 from compare.prove.collect import Collected
-from compare.prove.judging import note_changes
 from compare.sides import process_state, wire
 from compare.sides.process_state import ProcessState, is_ours
 from compare.sides.replies import Changed

@@ -13,9 +13,10 @@ from compare.inputs.port_host import Ports
 from compare.sides import protocol, protocol_page, worker
 from compare.sides._host import Host
 from compare.sides._side import Reply
-from compare.sides.parameters import Nothing, Released, Run
+from compare.sides.framework_host import Worker
+from compare.sides.host_parameters import Released, Run
+from compare.sides.parameters import Nothing
 from compare.sides.protocol import HOSTS, METHODS, Method, ProtocolError
-from compare.sides.worker import Worker
 from compare.sides.xla import Programs
 
 OUTPUTS = {"mode": "jit", "pass_": "forward", "case": "seed0", "dtype": "float32"}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,14 +13,21 @@ from compare.inputs.request import Request
 from compare.plain_json import to_json
 from compare.progress import Silent
 from compare.run import whole_run
+from compare.sides.remembering import RememberingPool
 from workloads import _registry
-from workloads._modes import JAX_DONATED, JAX_TUNED, TF_JIT, TF_KERAS
+from workloads._modes import JAX_DONATED, JAX_TUNED, TF, TF_JIT, TF_KERAS
 
 
-def record_of(*references: str, **asked: Any) -> dict[str, Any]:
-    """The record of a run, as it would be read back from results.json."""
-    workloads = [_registry.get(reference) for reference in references]
-    return to_json(whole_run.run(Request(workloads, **asked), Silent()).record)
+def record_of(*references: str, one_original: bool = False, **asked: Any) -> dict[str, Any]:
+    """The record of a run, as it would be read back from results.json; ports of one original ask it once."""
+    request = Request([_registry.get(reference) for reference in references], **asked)
+    if not one_original:
+        return to_json(whole_run.run(request, Silent()).record)
+    with (
+        tempfile.TemporaryDirectory(prefix="jaxport-") as folder,
+        RememberingPool(dict(request.sources), Path(folder), request.timeout_s, remembering=(TF,)) as pool,
+    ):
+        return to_json(whole_run.run(request, Silent(), pool).record)
 
 
 WHOLE = (*_registry.TOUR, "lstm_cell", "softmax")

@@ -11,14 +11,14 @@ SCRIPT = """
 import tempfile
 from pathlib import Path
 import tensorflow as tf
-from tf_reference import _framework, _private
+from tf_reference import _framework, _mode_calls, _private
 
 framework = _framework.TensorFlow() if {settled} else None
 staged = tf.function(lambda x: tf.sin(x) * x, jit_compile=True)
 argument = tf.ones(4)
 staged(argument)
 with tempfile.TemporaryDirectory() as folder:
-    with _framework.switched("jit"), tf.profiler.experimental.Profile(folder):
+    with _mode_calls.switched("jit"), tf.profiler.experimental.Profile(folder):
         staged(argument)
     (trace,) = Path(folder).rglob("*.xplane.pb")
     print(sum(event.name.endswith("Compiler::RunBackend") for event in _private.events(trace.read_bytes())))

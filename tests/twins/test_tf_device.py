@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from tf_reference import _device, _framework, _private
+from tf_reference import _device, _framework, _mode_calls, _private
 from workloads._device import CPU, GPU, HIGHEST, TF32, Device, DeviceAbsent
 
 
@@ -36,7 +36,7 @@ def test_a_timed_call_on_a_gpu_ends_when_the_device_has_done_its_work(with_gpu: 
         with_gpu.append("called")
         return x
 
-    assert _framework._finished(call, one) is one
+    assert _mode_calls.finished(call, one) is one
     assert with_gpu == ["called", "waited"]
 
 
@@ -51,7 +51,7 @@ def test_every_entry_of_the_dispatch_waits_for_the_device(with_gpu: list[str]) -
 def test_on_the_cpu_nothing_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_device, "has_gpu", lambda: False)
     monkeypatch.setattr(tf.test.experimental, "sync_devices", lambda: pytest.fail("waited for the CPU"))
-    _framework._finished(tf.identity, tf.constant(1.0))
+    _mode_calls.finished(tf.identity, tf.constant(1.0))
 
 
 @pytest.mark.parametrize(("gpu", "platform"), [(True, "CUDA"), (False, "CPU")])

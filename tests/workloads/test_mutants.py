@@ -52,7 +52,7 @@ def mutants(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]
         port = (EXAMPLE / "port.py").read_text().replace("model_jax.py", f"jax_{name}.py")
         (folder / f"{name}.py").write_text(port.replace('name="feed_forward"', f'name="{name}"'))
     ports = (str(folder / f"{name}.py") for name in MUTANTS)
-    return record_of(*ports, plans=(), modes=(TF_JIT,), parity_only=True)["workloads"]
+    return record_of(*ports, one_original=True, plans=(), modes=(TF_JIT,), parity_only=True)["workloads"]
 
 
 def failing(judged: dict[str, Any], gate: str) -> list[dict[str, Any]]:

@@ -9,8 +9,8 @@ import numpy as np
 
 from compare.hlo.graph import Node
 from compare.hlo.locate import _naming
+from compare.hlo.locate._attempts import Parting
 from compare.hlo.locate._measured import exact
-from compare.hlo.locate._search import Parting
 from compare.hlo.numbering import COMMUTATIVE
 from compare.hlo.pair import Pair
 

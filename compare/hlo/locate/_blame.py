@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from compare.hlo import op_names
 from compare.hlo.causes import CHANGED, EXTRA, MISSING, Kind
+from compare.hlo.locate._attempts import Attempt, Parting, behind
 from compare.hlo.locate._canonical import RESULT, Computation
 from compare.hlo.locate._departing import MeasuredProgram
 from compare.hlo.locate._findings import OperationPlace
-from compare.hlo.locate._search import Attempt, Parting, behind
 
 
 class Blamed(NamedTuple):

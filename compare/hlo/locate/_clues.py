@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from compare.hlo.causes import EXTRA, MISSING, Clue, Window
 from compare.hlo.graph import Node
+from compare.hlo.locate._attempts import Attempt, Parting
 from compare.hlo.locate._blame import Blamed
 from compare.hlo.locate._canonical import RESULT
 from compare.hlo.locate._departing import MeasuredProgram
 from compare.hlo.locate._inside_regions import GOES_ON
 from compare.hlo.locate._measured import distance
 from compare.hlo.locate._naming import are_swapped, changed_attributes, constants_of, opcodes
-from compare.hlo.locate._search import Attempt, Parting
 from compare.hlo.op_names import in_gradient, in_softmax
 from compare.hlo.pair import Pair
 from compare.hlo.slot_names import is_moving_average, is_weight

@@ -11,6 +11,7 @@ import numpy as np
 from compare.hlo.causes import CHANGED, GATES, MISSING, PARTS, UNKNOWN, Cause
 from compare.hlo.levels import STRUCTURE, Subject, at_level
 from compare.hlo.locate import _inside_regions, _naming
+from compare.hlo.locate._attempts import Attempt, Parting, part
 from compare.hlo.locate._blame import Blamed, blamed, place, where_missing
 from compare.hlo.locate._canonical import Case, Computation, program
 from compare.hlo.locate._clues import clue
@@ -20,7 +21,7 @@ from compare.hlo.locate._findings import Departure, Findings, OperationPlace, Sa
 from compare.hlo.locate._measured import DOUBLE, MeasuredValues, Precision, distance, exact, measure, size
 from compare.hlo.locate._parts import Reordered, reordered
 from compare.hlo.locate._proofs import cause_of, cause_of_all
-from compare.hlo.locate._search import Attempt, Parting, board, mends, part, search
+from compare.hlo.locate._search import board, mends, search
 from compare.hlo.locate._spot import spots
 from compare.hlo.locate._switches import Given, Switchboard
 from compare.hlo.region_programs import State

@@ -9,8 +9,8 @@ import numpy as np
 
 from compare.hlo.causes import EXTRA, MISSING, Kind
 from compare.hlo.graph import Node
+from compare.hlo.locate._attempts import Parting
 from compare.hlo.locate._departing import MeasuredProgram
-from compare.hlo.locate._search import Parting
 from compare.hlo.numbering import COMMUTATIVE
 
 _DEEPEST, _MOST_READ = 4, 3

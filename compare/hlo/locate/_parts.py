@@ -12,8 +12,9 @@ import numpy as np
 
 from compare.hlo import values
 from compare.hlo.graph import Graph, Node
+from compare.hlo.locate._attempts import Parting
 from compare.hlo.locate._canonical import Computation, runnable
-from compare.hlo.locate._search import Parting, mended
+from compare.hlo.locate._search import mended
 
 _MOST_PARTS = 4
 _MOST_MOVED = 3

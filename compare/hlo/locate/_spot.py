@@ -12,12 +12,12 @@ import numpy as np
 from compare.hlo.causes import Clue
 from compare.hlo.locate import _known_functions
 from compare.hlo.locate._apart import Differences, apart
+from compare.hlo.locate._attempts import Attempt, Parting
 from compare.hlo.locate._blame import Blamed
 from compare.hlo.locate._canonical import CARRIERS, Computation
 from compare.hlo.locate._departing import MeasuredProgram
 from compare.hlo.locate._excerpt import Arrays, Excerpt, excerpt
 from compare.hlo.locate._measured import distance
-from compare.hlo.locate._search import Attempt, Parting
 from compare.hlo.locate._switches import values_dtype
 
 _LINEAR = CARRIERS | {"reduce", "negate", "real", "imag", "get-tuple-element", "select", "sqrt"}

@@ -1,0 +1,80 @@
+"""The last gate: a port that agrees at ordinary inputs, far from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from compare.hlo.executing import Options, ProgramLost
+from compare.inputs.at_size import Prepared
+from compare.parity import with_sweep
+from compare.parity.breaks import Swept
+from compare.progress import Reporter
+from compare.prove import sweeping
+from compare.prove.collect import Collected
+from compare.prove.oracle import Doubles
+from compare.record.parity_part import Parity
+from compare.record.vocabulary import PASS
+from compare.record.workload_part import Failure
+from workloads._framework import FORWARD
+from workloads._spec import STABILITY
+
+
+def with_stability(
+    parity: Parity,
+    prepared: Prepared,
+    collected: Mapping[str, Collected],
+    doubles: Doubles,
+    failures: list[Failure],
+    reporter: Reporter,
+) -> Parity:
+    """The last gate: what a port does far from ordinary inputs is asked of one that agrees at those.
+
+    In mode `jax/jit`, and in `jax/tuned` where that runs: the compiler's options may break what the program does not.
+
+    Args:
+      parity: that of ordinary inputs.
+      prepared: the workload, and the arrays that it is judged on.
+      collected: what each side delivered, by side.
+      doubles: the float64 evidence.
+      failures: gets what fails meanwhile.
+      reporter: told of the step.
+    """
+    reporter.step("stability")
+    if parity.verdict != PASS:
+        unswept = Swept(reason="not judged: the port already differs at ordinary inputs")
+        return with_sweep(parity, prepared.workload.name, unswept, ())
+    port = collected["jax"]
+    sweeps = [{}, port.compiler_options] if "tuned" in port.modes.get(FORWARD, ()) else [{}]
+    return swept_with(sweeps, parity, prepared, collected, doubles, failures)
+
+
+def swept_with(
+    sweeps: Sequence[Options],
+    parity: Parity,
+    prepared: Prepared,
+    collected: Mapping[str, Collected],
+    doubles: Doubles,
+    failures: list[Failure],
+) -> Parity:
+    """The parity with the results of sweeps of the port.
+
+    Args:
+      sweeps: XLA's options that the port is compiled with, one sweep each.
+      parity: that of ordinary inputs.
+      prepared: the workload, and the arrays that it is judged on.
+      collected: what each side delivered, by side.
+      doubles: the float64 evidence.
+      failures: gets what fails meanwhile.
+    """
+    results: list[Swept] = []
+    for options in sweeps:
+        try:
+            results.append(sweeping.sweep(prepared, collected, doubles, options))
+        except ProgramLost as error:
+            failures.append(Failure("both sides", "sweep", str(error)))
+            results.append(Swept(reason=f"not judged: {error}"))
+    reasons = dict.fromkeys(result.reason for result in results if result.reason)
+    reached = tuple(reached for result in results for reached in result.reached)
+    swept = Swept(reached, results[0].dtype, "; ".join(reasons))
+    declared = [deviation for deviation in prepared.workload.deviations if deviation.gate == STABILITY]
+    return with_sweep(parity, prepared.workload.name, swept, declared)

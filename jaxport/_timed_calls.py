@@ -1,0 +1,115 @@
+"""A staged function with its arguments, as it is called to be trained or timed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxport._modes import APART, EAGER
+from jaxport._session import Session
+from workloads._framework import (
+    STEP,
+    UNROLLED,
+    Analysis,
+    MemoryAnalysis,
+    Prepared,
+)
+from workloads._spec import Arrays
+from workloads._trajectory import trajectory
+
+
+def ready_call(session: Session, pass_: str, mode: str, function: Any) -> Prepared:
+    """A pass in a mode, ready to be timed.
+
+    Args:
+      session: the model in one float type.
+      pass_: that is called.
+      mode: that it is staged in.
+      function: so staged.
+    """
+    call, arguments = called(session, pass_, function)
+    with session.precision():
+        stages = {} if mode in (EAGER, APART) else staged_apart(function, arguments)
+    return Prepared(call, around=session.precision, **stages)
+
+
+def warmed(call: Callable[[], Any]) -> Callable[[], Any]:
+    """A call that was made once."""
+    call()
+    return call
+
+
+def trained(session: Session, function: Callable[..., Any], checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
+    """A training run.
+
+    Args:
+      session: the model in one float type.
+      function: its step, as it is staged.
+      checkpoints: after how many steps the weights are kept.
+    """
+    held = session.arguments(STEP, session.twin.first_case)[:2]
+
+    def step(batch: Arrays) -> Any:
+        held[0], held[1], loss = function(*held, *session.inputs(batch))
+        return loss
+
+    return trajectory(session.twin, checkpoints, step, lambda: session.by_weight(held[0]))
+
+
+def called(session: Session, pass_: str, function: Callable[..., Any]) -> tuple[Callable[[], Any], list[Any]]:
+    """One call of a pass with its barrier inside, and the arguments that it starts from.
+
+    Args:
+      session: the model in one float type.
+      pass_: that is called.
+      function: as it is staged.
+    """
+    with session.precision():
+        arguments = session.arguments(pass_, session.twin.first_case)
+    if pass_ in (STEP, UNROLLED):
+        return carrying_state(function, arguments), arguments
+    return partial(finished, function, *arguments), arguments
+
+
+def finished(function: Callable[..., Any], *arguments: Any) -> Any:
+    """One call and all of its results."""
+    return jax.block_until_ready(function(*arguments))
+
+
+def staged_apart(function: Any, arguments: Sequence[Any]) -> dict[str, Any]:
+    """Seconds of each public stage, as Prepared names them. The calls that follow find what these stages made."""
+    times = [time.perf_counter()]
+    traced = function.trace(*arguments)
+    times.append(time.perf_counter())
+    lowered = traced.lower()
+    times.append(time.perf_counter())
+    compiled = lowered.compile()
+    times.append(time.perf_counter())
+    trace_s, lower_s, compile_s = (end - start for start, end in pairwise(times))
+    analyse = partial(analysed, compiled)
+    return {"trace_s": trace_s, "lower_s": lower_s, "compile_s": compile_s, "analyse": analyse}
+
+
+def analysed(compiled: Any) -> Analysis:
+    found = compiled.memory_analysis()
+    if found is None:  # the backend keeps no count
+        return Analysis()
+    sizes = (f"{kind}_size_in_bytes" for kind in ("argument", "output", "temp", "alias"))
+    return Analysis(memory=MemoryAnalysis(*(getattr(found, size) for size in sizes)))
+
+
+def carrying_state(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[[], None]:
+    """A training step as a loop runs it: each call starts from the state that the one before left."""
+    held = list(arguments)
+
+    def call() -> None:
+        held[0], held[1], loss = function(*held)
+        jax.block_until_ready((held[0], held[1], loss))
+
+    return call

@@ -1,0 +1,84 @@
+"""A function as a mode runs it: staged, with autoclustering switched on or off, called until all its work is done."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import tensorflow as tf
+
+from tf_reference import _compiler_stages, _device
+from workloads._framework import (
+    Analysis,
+    Unsupported,
+)
+
+EAGER, GRAPH, AUTOCLUSTER, JIT = "eager", "graph", "autocluster", "jit"
+
+_NO_KERNEL = re.compile(r"No registered '(\w+)' OpKernel for XLA")
+"""What TensorFlow says where it cannot compile: with another error class by each way to ask."""
+
+
+@contextmanager
+def compilable() -> Iterator[None]:
+    """Inside, an operation that XLA lacks is a refusal: nothing is wrong with a twin that TensorFlow runs op by op.
+
+    Raises:
+      Unsupported: names the operations.
+    """
+    try:
+        yield
+    except (tf.errors.InvalidArgumentError, ValueError) as error:
+        lacking = sorted(set(_NO_KERNEL.findall(str(error))))
+        if not lacking:
+            raise
+        raise Unsupported(f"XLA has no kernel for {', '.join(lacking)}") from error
+
+
+@contextmanager
+def switched(mode: str) -> Iterator[None]:
+    """Autoclustering on or off: a switch of the runtime that acts on every call, not on what was traced."""
+    tf.config.optimizer.set_jit(mode == AUTOCLUSTER)
+    try:
+        yield
+    finally:
+        tf.config.optimizer.set_jit(False)
+
+
+def in_mode(function: Callable[..., Any], mode: str, tensors: Sequence[tf.Tensor]) -> Any:
+    """The function as that mode runs it, traced where the mode traces.
+
+    Args:
+      function: takes tensors by position.
+      mode: "eager" returns the function itself; all others stage it.
+      tensors: to trace it with.
+
+    Raises:
+      RuntimeError: TensorFlow is told to run functions eagerly, so that all modes were mode "eager".
+    """
+    if mode == EAGER:
+        return function
+    if tf.config.functions_run_eagerly():
+        raise RuntimeError("expected tf.function to trace, found run_functions_eagerly(True): take it out of the code")
+    staged = tf.function(function, jit_compile=True if mode == JIT else None)
+    staged.get_concrete_function(*tensors)
+    return staged
+
+
+def analysed(function: Any, tensors: Sequence[tf.Tensor]) -> Analysis:
+    """Times a lowering of its own: that of the first call cannot be told apart from compiling."""
+    lower = function.experimental_get_compiler_ir(*tensors)
+    start = time.perf_counter()
+    lower(stage="hlo_serialized")
+    lower_s = time.perf_counter() - start
+    return Analysis(lower_s, _compiler_stages.memory(lower))
+
+
+def finished(function: Callable[..., Any], *arguments: tf.Tensor) -> Any:
+    """One call and all of its work."""
+    result = function(*arguments)
+    _device.finish()
+    return result
