@@ -21,6 +21,9 @@ STEERING = re.compile(
 """Variables that change what the frameworks or jaxport do. No others are told: they may hold what is secret, as
 Terraform's, which begin with TF_ too, do."""
 
+SECRET = re.compile(r".*(API_?KEY|ACCESS_?KEY|TOKEN|SECRET|PASSW|CREDENTIAL).*")
+"""Of those above too: NVIDIA_API_KEY. Not JAX_LEGACY_PRNG_KEY, which is a switch."""
+
 TOOLS = ("dot", "chromium", "nvidia-smi")
 
 MEMORY = Path("/proc/meminfo")
@@ -58,8 +61,12 @@ def look(variables: Mapping[str, str] = os.environ, memory: Path = MEMORY) -> Su
         temporary_free_bytes=shutil.disk_usage(folder).free,
         shared_memory_free_bytes=shutil.disk_usage(SHARED_MEMORY).free if SHARED_MEMORY.is_dir() else None,
         tools={name: shutil.which(name) for name in TOOLS},
-        variables={name: variables[name] for name in sorted(variables) if STEERING.fullmatch(name) and name not in own},
+        variables={name: variables[name] for name in sorted(variables) if _told(name) and name not in own},
     )
+
+
+def _told(name: str) -> bool:
+    return bool(STEERING.fullmatch(name)) and not SECRET.fullmatch(name)
 
 
 def memory_bytes(memory: Path = MEMORY) -> int | None:
