@@ -1,8 +1,9 @@
 """Runs parity, programs, hlo and locate with older and newer releases of either side, and writes docs/versions.md.
 
-usage: make matrix, or python docs/versions.py FOLDER [TRIAL ...]; FOLDER keeps an environment for each release (1.5 GB
-for a TensorFlow) and what was found in each trial, which is not tried again. A Python that is not on PATH as python3.N
-costs its own trials.
+usage: make matrix, or python docs/versions.py FOLDER [TRIAL ...]; FOLDER has the environments meanwhile (1.5 GB for a
+TensorFlow), each until no trial that was asked for needs it any more, and keeps what was found in each trial, which is
+not tried again. What was not asked for stays on the page as docs/results/versions.json has it, with its date. A Python
+that is not on PATH as python3.N costs its own trials.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "versions.md"
+KEPT = ROOT / "docs" / "results" / "versions.json"
+"""What the page was made of."""
 WORKLOADS = ("add", "mnist_mlp")
 WORKER = ("msgspec", "safetensors", "ml_dtypes", "scipy", "threadpoolctl", "typing_extensions", "scikit-learn")
 """What a worker needs beside its framework."""
@@ -122,12 +125,19 @@ COMMANDS = {
 
 @dataclass(frozen=True)
 class Found:
-    """In one trial: versions by side, seconds, the exit code of each command, and what a run says is missing."""
+    """In one trial."""
 
     sides: Mapping[str, str]
+    """Versions, by side."""
     seconds: float
     codes: Mapping[str, int]
+    """Exit codes, by command."""
     lost: Sequence[str]
+    """What a run says is missing."""
+    created: str
+    """When it was run: ISO 8601, UTC."""
+    jaxport: str
+    """The release of jaxport and, from a checkout, its commit."""
 
 
 class PythonAbsent(Exception):
@@ -177,7 +187,8 @@ def tried(tf: str | None, jax: str | None, own: str | None, legacy: bool) -> Fou
     """
     pythons = [*(["--tf-python", tf] if tf else []), *(["--jax-python", jax] if jax else [])]
     environment = os.environ | {"PYTHONPATH": str(ROOT)} | ({"TF_USE_LEGACY_KERAS": "1"} if legacy else {})
-    began, codes, lost, sides = time.monotonic(), {}, [], {}
+    began, codes, lost, sides, release = time.monotonic(), {}, [], {}, ""
+    created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     with tempfile.TemporaryDirectory() as name:
         for file, text in KERAS_PORT.items():
             (Path(name) / file).write_text(text)
@@ -191,10 +202,18 @@ def tried(tf: str | None, jax: str | None, own: str | None, legacy: bool) -> Fou
             results = Path(name) / command / "results.json"
             plain = json.loads(results.read_text()) if results.exists() else {}
             sides = sides or dict(versions(plain))
+            release = release or plain.get("environment", {}).get("jaxport", "")
             lost += missing(plain) if plain else []
             if process.returncode > 1:
                 lost.append(f"{command}: {process.stderr.strip().splitlines()[-1]}")
-    return Found(sides, round(time.monotonic() - began, 1), codes, list(dict.fromkeys(lost)))
+    seconds = round(time.monotonic() - began, 1)
+    return Found(sides, seconds, codes, list(dict.fromkeys(lost)), created, f"{release} {commit()}".strip())
+
+
+def commit() -> str:
+    """Of this checkout, with a mark where files were changed since; nothing where it is none."""
+    asked = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"]
+    return subprocess.run(asked, capture_output=True, text=True).stdout.strip()
 
 
 def versions(plain: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -226,27 +245,51 @@ def missing(plain: Mapping[str, Any]) -> Iterator[str]:
                 yield f"the text of stage {wanted} of {side}"
 
 
+def tried_in(folder: Path, name: str) -> Found:
+    """What a trial finds, in environments that are made where they are missing.
+
+    Raises:
+      PythonAbsent: this machine has not the Python of one.
+    """
+    trial = TRIALS[name]
+    places = [interpreter(folder, place, place == trial.own) for place in (trial.tf, trial.jax, trial.own)]
+    return tried(*places, legacy=any(each.startswith("tf-keras") for each in trial.tf.requirements))
+
+
+def places_of(names: Sequence[str]) -> set[Place]:
+    """Environments that trials need."""
+    trials = [TRIALS[name] for name in names]
+    return {place for trial in trials for place in (trial.tf, trial.jax, trial.own)} - {HERE}
+
+
+def kept() -> dict[str, Found]:
+    """What the page shows, by trial, in the order of the trials."""
+    plain = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    return {name: Found(**plain[name]) for name in TRIALS if name in plain}
+
+
 def main() -> int:
-    """Try what was asked for, write the page of all that was tried; 1 where a trial loses a verdict."""
+    """Try what was asked for, write the page of all that was ever tried; 1 where a trial loses a verdict."""
     from versions_page import page
 
     folder = Path(sys.argv[1]).resolve()
     folder.mkdir(exist_ok=True)
-    for name in sys.argv[2:] or TRIALS:
-        kept, trial = folder / f"{name}.json", TRIALS[name]
-        if kept.exists():
-            continue
+    names = sys.argv[2:] or list(TRIALS)
+    found = {}
+    for number, name in enumerate(names, 1):
         print(name, flush=True)
+        file = folder / f"{name}.json"
         try:
-            places = [interpreter(folder, place, place == trial.own) for place in (trial.tf, trial.jax, trial.own)]
+            if not file.exists():
+                file.write_text(json.dumps(asdict(tried_in(folder, name)), indent=1))
+            found[name] = Found(**json.loads(file.read_text()))
         except PythonAbsent as absent:
             print(f"{name}: {absent}", flush=True)
-            continue
-        legacy = any(each.startswith("tf-keras") for each in trial.tf.requirements)
-        kept.write_text(json.dumps(asdict(tried(*places, legacy)), indent=1))
-    files = {name: folder / f"{name}.json" for name in TRIALS}
-    found = {name: Found(**json.loads(file.read_text())) for name, file in files.items() if file.exists()}
-    PAGE.write_text(page(found))
+        for place in places_of([name]) - places_of(names[number:]):
+            shutil.rmtree(folder / place.name, ignore_errors=True)
+    shown = kept() | found
+    KEPT.write_text(json.dumps({name: asdict(shown[name]) for name in TRIALS if name in shown}, indent=1) + "\n")
+    PAGE.write_text(page(kept()))
     return int(any(code for each in found.values() for code in each.codes.values()))
 
 

@@ -11,7 +11,8 @@ HEAD = f"""# Versions
 `make matrix` tries releases and writes this page. Each row is: parity, programs and profiles of
 {" and ".join(f"`{name}`" for name in WORKLOADS)} (`run`), `jaxport hlo scale_and_add`, `jaxport locate add`, all at
 size smoke, and a port of layers of `tf.keras`, which are those of Keras 2 where a row has tf_keras. The numbers are
-exit codes: 0, every verdict holds. What is `lost` a run could not have, and says so; all else of it is there.
+exit codes: 0, every verdict holds. What is `lost` a run could not have, and says so; all else of it is there. `tried`
+says when, and by which jaxport and commit of it.
 
 ## A side in an environment of its own
 
@@ -78,12 +79,13 @@ def page(found: Mapping[str, Found]) -> str:
 
 
 def _table(found: Mapping[str, Found]) -> Iterator[str]:
-    yield f"| TensorFlow side | JAX side | {' | '.join(COMMANDS)} | lost |"
-    yield "|---|---|" + "---|" * (len(COMMANDS) + 1)
+    yield f"| TensorFlow side | JAX side | {' | '.join(COMMANDS)} | lost | tried |"
+    yield "|---|---|" + "---|" * (len(COMMANDS) + 2)
     for name, each in found.items():
         sides = {**each.sides, "tf": ", ".join((each.sides.get("tf", ""), *_keras_2(name)))}
         codes = " | ".join(str(each.codes[command]) for command in COMMANDS)
-        yield f"| {sides['tf']} | {sides.get('jax', '')} | {codes} | {_lost(each.lost)} |"
+        tried = f"{each.created[:10]}, {each.jaxport}"
+        yield f"| {sides['tf']} | {sides.get('jax', '')} | {codes} | {_lost(each.lost)} | {tried} |"
 
 
 def _keras_2(name: str) -> Iterator[str]:

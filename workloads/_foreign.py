@@ -215,6 +215,8 @@ def _npy(name: str, data: bytes) -> np.ndarray:
         shape, by_column, dtype = head(file)
         if dtype.hasobject:
             raise Unusable(f"objects in {name!r}")
+        if min(shape, default=0) < 0:
+            raise Unusable(f"a broken array {name!r} (of shape {shape})")
         # Before it is made: NumPy allocates whatever the head says.
         array = np.frombuffer(data, dtype, offset=file.tell()).reshape(shape, order="F" if by_column else "C")
     except _BROKEN_HEAD as error:

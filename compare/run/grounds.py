@@ -6,6 +6,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +17,8 @@ from compare.inputs.request import Request
 from compare.plain_json import to_json
 from compare.record.envelope import Environment
 from compare.run import surroundings
+from compare.sides._side import SideError
+from compare.sides.device_worker import Targets
 from compare.sides.sources import interpreter_of
 from workloads._declared import Declared, declared
 from workloads._spec import Workload
@@ -27,6 +30,9 @@ MOST_FILES = 20_000
 
 READ_BYTES = 1 << 20
 """Files up to here are told apart by their bytes; larger ones, weights and data, by size and time of change."""
+
+
+_QUOTED = re.compile(r"""["']([^"'\n]{2,500})["']""")
 
 
 class Unknown(Exception):
@@ -56,7 +62,7 @@ def of_run(request: Request, environment: Environment) -> str:
                 *(request.main_pass, request.unrolled, request.alignment, request.parity_only, request.extras.peers),
                 sorted(map(str, request.modes)),
                 file_stamp(request.data) if request.data else None,
-                [to_json(device) for device in targets.devices] if targets else None,
+                _targets(targets) if targets else None,
             ],
             "sides": {
                 side: [
@@ -85,6 +91,7 @@ def of_workload(both: tuple[Prepared, Prepared], without: Path) -> str:
         {
             "prepared": [_described(prepared) for prepared in both],
             "folders": {str(folder): folder_digest(folder, without) for folder in sorted(folders)},
+            "named": {str(folder): named_in(folder, without) for folder in sorted(folders)},
         }
     )
 
@@ -99,7 +106,7 @@ def own_sources() -> str:
 
 
 def folder_digest(folder: Path, without: Path) -> str:
-    """A digest of the files below a folder, hidden ones and Python's caches left out; links are followed to files only.
+    """A digest of the files below a folder and the folders that it links to, hidden ones and Python's caches left out.
 
     Args:
       folder: whose files are looked at.
@@ -116,6 +123,23 @@ def folder_digest(folder: Path, without: Path) -> str:
     return _digest(stamps)
 
 
+def named_in(folder: Path, without: Path) -> dict[str, str]:
+    """What the sources below a folder name in quotes and may read: files that lie elsewhere, environment variables.
+
+    Args:
+      folder: of a port.
+      without: a folder in it that is left out.
+
+    Raises:
+      Unknown: a file cannot be read.
+    """
+    sources = (path for path in _files(folder, without.resolve()) if path.suffix == ".py")
+    quoted = {word for path in sources for word in _QUOTED.findall(path.read_text(errors="replace"))}
+    places = (os.path.join(base, os.path.expanduser(word)) for base in (folder, Path.cwd()) for word in quoted)
+    files = {place: file_stamp(Path(place)) for place in places if os.path.isfile(place)}
+    return files | {f"${word}": os.environ[word] for word in quoted if word in os.environ}
+
+
 def file_stamp(path: Path) -> str:
     """What tells a file from what it was before.
 
@@ -125,19 +149,31 @@ def file_stamp(path: Path) -> str:
     try:
         found = path.stat()
         if found.st_size > READ_BYTES:
-            return f"{found.st_size} bytes of {found.st_mtime_ns}"
+            # Whoever copies a file may copy its time of change, but not that of its inode.
+            return f"{found.st_size} bytes of {found.st_mtime_ns}, {found.st_ctime_ns}"
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise Unknown(f"{path} cannot be read") from error
 
 
 def _files(folder: Path, without: Path) -> Iterator[Path]:
-    for place, inner, names in os.walk(folder):
+    # A link may lead to a folder above it.
+    seen = {folder.resolve(), without}
+    for place, inner, names in os.walk(folder, followlinks=True):
         at = Path(place)
-        inner[:] = sorted(
-            name for name in inner if not name.startswith(".") and name != "__pycache__" and at / name != without
-        )
+        shown = {name: (at / name).resolve() for name in inner if not name.startswith(".") and name != "__pycache__"}
+        inner[:] = sorted(name for name, where in shown.items() if where not in seen)
+        seen.update(shown[name] for name in inner)
         yield from (at / name for name in sorted(names) if not name.startswith(".") and (at / name).is_file())
+
+
+def _targets(targets: Targets) -> list[Any]:
+    """Devices, and what compiles for them."""
+    try:
+        packages = targets.worker.platforms()
+    except SideError as error:
+        raise Unknown(f"what compiles for other devices cannot be asked: {error.reason}") from error
+    return [to_json(list(targets.devices)), {platform: dict(found.versions) for platform, found in packages.items()}]
 
 
 def _folders(prepared: Prepared) -> Iterator[Path]:

@@ -22,6 +22,9 @@ STEERING = re.compile(
 """Variables that change what the frameworks or jaxport do. No others are told: they may hold what is secret, as
 Terraform's, which begin with TF_ too, do."""
 
+SECRET = re.compile(r".*(API_?KEY|ACCESS_?KEY|TOKEN|SECRET|PASSW|CREDENTIAL).*")
+"""Of those above too: NVIDIA_API_KEY. Not JAX_LEGACY_PRNG_KEY, which is a switch."""
+
 TOOLS = ("dot", "chromium", "nvidia-smi")
 
 ASKS_GPUS = ("--query-gpu=name,driver_version,memory.total", "--format=csv,noheader")
@@ -67,7 +70,7 @@ def look(variables: Mapping[str, str] = os.environ, memory: Path = MEMORY) -> Su
         shared_memory_free_bytes=shutil.disk_usage(SHARED_MEMORY).free if SHARED_MEMORY.is_dir() else None,
         gpus=gpus(shutil.which("nvidia-smi")),
         tools={name: shutil.which(name) for name in TOOLS},
-        variables={name: variables[name] for name in sorted(variables) if STEERING.fullmatch(name) and name not in own},
+        variables={name: variables[name] for name in sorted(variables) if _told(name) and name not in own},
     )
 
 
@@ -87,6 +90,10 @@ def gpus(nvidia_smi: str | None) -> tuple[str, ...]:
         return (f"nvidia-smi failed: {error}",)
     said = asked.stdout.splitlines() if asked.returncode == 0 else (asked.stdout + asked.stderr).splitlines()[:1]
     return tuple(line.strip() for line in said)
+
+
+def _told(name: str) -> bool:
+    return bool(STEERING.fullmatch(name)) and not SECRET.fullmatch(name)
 
 
 def memory_bytes(memory: Path = MEMORY) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import select
 import shutil
@@ -21,7 +22,8 @@ from compare import leftovers
 PREFIX = "jaxport-"
 SCRATCH = "JAXPORT_SCRATCH"
 """Names to a worker the folder that it removes where the program that started it can no longer do so."""
-
+LIFELINE = "JAXPORT_LIFELINE"
+"""Names to a worker a pipe that nothing is written to, and that hangs up when the program that started it is gone."""
 
 _PR_SET_PDEATHSIG = 1
 """Of Linux: a child that waits for ever, and holds Python's lock, is killed with its parent."""
@@ -35,7 +37,8 @@ class _Started:
     """Processes and folders of this program, until they are gone."""
 
     def __init__(self) -> None:
-        self.processes: set[subprocess.Popen[bytes]] = set()
+        self.processes: dict[subprocess.Popen[bytes], int] = {}
+        """With our end of the lifeline of each."""
         self.folders: set[Path] = set()
         self.ending = False
 
@@ -52,9 +55,16 @@ def start(
       Ending: the program is ending.
       OSError: there is no such program.
     """
-    pipe, scratch = subprocess.PIPE, {SCRATCH: str(_root_of(folder) or "")}
-    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, env={**environment, **scratch})
-    _started.processes.add(process)
+    pipe, (theirs, ours) = subprocess.PIPE, os.pipe()
+    told = {**environment, SCRATCH: str(_root_of(folder) or ""), LIFELINE: str(theirs)}
+    try:
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, env=told, pass_fds=[theirs])
+    except OSError:
+        os.close(ours)
+        raise
+    finally:
+        os.close(theirs)
+    _started.processes[process] = ours
     # Looked at after it was noted: whoever ends the program meanwhile finds this process, or is found here.
     if _started.ending:
         with process:
@@ -74,7 +84,9 @@ def death_of(process: subprocess.Popen[bytes]) -> IO[bytes] | None:
 
 def forget(process: subprocess.Popen[bytes]) -> None:
     """A process that ended, and was waited for."""
-    _started.processes.discard(process)
+    lifeline = _started.processes.pop(process, None)
+    if lifeline is not None:
+        os.close(lifeline)
 
 
 def end() -> None:
@@ -153,7 +165,7 @@ def end_with_parent(requests: int) -> threading.Thread:
     Returns:
       The thread that does so: who comes to the end of the pipe waits for it, or nothing would be cleaned up.
     """
-    scratch = os.environ.pop(SCRATCH, "")
+    scratch, lifeline = os.environ.pop(SCRATCH, ""), os.environ.pop(LIFELINE, "")
 
     def watch(scratch: str = "") -> threading.Thread:
         thread = threading.Thread(target=_watch, args=(requests, scratch), daemon=True)
@@ -167,8 +179,23 @@ def end_with_parent(requests: int) -> threading.Thread:
     if sys.platform == "linux":
         # Loaded before it is needed: a child of a process with threads may wait for their locks for ever.
         library = ctypes.CDLL(None)
+        if lifeline:
+            _end_though_locked(library, int(lifeline))
         os.register_at_fork(after_in_child=lambda: library.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL))
     return watching
+
+
+def _end_though_locked(library: ctypes.CDLL, lifeline: int) -> None:
+    """End this process 16 s after its lifeline hung up, though native code may hold Python's lock and no thread runs.
+
+    The kernel sends a signal that nothing else uses. Its handler is C's `alarm`, to which the number of the signal is
+    seconds: time for the thread that watches to remove the scratch folder, where it can. SIGALRM ends the process then.
+    """
+    os.set_inheritable(lifeline, False)
+    library.signal(signal.SIGSTKFLT, library.alarm)
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGSTKFLT)
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
 
 
 def _watch(requests: int, scratch: str) -> None:

@@ -176,6 +176,31 @@ def test_a_worker_in_an_endless_native_call_ends_with_a_coordinator_that_was_kil
     assert list(session.temporary.iterdir()) == []
 
 
+LOCKED = """
+import ctypes
+
+def locked(x):
+    noted("endless")
+    waiting, _ = os.pipe()
+    ctypes.PyDLL(None).read(waiting, ctypes.create_string_buffer(1), 1)
+    return x
+"""
+"""Native code that ends at no signal, and holds Python's lock: no thread of the worker runs any more."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing ends such a worker")
+def test_a_worker_whose_native_code_holds_python_s_lock_ends_too(session: Session) -> None:
+    with (session.folder / "functions.py").open("a") as functions:
+        functions.write(LOCKED)
+    (session.folder / "locked.py").write_text(PORT.format("locked", "doubles"))
+    program = session.run("locked.py")
+    worker = session.endless()
+    assert any(session.temporary.iterdir())
+    program.kill()
+    assert gone(worker)
+    assert list(session.temporary.iterdir()) == []
+
+
 STUBBORN = """
 import threading
 from compare import cli

@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from compare.devices.naming import device
 from compare.inputs.at_size import Prepared, prepare_both
 from compare.inputs.request import Request
 from compare.record.envelope import Environment
 from compare.run import grounds
+from compare.sides.device_worker import Targets
 from compare.sides.pool import Source
+from compare.sides.replies import Packages
 from workloads import ArraySpec, Workload
 from workloads._modes import MODES
 
@@ -26,6 +29,13 @@ def folder(tmp_path: Path) -> Path:
     (made / "inner" / "__pycache__").mkdir(parents=True)
     for name in ("my_tf.py", "my_jax.py", "inner/weights.bin", "inner/__pycache__/my.pyc"):
         (made / name).write_text(name)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "linked.bin").write_text("linked")
+    (made / "link").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere" / "back").symlink_to(made)
+    (tmp_path / "named.bin").write_text("named")
+    (made / "reads.py").write_text(f"open('{tmp_path}/named.bin'); open('../by_way.bin'); environ[\"MY_SCALE\"]")
+    (tmp_path / "by_way.bin").write_text("named")
     with (made / "large.bin").open("wb") as file:
         file.truncate(grounds.READ_BYTES + 1)
     return made
@@ -55,8 +65,38 @@ def large_edited(folder: Path) -> None:
     os.utime(folder / "large.bin", ns=(1, 1))
 
 
+def large_edited_and_its_time_put_back(folder: Path) -> None:
+    file = folder / "large.bin"
+    before = file.stat().st_mtime_ns
+    with file.open("r+b") as opened:
+        opened.write(b"edited")
+    os.utime(file, ns=(before, before))
+
+
 def added(folder: Path) -> None:
     (folder / "more.py").write_text("")
+
+
+def linked_edited(folder: Path) -> None:
+    (folder.parent / "elsewhere" / "linked.bin").write_text("edited")
+
+
+def named_edited(folder: Path) -> None:
+    (folder.parent / "named.bin").write_text("edited")
+
+
+def named_beside_edited(folder: Path) -> None:
+    (folder.parent / "by_way.bin").write_text("edited")
+
+
+def named_variable_set(folder: Path) -> None:
+    os.environ["MY_SCALE"] = "2"
+
+
+CHANGES = (
+    *(edited, weights_edited, large_edited, large_edited_and_its_time_put_back, added),
+    *(linked_edited, named_edited, named_beside_edited, named_variable_set),
+)
 
 
 def cached(folder: Path) -> None:
@@ -72,8 +112,11 @@ def nothing(folder: Path) -> None:
     """Nothing."""
 
 
-@pytest.mark.parametrize("change", [edited, weights_edited, large_edited, added])
-def test_a_change_in_the_folder_of_a_port_is_seen(folder: Path, change: Callable[[Path], None]) -> None:
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_of_what_a_port_reads_is_seen(
+    folder: Path, change: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_SCALE", "1")
     both = prepared(folder, folder.parent / "scratch")
     before = grounds.of_workload(both, folder / "out")
     change(folder)
@@ -117,6 +160,24 @@ def test_other_versions_and_variables_are_judged_anew(monkeypatch: pytest.Monkey
     assert grounds.of_run(Request([]), newer) != before
     monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=true")
     assert grounds.of_run(Request([]), ENVIRONMENT) != before
+
+
+class Compiles:
+    """The worker that compiles for other devices, of a release."""
+
+    def __init__(self, release: str) -> None:
+        self._release = release
+
+    def platforms(self) -> dict[str, Packages]:
+        return {"gpu": Packages({"jaxlib": self._release})}
+
+
+def test_what_compiles_for_other_devices_in_another_release_is_judged_anew() -> None:
+    digests = {
+        grounds.of_run(Request([], targets=Targets([device("H100")], worker)), ENVIRONMENT)  # pyright: ignore[reportArgumentType]
+        for worker in (Compiles("0.10.2"), Compiles("0.10.2"), Compiles("0.11.0"))
+    }
+    assert len(digests) == 2
 
 
 def test_how_long_is_waited_and_timed_changes_no_judgement() -> None:

@@ -20,12 +20,18 @@ GIVEN = {
     "AWS_SECRET_ACCESS_KEY": "secret",
     "GITHUB_TOKEN": "secret",
     "MY_XLA_FLAGS": "secret",
+    "JAX_LEGACY_PRNG_KEY": "allow",
+    "NVIDIA_API_KEY": "secret",
+    "KERAS_HUB_TOKEN": "secret",
+    "XLA_PASSWORD": "secret",
 }
+
+TOLD = ("JAX_LEGACY_PRNG_KEY", "JAX_PLATFORMS", "LD_PRELOAD", "TF_XLA_FLAGS", "XLA_FLAGS")
 
 
 def test_variables_that_steer_the_frameworks_are_told_and_no_others() -> None:
     told = surroundings.look(GIVEN).variables
-    assert told == {name: GIVEN[name] for name in ("JAX_PLATFORMS", "LD_PRELOAD", "TF_XLA_FLAGS", "XLA_FLAGS")}
+    assert told == {name: GIVEN[name] for name in TOLD}
 
 
 def test_temporary_files_are_those_of_the_user_not_of_this_program() -> None:

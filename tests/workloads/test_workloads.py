@@ -1,5 +1,8 @@
 """Every registered workload keeps the contract of a spec, at every size, without any framework."""
 
+import io
+import re
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -163,6 +166,17 @@ def test_files_that_are_no_npz_or_pickles_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(_digits.DataError, match=message):
             _digits.load(tmp_path / name)
+
+
+def test_an_array_that_leaves_its_length_open_is_refused(tmp_path: Path) -> None:
+    file, labels = io.BytesIO(), io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, {"descr": "|u1", "fortran_order": False, "shape": (-1, 2, 2)})
+    np.save(labels, np.zeros(3, int))
+    with zipfile.ZipFile(tmp_path / "open.npz", "w") as packed:
+        packed.writestr("x_train.npy", file.getvalue() + bytes([1] * 12))
+        packed.writestr("y_train.npy", labels.getvalue())
+    with pytest.raises(_digits.DataError, match=re.escape("a broken array 'x_train' (of shape (-1, 2, 2))")):
+        _digits.load(tmp_path / "open.npz")
 
 
 def test_leaves_are_named_by_their_place() -> None:
