@@ -21,6 +21,7 @@ _ONES = frozenset({"strides", "input_dilation", "kernel_dilation"})
 _WITHOUT_RANDOM = frozenset(
     {
         "nnx.RNN",
+        "jaxport.layers.Attention",
         "jaxport.layers.PReLU",
         "jaxport.layers.Normalization",
         "jaxport.layers.LayerScale",
@@ -29,7 +30,7 @@ _WITHOUT_RANDOM = frozenset(
 )
 """Classes that draw nothing."""
 
-_WITHOUT_DEFAULTS = frozenset({"jaxport.normalization.BatchNorm"})
+_WITHOUT_DEFAULTS = frozenset({"jaxport.layers.Attention", "jaxport.normalization.BatchNorm"})
 """Classes of which every argument has to be given."""
 
 

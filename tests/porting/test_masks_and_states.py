@@ -141,6 +141,12 @@ MASKED: dict[str, Callable[[], tuple[Any, list[Any]]]] = {
     ),
     "attention, twice": lambda: of_tokens(attended_twice),
     "attention, causal": lambda: of_tokens(lambda t: (lambda x: attended(x, x, use_causal_mask=True))(embedded(t))),
+    "attention of one head": lambda: of_tokens(lambda t: (lambda x: L.Attention()([x, x]))(embedded(t))),
+    "attention of one head, named": lambda: of_two(lambda x, m: L.Attention()([x, 2.0 * x], mask=[None, m]), MASK),
+    "attention of one head, causal": lambda: of_tokens(
+        lambda t: (lambda x: L.Attention(score_mode="concat")([x, x], use_causal_mask=True))(embedded(t))
+    ),
+    "additive attention": lambda: of_tokens(lambda t: (lambda x: L.AdditiveAttention()([x, x]))(embedded(t))),
     "masking": lambda: of_steps(lambda x: L.LSTM(3)(L.Masking()(x))),
     "own": lambda: of_tokens(lambda t: L.LSTM(3)(OwnMask()(t))),
     "own, attention": lambda: of_tokens(lambda t: (lambda x: attended(x, x))(OwnMask()(t))),
@@ -187,6 +193,9 @@ STATES: dict[str, Callable[[], tuple[Any, list[Any]]]] = {
     ),
     "pooled at each step": lambda: of_frames(lambda x: L.TimeDistributed(L.MaxPooling2D(2))(x)),
     "flat at each step": lambda: of_frames(lambda x: L.LSTM(3)(L.TimeDistributed(L.Flatten())(x))),
+    "causal": lambda: of_steps(lambda x: L.Attention(use_scale=True)([x, 2.0 * x, 3.0 * x], use_causal_mask=True)),
+    "products": lambda: of_steps(lambda x: L.Dot((2, 1))([x, L.Permute((2, 1))(x)])),
+    "cosine": lambda: of_steps(lambda x: L.Dot(1, normalize=True)([x[:, 0], x[:, 1]])),
     "additive": lambda: of_steps(lambda x: L.AdditiveAttention()([x, 2.0 * x])),
 }
 

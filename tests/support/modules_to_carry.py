@@ -111,6 +111,8 @@ CASES: dict[str, Case] = {
         lambda r: nnx.RNN(layers.ConvLSTMCell(3, 5, (3, 3), strides=(2, 2), padding="SAME", rngs=r)), last,
     ),
     "conv_lstm3d": (lambda r: nnx.RNN(layers.ConvLSTMCell(2, 2, (2, 2, 2), rngs=r)), last),
+    "attention": (lambda r: layers.Attention(use_scale=True, score_mode="concat"), plain),
+    "attention_of_products": (lambda r: layers.Attention(use_scale=True), plain),
     "additive_attention": (lambda r: layers.AdditiveAttention(4, rngs=r), plain),
     "layer_scale": (lambda r: layers.LayerScale(4), plain),
     "prelu": (lambda r: layers.PReLU((3, 4)), plain),
