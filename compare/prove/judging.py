@@ -13,8 +13,10 @@ from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
 from compare.parity import Evidence, explicable, held_leaves, judge, judge_held, with_sweep
 from compare.parity.breaks import Swept
+from compare.parity.holding import Leaves
 from compare.progress import Reporter
 from compare.prove import sweeping
+from compare.prove.beside_ties import judged_beside
 from compare.prove.collect import Collected, collect_evidence
 from compare.prove.further import further
 from compare.prove.near_choices import choices_beside_edges
@@ -208,6 +210,11 @@ def parity_of(
     """
     evidence = dataclasses.replace(_evidence(prepared, collected, doubles, failures), ordinary=ordinary or {})
     held = held_leaves(evidence)
+    beside = _beside_ties(prepared, doubles, evidence, held)
+    if beside is not doubles:
+        doubles = beside
+        evidence = dataclasses.replace(_evidence(prepared, collected, doubles, failures), ordinary=evidence.ordinary)
+        held = held_leaves(evidence)
     allowance = _allowance(pool, prepared, collected, doubles, failures, evidence, explicable(held))
     if any(allowance.values()):
         evidence = dataclasses.replace(evidence, allowance=allowance)
@@ -226,6 +233,15 @@ def parity_of(
         # What cannot be explained stays a failure.
         return judge_held(evidence, held)
     return judge(dataclasses.replace(evidence, choices=choices)) if choices else judge_held(evidence, held)
+
+
+def _beside_ties(prepared: Prepared, doubles: Doubles, evidence: Evidence, held: Leaves) -> Doubles:
+    """The float64 evidence with other numbers where rounding decides; as it is where XLA cannot run the programs."""
+    try:
+        return judged_beside(twin_with(prepared, doubles), doubles, evidence, held)
+    except UnreadableProgram:
+        # What cannot be explained stays a failure.
+        return doubles
 
 
 def _allowance(

@@ -34,6 +34,8 @@ from workloads._sweeps import Probe
 
 SAMPLES = 4
 """How often roundings are sampled."""
+NEIGHBOURS = 8
+"""How many calls tell a break from the luck of one."""
 MOST_ELEMENTS = 1 << 20
 """Inputs of more elements are not swept: every call costs their size."""
 CLOSE = 1.01
@@ -148,7 +150,14 @@ class _Pass:
             samples = [self._disturbed([self._moved(calls[at], seed) for at in again]) for seed in range(SAMPLES)]
             for at, moved in zip(again, zip(*samples, strict=True), strict=True):
                 outcomes[at] = stability.outcome(Values(*runs[at], moved), self._rounding)
+                if outcomes[at].status == BREAKS:
+                    outcomes[at] = stability.outcome(Values(*runs[at], moved, self._beside(calls[at])), self._rounding)
         return outcomes
+
+    def _beside(self, inputs: Arrays) -> list[Values]:
+        """Calls with inputs of their own types that are a rounding away."""
+        calls = [_sweeps.beside(inputs, self._specs, seed) for seed in range(NEIGHBOURS)]
+        return [Values(*run) for run in zip(self._port(calls), self._original(calls), self._exact(calls), strict=True)]
 
     def _moved(self, inputs: Arrays, seed: int) -> dict[str, np.ndarray]:
         """Inputs in float64, each moved by a rounding: a port may start with an operation that the original has not."""
