@@ -215,10 +215,12 @@ def parity_of(
         doubles = beside
         evidence = dataclasses.replace(_evidence(prepared, collected, doubles, failures), ordinary=evidence.ordinary)
         held = held_leaves(evidence)
-    allowance = _allowance(pool, prepared, collected, doubles, failures, evidence, explicable(held))
-    if any(allowance.values()):
-        evidence = dataclasses.replace(evidence, allowance=allowance)
-        held = held_leaves(evidence)
+    # A rate that is kept in float32 mostly explains all there is, and no program is compiled anew to move it.
+    for constants in (False, True):
+        allowance = _allowance(pool, prepared, collected, doubles, failures, evidence, explicable(held), constants)
+        if any(allowance.values()):
+            evidence = dataclasses.replace(evidence, allowance={**evidence.allowance, **allowance})
+            held = held_leaves(evidence)
     parity = judge_held(evidence, held)
     if parity.verdict == PASS:
         return parity
@@ -252,12 +254,13 @@ def _allowance(
     failures: list[Failure],
     evidence: Evidence,
     runs: Collection[tuple[str, str]],
+    constants: bool,
 ) -> Mapping[tuple[str, str, str, int], float]:
-    """What constants rounded to float32 explain; nothing where the JAX side cannot be asked."""
+    """What states, or constants too, rounded to float32 explain; nothing where the JAX side cannot be asked."""
     if not runs or "jax" not in collected or collected["jax"].lost:
         return {}
     try:
-        return explain(pool.get("jax"), doubles, prepared, evidence, runs)
+        return explain(pool.get("jax"), doubles, prepared, evidence, runs, constants)
     except (PromotionError, UnreadableProgram) as error:
         failures.append(Failure("jax", "allowance", str(error)))
     except SideError as error:
