@@ -346,6 +346,52 @@ class ConvLSTMCell(nnx.RNNCellBase):
         return len(self.kernel_size) + 1
 
 
+class StackedCells(nnx.RNNCellBase):
+    """keras.layers.StackedRNNCells, for nnx.RNN: each cell is given what the one before it gives in the same step.
+
+    Args:
+      cells: by name, in their order.
+    """
+
+    def __init__(self, **cells: nnx.RNNCellBase) -> None:
+        self.order = tuple(cells)
+        for name, cell in cells.items():
+            setattr(self, name, cell)
+
+    def __call__(self, carry: Any, inputs: jax.Array) -> tuple[Any, jax.Array]:
+        """The states of all cells after a step, and the output of the last.
+
+        Args:
+          carry: a state for each cell.
+          inputs: [..., features].
+        """
+        states = []
+        for name, before in zip(self.order, carry, strict=True):
+            after, inputs = getattr(self, name)(before, inputs)
+            states.append(after)
+        return tuple(states), inputs
+
+    def initialize_carry(self, input_shape: tuple[int, ...], rngs: Any = None, carry_init: Any = None) -> Any:
+        """Zeros for each cell.
+
+        Args:
+          input_shape: of one step.
+          rngs: not used.
+          carry_init: not used.
+        """
+        states = []
+        for name in self.order:
+            cell = getattr(self, name)
+            states.append(cell.initialize_carry(input_shape, nnx.Rngs(0)))
+            input_shape = (*input_shape[:-1], cell.hidden_features)
+        return tuple(states)
+
+    @property
+    def num_feature_axes(self) -> int:
+        """One: the last."""
+        return 1
+
+
 def _convolved(x: jax.Array, kernel: jax.Array, strides: Sequence[int], padding: str) -> jax.Array:
     space = "DHW"[-len(strides) :]
     names = (f"N{space}C", f"{space}IO", f"N{space}C")

@@ -23,6 +23,7 @@ _WITHOUT_RANDOM = frozenset(
         "nnx.RNN",
         "jaxport.layers.Attention",
         "jaxport.layers.PReLU",
+        "jaxport.layers.StackedCells",
         "jaxport.layers.Normalization",
         "jaxport.layers.LayerScale",
         "jaxport.normalization.BatchNorm",

@@ -131,6 +131,9 @@ MASKED: dict[str, Callable[[], tuple[Any, list[Any]]]] = {
     "gru": lambda: of_tokens(lambda t: L.GRU(3)(embedded(t))),
     "simple": lambda: of_tokens(lambda t: L.SimpleRNN(3)(embedded(t))),
     "cell": lambda: of_tokens(lambda t: L.RNN(L.GRUCell(3))(embedded(t))),
+    "stacked cells": lambda: of_tokens(
+        lambda t: L.RNN(L.StackedRNNCells([L.LSTMCell(3), L.SimpleRNNCell(2)]), return_sequences=True)(embedded(t))
+    ),
     "both ways": lambda: of_tokens(lambda t: L.Bidirectional(L.GRU(3))(embedded(t))),
     "both ways, all steps": lambda: of_tokens(lambda t: L.Bidirectional(L.LSTM(3, return_sequences=True))(embedded(t))),
     "stacked": lambda: of_tokens(lambda t: L.LSTM(2)(L.Dropout(0.5)(L.LSTM(3, return_sequences=True)(embedded(t))))),
@@ -173,6 +176,7 @@ STATES: dict[str, Callable[[], tuple[Any, list[Any]]]] = {
     "gru": lambda: of_steps(lambda x: L.GRU(3, return_state=True, return_sequences=True)(x)),
     "initial lstm": lambda: of_steps(lambda x: L.LSTM(3)(x, initial_state=[x[:, 0, :3], x[:, 1, :3]])),
     "initial gru": lambda: of_steps(lambda x: L.GRU(3)(x, initial_state=x[:, 0, :3])),
+    "stacked cells": lambda: of_steps(lambda x: L.RNN(L.StackedRNNCells([L.GRUCell(3), L.LSTMCell(5)]))(x)),
     "handed on": lambda: of_steps(
         lambda x: L.LSTM(3, return_sequences=True)(x, initial_state=L.LSTM(3, return_state=True)(x)[1:])
     ),

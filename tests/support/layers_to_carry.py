@@ -51,6 +51,10 @@ CASES: dict[str, Case] = {
     "lstm": (lambda: L.LSTM(5), (f(4, 3),)),
     "lstm_split": (lambda: L.LSTM(5, return_sequences=True), (f(4, 3),)),
     "lstm_cell_in_rnn": (lambda: L.RNN(L.LSTMCell(5), return_sequences=True), (f(4, 3),)),
+    "stacked_cells_in_rnn": (
+        lambda: L.RNN(L.StackedRNNCells([L.LSTMCell(5), L.GRUCell(6)]), return_sequences=True),
+        (f(4, 3),),
+    ),
     "reversible_embedding": (lambda: L.ReversibleEmbedding(10, 4), (((5,), I),)),
     "simple_rnn_cell_in_rnn": (lambda: L.RNN(L.SimpleRNNCell(5), return_sequences=True), (f(4, 3),)),
     "simple_rnn": (lambda: L.SimpleRNN(5, go_backwards=True, return_sequences=True), (f(4, 3),)),

@@ -93,6 +93,12 @@ CASES: dict[str, Case] = {
     "lstm": (rnn(nnx.OptimizedLSTMCell), last),
     "lstm_split": (rnn(nnx.LSTMCell), plain),
     "lstm_cell_in_rnn": (rnn(nnx.OptimizedLSTMCell), plain),
+    "stacked_cells_in_rnn": (
+        lambda r: nnx.RNN(
+            layers.StackedCells(cell_0=nnx.OptimizedLSTMCell(3, 5, rngs=r), cell_1=layers.GRUCell(5, 6, rngs=r))
+        ),
+        plain,
+    ),
     "reversible_embedding": (lambda r: nnx.Embed(10, 4, rngs=r), plain),
     "simple_rnn_cell_in_rnn": (rnn(nnx.SimpleCell), plain),
     "simple_rnn": (rnn(nnx.SimpleCell, reverse=True), plain),
