@@ -199,6 +199,13 @@ def _averaged(caller: Caller) -> str:
     return f"jaxport.sequences.masked_average({x}, {mask}{kept})"
 
 
+def _normalized(caller: Caller) -> str:
+    """A batch norm that is not trained keeps to its statistics in training too."""
+    caller.refuse_keywords()
+    still = "" if caller.layer.config.get("trainable", True) else ", use_running_average=True"
+    return f"self.{caller.attribute}({', '.join(caller.arguments())}{still})"
+
+
 def _flattened(caller: Caller) -> str:
     caller.refuse_keywords()
     (x,) = caller.arguments()
@@ -215,6 +222,7 @@ _SPECIAL: Mapping[str, Callable[[Caller], str]] = {
     **dict.fromkeys(("SeparableConv1D", "SeparableConv2D"), _separable),
     **dict.fromkeys(("LSTM", "GRU", "SimpleRNN", "RNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"), over_steps),
     **dict.fromkeys(("MultiHeadAttention", "GroupQueryAttention", "GroupedQueryAttention"), _attention),
+    "BatchNormalization": _normalized,
     "Bidirectional": both_ways,
     "GlobalAveragePooling1D": _averaged,
     **dict.fromkeys(("Attention", "AdditiveAttention"), _of_one_list),

@@ -15,7 +15,8 @@ from layers_to_carry import CustomScaleLayer
 
 import jaxport
 from compare.porting.model_source import model_source
-from compare.porting.training_source import training_source
+from compare.porting.port_source import jax_source
+from compare.porting.training_source import frozen_places, training_source
 from compare.porting.written_classes import Written
 from tf_reference import _keras_compiled
 
@@ -227,10 +228,34 @@ def test_the_loss_of_logits_is_taken_behind_a_softmax() -> None:
     assert "jaxport.optimizers.adam(learning_rate=0.01)" in text and "clip_by_norm(1.0)" in text
 
 
-def test_frozen_weights_leave_the_step_to_be_written() -> None:
+def test_what_is_frozen_is_left_out_of_the_step() -> None:
     model = small_cnn()
     model.get_layer("a-b").trainable = False
     model.compile("adam", "mse")
     architecture = _keras_compiled.of_model(model)
-    training = training_source(architecture, model_source(architecture))
-    assert not training.text and "a-b/depthwise_kernel" in training.unwritten[0]
+    written = model_source(architecture)
+    training = training_source(architecture, written)
+    assert frozen_places(architecture, written) == ["a_b_depthwise", "a_b_pointwise"] and not training.unwritten
+    assert (
+        "FROZEN = (('a_b_depthwise',), ('a_b_pointwise',), )" in training.text
+        and "argnums=nnx.DiffState(0, TRAINED)" in training.text
+    )
+    assert "wrt=TRAINED" in jax_source(written, trained=True, frozen=True)
+    assert "TRAINED" not in jax_source(written, trained=True, frozen=False)
+
+
+def test_a_model_of_which_all_is_frozen_stands_for_its_layers() -> None:
+    inner = keras.Sequential(
+        [keras.Input((8,)), L.Dense(4, name="one"), L.BatchNormalization(name="norm")], name="base"
+    )
+    inner.trainable = False
+    x = keras.Input((8,))
+    model = keras.Model(x, L.Dense(2, name="top")(inner(x)))
+    model.compile("sgd", "mse")
+    architecture = _keras_compiled.of_model(model)
+    written = model_source(architecture)
+    assert frozen_places(architecture, written) == ["base"]
+    assert "self.norm(x, use_running_average=True)" in written.text
+    inner.get_layer("one").trainable = True
+    architecture = _keras_compiled.of_model(model)
+    assert frozen_places(architecture, model_source(architecture)) == ["base.norm"]
