@@ -191,13 +191,14 @@ def _from_logits(compiled: Compiled, written: Written) -> bool:
 
 def _terms(term: LossTerm, compiled: Compiled, from_logits: bool) -> Iterator[str]:
     losses = _losses_of(term, compiled)
-    for place, loss in enumerate(losses):
+    weights = compiled.weights if term.loss is None and compiled.weights else (1.0,) * len(losses)
+    for place, (loss, weight) in enumerate(zip(losses, weights, strict=True)):
         if loss is None:
             continue
         text = loss_expression(loss, from_logits)
         if len(losses) > 1:
             text = text.replace("predictions", f"predictions[{place}]").replace("targets", f"targets[{place}]")
-        yield _times(term.weight, f"jnp.mean({text})")
+        yield _times(term.weight * weight, f"jnp.mean({text})")
 
 
 def _times(weight: float, text: str) -> str:
