@@ -211,11 +211,13 @@ class Jax:
             }
 
     def compile(self, program: Program, options: Options) -> Compiled:
-        """Compile any program by JAX's XLA, with these of its debug options."""
-        start = time.perf_counter()
-        executable = _private.compile_stablehlo(program.artifact, options)
-        compile_s = time.perf_counter() - start
-        return self._loaded.keep(program, executable, compile_s)
+        """Compile any program by JAX's XLA, with these of its debug options; one that differs in states alone, once."""
+        known, key = self._loaded.executables, (program.artifact, tuple(sorted(options.items())))
+        if key not in known:
+            start = time.perf_counter()
+            executable = _private.compile_stablehlo(program.artifact, options)
+            known[key] = executable, time.perf_counter() - start
+        return self._loaded.keep(program, *known[key])
 
     def optimized(self, handle: int) -> Optimized:
         """What XLA made of a compiled program."""

@@ -138,8 +138,73 @@ class LayerScale(nnx.Module):
         return x * self.gamma.get_value()
 
 
+class Attention(nnx.Module):
+    """keras.layers.Attention: scores are products of query and key, with one weight for all, or none.
+
+    Args:
+      use_scale: whether there is a weight that scores, or sums in them, are multiplied by.
+      score_mode: "dot", or "concat": the sum of tanh(query + key), times a weight.
+      param_dtype: of the weights.
+    """
+
+    def __init__(self, *, use_scale: bool = False, score_mode: str = "dot", param_dtype: Any = jnp.float32) -> None:
+        self.use_scale, self.score_mode, self.param_dtype = use_scale, score_mode, param_dtype
+        self.scale = nnx.Param(jnp.ones((), param_dtype)) if use_scale else nnx.data(None)
+        concat = score_mode == "concat"
+        self.concat_score_weight = nnx.Param(jnp.ones((), param_dtype)) if concat else nnx.data(None)
+
+    def __call__(
+        self,
+        query: jax.Array,
+        value: jax.Array,
+        key: jax.Array | None = None,
+        *,
+        query_mask: jax.Array | None = None,
+        value_mask: jax.Array | None = None,
+        use_causal_mask: bool = False,
+    ) -> jax.Array:
+        """The values [batch, queries, features], weighted by the softmax of the scores.
+
+        Args:
+          query: [batch, queries, features].
+          value: [batch, keys, features].
+          key: [batch, keys, features]; the values without.
+          query_mask: bool[batch, queries]; what others give is 0.
+          value_mask: bool[batch, keys], those that count.
+          use_causal_mask: whether a query sees no key after its own place.
+        """
+        key = value if key is None else key
+        scale = 1 if self.scale is None else self.scale.get_value()
+        if self.concat_score_weight is None:
+            scores = query @ jnp.swapaxes(key, -2, -1) * scale
+        else:
+            summed = jnp.sum(jnp.tanh(scale * (query[..., :, None, :] + key[..., None, :, :])), -1)
+            scores = self.concat_score_weight.get_value() * summed
+        return _weighted(scores, value, query_mask, value_mask, use_causal_mask)
+
+
+def _weighted(
+    scores: jax.Array,
+    value: jax.Array,
+    query_mask: jax.Array | None,
+    value_mask: jax.Array | None,
+    use_causal_mask: bool,
+) -> jax.Array:
+    """The values by the softmax of the scores, as Keras masks both: a query that sees no key sees all."""
+    masks = [] if value_mask is None else [value_mask.astype(bool)[..., None, :]]
+    masks += [jnp.tri(*scores.shape[-2:], dtype=bool)] if use_causal_mask else []
+    seen = None
+    for mask in masks:
+        seen = mask if seen is None else seen & mask
+    if seen is not None:
+        # Subtracted, as in Keras: where nothing is seen, the scores stay apart as far as rounding leaves them.
+        scores = jnp.where(seen, scores, scores - (65504.0 if scores.dtype == jnp.float16 else 1e9))
+    given = jax.nn.softmax(scores) @ value
+    return given if query_mask is None else jnp.where(query_mask.astype(bool)[..., None], given, 0)
+
+
 class AdditiveAttention(nnx.Module):
-    """keras.layers.AdditiveAttention without masks: scores are sums of tanh(query + key), times a weight each.
+    """keras.layers.AdditiveAttention: scores are sums of tanh(query + key), times a weight each.
 
     Args:
       features: of query and key.
@@ -157,18 +222,30 @@ class AdditiveAttention(nnx.Module):
         drawn = jax.random.uniform(rngs.params(), (features,), param_dtype, -limit, limit)
         self.scale = nnx.Param(drawn) if use_scale else nnx.data(None)
 
-    def __call__(self, query: jax.Array, value: jax.Array, key: jax.Array | None = None) -> jax.Array:
+    def __call__(
+        self,
+        query: jax.Array,
+        value: jax.Array,
+        key: jax.Array | None = None,
+        *,
+        query_mask: jax.Array | None = None,
+        value_mask: jax.Array | None = None,
+        use_causal_mask: bool = False,
+    ) -> jax.Array:
         """The values [batch, queries, features], weighted by the softmax of the scores.
 
         Args:
           query: [batch, queries, features].
           value: [batch, keys, features].
           key: [batch, keys, features]; the values without.
+          query_mask: bool[batch, queries]; what others give is 0.
+          value_mask: bool[batch, keys], those that count.
+          use_causal_mask: whether a query sees no key after its own place.
         """
         key = value if key is None else key
         summed = jnp.tanh(query[:, :, None] + key[:, None])
         scores = jnp.sum(summed if self.scale is None else summed * self.scale.get_value(), -1)
-        return jax.nn.softmax(scores) @ value
+        return _weighted(scores, value, query_mask, value_mask, use_causal_mask)
 
 
 class Normalization(nnx.Module):
@@ -267,6 +344,52 @@ class ConvLSTMCell(nnx.RNNCellBase):
     def num_feature_axes(self) -> int:
         """Those of space, and the channels."""
         return len(self.kernel_size) + 1
+
+
+class StackedCells(nnx.RNNCellBase):
+    """keras.layers.StackedRNNCells, for nnx.RNN: each cell is given what the one before it gives in the same step.
+
+    Args:
+      cells: by name, in their order.
+    """
+
+    def __init__(self, **cells: nnx.RNNCellBase) -> None:
+        self.order = tuple(cells)
+        for name, cell in cells.items():
+            setattr(self, name, cell)
+
+    def __call__(self, carry: Any, inputs: jax.Array) -> tuple[Any, jax.Array]:
+        """The states of all cells after a step, and the output of the last.
+
+        Args:
+          carry: a state for each cell.
+          inputs: [..., features].
+        """
+        states = []
+        for name, before in zip(self.order, carry, strict=True):
+            after, inputs = getattr(self, name)(before, inputs)
+            states.append(after)
+        return tuple(states), inputs
+
+    def initialize_carry(self, input_shape: tuple[int, ...], rngs: Any = None, carry_init: Any = None) -> Any:
+        """Zeros for each cell.
+
+        Args:
+          input_shape: of one step.
+          rngs: not used.
+          carry_init: not used.
+        """
+        states = []
+        for name in self.order:
+            cell = getattr(self, name)
+            states.append(cell.initialize_carry(input_shape, nnx.Rngs(0)))
+            input_shape = (*input_shape[:-1], cell.hidden_features)
+        return tuple(states)
+
+    @property
+    def num_feature_axes(self) -> int:
+        """One: the last."""
+        return 1
 
 
 def _convolved(x: jax.Array, kernel: jax.Array, strides: Sequence[int], padding: str) -> jax.Array:

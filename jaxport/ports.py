@@ -31,6 +31,7 @@ def flax_port(
     loss: Callable[..., jax.Array] | None = None,
     optimizer: optax.GradientTransformation | None = None,
     train_step: Callable[..., jax.Array] | None = None,
+    wrt: Any = nnx.Param,
 ) -> Model:
     """A port of a Keras model for `jaxport run`, whose weights go the way that `jaxport weights` planned.
 
@@ -44,6 +45,7 @@ def flax_port(
       loss: (module, inputs, targets) -> scalar.
       optimizer: of the step.
       train_step: (module, nnx.Optimizer, inputs, targets) -> loss, changing both.
+      wrt: what is trained, as a filter of nnx: to the other weights there is no gradient, as in Keras.
     """
     leaves = _leaves(receipt)
     network = _Network(make, jnp.dtype(dtype))
@@ -62,15 +64,17 @@ def flax_port(
     def loss_of(parameters: Any, *given: Any) -> jax.Array:
         module: Any = network.module(parameters)
         module.train()
+        graph, trained, others = nnx.split(module, wrt, ...)
+        module = nnx.merge(graph, trained, jax.lax.stop_gradient(others))
         return judged_loss(module, given[:inputs], _targets(given[inputs:]))
 
     def init(parameters: Any) -> Any:
         module = network.module(parameters)
-        return nnx.to_pure_dict(nnx.state(nnx.Optimizer(module, used, wrt=nnx.Param)))
+        return nnx.to_pure_dict(nnx.state(nnx.Optimizer(module, used, wrt=wrt)))
 
     def step(parameters: Any, state: Any, *given: Any) -> tuple[Any, Any, jax.Array]:
         module = network.module(parameters)
-        trained = nnx.Optimizer(module, used, wrt=nnx.Param)
+        trained = nnx.Optimizer(module, used, wrt=wrt)
         kept = nnx.state(trained)
         nnx.replace_by_pure_dict(kept, state)
         nnx.update(trained, kept)

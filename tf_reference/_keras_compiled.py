@@ -102,7 +102,8 @@ def _penalties(by_path: Mapping[str, Any]) -> Iterator[Penalty]:
         seen.add(id(layer))
         found = {"": getattr(layer, "activity_regularizer", None)}
         for name, variable in _keras_variables.leaves(layer, list(_keras_variables.children(layer))):
-            found[name] = getattr(variable, "regularizer", None)
+            # What is not trained has no penalty.
+            found[name] = getattr(variable, "regularizer", None) if getattr(variable, "trainable", True) else None
         yield from (Penalty(path, leaf, described(each)) for leaf, each in found.items() if each is not None)
 
 
@@ -135,14 +136,17 @@ def _compiled(model: Any, hidden: str) -> Compiled | None:
         except Unsupported as error:
             return Compiled(obstacle=str(error))
     told: Mapping[str, Any] = getattr(getattr(model, "_compile_config", None), "config", None) or {}
-    arguments = (f"{name} in compile()" for name in ("loss_weights", "weighted_metrics") if told.get(name))
-    obstacle = hidden or next(arguments, "") or _exclusion(model.optimizer)
+    obstacle = hidden or ("weighted_metrics in compile()" if told.get("weighted_metrics") else "")
+    obstacle = obstacle or _exclusion(model.optimizer)
+    weights: tuple[float, ...] = ()
     try:
         losses = tuple(_losses(model, told.get("loss", getattr(model, "loss", None))))
+        weights = _weights(model, told.get("loss_weights"), len(losses))
     except Unsupported as error:
         losses, obstacle = (), str(error)
     return Compiled(
         losses=losses,
+        weights=weights,
         metrics=tuple(_metrics(told.get("metrics"))),
         optimizer=described(model.optimizer) if model.optimizer is not None else None,
         obstacle=obstacle,
@@ -164,6 +168,25 @@ def _losses(model: Any, given: Any) -> Iterator[Described | None]:
         given = [given.get(name) for name in names]
     for each in given if isinstance(given, list | tuple) else [given]:
         yield None if each is None else described(keras.losses.get(each))
+
+
+def _weights(model: Any, given: Any, count: int) -> tuple[float, ...]:
+    """What each loss is multiplied with; none where nothing is told.
+
+    Raises:
+      Unsupported: it is no number for each loss.
+    """
+    if given is None:
+        return ()
+    if isinstance(given, Mapping):
+        names = list(model.output_names)
+        if set(given) - set(names):
+            raise Unsupported("a loss weight by the name of something that is no output")
+        given = [given.get(name) for name in names]
+    listed = [1.0 if each is None else each for each in (given if isinstance(given, list | tuple) else [given])]
+    if len(listed) != count or not all(isinstance(each, int | float) for each in listed):
+        raise Unsupported("loss_weights in compile() that are no number for each loss")
+    return tuple(map(float, listed))
 
 
 def _metrics(given: Any) -> Iterator[Described]:

@@ -43,7 +43,14 @@ def keras_port(source: str, receipt: Path, dtype: str, *, inputs: int, trained: 
             return Model(forward=lambda *given: _called(model, given[:inputs], False), weights=variables)
         own = _own_steps.is_own(model)
         # By Keras' own method, whatever that of the class takes: it leaves metrics out.
-        keras.Model.compile(model, optimizer=model.optimizer, loss=getattr(model, "loss", None), jit_compile=True)
+        told: Any = getattr(getattr(model, "_compile_config", None), "config", None) or {}
+        keras.Model.compile(
+            model,
+            optimizer=model.optimizer,
+            loss=getattr(model, "loss", None),
+            loss_weights=told.get("loss_weights"),
+            jit_compile=True,
+        )
         model.optimizer.build(model.trainable_variables)
         _resolve_losses(model)
     if own:

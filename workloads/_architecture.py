@@ -196,6 +196,7 @@ class Compiled:
 
     Attributes:
       losses: one for all outputs, or one for each; None is an output without one.
+      weights: what each of the losses is multiplied with; none where all count alike.
       metrics: all of them.
       optimizer: itself.
       obstacle: what of it is not said here, as sample weights; "" where all is.
@@ -203,6 +204,7 @@ class Compiled:
     """
 
     losses: tuple[Described | None, ...] = ()
+    weights: tuple[float, ...] = ()
     metrics: tuple[Described, ...] = ()
     optimizer: Described | None = None
     obstacle: str = ""

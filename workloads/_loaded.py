@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Generic, Protocol, TypeVar
 
 from workloads._framework import FORWARD, STEP, Compiled, Program, Twin
@@ -54,6 +54,8 @@ class Loaded(Generic[OneSession, Executable]):
         self._sessions: dict[str, OneSession] = {}
         self._functions: dict[tuple[str, str, str], Any] = {}
         self._programs: list[tuple[Program, Executable]] = []
+        self.executables: dict[Hashable, tuple[Executable, float]] = {}
+        """What was compiled with the seconds that it took, by the program's bytes and the options."""
 
     @property
     def twin(self) -> Twin:
@@ -64,7 +66,7 @@ class Loaded(Generic[OneSession, Executable]):
 
     def load(self, twin: Twin) -> None:
         """Let go of the twin before and of all that was made of it, and hold this one."""
-        self._sessions, self._functions, self._programs = {}, {}, []
+        self._sessions, self._functions, self._programs, self.executables = {}, {}, [], {}
         # A process that has loaded nothing has nothing to forget, and is timed while it loads.
         if self._twin is not None:
             self._clear()

@@ -19,7 +19,7 @@ _HANDS_ON = (
 """Operations that round nothing."""
 
 
-def disturbed(artifact: bytes, unit: float, seed: int = 0) -> bytes:
+def disturbed(artifact: bytes, unit: float, seed: int = 0, spared: int = 0) -> bytes:
     """Multiply the result of every operation on float64 by something within 1 - unit and 1 + unit, by its own bits.
 
     That is what rounding does, and to values too that happen to be exact. Neither overflow nor underflow
@@ -29,6 +29,7 @@ def disturbed(artifact: bytes, unit: float, seed: int = 0) -> bytes:
       artifact: StableHLO bytecode.
       unit: the unit roundoff to imitate.
       seed: which disturbance of the same size.
+      spared: a number of so many bits stays as it is: what is computed of round numbers is not rounded.
 
     Raises:
       UnreadableProgram: the bytes are no StableHLO.
@@ -40,7 +41,7 @@ def disturbed(artifact: bytes, unit: float, seed: int = 0) -> bytes:
             if _short(operation) not in _HANDS_ON:
                 for result in operation.results:
                     if _is_double(result.type):
-                        _disturb(operation, result, unit, _ODD * (2 * seed + 1))
+                        _disturb(operation, result, unit, _ODD * (2 * seed + 1), spared)
     return bindings.serialize(module)
 
 
@@ -62,7 +63,7 @@ def _short(operation: ir.Operation) -> str:
     return operation.name.rpartition(".")[2]
 
 
-def _disturb(operation: ir.Operation, value: ir.Value, unit: float, odd: int) -> None:
+def _disturb(operation: ir.Operation, value: ir.Value, unit: float, odd: int, spared: int) -> None:
     """Multiply by 1 - unit plus up to 2 * unit, as a product says whose top bits depend on all bits of the value."""
     bits = ir.RankedTensorType.get(value.type.shape, ir.IntegerType.get_signless(64))
     made: list[ir.Operation] = []
@@ -81,8 +82,19 @@ def _disturb(operation: ir.Operation, value: ir.Value, unit: float, odd: int) ->
         top = create("convert", value.type, create("shift_right_logical", bits, mixed, constant(_SPARED, bits)))
         moved = create("multiply", value.type, top, constant(2 * unit / 2 ** (64 - _SPARED), value.type))
         factor = create("add", value.type, moved, constant(1 - unit, value.type))
-        create("multiply", value.type, value, factor)
+        changed = create("multiply", value.type, value, factor)
+        if spared:
+            widths = {"exponent_bits": _whole(11), "mantissa_bits": _whole(spared)}
+            few = create("reduce_precision", value.type, value, **widths)
+            same = ir.RankedTensorType.get(value.type.shape, ir.IntegerType.get_signless(1))
+            direction = ir.Attribute.parse("#stablehlo<comparison_direction EQ>")
+            kept = create("compare", same, few, value, comparison_direction=direction)
+            create("select", value.type, kept, value, changed)
     value.replace_all_uses_except(made[-1].result, made)
+
+
+def _whole(number: int) -> ir.Attribute:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), number)
 
 
 def _signed(number: int) -> int:

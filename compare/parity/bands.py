@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,9 @@ from compare.parity.measure import SEMANTICS_BOUND, UNIT_ROUNDOFF, is_float, sca
 GAP = 1 / UNIT_ROUNDOFF["float32"]
 """Between neighbouring magnitudes: a value added to one so much larger leaves no trace in float32. What is computed
 from continuous inputs leaves no such gap, save between values and the rounding noise of larger ones."""
+
+GAP_POWERS = 24
+"""How far apart the powers of two of two values are at least whose ratio is GAP."""
 
 NOISE = SEMANTICS_BOUND / UNIT_ROUNDOFF["float64"] * UNIT_ROUNDOFF["float32"]
 """A group that the original computes no better than this, relative to its largest value, is what rounding left of
@@ -52,6 +56,8 @@ def bands_of(expected: np.ndarray, originals: Sequence[np.ndarray], model_scale:
         return [Band(scale_of(expected, model_scale))]
     groups = _groups(expected, sizes, originals)
     scales = [_largest(sizes, within) for within in groups]
+    if len(groups) == 1 and not spares_zeros:
+        return [Band(scales[0])]
     zeros = sizes == 0
     noise = _error(zeros, expected, originals)
     if noise == 0 and spares_zeros:
@@ -67,12 +73,9 @@ def bands_of(expected: np.ndarray, originals: Sequence[np.ndarray], model_scale:
 
 def _groups(expected: np.ndarray, sizes: np.ndarray, originals: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Masks of the elements between two gaps, the largest first; noise of larger values is among those."""
-    ordered = np.unique(sizes[np.isfinite(sizes) & (sizes > 0)])
-    with np.errstate(over="ignore"):
-        cuts = np.flatnonzero(ordered[1:] / ordered[:-1] >= GAP) + 1
     groups: list[np.ndarray] = []
     upper = np.inf
-    for lower in (float(ordered[at]) for at in (*reversed(cuts), 0)):
+    for lower in _lowest_of_groups(sizes[np.isfinite(sizes) & (sizes > 0)]):
         within = (sizes >= lower) & (sizes < upper)
         if groups and _error(within, expected, originals) > NOISE * _largest(sizes, within):
             groups[-1] = groups[-1] | within
@@ -80,6 +83,24 @@ def _groups(expected: np.ndarray, sizes: np.ndarray, originals: Sequence[np.ndar
             groups.append(within)
         upper = lower
     return groups
+
+
+def _lowest_of_groups(sizes: np.ndarray) -> list[float]:
+    """The smallest of the values above each gap, the largest first, and the smallest of all.
+
+    Neighbours across a gap have powers of two that are apart by as much: sorting all values took minutes of a verdict.
+    """
+    powers = np.frexp(sizes)[1]
+    least = int(np.min(powers))
+    lowest = [float(np.min(sizes))]
+    for below, above in itertools.pairwise(np.flatnonzero(np.bincount(powers - least)) + least):
+        if above - below < GAP_POWERS:
+            continue
+        upper = float(np.min(sizes, where=powers >= above, initial=np.inf))
+        with np.errstate(over="ignore"):
+            if upper / np.max(sizes, where=powers <= below, initial=0.0) >= GAP:
+                lowest.append(upper)
+    return lowest[::-1]
 
 
 def _largest(sizes: np.ndarray, within: np.ndarray) -> float:

@@ -93,6 +93,10 @@ class Evidence:
     """The modes of the original that are judged like the port, and are no measure of its noise."""
     stand_in: str = ""
     """What messages call TensorFlow's eager mode where something stands in for it; else empty."""
+    _scales: dict[tuple[str, str], tuple[tuple[object, ...], Scales]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    """What is known of scales already, with what it was made of: several gates ask, and every further judgement."""
 
     def modes(self, side: str, pass_: str) -> tuple[str, ...]:
         """Every mode of a side that ran this pass."""
@@ -115,6 +119,13 @@ class Evidence:
           case: the case.
           expected: the float64 values of the run, by leaf.
         """
+        made_of = self.outputs, self.further, expected
+        known = self._scales.get((pass_, case))
+        if known is None or any(one is not other for one, other in zip(known[0], made_of, strict=True)):
+            known = self._scales[pass_, case] = made_of, self._measured_scales(pass_, case, expected)
+        return known[1]
+
+    def _measured_scales(self, pass_: str, case: str, expected: Arrays) -> Scales:
         model = largest(expected.values())
         runs = [self.outputs.get((mode, pass_, case), {}) for mode in self.original_modes(pass_)]
         # Without a run of its own types, as in a case that the programs suggest, nothing is known to be noise.

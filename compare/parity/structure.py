@@ -36,10 +36,13 @@ def _compare_run(context: Context, run: Place) -> list[Held]:
     if found is None or expected is None:
         return missing_runs(context, run, found, expected, ("float32", "float32"))
     xla = outputs.get((TF_XLA, run.pass_, run.case), {})
-    return [_compare_leaf(context, run, leaf, found, expected, xla) for leaf in sorted({*found, *expected})]
+    model = largest(expected.values())
+    return [_compare_leaf(context, run, leaf, found, expected, xla, model) for leaf in sorted({*found, *expected})]
 
 
-def _compare_leaf(context: Context, run: Place, leaf: str, found: Arrays, expected: Arrays, xla: Arrays) -> Held:
+def _compare_leaf(
+    context: Context, run: Place, leaf: str, found: Arrays, expected: Arrays, xla: Arrays, model: float
+) -> Held:
     place = replace(run, leaf=leaf)
     problem = mismatch(place, found.get(leaf), expected.get(leaf))
     if problem:
@@ -48,7 +51,7 @@ def _compare_leaf(context: Context, run: Place, leaf: str, found: Arrays, expect
     if ours.dtype != theirs.dtype:
         dtypes = messages.unequal("dtype", place.found_from, ours.dtype, place.expected_name, theirs.dtype)
         return refuse(place, dtypes + messages.widths(str(ours.dtype), str(theirs.dtype)), str(ours.dtype))
-    far = exact_distance(ours, theirs, scale_of(theirs, largest(expected.values())))
+    far = exact_distance(ours, theirs, scale_of(theirs, model))
     notes = () if far.error == 0 else (_extent(ours, theirs),)
     bound = Bound(0.0, declared=context.evidence.declared_bound(GATE))
     return hold(context, place, far, bound, str(ours.dtype), (*notes, *_tf_unlike_itself(theirs, xla.get(leaf))))

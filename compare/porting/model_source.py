@@ -143,7 +143,7 @@ class _Writing:
             self._left(written, layer, wanted, target, self._architecture.reasons[path])
             return None
         try:
-            parts = parts_of(layer, self._in(path))
+            parts = parts_of(layer, self._in)
         except UnwritableError as error:
             self._left(written, layer, wanted, target, str(error))
             return None

@@ -35,10 +35,18 @@ def port_name(architecture: Architecture) -> str:
     return identifier(architecture.name, "model")
 
 
-def jax_source(written: Written, trained: bool) -> str:
-    """What hands the port over."""
+def jax_source(written: Written, trained: bool, frozen: bool = False) -> str:
+    """What hands the port over.
+
+    Args:
+      written: its module.
+      trained: whether a training was written.
+      frozen: whether that leaves weights as they are.
+    """
     given = ", loss=loss, optimizer=make_optimizer(), train_step=train_step" if trained else ""
     imports = "from training_jax import loss, make_optimizer, train_step\n" if trained else ""
+    if trained and frozen:
+        given, imports = f"{given}, wrt=TRAINED", imports.replace("import loss", "import TRAINED, loss")
     return f'''"""The port as `jaxport run` takes it."""
 
 from collections.abc import Mapping

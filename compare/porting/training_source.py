@@ -55,19 +55,63 @@ def training_source(architecture: Architecture, written: Written) -> Training:
     if compiled.obstacle or compiled.optimizer is None or not _has_loss(compiled):
         reason = compiled.obstacle or "no loss or no optimizer"
         return Training(unwritten=(f"the training step: it has {commented(reason)}",))
-    if architecture.frozen:
-        told = f"{commented(architecture.frozen[0])} and others are not trained: say so in `wrt` and in the step"
-        return Training(unwritten=(f"the training step: {told}",))
-    parts = _Parts()
+    parts, frozen = _Parts(), frozen_places(architecture, written)
     sections = [
+        _trained(frozen),
         _optimizer(parts, compiled.optimizer),
         _loss(parts, compiled, written, architecture.penalties),
         _metrics(parts, compiled),
-        _step(parts, written.class_name, compiled.own, _looked_up(architecture)),
+        _step(parts, written.class_name, compiled.own, _looked_up(architecture), bool(frozen)),
     ]
     parts.remarks += _of_rows(_looked_up(architecture), compiled, compiled.optimizer)
     text = "\n\n\n".join("\n".join(each) for each in sections if each)
     return Training(text, tuple(parts.unwritten), tuple(parts.remarks))
+
+
+def frozen_places(architecture: Architecture, written: Written) -> Sequence[str]:
+    """The modules of which nothing is trained; one that holds others stands for these.
+
+    Args:
+      architecture: of a Keras model.
+      written: its module.
+    """
+    frozen = {each.rpartition("/")[0] for each in architecture.frozen}
+    # What Keras keeps in a layer is named behind it: "attention/query/kernel".
+    having = [each.path for each in architecture.source.layers if each.leaves]
+    still = [path for path in having if any(each == path or each.startswith(f"{path}/") for each in frozen)]
+    layers = {each.path: each for each in architecture.source.layers}
+    whole = [path for path in layers if _below(path, having) and set(_below(path, having)) <= set(still)]
+    first = [path for path in whole if not any(path.startswith(f"{other}/") for other in whole)]
+    return [place for path in first for place in _modules(written, path, layers[path].container)]
+
+
+def _modules(written: Written, path: str, container: bool) -> list[str]:
+    """Where a layer stands; a separable convolution is two modules."""
+    parts = [] if container else [place for name, place in written.names.items() if name.startswith(f"{path}/")]
+    return parts or [written.names.get(path, path.replace("/", "."))]
+
+
+def _below(path: str, having: Sequence[str]) -> list[str]:
+    return [each for each in having if each == path or each.startswith(f"{path}/")]
+
+
+def _trained(frozen: Sequence[str]) -> list[str]:
+    """The filter of what is trained; nothing where all of it is."""
+    if not frozen:
+        return []
+    places = "".join(f"({', '.join(map(repr, place.split('.')))},), " for place in frozen)
+    return [
+        f"FROZEN = ({places})",
+        '"""Where the modules stand that are not trained."""',
+        "",
+        "",
+        "def is_frozen(path: tuple[Any, ...], value: Any) -> bool:",
+        '    """Whether a variable is in one of these, for filters of nnx."""',
+        "    return any(path[: len(place)] == place for place in FROZEN)",
+        "",
+        "",
+        "TRAINED = nnx.All(nnx.Param, nnx.Not(is_frozen))",
+    ]
 
 
 def _of_rows(table: str, compiled: Compiled, optimizer: Described) -> list[str]:
@@ -147,13 +191,14 @@ def _from_logits(compiled: Compiled, written: Written) -> bool:
 
 def _terms(term: LossTerm, compiled: Compiled, from_logits: bool) -> Iterator[str]:
     losses = _losses_of(term, compiled)
-    for place, loss in enumerate(losses):
+    weights = compiled.weights if term.loss is None and compiled.weights else (1.0,) * len(losses)
+    for place, (loss, weight) in enumerate(zip(losses, weights, strict=True)):
         if loss is None:
             continue
         text = loss_expression(loss, from_logits)
         if len(losses) > 1:
             text = text.replace("predictions", f"predictions[{place}]").replace("targets", f"targets[{place}]")
-        yield _times(term.weight, f"jnp.mean({text})")
+        yield _times(term.weight * weight, f"jnp.mean({text})")
 
 
 def _times(weight: float, text: str) -> str:
@@ -214,7 +259,7 @@ def _looked_up(architecture: Architecture) -> str:
     return next((each.path for each in architecture.source.layers if each.class_name == "Embedding"), "")
 
 
-def _step(parts: _Parts, name: str, own: OwnStep | None, looked_up: str) -> list[str]:
+def _step(parts: _Parts, name: str, own: OwnStep | None, looked_up: str, frozen: bool) -> list[str]:
     head = [
         "@nnx.jit",
         f"def train_step(model: {name}, optimizer: nnx.Optimizer, inputs: tuple[jax.Array, ...], targets: Any)"
@@ -230,10 +275,11 @@ def _step(parts: _Parts, name: str, own: OwnStep | None, looked_up: str) -> list
             )
     except UnwritableError as error:
         return [*head, *parts.raising("the training step", error)]
+    chosen = ", argnums=nnx.DiffState(0, TRAINED)" if frozen else ""
     return [
         *head,
         "    model.train()",
-        "    value, gradients = nnx.value_and_grad(loss)(model, inputs, targets)",
+        f"    value, gradients = nnx.value_and_grad(loss{chosen})(model, inputs, targets)",
         *(f"    gradients, _ = {each}.update(gradients, optax.EmptyState())" for each in clips),
         "    optimizer.update(model, gradients)",
         "    return value",

@@ -16,7 +16,7 @@ from compare.porting.functions.function_source import CONSTANTS, LOADED
 from compare.porting.model_source import model_source
 from compare.porting.port_folders import BUILDS, PORT, TEST_FILE, original_from, written_anew
 from compare.porting.port_source import RECEIPT, WEIGHTS, Sizes
-from compare.porting.training_source import Training, training_source
+from compare.porting.training_source import Training, frozen_places, training_source
 from compare.porting.written_classes import Written
 from compare.sides.weight_workers import KerasModel, WeightWorkers
 from compare.weights import carrying
@@ -94,7 +94,7 @@ def texts(architecture: Architecture, reference: str, sizes: Sizes) -> tuple[Wri
         return written, training, {file: formatted(text, file) for file, text in {MODEL: model, **rest}.items()}
     found = {
         MODEL: model,
-        BUILDS["jax"]: port_source.jax_source(written, trained),
+        BUILDS["jax"]: port_source.jax_source(written, trained, bool(frozen_places(architecture, written))),
         BUILDS["tf"]: port_source.tf_source(reference, written, trained),
         PORT: port_source.port_source(architecture, written, trained, sizes),
         TEST_FILE: port_source.TEST,

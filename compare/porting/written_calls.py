@@ -98,9 +98,9 @@ def _of_function(caller: Caller, text: str) -> str:
     return substituted(text, {"x": given[0]})
 
 
-def _several(caller: Caller) -> list[str]:
-    """The tensors that a merging layer is given."""
-    caller.refuse_keywords()
+def _several(caller: Caller, *known: str) -> list[str]:
+    """The tensors that a merging layer is given, and maybe what is known by name."""
+    caller.refuse_keywords(*known)
     (given,) = caller.call.arguments
     listed: Any = given if isinstance(given, list) else next(iter(given.values())) if isinstance(given, dict) else []
     return [argument(each, caller.variables) for each in listed]
@@ -176,11 +176,15 @@ _MASKS = {"query_mask": "query", "value_mask": "value", "key_mask": "key", "atte
 """An argument of Keras' call -> that of attention_mask."""
 
 
-def _additive(caller: Caller) -> str:
-    """It takes query, value and key as one list."""
-    given = _several(caller)
+def _of_one_list(caller: Caller) -> str:
+    """Attention that takes query, value and key as one list, and their masks as another."""
+    given = _several(caller, "mask", "use_causal_mask")
     if len(given) not in (2, 3):
         raise UnwritableError(f"it is given {len(given)} tensors")
+    masks: Any = caller.call.keywords.get("mask") or []
+    for name, mask in zip(("query_mask", "value_mask"), masks, strict=False):
+        given += [f"{name}={argument(mask, caller.variables)}"] if mask is not None else []
+    given += ["use_causal_mask=True"] if caller.call.keywords.get("use_causal_mask") else []
     return f"self.{caller.attribute}({', '.join(given)})"
 
 
@@ -195,6 +199,13 @@ def _averaged(caller: Caller) -> str:
     return f"jaxport.sequences.masked_average({x}, {mask}{kept})"
 
 
+def _normalized(caller: Caller) -> str:
+    """A batch norm that is not trained keeps to its statistics in training too."""
+    caller.refuse_keywords()
+    still = "" if caller.layer.config.get("trainable", True) else ", use_running_average=True"
+    return f"self.{caller.attribute}({', '.join(caller.arguments())}{still})"
+
+
 def _flattened(caller: Caller) -> str:
     caller.refuse_keywords()
     (x,) = caller.arguments()
@@ -203,7 +214,7 @@ def _flattened(caller: Caller) -> str:
 
 _SPECIAL: Mapping[str, Callable[[Caller], str]] = {
     **dict.fromkeys(("Add", "Multiply", "Subtract"), _folded),
-    "CustomScaleLayer": _of_two,
+    **dict.fromkeys(("CustomScaleLayer", "Dot"), _of_two),
     "Maximum": _extreme("maximum"),
     "Minimum": _extreme("minimum"),
     "Average": _average,
@@ -211,9 +222,10 @@ _SPECIAL: Mapping[str, Callable[[Caller], str]] = {
     **dict.fromkeys(("SeparableConv1D", "SeparableConv2D"), _separable),
     **dict.fromkeys(("LSTM", "GRU", "SimpleRNN", "RNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"), over_steps),
     **dict.fromkeys(("MultiHeadAttention", "GroupQueryAttention", "GroupedQueryAttention"), _attention),
+    "BatchNormalization": _normalized,
     "Bidirectional": both_ways,
     "GlobalAveragePooling1D": _averaged,
-    "AdditiveAttention": _additive,
+    **dict.fromkeys(("Attention", "AdditiveAttention"), _of_one_list),
     "Embedding": _embedding,
     "Flatten": _flattened,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from compare.porting.safe_expressions import UnwritableError, checked
@@ -35,12 +35,16 @@ class Parts:
     each_step: bool = False
 
 
-def parts_of(layer: SourceLayer, inner: Sequence[SourceLayer]) -> Parts:
+Inside = Callable[[str], Sequence[SourceLayer]]
+"""(path of a layer) -> the layers that stand in it."""
+
+
+def parts_of(layer: SourceLayer, inside: Inside = lambda path: ()) -> Parts:
     """The modules of a layer.
 
     Args:
       layer: of Keras.
-      inner: the layers that stand in it.
+      inside: gives the layers that stand in one.
 
     Raises:
       UnwritableError: no rule knows it, or it is not written here.
@@ -49,9 +53,9 @@ def parts_of(layer: SourceLayer, inner: Sequence[SourceLayer]) -> Parts:
     if not rules:
         raise UnwritableError(reason)
     if layer.class_name == "TimeDistributed":
-        return _of_all_steps(inner)
+        return _of_all_steps(inside(layer.path))
     if layer.class_name == "Bidirectional":
-        _check_directions(inner)
+        _check_directions(inside(layer.path))
     counterpart = rules[0].counterpart(layer)
     if counterpart.module is None:
         return Parts(counterpart)
@@ -59,19 +63,19 @@ def parts_of(layer: SourceLayer, inner: Sequence[SourceLayer]) -> Parts:
     if module.class_name == ANY_MODULE:
         return Parts(counterpart, {f"_{name}": _made(each) for name, each in module.inner.items()})
     if counterpart.steps:
-        module = replace(module, arguments={**_inside(layer, counterpart, inner), **module.arguments})
+        module = _filled(layer, counterpart, module, inside)
     return Parts(counterpart, {"": _made(module)})
 
 
 def _of_all_steps(inner: Sequence[SourceLayer]) -> Parts:
     """The modules of the layer that is called for every step, which take all steps at once."""
     (each,) = inner
-    parts = parts_of(each, ()) if not each.container else None
+    parts = parts_of(each) if not each.container else None
     if parts is not None and not parts.modules and each.class_name not in _OF_NOISE:
         return replace(parts, called=each, each_step=True)
     if each.class_name not in OF_ALL_STEPS:
         raise UnwritableError(f"it calls {each.class_name} for every step: call the module on all steps at once")
-    return replace(parts_of(each, ()), called=each)
+    return replace(parts_of(each), called=each)
 
 
 def _check_directions(inner: Sequence[SourceLayer]) -> None:
@@ -83,16 +87,17 @@ def _check_directions(inner: Sequence[SourceLayer]) -> None:
             raise UnwritableError("its forward layer has go_backwards=True")
 
 
-def _inside(layer: SourceLayer, counterpart: Counterpart, inner: Sequence[SourceLayer]) -> dict[str, Module]:
+def _filled(layer: SourceLayer, counterpart: Counterpart, module: Module, inside: Inside) -> Module:
+    """The module of a layer with those of the layers in it, and of the layers in these."""
     found: dict[str, Module] = {}
-    for step in inner:
+    for step in inside(layer.path):
         each = replace(step, config={**step.config, **counterpart.within.get(step.step, {})})
         rules, reason = rules_of(each)
-        module = rules[0].counterpart(each).module if rules else None
-        if module is None or each.step not in counterpart.steps:
+        its = rules[0].counterpart(each) if rules else None
+        if its is None or its.module is None or each.step not in counterpart.steps:
             raise UnwritableError(reason or f"{each.class_name} in it")
-        found[counterpart.steps[each.step]] = module
-    return found
+        found[counterpart.steps[each.step]] = _filled(each, its, its.module, inside)
+    return replace(module, arguments={**found, **module.arguments})
 
 
 def _made(module: Module) -> str:

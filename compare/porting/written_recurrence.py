@@ -27,6 +27,8 @@ def over_steps(caller: Caller) -> str:
     x, initial, mask = _given(caller)
     config, own = caller.layer.config, f"self.{caller.attribute}"
     last = not config.get("return_sequences")
+    if config.get("return_state") and any(each.class_name == "StackedRNNCells" for each in caller.inner):
+        raise UnwritableError("it returns the states of stacked cells")
     if mask is None and not config.get("return_state"):
         states = _carry(caller, initial)
         return f"{own}({x}{states}){'[:, -1]' if last else ''}"

@@ -9,6 +9,8 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
 from compare.parity import Evidence, explicable, held_leaves, judge, judge_held
+from compare.parity.holding import Leaves
+from compare.prove.beside_ties import judged_beside
 from compare.prove.collect import Collected
 from compare.prove.near_choices import choices_beside_edges
 from compare.prove.oracle import Doubles, explain, twin_with
@@ -43,10 +45,17 @@ def parity_of(
     """
     evidence = dataclasses.replace(_evidence(prepared, collected, doubles, failures), ordinary=ordinary or {})
     held = held_leaves(evidence)
-    allowance = _allowance(pool, prepared, collected, doubles, failures, evidence, explicable(held))
-    if any(allowance.values()):
-        evidence = dataclasses.replace(evidence, allowance=allowance)
+    beside = _beside_ties(prepared, doubles, evidence, held)
+    if beside is not doubles:
+        doubles = beside
+        evidence = dataclasses.replace(_evidence(prepared, collected, doubles, failures), ordinary=evidence.ordinary)
         held = held_leaves(evidence)
+    # A rate that is kept in float32 mostly explains all there is, and no program is compiled anew to move it.
+    for constants in (False, True):
+        allowance = _allowance(pool, prepared, collected, doubles, failures, evidence, explicable(held), constants)
+        if any(allowance.values()):
+            evidence = dataclasses.replace(evidence, allowance={**evidence.allowance, **allowance})
+            held = held_leaves(evidence)
     parity = judge_held(evidence, held)
     if parity.verdict == PASS:
         return parity
@@ -63,6 +72,15 @@ def parity_of(
     return judge(dataclasses.replace(evidence, choices=choices)) if choices else judge_held(evidence, held)
 
 
+def _beside_ties(prepared: Prepared, doubles: Doubles, evidence: Evidence, held: Leaves) -> Doubles:
+    """The float64 evidence with other numbers where rounding decides; as it is where XLA cannot run the programs."""
+    try:
+        return judged_beside(twin_with(prepared, doubles), doubles, evidence, held)
+    except UnreadableProgram:
+        # What cannot be explained stays a failure.
+        return doubles
+
+
 def _allowance(
     pool: Pool,
     prepared: Prepared,
@@ -71,12 +89,13 @@ def _allowance(
     failures: list[Failure],
     evidence: Evidence,
     runs: Collection[tuple[str, str]],
+    constants: bool,
 ) -> Mapping[tuple[str, str, str, int], float]:
-    """What constants rounded to float32 explain; nothing where the JAX side cannot be asked."""
+    """What states, or constants too, rounded to float32 explain; nothing where the JAX side cannot be asked."""
     if not runs or "jax" not in collected or collected["jax"].lost:
         return {}
     try:
-        return explain(pool.get("jax"), doubles, prepared, evidence, runs)
+        return explain(pool.get("jax"), doubles, prepared, evidence, runs, constants)
     except (PromotionError, UnreadableProgram) as error:
         failures.append(Failure("jax", "allowance", str(error)))
     except SideError as error:

@@ -67,12 +67,17 @@ def find_doubles(jax: Side, sides: Sequence[Collected], prepared: Prepared) -> D
 
 
 def explain(
-    jax: Side, doubles: Doubles, prepared: Prepared, evidence: Evidence, runs: Collection[tuple[str, str]]
+    jax: Side,
+    doubles: Doubles,
+    prepared: Prepared,
+    evidence: Evidence,
+    runs: Collection[tuple[str, str]],
+    constants: bool,
 ) -> dict[tuple[str, str, str, int], float]:
-    """The relative spread of float64 results that constants rounded to float32 explain.
+    """The relative spread of float64 results that numbers rounded to float32 explain.
 
     Of each pass, case, leaf and group of magnitudes.
-    Every such constant, and every float32 state that a step starts from (a learning rate), is moved
+    Every float32 state that a step starts from (a learning rate), and where wanted every such constant, is moved
     within its rounding a few times; the spreads of both sides add up.
 
     Args:
@@ -80,7 +85,8 @@ def explain(
       doubles: the float64 programs.
       prepared: the workload, and the arrays that it is judged on.
       evidence: tells what an error is relative to.
-      runs: pass and case of those to explain; each pass costs several compilations a side.
+      runs: pass and case of those to explain.
+      constants: whether constants are moved too; each pass costs several compilations a side.
 
     Raises:
       SideError: the JAX side cannot run the programs.
@@ -90,8 +96,9 @@ def explain(
     checkpoints = training.compared if training else ()
     for (_, pass_), program in doubles.programs.items():
         cases = sorted(case for ran, case in runs if ran == pass_)
-        if cases and (pass_ == STEP or promote.rounded_constants(program.artifact)):
-            for place, spread in _spread(jax, program, pass_, twin, evidence, cases, checkpoints).items():
+        moved = bool(promote.rounded_constants(program.artifact)) if cases and constants else False
+        if cases and (moved or (pass_ == STEP and _rounded_states(program))):
+            for place, spread in _spread(jax, program, pass_, twin, evidence, cases, checkpoints, moved).items():
                 allowance[pass_, *place] = allowance.get((pass_, *place), 0.0) + spread
     return allowance
 
@@ -198,13 +205,16 @@ def _spread(
     evidence: Evidence,
     cases: Sequence[str],
     checkpoints: Sequence[int],
+    constants: bool,
 ) -> dict[tuple[str, str, int], float]:
     told = trajectories_as_runs(evidence) if pass_ == STEP else evidence
     base = _run_cases(jax, program, pass_, twin, cases, checkpoints)
     scales = {case: told.scales(pass_, case, arrays) for case, arrays in base.items()}
     perturbed = (
         dataclasses.replace(
-            program, artifact=promote.perturb(program.artifact, seed), states=_moved(program.states, seed)
+            program,
+            artifact=promote.perturb(program.artifact, seed) if constants else program.artifact,
+            states=_moved(program.states, seed),
         )
         for seed in range(PERTURBATIONS)
     )
@@ -220,6 +230,10 @@ def _run_cases(
         handle = requests.compile_program(jax, program).handle
         return {case: requests.unroll(jax, handle, checkpoints) for case in cases}
     return dict(zip(cases, running(program, twin)([twin.cases[case] for case in cases]), strict=True))
+
+
+def _rounded_states(program: Program) -> bool:
+    return any(array.dtype == np.float32 for array in program.states.values())
 
 
 def _moved(states: Arrays, seed: int) -> dict[str, np.ndarray]:

@@ -219,7 +219,7 @@ class LiveSide(Side):
 
     def _received(self, reply: Path, doing: str) -> Arrays:
         try:
-            received, _ = wire.load_arrays(reply)
+            received = wire.received_arrays(reply)
             reply.unlink()
         except (OSError, SafetensorError) as error:
             raise self._not_ours(doing, f"none that can be read ({error})") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
-from compare.arrays import BYTES, PARTS
+from compare.arrays import BYTES, PARTS, map_arrays
 from compare.arrays import load_arrays as load_arrays
 from compare.sides._side import Reply
 from compare.writing import UnwrittenError
@@ -26,6 +27,11 @@ DTYPES = (
 )
 """What safetensors both writes and reads as NumPy arrays, complex128, and types of a byte."""
 
+MAPPED_BYTES = 1 << 24
+"""A reply of at least so much is not read into memory at once."""
+ROOM = 8
+"""How many files of its size a disk must have room for, for a file to stay there."""
+
 
 def save_arrays(arrays: Arrays, path: Path) -> None:
     """Write arrays of DTYPES. Never pickle.
@@ -39,6 +45,19 @@ def save_arrays(arrays: Arrays, path: Path) -> None:
         save_file(kept, path)
     except SafetensorError as error:
         raise UnwrittenError(f"expected to write {path}, found {error}: make room, or write elsewhere") from error
+
+
+def received_arrays(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of a reply; many stay on disk, where there is room, until they are read.
+
+    A judge holds what every mode returned at once: for a model of 30 million weights, more than 6 GB.
+
+    Raises:
+      SafetensorError, OSError: the file is broken or absent.
+    """
+    size = path.stat().st_size
+    mapped = size >= MAPPED_BYTES and shutil.disk_usage(path.parent).free > size * ROOM
+    return map_arrays(path) if mapped else load_arrays(path)[0]
 
 
 def contiguous(arrays: Arrays) -> dict[str, np.ndarray]:

@@ -57,6 +57,19 @@ def _additive(layer: SourceLayer) -> Counterpart:
     return Counterpart(module, carried=same(("scale", "scale")))
 
 
+def _of_one_head(layer: SourceLayer) -> Counterpart:
+    module = Module(
+        "jaxport.layers.Attention",
+        {
+            "use_scale": bool(layer.config.get("use_scale")),
+            "score_mode": layer.config.get("score_mode"),
+            "param_dtype": layer.variable_dtype,
+        },
+    )
+    names = ("scale", "concat_score_weight")
+    return Counterpart(module, carried=present(layer, same(*((name, name) for name in names))))
+
+
 def _other_values(layer: SourceLayer) -> str:
     """The size of values, where it is another than that of keys: nnx.MultiHeadAttention has one for both."""
     key, value = layer.config.get("key_dim"), layer.config.get("value_dim")
@@ -71,5 +84,6 @@ ATTENTION = (
         _other_values,
     ),
     Rule("grouped_query_attention", ("GroupQueryAttention", "GroupedQueryAttention"), _grouped, _PLAIN),
+    Rule("attention_of_one_head", ("Attention",), _of_one_head, {"dropout": (0, 0.0)}),
     Rule("additive_attention", ("AdditiveAttention",), _additive, {"use_scale": (True,), "dropout": (0, 0.0)}),
 )  # fmt: skip

@@ -21,7 +21,9 @@ _ONES = frozenset({"strides", "input_dilation", "kernel_dilation"})
 _WITHOUT_RANDOM = frozenset(
     {
         "nnx.RNN",
+        "jaxport.layers.Attention",
         "jaxport.layers.PReLU",
+        "jaxport.layers.StackedCells",
         "jaxport.layers.Normalization",
         "jaxport.layers.LayerScale",
         "jaxport.normalization.BatchNorm",
@@ -29,7 +31,7 @@ _WITHOUT_RANDOM = frozenset(
 )
 """Classes that draw nothing."""
 
-_WITHOUT_DEFAULTS = frozenset({"jaxport.normalization.BatchNorm"})
+_WITHOUT_DEFAULTS = frozenset({"jaxport.layers.Attention", "jaxport.normalization.BatchNorm"})
 """Classes of which every argument has to be given."""
 
 

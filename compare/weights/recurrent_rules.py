@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from compare.weights.rule import Argument, Carried, Counterpart, Module, Rule, called, dtypes, present, same, shape_of
 from compare.weights.transforms import Split
@@ -143,6 +144,13 @@ def _rnn_around(layer: SourceLayer) -> Counterpart:
     return Counterpart(_rnn(layer, None), steps={"cell": "cell"}, unchecked=_outside(layer))
 
 
+def _stacked(layer: SourceLayer) -> Counterpart:
+    cells: Any = layer.config.get("cells") or ()
+    return Counterpart(
+        Module("jaxport.layers.StackedCells"), steps={f"cells/{at}": f"cell_{at}" for at in range(len(cells))}
+    )
+
+
 def _bidirectional(layer: SourceLayer) -> Counterpart:
     turned: Mapping[str, Plain] = {"go_backwards": None}
     merged = _MERGED.get(str(mode) if (mode := layer.config.get("merge_mode")) is not None else None)
@@ -184,5 +192,6 @@ RECURRENT = (
         _CONVOLUTIONAL,
     ),
     Rule("rnn", ("RNN",), _rnn_around, {"stateful": (False,)}),
+    Rule("stacked_cells", ("StackedRNNCells",), _stacked),
     Rule("bidirectional", ("Bidirectional",), _bidirectional, {"merge_mode": tuple(_MERGED)}),
 )

@@ -75,6 +75,20 @@ def _relu(config: Mapping[str, Plain]) -> str:
     return f"jaxport.activations.relu(x, {slope!r}, {most!r}, {threshold!r})"
 
 
+def _dot(config: Mapping[str, Plain]) -> str:
+    axes: Any = config.get("axes")
+    axes = axes if isinstance(axes, list) else [axes, axes]
+    given = ["x", "y"]
+    if config.get("normalize"):
+        given = [
+            f"jaxport.normalization.unit_normalize({name}, {axis}, 1e-07)"
+            for name, axis in zip(given, axes, strict=True)
+        ]
+    # The batch is no axis of an example. Of two vectors Keras makes an array of one number.
+    of_one = tuple(axis - 1 if axis > 0 else axis for axis in axes)
+    return f"jax.vmap(lambda one, other: jnp.atleast_1d(jnp.tensordot(one, other, {of_one})))({', '.join(given)})"
+
+
 _FUNCTIONS: Mapping[str, Written] = {
     "Activation": lambda config: expression_of(config.get("activation")),
     "ReLU": _relu,
@@ -115,6 +129,7 @@ _FUNCTIONS: Mapping[str, Written] = {
     "Average": _fixed("(x + y) / 2"),
     "Maximum": _fixed("jnp.maximum(x, y)"),
     "Minimum": _fixed("jnp.minimum(x, y)"),
+    "Dot": _dot,
     "Concatenate": lambda config: f"jnp.concatenate((x, y), {config.get('axis')!r})",
     "Masking": lambda config: f"x * jnp.any(x != {config.get('mask_value')!r}, -1, keepdims=True)",
     "Identity": _fixed("x"),

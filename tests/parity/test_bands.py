@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -101,3 +103,26 @@ def test_every_element_is_in_one_band(values: list[float]) -> None:
     within = [np.ones(exact.shape, bool) if band.others is None else ~band.others for band in bands]
     assert np.array_equal(np.sum(within, axis=0), np.ones(exact.shape, int))
     assert all(band.scale > 0 for band in bands) and GAP > 1
+
+
+@given(st.lists(st.floats(0, 1e308), min_size=1, max_size=20), st.lists(st.integers(-1070, 1023), max_size=20))
+def test_bands_part_where_neighbours_of_sorted_values_are_a_gap_apart(values: list[float], powers: list[int]) -> None:
+    exact = np.array([*values, *(2.0**power for power in powers)])
+    ordered = np.unique(exact[exact > 0])
+    with np.errstate(over="ignore"):
+        parts = np.split(ordered, np.flatnonzero(ordered[1:] / ordered[:-1] >= GAP) + 1)
+    # Without an error of the original no group is noise, and each is told apart.
+    bands = bands_of(exact, [exact], 0.0)
+    largest = [float(part[-1]) for part in reversed(parts)] if ordered.size else [1.0]
+    fill_and_zeros = len(parts) == 1 and ordered.size == 1 and ordered[0] >= GAP and bool((exact == 0).any())
+    assert [band.scale for band in bands] == [*largest, *([1.0] if fill_and_zeros else [])]
+
+
+def test_scales_are_measured_once_for_what_they_are_made_of() -> None:
+    exact = {"y": VALUES.astype("float64")}
+    evidence = Evidence("tiny", outputs={("tf/eager", "forward", "seed0"): {"y": VALUES}}, doubles={})
+    known = evidence.scales("forward", "seed0", exact)
+    again = dataclasses.replace(evidence, allowance={("forward", "seed0", "y", 0): 1.0})
+    assert again.scales("forward", "seed0", exact) is known
+    assert again.scales("forward", "seed0", {"y": 2 * exact["y"]}).model == 2 * known.model
+    assert dataclasses.replace(evidence, outputs={}).scales("forward", "seed0", exact) is not known

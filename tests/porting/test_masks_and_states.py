@@ -131,6 +131,9 @@ MASKED: dict[str, Callable[[], tuple[Any, list[Any]]]] = {
     "gru": lambda: of_tokens(lambda t: L.GRU(3)(embedded(t))),
     "simple": lambda: of_tokens(lambda t: L.SimpleRNN(3)(embedded(t))),
     "cell": lambda: of_tokens(lambda t: L.RNN(L.GRUCell(3))(embedded(t))),
+    "stacked cells": lambda: of_tokens(
+        lambda t: L.RNN(L.StackedRNNCells([L.LSTMCell(3), L.SimpleRNNCell(2)]), return_sequences=True)(embedded(t))
+    ),
     "both ways": lambda: of_tokens(lambda t: L.Bidirectional(L.GRU(3))(embedded(t))),
     "both ways, all steps": lambda: of_tokens(lambda t: L.Bidirectional(L.LSTM(3, return_sequences=True))(embedded(t))),
     "stacked": lambda: of_tokens(lambda t: L.LSTM(2)(L.Dropout(0.5)(L.LSTM(3, return_sequences=True)(embedded(t))))),
@@ -141,6 +144,12 @@ MASKED: dict[str, Callable[[], tuple[Any, list[Any]]]] = {
     ),
     "attention, twice": lambda: of_tokens(attended_twice),
     "attention, causal": lambda: of_tokens(lambda t: (lambda x: attended(x, x, use_causal_mask=True))(embedded(t))),
+    "attention of one head": lambda: of_tokens(lambda t: (lambda x: L.Attention()([x, x]))(embedded(t))),
+    "attention of one head, named": lambda: of_two(lambda x, m: L.Attention()([x, 2.0 * x], mask=[None, m]), MASK),
+    "attention of one head, causal": lambda: of_tokens(
+        lambda t: (lambda x: L.Attention(score_mode="concat")([x, x], use_causal_mask=True))(embedded(t))
+    ),
+    "additive attention": lambda: of_tokens(lambda t: (lambda x: L.AdditiveAttention()([x, x]))(embedded(t))),
     "masking": lambda: of_steps(lambda x: L.LSTM(3)(L.Masking()(x))),
     "own": lambda: of_tokens(lambda t: L.LSTM(3)(OwnMask()(t))),
     "own, attention": lambda: of_tokens(lambda t: (lambda x: attended(x, x))(OwnMask()(t))),
@@ -167,6 +176,7 @@ STATES: dict[str, Callable[[], tuple[Any, list[Any]]]] = {
     "gru": lambda: of_steps(lambda x: L.GRU(3, return_state=True, return_sequences=True)(x)),
     "initial lstm": lambda: of_steps(lambda x: L.LSTM(3)(x, initial_state=[x[:, 0, :3], x[:, 1, :3]])),
     "initial gru": lambda: of_steps(lambda x: L.GRU(3)(x, initial_state=x[:, 0, :3])),
+    "stacked cells": lambda: of_steps(lambda x: L.RNN(L.StackedRNNCells([L.GRUCell(3), L.LSTMCell(5)]))(x)),
     "handed on": lambda: of_steps(
         lambda x: L.LSTM(3, return_sequences=True)(x, initial_state=L.LSTM(3, return_state=True)(x)[1:])
     ),
@@ -187,6 +197,9 @@ STATES: dict[str, Callable[[], tuple[Any, list[Any]]]] = {
     ),
     "pooled at each step": lambda: of_frames(lambda x: L.TimeDistributed(L.MaxPooling2D(2))(x)),
     "flat at each step": lambda: of_frames(lambda x: L.LSTM(3)(L.TimeDistributed(L.Flatten())(x))),
+    "causal": lambda: of_steps(lambda x: L.Attention(use_scale=True)([x, 2.0 * x, 3.0 * x], use_causal_mask=True)),
+    "products": lambda: of_steps(lambda x: L.Dot((2, 1))([x, L.Permute((2, 1))(x)])),
+    "cosine": lambda: of_steps(lambda x: L.Dot(1, normalize=True)([x[:, 0], x[:, 1]])),
     "additive": lambda: of_steps(lambda x: L.AdditiveAttention()([x, 2.0 * x])),
 }
 

@@ -9,13 +9,15 @@ import jax
 import jax.numpy as jnp
 import keras
 import numpy as np
+import optax
 import pytest
 from filled_modules import filled
 from layers_to_carry import CustomScaleLayer
 
 import jaxport
 from compare.porting.model_source import model_source
-from compare.porting.training_source import training_source
+from compare.porting.port_source import jax_source
+from compare.porting.training_source import frozen_places, training_source
 from compare.porting.written_classes import Written
 from tf_reference import _keras_compiled
 
@@ -227,10 +229,77 @@ def test_the_loss_of_logits_is_taken_behind_a_softmax() -> None:
     assert "jaxport.optimizers.adam(learning_rate=0.01)" in text and "clip_by_norm(1.0)" in text
 
 
-def test_frozen_weights_leave_the_step_to_be_written() -> None:
+def test_what_is_frozen_is_left_out_of_the_step() -> None:
     model = small_cnn()
     model.get_layer("a-b").trainable = False
     model.compile("adam", "mse")
     architecture = _keras_compiled.of_model(model)
+    written = model_source(architecture)
+    training = training_source(architecture, written)
+    assert frozen_places(architecture, written) == ["a_b_depthwise", "a_b_pointwise"] and not training.unwritten
+    assert (
+        "FROZEN = (('a_b_depthwise',), ('a_b_pointwise',), )" in training.text
+        and "argnums=nnx.DiffState(0, TRAINED)" in training.text
+    )
+    assert "wrt=TRAINED" in jax_source(written, trained=True, frozen=True)
+    assert "TRAINED" not in jax_source(written, trained=True, frozen=False)
+
+
+def test_a_model_of_which_all_is_frozen_stands_for_its_layers() -> None:
+    inner = keras.Sequential(
+        [keras.Input((8,)), L.Dense(4, name="one"), L.BatchNormalization(name="norm")], name="base"
+    )
+    inner.trainable = False
+    x = keras.Input((8,))
+    model = keras.Model(x, L.Dense(2, name="top")(inner(x)))
+    model.compile("sgd", "mse")
+    architecture = _keras_compiled.of_model(model)
+    written = model_source(architecture)
+    assert frozen_places(architecture, written) == ["base"]
+    assert "self.norm(x, use_running_average=True)" in written.text
+    inner.get_layer("one").trainable = True
+    architecture = _keras_compiled.of_model(model)
+    assert frozen_places(architecture, model_source(architecture)) == ["base.norm"]
+
+
+def of_two_outputs(**compiled: Any) -> Any:
+    x = keras.Input((4,))
+    model = keras.Model(x, [L.Dense(3, name="a")(x), L.Dense(2, name="b")(x)])
+    model.compile("sgd", **compiled)
+    return model
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 0.3], {"b": 0.25, "a": 2.0}])
+def test_weights_of_losses_are_written(weights: Any) -> None:
+    loss = {"a": "mse", "b": "mae"} if isinstance(weights, dict) else ["mse", "mae"]
+    model = of_two_outputs(loss=loss, loss_weights=weights)
+    architecture = _keras_compiled.of_model(model)
     training = training_source(architecture, model_source(architecture))
-    assert not training.text and "a-b/depthwise_kernel" in training.unwritten[0]
+    assert not training.unwritten
+    function = training.text[training.text.index("def loss(") :].split("\n\n\n")[0]
+    scope: dict[str, Any] = {}
+    exec(
+        re.sub(r"model: \w+", "model: Any", function),
+        {"jnp": jnp, "jax": jax, "optax": optax, "jaxport": jaxport, "Any": Any},
+        scope,
+    )
+    numbers = np.random.default_rng(0)
+    x, targets = numbers.normal(size=(5, 4)), [numbers.normal(size=(5, size)).astype("float32") for size in (3, 2)]
+    predictions = [np.asarray(each) for each in model(x)]
+    found = scope["loss"](lambda *_: predictions, (x,), targets)
+    wanted = model.compute_loss(x, targets, [keras.ops.convert_to_tensor(each) for each in predictions])
+    assert float(found) == pytest.approx(float(wanted), rel=1e-6)
+
+
+def test_weights_that_are_no_numbers_of_losses_leave_the_step() -> None:
+    architecture = _keras_compiled.of_model(of_two_outputs(loss="mse", loss_weights=[1.0, 2.0]))
+    assert "loss_weights" in training_source(architecture, model_source(architecture)).unwritten[0]
+
+
+def test_what_is_frozen_has_no_penalty() -> None:
+    x = keras.Input((4,))
+    layers = [L.Dense(4, kernel_regularizer="l2", name=name) for name in ("one", "two")]
+    model = keras.Model(x, layers[1](layers[0](x)))
+    layers[0].trainable = False
+    model.compile("sgd", "mse")
+    assert [each.layer for each in _keras_compiled.of_model(model).penalties] == ["two"]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import mmap
+import shutil
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+from safetensors import SafetensorError
 
+from compare.arrays import map_arrays
 from compare.sides import wire
 from compare.sides._side import Reply
 from workloads._framework import Parameter, Program, Result
@@ -31,12 +35,42 @@ def test_arrays_of_every_dtype_and_layout_survive_the_wire(tmp_path: Path, dtype
         "a/path with spaces": array[0],
     }
     wire.save_arrays(sent, tmp_path / "arrays")
-    found, _ = wire.load_arrays(tmp_path / "arrays")
-    assert found.keys() == sent.keys()
-    for name, expected in sent.items():
-        assert found[name].dtype == expected.dtype
-        assert found[name].shape == expected.shape
-        np.testing.assert_array_equal(found[name], expected)
+    loaded, mapped = wire.load_arrays(tmp_path / "arrays")[0], map_arrays(tmp_path / "arrays")
+    (tmp_path / "arrays").unlink()
+    for found in (loaded, mapped):
+        assert found.keys() == sent.keys()
+        for name, expected in sent.items():
+            assert found[name].dtype == expected.dtype
+            assert found[name].shape == expected.shape
+            np.testing.assert_array_equal(found[name], expected)
+
+
+def _is_mapped(array: np.ndarray) -> bool:
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return isinstance(base, mmap.mmap)
+
+
+def test_only_large_replies_stay_on_disk_and_only_where_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small, large = tmp_path / "small", tmp_path / "large"
+    wire.save_arrays({"x": np.ones(4)}, small)
+    wire.save_arrays({"x": np.ones(wire.MAPPED_BYTES // 8)}, large)
+    assert not _is_mapped(wire.received_arrays(small)["x"])
+    assert _is_mapped(wire.received_arrays(large)["x"])
+    full = shutil.disk_usage(tmp_path)._replace(free=wire.ROOM * wire.MAPPED_BYTES)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
+    assert not _is_mapped(wire.received_arrays(large)["x"])
+
+
+@pytest.mark.parametrize("kept", [4, 2000])
+def test_a_large_reply_that_is_cut_off_is_refused(tmp_path: Path, kept: int) -> None:
+    wire.save_arrays({"x": np.ones(1000)}, tmp_path / "arrays")
+    (tmp_path / "arrays").write_bytes((tmp_path / "arrays").read_bytes()[:kept])
+    with pytest.raises(SafetensorError):
+        map_arrays(tmp_path / "arrays")
 
 
 def test_not_a_number_and_the_sign_of_zero_survive_the_wire(tmp_path: Path) -> None:

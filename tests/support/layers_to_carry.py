@@ -51,6 +51,10 @@ CASES: dict[str, Case] = {
     "lstm": (lambda: L.LSTM(5), (f(4, 3),)),
     "lstm_split": (lambda: L.LSTM(5, return_sequences=True), (f(4, 3),)),
     "lstm_cell_in_rnn": (lambda: L.RNN(L.LSTMCell(5), return_sequences=True), (f(4, 3),)),
+    "stacked_cells_in_rnn": (
+        lambda: L.RNN(L.StackedRNNCells([L.LSTMCell(5), L.GRUCell(6)]), return_sequences=True),
+        (f(4, 3),),
+    ),
     "reversible_embedding": (lambda: L.ReversibleEmbedding(10, 4), (((5,), I),)),
     "simple_rnn_cell_in_rnn": (lambda: L.RNN(L.SimpleRNNCell(5), return_sequences=True), (f(4, 3),)),
     "simple_rnn": (lambda: L.SimpleRNN(5, go_backwards=True, return_sequences=True), (f(4, 3),)),
@@ -63,6 +67,8 @@ CASES: dict[str, Case] = {
     "conv_lstm1d": (lambda: L.ConvLSTM1D(5, 3, return_sequences=True), (f(4, 6, 3),)),
     "conv_lstm2d": (lambda: L.ConvLSTM2D(5, 3, strides=2, padding="same"), (f(3, 5, 5, 3),)),
     "conv_lstm3d": (lambda: L.ConvLSTM3D(2, 2), (f(2, 3, 3, 3, 2),)),
+    "attention": (lambda: L.Attention(use_scale=True, score_mode="concat"), (f(3, 4), f(5, 4), f(5, 4))),
+    "attention_of_products": (lambda: L.Attention(use_scale=True), (f(3, 4), f(5, 4))),
     "additive_attention": (lambda: L.AdditiveAttention(), (f(3, 4), f(5, 4))),
     "layer_scale": (lambda: LayerScale(1.0, 4), (f(3, 4),)),
     "batch_normalization_numbered": (lambda: L.BatchNormalization(axis=3), (f(4, 4, 3),)),
@@ -116,6 +122,10 @@ FUNCTIONS: dict[str, Case] = {
     "average": (lambda: L.Average(), (f(8), f(8))),
     "maximum": (lambda: L.Maximum(), (f(8), f(8))),
     "minimum": (lambda: L.Minimum(), (f(8), f(8))),
+    "dot": (lambda: L.Dot((2, 1)), (f(3, 4), f(4, 2))),
+    "dot_of_vectors": (lambda: L.Dot(-1, normalize=True), (f(8), f(8))),
+    "dot_of_images": (lambda: L.Dot((1, 3)), (f(3, 4, 2), f(5, 2, 3))),
+    "dot_with_a_vector": (lambda: L.Dot(1), (f(3, 4), f(3))),
     "concatenate": (lambda: L.Concatenate(1), (f(3, 4), f(2, 4))),
     "masking": (lambda: L.Masking(), (f(3, 2),)),
     "identity": (lambda: L.Identity(), (f(8),)),
@@ -148,8 +158,8 @@ def random_weights(model: Any) -> None:
         each.assign(drawn.astype(str(each.dtype)))
 
 
-OF_LISTS = ("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Attention",
-            "AdditiveAttention", "CustomScaleLayer")  # fmt: skip
+OF_LISTS = ("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot",
+            "Attention", "AdditiveAttention", "CustomScaleLayer")  # fmt: skip
 """Classes that are called with a list of inputs."""
 
 

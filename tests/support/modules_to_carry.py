@@ -93,6 +93,12 @@ CASES: dict[str, Case] = {
     "lstm": (rnn(nnx.OptimizedLSTMCell), last),
     "lstm_split": (rnn(nnx.LSTMCell), plain),
     "lstm_cell_in_rnn": (rnn(nnx.OptimizedLSTMCell), plain),
+    "stacked_cells_in_rnn": (
+        lambda r: nnx.RNN(
+            layers.StackedCells(cell_0=nnx.OptimizedLSTMCell(3, 5, rngs=r), cell_1=layers.GRUCell(5, 6, rngs=r))
+        ),
+        plain,
+    ),
     "reversible_embedding": (lambda r: nnx.Embed(10, 4, rngs=r), plain),
     "simple_rnn_cell_in_rnn": (rnn(nnx.SimpleCell), plain),
     "simple_rnn": (rnn(nnx.SimpleCell, reverse=True), plain),
@@ -111,6 +117,8 @@ CASES: dict[str, Case] = {
         lambda r: nnx.RNN(layers.ConvLSTMCell(3, 5, (3, 3), strides=(2, 2), padding="SAME", rngs=r)), last,
     ),
     "conv_lstm3d": (lambda r: nnx.RNN(layers.ConvLSTMCell(2, 2, (2, 2, 2), rngs=r)), last),
+    "attention": (lambda r: layers.Attention(use_scale=True, score_mode="concat"), plain),
+    "attention_of_products": (lambda r: layers.Attention(use_scale=True), plain),
     "additive_attention": (lambda r: layers.AdditiveAttention(4, rngs=r), plain),
     "layer_scale": (lambda r: layers.LayerScale(4), plain),
     "prelu": (lambda r: layers.PReLU((3, 4)), plain),

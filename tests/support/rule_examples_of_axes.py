@@ -69,6 +69,8 @@ EXAMPLES: tuple[Example, ...] = (
     of("StridedSlice", _CUBE, [1, -1], [2, 0], [1, -1]),
     of("StridedSlice", _CUBE, [0, 2], [0, 0], [1, -1], begin_mask=1, end_mask=3),
     of("StridedSlice", _CUBE, [0, 1], [0, 3], [1, 1], ellipsis_mask=1),
+    of("StridedSlice", _CUBE, [0, 1, 0], [0, 2, 0], [1, 1, 1], ellipsis_mask=1, begin_mask=4, end_mask=4),
+    of("StridedSlice", _CUBE, [0, 0], [0, 0], [1, 1], ellipsis_mask=1, begin_mask=2, end_mask=2),
     of("StridedSlice", _CUBE, [0, 1], [0, 2], [1, 1], new_axis_mask=1),
     of("StridedSlice", _CUBE, [1, 0], [2, 2], [1, 1], shrink_axis_mask=1),
     of("StridedSlice", _CUBE, [-1], [0], [1], shrink_axis_mask=1),

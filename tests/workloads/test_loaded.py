@@ -146,3 +146,11 @@ def test_results_are_named_in_order_and_none_may_be_missing() -> None:
 def test_a_step_program_without_a_loss_cannot_be_unrolled() -> None:
     with pytest.raises(Unsupported, match="returns no loss"):
         unroll(lambda arguments: arguments, Program(b"", (), ()), twin(), ())
+
+
+def test_what_was_compiled_is_forgotten_with_the_twin() -> None:
+    loaded: Loaded[OneType, str] = Loaded(OneType, lambda: None)
+    loaded.load(twin())
+    loaded.executables[b"one"] = "one", 0.5
+    loaded.load(twin())
+    assert not loaded.executables

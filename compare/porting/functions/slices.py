@@ -61,7 +61,10 @@ def index_text(index: Index) -> str:
       index: of slices, integers, expressions, None and Ellipsis.
     """
     parts = [_part(each) for each in index]
-    while parts and parts[-1] in (":", "..."):
+    if all(each in (":", "...") for each in parts):
+        return ""
+    # Behind an ellipsis, which takes the axes before it, each slice says of which axis it is by those that follow.
+    while parts[-1] == "..." or (parts[-1] == ":" and "..." not in parts):
         parts.pop()
     return ", ".join(parts)
 
