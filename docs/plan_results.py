@@ -27,6 +27,7 @@ LIMIT_S = 2400
 
 PARTS: Mapping[str, str] = {
     "base-gpu": f"--size base {GPUS}",
+    "base-gpu-batch": "--size base --target H100:1x8 --largest-batch --no-parity",
     "base-tpu-line": f"--size base {SLICES} --layers 1,2 --no-parity",
     "base-tpu": "--size base --target v5e:2x4 --layout data --no-parity",
     "large-gpu": f"--size large {GPUS} --no-parity",
@@ -54,9 +55,9 @@ What is not here, and why:
   rules that divide a step are the same at every size and for every target. On the targets nothing ran, so that nothing
   is judged there.
 - `tensor` of size base: its 12 heads are divided by neither 8 nor 16 nor 256 devices. `data x tensor` stands for it.
-- The largest batch and model of these sizes: `--largest-batch` and `--largest-model` compile ten steps and more a row,
-  each with its inputs drawn here. The dropout of BERT base alone draws 4.8 MB an example, gigabytes for the batch that
-  fills 80 GB. What they find of a smaller size: [planning a cluster](../plan.md).
+- The largest model, and the largest batch of size large and of the slices: `--largest-batch` and `--largest-model`
+  compile several steps a row, each with its inputs drawn here. The dropout of BERT base alone draws 4.8 MB an example,
+  gigabytes for the batch that fills 80 GB, which is told by the line through those that can be drawn.
 """
 
 

@@ -21,10 +21,12 @@ class Largest:
     Attributes:
       fits: the largest batch that was tried and fits; None where none does.
       too_large: the smallest that was tried and does not; None where the search ended before one.
+      expected: where it ended before one, that at which the line through the two largest meets the memory.
     """
 
     fits: int | None
     too_large: int | None
+    expected: int | None = None
 
 
 def largest(peak_at: Callable[[int], float | None], memory: float, first: int, most: int) -> Largest:
@@ -52,7 +54,9 @@ def largest(peak_at: Callable[[int], float | None], memory: float, first: int, m
         # A line that overshoots twice is none that its memory follows.
         predicted = _predicted(peaks, memory) if misses < 2 else math.isqrt(fits * too_large)
         batch = _next(fits, too_large, predicted)
-    return Largest(fits or None, too_large if too_large <= most else None)
+    if too_large <= most:
+        return Largest(fits or None, too_large)
+    return Largest(fits or None, None, _predicted(peaks, memory))
 
 
 def _predicted(peaks: dict[int, float], memory: float) -> int | None:

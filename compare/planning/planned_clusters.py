@@ -222,11 +222,12 @@ def _searched(
     if not cluster.device.memory_bytes:
         return row
     try:
-        found = largest(peak_at, cluster.device.memory_bytes, max((row.batch or unit) // unit, 1), MOST_A_DEVICE)
+        most = max(min(steps.most_examples() // unit, MOST_A_DEVICE), 1)
+        found = largest(peak_at, cluster.device.memory_bytes, max((row.batch or unit) // unit, 1), most)
     except (RequestError, SideError, UnreadableProgram) as error:
         return replace(row, reason=f"no largest batch: {_reason(error)}")
-    fits, too_large = (each * unit if each else None for each in (found.fits, found.too_large))
-    return replace(row, largest_batch=fits, too_large_batch=too_large)
+    fits, too_large, line = (each * unit if each else None for each in (found.fits, found.too_large, found.expected))
+    return replace(row, largest_batch=fits, too_large_batch=too_large, expected_batch=line)
 
 
 def _deepened(

@@ -32,6 +32,8 @@ WIDTH = 4
 """Bytes of a float32."""
 MOST_WEIGHT_BYTES = 2 << 30
 """Of a model that is searched: this machine draws its weights, and JAX holds them and the optimizer's state."""
+MOST_INPUT_BYTES = 2 << 30
+"""Of a batch that is searched, which is drawn too."""
 MOST_LAYERS = 256
 """Of such a model: XLA takes the longer the deeper it is."""
 
@@ -156,6 +158,18 @@ class SizedSteps:
         one, two = (known(self.parameters(count)) for count in (1, 2))
         fitting = int((MOST_WEIGHT_BYTES / WIDTH - one) // max(two - one, 1)) + 1
         return max(here, min(fitting, MOST_LAYERS))
+
+    def most_examples(self) -> int:
+        """So many examples that their inputs, which are drawn here, stay below `MOST_INPUT_BYTES`.
+
+        Raises:
+          RequestError: as `batch_axes`.
+        """
+        axes = self.batch_axes()
+        with self._drawn(2, None) as two:
+            grows = [spec for name, spec in two.inputs.items() if axes[name] is not None]
+            of_one = sum(math.prod(spec.shape) * np.dtype(spec.dtype).itemsize for spec in grows) / 2
+        return max(int(MOST_INPUT_BYTES // max(of_one, 1)), 1)
 
     def layers(self) -> int:
         """How many layers the size has.

@@ -53,6 +53,8 @@ class PlannedLayout(Part, frozen=True):
     """Of all devices together, the largest that was compiled and fits, where a search was asked for."""
     too_large_batch: Count = None
     """The smallest that was compiled and does not fit."""
+    expected_batch: Count = None
+    """Where all that this machine can draw fits, that at which the line through the two largest meets the memory."""
     largest_layers: Count = None
     """The most layers that were compiled at `batch` and fit, where a search was asked for."""
     too_large_layers: Count = None

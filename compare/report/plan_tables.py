@@ -104,7 +104,10 @@ def _layout(row: PlannedLayout) -> str:
 def _largest(row: PlannedLayout) -> str:
     if row.largest_batch is None:
         return ""
-    return f"{row.largest_batch:,}" if row.too_large_batch else f"{row.largest_batch:,} or more"
+    if row.too_large_batch:
+        return f"{row.largest_batch:,}"
+    line = f", about {row.expected_batch:,} by the line" if row.expected_batch else ""
+    return f"{row.largest_batch:,} or more{line}"
 
 
 def _model(row: PlannedLayout) -> str:

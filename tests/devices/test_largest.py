@@ -73,4 +73,9 @@ def test_where_nothing_fits_that_is_said() -> None:
 
 def test_a_search_that_may_draw_no_more_knows_no_end() -> None:
     found, _ = searched(lambda batch: 100.0 * batch, 16 * GIGABYTE, 32, 5000)
-    assert found == Largest(5000, None)
+    assert found == Largest(5000, None, 16 * GIGABYTE // 100)
+
+
+def test_where_memory_does_not_grow_no_line_meets_it() -> None:
+    found, _ = searched(lambda _: 1.0, 16 * GIGABYTE, 32, 5000)
+    assert found.fits and (found.too_large, found.expected) == (None, None)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from compare.devices.cluster import cluster
@@ -91,6 +93,23 @@ def test_a_model_that_this_machine_cannot_hold_is_not_tried(monkeypatch: pytest.
     found = row(monkeypatch, lambda layers: GIB, most=30)
     assert (found.largest_layers, found.too_large_layers) == (30, None)
     assert "30 layers or more, 30,000 parameters" in plan_markdown(record(found))
+
+
+def test_a_batch_that_this_machine_cannot_draw_is_told_by_the_line() -> None:
+    def shown(**found: int) -> str:
+        return plan_markdown(record(PlannedLayout("data", axes={"data": 2}, batch=64, peak_bytes=1.0, **found)))  # pyright: ignore
+
+    assert "| 420 or more, about 5,100 by the line |" in shown(largest_batch=420, expected_batch=5100)
+    assert "| 420 |" in shown(largest_batch=420, too_large_batch=430)
+
+
+@pytest.mark.process
+def test_no_more_examples_are_drawn_than_fit_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sized_steps, "MOST_INPUT_BYTES", 1000)
+    steps = SizedSteps(None, _registry.get("mnist_mlp"), "smoke", None, tmp_path)  # pyright: ignore
+    with steps._drawn(1, None) as one:
+        of_one = sum(math.prod(spec.shape) * np.dtype(spec.dtype).itemsize for spec in one.inputs.values())
+    assert steps.most_examples() == 1000 // of_one > 1
 
 
 def record(*layouts: PlannedLayout) -> Planned:
