@@ -311,6 +311,11 @@ def _cell(workload: Workload, cell: Cell) -> CellRow:
         ("arithmetic", numbers.operations(compiled.flops)),
         ("bytes accessed", numbers.binary_bytes(compiled.bytes)),
         ("compile time", numbers.seconds(compiled.compile_s)),
-        (f"difference from {TF_CELL}", "the reference" if cell == TF_CELL else numbers.error(compiled.error)),
+        (f"difference from {compiled.held_against or TF_CELL}", _difference(cell, compiled)),
     )
     return CellRow(name, facts, "")
+
+
+def _difference(cell: Cell, compiled: Compiled) -> str:
+    inexact = compiled.held_against not in ("", str(TF_CELL))
+    return "the reference" if cell == TF_CELL and not inexact else numbers.error(compiled.error)
