@@ -239,6 +239,16 @@ def test_a_row_of_the_matrix_is_a_frontend_and_a_column_a_compiler(honest: dict[
     assert names == [["tf@tf", "tf@jax"], ["jax@tf", "jax@jax"]]
 
 
+def test_a_cell_says_what_its_results_were_held_against(honest: dict[str, Any]) -> None:
+    told = {"error": 2e-7, "held_against": "tf in float64"}
+    cells = {"tf@tf": {"error": 0.0, "held_against": "tf@tf"}, "tf@jax": told}
+    (_, (reference, exact)), _ = tables.matrix(workload_of({**honest, "compiled": cells}))
+    assert reference.facts[-1] == ("difference from tf@tf", "the reference")
+    assert exact.facts[-1] == ("difference from tf in float64", "2.0e-07")
+    (_, (inexact, _)), _ = tables.matrix(workload_of({**honest, "compiled": {"tf@tf": {**told, "error": 0.009}}}))
+    assert inexact.facts[-1] == ("difference from tf in float64", "9.0e-03")
+
+
 def test_a_cell_that_could_not_be_compiled_says_why(honest: dict[str, Any]) -> None:
     (_, _), (_, (refused, _)) = tables.matrix(workload_of(honest))
     assert (refused.facts, refused.reason) == ((), honest["compiled"]["jax@tf"]["reason"])
