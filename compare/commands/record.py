@@ -42,6 +42,7 @@ computed on the CPU.
   jaxport record --side tf --pass forward -o tf.side my_port.py
   jaxport record --side tf --platform gpu -o tf.side my_port.py
   jaxport run my_port.py --tf-recorded tf.side --device gpu
+  jaxport record bert --size base --parity-size smoke --side tf -o tf.side     large programs, small arrays
 """,
     holds="the recording is complete",
     fails="the side failed to deliver a part; one line each says which",
