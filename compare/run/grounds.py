@@ -32,7 +32,8 @@ READ_BYTES = 1 << 20
 """Files up to here are told apart by their bytes; larger ones, weights and data, by size and time of change."""
 
 
-_QUOTED = re.compile(r"""["']([^"'\n]{2,500})["']""")
+_QUOTED = re.compile(r"""(?=["']([^"'\n]{2,500})["'])""")
+"""Between any two quotes of a line, whichever of them begins a string."""
 
 
 class Unknown(Exception):
