@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "versions.md"
 KEPT = ROOT / "docs" / "results" / "versions.json"
 """What the page was made of."""
+PACKAGES = ("compare", "jaxport", "tf_reference", "workloads")
 WORKLOADS = ("add", "mnist_mlp")
 WORKER = ("msgspec", "safetensors", "ml_dtypes", "scipy", "threadpoolctl", "typing_extensions", "scikit-learn")
 """What a worker needs beside its framework."""
@@ -129,7 +130,6 @@ class Found:
 
     sides: Mapping[str, str]
     """Versions, by side."""
-    seconds: float
     codes: Mapping[str, int]
     """Exit codes, by command."""
     lost: Sequence[str]
@@ -137,7 +137,7 @@ class Found:
     created: str
     """When it was run: ISO 8601, UTC."""
     jaxport: str
-    """The release of jaxport and, from a checkout, its commit."""
+    """As `own_release` tells it."""
 
 
 class PythonAbsent(Exception):
@@ -187,7 +187,7 @@ def tried(tf: str | None, jax: str | None, own: str | None, legacy: bool) -> Fou
     """
     pythons = [*(["--tf-python", tf] if tf else []), *(["--jax-python", jax] if jax else [])]
     environment = os.environ | {"PYTHONPATH": str(ROOT)} | ({"TF_USE_LEGACY_KERAS": "1"} if legacy else {})
-    began, codes, lost, sides, release = time.monotonic(), {}, [], {}, ""
+    codes, lost, sides = {}, [], {}
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     with tempfile.TemporaryDirectory() as name:
         for file, text in KERAS_PORT.items():
@@ -202,18 +202,22 @@ def tried(tf: str | None, jax: str | None, own: str | None, legacy: bool) -> Fou
             results = Path(name) / command / "results.json"
             plain = json.loads(results.read_text()) if results.exists() else {}
             sides = sides or dict(versions(plain))
-            release = release or plain.get("environment", {}).get("jaxport", "")
             lost += missing(plain) if plain else []
             if process.returncode > 1:
                 lost.append(f"{command}: {process.stderr.strip().splitlines()[-1]}")
-    seconds = round(time.monotonic() - began, 1)
-    return Found(sides, seconds, codes, list(dict.fromkeys(lost)), created, f"{release} {commit()}".strip())
+    return Found(sides, codes, list(dict.fromkeys(lost)), created, own_release())
 
 
-def commit() -> str:
-    """Of this checkout, with a mark where files were changed since; nothing where it is none."""
-    asked = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"]
-    return subprocess.run(asked, capture_output=True, text=True).stdout.strip()
+def own_release() -> str:
+    """The version of this jaxport and, in a checkout, the last commit of its code, with a mark where it was changed."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+
+    def git(*asked: str) -> str:
+        command = ["git", "-C", str(ROOT), *asked, "--", *PACKAGES]
+        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+    changed = "-dirty" if git("status", "--porcelain") else ""
+    return f"{version} {git('log', '-1', '--format=%h')}{changed}".strip()
 
 
 def versions(plain: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

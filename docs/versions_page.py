@@ -12,7 +12,7 @@ HEAD = f"""# Versions
 {" and ".join(f"`{name}`" for name in WORKLOADS)} (`run`), `jaxport hlo scale_and_add`, `jaxport locate add`, all at
 size smoke, and a port of layers of `tf.keras`, which are those of Keras 2 where a row has tf_keras. The numbers are
 exit codes: 0, every verdict holds. What is `lost` a run could not have, and says so; all else of it is there. `tried`
-says when, and by which jaxport and commit of it.
+says when, by which jaxport, and by which commit of its code.
 
 ## A side in an environment of its own
 

@@ -32,7 +32,12 @@ READ_BYTES = 1 << 20
 """Files up to here are told apart by their bytes; larger ones, weights and data, by size and time of change."""
 
 
-_QUOTED = re.compile(r"""["']([^"'\n]{2,500})["']""")
+_QUOTED = re.compile(r"""(?=["']([^"'\n]{2,500})["'])""")
+"""Between any two quotes of a line, whichever of them begins a string."""
+
+
+_OF_THE_KERNEL = ("/proc/", "/sys/", "/dev/")
+"""What they say is another thing each time, or no file's bytes."""
 
 
 class Unknown(Exception):
@@ -135,8 +140,9 @@ def named_in(folder: Path, without: Path) -> dict[str, str]:
     """
     sources = (path for path in _files(folder, without.resolve()) if path.suffix == ".py")
     quoted = {word for path in sources for word in _QUOTED.findall(path.read_text(errors="replace"))}
-    places = (os.path.join(base, os.path.expanduser(word)) for base in (folder, Path.cwd()) for word in quoted)
-    files = {place: file_stamp(Path(place)) for place in places if os.path.isfile(place)}
+    places = {os.path.join(base, os.path.expanduser(word)) for base in (folder, Path.cwd()) for word in quoted}
+    kept = (place for place in places if not place.startswith(_OF_THE_KERNEL) and os.path.isfile(place))
+    files = {place: file_stamp(Path(place)) for place in kept}
     return files | {f"${word}": os.environ[word] for word in quoted if word in os.environ}
 
 

@@ -57,7 +57,7 @@ def test_what_is_lost_stands_in_its_row_and_is_explained() -> None:
     reason = "jax@tf: Cannot deserialize computation; at 7"
     sides = {"tf": "tensorflow 2.16.2", "jax": "jax 0.10.2"}
     codes = {"run": 0, "hlo": 0, "locate": 1, "tf.keras": 0}
-    found = Found(sides, 1.0, codes, [reason], "2026-11-26T13:20:00Z", "0.1.0 0123456")
+    found = Found(sides, codes, [reason], "2026-11-26T13:20:00Z", "0.1.0 0123456")
     made = page({"tf-2.16": found})
     lost = "jax@tf: Cannot deserialize computation"
     row = f"| tensorflow 2.16.2 | jax 0.10.2 | 0 | 0 | 1 | 0 | {lost} | 2026-11-26, 0.1.0 0123456 |"

@@ -34,7 +34,9 @@ def folder(tmp_path: Path) -> Path:
     (made / "link").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "elsewhere" / "back").symlink_to(made)
     (tmp_path / "named.bin").write_text("named")
-    (made / "reads.py").write_text(f"open('{tmp_path}/named.bin'); open('../by_way.bin'); environ[\"MY_SCALE\"]")
+    (made / "reads.py").write_text(
+        f"open('{tmp_path}/named.bin'); open('../by_way.bin')['w'] * open('/proc/self/stat') * environ[\"MY_SCALE\"]"
+    )
     (tmp_path / "by_way.bin").write_text("named")
     with (made / "large.bin").open("wb") as file:
         file.truncate(grounds.READ_BYTES + 1)
