@@ -34,8 +34,8 @@ SAMPLES = 8
 SPARED = 32
 """A number of at most so many bits is taken for round: sums of products of the few numbers of a case have fewer."""
 
-ASIDE = 2.0**-30
-"""Of itself, by how much a number is moved: a thousand thousand roundings of float64."""
+ASIDE = 2.0**-16
+"""Of itself, by how much a number is moved: more than a constant that one side keeps in float32 is off by."""
 
 
 def judged_beside(twin: Twin, doubles: Doubles, evidence: Evidence, leaves: Leaves) -> Doubles:
