@@ -202,7 +202,7 @@ def beyond(name: str, table: int) -> str:
 
 
 def beside_ties(pass_: str, case: str, aside: float) -> str:
-    """A case of kinks in which the original's own roundings decide.
+    """A case of kinks in which roundings decide.
 
     Args:
       pass_: the pass.
@@ -210,8 +210,8 @@ def beside_ties(pass_: str, case: str, aside: float) -> str:
       aside: by how much of itself a number was moved.
     """
     return (
-        f"{pass_} pass, case {case}: values that are equal but for rounding decide there, and the original differs "
-        "from itself once its roundings are moved; both were judged with each number moved by up to "
+        f"{pass_} pass, case {case}: values that are equal but for rounding decide there, and one side differs from "
+        "itself once its roundings are moved; both were judged with each number moved by up to "
         f"{aside:.1g} of itself"
     )
 

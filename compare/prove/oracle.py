@@ -177,7 +177,13 @@ def _double_program(collected: Collected, pass_: str) -> tuple[Program, OracleSo
     written = collected.programs.get((pass_, FLOAT32))
     if written is None:
         raise promote.PromotionError(f"there is no float64 run ({reason}) and no program to promote")
-    return promoted(written), OracleSource("promoted", reason)
+    try:
+        return promoted(written), OracleSource("promoted", reason)
+    except promote.PromotionError as error:
+        if native is None:
+            raise
+        # What of it is narrower, as a constant, makes it no more alike: it is held to the bounds of float64.
+        return native, OracleSource("native", f"{reason}, and {error}")
 
 
 def promoted(program: Program) -> Program:
