@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -137,7 +138,22 @@ class _Survey:
         self._ready[f"{side}/{SINGLE}"] = (side, 1, self._asked.devices, SINGLE)
 
     def tried(self, strategy: Strategy) -> DistributedStep | None:
-        """One strategy; None where the twin hands over no such step."""
+        """One strategy; None where the twin hands over no such step.
+
+        With a worker that is lost it is run once more: in two processes TensorFlow's profiler crashes now and then, and
+        what crashes every time still fails.
+        """
+        try:
+            return self._tried(strategy)
+        except (BadTarget, Missing):
+            raise
+        except SideError as error:
+            reason = error.reason
+            self._groups.drop(strategy.side, strategy.processes or self._asked.devices)
+        found = self._tried(strategy, final=True)
+        return found and replace(found, lost_first=reason)
+
+    def _tried(self, strategy: Strategy, final: bool = False) -> DistributedStep | None:
         self._reporter.step(str(strategy))
         processes = strategy.processes or self._asked.devices
         each = self._each(strategy)
@@ -153,6 +169,8 @@ class _Survey:
         except (BadTarget, Missing):
             raise
         except SideError as error:
+            if error.lost and not final:
+                raise
             return self._refused(error, strategy, step)
         self._ready[str(strategy)] = (strategy.side, processes, each, strategy.name)
         return judged
@@ -230,8 +248,8 @@ class _Survey:
 
     def _resumed(self, strategy: Strategy, runs: Runs, step: DistributedStep) -> Resumed:
         processes = step.processes or 1
-        folder = self._scratch / f"{self._given.prepared.workload.name}-{str(strategy).replace('/', '-')}-checkpoints"
-        folder.mkdir()
+        named = f"{self._given.prepared.workload.name}-{str(strategy).replace('/', '-')}-checkpoints-"
+        folder = Path(tempfile.mkdtemp(prefix=named, dir=self._scratch))
         self._reporter.step(f"{strategy} killed and resumed")
         return resuming.resumed(
             lambda: self._group(strategy.side, processes, self._each(strategy)),

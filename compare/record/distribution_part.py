@@ -85,6 +85,8 @@ class DistributedStep(Part, frozen=True):
     """Not applicable where the framework refuses it."""
     reason: Text = ""
     """Why it is refused, or fails; else empty."""
+    lost_first: Text = ""
+    """Where a worker was lost in a first run, and all of it was run again: how it ended."""
     parity: Many[StepDeparture] = ()
     """Against the references of its own side."""
     across: StepDeparture | None = None

@@ -167,6 +167,8 @@ def _of_step(step: DistributedStep) -> Iterator[str]:
     if step.verdict == NOT_APPLICABLE:
         yield f"refused: {step.reason}"
         return
+    if step.lost_first:
+        yield f"run again: in a first run {step.lost_first}"
     if step.verdict == FAIL:
         yield f"fails: {step.reason}"
     for departure in (*step.parity, *([step.across] if step.across else [])):
