@@ -45,7 +45,7 @@ def flax_port(
       loss: (module, inputs, targets) -> scalar.
       optimizer: of the step.
       train_step: (module, nnx.Optimizer, inputs, targets) -> loss, changing both.
-      wrt: what is trained, as a filter of nnx: to the other weights there is no gradient, as in Keras.
+      wrt: what the step trains, as a filter of nnx.
     """
     leaves = _leaves(receipt)
     network = _Network(make, jnp.dtype(dtype))
@@ -64,8 +64,6 @@ def flax_port(
     def loss_of(parameters: Any, *given: Any) -> jax.Array:
         module: Any = network.module(parameters)
         module.train()
-        graph, trained, others = nnx.split(module, wrt, ...)
-        module = nnx.merge(graph, trained, jax.lax.stop_gradient(others))
         return judged_loss(module, given[:inputs], _targets(given[inputs:]))
 
     def init(parameters: Any) -> Any:

@@ -26,8 +26,6 @@ _LEAST_OFFSET = 4
 """An offset from here on is far larger than the spread of 1 around it."""
 _DEEP = 24
 """Binary orders that a value may come closer to an end of its range."""
-_ODD = 0x9E3779B97F4A7C15
-"""2^64 over the golden ratio: Knuth, The Art of Computer Programming 3, section 6.4."""
 _FACTOR = 4
 """Binary orders that a formula of equal quality may lose to a constant: x * 2 * 0.5 overflows where x does not."""
 
@@ -80,32 +78,6 @@ def drawn(probe: Probe, specs: Mapping[str, ArraySpec], base: Arrays) -> dict[st
     """
     names = swept(specs) if probe.moved == ALL else [probe.moved]
     return {name: _values(probe, name, specs[name]) if name in names else array for name, array in base.items()}
-
-
-def beside(inputs: Arrays, specs: Mapping[str, ArraySpec], seed: int) -> dict[str, np.ndarray]:
-    """Inputs a rounding away: each number one unit in its last place up, down, or as it is, within its range.
-
-    Numbers that are equal stay equal: what both sides make of ties is no luck.
-
-    Args:
-      inputs: of one call.
-      specs: of all inputs, by name.
-      seed: which of many.
-    """
-    moved = swept(specs)
-    return {name: _beside(array, specs[name], seed) if name in moved else array for name, array in inputs.items()}
-
-
-def _beside(array: np.ndarray, spec: ArraySpec, seed: int) -> np.ndarray:
-    whole = f"u{array.dtype.itemsize}"
-    bits = np.ascontiguousarray(array).view(whole)
-    # As the top bits of a product say, which depend on all bits of the number.
-    step = ((bits.astype(np.uint64) + np.uint64(1)) * np.uint64(_ODD * (2 * seed + 1) % 2**64) >> np.uint64(32)) % 3
-    found = (bits + step.astype(whole) - np.ones((), whole)).view(array.dtype)
-    sizes = np.abs(array.astype(np.float64))
-    ends = float(ml_dtypes.finfo(array.dtype).smallest_normal), float(ml_dtypes.finfo(array.dtype).max)
-    found = np.where((sizes > ends[0]) & (sizes < ends[1]), found, array)
-    return np.clip(found, spec.low, spec.high).astype(array.dtype) if spec.low is not None else found
 
 
 def squares_within(spec: ArraySpec) -> float:

@@ -55,16 +55,13 @@ class Values:
     """What one call gives: by the port and the original as they are written, and by the original in float64.
 
     `moved` are float64 values of the original with every value moved by a rounding: what rounding does to its formula.
-    Without them its formula is taken to lose nothing. `beside` are calls whose inputs are a rounding away: they tell a
-    break from luck. Scores of attention that are far larger than their differences may be equal once they are rounded,
-    and which are, no formula decides.
+    Without them its formula is taken to lose nothing.
     """
 
     found: Arrays
     original: Arrays
     exact: Arrays
     moved: Sequence[Arrays] = ()
-    beside: Sequence[Values] = ()
 
 
 def outcome(values: Values, rounding: Rounding) -> Outcome:
@@ -84,15 +81,8 @@ _SEVERITY: Mapping[str, int] = {UNJUDGED: -1, HOLDS: 0, BETTER: 1, BOTH: 2, BREA
 def _exact_leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
     """Integers and booleans, where rounding of the original's formula does not decide them."""
     exact, original, found = (leaves[leaf] for leaves in (values.exact, values.original, values.found))
-    decided = np.logical_and.reduce(
-        [
-            original == exact,
-            *(moved[leaf] == exact for moved in values.moved),
-            *(each.original[leaf] == each.exact[leaf] for each in values.beside),
-        ]
-    )
+    decided = np.logical_and.reduce([original == exact, *(moved[leaf] == exact for moved in values.moved)])
     wrong = decided & (found != exact)
-    wrong &= _mostly([each.found[leaf] != each.exact[leaf] for each in values.beside], exact.shape)
     if not wrong.any():
         return Outcome(HOLDS if decided.any() else UNJUDGED, leaf)
     return _at(BREAKS, leaf, int(np.argmax(wrong)), (found, original, exact), np.where(wrong, np.inf, 0.0), 0.0 * wrong)
@@ -105,14 +95,19 @@ def _leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
         known = np.isfinite(exact) & np.isfinite(spread)
         # A sample may be small by chance where those of its neighbours are not.
         spread = np.maximum(spread, np.median(spread[known]) if known.any() else 0.0)
-        here = _sides(leaf, values, rounding, spread)
-        judged, right, within = here.judged, here.right, here.within
-        if values.beside:
-            there = [_sides(leaf, other, rounding, spread) for other in values.beside]
-            right = np.logical_and.reduce([right, *(other.right for other in there)])
-            within = within | ~_mostly([~other.within for other in there], exact.shape)
-        port_off, bound, scale = here.port_off, here.bound, here.scale
-        lost, port_lost = (errors > rounding.accurate * scale + here.floor for errors in (here.off, port_off))
+        # Close to the largest number an honest formula may overflow a little earlier than another one.
+        judged = known & (np.abs(exact) + spread < rounding.largest / 2**4)
+        scale = _scales(exact, values.original[leaf])
+        once = rounding.unit * scale + spread
+        # A program of thousands of operations still leaves half of the digits, or there is nothing to judge by.
+        times = min(rounding.times, 1 / rounding.accurate)
+        floor = times * rounding.tiny + rounding.floors.get(leaf, 0.0)
+        off, port_off = (_infinite_where_nan(np.abs(run - exact)) for run in (original, found))
+        right = judged & (off <= np.maximum(rounding.accurate * np.abs(exact), times * once) + floor)
+        took = float(np.max((off - floor) / np.maximum(once, rounding.tiny), where=right, initial=0.0))
+        bound = np.maximum(rounding.accurate * np.abs(exact), max(times, TIMES_ORIGINAL * took) * once) + floor
+        within = port_off <= bound
+        lost, port_lost = (errors > rounding.accurate * scale + floor for errors in (off, port_off))
         # A port that is finite where the original overflows, in float64 too, is the better one.
         alike = np.isinf(exact) & (pattern(original) == pattern(exact)) & (pattern(found) != pattern(exact))
         alike &= ~np.isfinite(found)
@@ -128,41 +123,6 @@ def _leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
                 at = int(np.argmax(excess))
                 return _at(status, leaf, at, (found, original, exact), port_off / scale, bound / scale)
     return Outcome(HOLDS if judged.any() else UNJUDGED, leaf)
-
-
-@dataclass(frozen=True)
-class _Sides:
-    """Both sides of one call, element by element: errors, and whether these are what rounding makes."""
-
-    judged: np.ndarray
-    right: np.ndarray
-    within: np.ndarray
-    off: np.ndarray
-    port_off: np.ndarray
-    bound: np.ndarray
-    scale: np.ndarray
-    floor: float
-
-
-def _sides(leaf: str, values: Values, rounding: Rounding, spread: np.ndarray) -> _Sides:
-    exact, original, found = (wide(leaves[leaf]) for leaves in (values.exact, values.original, values.found))
-    # Close to the largest number an honest formula may overflow a little earlier than another one.
-    judged = np.isfinite(exact) & np.isfinite(spread) & (np.abs(exact) + spread < rounding.largest / 2**4)
-    scale = _scales(exact, values.original[leaf])
-    once = rounding.unit * scale + spread
-    # A program of thousands of operations still leaves half of the digits, or there is nothing to judge by.
-    times = min(rounding.times, 1 / rounding.accurate)
-    floor = times * rounding.tiny + rounding.floors.get(leaf, 0.0)
-    off, port_off = (_infinite_where_nan(np.abs(run - exact)) for run in (original, found))
-    right = judged & (off <= np.maximum(rounding.accurate * np.abs(exact), times * once) + floor)
-    took = float(np.max((off - floor) / np.maximum(once, rounding.tiny), where=right, initial=0.0))
-    bound = np.maximum(rounding.accurate * np.abs(exact), max(times, TIMES_ORIGINAL * took) * once) + floor
-    return _Sides(judged, right, port_off <= bound, off, port_off, bound, scale, floor)
-
-
-def _mostly(wrong: Sequence[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    """Where a port is wrong in at least half of several calls; everywhere without any."""
-    return 2 * np.sum(wrong, axis=0) >= len(wrong) if wrong else np.ones(shape, bool)
 
 
 def _scales(exact: np.ndarray, original: np.ndarray) -> np.ndarray:

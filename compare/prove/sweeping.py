@@ -34,8 +34,6 @@ from workloads._sweeps import Probe
 
 SAMPLES = 4
 """How often roundings are sampled."""
-NEIGHBOURS = 8
-"""How many calls tell a break from the luck of one."""
 MOST_ELEMENTS = 1 << 20
 """Inputs of more elements are not swept: every call costs their size."""
 CLOSE = 1.01
@@ -153,20 +151,11 @@ class _Pass:
             for at, moved in zip(left, self._rounded([calls[at] for at in left], seed), strict=True):
                 samples[at].append(moved)
                 outcomes[at] = stability.outcome(Values(*runs[at], samples[at]), self._rounding)
-        for at in again:
-            if outcomes[at].status == BREAKS:
-                values = Values(*runs[at], samples[at], self._beside(calls[at]))
-                outcomes[at] = stability.outcome(values, self._rounding)
         return outcomes
 
     def _rounded(self, calls: Sequence[Arrays], seed: int) -> list[Arrays]:
         """The original in float64 with every value moved by a rounding, in each call."""
         return self._disturbed([self._moved(call, seed) for call in calls]) if calls else []
-
-    def _beside(self, inputs: Arrays) -> list[Values]:
-        """Calls with inputs of their own types that are a rounding away."""
-        calls = [_sweeps.beside(inputs, self._specs, seed) for seed in range(NEIGHBOURS)]
-        return [Values(*run) for run in zip(self._port(calls), self._original(calls), self._exact(calls), strict=True)]
 
     def _moved(self, inputs: Arrays, seed: int) -> dict[str, np.ndarray]:
         """Inputs in float64, each moved by a rounding: a port may start with an operation that the original has not."""

@@ -95,28 +95,3 @@ def test_the_same_call_is_drawn_alike() -> None:
     base = {"x": np.zeros((4, 8), np.float32)}
     probe = _sweeps.Probe("x", _sweeps.MIXED, 3.0)
     np.testing.assert_array_equal(_sweeps.drawn(probe, ALONE, base)["x"], _sweeps.drawn(probe, ALONE, base)["x"])
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-def test_what_is_beside_is_at_most_one_unit_in_the_last_place_away(dtype: str) -> None:
-    array = (2.0 ** np.arange(-6, 6, 0.25)).astype(dtype)
-    values = np.concatenate([array, -array, array[:5], np.zeros(2, dtype)])
-    specs = {"x": ArraySpec(values.shape, dtype), "n": ArraySpec((2,), "int32")}
-    moved = [_sweeps.beside({"x": values, "n": np.arange(2)}, specs, seed) for seed in range(8)]
-    assert all(np.array_equal(each["n"], np.arange(2)) for each in moved)
-    found = np.stack([each["x"] for each in moved])
-    assert found.dtype == values.dtype
-    steps = found.view(f"i{values.itemsize}").astype(int) - values.view(f"i{values.itemsize}").astype(int)
-    assert set(np.unique(steps)) == {-1, 0, 1}
-    assert (steps[:, -2:] == 0).all()
-    assert (steps[:, :5] == steps[:, -7:-2]).all(), "equal numbers are no longer equal"
-    assert np.isin(steps[:, : 2 * len(array)].std(axis=0) > 0, True).mean() > 0.9
-
-
-def test_what_is_beside_stays_within_the_range_and_the_type() -> None:
-    values = np.float32([0.0, 1.0, 1.0, 0.5, np.finfo(np.float32).max])
-    bounded = {"x": ArraySpec((4,), low=0.0, high=1.0)}
-    for seed in range(8):
-        found = _sweeps.beside({"x": values[:4]}, bounded, seed)["x"]
-        assert (found >= 0).all() and (found <= 1).all()
-        assert _sweeps.beside({"x": values[4:]}, {"x": ArraySpec((1,))}, seed)["x"] == values[4]

@@ -100,40 +100,6 @@ def test_integers_and_booleans_are_judged_where_rounding_does_not_decide_them() 
     assert stability.outcome(dataclasses.replace(values, moved=[{"n": flips}]), FLOAT32).status == HOLDS
 
 
-def beside(found: object, original: object = EXACT) -> Values:
-    return Values({"y": np.float32(found)}, {"y": np.float32(original)}, {"y": EXACT})
-
-
-LUCK = beside([1.0, 9.0, 3.0])
-"""The port is wrong in one element."""
-
-
-def test_what_a_rounding_of_the_inputs_mends_is_luck() -> None:
-    right = beside(EXACT)
-    assert stability.outcome(dataclasses.replace(LUCK, beside=[LUCK] * 3 + [right] * 5), FLOAT32).status == HOLDS
-    assert stability.outcome(dataclasses.replace(LUCK, beside=[LUCK] * 4 + [right] * 4), FLOAT32).status == BREAKS
-    elsewhere = beside([9.0, 2.0, 3.0])
-    assert stability.outcome(dataclasses.replace(LUCK, beside=[elsewhere] * 8), FLOAT32).status == HOLDS
-
-
-def test_where_a_rounding_of_the_inputs_breaks_the_original_both_break() -> None:
-    lost = beside([1.0, 9.0, 3.0], original=[1.0, 9.0, 3.0])
-    assert stability.outcome(dataclasses.replace(LUCK, beside=[LUCK] * 7 + [lost]), FLOAT32).status == BOTH
-
-
-def test_integers_are_held_beside_too() -> None:
-    found, right = np.array([1, 2]), np.array([1, 3])
-    values = Values({"n": found}, {"n": right}, {"n": right})
-    mended = Values({"n": right}, {"n": right}, {"n": right})
-    lost = Values({"n": found}, {"n": found}, {"n": right})
-    for others, status in (
-        ([values] * 4 + [mended] * 4, BREAKS),
-        ([mended] * 8, HOLDS),
-        ([values] * 7 + [lost], HOLDS),
-    ):
-        assert stability.outcome(dataclasses.replace(values, beside=others), FLOAT32).status == status
-
-
 # The gate.
 
 
