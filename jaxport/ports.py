@@ -64,6 +64,9 @@ def flax_port(
     def loss_of(parameters: Any, *given: Any) -> jax.Array:
         module: Any = network.module(parameters)
         module.train()
+        # TensorFlow has no gradients to statistics, which a batch norm that is not trained computes with.
+        graph, weights, others = nnx.split(module, nnx.Param, ...)
+        module = nnx.merge(graph, weights, jax.lax.stop_gradient(others))
         return judged_loss(module, given[:inputs], _targets(given[inputs:]))
 
     def init(parameters: Any) -> Any:
