@@ -46,6 +46,14 @@ def clipped():
     model = Clipped(x, L.Dense(2, name="head")(L.GRU(3, name="cell")(x)))
     model.compile(keras.optimizers.SGD(0.5), "mse")
     return model
+def frozen():
+    x = keras.Input((6, 6, 3))
+    y = L.BatchNormalization(name="norm")(L.Conv2D(4, 3, name="conv")(x))
+    y = L.GlobalAveragePooling2D(name="pool")(y)
+    model = keras.Model(x, [L.Dense(2, name="one")(y), L.Dense(1, name="two")(y)])
+    model.get_layer("conv").trainable = model.get_layer("norm").trainable = False
+    model.compile(keras.optimizers.SGD(0.5), loss=["mse", "mae"], loss_weights=[1.0, 0.3])
+    return model
 class Pair(keras.Model):
     def __init__(self):
         super().__init__()
@@ -153,6 +161,17 @@ def test_a_train_step_of_its_own_is_written_and_a_wrong_clip_fails(tmp_path: Pat
     assert main(["run", "clipped/port.py", *quick, "-o", str(tmp_path / "right")]) == 0
     training.write_text(training.read_text().replace("clip_by_global_norm(0.5)", "clip_by_global_norm(0.51)"))
     assert main(["run", "clipped/port.py", *quick, "-o", str(tmp_path / "wrong")]) == 1
+
+
+def test_frozen_layers_and_weights_of_losses_are_written_and_others_fail(tmp_path: Path) -> None:
+    assert main(["init", "my_tf.py:frozen", "-o", "frozen", "--steps", "3", "--no-run"]) == 0
+    training = Path("frozen/training_jax.py")
+    text, quick = training.read_text(), ("--parity-only", "--modes", "tf/jit", "jax/jit")
+    assert main(["run", "frozen/port.py", *quick, "-o", str(tmp_path / "right")]) == 0
+    for number, (old, new) in enumerate({'("conv",), ': "", "0.3 * (": "0.31 * ("}.items()):
+        assert text.count(old) == 1
+        training.write_text(text.replace(old, new))
+        assert main(["run", "frozen/port.py", *quick, "-o", str(tmp_path / f"wrong{number}")]) == 1
 
 
 @pytest.mark.parametrize(
