@@ -23,7 +23,7 @@ from compare import cli
 from compare.history import store
 from compare.plain_json import to_json
 from compare.report import tables
-from compare.run import whole_run
+from compare.run import recording_sides, whole_run
 from compare.run.whole_run import Request, RunResult
 from compare.sides import mapped, wire
 from compare.sides.recorded import RecordedSide
@@ -149,7 +149,7 @@ def test_a_recorded_side_is_kept_where_its_place_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(whole_run, "record_side", lambda *_: [])
+    monkeypatch.setattr(recording_sides, "record_side", lambda *_: [])
     full(monkeypatch, lambda path: path.name == "x.side" and tmp_path in (tmp_path / path).parents)
     asked = ["record", "add", "--side", "tf", "-o", "x.side", "--python", interpreter(tmp_path, JAX_AS_TF)]
     assert cli.main(asked) == 2

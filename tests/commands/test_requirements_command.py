@@ -88,7 +88,7 @@ def test_an_installation_without_dependencies_says_so_in_one_line() -> None:
 
 @pytest.mark.process
 def test_it_has_its_help_and_its_list_all_the_same() -> None:
-    assert "list what one side alone needs" in without_packages("--help").stdout
+    assert "list the packages that one side alone needs" in without_packages("--help").stdout
     done = without_packages("requirements", "jax")
     # A checkout that was never installed has no metadata: then this command says so, and no import fails.
     assert "numpy" in done.stdout or "expected jaxport to be installed" in done.stderr

@@ -163,10 +163,10 @@ class TestPromote:
             pytest.param(lambda x: x.astype(jnp.float8_e5m2fnuz), "f8E5M2FNUZ", id="float8 without zero"),
             pytest.param(
                 lambda x: x.astype(jnp.float8_e4m3fn).astype(jnp.float32),
-                "computed with",
+                "arithmetic in it",
                 id="rounded to float8 and back",
             ),
-            pytest.param(lambda x: x.astype(jnp.float8_e5m2) * 2, "computed with", id="computed with in float8"),
+            pytest.param(lambda x: x.astype(jnp.float8_e5m2) * 2, "arithmetic in it", id="computed with in float8"),
         ],
     )
     def test_refuses_what_depends_on_the_width(self, function: Function, named: str) -> None:

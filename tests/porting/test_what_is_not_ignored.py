@@ -52,11 +52,16 @@ def text_of(model: Any) -> str:
         (undecayed, "exclude_from_weight_decay"),
         (lambda: dense(keras.optimizers.Adam(use_ema=True, ema_overwrite_frequency=1000)), "use_ema=True"),
         (lambda: dense(activity_regularizer="l2"), "the regularizer L2"),
-        (lambda: dense(trainable=False), "head/kernel and others are not trained"),
     ],
 )
 def test_what_may_not_show_in_a_few_steps_is_said_to_be_left(make: Callable[[], Any], told: str) -> None:
     assert any(told in each for each in left(make())), left(make())
+
+
+def test_layers_that_are_not_trained_are_written() -> None:
+    text = text_of(dense(trainable=False))
+    assert "FROZEN = (('head',), )" in text and "nnx.DiffState(0, TRAINED)" in text
+    assert "FROZEN" not in text_of(dense())
 
 
 def test_a_loss_has_the_delta_that_its_config_leaves_out() -> None:
