@@ -32,8 +32,8 @@ WIDTH = 4
 """Bytes of a float32."""
 MOST_WEIGHT_BYTES = 2 << 30
 """Of a model that is searched: this machine draws its weights, and JAX holds them and the optimizer's state."""
-MOST_INPUT_BYTES = 2 << 30
-"""Of a batch that is searched, which is drawn too."""
+MOST_INPUT_BYTES = 1 << 29
+"""Of a batch that is searched: drawing it takes five times as much memory here."""
 MOST_LAYERS = 256
 """Of such a model: XLA takes the longer the deeper it is."""
 
