@@ -51,9 +51,10 @@ class Schedule:
             for computation, names in self._order.items()
             for position, name in enumerate(names)
         }
-        self._instructions = self._places.keys() or {each.name for each in known.values()}
-        written = Counter(map(_as_kernel, self._instructions))
-        self._written = {_as_kernel(name): name for name in self._instructions if written[_as_kernel(name)] == 1}
+        self._instructions = {each.name for each in known.values()}
+        launched = self._places.keys() or self._instructions
+        written = Counter(map(_as_kernel, launched))
+        self._written = {_as_kernel(name): name for name in launched if written[_as_kernel(name)] == 1}
 
     def instructions(self, kernels: Sequence[str]) -> list[str]:
         """The instruction of each kernel, or its own name where none can be told.

@@ -68,6 +68,8 @@ def test_what_may_be_several_instructions_keeps_its_own_name(schedule: Schedule,
 
 def test_an_instruction_within_a_fusion_is_no_kernel(schedule: Schedule) -> None:
     assert schedule.instructions(["tanh_fusion", "n", "t"]) == ["tanh_fusion", "n", "t"]
+    # It is named, so that what stands alone in its place is not taken for it.
+    assert schedule.instructions(["n", "tanh_fusion"]) == ["n", "tanh_fusion"]
 
 
 def test_names_that_come_out_alike_are_nobodys() -> None:
