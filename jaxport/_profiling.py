@@ -9,16 +9,8 @@ from typing import Any
 
 import jax
 
+from workloads._event_statistics import HLO, OF_GRAPH, ON_GPU
 from workloads._framework import KernelRun
-
-HLO = "hlo_op"
-"""The statistic of an event that names its HLO instruction."""
-
-ON_GPU = "kernel_details"
-"""The statistic that the profiler gives a kernel that a GPU ran, and nothing else (XLA, `cupti_collector.cc`)."""
-
-OF_GRAPH = "cuda_graph_id"
-"""The statistic of what ran in a CUDA graph. XLA gives all of its kernels one HLO instruction, `command_buffer_1`."""
 
 
 def profiled(call: Callable[[], object]) -> list[KernelRun]:

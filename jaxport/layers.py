@@ -138,51 +138,6 @@ class LayerScale(nnx.Module):
         return x * self.gamma.get_value()
 
 
-class Attention(nnx.Module):
-    """keras.layers.Attention: scores are products of query and key, with one weight for all, or none.
-
-    Args:
-      use_scale: whether there is a weight that scores, or sums in them, are multiplied by.
-      score_mode: "dot", or "concat": the sum of tanh(query + key), times a weight.
-      param_dtype: of the weights.
-    """
-
-    def __init__(self, *, use_scale: bool = False, score_mode: str = "dot", param_dtype: Any = jnp.float32) -> None:
-        self.use_scale, self.score_mode, self.param_dtype = use_scale, score_mode, param_dtype
-        self.scale = nnx.Param(jnp.ones((), param_dtype)) if use_scale else nnx.data(None)
-        concat = score_mode == "concat"
-        self.concat_score_weight = nnx.Param(jnp.ones((), param_dtype)) if concat else nnx.data(None)
-
-    def __call__(
-        self,
-        query: jax.Array,
-        value: jax.Array,
-        key: jax.Array | None = None,
-        *,
-        query_mask: jax.Array | None = None,
-        value_mask: jax.Array | None = None,
-        use_causal_mask: bool = False,
-    ) -> jax.Array:
-        """The values [batch, queries, features], weighted by the softmax of the scores.
-
-        Args:
-          query: [batch, queries, features].
-          value: [batch, keys, features].
-          key: [batch, keys, features]; the values without.
-          query_mask: bool[batch, queries]; what others give is 0.
-          value_mask: bool[batch, keys], those that count.
-          use_causal_mask: whether a query sees no key after its own place.
-        """
-        key = value if key is None else key
-        scale = 1 if self.scale is None else self.scale.get_value()
-        if self.concat_score_weight is None:
-            scores = query @ jnp.swapaxes(key, -2, -1) * scale
-        else:
-            summed = jnp.sum(jnp.tanh(scale * (query[..., :, None, :] + key[..., None, :, :])), -1)
-            scores = self.concat_score_weight.get_value() * summed
-        return _weighted(scores, value, query_mask, value_mask, use_causal_mask)
-
-
 def _weighted(
     scores: jax.Array,
     value: jax.Array,
@@ -203,24 +158,12 @@ def _weighted(
     return given if query_mask is None else jnp.where(query_mask.astype(bool)[..., None], given, 0)
 
 
-class AdditiveAttention(nnx.Module):
-    """keras.layers.AdditiveAttention: scores are sums of tanh(query + key), times a weight each.
+class _ScoredAttention(nnx.Module):
+    """Attention by any scores of queries and keys, masked as Keras does it."""
 
-    Args:
-      features: of query and key.
-      use_scale: whether there are such weights.
-      param_dtype: of the weights.
-      rngs: of the initial weights.
-    """
-
-    def __init__(
-        self, features: int, *, use_scale: bool = True, param_dtype: Any = jnp.float32, rngs: nnx.Rngs
-    ) -> None:
-        self.features, self.use_scale, self.param_dtype = features, use_scale, param_dtype
-        # Glorot's, for a vector: as wide to both sides as there are features.
-        limit = (3 / features) ** 0.5
-        drawn = jax.random.uniform(rngs.params(), (features,), param_dtype, -limit, limit)
-        self.scale = nnx.Param(drawn) if use_scale else nnx.data(None)
+    def _scores(self, query: jax.Array, key: jax.Array) -> jax.Array:
+        """[batch, queries, keys]."""
+        raise NotImplementedError
 
     def __call__(
         self,
@@ -242,10 +185,55 @@ class AdditiveAttention(nnx.Module):
           value_mask: bool[batch, keys], those that count.
           use_causal_mask: whether a query sees no key after its own place.
         """
-        key = value if key is None else key
-        summed = jnp.tanh(query[:, :, None] + key[:, None])
-        scores = jnp.sum(summed if self.scale is None else summed * self.scale.get_value(), -1)
+        scores = self._scores(query, value if key is None else key)
         return _weighted(scores, value, query_mask, value_mask, use_causal_mask)
+
+
+class Attention(_ScoredAttention):
+    """keras.layers.Attention: scores are products of query and key, with one weight for all, or none.
+
+    Args:
+      use_scale: whether there is a weight that scores, or sums in them, are multiplied by.
+      score_mode: "dot", or "concat": the sum of tanh(query + key), times a weight.
+      param_dtype: of the weights.
+    """
+
+    def __init__(self, *, use_scale: bool = False, score_mode: str = "dot", param_dtype: Any = jnp.float32) -> None:
+        self.use_scale, self.score_mode, self.param_dtype = use_scale, score_mode, param_dtype
+        self.scale = nnx.Param(jnp.ones((), param_dtype)) if use_scale else nnx.data(None)
+        concat = score_mode == "concat"
+        self.concat_score_weight = nnx.Param(jnp.ones((), param_dtype)) if concat else nnx.data(None)
+
+    def _scores(self, query: jax.Array, key: jax.Array) -> jax.Array:
+        scale = 1 if self.scale is None else self.scale.get_value()
+        if self.concat_score_weight is None:
+            return query @ jnp.swapaxes(key, -2, -1) * scale
+        summed = jnp.sum(jnp.tanh(scale * (query[..., :, None, :] + key[..., None, :, :])), -1)
+        return self.concat_score_weight.get_value() * summed
+
+
+class AdditiveAttention(_ScoredAttention):
+    """keras.layers.AdditiveAttention: scores are sums of tanh(query + key), times a weight each.
+
+    Args:
+      features: of query and key.
+      use_scale: whether there are such weights.
+      param_dtype: of the weights.
+      rngs: of the initial weights.
+    """
+
+    def __init__(
+        self, features: int, *, use_scale: bool = True, param_dtype: Any = jnp.float32, rngs: nnx.Rngs
+    ) -> None:
+        self.features, self.use_scale, self.param_dtype = features, use_scale, param_dtype
+        # Glorot's, for a vector: as wide to both sides as there are features.
+        limit = (3 / features) ** 0.5
+        drawn = jax.random.uniform(rngs.params(), (features,), param_dtype, -limit, limit)
+        self.scale = nnx.Param(drawn) if use_scale else nnx.data(None)
+
+    def _scores(self, query: jax.Array, key: jax.Array) -> jax.Array:
+        summed = jnp.tanh(query[:, :, None] + key[:, None])
+        return jnp.sum(summed if self.scale is None else summed * self.scale.get_value(), -1)
 
 
 class Normalization(nnx.Module):

@@ -21,10 +21,10 @@ from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import Side, SideError
 from compare.sides.client import LiveSide
-from compare.sides.pool import Source
+from compare.sides.pool import Source, live_device
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet, failure_of
-from workloads._device import ON_CPU, Device
+from workloads._device import Device
 from workloads._modes import Mode
 
 REPEATS = 3
@@ -59,7 +59,7 @@ class Workers:
     @property
     def device(self) -> Device:
         """That the live sides compute on."""
-        return self.sources[self.live[0]].device if self.live else ON_CPU
+        return live_device(self.sources)
 
     def start(self, side: str, cache: Path | None = None, dump: Path | None = None) -> Side:
         """A process of its own for one side.

@@ -24,12 +24,12 @@ from compare.record.workload_part import Failure, Workload
 from compare.sides import requests
 from compare.sides._side import SIDES, Side, SideError
 from compare.sides.client import LiveSide
-from compare.sides.pool import Source
+from compare.sides.pool import Source, live_device
 from compare.sides.renewal import changed_by
 from compare.sides.replies import Changed
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet, failure_of
-from workloads._device import ON_CPU, Device
+from workloads._device import Device
 from workloads._framework import Program
 from workloads._modes import CELLS, Arm, Mode
 
@@ -147,7 +147,7 @@ def _measure_all(
     reporter: Reporter,
 ) -> None:
     processes = {str(process): process for process in _processes(workloads, sources, plan)}
-    device = next((source.device for source in sources.values() if source.recorded is None), ON_CPU)
+    device = live_device(sources)
     cache = Path(tempfile.mkdtemp(prefix="compiled-", dir=scratch))
     settings = Settings(plan.threads, compilation_cache=cache)
 

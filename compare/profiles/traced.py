@@ -15,6 +15,7 @@ from compare.clusters.program_profile import CALLS, EAGER, NODE
 from compare.errors import RequestError
 from compare.profiles.shared_work import BEGINS, ENDS, HANDED, Tasks, paired
 from compare.record import profile_part
+from workloads._event_statistics import HLO, OF_GRAPH, ON_GPU
 
 _A_PROFILE = files.Expected(
     "a profile that jax.profiler or tf.profiler wrote",
@@ -23,10 +24,8 @@ _A_PROFILE = files.Expected(
 )
 _METADATA = "/host:metadata"
 _HLO_PROTO = "Hlo Proto"
-_INSTRUCTION, _MODULE, _PROGRAM = "hlo_op", "hlo_module", "program_id"
-_OF_GRAPH = "cuda_graph_id"
-"""Of what ran in a CUDA graph. XLA gives all of it one HLO instruction, `command_buffer_1`."""
-_ON_DEVICE = frozenset({"kernel_details", "memcpy_details", "Memset_details"})
+_MODULE, _PROGRAM = "hlo_module", "program_id"
+_ON_DEVICE = frozenset({ON_GPU, "memcpy_details", "Memset_details"})
 """Statistics that the profiler gives what a GPU ran, and nothing else (XLA, `cupti_collector.cc`)."""
 _POOL = frozenset({HANDED, BEGINS, ENDS})
 _WORKERS = "tf_"
@@ -183,11 +182,11 @@ def _told(event: Any, statistics: Mapping[int, str]) -> Iterator[tuple[str, str]
     """The statistics of an event that say what it is."""
     for statistic in event.stats:
         name = statistics.get(statistic.metadata_id, "")
-        if name in (_INSTRUCTION, _MODULE):
+        if name in (HLO, _MODULE):
             yield name, xspace.text_of(statistic, statistics)
         elif name in _NUMBERS:
             yield name, str(statistic.uint64_value or statistic.int64_value)
-        elif name in _ON_DEVICE or name == _OF_GRAPH:
+        elif name in _ON_DEVICE or name == OF_GRAPH:
             yield name, ""
 
 
@@ -195,13 +194,13 @@ def _what(name: str, told: Mapping[str, str], on_host: bool) -> tuple[str, str, 
     """Kind, name, operation and module of what an event stands for; None of what is neither kernel nor operation."""
     module = (told.get(_MODULE, ""), told.get(_PROGRAM, ""))
     if told.keys() & _ON_DEVICE:
-        instruction = "" if _OF_GRAPH in told else told.get(_INSTRUCTION)
+        instruction = "" if OF_GRAPH in told else told.get(HLO)
         return profile_part.DEVICE, instruction or name, "", module
     if not on_host:
         return None
-    if _INSTRUCTION in told:
+    if HLO in told:
         ends = name.startswith(_ENDS)
-        return None if ends else (profile_part.INSTRUCTION, told[_INSTRUCTION] or name, "", module)
+        return None if ends else (profile_part.INSTRUCTION, told[HLO] or name, "", module)
     eager, node = EAGER.fullmatch(name), NODE.fullmatch(name)
     if eager:
         return profile_part.EAGER, eager["op"], eager["op"], ("", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +25,15 @@ class Source:
     python: str | None = None
     recorded: Path | None = None
     device: Device = ON_CPU
+
+
+def live_device(sources: Mapping[str, Source]) -> Device:
+    """What the live sides compute on; the CPU where all are recorded.
+
+    Args:
+      sources: by side.
+    """
+    return next((source.device for source in sources.values() if source.recorded is None), ON_CPU)
 
 
 class Pool:
