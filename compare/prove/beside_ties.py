@@ -13,13 +13,13 @@ from __future__ import annotations
 import dataclasses
 import zlib
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from compare.hlo import disturbing
 from compare.parity import Evidence, messages
-from compare.parity.holding import Held, Leaves
+from compare.parity.holding import LARGEST_ALLOWANCE, Held, Leaves
 from compare.parity.measure import UNIT_ROUNDOFF, is_float
 from compare.prove.oracle import Doubles, largest_spreads
 from compare.prove.own_formula import FACTOR, LARGEST, ROUNDINGS
@@ -50,26 +50,39 @@ def judged_beside(twin: Twin, doubles: Doubles, evidence: Evidence, leaves: Leav
     Raises:
       UnreadableProgram: XLA cannot run a program apart.
     """
-    failing: dict[tuple[str, str], list[Held]] = defaultdict(list)
-    for held in (each for gate in leaves.values() for each in gate):
-        if _may_be_decided(held):
-            failing[held.place.pass_, held.place.case].append(held)
-    for (pass_, case), held in failing.items():
+    for pass_, failing in _failing(leaves).items():
         programs = {side: doubles.programs.get((side, pass_)) for side in SIDES}
         known = {side: program for side, program in programs.items() if program is not None}
         if len(known) < len(SIDES):
             continue
+        decided: set[str] = set()
         # Where one side keeps 0.2 in float32, its sums are exact, and the other's are not.
-        if any(_rounding_decides(program, twin, case, held, evidence) for program in known.values()):
-            doubles = _with_other_numbers(known, twin, (pass_, case), doubles)
+        for program in known.values():
+            left = {case: held for case, held in failing.items() if case not in decided}
+            decided |= _decided_by_rounding(program, pass_, twin, left, evidence)
+        if decided:
+            doubles = _with_other_numbers(known, twin, pass_, sorted(decided), doubles)
     return doubles
 
 
-def _may_be_decided(held: Held) -> bool:
-    """Whether a comparison in float64, of a case of kinks, is further off than rounding alone makes it."""
+def _failing(leaves: Leaves) -> dict[str, dict[str, list[Held]]]:
+    """By pass and case what fails at kinks alone: a port that is wrong on ordinary numbers needs no second look."""
+    failing: dict[str, dict[str, list[Held]]] = defaultdict(lambda: defaultdict(list))
+    wrong = set()
+    for held in (each for gate in leaves.values() for each in gate):
+        if not _is_off(held):
+            continue
+        if is_kinks(held.place.case):
+            failing[held.place.pass_][held.place.case].append(held)
+        elif held.error > LARGEST_ALLOWANCE:
+            wrong.add(held.place.pass_)
+    return {pass_: cases for pass_, cases in failing.items() if pass_ not in wrong}
+
+
+def _is_off(held: Held) -> bool:
+    """Whether a comparison in float64 is further off than rounding alone makes it."""
     return (
         held.verdict == FAIL
-        and is_kinks(held.place.case)
         and held.place.pass_ in (FORWARD, GRADIENTS)
         # A side named without a mode is its float64 run.
         and held.place.found_from == "jax"
@@ -77,32 +90,45 @@ def _may_be_decided(held: Held) -> bool:
     )
 
 
-def _rounding_decides(program: Program, twin: Twin, case: str, held: list[Held], evidence: Evidence) -> bool:
-    """Whether a program is as far from itself once its roundings are moved, in every leaf that fails."""
-    base = _run(program, program.artifact, twin, twin.cases[case])
-    pass_ = held[0].place.pass_
+def _decided_by_rounding(
+    program: Program, pass_: str, twin: Twin, failing: Mapping[str, list[Held]], evidence: Evidence
+) -> set[str]:
+    """The cases where a program is as far from itself once its roundings are moved, in every leaf that fails."""
+    cases = sorted(failing)
+    base = _run(program, program.artifact, twin, cases)
     # Of what the errors are relative to, whichever side is asked.
-    scales = {case: evidence.scales(pass_, case, evidence.doubles["tf", pass_, case])}
-    jumps: dict[str, float] = defaultdict(float)
+    scales = {case: evidence.scales(pass_, case, evidence.doubles["tf", pass_, case]) for case in cases}
+    jumps: dict[tuple[str, str], float] = defaultdict(float)
+    decided: set[str] = set()
     for seed in range(SAMPLES):
+        left = [case for case in cases if case not in decided]
+        if not left:
+            break
         moved = disturbing.disturbed(program.artifact, ROUNDINGS * UNIT_ROUNDOFF["float64"], seed, SPARED)
-        run = {case: _run(program, moved, twin, twin.cases[case])}
-        for (_, leaf, _), spread in largest_spreads({case: base}, [run], scales).items():
-            jumps[leaf] = max(jumps[leaf], spread)
-        if all(FACTOR * jumps[each.place.leaf] >= each.error for each in held):
-            return True
-    return False
+        run = _run(program, moved, twin, left)
+        for (case, leaf, _), spread in largest_spreads(base, [run], scales).items():
+            jumps[case, leaf] = max(jumps[case, leaf], spread)
+        for case in left:
+            if all(FACTOR * jumps[case, each.place.leaf] >= each.error for each in failing[case]):
+                decided.add(case)
+    return decided
 
 
-def _with_other_numbers(programs: Mapping[str, Program], twin: Twin, of: tuple[str, str], doubles: Doubles) -> Doubles:
-    pass_, case = of
-    moved = {name: _aside(name, array) for name, array in twin.cases[case].items()}
-    arrays = {(side, pass_, case): _run(program, program.artifact, twin, moved) for side, program in programs.items()}
+def _with_other_numbers(
+    programs: Mapping[str, Program], twin: Twin, pass_: str, cases: Sequence[str], doubles: Doubles
+) -> Doubles:
+    moved = {case: {name: _aside(name, array) for name, array in twin.cases[case].items()} for case in cases}
+    aside = dataclasses.replace(twin, cases=moved)
+    arrays = {
+        (side, pass_, case): ran
+        for side, program in programs.items()
+        for case, ran in _run(program, program.artifact, aside, cases).items()
+    }
     return dataclasses.replace(
         doubles,
         arrays=doubles.arrays | arrays,
-        cases=dict(doubles.cases) | {case: moved},
-        remarks=(*doubles.remarks, messages.beside_ties(pass_, case, ASIDE)),
+        cases=dict(doubles.cases) | moved,
+        remarks=(*doubles.remarks, *(messages.beside_ties(pass_, case, ASIDE) for case in cases)),
     )
 
 
@@ -114,5 +140,5 @@ def _aside(name: str, array: np.ndarray) -> np.ndarray:
     return array.astype(np.float64) * (1 + ASIDE * numbers)
 
 
-def _run(program: Program, artifact: bytes, twin: Twin, case: Arrays) -> Arrays:
-    return running(dataclasses.replace(program, artifact=artifact), twin)([case])[0]
+def _run(program: Program, artifact: bytes, twin: Twin, cases: Sequence[str]) -> dict[str, Arrays]:
+    return running(dataclasses.replace(program, artifact=artifact), twin).by_case(cases)

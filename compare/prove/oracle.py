@@ -235,7 +235,7 @@ def _run_cases(
     if pass_ == STEP:
         handle = requests.compile_program(jax, program).handle
         return {case: requests.unroll(jax, handle, checkpoints) for case in cases}
-    return dict(zip(cases, running(program, twin)([twin.cases[case] for case in cases]), strict=True))
+    return running(program, twin).by_case(cases)
 
 
 def _rounded_states(program: Program) -> bool:

@@ -107,5 +107,4 @@ def _spreads(
 
 
 def _results(twin: Twin, program: Program, artifact: bytes, cases: list[str]) -> dict[str, Arrays]:
-    run = running(dataclasses.replace(program, artifact=artifact), twin)
-    return dict(zip(cases, run([twin.cases[case] for case in cases]), strict=True))
+    return running(dataclasses.replace(program, artifact=artifact), twin).by_case(cases)

@@ -42,6 +42,10 @@ class Running:
             for results in self.executable.each([self.arguments(case) for case in cases[start : start + self.at_once]])
         ]
 
+    def by_case(self, cases: Sequence[str]) -> dict[str, Arrays]:
+        """The results of cases of the twin, by the names of the cases."""
+        return dict(zip(cases, self([self.twin.cases[case] for case in cases]), strict=True))
+
     @property
     def at_once(self) -> int:
         """How many calls one request may hold."""
