@@ -110,11 +110,12 @@ def _penalties(by_path: Mapping[str, Any]) -> Iterator[Penalty]:
 def _frozen(by_path: Mapping[str, Any]) -> Iterator[str]:
     seen: set[int] = set()
     for path, layer in by_path.items():
-        if id(layer) in seen or getattr(layer, "trainable", True):
+        if id(layer) in seen:
             continue
         seen.add(id(layer))
+        still = _keras_variables.frozen(layer)
         inner = list(_keras_variables.children(layer))
-        yield from (f"{path}/{name}" for name, _ in _keras_variables.leaves(layer, inner))
+        yield from (f"{path}/{name}" for name, each in _keras_variables.leaves(layer, inner) if id(each) in still)
 
 
 def _constrained(by_path: Mapping[str, Any]) -> Iterator[str]:

@@ -89,6 +89,14 @@ def leaves(layer: Any, inner: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, 
             yield name, variable
 
 
+def frozen(layer: Any) -> set[int]:
+    """The variables, by id, of a layer that is not trained, and of those among the layers in it that are not."""
+    if not getattr(layer, "trainable", True):
+        return {id(each) for each in layer.variables}
+    inner = layer._flatten_layers(include_self=False, recursive=False) if isinstance(layer, keras.Layer) else ()
+    return {id(each) for child in inner if not child.trainable for each in child.variables}
+
+
 def _own(layer: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
     if not isinstance(layer, keras.Layer) or id(layer) in seen:
         return

@@ -171,7 +171,7 @@ class _Survey:
         except SideError as error:
             if error.lost and not final:
                 raise
-            return self._refused(error, strategy, step)
+            return self._refused(error, strategy, step, final)
         self._ready[str(strategy)] = (strategy.side, processes, each, strategy.name)
         return judged
 
@@ -270,10 +270,12 @@ class _Survey:
         judged = judging_steps.departure(found, expected, with_state=False)
         return replace(judged, against=other.name)
 
-    def _refused(self, error: SideError, strategy: Strategy, step: DistributedStep) -> DistributedStep:
-        """What a framework says it cannot do is no failure; a worker that is lost is."""
+    def _refused(
+        self, error: SideError, strategy: Strategy, step: DistributedStep, after_loss: bool
+    ) -> DistributedStep:
+        """What a framework says it cannot do is no failure; a worker that is lost is, and what follows on one."""
         self._groups.drop(strategy.side, step.processes or 1)
-        if error.lost:
+        if error.lost or (after_loss and not isinstance(error, Unavailable)):
             self.failures.append(failure_of(error, str(strategy)))
             return replace(step, verdict=FAIL, reason=error.reason)
         return replace(step, verdict=NOT_APPLICABLE, reason=error.reason)

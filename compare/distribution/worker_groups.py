@@ -65,7 +65,7 @@ class Groups:
           SideError: one does not come up, or they do not find each other.
         """
         if (side, processes) not in self._groups:
-            names = [f"{side}/{processes}/{at}" for at in range(processes)]
+            names = _names(side, processes)
             self._kinds |= dict.fromkeys(names, (side, devices))
             self._groups[side, processes] = Group(self._joined(names))
         return self._groups[side, processes]
@@ -87,9 +87,9 @@ class Groups:
 
     def drop(self, side: str, processes: int) -> None:
         """Let a group be started anew: after an error TensorFlow's collectives cannot be used any more."""
-        group = self._groups.pop((side, processes), None)
-        if group is not None:
-            self._workers.replace(f"{side}/{processes}/{at}" for at in range(processes))
+        self._groups.pop((side, processes), None)
+        # Those too that did not find each other: one that was lost takes the others with it.
+        self._workers.replace(name for name in _names(side, processes) if name in self._workers.sides)
 
     def versions(self) -> dict[str, str]:
         """By package, of the frameworks whose processes were asked."""
@@ -103,6 +103,10 @@ class Groups:
         side, devices = self._kinds[name]
         settings = Settings(logical_devices=devices)
         return LiveSide(f"{side}_strategies", self._scratch, self._pythons.get(side), self._timeout_s, settings)
+
+
+def _names(side: str, processes: int) -> list[str]:
+    return [f"{side}/{processes}/{at}" for at in range(processes)]
 
 
 def _free_addresses(count: int) -> list[str]:

@@ -201,17 +201,20 @@ def beyond(name: str, table: int) -> str:
     )
 
 
-def beside_ties(pass_: str, case: str, aside: float) -> str:
-    """A case of kinks in which roundings decide.
+def beside_ties(pass_: str, case: str, beside: str, counted: tuple[int, int], aside: float) -> str:
+    """Elements of a case of kinks that rounding decides.
 
     Args:
       pass_: the pass.
       case: the case.
+      beside: the case in its place.
+      counted: how many elements, of how many.
       aside: by how much of itself a number was moved.
     """
+    few, all_ = counted
     return (
-        f"{pass_} pass, case {case}: values that are equal but for rounding decide there, and one side differs from "
-        "itself once its roundings are moved; both were judged with each number moved by up to "
+        f"{pass_} pass, case {case}: {few:,} of {all_:,} elements are decided by rounding, as values that are equal "
+        f"but for it are compared; both sides were judged there as case {beside!r}, with each number moved by up to "
         f"{aside:.1g} of itself"
     )
 

@@ -11,6 +11,7 @@ from compare.porting.optimizers_by_name import optimizer_expression
 from compare.porting.safe_expressions import UnwritableError, literal
 from compare.porting.written_classes import Written
 from workloads._architecture import Architecture, Clip, Compiled, Described, LossTerm, OwnStep, Penalty
+from workloads._transfer import SourceLayer
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,10 @@ def training_source(architecture: Architecture, written: Written) -> Training:
     if compiled.obstacle or compiled.optimizer is None or not _has_loss(compiled):
         reason = compiled.obstacle or "no loss or no optimizer"
         return Training(unwritten=(f"the training step: it has {commented(reason)}",))
+    partly = _partly_frozen(architecture)
+    if partly:
+        reason = f"{commented(partly)}, of which some weights are trained and some are not"
+        return Training(unwritten=(f"the training step: it has {reason}",))
     parts, frozen = _Parts(), frozen_places(architecture, written)
     sections = [
         _trained(frozen),
@@ -75,14 +80,26 @@ def frozen_places(architecture: Architecture, written: Written) -> Sequence[str]
       architecture: of a Keras model.
       written: its module.
     """
-    frozen = {each.rpartition("/")[0] for each in architecture.frozen}
-    # What Keras keeps in a layer is named behind it: "attention/query/kernel".
     having = [each.path for each in architecture.source.layers if each.leaves]
-    still = [path for path in having if any(each == path or each.startswith(f"{path}/") for each in frozen)]
+    still = [each.path for each in architecture.source.layers if each.leaves and all(_frozen(architecture, each))]
     layers = {each.path: each for each in architecture.source.layers}
     whole = [path for path in layers if _below(path, having) and set(_below(path, having)) <= set(still)]
     first = [path for path in whole if not any(path.startswith(f"{other}/") for other in whole)]
     return [place for path in first for place in _modules(written, path, layers[path].container)]
+
+
+def _partly_frozen(architecture: Architecture) -> str:
+    """A layer that trains some of what it keeps, and not all; empty without one."""
+    for layer in architecture.source.layers:
+        frozen = list(_frozen(architecture, layer))
+        if any(frozen) and not all(frozen):
+            return layer.named
+    return ""
+
+
+def _frozen(architecture: Architecture, layer: SourceLayer) -> Iterator[bool]:
+    """Of each leaf, whether it is not trained; what Keras keeps in a layer is named behind it: "query/kernel"."""
+    return (f"{layer.path}/{leaf.name}" in architecture.frozen for leaf in layer.leaves)
 
 
 def _modules(written: Written, path: str, container: bool) -> list[str]:
@@ -191,7 +208,9 @@ def _from_logits(compiled: Compiled, written: Written) -> bool:
 
 def _terms(term: LossTerm, compiled: Compiled, from_logits: bool) -> Iterator[str]:
     losses = _losses_of(term, compiled)
-    weights = compiled.weights if term.loss is None and compiled.weights else (1.0,) * len(losses)
+    # A term of regularizers has no loss.
+    weighted = term.loss is None and losses and compiled.weights
+    weights = compiled.weights if weighted else (1.0,) * len(losses)
     for place, (loss, weight) in enumerate(zip(losses, weights, strict=True)):
         if loss is None:
             continue

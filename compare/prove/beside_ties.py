@@ -1,48 +1,84 @@
-"""Cases of kinks in which rounding decides, as between equal sums that were added up in another order: judged beside.
+"""Elements of cases of kinks that rounding decides, as between equal sums that were added up in another order.
 
 Inputs and weights of such a case are few round numbers, so that what is added up often cancels, or ties. Where nothing
 on the way is rounded, zero is zero and both sides choose a branch by their own rules, which is what the case is for.
 Behind a slope of 0.2 it is rounding that chooses: a side gives something else once the roundings of its own float64
-program are moved, and round numbers left as they are. There both programs are run again with each number moved by far
-more than a rounding, and far less than what lies between two numbers of the case. They have to agree as strictly as
-ever.
+program are moved, and round numbers left as they are. An element that both is off and moves with the roundings counts
+nothing there; all others do. In its place both programs are run once more with each number moved by far more than a
+rounding, and far less than what lies between two numbers of the case. They have to agree as strictly as ever.
+
+Roundings that a port alone makes could hide a rule of its own: no element may be off for another reason where all
+inputs are zero either, and nothing is rounded.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import zlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from compare.hlo import disturbing
 from compare.parity import Evidence, messages
+from compare.parity.bands import Band
 from compare.parity.holding import LARGEST_ALLOWANCE, Held, Leaves
-from compare.parity.measure import UNIT_ROUNDOFF, is_float
-from compare.prove.oracle import Doubles, largest_spreads
+from compare.parity.measure import UNIT_ROUNDOFF, is_float, pattern, wide
+from compare.prove.oracle import Doubles
 from compare.prove.own_formula import FACTOR, LARGEST, ROUNDINGS
 from compare.prove.running import running
 from compare.record.vocabulary import FAIL
 from compare.sides._side import SIDES
-from workloads._framework import FORWARD, GRADIENTS, Program, Twin, is_kinks
-from workloads._spec import Arrays
+from workloads._framework import FORWARD, GRADIENTS, WEIGHTS, Program, Twin, is_kinks
+from workloads._spec import Arrays, ArraySpec
 
 SAMPLES = 8
-"""How often the original's roundings are moved, at most."""
+"""How often the roundings of a program are moved, at most."""
 SPARED = 32
 """A number of at most so many bits is taken for round: sums of products of the few numbers of a case have fewer."""
 
 ASIDE = 2.0**-16
 """Of itself, by how much a number is moved: more than a constant that one side keeps in float32 is off by."""
 
+BESIDE = " beside"
+AT_ZERO = " at zero"
+"""What the names of cases end with that are made of a case."""
 
-def judged_beside(twin: Twin, doubles: Doubles, evidence: Evidence, leaves: Leaves) -> Doubles:
-    """The float64 evidence with other numbers in the cases of kinks that rounding decides; as given without such.
+Specs = Mapping[str, ArraySpec[int]]
+Runs = Mapping[str, Mapping[str, Arrays]]
+"""By side and case."""
+
+
+@dataclass(frozen=True)
+class _Pass:
+    """A pass of both sides, compiled as it is run here."""
+
+    name: str
+    programs: Mapping[str, Program]
+    twin: Twin
+    specs: Specs
+
+    def run(self, side: str, cases: Sequence[str], artifact: bytes | None = None) -> dict[str, Arrays]:
+        """The results of a side by case; of another program in the place of its own where that is given."""
+        program = self.programs[side]
+        replaced = dataclasses.replace(program, artifact=program.artifact if artifact is None else artifact)
+        return running(replaced, self.twin).by_case(cases)
+
+    def with_cases(self, cases: Mapping[str, Arrays]) -> _Pass:
+        """The same, with cases more."""
+        return dataclasses.replace(self, twin=dataclasses.replace(self.twin, cases={**self.twin.cases, **cases}))
+
+
+def judged_beside(twin: Twin, specs: Specs, doubles: Doubles, evidence: Evidence, leaves: Leaves) -> Doubles:
+    """The float64 evidence without the elements that rounding decides, and with a case more; as given without such.
 
     Args:
       twin: the workload's arrays.
+      specs: what its inputs are drawn from.
       doubles: the float64 programs, and their results.
       evidence: tells what an error is relative to.
       leaves: what was held against its bound.
@@ -50,33 +86,26 @@ def judged_beside(twin: Twin, doubles: Doubles, evidence: Evidence, leaves: Leav
     Raises:
       UnreadableProgram: XLA cannot run a program apart.
     """
-    for pass_, failing in _failing(leaves).items():
-        programs = {side: doubles.programs.get((side, pass_)) for side in SIDES}
+    for name, cases in _failing(leaves).items():
+        programs = {side: doubles.programs.get((side, name)) for side in SIDES}
         known = {side: program for side, program in programs.items() if program is not None}
-        if len(known) < len(SIDES):
-            continue
-        decided: set[str] = set()
-        # Where one side keeps 0.2 in float32, its sums are exact, and the other's are not.
-        for program in known.values():
-            left = {case: held for case, held in failing.items() if case not in decided}
-            decided |= _decided_by_rounding(program, pass_, twin, left, evidence)
-        if decided:
-            doubles = _with_other_numbers(known, twin, pass_, sorted(decided), doubles)
+        if len(known) == len(SIDES):
+            doubles = _judged_pass(_Pass(name, known, twin, specs), cases, doubles, evidence)
     return doubles
 
 
-def _failing(leaves: Leaves) -> dict[str, dict[str, list[Held]]]:
-    """By pass and case what fails at kinks alone: a port that is wrong on ordinary numbers needs no second look."""
-    failing: dict[str, dict[str, list[Held]]] = defaultdict(lambda: defaultdict(list))
-    wrong = set()
-    for held in (each for gate in leaves.values() for each in gate):
-        if not _is_off(held):
-            continue
-        if is_kinks(held.place.case):
-            failing[held.place.pass_][held.place.case].append(held)
-        elif held.error > LARGEST_ALLOWANCE:
-            wrong.add(held.place.pass_)
-    return {pass_: cases for pass_, cases in failing.items() if pass_ not in wrong}
+def _failing(leaves: Leaves) -> dict[str, list[str]]:
+    """By pass the cases that fail at kinks alone: a port that is wrong on ordinary numbers needs no second look."""
+    off = [held for gate in leaves.values() for held in gate if _is_off(held)]
+    wrong = {held.place.pass_ for held in off if not is_kinks(held.place.case) and held.error > LARGEST_ALLOWANCE}
+    # Of another shape, or NaN on one side alone: rounding makes neither.
+    unlike_ = {(held.place.pass_, held.place.case) for held in off if held.error == np.inf}
+    failing: dict[str, set[str]] = defaultdict(set)
+    for held in off:
+        pass_, case = held.place.pass_, held.place.case
+        if is_kinks(case) and pass_ not in wrong and (pass_, case) not in unlike_:
+            failing[pass_].add(case)
+    return {pass_: sorted(cases) for pass_, cases in failing.items()}
 
 
 def _is_off(held: Held) -> bool:
@@ -86,59 +115,119 @@ def _is_off(held: Held) -> bool:
         and held.place.pass_ in (FORWARD, GRADIENTS)
         # A side named without a mode is its float64 run.
         and held.place.found_from == "jax"
-        and LARGEST["float64"] < held.error < np.inf
+        and held.error > LARGEST["float64"]
     )
 
 
-def _decided_by_rounding(
-    program: Program, pass_: str, twin: Twin, failing: Mapping[str, list[Held]], evidence: Evidence
-) -> set[str]:
-    """The cases where a program is as far from itself once its roundings are moved, in every leaf that fails."""
-    cases = sorted(failing)
-    base = _run(program, program.artifact, twin, cases)
-    # Of what the errors are relative to, whichever side is asked.
-    scales = {case: evidence.scales(pass_, case, evidence.doubles["tf", pass_, case]) for case in cases}
-    jumps: dict[tuple[str, str], float] = defaultdict(float)
-    decided: set[str] = set()
-    for seed in range(SAMPLES):
-        left = [case for case in cases if case not in decided]
-        if not left:
-            break
-        moved = disturbing.disturbed(program.artifact, ROUNDINGS * UNIT_ROUNDOFF["float64"], seed, SPARED)
-        run = _run(program, moved, twin, left)
-        for (case, leaf, _), spread in largest_spreads(base, [run], scales).items():
-            jumps[case, leaf] = max(jumps[case, leaf], spread)
-        for case in left:
-            if all(FACTOR * jumps[case, each.place.leaf] >= each.error for each in failing[case]):
-                decided.add(case)
-    return decided
-
-
-def _with_other_numbers(
-    programs: Mapping[str, Program], twin: Twin, pass_: str, cases: Sequence[str], doubles: Doubles
-) -> Doubles:
-    moved = {case: {name: _aside(name, array) for name, array in twin.cases[case].items()} for case in cases}
-    aside = dataclasses.replace(twin, cases=moved)
-    arrays = {
-        (side, pass_, case): ran
-        for side, program in programs.items()
-        for case, ran in _run(program, program.artifact, aside, cases).items()
+def _judged_pass(of: _Pass, cases: Sequence[str], doubles: Doubles, evidence: Evidence) -> Doubles:
+    at_zero = {case + AT_ZERO: _at_zero(of.twin.cases[case], of.specs) for case in cases}
+    of = of.with_cases(at_zero)
+    runs = {
+        side: {case: doubles.arrays[side, of.name, case] for case in cases} | of.run(side, list(at_zero))
+        for side in SIDES
     }
+    off = {case: _gaps(of.name, case, runs, evidence) for case in (*cases, *at_zero)}
+    left = _not_decided(of, runs, off)
+    for case in cases:
+        if left.isdisjoint((case, case + AT_ZERO)):
+            doubles = _with_case_beside(of, case, off[case], doubles)
+    return doubles
+
+
+def _gaps(pass_: str, case: str, runs: Runs, evidence: Evidence) -> Arrays:
+    """By leaf, how far each element of the port is off; 0 where that may be rounding of the size that is common."""
+    found, expected = (runs[side][case] for side in ("jax", "tf"))
+    scales = evidence.scales(pass_, case, expected)
+    return {leaf: _gaps_in(found[leaf], expected[leaf], bands) for leaf, bands in scales.bands.items()}
+
+
+def _gaps_in(found: np.ndarray, expected: np.ndarray, bands: Sequence[Band]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    gap = _apart(found, expected)
+    common = np.zeros(gap.shape)
+    for band in bands:
+        within = True if band.others is None else ~band.others
+        common = np.where(within, LARGEST["float64"] * band.scale, common)
+    return np.where(is_float(expected) & (gap <= common), 0, gap)
+
+
+def _apart(one: np.ndarray, other: np.ndarray) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """How far apart elements are: infinitely where one alone is NaN, or infinite."""
+    finite = np.isfinite(one) & np.isfinite(other)
+    gap = np.abs(np.where(finite, wide(one), 0) - np.where(finite, wide(other), 0))
+    return np.where(pattern(one) == pattern(other), gap, np.inf)
+
+
+def _not_decided(of: _Pass, runs: Runs, off: Mapping[str, Arrays]) -> set[str]:
+    """The cases with an element that is off, and that neither side moves as far once its roundings are moved."""
+    left = {case: dict(gaps) for case, gaps in off.items()}
+    # Where one side keeps 0.2 in float32, its sums are exact, and the other's are not.
+    for side, seed in itertools.product(SIDES, range(SAMPLES)):
+        cases = _cases_with_any(left)
+        if not cases:
+            break
+        moved = disturbing.disturbed(
+            of.programs[side].artifact, ROUNDINGS * UNIT_ROUNDOFF["float64"], seed, spared=SPARED
+        )
+        for case, ran in of.run(side, cases, moved).items():
+            for leaf, gap in left[case].items():
+                jump = _apart(ran[leaf], runs[side][case][leaf])
+                left[case][leaf] = np.where(np.isfinite(jump) & (FACTOR * jump >= gap), 0, gap)
+    return set(_cases_with_any(left))
+
+
+def _cases_with_any(left: Mapping[str, Arrays]) -> list[str]:
+    return [case for case, gaps in left.items() if any(gap.any() for gap in gaps.values())]
+
+
+def _with_case_beside(of: _Pass, case: str, off: Arrays, doubles: Doubles) -> Doubles:
+    """The case without what rounding decides in it, and one beside it; as given where that has no numbers."""
+    name, moved = case + BESIDE, _moved(of.twin.cases[case], of.specs)
+    of = of.with_cases({name: moved})
+    arrays = {(side, of.name, name): of.run(side, [name])[name] for side in SIDES}
+    here = {side: doubles.arrays[side, of.name, case] for side in SIDES}
+    if any(not _as_finite(arrays[side, of.name, name], here[side]) for side in SIDES):
+        return doubles
+    decided = {leaf: np.where(gap > 0, here["tf"][leaf], here["jax"][leaf]) for leaf, gap in off.items()}
+    arrays["jax", of.name, case] = {**here["jax"], **decided}
+    counted = sum(int(np.count_nonzero(gap)) for gap in off.values()), sum(gap.size for gap in off.values())
     return dataclasses.replace(
         doubles,
         arrays=doubles.arrays | arrays,
-        cases=dict(doubles.cases) | moved,
-        remarks=(*doubles.remarks, *(messages.beside_ties(pass_, case, ASIDE) for case in cases)),
+        cases=doubles.cases | {name: moved},
+        remarks=(*doubles.remarks, messages.beside_ties(of.name, case, name, counted, ASIDE)),
     )
 
 
-def _aside(name: str, array: np.ndarray) -> np.ndarray:
-    """Each number in float64 and a little off; zero stays, at which branches part."""
-    if not is_float(array) or array.dtype.kind == "c":
-        return array
-    numbers = np.random.default_rng(zlib.crc32(name.encode())).uniform(-1, 1, array.shape)
-    return array.astype(np.float64) * (1 + ASIDE * numbers)
+def _as_finite(arrays: Arrays, others: Arrays) -> bool:
+    """Whether there is a number wherever others have one."""
+    return all(np.all(np.isfinite(array) >= np.isfinite(others[leaf])) for leaf, array in arrays.items())
 
 
-def _run(program: Program, artifact: bytes, twin: Twin, cases: Sequence[str]) -> dict[str, Arrays]:
-    return running(dataclasses.replace(program, artifact=artifact), twin).by_case(cases)
+def _at_zero(arrays: Arrays, specs: Specs) -> dict[str, np.ndarray]:
+    """A case with inputs of zeros, or of what is nearest to it in their range, and its own weights."""
+    return {
+        name: array
+        if name.startswith(WEIGHTS) or not is_float(array)
+        else _in_range(np.zeros_like(array), specs.get(name))
+        for name, array in arrays.items()
+    }
+
+
+def _moved(arrays: Arrays, specs: Specs) -> dict[str, np.ndarray]:
+    """Each number in float64 and a little off, within its range; zero stays, at which branches part."""
+    return {
+        name: _aside(name, array, specs.get(name)) if is_float(array) and array.dtype.kind != "c" else array
+        for name, array in arrays.items()
+    }
+
+
+def _aside(name: str, array: np.ndarray, spec: ArraySpec[int] | None) -> np.ndarray:
+    away = ASIDE * np.random.default_rng(zlib.crc32(name.encode())).uniform(-1, 1, array.shape)
+    numbers = array.astype(np.float64)
+    moved = numbers * (1 + away)
+    # At the end of its range a number is moved inwards.
+    return _in_range(np.where(_in_range(moved, spec) == moved, moved, numbers * (1 - away)), spec)
+
+
+def _in_range(array: np.ndarray, spec: ArraySpec[int] | None) -> np.ndarray:
+    return array if spec is None or spec.low is None or spec.high is None else np.clip(array, spec.low, spec.high)

@@ -52,10 +52,13 @@ def parity_of(
         held = held_leaves(evidence)
     # A rate that is kept in float32 mostly explains all there is, and no program is compiled anew to move it.
     for constants in (False, True):
+        known = len(failures)
         allowance = _allowance(pool, prepared, collected, doubles, failures, evidence, explicable(held), constants)
         if any(allowance.values()):
             evidence = dataclasses.replace(evidence, allowance={**evidence.allowance, **allowance})
             held = held_leaves(evidence)
+        if len(failures) > known:
+            break
     parity = judge_held(evidence, held)
     if parity.verdict == PASS:
         return parity
@@ -75,7 +78,7 @@ def parity_of(
 def _beside_ties(prepared: Prepared, doubles: Doubles, evidence: Evidence, held: Leaves) -> Doubles:
     """The float64 evidence with other numbers where rounding decides; as it is where XLA cannot run the programs."""
     try:
-        return judged_beside(twin_with(prepared, doubles), doubles, evidence, held)
+        return judged_beside(twin_with(prepared, doubles), prepared.inputs, doubles, evidence, held)
     except UnreadableProgram:
         # What cannot be explained stays a failure.
         return doubles

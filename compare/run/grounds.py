@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import glob
 import hashlib
 import json
 import os
@@ -26,7 +27,7 @@ from workloads._spec import Workload
 OWN = ("workloads", "tf_reference", "jaxport", "compare")
 
 MOST_FILES = 20_000
-"""In the folder of a port. One that lies among more, in a home folder say, is judged again."""
+"""In the folder of a port, and in each that it names. A port among more, in a home folder say, is judged again."""
 
 READ_BYTES = 1 << 20
 """Files up to here are told apart by their bytes; larger ones, weights and data, by size and time of change."""
@@ -129,21 +130,43 @@ def folder_digest(folder: Path, without: Path) -> str:
 
 
 def named_in(folder: Path, without: Path) -> dict[str, str]:
-    """What the sources below a folder name in quotes and may read: files that lie elsewhere, environment variables.
+    """What the sources below a folder name in quotes and may read.
+
+    Files and folders that lie elsewhere, what begins like a checkpoint of TensorFlow, and environment variables.
 
     Args:
       folder: of a port.
       without: a folder in it that is left out.
 
     Raises:
-      Unknown: a file cannot be read.
+      Unknown: a file cannot be read, or a folder holds too many.
     """
     sources = (path for path in _files(folder, without.resolve()) if path.suffix == ".py")
     quoted = {word for path in sources for word in _QUOTED.findall(path.read_text(errors="replace"))}
     places = {os.path.join(base, os.path.expanduser(word)) for base in (folder, Path.cwd()) for word in quoted}
-    kept = (place for place in places if not place.startswith(_OF_THE_KERNEL) and os.path.isfile(place))
-    files = {place: file_stamp(Path(place)) for place in kept}
-    return files | {f"${word}": os.environ[word] for word in quoted if word in os.environ}
+    kept = [place for place in places if not place.startswith(_OF_THE_KERNEL)]
+    files = {place: file_stamp(Path(place)) for named in kept for place in _files_of(named)}
+    folders = {place: folder_digest(Path(place), without) for place in kept if _is_apart(Path(place), folder, without)}
+    return files | folders | {f"${word}": os.environ[word] for word in quoted if word in os.environ}
+
+
+def _files_of(named: str) -> list[str]:
+    """The file of a name, or those of a checkpoint whose names begin so."""
+    if os.path.isfile(named):
+        return [named]
+    return sorted(glob.glob(f"{glob.escape(named)}.*")) if os.path.isfile(f"{named}.index") else []
+
+
+def _is_apart(place: Path, folder: Path, without: Path) -> bool:
+    """Whether it is a folder that is shown, outside of that of the port and of what is written to meanwhile.
+
+    One that the port or the working folder lies in is looked at as little: it holds all sorts of things.
+    """
+    if not place.is_dir() or place.name.startswith("."):
+        return False
+    at, own = place.resolve(), folder.resolve()
+    known = at.is_relative_to(own) or at.is_relative_to(without.resolve())
+    return not known and not any(each.is_relative_to(at) for each in (own, Path.cwd(), Path.home().resolve()))
 
 
 def file_stamp(path: Path) -> str:

@@ -16,7 +16,7 @@ from compare.distribution.strategies import BY_NAME
 from compare.progress import Silent
 from compare.record.distribution_part import DistributedStep, Distribution
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
-from compare.sides._side import SideError
+from compare.sides._side import SideError, Unavailable
 
 
 class NoGroups:
@@ -64,6 +64,9 @@ def test_own_steps_are_run_on_twice_the_devices(
         assert [str(strategy) for strategy in found[1].strategies] == ["jax/own"]
 
 
+LOST = SideError("tf", "steps", "SIGABRT", lost=True)
+
+
 class Dropped:
     """Groups of which none is needed: what is dropped is kept."""
 
@@ -82,7 +85,12 @@ class Dropped:
 @pytest.mark.parametrize(
     ("errors", "verdict", "failures"),
     [
-        ([SideError("tf", "steps", "SIGABRT", lost=True), SideError("tf", "steps", "not on CPUs")], NOT_APPLICABLE, 0),
+        (
+            [SideError("tf", "steps", "SIGABRT", lost=True), Unavailable("tf", "steps", "not on CPUs")],
+            NOT_APPLICABLE,
+            0,
+        ),
+        ([SideError("tf", "steps", "SIGABRT", lost=True), SideError("tf", "steps", "ValueError: flaky")], FAIL, 1),
         ([SideError("tf", "steps", "SIGABRT", lost=True)] * 2, FAIL, 1),
     ],
 )

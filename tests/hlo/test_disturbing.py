@@ -70,6 +70,19 @@ def test_a_sum_is_moved_once() -> None:
     assert 0 < moved / exact <= 1.01 * UNIT
 
 
+def test_the_largest_of_several_values_is_one_of_them() -> None:
+    largest = """
+  %e = stablehlo.exponential %x : tensor<64xf64>
+  %low = stablehlo.constant dense<0xFFF0000000000000> : tensor<f64>
+  %m = stablehlo.reduce(%e init: %low) applies stablehlo.maximum across dimensions = [0]
+    : (tensor<64xf64>, tensor<f64>) -> tensor<f64>
+  %wide = stablehlo.broadcast_in_dim %m, dims = [] : (tensor<f64>) -> tensor<64xf64>
+  %same = stablehlo.compare EQ, %e, %wide : (tensor<64xf64>, tensor<64xf64>) -> tensor<64xi1>
+  %y = stablehlo.convert %same : (tensor<64xi1>) -> tensor<64xf64>"""
+    exact, moved = spread(largest)
+    assert exact.sum() == 1 and moved.max() <= UNIT
+
+
 def test_infinities_and_zeros_stay() -> None:
     artifact = disturbed(program(EXPONENTIAL), UNIT)
     (found,) = executing.compile_bytecode(artifact)([np.array([1e9, -1e9] * 32)])

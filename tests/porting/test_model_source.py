@@ -1,6 +1,7 @@
 """The written module, run: it gives what the Keras model gives, and nothing of a model's names becomes code."""
 
 import ast
+import dataclasses
 import re
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +21,7 @@ from compare.porting.port_source import jax_source
 from compare.porting.training_source import frozen_places, training_source
 from compare.porting.written_classes import Written
 from tf_reference import _keras_compiled
+from workloads._architecture import LossTerm, OwnStep
 
 L = keras.layers
 BOUND = 1e-5
@@ -262,6 +264,22 @@ def test_a_model_of_which_all_is_frozen_stands_for_its_layers() -> None:
     assert frozen_places(architecture, model_source(architecture)) == ["base.norm"]
 
 
+def test_a_layer_of_which_a_part_is_frozen_leaves_the_training_to_be_written() -> None:
+    x = keras.Input((5, 8))
+    attention = L.MultiHeadAttention(2, 4, name="attention")
+    model = keras.Model(x, attention(x, x))
+    attention._query_dense.trainable = False
+    model.compile("sgd", "mse")
+    architecture = _keras_compiled.of_model(model)
+    written = model_source(architecture)
+    (place,) = training_source(architecture, written).unwritten
+    assert "attention (MultiHeadAttention), of which some weights are trained and some are not" in place
+    assert not frozen_places(architecture, written)
+    attention.trainable = False
+    architecture = _keras_compiled.of_model(model)
+    assert frozen_places(architecture, written) == ["attention"]
+
+
 def of_two_outputs(**compiled: Any) -> Any:
     x = keras.Input((4,))
     model = keras.Model(x, [L.Dense(3, name="a")(x), L.Dense(2, name="b")(x)])
@@ -294,6 +312,15 @@ def test_weights_of_losses_are_written(weights: Any) -> None:
 def test_weights_that_are_no_numbers_of_losses_leave_the_step() -> None:
     architecture = _keras_compiled.of_model(of_two_outputs(loss="mse", loss_weights=[1.0, 2.0]))
     assert "loss_weights" in training_source(architecture, model_source(architecture)).unwritten[0]
+
+
+def test_a_step_that_adds_penalties_itself_may_have_weights_of_losses() -> None:
+    architecture = _keras_compiled.of_model(of_two_outputs(loss=["mse", "mae"], loss_weights=[1.0, 0.5]))
+    assert architecture.compiled is not None
+    own = OwnStep("my.py:1", (LossTerm(), LossTerm(regularizers=True)))
+    given = dataclasses.replace(architecture, compiled=dataclasses.replace(architecture.compiled, own=own))
+    training = training_source(given, model_source(given))
+    assert "0.5 * (jnp.mean(" in training.text and not training.unwritten
 
 
 def test_what_is_frozen_has_no_penalty() -> None:

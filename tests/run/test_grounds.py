@@ -35,8 +35,13 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "elsewhere" / "back").symlink_to(made)
     (tmp_path / "named.bin").write_text("named")
     (made / "reads.py").write_text(
-        f"open('{tmp_path}/named.bin'); open('../by_way.bin')['w'] * open('/proc/self/stat') * environ[\"MY_SCALE\"]"
+        f"open('{tmp_path}/named.bin'); open('../by_way.bin')['w'] * open('/proc/self/stat') * environ[\"MY_SCALE\"] "
+        f"+ load('{tmp_path}/saved') + restore('{tmp_path}/step.ckpt') + see('{tmp_path}', '.', '..')"
     )
+    (tmp_path / "saved" / "variables").mkdir(parents=True)
+    (tmp_path / "saved" / "variables" / "variables.index").write_text("named")
+    for end in ("index", "data-00000-of-00001"):
+        (tmp_path / f"step.ckpt.{end}").write_text("named")
     (tmp_path / "by_way.bin").write_text("named")
     with (made / "large.bin").open("wb") as file:
         file.truncate(grounds.READ_BYTES + 1)
@@ -91,6 +96,14 @@ def named_beside_edited(folder: Path) -> None:
     (folder.parent / "by_way.bin").write_text("edited")
 
 
+def named_folder_edited(folder: Path) -> None:
+    (folder.parent / "saved" / "variables" / "variables.index").write_text("edited")
+
+
+def named_checkpoint_edited(folder: Path) -> None:
+    (folder.parent / "step.ckpt.data-00000-of-00001").write_text("edited")
+
+
 def named_variable_set(folder: Path) -> None:
     os.environ["MY_SCALE"] = "2"
 
@@ -98,6 +111,7 @@ def named_variable_set(folder: Path) -> None:
 CHANGES = (
     *(edited, weights_edited, large_edited, large_edited_and_its_time_put_back, added),
     *(linked_edited, named_edited, named_beside_edited, named_variable_set),
+    *(named_folder_edited, named_checkpoint_edited),
 )
 
 
@@ -108,6 +122,10 @@ def cached(folder: Path) -> None:
 def written(folder: Path) -> None:
     (folder / "out").mkdir()
     (folder / "out" / "results.json").write_text("{}")
+
+
+def beside(folder: Path) -> None:
+    (folder.parent / "another.txt").write_text("edited")
 
 
 def nothing(folder: Path) -> None:
@@ -125,7 +143,7 @@ def test_a_change_of_what_a_port_reads_is_seen(
     assert grounds.of_workload(both, folder / "out") != before
 
 
-@pytest.mark.parametrize("change", [nothing, cached, written])
+@pytest.mark.parametrize("change", [nothing, cached, written, beside])
 def test_caches_and_what_the_run_writes_change_nothing(folder: Path, change: Callable[[Path], None]) -> None:
     before = grounds.of_workload(prepared(folder, folder.parent / "one"), folder / "out")
     change(folder)
