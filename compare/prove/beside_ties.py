@@ -29,7 +29,7 @@ from compare.parity.bands import Band
 from compare.parity.holding import LARGEST_ALLOWANCE, Held, Leaves
 from compare.parity.measure import UNIT_ROUNDOFF, is_float, pattern, wide
 from compare.prove.oracle import Doubles
-from compare.prove.own_formula import FACTOR, LARGEST, ROUNDINGS
+from compare.prove.own_formula import FACTOR, LARGEST, NOTHING, ROUNDINGS, ordinary, vanishes
 from compare.prove.running import running
 from compare.record.vocabulary import FAIL
 from compare.sides._side import SIDES
@@ -86,7 +86,7 @@ def judged_beside(twin: Twin, specs: Specs, doubles: Doubles, evidence: Evidence
     Raises:
       UnreadableProgram: XLA cannot run a program apart.
     """
-    for name, cases in _failing(leaves).items():
+    for name, cases in _failing(evidence, leaves).items():
         programs = {side: doubles.programs.get((side, name)) for side in SIDES}
         known = {side: program for side, program in programs.items() if program is not None}
         if len(known) == len(SIDES):
@@ -94,9 +94,9 @@ def judged_beside(twin: Twin, specs: Specs, doubles: Doubles, evidence: Evidence
     return doubles
 
 
-def _failing(leaves: Leaves) -> dict[str, list[str]]:
+def _failing(evidence: Evidence, leaves: Leaves) -> dict[str, list[str]]:
     """By pass the cases that fail at kinks alone: a port that is wrong on ordinary numbers needs no second look."""
-    off = [held for gate in leaves.values() for held in gate if _is_off(held)]
+    off = [held for gate in leaves.values() for held in gate if _is_off(held) and not vanishes(evidence, held.place)]
     wrong = {held.place.pass_ for held in off if not is_kinks(held.place.case) and held.error > LARGEST_ALLOWANCE}
     # Of another shape, or NaN on one side alone: rounding makes neither.
     unlike_ = {(held.place.pass_, held.place.case) for held in off if held.error == np.inf}
@@ -138,15 +138,20 @@ def _gaps(pass_: str, case: str, runs: Runs, evidence: Evidence) -> Arrays:
     """By leaf, how far each element of the port is off; 0 where that may be rounding of the size that is common."""
     found, expected = (runs[side][case] for side in ("jax", "tf"))
     scales = evidence.scales(pass_, case, expected)
-    return {leaf: _gaps_in(found[leaf], expected[leaf], bands) for leaf, bands in scales.bands.items()}
+    return {
+        leaf: _gaps_in(found[leaf], expected[leaf], bands, NOTHING * ordinary(evidence, pass_, leaf))
+        for leaf, bands in scales.bands.items()
+    }
 
 
-def _gaps_in(found: np.ndarray, expected: np.ndarray, bands: Sequence[Band]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _gaps_in(
+    found: np.ndarray, expected: np.ndarray, bands: Sequence[Band], nothing: float
+) -> np.ndarray[Any, np.dtype[np.float64]]:
     gap = _apart(found, expected)
-    common = np.zeros(gap.shape)
+    common = np.full(gap.shape, nothing)
     for band in bands:
         within = True if band.others is None else ~band.others
-        common = np.where(within, LARGEST["float64"] * band.scale, common)
+        common = np.where(within, np.maximum(common, LARGEST["float64"] * band.scale), common)
     return np.where(is_float(expected) & (gap <= common), 0, gap)
 
 

@@ -50,7 +50,7 @@ def explain_by_formula(twin: Twin, doubles: Doubles, evidence: Evidence, leaves:
         if width == "float32" and _is_wide(evidence, held.place):
             # As wide as the reference: float32's roundings are what such a port must not make.
             continue
-        if held.error <= LARGEST[width] or _vanishes(evidence, held.place):
+        if held.error <= LARGEST[width] or vanishes(evidence, held.place):
             wanted[width, held.place.pass_].add((held.place.case, held.place.leaf))
     spreads: Spreads = {}
     for (width, pass_), places in sorted(wanted.items()):
@@ -75,13 +75,13 @@ def _is_wide(evidence: Evidence, place: Place) -> bool:
     return written is not None and written.dtype.name in WIDE
 
 
-def _vanishes(evidence: Evidence, place: Place) -> bool:
+def vanishes(evidence: Evidence, place: Place) -> bool:
+    """Whether a leaf is nothing but noise in a case, next to what it is in others."""
     here = evidence.doubles.get(("tf", place.pass_, place.case), {})
-    ordinary = _ordinary(evidence, place.pass_, place.leaf)
-    return place.leaf in here and largest([here[place.leaf]]) <= NOTHING * ordinary
+    return place.leaf in here and largest([here[place.leaf]]) <= NOTHING * ordinary(evidence, place.pass_, place.leaf)
 
 
-def _ordinary(evidence: Evidence, pass_: str, leaf: str) -> float:
+def ordinary(evidence: Evidence, pass_: str, leaf: str) -> float:
     """The largest value that a leaf has in any case that its framework ran: others may be far out."""
     runs = (evidence.doubles.get(("tf", pass_, case), {}) for case in evidence.float_cases(pass_))
     return max(largest(run[leaf] for run in runs if leaf in run), evidence.ordinary.get((pass_, leaf), 0.0))
@@ -101,7 +101,7 @@ def _spreads(
     for (case, leaf, rank), spread in largest_spreads(base, runs, scales).items():
         if (case, leaf) in places:
             scale = scales[case].bands[leaf][rank].scale
-            most = max(LARGEST[width], NOTHING * _ordinary(evidence, pass_, leaf) / scale)
+            most = max(LARGEST[width], NOTHING * ordinary(evidence, pass_, leaf) / scale)
             spreads[width, pass_, case, leaf, rank] = min(FACTOR * spread / ROUNDINGS, most)
     return spreads
 
