@@ -85,7 +85,9 @@ def build(path: Path, dtype: str = "") -> Any:
     config = _uncompiled(_read(path)[0])
     hazard = next(_hazards(config), "")
     if hazard:
-        raise Unsupported(f"it is not built, since its config has {hazard}")
+        raise Unsupported(
+            f"expected a config that can be built without running other code, found {hazard} in {path.name}"
+        )
     with bounded_memory(MOST_BYTES_BUILT):
         return keras.saving.deserialize_keras_object(_retyped(config, dtype) if dtype else config, safe_mode=True)
 

@@ -57,7 +57,7 @@ def read(model: Any, paths: Mapping[int, str]) -> Read:
         walk.reasons[""] = f"{type(model).__name__} has no call of its own" if none else str(error)
         walk.add_inside(model)
         if not walk.graphs:
-            raise
+            raise Unsupported(f"expected a model whose call can be followed: {error}") from error
     return Read(tuple(walk.graphs), walk.operations, walk.reasons, walk.masked)
 
 
@@ -242,8 +242,8 @@ def _check_constants(model: Any, graph: Graph) -> None:
         again = _Reading(_traced_calls.traced(model), "", lambda operation, within: "", set()).graph()
     if _constants_in(again) != constants:
         raise Unsupported(
-            f"the call of {type(model).__name__} is not followed: it computes with weights outside of its layers, or "
-            "with numbers that it draws"
+            f"the call of {type(model).__name__}, which computes with weights outside of its layers, or with numbers "
+            "that it draws"
         )
 
 

@@ -60,11 +60,9 @@ class BadWeights(BadTarget):
 
 def unread(named: str, error: SideError) -> RequestError:
     """What a worker says of a file or a function that it cannot read: a sentence of its own stands as it is."""
-    # What a model has that cannot be read is told by workers with and without what was expected of it.
-    says_all = isinstance(error, Foretold) and (
-        not isinstance(error, Unavailable) or error.reason.startswith("expected ")
+    return RequestError(
+        error.reason if isinstance(error, Foretold) else f"expected to read {named}, found {error.reason}"
     )
-    return RequestError(error.reason if says_all else f"expected to read {named}, found {error.reason}")
 
 
 @dataclass(frozen=True)
