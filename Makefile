@@ -59,7 +59,7 @@ slow: install targets
 zoo: install
 	JAXPORT_ZOO=1 $(VENV)/bin/python -m pytest tests/workloads/test_contract.py tests/workloads/test_mixed_precision.py tests/workloads/test_mutants_*.py
 	JAXPORT_ZOO=1 $(VENV)/bin/python -m pytest -m slow tests/ladder/test_next_command.py tests/porting/test_init_command.py \
-		tests/prove/test_pairs.py
+		tests/prove/test_pairs.py tests/gotchas/test_themes_*_half.py
 
 # 300 small ports in one run: memory, files and threads of the coordinator and of each worker, a row every 20.
 soak: install

@@ -16,7 +16,7 @@ from workloads._spec import FLOAT8, Arrays, ArraySpec
 ALL = "all inputs"
 """The name that a sweep of every float input at once has in place of an input's."""
 
-_FINE_STEP, _STEP, _COARSE_STEP = 2, 8, 24
+STEPS = (2, 8, 24)
 """Binary orders between two magnitudes: near 1, where most models live; where a square stays in range; beyond."""
 _FINE = 8
 """Magnitudes of up to 2^8 and down to 2^-8 are near 1."""
@@ -97,7 +97,7 @@ def _of(name: str, spec: ArraySpec, moderate: bool) -> Iterator[Probe]:
     if spec.low is not None and spec.high is not None:
         width = math.floor(math.log2(spec.high - spec.low))
         for pattern in (NEAR_LOW, NEAR_HIGH):
-            for exponent in range(width, width - (_MODERATE if moderate else _DEEP), -_FINE_STEP):
+            for exponent in range(width, width - (_MODERATE if moderate else _DEEP), -STEPS[0]):
                 yield Probe(name, pattern, 2.0**exponent)
 
 
@@ -117,16 +117,17 @@ def _takes(name: str, spec: ArraySpec, probe: Probe) -> bool:
 
 def _exponents(spec: ArraySpec, moderate: bool) -> list[int]:
     """Of two, least first: the type's, less what a sum over the whole array and a constant factor need."""
+    fine, step, coarse = STEPS
     if moderate:
         middle = round(math.log2(power_of_two(spec.scale))) if spec.scale else 0
-        return list(range(middle - _MODERATE, middle + _MODERATE + 1, _FINE_STEP))
+        return list(range(middle - _MODERATE, middle + _MODERATE + 1, fine))
     info = ml_dtypes.finfo(np.dtype(spec.dtype))
     least = int(info.minexp) + _FACTOR
     most = int(info.maxexp) - 1 - math.ceil(math.log2(math.prod(spec.shape))) - _FACTOR
     inner = int(squares_within(spec))
     most = max(most, inner)
-    ranges = (range(-_FINE, _FINE + 1, _FINE_STEP), range(-inner, inner + 1, _STEP), range(0, most, _COARSE_STEP),
-              range(0, least, -_COARSE_STEP), (least, most))  # fmt: skip
+    ranges = (range(-_FINE, _FINE + 1, fine), range(-inner, inner + 1, step), range(0, most, coarse),
+              range(0, least, -coarse), (least, most))  # fmt: skip
     return sorted({each for numbers in ranges for each in numbers if least <= each <= most})
 
 
