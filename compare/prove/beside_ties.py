@@ -141,6 +141,7 @@ def _gaps(pass_: str, case: str, runs: Runs, evidence: Evidence) -> Arrays:
     return {
         leaf: _gaps_in(found[leaf], expected[leaf], bands, NOTHING * ordinary(evidence, pass_, leaf))
         for leaf, bands in scales.bands.items()
+        if leaf in found and found[leaf].shape == expected[leaf].shape
     }
 
 
@@ -188,8 +189,12 @@ def _with_case_beside(of: _Pass, case: str, off: Arrays, doubles: Doubles) -> Do
     """The case without what rounding decides in it, and one beside it; as given where that has no numbers."""
     name, moved = case + BESIDE, _moved(of.twin.cases[case], of.specs)
     of = of.with_cases({name: moved})
-    arrays = {(side, of.name, name): of.run(side, [name])[name] for side in SIDES}
     here = {side: doubles.arrays[side, of.name, case] for side in SIDES}
+    # A program may return what its framework does not, as the gradient of what is not trained.
+    arrays: dict[tuple[str, str, str], Arrays] = {
+        (side, of.name, name): {leaf: array for leaf, array in of.run(side, [name])[name].items() if leaf in here[side]}
+        for side in SIDES
+    }
     if any(not _as_finite(arrays[side, of.name, name], here[side]) for side in SIDES):
         return doubles
     decided = {leaf: np.where(gap > 0, here["tf"][leaf], here["jax"][leaf]) for leaf, gap in off.items()}

@@ -23,6 +23,8 @@ pytestmark = pytest.mark.usefixtures("programs_here")
 FACTORS = (0.1, 0.2, 0.3, -0.6)
 """Of 1, 1, 1 and 1: the sum is 1.1e-16 in this order, and 0 where 0.2 and 0.3 come first."""
 FIRST, OTHER = (0, 1, 2, 3), (1, 2, 0, 3)
+UNTRAINED = "moving_mean"
+"""What a program returns, and its framework does not."""
 EXACT = (0.25, 0.5, 0.25, -1.0)
 """Their sum is 0 in any order."""
 
@@ -80,13 +82,13 @@ def program(*slopes: Slope) -> Program:
     )
     lines = "\n".join(slope.lines(at) for at, slope in enumerate(slopes))
     text = f"""
-func.func @main(%x: tensor<4xf64>) -> tensor<{count}xf64> {{
+func.func @main(%x: tensor<4xf64>) -> (tensor<{count}xf64>, tensor<4xf64>) {{
   {lines}
   %y = stablehlo.concatenate {ys}, dim = 0 : ({types}) -> tensor<{count}xf64>
-  return %y : tensor<{count}xf64>
+  return %y, %x : tensor<{count}xf64>, tensor<4xf64>
 }}"""
-    signature = (Parameter("input", "x", (4,), "float64"),), (Result("y", (count,), "float64"),)
-    return Program(bindings.artifact(text), *signature)
+    results = (Result("y", (count,), "float64"), Result(UNTRAINED, (4,), "float64"))
+    return Program(bindings.artifact(text), (Parameter("input", "x", (4,), "float64"),), results)
 
 
 def gradient(
@@ -103,7 +105,7 @@ def judged(
     twin = Twin("", False, {}, {"kinks": {"x": np.array(x)}}, {})
     programs = {("tf", "gradients"): original, ("jax", "gradients"): port}
     arrays = {
-        (side, pass_, "kinks"): running(each, twin)([twin.cases["kinks"]])[0]
+        (side, pass_, "kinks"): {"y": running(each, twin)([twin.cases["kinks"]])[0]["y"]}
         for (side, pass_), each in programs.items()
     }
     evidence = Evidence("port", outputs={}, doubles=arrays)
