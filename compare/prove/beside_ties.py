@@ -61,12 +61,17 @@ class _Pass:
     programs: Mapping[str, Program]
     twin: Twin
     specs: Specs
+    leaves: frozenset[str]
+    """Those that are judged: a program may return what its framework does not, as the gradient of a statistic."""
 
     def run(self, side: str, cases: Sequence[str], artifact: bytes | None = None) -> dict[str, Arrays]:
         """The results of a side by case; of another program in the place of its own where that is given."""
         program = self.programs[side]
         replaced = dataclasses.replace(program, artifact=program.artifact if artifact is None else artifact)
-        return running(replaced, self.twin).by_case(cases)
+        ran = running(replaced, self.twin).by_case(cases)
+        return {
+            case: {leaf: array for leaf, array in arrays.items() if leaf in self.leaves} for case, arrays in ran.items()
+        }
 
     def with_cases(self, cases: Mapping[str, Arrays]) -> _Pass:
         """The same, with cases more."""
@@ -90,7 +95,9 @@ def judged_beside(twin: Twin, specs: Specs, doubles: Doubles, evidence: Evidence
         programs = {side: doubles.programs.get((side, name)) for side in SIDES}
         known = {side: program for side, program in programs.items() if program is not None}
         if len(known) == len(SIDES):
-            doubles = _judged_pass(_Pass(name, known, twin, specs), cases, doubles, evidence)
+            both = (frozenset(doubles.arrays[side, name, cases[0]]) for side in SIDES)
+            of = _Pass(name, known, twin, specs, frozenset.intersection(*both))
+            doubles = _judged_pass(of, cases, doubles, evidence)
     return doubles
 
 
@@ -141,7 +148,7 @@ def _gaps(pass_: str, case: str, runs: Runs, evidence: Evidence) -> Arrays:
     return {
         leaf: _gaps_in(found[leaf], expected[leaf], bands, NOTHING * ordinary(evidence, pass_, leaf))
         for leaf, bands in scales.bands.items()
-        if leaf in found and found[leaf].shape == expected[leaf].shape
+        if leaf in found
     }
 
 
@@ -190,11 +197,7 @@ def _with_case_beside(of: _Pass, case: str, off: Arrays, doubles: Doubles) -> Do
     name, moved = case + BESIDE, _moved(of.twin.cases[case], of.specs)
     of = of.with_cases({name: moved})
     here = {side: doubles.arrays[side, of.name, case] for side in SIDES}
-    # A program may return what its framework does not, as the gradient of what is not trained.
-    arrays: dict[tuple[str, str, str], Arrays] = {
-        (side, of.name, name): {leaf: array for leaf, array in of.run(side, [name])[name].items() if leaf in here[side]}
-        for side in SIDES
-    }
+    arrays = {(side, of.name, name): of.run(side, [name])[name] for side in SIDES}
     if any(not _as_finite(arrays[side, of.name, name], here[side]) for side in SIDES):
         return doubles
     decided = {leaf: np.where(gap > 0, here["tf"][leaf], here["jax"][leaf]) for leaf, gap in off.items()}

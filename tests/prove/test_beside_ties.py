@@ -16,7 +16,7 @@ from compare.prove.oracle import Doubles
 from compare.prove.running import running
 from compare.record.vocabulary import FAIL, PASS
 from workloads._framework import Parameter, Program, Result, Twin
-from workloads._spec import ArraySpec
+from workloads._spec import Arrays, ArraySpec
 
 pytestmark = pytest.mark.usefixtures("programs_here")
 
@@ -104,7 +104,7 @@ def judged(
     """The gate of gradients at the kinks, and where rounding decides some of it, without that and beside it."""
     twin = Twin("", False, {}, {"kinks": {"x": np.array(x)}}, {})
     programs = {("tf", "gradients"): original, ("jax", "gradients"): port}
-    arrays = {
+    arrays: dict[tuple[str, str, str], Arrays] = {
         (side, pass_, "kinks"): {"y": running(each, twin)([twin.cases["kinks"]])[0]["y"]}
         for (side, pass_), each in programs.items()
     }
