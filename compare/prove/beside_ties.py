@@ -26,7 +26,7 @@ import numpy as np
 from compare.hlo import disturbing
 from compare.parity import Evidence, messages
 from compare.parity.bands import Band
-from compare.parity.holding import LARGEST_ALLOWANCE, Held, Leaves
+from compare.parity.holding import Held, Leaves
 from compare.parity.measure import UNIT_ROUNDOFF, is_float, pattern, wide
 from compare.prove.oracle import Doubles
 from compare.prove.own_formula import FACTOR, LARGEST, NOTHING, ROUNDINGS, ordinary, vanishes
@@ -103,26 +103,26 @@ def judged_beside(twin: Twin, specs: Specs, doubles: Doubles, evidence: Evidence
 
 def _failing(evidence: Evidence, leaves: Leaves) -> dict[str, list[str]]:
     """By pass the cases that fail at kinks alone: a port that is wrong on ordinary numbers needs no second look."""
-    off = [held for gate in leaves.values() for held in gate if _is_off(held) and not vanishes(evidence, held.place)]
-    wrong = {held.place.pass_ for held in off if not is_kinks(held.place.case) and held.error > LARGEST_ALLOWANCE}
+    failed = [held for gate in leaves.values() for held in gate if _is_failure(held)]
+    wrong = {held.place.pass_ for held in failed if not is_kinks(held.place.case)}
+    off = [held for held in failed if held.error > LARGEST["float64"] and not vanishes(evidence, held.place)]
     # Of another shape, or NaN on one side alone: rounding makes neither.
-    unlike_ = {(held.place.pass_, held.place.case) for held in off if held.error == np.inf}
+    one_sided = {(held.place.pass_, held.place.case) for held in off if held.error == np.inf}
     failing: dict[str, set[str]] = defaultdict(set)
     for held in off:
         pass_, case = held.place.pass_, held.place.case
-        if is_kinks(case) and pass_ not in wrong and (pass_, case) not in unlike_:
+        if is_kinks(case) and pass_ not in wrong and (pass_, case) not in one_sided:
             failing[pass_].add(case)
     return {pass_: sorted(cases) for pass_, cases in failing.items()}
 
 
-def _is_off(held: Held) -> bool:
-    """Whether a comparison in float64 is further off than rounding alone makes it."""
+def _is_failure(held: Held) -> bool:
+    """Whether a comparison in float64 fails, of a forward pass or of gradients."""
     return (
         held.verdict == FAIL
         and held.place.pass_ in (FORWARD, GRADIENTS)
         # A side named without a mode is its float64 run.
         and held.place.found_from == "jax"
-        and held.error > LARGEST["float64"]
     )
 
 

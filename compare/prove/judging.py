@@ -43,13 +43,38 @@ def parity_of(
       failures: gets what fails meanwhile.
       ordinary: see `Evidence`; at another size than the workload's own.
     """
-    evidence = dataclasses.replace(_evidence(prepared, collected, doubles, failures), ordinary=ordinary or {})
+
+    def explained(doubles: Doubles) -> tuple[Evidence, Leaves]:
+        evidence = dataclasses.replace(_evidence(prepared, collected, doubles, failures), ordinary=ordinary or {})
+        evidence, held = _with_allowance(pool, prepared, collected, doubles, failures, evidence)
+        return _with_formula(prepared, doubles, evidence, held)
+
+    evidence, held = explained(doubles)
+    try:
+        beside = judged_beside(twin_with(prepared, doubles), prepared.inputs, doubles, evidence, held)
+        if beside is not doubles:
+            doubles = beside
+            evidence, held = explained(doubles)
+        parity = judge_held(evidence, held)
+        if parity.verdict == PASS:
+            return parity
+        choices = choices_beside_edges(twin_with(prepared, doubles), prepared, collected, evidence, held)
+    except (PromotionError, UnreadableProgram):
+        # What cannot be explained stays a failure.
+        return judge_held(evidence, held)
+    return judge(dataclasses.replace(evidence, choices=choices)) if choices else parity
+
+
+def _with_allowance(
+    pool: Pool,
+    prepared: Prepared,
+    collected: Mapping[str, Collected],
+    doubles: Doubles,
+    failures: list[Failure],
+    evidence: Evidence,
+) -> tuple[Evidence, Leaves]:
+    """The evidence with what rounding does to states and constants, and what it is held to with that."""
     held = held_leaves(evidence)
-    beside = _beside_ties(prepared, doubles, evidence, held)
-    if beside is not doubles:
-        doubles = beside
-        evidence = dataclasses.replace(_evidence(prepared, collected, doubles, failures), ordinary=evidence.ordinary)
-        held = held_leaves(evidence)
     # A rate that is kept in float32 mostly explains all there is, and no program is compiled anew to move it.
     for constants in (False, True):
         known = len(failures)
@@ -59,29 +84,21 @@ def parity_of(
             held = held_leaves(evidence)
         if len(failures) > known:
             break
-    parity = judge_held(evidence, held)
-    if parity.verdict == PASS:
-        return parity
-    twin = twin_with(prepared, doubles)
-    try:
-        spreads = explain_by_formula(twin, doubles, evidence, held)
-        if any(spreads.values()):
-            evidence = dataclasses.replace(evidence, formula=spreads)
-            held = held_leaves(evidence)
-        choices = choices_beside_edges(twin, prepared, collected, evidence, held)
-    except (PromotionError, UnreadableProgram):
-        # What cannot be explained stays a failure.
-        return judge_held(evidence, held)
-    return judge(dataclasses.replace(evidence, choices=choices)) if choices else judge_held(evidence, held)
+    return evidence, held
 
 
-def _beside_ties(prepared: Prepared, doubles: Doubles, evidence: Evidence, held: Leaves) -> Doubles:
-    """The float64 evidence with other numbers where rounding decides; as it is where XLA cannot run the programs."""
+def _with_formula(prepared: Prepared, doubles: Doubles, evidence: Evidence, held: Leaves) -> tuple[Evidence, Leaves]:
+    """The evidence with what rounding does to the original's formula; as given where all holds, or nothing tells."""
+    if judge_held(evidence, held).verdict == PASS:
+        return evidence, held
     try:
-        return judged_beside(twin_with(prepared, doubles), prepared.inputs, doubles, evidence, held)
+        spreads = explain_by_formula(twin_with(prepared, doubles), doubles, evidence, held)
     except UnreadableProgram:
-        # What cannot be explained stays a failure.
-        return doubles
+        return evidence, held
+    if not any(spreads.values()):
+        return evidence, held
+    evidence = dataclasses.replace(evidence, formula=spreads)
+    return evidence, held_leaves(evidence)
 
 
 def _allowance(
