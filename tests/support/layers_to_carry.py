@@ -147,15 +147,12 @@ FUNCTIONS: dict[str, Case] = {
 
 
 def random_weights(model: Any) -> None:
-    """Every weight is drawn; a variance is positive."""
+    """Every weight is drawn; a variance is positive, and one number alone far from 0: what it is has to be seen."""
     numbers = np.random.default_rng(7)
     for each in model.weights:
-        drawn = (
-            numbers.normal(size=each.shape) * 0.5
-            if "variance" not in each.name
-            else numbers.uniform(0.3, 1.5, each.shape)
-        )
-        each.assign(drawn.astype(str(each.dtype)))
+        alone = "variance" in each.name or len(each.shape) == 0
+        drawn = numbers.uniform(0.3, 1.5, each.shape) if alone else numbers.normal(size=each.shape) * 0.5
+        each.assign(np.asarray(drawn, str(each.dtype)))
 
 
 OF_LISTS = ("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot",
