@@ -32,8 +32,8 @@ from compare.inputs.functions import from_functions
 port = from_functions("{folder}/original.py:{name}", "{folder}/port.py:{name}", {inputs})
 """
 NAMES = {kind: sorted(pairs) for kind, pairs in PAIRS.items()}
-FEW = NAMES["honest"][::3]
-"""Honest ports that `make slow` judges too: all of them take five minutes longer."""
+FEW = NAMES["honest"][::6]
+"""Honest ports that `make slow` judges too: all of them take ten minutes longer."""
 
 
 @pytest.fixture(scope="module")
