@@ -76,13 +76,24 @@ def _is_wide(evidence: Evidence, place: Place) -> bool:
 
 
 def vanishes(evidence: Evidence, place: Place) -> bool:
-    """Whether a leaf is nothing but noise in a case, next to what it is in others."""
+    """Whether a leaf is nothing but noise in a case, next to what it is in others.
+
+    Args:
+      evidence: has the float64 results.
+      place: of the leaf.
+    """
     here = evidence.doubles.get(("tf", place.pass_, place.case), {})
     return place.leaf in here and largest([here[place.leaf]]) <= NOTHING * ordinary(evidence, place.pass_, place.leaf)
 
 
 def ordinary(evidence: Evidence, pass_: str, leaf: str) -> float:
-    """The largest value that a leaf has in any case that its framework ran: others may be far out."""
+    """The largest value that a leaf has in any case that its framework ran: others may be far out.
+
+    Args:
+      evidence: has the float64 results.
+      pass_: the pass.
+      leaf: its name.
+    """
     runs = (evidence.doubles.get(("tf", pass_, case), {}) for case in evidence.float_cases(pass_))
     return max(largest(run[leaf] for run in runs if leaf in run), evidence.ordinary.get((pass_, leaf), 0.0))
 
