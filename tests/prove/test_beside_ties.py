@@ -99,7 +99,11 @@ def gradient(
 
 
 def judged(
-    original: Program, port: Program, x: tuple[float, ...] = (1.0,) * 4, specs: Specs = MappingProxyType({})
+    original: Program,
+    port: Program,
+    x: tuple[float, ...] = (1.0,) * 4,
+    specs: Specs = MappingProxyType({}),
+    native: Program | None = None,
 ) -> list[str | None]:
     """The gate of gradients at the kinks, and where rounding decides some of it, without that and beside it."""
     twin = Twin("", False, {}, {"kinks": {"x": np.array(x)}}, {})
@@ -108,6 +112,8 @@ def judged(
         (side, pass_, "kinks"): {"y": running(each, twin)([twin.cases["kinks"]])[0]["y"]}
         for (side, pass_), each in programs.items()
     }
+    if native is not None:
+        arrays["tf", "gradients", "kinks"] = {"y": running(native, twin)([twin.cases["kinks"]])[0]["y"]}
     evidence = Evidence("port", outputs={}, doubles=arrays)
     doubles = Doubles(arrays=arrays, programs=programs)
     found = judged_beside(twin, specs, doubles, evidence, held_leaves(evidence))
@@ -158,6 +164,11 @@ def test_an_element_that_rounding_decides_excuses_no_other_of_its_leaf() -> None
 def test_roundings_of_the_port_alone_excuse_no_rule_of_its_own() -> None:
     needless = Slope(FIRST, EXACT, scaled_twice=True)
     assert judged(program(Slope(FIRST, EXACT)), program(dataclasses.replace(needless, direction="GE"))) == [FAIL]
+
+
+def test_what_the_original_s_framework_gives_and_its_program_does_not_is_no_rounding() -> None:
+    by_xla = gradient(FIRST, EXACT, by="GE")
+    assert judged(by_xla, by_xla, native=gradient(FIRST, EXACT)) == [FAIL]
 
 
 def test_numbers_are_moved_within_their_range() -> None:
