@@ -130,7 +130,10 @@ def test_a_recorded_side_is_of_one_pass(port: list[str], capsys: pytest.CaptureF
 
 
 @pytest.mark.process
-def test_a_recorded_side_may_be_judged_at_another_size_than_it_is_compiled_at() -> None:
+def test_a_recorded_side_may_be_judged_at_another_size_than_it_is_compiled_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     sizes = ["--size", "default", "--parity-size", "smoke"]
     assert cli.main(["record", "add", "--side", "jax", *sizes, "-o", "jax.side"]) == 0
     replayed = ["run", "add", "--no-timing", "--no-alignment", "--jax-recorded", "jax.side"]
