@@ -9,12 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import keras
-
-from tf_reference import _keras_config, _keras_graph, _keras_variables, _keras_weights, _own_steps
+from tf_reference import _keras_config, _keras_graph, _keras_outputs, _keras_variables, _keras_weights, _own_steps
 from tf_reference._keras_described import described
 from workloads import _frames
-from workloads._architecture import Architecture, Compiled, Described, OwnStep, Penalty
+from workloads._architecture import Architecture, Compiled, OwnStep, Penalty
 from workloads._framework import Unsupported
 from workloads._inspection import Plain
 from workloads._transfer import SourceLayer
@@ -139,64 +137,20 @@ def _compiled(model: Any, hidden: str) -> Compiled | None:
     told: Mapping[str, Any] = getattr(getattr(model, "_compile_config", None), "config", None) or {}
     obstacle = hidden or ("weighted_metrics in compile()" if told.get("weighted_metrics") else "")
     obstacle = obstacle or _exclusion(model.optimizer)
-    weights: tuple[float, ...] = ()
+    found = Compiled()
     try:
-        losses = tuple(_losses(model, told.get("loss", getattr(model, "loss", None))))
-        weights = _weights(model, told.get("loss_weights"), len(losses))
+        found = Compiled(
+            losses=_keras_outputs.losses(model, told),
+            weights=_keras_outputs.weights(model, told),
+            metrics=_keras_outputs.metrics(model, told),
+        )
     except Unsupported as error:
-        losses, obstacle = (), str(error)
-    return Compiled(
-        losses=losses,
-        weights=weights,
-        metrics=tuple(_metrics(told.get("metrics"))),
-        optimizer=described(model.optimizer) if model.optimizer is not None else None,
-        obstacle=obstacle,
-        own=own,
-    )
+        obstacle = str(error)
+    optimizer = described(model.optimizer) if model.optimizer is not None else None
+    return replace(found, optimizer=optimizer, obstacle=obstacle, own=own)
 
 
 def _exclusion(optimizer: Any) -> str:
     """What no config of an optimizer says: some weights may be left out of its decay."""
     marks = ("_exclude_from_weight_decay", "_exclude_from_weight_decay_pattern")
     return "exclude_from_weight_decay" if any(getattr(optimizer, mark, None) for mark in marks) else ""
-
-
-def _losses(model: Any, given: Any) -> Iterator[Described | None]:
-    if isinstance(given, Mapping):
-        names = list(model.output_names)
-        if set(given) - set(names):
-            raise Unsupported("a loss by the name of something that is no output")
-        given = [given.get(name) for name in names]
-    for each in given if isinstance(given, list | tuple) else [given]:
-        yield None if each is None else described(keras.losses.get(each))
-
-
-def _weights(model: Any, given: Any, count: int) -> tuple[float, ...]:
-    """What each loss is multiplied with; none where nothing is told.
-
-    Raises:
-      Unsupported: it is no number for each loss.
-    """
-    if given is None:
-        return ()
-    if isinstance(given, Mapping):
-        names = list(model.output_names)
-        if set(given) - set(names):
-            raise Unsupported("a loss weight by the name of something that is no output")
-        given = [given.get(name) for name in names]
-    listed = [1.0 if each is None else each for each in (given if isinstance(given, list | tuple) else [given])]
-    if len(listed) != count or not all(isinstance(each, int | float) for each in listed):
-        raise Unsupported("loss_weights in compile() that are no number for each loss")
-    return tuple(map(float, listed))
-
-
-def _metrics(given: Any) -> Iterator[Described]:
-    if isinstance(given, Mapping):
-        given = list(given.values())
-    for each in given if isinstance(given, list | tuple) else [given]:
-        if isinstance(each, list | tuple | Mapping):
-            yield from _metrics(each)
-        elif isinstance(each, str):
-            yield Described(each)
-        elif each is not None:
-            yield described(each)

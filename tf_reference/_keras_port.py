@@ -12,7 +12,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tf_reference import _keras_constants, _keras_weights, _own_steps, _traced_calls, _watched_tape
+from tf_reference import _keras_constants, _keras_outputs, _keras_weights, _own_steps, _traced_calls, _watched_tape
 from tf_reference._gradients import densified
 from tf_reference._model import Model
 from workloads._written_port import left_weights
@@ -58,7 +58,7 @@ def keras_port(source: str, receipt: Path, dtype: str, *, inputs: int, trained: 
 
     def loss(*given: Any) -> Any:
         predictions = _called(model, given[:inputs], True)
-        return model.compute_loss(None, _targets(given[inputs:]), predictions, None)
+        return model.compute_loss(None, _keras_outputs.filled(model, given[inputs:], predictions), predictions, None)
 
     def step(*given: Any) -> Any:
         with tf.GradientTape() as tape:
@@ -240,6 +240,7 @@ def _resolve_losses(model: Any) -> None:
     """Let Keras make the losses now: it takes their float type from the setting of the moment."""
     if model._compile_loss is None:
         return
-    predictions = [keras.KerasTensor((1, *each.shape[1:]), each.dtype) for each in _traced_calls.outputs_of(model)]
-    single = len(predictions) == 1
-    model._compile_loss.build(predictions[0] if single else predictions, predictions[0] if single else predictions)
+    symbols = keras.tree.map_structure(
+        lambda each: keras.KerasTensor((1, *each.shape[1:]), each.dtype), _keras_outputs.nest(model)
+    )
+    model._compile_loss.build(symbols, symbols)

@@ -123,8 +123,8 @@ def define(function: Any) -> None:
         context.add_function_def(function)
 
 
-NUMBERED = 1 << 20
-"""More tensors and functions than a workload's calls make: so many take a tenth of a second to count."""
+NUMBERED = 1 << 18
+"""More tensors and functions than most workloads' calls make: to count so many takes a tenth of a second."""
 
 
 def number_afresh() -> None:

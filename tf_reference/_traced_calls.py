@@ -142,15 +142,17 @@ def is_followed(layer: Any) -> bool:
     return not _keras_variables.is_keras(layer) and not type(layer).call.__module__.startswith("keras.")
 
 
-def outputs_of(model: Any) -> list[Any]:
-    """Symbols of what a model returns, in order."""
-    if getattr(model, "outputs", None):
-        return list(model.outputs)
+def output_nest(model: Any) -> Any:
+    """Symbols of what a model of a class of the user's returns.
+
+    Args:
+      model: one that was called.
+    """
     try:
-        return tf.nest.flatten(traced(model).outputs)
+        return traced(model).outputs
     except Unsupported:
         # Its call takes tensors alone: Keras gives it some and keeps the shapes.
-        return tf.nest.flatten(model.compute_output_spec(first(model)))
+        return model.compute_output_spec(first(model))
 
 
 def traced(layer: Any) -> Trace:

@@ -195,9 +195,9 @@ class Compiled:
     """What `model.compile` was told.
 
     Attributes:
-      losses: one for all outputs, or one for each; None is an output without one.
+      losses: one for each output, in the order of `outputs`; None is an output without one.
       weights: what each of the losses is multiplied with; none where all count alike.
-      metrics: all of them.
+      metrics: those of each output; none where there are none at all.
       optimizer: itself.
       obstacle: what of it is not said here, as sample weights; "" where all is.
       own: the train_step or compute_loss of the model's own class; None of Keras'.
@@ -205,7 +205,7 @@ class Compiled:
 
     losses: tuple[Described | None, ...] = ()
     weights: tuple[float, ...] = ()
-    metrics: tuple[Described, ...] = ()
+    metrics: tuple[tuple[Described, ...], ...] = ()
     optimizer: Described | None = None
     obstacle: str = ""
     own: OwnStep | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -56,19 +55,6 @@ def shape_text(shape: Sequence[int | None]) -> str:
     return f"[{', '.join(sizes)}]"
 
 
-def before_activation(body: Body) -> tuple[str, str]:
-    """What the softmax or sigmoid that a model ends in is taken of, and which it is; empty of another model."""
-    last = body.lines[-1] if body.lines else None
-    if not isinstance(last, Line) or body.result != last.outputs:
-        return "", ""
-    tree = ast.parse(last.text, mode="eval").body
-    if not isinstance(tree, ast.Call) or tree.keywords:
-        return "", ""
-    activation = {"jax.nn.softmax": "softmax", "jax.nn.sigmoid": "sigmoid"}.get(ast.unparse(tree.func), "")
-    on_last_axis = [ast.unparse(each) for each in tree.args[1:]] in ([], ["-1"])
-    return (ast.unparse(tree.args[0]), activation) if activation and on_last_axis else ("", "")
-
-
 def place_text(written: WrittenClass, place: Place) -> str:
     """The lines of a class of which the call is left to be written: its modules have their weights.
 
@@ -88,39 +74,18 @@ def place_text(written: WrittenClass, place: Place) -> str:
     return "\n".join(lines)
 
 
-def class_text(written: WrittenClass, body: Body, parameters: Mapping[str, str], logits: str, activation: str) -> str:
+def class_text(written: WrittenClass, methods: Sequence[str], parameters: Mapping[str, str]) -> str:
     """The lines of a class.
 
     Args:
       written: what it is made of.
-      body: of its call.
+      methods: the lines of its call, and of what that calls.
       parameters: of its call, by the name of the input.
-      logits: what a softmax or sigmoid that it ends in is taken of; "" where there is none.
-      activation: "softmax", "sigmoid" or "".
     """
     graph = written.graph
     given = [f"{parameters[name]} {shape_text(graph.tensors[number].shape)}" for name, number in graph.inputs.items()]
     made = [shape_text(graph.tensors[number].shape) for number in tensors(graph.outputs)]
     title = "A part of the model" if graph.model else "The model"
-    named = ", ".join(parameters.values())
-    typed = ", ".join(f"{each}: jax.Array" for each in parameters.values())
-    last = body.lines[-1] if body.lines else None
-    if activation and isinstance(last, Line):
-        methods = [
-            f"    def logits(self, {typed}) -> jax.Array:",
-            f'        """What the {activation} is taken of."""',
-            *(f"        {each}" for each in body.lines[:-1]),
-            f"        return {logits}{last.told}",
-            "",
-            f"    def __call__(self, {typed}) -> jax.Array:",
-            f"        return jax.nn.{activation}(self.logits({named}))",
-        ]
-    else:
-        methods = [
-            f"    def __call__(self, {typed}) -> Any:",
-            *(f"        {each}" for each in body.lines),
-            f"        return {body.result}",
-        ]
     lines = [
         f"class {written.name}(nnx.Module):",
         f'    """{title}: {", ".join(given)} -> {", ".join(made)}."""',
@@ -128,7 +93,7 @@ def class_text(written: WrittenClass, body: Body, parameters: Mapping[str, str],
         "    def __init__(self, *, rngs: nnx.Rngs) -> None:",
         *(f"        {each}" for each in written.made or ["pass"]),
         "",
-        *methods,
+        *(f"    {each}" if each else "" for each in methods),
         *(line for place in written.places if place.owner == written.name for line in place.method()),
     ]
     return "\n".join(lines)

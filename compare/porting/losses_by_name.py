@@ -1,8 +1,8 @@
-"""Losses and metrics of Keras as expressions of `targets` and `predictions`."""
+"""Losses and metrics of Keras as expressions of targets and predictions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 
 from compare.porting.safe_expressions import UnwritableError, literal
 from workloads._architecture import Described
@@ -19,30 +19,30 @@ _ALIASES = {
 }  # fmt: skip
 
 _SIMPLE = {
-    "MeanSquaredError": "jnp.square(predictions - targets)",
-    "MeanAbsoluteError": "jaxport.elementwise.absolute(predictions - targets)",
-    "MeanAbsolutePercentageError": "jaxport.losses.mean_absolute_percentage_error(targets, predictions)",
-    "MeanSquaredLogarithmicError": "jaxport.losses.mean_squared_logarithmic_error(targets, predictions)",
-    "KLDivergence": "jaxport.losses.kl_divergence(targets, predictions)",
-    "Poisson": "jaxport.losses.poisson(targets, predictions)",
-    "Hinge": "jaxport.losses.hinge(targets, predictions)",
-    "CategoricalHinge": "jaxport.losses.categorical_hinge(targets, predictions)",
+    "MeanSquaredError": "jnp.square({predictions} - {targets})",
+    "MeanAbsoluteError": "jaxport.elementwise.absolute({predictions} - {targets})",
+    "MeanAbsolutePercentageError": "jaxport.losses.mean_absolute_percentage_error({targets}, {predictions})",
+    "MeanSquaredLogarithmicError": "jaxport.losses.mean_squared_logarithmic_error({targets}, {predictions})",
+    "KLDivergence": "jaxport.losses.kl_divergence({targets}, {predictions})",
+    "Poisson": "jaxport.losses.poisson({targets}, {predictions})",
+    "Hinge": "jaxport.losses.hinge({targets}, {predictions})",
+    "CategoricalHinge": "jaxport.losses.categorical_hinge({targets}, {predictions})",
 }
 _SPARSE = "SparseCategoricalCrossentropy"
 _BEHIND = {_SPARSE: "softmax", "CategoricalCrossentropy": "softmax", "BinaryCrossentropy": "sigmoid"}
 
 _METRICS = {
-    "MeanSquaredError": "jnp.mean(jnp.square(predictions - targets))",
-    "MeanAbsoluteError": "jnp.mean(jnp.abs(predictions - targets))",
-    "SparseCategoricalAccuracy": "jnp.mean(predictions.argmax(-1) == targets)",
-    "CategoricalAccuracy": "jnp.mean(predictions.argmax(-1) == targets.argmax(-1))",
-    "BinaryAccuracy": "jnp.mean((predictions > 0.5) == targets)",
-    "RootMeanSquaredError": "jnp.sqrt(jnp.mean(jnp.square(predictions - targets)))",
-    "SparseTopKCategoricalAccuracy": "jnp.mean(jaxport.metrics.in_top_k(targets, predictions, {k}))",
-    "TopKCategoricalAccuracy": "jnp.mean(jaxport.metrics.in_top_k(targets.argmax(-1), predictions, {k}))",
-    "Precision": "jaxport.metrics.precision(targets, predictions)",
-    "Recall": "jaxport.metrics.recall(targets, predictions)",
-    "AUC": "jaxport.metrics.auc(targets.ravel(), predictions.ravel(), {num_thresholds})",
+    "MeanSquaredError": "jnp.mean(jnp.square({predictions} - {targets}))",
+    "MeanAbsoluteError": "jnp.mean(jnp.abs({predictions} - {targets}))",
+    "SparseCategoricalAccuracy": "jnp.mean({predictions}.argmax(-1) == {targets})",
+    "CategoricalAccuracy": "jnp.mean({predictions}.argmax(-1) == {targets}.argmax(-1))",
+    "BinaryAccuracy": "jnp.mean(({predictions} > 0.5) == {targets})",
+    "RootMeanSquaredError": "jnp.sqrt(jnp.mean(jnp.square({predictions} - {targets})))",
+    "SparseTopKCategoricalAccuracy": "jnp.mean(jaxport.metrics.in_top_k({targets}, {predictions}, {k}))",
+    "TopKCategoricalAccuracy": "jnp.mean(jaxport.metrics.in_top_k({targets}.argmax(-1), {predictions}, {k}))",
+    "Precision": "jaxport.metrics.precision({targets}, {predictions})",
+    "Recall": "jaxport.metrics.recall({targets}, {predictions})",
+    "AUC": "jaxport.metrics.auc({targets}.ravel(), {predictions}.ravel(), {num_thresholds})",
 }
 _WRITTEN_WITH = {
     "threshold": (None, 0.5), "thresholds": (None,), "top_k": (None,), "class_id": (None,), "curve": (None, "ROC"),
@@ -56,6 +56,18 @@ _METRIC_ALIASES = {
     "sparse_categorical_accuracy": "SparseCategoricalAccuracy", "categorical_accuracy": "CategoricalAccuracy",
     "binary_accuracy": "BinaryAccuracy",
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Operands:
+    """What a loss or a metric is of, as expressions."""
+
+    targets: str = "targets"
+    predictions: str = "predictions"
+
+
+ALL = Operands()
+"""Of a model with one output."""
 
 
 def class_of(loss: Described) -> str:
@@ -80,12 +92,13 @@ def of_logits(loss: Described) -> str:
     return _BEHIND.get(class_of(loss), "")
 
 
-def loss_expression(loss: Described, logits: bool) -> str:
-    """The losses of single examples, of `targets` and `predictions`.
+def loss_expression(loss: Described, logits: bool, of: Operands = ALL) -> str:
+    """The losses of single examples.
 
     Args:
       loss: as compile() was told.
       logits: whether the predictions are logits where the loss says that it takes probabilities.
+      of: what it is of.
 
     Raises:
       UnwritableError: there is none.
@@ -93,29 +106,29 @@ def loss_expression(loss: Described, logits: bool) -> str:
     name, config = class_of(loss), loss.config
     _check_loss(loss)
     if name in _SIMPLE:
-        return _SIMPLE[name]
+        return _SIMPLE[name].format(targets=of.targets, predictions=of.predictions)
     logits, smoothing = logits or bool(config.get("from_logits")), config.get("label_smoothing") or 0
     if name == _SPARSE and config.get("ignore_class") is None:
         if logits:
-            return "optax.softmax_cross_entropy_with_integer_labels(predictions, targets)"
-        return "jaxport.losses.sparse_categorical_crossentropy(targets, predictions)"
+            return f"optax.softmax_cross_entropy_with_integer_labels({of.predictions}, {of.targets})"
+        return f"jaxport.losses.sparse_categorical_crossentropy({of.targets}, {of.predictions})"
     if name == "CategoricalCrossentropy" and config.get("axis", -1) == -1:
-        wanted = f"optax.smooth_labels(targets, {smoothing!r})" if smoothing else "targets"
+        wanted = f"optax.smooth_labels({of.targets}, {smoothing!r})" if smoothing else of.targets
         if logits:
-            return f"jaxport.losses.softmax_cross_entropy({wanted}, predictions)"
-        return f"jaxport.losses.categorical_crossentropy({wanted}, predictions)"
+            return f"jaxport.losses.softmax_cross_entropy({wanted}, {of.predictions})"
+        return f"jaxport.losses.categorical_crossentropy({wanted}, {of.predictions})"
     if name == "BinaryCrossentropy" and config.get("axis", -1) == -1:
         if not logits:
             more = f", {smoothing!r}" if smoothing else ""
-            return f"jaxport.losses.binary_crossentropy(targets, predictions{more})"
-        wanted = f"targets * (1 - {smoothing!r}) + 0.5 * {smoothing!r}" if smoothing else "targets"
-        return f"optax.sigmoid_binary_cross_entropy(predictions, {wanted})"
+            return f"jaxport.losses.binary_crossentropy({of.targets}, {of.predictions}{more})"
+        wanted = f"{of.targets} * (1 - {smoothing!r}) + 0.5 * {smoothing!r}" if smoothing else of.targets
+        return f"optax.sigmoid_binary_cross_entropy({of.predictions}, {wanted})"
     if name == "Huber":
-        return f"optax.huber_loss(predictions, targets, {config.get('delta', 1.0)!r})"
+        return f"optax.huber_loss({of.predictions}, {of.targets}, {config.get('delta', 1.0)!r})"
     if name == "LogCosh":
-        return "optax.log_cosh(predictions, targets)"
+        return f"optax.log_cosh({of.predictions}, {of.targets})"
     if name == "CosineSimilarity" and config.get("axis", -1) == -1:
-        return "jaxport.losses.cosine_similarity(targets, predictions)"
+        return f"jaxport.losses.cosine_similarity({of.targets}, {of.predictions})"
     raise UnwritableError(f"{loss.class_name} is not known here")
 
 
@@ -126,21 +139,22 @@ def _check_loss(loss: Described) -> None:
         raise UnwritableError(f"its reduction is {loss.config['reduction']!r}")
 
 
-def metric_expression(metric: Described, losses: Mapping[int, Described]) -> tuple[str, str]:
-    """The name of a metric and its value over one batch, of `targets` and `predictions`.
+def metric_expression(metric: Described, loss: Described | None, of: Operands = ALL) -> tuple[str, str]:
+    """The name of a metric and its value over one batch.
 
     Args:
       metric: as compile() was told.
-      losses: of the model; "accuracy" depends on it.
+      loss: of the same output; "accuracy" depends on it.
+      of: what it is of.
 
     Raises:
       UnwritableError: it is not known here.
     """
     name = metric.class_name
-    if name in ("accuracy", "acc", "Accuracy") and losses:
+    if name in ("accuracy", "acc", "Accuracy") and loss:
         kinds = {_SPARSE: "SparseCategoricalAccuracy", "CategoricalCrossentropy": "CategoricalAccuracy",
                  "BinaryCrossentropy": "BinaryAccuracy"}  # fmt: skip
-        kind = kinds.get(class_of(losses[0]), "")
+        kind = kinds.get(class_of(loss), "")
     else:
         kind = _METRIC_ALIASES.get(name, _ALIASES.get(name, name))
     if not metric.own or kind not in _METRICS:
@@ -149,4 +163,5 @@ def metric_expression(metric: Described, losses: Mapping[int, Described]) -> tup
         if metric.config.get(attribute) not in known:
             raise UnwritableError(f"the metric {name} has {attribute}={str(metric.config[attribute])[:40]}")
     numbers = {attribute: literal(metric.config.get(attribute, told)) for attribute, told in _DEFAULTS.items()}
-    return str(metric.config.get("name") or name), _METRICS[kind].format(**numbers)
+    text = _METRICS[kind].format(**numbers, targets=of.targets, predictions=of.predictions)
+    return str(metric.config.get("name") or name), text

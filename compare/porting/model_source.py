@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from compare.errors import RequestError
+from compare.porting.call_methods import methods_of
 from compare.porting.calls_on_their_way import Caller
-from compare.porting.class_text import Body, Line, WrittenClass, before_activation, class_text, place_text, shape_text
+from compare.porting.class_text import Body, Line, WrittenClass, class_text, place_text, shape_text
 from compare.porting.identifiers import Names, class_identifier, commented, identifier, snake
 from compare.porting.safe_expressions import UnwritableError, argument, checked, tensors, tensors_of, with_kept
 from compare.porting.traced_methods import method_body, obstacle
@@ -52,7 +53,7 @@ class _Writing:
         self._names: dict[str, str] = {}
         self._places: list[Place] = []
         self._remarks: list[str] = []
-        self._logits = ""
+        self._logits: Mapping[str, str] = {}
         self._constants: dict[str, np.ndarray[Any, Any]] = {}
 
     def whole(self) -> Written:
@@ -75,7 +76,7 @@ class _Writing:
         place = self._hold(self._layers[""], name, "", self._architecture.reasons[""])
         return Written(
             *(name, "\n\n\n".join(self._classes), {}, self._names),
-            *((place, *self._places), tuple(self._remarks), "", self._constants),
+            *((place, *self._places), tuple(self._remarks), {}, self._constants),
         )
 
     def _hold(self, layer: SourceLayer, name: str, target: str, reason: str) -> Place:
@@ -103,9 +104,9 @@ class _Writing:
         parameters = self._parameters(graph)
         weights = self._own_weights(written, target)
         body = self._traced(written, parts, parameters, weights) or self._calls(written, parts, parameters)
-        before, activation = ("", "") if graph.model else before_activation(body)
-        self._logits = activation or self._logits
-        self._classes.append(class_text(written, body, parameters, before, activation))
+        methods, logits = methods_of(body, parameters.values(), not graph.model)
+        self._logits = logits.activations if logits else self._logits
+        self._classes.append(class_text(written, methods, parameters))
         self._places += written.places
         return parameters
 

@@ -10,6 +10,7 @@ from compare.errors import RequestError
 from compare.porting.identifiers import Names, identifier
 from compare.porting.losses_by_name import takes_classes, takes_shares
 from compare.porting.safe_expressions import tensors
+from compare.porting.trained_outputs import trained_outputs
 from compare.porting.written_classes import Written
 from workloads._architecture import Architecture, Call, Graph, Tensor
 
@@ -212,14 +213,11 @@ def _reading(graph: Graph, number: int) -> list[Call]:
 
 
 def _targets(architecture: Architecture, graph: Graph) -> Mapping[str, str]:
-    compiled = architecture.compiled
-    outputs = tensors(graph.outputs)
-    losses = compiled.losses if compiled else ()
+    judged = [each for each in trained_outputs(architecture) if each.loss is not None]
     found: dict[str, str] = {}
-    for place, number in enumerate(outputs):
-        loss = losses[min(place, len(losses) - 1)] if losses else None
-        tensor = graph.tensors[number]
-        name = "targets" if len(outputs) == 1 else f"targets_{place + 1}"
+    for place, output in enumerate(judged):
+        loss, tensor = output.loss, graph.tensors[output.tensor]
+        name = "targets" if len(judged) == 1 else f"targets_{place + 1}"
         if loss is not None and takes_classes(loss):
             classes = tensor.shape[-1] or 2
             found[name] = tensor_spec(Tensor(tensor.shape[:-1], "int32"), (0, classes))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from compare.porting.identifiers import commented, identifier
+from compare.porting.identifiers import Names, commented, identifier
 from compare.porting.losses_by_name import loss_expression, metric_expression, of_logits
 from compare.porting.optimizers_by_name import optimizer_expression
 from compare.porting.safe_expressions import UnwritableError, literal
+from compare.porting.trained_outputs import TrainedOutput, only, trained_outputs
 from compare.porting.written_classes import Written
 from workloads._architecture import Architecture, Clip, Compiled, Described, LossTerm, OwnStep, Penalty
 from workloads._transfer import SourceLayer
@@ -60,12 +61,16 @@ def training_source(architecture: Architecture, written: Written) -> Training:
     if partly:
         reason = f"{commented(partly)}, of which some weights are trained and some are not"
         return Training(unwritten=(f"the training step: it has {reason}",))
+    try:
+        outputs = trained_outputs(architecture)
+    except UnwritableError as error:
+        return Training(unwritten=(f"the training step: {error}",))
     parts, frozen = _Parts(), frozen_places(architecture, written)
     sections = [
         _trained(frozen),
         _optimizer(parts, compiled.optimizer),
-        _loss(parts, compiled, written, architecture.penalties),
-        _metrics(parts, compiled),
+        _loss(parts, compiled, written, architecture.penalties, outputs),
+        _metrics(parts, outputs),
         _step(parts, written.class_name, compiled.own, _looked_up(architecture), bool(frozen)),
     ]
     parts.remarks += _of_rows(_looked_up(architecture), compiled, compiled.optimizer)
@@ -159,21 +164,27 @@ def _optimizer(parts: _Parts, optimizer: Described) -> list[str]:
     return ["def make_optimizer() -> optax.GradientTransformation:", '    """As the model was compiled."""', *body]
 
 
-def _loss(parts: _Parts, compiled: Compiled, written: Written, penalties: Sequence[Penalty]) -> list[str]:
+def _loss(
+    parts: _Parts,
+    compiled: Compiled,
+    written: Written,
+    penalties: Sequence[Penalty],
+    outputs: Sequence[TrainedOutput],
+) -> list[str]:
     head = [
         f"def loss(model: {written.class_name}, inputs: tuple[jax.Array, ...], targets: Any) -> jax.Array:",
         '    """f32[]: the loss of a batch, as Keras takes it."""',
     ]
     try:
-        from_logits = _from_logits(compiled, written)
-        added = [text for term in _summed(compiled) for text in _terms(term, compiled, from_logits)]
+        logits = _logits(compiled, written, outputs)
+        added = [text for term in _summed(compiled) for text in _terms(term, outputs, logits)]
         regular = [term for term in _summed(compiled) if term.regularizers or term.loss is None]
         penalty = [_times(term.weight, _penalty(each, written)) for term in regular for each in penalties]
     except UnwritableError as error:
         return [*head, *parts.raising("the loss", error)]
-    if from_logits:
+    if logits:
         head.append("    # Keras takes the loss of the logits behind a softmax or sigmoid: crossentropy_of_softmax.")
-    head.append(f"    predictions = {'model.logits' if from_logits else 'model'}(*inputs)")
+    head.append(f"    predictions = {'model.logits' if logits else 'model'}(*inputs)")
     if not penalty:
         return [*head, f"    return {' + '.join(added)}"]
     added_to = [f"    value += {each}  # a regularizer" for each in penalty]
@@ -191,33 +202,37 @@ def _losses_of(term: LossTerm, compiled: Compiled) -> Sequence[Described | None]
     return compiled.losses if term.loss is None else (term.loss,)
 
 
-def _from_logits(compiled: Compiled, written: Written) -> bool:
-    """Whether the losses are taken of what `logits` gives.
-
-    Raises:
-      UnwritableError: some of them are, and others are not.
-    """
-    losses = [each for term in _summed(compiled) for each in _losses_of(term, compiled)]
-    if not losses or not written.logits or any(len(_losses_of(each, compiled)) > 1 for each in _summed(compiled)):
-        return False
-    wanted = {each is not None and of_logits(each) == written.logits for each in losses}
-    if len(wanted) > 1:
-        raise UnwritableError(f"one loss is taken of what the {written.logits} gives, and another of what it is given")
-    return wanted == {True}
+def _logits(compiled: Compiled, written: Written, outputs: Sequence[TrainedOutput]) -> Mapping[str, str]:
+    """The activations behind which losses find logits, by the place of the output; none where no loss does."""
+    ended = [
+        (each.loss, written.logits[each.place])
+        for term in _summed(compiled)
+        for each in _judged(term, outputs)
+        if each.place in written.logits
+    ]
+    found = any(loss is not None and of_logits(loss) == activation for loss, activation in ended)
+    return written.logits if found else {}
 
 
-def _terms(term: LossTerm, compiled: Compiled, from_logits: bool) -> Iterator[str]:
-    losses = _losses_of(term, compiled)
-    # A term of regularizers has no loss.
-    weighted = term.loss is None and losses and compiled.weights
-    weights = compiled.weights if weighted else (1.0,) * len(losses)
-    for place, (loss, weight) in enumerate(zip(losses, weights, strict=True)):
-        if loss is None:
+def _judged(term: LossTerm, outputs: Sequence[TrainedOutput]) -> Sequence[TrainedOutput]:
+    """The outputs that a term of the loss is of, each with its loss there."""
+    if term.regularizers:
+        return ()
+    if term.loss is not None:
+        return (replace(only(outputs), loss=term.loss, weight=1.0),)
+    return [each for each in outputs if each.loss is not None]
+
+
+def _terms(term: LossTerm, outputs: Sequence[TrainedOutput], logits: Mapping[str, str]) -> Iterator[str]:
+    """The losses of a term; what stands in the places of `logits` is given before its activation."""
+    for each in _judged(term, outputs):
+        if each.loss is None:
             continue
-        text = loss_expression(loss, from_logits)
-        if len(losses) > 1:
-            text = text.replace("predictions", f"predictions[{place}]").replace("targets", f"targets[{place}]")
-        yield _times(term.weight * weight, f"jnp.mean({text})")
+        activation, of = logits.get(each.place, ""), each.of
+        wanted = bool(activation) and of_logits(each.loss) == activation
+        if activation and not wanted:
+            of = replace(of, predictions=f"jax.nn.{activation}({of.predictions})")
+        yield _times(term.weight * each.weight, f"jnp.mean({loss_expression(each.loss, wanted, of)})")
 
 
 def _times(weight: float, text: str) -> str:
@@ -241,23 +256,22 @@ def _penalty(penalty: Penalty, written: Written) -> str:
     raise UnwritableError(f"{penalty.layer} has the regularizer {regularizer.class_name}")
 
 
-def _metrics(parts: _Parts, compiled: Compiled) -> list[str]:
-    if not compiled.metrics:
+def _metrics(parts: _Parts, outputs: Sequence[TrainedOutput]) -> list[str]:
+    if not any(each.metrics for each in outputs):
         return []
-    losses: Mapping[int, Described] = {at: each for at, each in enumerate(compiled.losses) if each is not None}
     lines = [
         "def metrics(targets: Any, predictions: Any) -> dict[str, jax.Array]:",
         '    """The metrics of a batch."""',
     ]
-    values: list[str] = []
-    for each in compiled.metrics:
-        try:
-            if len(compiled.losses) > 1:
-                raise UnwritableError(f"the metric {each.class_name} of several outputs")
-            name, text = metric_expression(each, losses)
-        except UnwritableError as error:
-            return [*lines, *parts.raising("the metrics", error)]
-        values.append(f"{identifier(name, 'metric')!r}: {text}")
+    names, values = Names(), list[str]()
+    try:
+        for output, metric in ((each, metric) for each in outputs for metric in each.metrics):
+            if output.loss is None:
+                raise UnwritableError(f"the metric {metric.class_name} of an output without a loss")
+            name, text = metric_expression(metric, output.loss, output.of)
+            values.append(f"{names.of(identifier(name, 'metric'))!r}: {text}")
+    except UnwritableError as error:
+        return [*lines, *parts.raising("the metrics", error)]
     parts.remarks.append("metrics are written and are no part of what the gates judge")
     return [*lines, f"    return {{{', '.join(values)}}}"]
 

@@ -22,7 +22,7 @@ class Written:
       names: path of a layer -> path of its module, for `jaxport weights`.
       places: that were not written.
       remarks: what a reader should know.
-      logits: "softmax" or "sigmoid", where the one output is that of `logits`; "" of another model.
+      logits: "softmax" or "sigmoid" by the place of an output that is that of what `logits` gives there: "", "[0]".
       constants: that it reads from a file, by name.
     """
 
@@ -32,5 +32,5 @@ class Written:
     names: Mapping[str, str]
     places: tuple[Place, ...]
     remarks: tuple[str, ...]
-    logits: str = ""
+    logits: Mapping[str, str] = field(default_factory=dict)
     constants: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict)

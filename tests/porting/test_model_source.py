@@ -227,7 +227,7 @@ def test_the_loss_of_logits_is_taken_behind_a_softmax() -> None:
     architecture = _keras_compiled.of_model(model)
     written = model_source(architecture)
     text = training_source(architecture, written).text
-    assert written.logits == "softmax" and "model.logits(*inputs)" in text
+    assert written.logits == {"": "softmax"} and "model.logits(*inputs)" in text
     assert "jaxport.optimizers.adam(learning_rate=0.01)" in text and "clip_by_norm(1.0)" in text
 
 

@@ -182,7 +182,7 @@ def test_a_whole_model_and_its_logits_are_written() -> None:
     given = {"item": drawn((2, 3), "int32"), "user": drawn((2, 3, 2))}
     model = called(Towers(), given)
     written, module = module_of(model)
-    assert written.logits == "softmax" and "def logits(self" in written.text
+    assert written.logits == {"": "softmax"} and "def logits(self" in written.text
     assert distance(module(*map(jnp.asarray, given.values())), model(given)) < BOUND
 
 

@@ -45,6 +45,7 @@ SLOW = (
     "test_replica_mistakes.py",
     "test_saved_model_weights.py",
     "test_several_arguments.py",
+    "test_several_outputs.py",
     "test_signals.py",
     "test_strategies_of_tensorflow.py",
     "test_target_screening.py",

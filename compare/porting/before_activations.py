@@ -1,0 +1,104 @@
+"""A written call before the softmax or sigmoid that its outputs end in: Keras takes losses of what these are given."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from compare.porting.class_text import Body, Line
+
+_ACTIVATIONS = {"jax.nn.softmax": "softmax", "jax.nn.sigmoid": "sigmoid"}
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True)
+class Logits:
+    """What the activations of a call are taken of.
+
+    Attributes:
+      activations: "softmax" or "sigmoid", by the place of an output in what is returned: "", "[0]", "['classes']".
+      body: of the method that gives them.
+      call: the lines of the call, which calls that method.
+    """
+
+    activations: Mapping[str, str]
+    body: Body
+    call: Sequence[str]
+
+
+@dataclass(frozen=True)
+class _Activated:
+    at: int
+    line: Line
+    activation: str
+
+
+def before_activations(body: Body, called: str) -> Logits | None:
+    """The logits of a call; None where no output is that of a softmax or sigmoid.
+
+    Args:
+      body: of the call.
+      called: how it calls the method that gives them: "self.logits(x)".
+    """
+    result = ast.parse(body.result, mode="eval").body
+    names = {place: node.id for place, node in _places(result, "") if isinstance(node, ast.Name)}
+    found = {place: each for place, name in names.items() if (each := _activated(body.lines, name))}
+    if not found:
+        return None
+    activations = {place: each.activation for place, each in found.items()}
+    lines = list(body.lines)
+    for each in found.values():
+        lines[each.at] = each.line
+    if "" not in found:
+        call = [f"before = {called}", f"return {_rebuilt(result, '', activations)}"]
+        return Logits(activations, Body(lines, body.result), call)
+    only, call = found[""], [f"return jax.nn.{activations['']}({called})"]
+    if only.at < len(lines) - 1:
+        return Logits(activations, Body(lines, body.result), call)
+    return Logits(activations, Body(lines[:-1], f"{only.line.text}{only.line.told}"), call)
+
+
+def _activated(lines: Sequence[Line | str], name: str) -> _Activated | None:
+    """The line that gives a variable an activation's value, which nothing else reads, without the activation."""
+    places = [at for at, line in enumerate(lines) if name in _NAME.findall(str(line).partition(" = ")[0])]
+    line = lines[places[-1]] if places else ""
+    if isinstance(line, str) or line.outputs != name:
+        return None
+    if any(name in _NAME.findall(str(each)) for each in lines[places[-1] + 1 :]):
+        return None
+    tree = ast.parse(line.text, mode="eval").body
+    if not isinstance(tree, ast.Call) or tree.keywords or not tree.args:
+        return None
+    activation = _ACTIVATIONS.get(ast.unparse(tree.func), "")
+    if not activation or [ast.unparse(each) for each in tree.args[1:]] not in ([], ["-1"]):
+        return None
+    return _Activated(places[-1], replace(line, text=ast.unparse(tree.args[0])), activation)
+
+
+def _places(node: ast.expr, place: str) -> Iterator[tuple[str, ast.expr]]:
+    """The parts of a nest, each with the subscripts that reach it."""
+    if not isinstance(node, ast.Dict | ast.List | ast.Tuple):
+        yield place, node
+        return
+    for key, each in _inside(node):
+        yield from _places(each, f"{place}[{key}]")
+
+
+def _inside(node: ast.Dict | ast.List | ast.Tuple) -> list[tuple[str, ast.expr]]:
+    if isinstance(node, ast.Dict):
+        return [(ast.unparse(key), each) for key, each in zip(node.keys, node.values, strict=True) if key is not None]
+    return [(str(at), each) for at, each in enumerate(node.elts)]
+
+
+def _rebuilt(node: ast.expr, place: str, activations: Mapping[str, str]) -> str:
+    """A nest of what `before` holds, with the activations."""
+    if not isinstance(node, ast.Dict | ast.List | ast.Tuple):
+        text = f"before{place}"
+        return f"jax.nn.{activations[place]}({text})" if place in activations else text
+    parts = [(key, _rebuilt(each, f"{place}[{key}]", activations)) for key, each in _inside(node)]
+    if isinstance(node, ast.Dict):
+        return f"{{{', '.join(f'{key}: {text}' for key, text in parts)}}}"
+    texts = ", ".join(text for _, text in parts)
+    return f"[{texts}]" if isinstance(node, ast.List) else f"({texts},)"

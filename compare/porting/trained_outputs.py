@@ -1,0 +1,92 @@
+"""The outputs of a model as its training sees them: the place of each in what is returned, its loss and metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from compare.porting.losses_by_name import Operands
+from compare.porting.safe_expressions import UnwritableError, tensors
+from workloads._architecture import TUPLE, Architecture, Compiled, Described
+
+
+@dataclass(frozen=True)
+class TrainedOutput:
+    """One output.
+
+    Attributes:
+      tensor: its number.
+      place: the subscripts that reach it in what is returned: "", "[0]", "['classes']".
+      of: the expressions of its target and of itself.
+      loss: that it was compiled with; None without one, and then it has no target.
+      weight: what the loss is multiplied with.
+      metrics: of it.
+    """
+
+    tensor: int
+    place: str
+    of: Operands
+    loss: Described | None
+    weight: float = 1.0
+    metrics: tuple[Described, ...] = ()
+
+
+def trained_outputs(architecture: Architecture) -> Sequence[TrainedOutput]:
+    """Every output, in the order of Keras: a dict by its sorted keys.
+
+    Args:
+      architecture: of a model that was compiled.
+
+    Raises:
+      UnwritableError: it returns what is no tensor.
+    """
+    graph = next(each for each in architecture.graphs if not each.model)
+    compiled = architecture.compiled or Compiled()
+    places = list(_places(graph.outputs, ""))
+    losses = _losses(compiled, len(places))
+    if len(losses) != len(places):
+        raise UnwritableError("it returns what is no tensor")
+    several = sum(each is not None for each in losses) > 1
+    found: list[TrainedOutput] = []
+    for at, (tensor, place) in enumerate(places):
+        target = sum(each is not None for each in losses[:at])
+        of = Operands(f"targets[{target}]" if several else "targets", f"predictions{place}")
+        weight = compiled.weights[at] if compiled.weights else 1.0
+        metrics = compiled.metrics[at] if compiled.metrics else ()
+        found.append(TrainedOutput(tensor, place, of, losses[at], weight, metrics))
+    return found
+
+
+def only(outputs: Sequence[TrainedOutput]) -> TrainedOutput:
+    """The output of a model that returns one array.
+
+    Raises:
+      UnwritableError: it returns several.
+    """
+    if len(outputs) != 1:
+        raise UnwritableError("its own code takes a loss of all outputs at once")
+    return outputs[0]
+
+
+def _losses(compiled: Compiled, count: int) -> Sequence[Described | None]:
+    """By output; a train_step of the user's own may have them alone."""
+    own = [each.loss for each in compiled.own.terms if each.loss is not None] if compiled.own else []
+    if own and count == 1:
+        return own[:1]
+    return compiled.losses or (None,) * count
+
+
+def _places(nest: Any, place: str) -> Iterator[tuple[int, str]]:
+    """The number of each tensor in a nest, and the subscripts that reach it."""
+    if isinstance(nest, dict) and "dict" in nest:
+        for key, each in sorted(nest["dict"]):
+            yield from _places(each, f"{place}[{key!r}]")
+        return
+    if isinstance(nest, dict) and TUPLE in nest:
+        nest = nest[TUPLE]
+    if isinstance(nest, list):
+        for at, each in enumerate(nest):
+            yield from _places(each, f"{place}[{at}]")
+        return
+    yield from ((number, place) for number in tensors(nest))

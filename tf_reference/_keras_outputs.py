@@ -1,0 +1,136 @@
+"""What a Keras model returns, and what `compile` was told for each output: losses, their weights and metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import keras
+
+from tf_reference import _traced_calls
+from tf_reference._keras_described import described
+from workloads._architecture import Described
+from workloads._framework import Unsupported
+
+
+def losses(model: Any, told: Mapping[str, Any]) -> tuple[Described | None, ...]:
+    """The loss of each output; None of one that has none.
+
+    Args:
+      model: of Keras, compiled.
+      told: what compile() was.
+
+    Raises:
+      Unsupported: no output has that name, or there are more or fewer losses than outputs.
+    """
+    given = _by_output(model, told.get("loss", getattr(model, "loss", None)), "losses")
+    return tuple(None if each is None else described(keras.losses.get(each)) for each in given)
+
+
+def weights(model: Any, told: Mapping[str, Any]) -> tuple[float, ...]:
+    """What the loss of each output is multiplied with; none where nothing is told.
+
+    Args:
+      model: as of `losses`.
+      told: likewise.
+
+    Raises:
+      Unsupported: it is no number for each loss.
+    """
+    given = told.get("loss_weights")
+    if given is None:
+        return ()
+    loss = told.get("loss")
+    if isinstance(given, Mapping) and not isinstance(loss, Mapping):
+        raise Unsupported("loss_weights by name in compile(), of losses without names")
+    if len(keras.tree.flatten(given)) != len(keras.tree.flatten(loss)):
+        raise Unsupported("loss_weights in compile() that are no number for each loss")
+    listed = [1.0 if each is None else each for each in _by_output(model, given, "loss_weights")]
+    if not all(isinstance(each, int | float) for each in listed):
+        raise Unsupported("loss_weights in compile() that are no numbers")
+    return tuple(map(float, listed))
+
+
+def metrics(model: Any, told: Mapping[str, Any]) -> tuple[tuple[Described, ...], ...]:
+    """The metrics of each output; none where there are none at all.
+
+    Args:
+      model: as of `losses`.
+      told: likewise.
+
+    Raises:
+      Unsupported: no output has that name, or it is not said which output each is of.
+    """
+    given = told.get("metrics")
+    if given is None:
+        return ()
+    single = len(keras.tree.flatten(nest(model))) == 1
+    if single and isinstance(given, list | tuple):
+        given = [given]
+    return tuple(tuple(_described(each)) for each in _by_output(model, given, "metrics"))
+
+
+def filled(model: Any, targets: Sequence[Any], predictions: Any) -> Any:
+    """Targets in the nest that a model returns; an output without a loss stands for its own.
+
+    Args:
+      model: as of `losses`.
+      targets: of the outputs that have a loss, in order.
+      predictions: what the model returned.
+    """
+    told: Mapping[str, Any] = getattr(getattr(model, "_compile_config", None), "config", None) or {}
+    left = list(targets)
+    flat = keras.tree.flatten(predictions)
+    given = [one if loss is None else left.pop(0) for one, loss in zip(flat, losses(model, told), strict=True)]
+    return keras.tree.pack_sequence_as(predictions, given)
+
+
+def nest(model: Any) -> Any:
+    """Symbols of what a model returns, as it returns them.
+
+    Args:
+      model: of Keras.
+    """
+    graph = getattr(model, "_functional", None) or model
+    found = getattr(graph, "_outputs_struct", None)
+    if found is None:
+        found = _traced_calls.output_nest(model)
+    # As Keras does where it calls a graph.
+    return found[0] if isinstance(found, list | tuple) and len(found) == 1 else found
+
+
+def _by_output(model: Any, given: Any, what: str) -> Sequence[Any]:
+    """One value for each output, in the order in which Keras flattens them: a dict by its sorted keys."""
+    returned = nest(model)
+    count = len(keras.tree.flatten(returned))
+    if isinstance(given, Mapping):
+        names = _names(model, returned)
+        if set(given) - set(names):
+            raise Unsupported(f"{what} in compile() by the name of something that is no output")
+        return [given.get(name) for name in names]
+    if not isinstance(given, list | tuple):
+        return [given] * count
+    if len(given) != count:
+        raise Unsupported(f"{len(given)} {what} in compile() for {count} outputs")
+    if any(isinstance(each, Mapping) for each in given):
+        raise Unsupported(f"{what} in compile() by the names of outputs in outputs")
+    return given
+
+
+def _names(model: Any, returned: Any) -> Sequence[str]:
+    if not isinstance(returned, Mapping):
+        # Of a class of the user's Keras knows none, and refuses them itself.
+        return list(getattr(model, "output_names", None) or ())
+    if any(keras.tree.is_nested(each) for each in returned.values()):
+        raise Unsupported("outputs in outputs, which compile() names")
+    return sorted(returned)
+
+
+def _described(given: Any) -> Iterator[Described]:
+    for each in given if isinstance(given, list | tuple) else [given]:
+        if isinstance(each, list | tuple):
+            yield from _described(each)
+        elif isinstance(each, str):
+            yield Described(each)
+        elif each is not None:
+            yield described(each)
