@@ -63,7 +63,8 @@ def keras_port(source: str, receipt: Path, dtype: str, *, inputs: int, trained: 
     def step(*given: Any) -> Any:
         with tf.GradientTape() as tape:
             value = loss(*given)
-        gradients = densified(tape.gradient(value, model.trainable_variables))
+            scaled = model.optimizer.scale_loss(value)
+        gradients = densified(tape.gradient(scaled, model.trainable_variables))
         model.optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
         return value
 

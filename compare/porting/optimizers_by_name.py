@@ -45,6 +45,8 @@ _SCHEDULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "cosine_decay_restarts", ("initial_learning_rate", "first_decay_steps", "t_mul", "m_mul", "alpha"),
     ),
 }  # fmt: skip
+_SCALED = "LossScaleOptimizer"
+_SCALES: Mapping[str, Plain] = {"initial_scale": 2.0**15, "dynamic_growth_steps": 2000}
 _NOT_KNOWN = ("use_ema", "loss_scale_factor", "gradient_accumulation_steps")
 
 
@@ -54,6 +56,8 @@ def optimizer_expression(optimizer: Described) -> str:
     Raises:
       UnwritableError: it is not known here.
     """
+    if scales_loss(optimizer):
+        return _scaled(optimizer)
     config, known = optimizer.config, _BY_NAME.get(optimizer.class_name)
     if known is None or not optimizer.own:
         raise UnwritableError(f"the optimizer {optimizer.class_name} is not known here")
@@ -71,6 +75,25 @@ def optimizer_expression(optimizer: Described) -> str:
     elif decay:
         made = f"jaxport.optimizers.with_weight_decay({made}, {rate}, weight_decay={literal(decay)})"
     return _clipped(made, config)
+
+
+def scales_loss(optimizer: Described) -> bool:
+    """Whether it takes gradients of a loss that it has scaled, as of float16."""
+    return optimizer.own and optimizer.class_name == _SCALED
+
+
+def _scaled(optimizer: Described) -> str:
+    inner, config = optimizer.inner.get("inner_optimizer"), optimizer.config
+    if inner is None:
+        raise UnwritableError(f"the optimizer {_SCALED} does not say what it is around")
+    names = {"initial_scale": "initial_scale", "dynamic_growth_steps": "growth_steps"}
+    told = [
+        f"{names[name]}={literal(config[name])}"
+        for name, usual in _SCALES.items()
+        if config.get(name) not in (None, usual)
+    ]
+    made = optimizer_expression(Described(inner.class_name, inner.own, inner.config))
+    return f"jaxport.loss_scaling.scaled({', '.join([made, *told])})"
 
 
 def _told(function: str, names: tuple[str, ...], config: Mapping[str, Plain]) -> list[str]:

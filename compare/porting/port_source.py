@@ -13,6 +13,7 @@ from compare.porting.safe_expressions import tensors
 from compare.porting.trained_outputs import trained_outputs
 from compare.porting.written_classes import Written
 from workloads._architecture import Architecture, Call, Graph, Tensor
+from workloads._precision import NARROW
 
 WEIGHTS, RECEIPT = "weights.safetensors", "weights.receipt.json"
 _BATCHES, _SIDE, _STEPS = 4, 64, 10
@@ -34,6 +35,20 @@ class Sizes:
 def port_name(architecture: Architecture) -> str:
     """What the port is called in records."""
     return identifier(architecture.name, "model")
+
+
+def sizes_text(architecture: Architecture, sizes: Sizes) -> str:
+    """The sizes of a workload; that it computes in a narrow type is told to the gates by a dimension of that name.
+
+    Args:
+      architecture: of the model.
+      sizes: that it is judged at.
+    """
+    types = {each.compute_dtype for each in architecture.source.layers}
+    # In the order of their errors, where a model has both.
+    narrow = next((name for name in NARROW if name in types), "")
+    told = f', "{narrow}": 1' if narrow else ""
+    return f'sizes={{"default": {{"batch": {sizes.batch}{told}}}}},{"  # computes in " + narrow if narrow else ""}'
 
 
 def jax_source(written: Written, trained: bool, frozen: bool = False) -> str:
@@ -132,7 +147,7 @@ port = Workload(
     summary={"written by jaxport init"!r},
     inputs=inputs,
     weights=lambda dimensions: drawn_weights(HERE / {RECEIPT!r}),
-    sizes={{"default": {{"batch": {sizes.batch}}}}},
+    {sizes_text(architecture, sizes)}
 {training}    tf="build_tf.py:build",
     jax="build_jax.py:build",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compare.porting.port_source import RECEIPT, Sizes, input_specs, port_name, tensor_spec
+from compare.porting.port_source import RECEIPT, Sizes, input_specs, port_name, sizes_text, tensor_spec
 from compare.porting.unwritten_places import Place
 from compare.porting.written_classes import Written
 from workloads._architecture import Architecture, Tensor
@@ -111,7 +111,7 @@ port = Workload(
     summary={summary!r},
     inputs=inputs,
     weights=lambda dimensions: drawn_weights(HERE / {RECEIPT!r}),
-    sizes={{"default": {{"batch": {sizes.batch}}}}},
+    {sizes_text(architecture, sizes)}
     tf="{BUILDS["tf"]}:build",
     jax="{BUILDS["jax"]}:build",
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from compare.porting.identifiers import Names, commented, identifier
 from compare.porting.losses_by_name import loss_expression, metric_expression, of_logits
-from compare.porting.optimizers_by_name import optimizer_expression
+from compare.porting.optimizers_by_name import optimizer_expression, scales_loss
 from compare.porting.safe_expressions import UnwritableError, literal
 from compare.porting.trained_outputs import TrainedOutput, only, trained_outputs
 from compare.porting.written_classes import Written
@@ -68,10 +68,10 @@ def training_source(architecture: Architecture, written: Written) -> Training:
     parts, frozen = _Parts(), frozen_places(architecture, written)
     sections = [
         _trained(frozen),
-        _optimizer(parts, compiled.optimizer),
+        _optimizer(parts, compiled.optimizer, compiled.own),
         _loss(parts, compiled, written, architecture.penalties, outputs),
         _metrics(parts, outputs),
-        _step(parts, written.class_name, compiled.own, _looked_up(architecture), bool(frozen)),
+        _step(parts, written.class_name, compiled, _looked_up(architecture), bool(frozen)),
     ]
     parts.remarks += _of_rows(_looked_up(architecture), compiled, compiled.optimizer)
     text = "\n\n\n".join("\n".join(each) for each in sections if each)
@@ -156,8 +156,10 @@ def _has_loss(compiled: Compiled) -> bool:
     return any(each is not None for term in _summed(compiled) for each in _losses_of(term, compiled))
 
 
-def _optimizer(parts: _Parts, optimizer: Described) -> list[str]:
+def _optimizer(parts: _Parts, optimizer: Described, own: OwnStep | None) -> list[str]:
     try:
+        if own and scales_loss(optimizer):
+            raise UnwritableError(f"{optimizer.class_name} under a train_step of its own")
         body = [f"    return {optimizer_expression(optimizer)}"]
     except UnwritableError as error:
         body = parts.raising("the optimizer", error)
@@ -292,7 +294,19 @@ def _looked_up(architecture: Architecture) -> str:
     return next((each.path for each in architecture.source.layers if each.class_name == "Embedding"), "")
 
 
-def _step(parts: _Parts, name: str, own: OwnStep | None, looked_up: str, frozen: bool) -> list[str]:
+def _scaled_loss(name: str) -> list[str]:
+    return [
+        f"def scaled_loss(model: {name}, state: Any, inputs: tuple[jax.Array, ...], targets: Any) -> Any:",
+        '    """f32[], f32[]: the loss as the optimizer scales it, and as it is."""',
+        "    value = loss(model, inputs, targets)",
+        "    return jaxport.loss_scaling.scale_loss(value, state), value",
+        "",
+        "",
+    ]
+
+
+def _step(parts: _Parts, name: str, compiled: Compiled, looked_up: str, frozen: bool) -> list[str]:
+    own = compiled.own
     head = [
         "@nnx.jit",
         f"def train_step(model: {name}, optimizer: nnx.Optimizer, inputs: tuple[jax.Array, ...], targets: Any)"
@@ -309,10 +323,15 @@ def _step(parts: _Parts, name: str, own: OwnStep | None, looked_up: str, frozen:
     except UnwritableError as error:
         return [*head, *parts.raising("the training step", error)]
     chosen = ", argnums=nnx.DiffState(0, TRAINED)" if frozen else ""
+    taken = [f"    value, gradients = nnx.value_and_grad(loss{chosen})(model, inputs, targets)"]
+    if compiled.optimizer and scales_loss(compiled.optimizer):
+        head = [*_scaled_loss(name), *head]
+        arguments = "model, optimizer.opt_state, inputs, targets"
+        taken = [f"    (_, value), gradients = nnx.value_and_grad(scaled_loss{chosen}, has_aux=True)({arguments})"]
     return [
         *head,
         "    model.train()",
-        f"    value, gradients = nnx.value_and_grad(loss{chosen})(model, inputs, targets)",
+        *taken,
         *(f"    gradients, _ = {each}.update(gradients, optax.EmptyState())" for each in clips),
         "    optimizer.update(model, gradients)",
         "    return value",

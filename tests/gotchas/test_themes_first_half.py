@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from gotcha_themes import not_as_said, themes
 
-pytestmark = pytest.mark.usefixtures("programs_here", "sweeps_in_larger_steps")
+pytestmark = pytest.mark.usefixtures("programs_here", "fewer_sweeps")
 
 
 @pytest.mark.parametrize("theme", themes(0))

@@ -17,7 +17,7 @@ from layers_to_carry import CustomScaleLayer
 
 import jaxport
 from compare.porting.model_source import model_source
-from compare.porting.port_source import jax_source
+from compare.porting.port_source import Sizes, jax_source, sizes_text
 from compare.porting.training_source import frozen_places, training_source
 from compare.porting.written_classes import Written
 from tf_reference import _keras_compiled
@@ -330,3 +330,35 @@ def test_what_is_frozen_has_no_penalty() -> None:
     layers[0].trainable = False
     model.compile("sgd", "mse")
     assert [each.layer for each in _keras_compiled.of_model(model).penalties] == ["two"]
+
+
+def in_float16() -> Any:
+    x = keras.Input((4,))
+    half = keras.DTypePolicy("mixed_float16")
+    model = keras.Model(x, L.Dense(2, dtype="float32")(L.Dense(4, dtype=half)(x)))
+    inner = keras.optimizers.SGD(0.5)
+    model.compile(keras.optimizers.LossScaleOptimizer(inner, initial_scale=64.0), "mse", auto_scale_loss=False)
+    return model
+
+
+def test_a_loss_that_its_optimizer_scales_is_scaled() -> None:
+    architecture = _keras_compiled.of_model(in_float16())
+    training = training_source(architecture, model_source(architecture))
+    assert training.unwritten == ()
+    assert "jaxport.loss_scaling.scaled(jaxport.optimizers.sgd(learning_rate=0.5), initial_scale=64.0)" in training.text
+    assert "nnx.value_and_grad(scaled_loss, has_aux=True)(model, optimizer.opt_state, inputs, targets)" in training.text
+
+
+def test_a_step_of_its_own_that_knows_of_no_scale_is_left() -> None:
+    architecture = _keras_compiled.of_model(in_float16())
+    assert architecture.compiled is not None
+    own = OwnStep("my.py:1", (LossTerm(),))
+    given = dataclasses.replace(architecture, compiled=dataclasses.replace(architecture.compiled, own=own))
+    (place,) = training_source(given, model_source(given)).unwritten
+    assert "LossScaleOptimizer under a train_step of its own" in place
+
+
+def test_the_gates_are_told_that_a_model_computes_in_a_narrow_type() -> None:
+    told = sizes_text(_keras_compiled.of_model(in_float16()), Sizes(batch=2))
+    assert told == 'sizes={"default": {"batch": 2, "float16": 1}},  # computes in float16'
+    assert sizes_text(_keras_compiled.of_model(sequences()), Sizes(batch=2)) == 'sizes={"default": {"batch": 2}},'
