@@ -173,6 +173,9 @@ class _Network:
     def __init__(self, make: Callable[..., nnx.Module], dtype: Any) -> None:
         abstract: Any = nnx.eval_shape(lambda: make(rngs=nnx.Rngs(0)))
         abstract.set_attributes(param_dtype=dtype, raise_if_not_found=False)
+        if dtype == jnp.float64:
+            # Mixed precision is rounding: float64 judges the rest.
+            _widen(abstract, dtype)
         for name in _RANDOM:
             abstract.set_attributes(raise_if_not_found=False, **{name: 0.0})
         self._graph, weights, others = nnx.split(abstract, (nnx.Param, nnx.BatchStat), ...)
@@ -184,6 +187,14 @@ class _Network:
 
     def parameters(self, module: nnx.Module) -> Any:
         return nnx.to_pure_dict(nnx.split(module, (nnx.Param, nnx.BatchStat), ...)[1])
+
+
+def _widen(module: nnx.Module, dtype: Any) -> None:
+    """Let modules that compute in a type of their own compute in this one."""
+    for _, each in nnx.iter_modules(module):
+        own = getattr(each, "dtype", None)
+        if own is not None and jnp.issubdtype(own, jnp.floating):
+            vars(each)["dtype"] = dtype
 
 
 def _check_places(network: _Network, leaves: _Leaves, receipt: Path) -> None:

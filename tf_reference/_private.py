@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from workloads._event_statistics import HLO, OF_GRAPH, ON_GPU
 from workloads._framework import MemoryAnalysis
 
 TRIED = "2.21"
+_FLOATS = ("float64", "float32", "float16", "bfloat16")
 
 
 class PrivateModuleMoved(RuntimeError):
@@ -135,6 +137,28 @@ def number_afresh() -> None:
     """
     uid = _require("tensorflow.python.framework.ops", "uid")
     deque(starmap(uid, repeat((), NUMBERED - uid() % NUMBERED - 1)), maxlen=0)
+
+
+@contextmanager
+def policies_of(dtype: str) -> Iterator[None]:
+    """Inside, layers of Keras have this float type, also those that are told another: its policies are asked there.
+
+    Args:
+      dtype: "float64", in which mixed precision computes as any model does.
+    """
+    _require("keras.src.dtype_policies", "get")
+    policies: Any = sys.modules["keras.src.dtype_policies"]
+    asked, wide = policies.get, tf.keras.DTypePolicy(dtype)
+
+    def get(identifier: Any) -> Any:
+        found = asked(identifier)
+        return wide if type(found) is type(wide) and found.compute_dtype in _FLOATS else found
+
+    policies.get = get
+    try:
+        yield
+    finally:
+        policies.get = asked
 
 
 @contextmanager

@@ -26,6 +26,8 @@ from workloads._architecture import Architecture, Call, Graph
 from workloads._transfer import KERAS_LAYERS, SourceLayer
 
 _OF_KERAS = frozenset({"Functional", "Sequential", "Model"})
+_FLOATS = ("bfloat16", "float16", "float32", "float64")
+"""From the narrowest to the widest."""
 _NOISE = frozenset({"GaussianNoise", "GaussianDropout", "AlphaDropout"})
 
 
@@ -277,11 +279,13 @@ class _Writing:
         attribute = written.attributes.get(path, "")
         counterpart: Counterpart | None = parts.counterpart if parts else None
         known = parts is not None or layer.module == MODULE or path in self._graphs
+        casts = parts is not None and not attribute
+        given = _cast(layer, call, written.graph, variables) if casts else variables
         try:
             if known:
                 ranks = written.graph.tensors
                 kept, inner = with_kept(call, self._constants), self._in(path)
-                caller = Caller(layer, counterpart, attribute, kept, variables, lambda at: len(ranks[at].shape), inner)
+                caller = Caller(layer, counterpart, attribute, kept, given, lambda at: len(ranks[at].shape), inner)
                 text = for_each_step(caller) if parts and parts.each_step else expression(caller)
                 return checked(text, names)
         except UnwritableError as error:
@@ -297,3 +301,21 @@ class _Writing:
         # The name of an operation is one that Keras counted up, nobody's choice.
         named = layer.module == MODULE or written.attributes.get(path, "").rstrip("_") == layer.step
         return shapes if named else f"{commented(layer.step)}: {shapes}"
+
+
+def _cast(layer: SourceLayer, call: Call, graph: Graph, variables: Mapping[int, str]) -> Mapping[int, str]:
+    """What a layer without weights is given, in a type no narrower than it computes in, to which Keras casts."""
+    dtype = layer.compute_dtype
+    if dtype not in _FLOATS or any(graph.tensors[each].dtype != dtype for each in call.outputs):
+        return variables
+    narrower = _FLOATS[: _FLOATS.index(dtype)]
+    given = {each: variables[each] for each in tensors_of(call) if each in variables}
+    others = {each: name for each, name in given.items() if graph.tensors[each].dtype in narrower}
+    # In float64 it stays as wide as it is.
+    return {
+        **variables,
+        **{
+            each: f"{variables[each]}.astype(jnp.promote_types({variables[each]}.dtype, jnp.{dtype}))"
+            for each in others
+        },
+    }

@@ -13,7 +13,7 @@ import numpy as np
 
 from compare.hlo import executing
 from compare.hlo.portable import portable
-from workloads._framework import Program, Twin
+from workloads._framework import WEIGHTS, Program, Twin
 from workloads._spec import Arrays
 
 MOST_BYTES = 1 << 26
@@ -68,8 +68,12 @@ def arguments(program: Program, twin: Twin, case: Arrays) -> list[np.ndarray]:
 
 def without_states(program: Program, results: Arrays) -> Arrays:
     """Results without the variables that a program leaves behind: no run of a mode returns those."""
-    states = {f"state/{parameter.name}" for parameter in program.parameters if parameter.kind == "state"}
-    return {leaf: array for leaf, array in results.items() if leaf not in states}
+    left = {f"state/{parameter.name}" for parameter in program.parameters if parameter.kind == "state"}
+    weights = {parameter.name for parameter in program.parameters if parameter.kind == "weight"}
+    # What gradients are taken of may move weights, as moving averages of batch normalization; a step returns them.
+    if weights & results.keys():
+        left |= {f"{WEIGHTS}{name}" for name in weights}
+    return {leaf: array for leaf, array in results.items() if leaf not in left}
 
 
 def running(program: Program, twin: Twin, options: executing.Options | None = None) -> Running:
