@@ -279,8 +279,11 @@ class _Writing:
         attribute = written.attributes.get(path, "")
         counterpart: Counterpart | None = parts.counterpart if parts else None
         known = parts is not None or layer.module == MODULE or path in self._graphs
-        casts = parts is not None and not attribute
-        given = _cast(layer, call, written.graph, variables) if casts else variables
+        given = variables
+        if layer.class_name == "Embedding":
+            given = _indices(written.graph, variables)
+        elif parts is not None and not attribute:
+            given = _cast(layer, call, written.graph, variables)
         try:
             if known:
                 ranks = written.graph.tensors
@@ -303,19 +306,23 @@ class _Writing:
         return shapes if named else f"{commented(layer.step)}: {shapes}"
 
 
+def _indices(graph: Graph, variables: Mapping[int, str]) -> Mapping[int, str]:
+    """What an Embedding is given, as integers, which Keras makes of it."""
+    return {
+        each: name if "int" in graph.tensors[each].dtype else f"{name}.astype(jnp.int32)"
+        for each, name in variables.items()
+    }
+
+
 def _cast(layer: SourceLayer, call: Call, graph: Graph, variables: Mapping[int, str]) -> Mapping[int, str]:
     """What a layer without weights is given, in a type no narrower than it computes in, to which Keras casts."""
     dtype = layer.compute_dtype
     if dtype not in _FLOATS or any(graph.tensors[each].dtype != dtype for each in call.outputs):
         return variables
     narrower = _FLOATS[: _FLOATS.index(dtype)]
-    given = {each: variables[each] for each in tensors_of(call) if each in variables}
-    others = {each: name for each, name in given.items() if graph.tensors[each].dtype in narrower}
-    # In float64 it stays as wide as it is.
-    return {
-        **variables,
-        **{
-            each: f"{variables[each]}.astype(jnp.promote_types({variables[each]}.dtype, jnp.{dtype}))"
-            for each in others
-        },
-    }
+    given = dict(variables)
+    for each in set(tensors_of(call)) & given.keys():
+        if graph.tensors[each].dtype in narrower:
+            # In float64 it stays as wide as it is.
+            given[each] += f".astype(jnp.promote_types({given[each]}.dtype, jnp.{dtype}))"
+    return given

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from compare.porting.drawn_inputs import input_spec
 from compare.porting.identifiers import Names, identifier
-from compare.porting.port_source import RECEIPT, Sizes, input_range, port_name, tensor_spec
+from compare.porting.port_source import RECEIPT, Sizes, port_name
 from compare.porting.rest_source import BUILDS, PORT, port_text
 from compare.porting.written_classes import Written
 from workloads._architecture import Architecture, Graph
@@ -64,7 +65,7 @@ def _specs(architecture: Architecture, found: Sequence[Graph]) -> dict[str, str]
     for graph in found:
         for name, number in graph.inputs.items():
             wanted = names.of(identifier(graph.model if len(graph.inputs) == 1 else f"{graph.model}_{name}", "x"))
-            specs[wanted] = tensor_spec(graph.tensors[number], input_range(architecture, graph, number))
+            specs[wanted] = input_spec(architecture, graph, number)
     return specs
 
 

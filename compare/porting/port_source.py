@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from compare.errors import RequestError
+from compare.porting.drawn_inputs import input_spec, tensor_spec
 from compare.porting.identifiers import Names, identifier
 from compare.porting.losses_by_name import takes_classes, takes_shares
-from compare.porting.safe_expressions import tensors
 from compare.porting.trained_outputs import trained_outputs
 from compare.porting.written_classes import Written
-from workloads._architecture import Architecture, Call, Graph, Tensor
+from workloads._architecture import Architecture, Graph, Tensor
 from workloads._precision import NARROW
 
 WEIGHTS, RECEIPT = "weights.safetensors", "weights.receipt.json"
-_BATCHES, _SIDE, _STEPS = 4, 64, 10
+_BATCHES = 4
 
 
 @dataclass(frozen=True)
@@ -176,55 +174,10 @@ def input_specs(architecture: Architecture, written: Written, trained: bool) -> 
     names, specs = Names(), dict[str, str]()
     for name, number in graph.inputs.items():
         wanted = written.parameters[name]
-        specs[names.of(wanted)] = tensor_spec(graph.tensors[number], input_range(architecture, graph, number))
+        specs[names.of(wanted)] = input_spec(architecture, graph, number)
     for wanted, spec in _targets(architecture, graph).items() if trained else ():
         specs[names.of(wanted)] = spec
     return specs
-
-
-def tensor_spec(tensor: Tensor, ends: tuple[float, float] | None = None) -> str:
-    """How an array is drawn, as Python.
-
-    Args:
-      tensor: that it is.
-      ends: between which values; None for a normal distribution.
-    """
-    sizes = list(tensor.shape)
-    if any(size == 0 for size in sizes):
-        raise RequestError(f"expected inputs that hold something, found one of shape {sizes}")
-    told = ", ".join(["batch", *(str(_size(size, len(sizes))) for size in sizes[1:])])
-    dtype = "" if tensor.dtype == "float32" else f", {tensor.dtype!r}"
-    return f"ArraySpec(({told},){dtype}{'' if ends is None else f', low={ends[0]!r}, high={ends[1]!r}'})"
-
-
-def _size(size: int | None, rank: int) -> int:
-    """A size that is not fixed: of images it has to survive some pooling."""
-    return size if size is not None else (_SIDE if rank > 3 else _STEPS)
-
-
-def input_range(architecture: Architecture, graph: Graph, number: int) -> tuple[float, float] | None:
-    """Between which values an input is drawn: rows of a table that it looks up, or the images that are rescaled.
-
-    Args:
-      architecture: of the model.
-      graph: that takes it.
-      number: of its tensor.
-    """
-    layers = {each.path: each for each in architecture.source.layers}
-    for call in _reading(graph, number):
-        layer = layers.get(call.layer)
-        if layer is None:
-            continue
-        rows, scale = layer.config.get("input_dim"), layer.config.get("scale")
-        if layer.class_name == "Embedding" and isinstance(rows, int):
-            return 0, rows
-        if layer.class_name == "Rescaling" and isinstance(scale, float) and 0 < scale < 0.1:
-            return 0, math.ceil(1 / scale)
-    return None
-
-
-def _reading(graph: Graph, number: int) -> list[Call]:
-    return [call for call in graph.calls if number in tensors(list(call.arguments))]
 
 
 def _targets(architecture: Architecture, graph: Graph) -> Mapping[str, str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compare.porting.port_source import RECEIPT, Sizes, input_specs, port_name, sizes_text, tensor_spec
+from compare.porting.drawn_inputs import tensor_spec
+from compare.porting.port_source import RECEIPT, Sizes, input_specs, port_name, sizes_text
 from compare.porting.unwritten_places import Place
 from compare.porting.written_classes import Written
 from workloads._architecture import Architecture, Tensor

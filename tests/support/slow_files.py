@@ -56,6 +56,7 @@ SLOW = (
     "test_training_goes_on.py",
     "test_tune.py",
     "test_tuned.py",
+    "test_types_between_layers.py",
     "test_weights_command.py",
     "test_weights_of_functions.py",
     "test_weights_of_layers.py",

@@ -1,0 +1,75 @@
+"""How the inputs of a model are drawn: by what reads them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from compare.errors import RequestError
+from compare.porting.safe_expressions import tensors
+from workloads._architecture import Architecture, Graph, Tensor
+from workloads._transfer import SourceLayer
+
+_STEPS, _SIDE = 10, 64
+"""A size that is not fixed, of a sequence and of an image."""
+
+Ends = tuple[float, float]
+
+
+def input_spec(architecture: Architecture, graph: Graph, number: int) -> str:
+    """How an input is drawn, as Python: rows of a table that it looks up, or the images that are rescaled.
+
+    Args:
+      architecture: of the model.
+      graph: that takes it.
+      number: of its tensor.
+    """
+    tensor = graph.tensors[number]
+    for layer in _reading(architecture, graph, number):
+        rows, scale = layer.config.get("input_dim"), layer.config.get("scale")
+        if layer.class_name == "Embedding" and isinstance(rows, int):
+            # Keras makes integers of them: an Input of tokens that is told no dtype has that of floats.
+            whole = tensor if "int" in tensor.dtype else replace(tensor, dtype="int32")
+            return tensor_spec(whole, (0, rows))
+        if layer.class_name == "Rescaling" and isinstance(scale, float) and 0 < scale < 0.1:
+            return tensor_spec(tensor, (0, math.ceil(1 / scale)))
+    return tensor_spec(tensor)
+
+
+def tensor_spec(tensor: Tensor, ends: Ends | None = None) -> str:
+    """How an array is drawn, as Python.
+
+    Args:
+      tensor: that it is.
+      ends: between which values; None for a normal distribution.
+    """
+    sizes = list(tensor.shape)
+    if any(size == 0 for size in sizes):
+        raise RequestError(f"expected inputs that hold something, found one of shape {sizes}")
+    told = ", ".join(["batch", *(str(_size(size, len(sizes))) for size in sizes[1:])])
+    dtype = "" if tensor.dtype == "float32" else f", {tensor.dtype!r}"
+    return f"ArraySpec(({told},){dtype}{'' if ends is None else f', low={ends[0]!r}, high={ends[1]!r}'})"
+
+
+def _size(size: int | None, rank: int) -> int:
+    """A size that is not fixed: of images it has to survive some pooling."""
+    return size if size is not None else (_SIDE if rank > 3 else _STEPS)
+
+
+def _reading(architecture: Architecture, graph: Graph, number: int) -> Iterator[SourceLayer]:
+    """The layers that read a tensor, those in models that are given it too."""
+    layers = {each.path: each for each in architecture.source.layers}
+    inner = {each.model: each for each in architecture.graphs if each.model}
+    for call in graph.calls:
+        given = tensors(list(call.arguments))
+        if number not in given:
+            continue
+        if call.layer in inner:
+            taken = list(inner[call.layer].inputs.values())
+            if len(taken) == len(given):
+                yield from _reading(architecture, inner[call.layer], taken[given.index(number)])
+        elif call.layer in layers:
+            yield layers[call.layer]
+            if layers[call.layer].class_name == "Cast":
+                yield from _reading(architecture, graph, call.outputs[0])
