@@ -192,9 +192,16 @@ class _Network:
 def _widen(module: nnx.Module, dtype: Any) -> None:
     """Let modules that compute in a type of their own compute in this one."""
     for _, each in nnx.iter_modules(module):
-        own = getattr(each, "dtype", None)
-        if own is not None and jnp.issubdtype(own, jnp.floating):
+        if _is_float_type(getattr(each, "dtype", None)):
             vars(each)["dtype"] = dtype
+
+
+def _is_float_type(value: Any) -> bool:
+    """Whether it is one: an attribute `dtype` of the user's own modules may be anything."""
+    try:
+        return value is not None and bool(jnp.issubdtype(value, jnp.floating))
+    except TypeError:
+        return False
 
 
 def _check_places(network: _Network, leaves: _Leaves, receipt: Path) -> None:

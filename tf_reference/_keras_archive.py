@@ -48,7 +48,8 @@ _OPERATIONS = "keras.src.ops."
 _SAFE_OF_KERAS = frozenset({"DTypePolicy", "Functional", "Sequential", "Model"})
 _OPENS_FILES = frozenset({"TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer"})
 _MARKERS = frozenset({"__keras_tensor__", "__ellipsis__", "__tuple__", "slice"})
-_FLOATS = frozenset({"float16", "bfloat16", "float32", "float64", "mixed_float16", "mixed_bfloat16"})
+_NARROW = frozenset({"float16", "bfloat16", "mixed_float16", "mixed_bfloat16"})
+_FLOATS = _NARROW | {"float32", "float64"}
 _SIZES = ("units", "filters", "input_dim", "output_dim", "num_heads", "key_dim", "value_dim", "num_tokens",
           "intermediate_dim")  # fmt: skip
 
@@ -101,16 +102,22 @@ def compile_as_saved(model: Any, path: Path) -> None:
 
 
 def _retyped(value: Any, dtype: str) -> Any:
-    """A config with another type for floats; integers and texts keep theirs."""
+    """A config with another type for floats; integers and texts keep theirs, and in float32 what is narrower does."""
     if isinstance(value, list):
         return [_retyped(item, dtype) for item in value]
     if not isinstance(value, Mapping):
         return value
     if value.get("class_name") == "DTypePolicy":
-        return {**value, "config": {"name": dtype}}
+        config = value.get("config")
+        return {**value, "config": {"name": _type(config.get("name") if isinstance(config, Mapping) else "", dtype)}}
     return {
-        key: dtype if key == "dtype" and str(item) in _FLOATS else _retyped(item, dtype) for key, item in value.items()
+        key: _type(item, dtype) if key == "dtype" and str(item) in _FLOATS else _retyped(item, dtype)
+        for key, item in value.items()
     }
+
+
+def _type(told: Any, dtype: str) -> str:
+    return str(told) if dtype == "float32" and str(told) in _NARROW else dtype
 
 
 def _uncompiled(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -137,12 +137,18 @@ def _compiled(model: Any, hidden: str) -> Compiled | None:
     told: Mapping[str, Any] = getattr(getattr(model, "_compile_config", None), "config", None) or {}
     obstacle = hidden or ("weighted_metrics in compile()" if told.get("weighted_metrics") else "")
     obstacle = obstacle or _exclusion(model.optimizer)
-    found = Compiled()
+    found, metrics, of_no_output = Compiled(), (), ""
+    try:
+        # They are no part of the step: what is not known of them leaves it as it is.
+        metrics = _keras_outputs.metrics(model, told)
+    except Unsupported as error:
+        of_no_output = str(error)
     try:
         found = Compiled(
             losses=_keras_outputs.losses(model, told),
             weights=_keras_outputs.weights(model, told),
-            metrics=_keras_outputs.metrics(model, told),
+            metrics=metrics,
+            of_no_output=of_no_output,
         )
     except Unsupported as error:
         obstacle = str(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,8 @@ def losses(model: Any, told: Mapping[str, Any]) -> tuple[Described | None, ...]:
       Unsupported: no output has that name, or there are more or fewer losses than outputs.
     """
     given = _by_output(model, told.get("loss", getattr(model, "loss", None)), "losses")
+    if any(keras.tree.is_nested(each) for each in given):
+        raise Unsupported("losses in losses in compile()")
     return tuple(None if each is None else described(keras.losses.get(each)) for each in given)
 
 
@@ -62,11 +65,11 @@ def metrics(model: Any, told: Mapping[str, Any]) -> tuple[tuple[Described, ...],
       Unsupported: no output has that name, or it is not said which output each is of.
     """
     given = told.get("metrics")
-    if given is None:
+    if not given:
         return ()
-    single = len(keras.tree.flatten(nest(model))) == 1
-    if single and isinstance(given, list | tuple):
-        given = [given]
+    if len(keras.tree.flatten(nest(model))) == 1:
+        # Of one output Keras takes them all, whatever name they are told by.
+        given = [keras.tree.flatten(given)]
     return tuple(tuple(_described(each)) for each in _by_output(model, given, "metrics"))
 
 
@@ -102,6 +105,7 @@ def nest(model: Any) -> Any:
 def _by_output(model: Any, given: Any, what: str) -> Sequence[Any]:
     """One value for each output, in the order in which Keras flattens them: a dict by its sorted keys."""
     returned = nest(model)
+    _check_order(returned)
     count = len(keras.tree.flatten(returned))
     if isinstance(given, Mapping):
         names = _names(model, returned)
@@ -124,6 +128,15 @@ def _names(model: Any, returned: Any) -> Sequence[str]:
     if any(keras.tree.is_nested(each) for each in returned.values()):
         raise Unsupported("outputs in outputs, which compile() names")
     return sorted(returned)
+
+
+def _check_order(returned: Any) -> None:
+    """Raise Unsupported of an OrderedDict whose order is not that of its keys: JAX would have another one."""
+    if isinstance(returned, OrderedDict) and list(returned) != sorted(returned):
+        raise Unsupported("an OrderedDict of outputs that is not in the order of its keys")
+    inner = returned.values() if isinstance(returned, Mapping) else returned
+    for each in inner if isinstance(returned, Mapping | list | tuple) else ():
+        _check_order(each)
 
 
 def _described(given: Any) -> Iterator[Described]:

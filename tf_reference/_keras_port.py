@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from tf_reference import (
 )
 from tf_reference._gradients import densified
 from tf_reference._model import Model
+from workloads._precision import NARROW
 from workloads._written_port import left_weights
 
 _RATES = ("rate", "stddev", "drop_path_rate", "_dropout")
@@ -41,6 +42,7 @@ def keras_port(source: str, receipt: Path, dtype: str, *, inputs: int, trained: 
       inputs: how many of the workload's inputs the model takes; the others are the targets.
       trained: whether the step that the model was compiled for is judged too.
     """
+    narrow = _narrow_outputs(source) if trained and dtype == "float64" else ()
     with _floats(dtype):
         model = _made(source, dtype)
         for layer in model._flatten_layers():
@@ -58,6 +60,8 @@ def keras_port(source: str, receipt: Path, dtype: str, *, inputs: int, trained: 
             loss=getattr(model, "loss", None),
             loss_weights=told.get("loss_weights"),
             jit_compile=True,
+            # An optimizer that scales has been made so already.
+            auto_scale_loss=False,
         )
         model.optimizer.build(model.trainable_variables)
         _resolve_losses(model)
@@ -65,7 +69,7 @@ def keras_port(source: str, receipt: Path, dtype: str, *, inputs: int, trained: 
         return own_step(model, inputs, variables)
 
     def loss(*given: Any) -> Any:
-        predictions = _called(model, given[:inputs], True)
+        predictions = _without_logits(_called(model, given[:inputs], True), narrow)
         return model.compute_loss(None, _keras_outputs.filled(model, given[inputs:], predictions), predictions, None)
 
     def step(*given: Any) -> Any:
@@ -181,8 +185,12 @@ def _floats(dtype: str) -> Iterator[None]:
     try:
         keras.config.set_floatx(dtype)
         keras.config.set_dtype_policy(dtype)
-        # Mixed precision is rounding, and so is a layer that is told float32: float64 judges the rest.
-        with _private.policies_of(dtype) if dtype == "float64" else nullcontext():
+        with ExitStack() as wide:
+            if dtype == "float64":
+                # Mixed precision is rounding, and so is a layer that is told float32: float64 judges the rest. Of a
+                # Keras that has it elsewhere, the float32 program is promoted.
+                with suppress(_private.PrivateModuleMoved):
+                    wide.enter_context(_private.policies_of(dtype))
             yield
     finally:
         keras.config.set_floatx(before)
@@ -241,6 +249,21 @@ def _mute(metric: Any) -> None:
 
 def _called(model: Any, given: Sequence[Any], training: bool) -> Any:
     return model(_traced_calls.packed(model, list(given)), training=training)
+
+
+def _narrow_outputs(source: str) -> tuple[bool, ...]:
+    """Which outputs of the model as it is written are narrower than float32, in their order."""
+    with _floats("float32"):
+        outputs = keras.tree.flatten(_keras_outputs.nest(_made(source, "float32")))
+    return tuple(str(each.dtype) in NARROW for each in outputs)
+
+
+def _without_logits(predictions: Any, narrow: Sequence[bool]) -> Any:
+    """Outputs through which Keras finds no logits, where it finds none in the original: it casts what is narrow."""
+    if not any(narrow):
+        return predictions
+    flat = zip(keras.tree.flatten(predictions), narrow, strict=True)
+    return keras.tree.pack_sequence_as(predictions, [tf.identity(each) if cast else each for each, cast in flat])
 
 
 def _targets(given: Sequence[Any]) -> Any:

@@ -141,19 +141,19 @@ def number_afresh() -> None:
 
 @contextmanager
 def policies_of(dtype: str) -> Iterator[None]:
-    """Inside, layers of Keras have this float type, also those that are told another: its policies are asked there.
+    """Inside, layers of Keras have this float type, also those that are told another: each asks here for its policy.
 
     Args:
       dtype: "float64", in which mixed precision computes as any model does.
     """
-    _require("keras.src.dtype_policies", "get")
-    policies: Any = sys.modules["keras.src.dtype_policies"]
-    asked, wide = policies.get, tf.keras.DTypePolicy(dtype)
+    asked = _require("keras.src.dtype_policies", "get")
+    wide = _require("keras.src.dtype_policies", "DTypePolicy")(dtype)
 
     def get(identifier: Any) -> Any:
         found = asked(identifier)
         return wide if type(found) is type(wide) and found.compute_dtype in _FLOATS else found
 
+    policies: Any = sys.modules["keras.src.dtype_policies"]
     policies.get = get
     try:
         yield

@@ -197,7 +197,8 @@ class Compiled:
     Attributes:
       losses: one for each output, in the order of `outputs`; None is an output without one.
       weights: what each of the losses is multiplied with; none where all count alike.
-      metrics: those of each output; none where there are none at all.
+      metrics: those of each output; none where there are none at all, or it is not said of which output each is.
+      of_no_output: why it is not; empty otherwise.
       optimizer: itself.
       obstacle: what of it is not said here, as sample weights; "" where all is.
       own: the train_step or compute_loss of the model's own class; None of Keras'.
@@ -206,6 +207,7 @@ class Compiled:
     losses: tuple[Described | None, ...] = ()
     weights: tuple[float, ...] = ()
     metrics: tuple[tuple[Described, ...], ...] = ()
+    of_no_output: str = ""
     optimizer: Described | None = None
     obstacle: str = ""
     own: OwnStep | None = None

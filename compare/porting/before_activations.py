@@ -43,7 +43,15 @@ def before_activations(body: Body, called: str) -> Logits | None:
       called: how it calls the method that gives them: "self.logits(x)".
     """
     result = ast.parse(body.result, mode="eval").body
-    names = {place: node.id for place, node in _places(result, "") if isinstance(node, ast.Name)}
+    places = list(_places(result, ""))
+    read = {
+        each.id
+        for _, node in places
+        if not isinstance(node, ast.Name)
+        for each in ast.walk(node)
+        if isinstance(each, ast.Name)
+    }
+    names = {place: node.id for place, node in places if isinstance(node, ast.Name) and node.id not in read}
     found = {place: each for place, name in names.items() if (each := _activated(body.lines, name))}
     if not found:
         return None

@@ -25,13 +25,14 @@ def input_spec(architecture: Architecture, graph: Graph, number: int) -> str:
       graph: that takes it.
       number: of its tensor.
     """
-    tensor = graph.tensors[number]
-    for layer in _reading(architecture, graph, number):
+    tensor, reading = graph.tensors[number], list(_reading(architecture, graph, number))
+    if "int" not in tensor.dtype and {each.class_name for each in reading} == {"Embedding"}:
+        # Keras makes integers of them: an Input of tokens that is told no dtype has that of floats.
+        tensor = replace(tensor, dtype="int32")
+    for layer in reading:
         rows, scale = layer.config.get("input_dim"), layer.config.get("scale")
         if layer.class_name == "Embedding" and isinstance(rows, int):
-            # Keras makes integers of them: an Input of tokens that is told no dtype has that of floats.
-            whole = tensor if "int" in tensor.dtype else replace(tensor, dtype="int32")
-            return tensor_spec(whole, (0, rows))
+            return tensor_spec(tensor, (0, rows))
         if layer.class_name == "Rescaling" and isinstance(scale, float) and 0 < scale < 0.1:
             return tensor_spec(tensor, (0, math.ceil(1 / scale)))
     return tensor_spec(tensor)
@@ -62,14 +63,13 @@ def _reading(architecture: Architecture, graph: Graph, number: int) -> Iterator[
     layers = {each.path: each for each in architecture.source.layers}
     inner = {each.model: each for each in architecture.graphs if each.model}
     for call in graph.calls:
-        given = tensors(list(call.arguments))
-        if number not in given:
+        given, layer = tensors(list(call.arguments)), layers.get(call.layer)
+        if number not in given or layer is None:
             continue
-        if call.layer in inner:
-            taken = list(inner[call.layer].inputs.values())
-            if len(taken) == len(given):
-                yield from _reading(architecture, inner[call.layer], taken[given.index(number)])
-        elif call.layer in layers:
-            yield layers[call.layer]
-            if layers[call.layer].class_name == "Cast":
-                yield from _reading(architecture, graph, call.outputs[0])
+        taken = list(inner[call.layer].inputs.values()) if call.layer in inner else []
+        if len(taken) == len(given) and not inner[call.layer].traced:
+            yield from _reading(architecture, inner[call.layer], taken[given.index(number)])
+        elif layer.class_name == "Cast":
+            yield from _reading(architecture, graph, call.outputs[0])
+        else:
+            yield layer

@@ -82,6 +82,12 @@ def scales_loss(optimizer: Described) -> bool:
     return optimizer.own and optimizer.class_name == _SCALED
 
 
+def decays(optimizer: Described) -> bool:
+    """Whether it makes weights smaller, whatever their gradients are."""
+    inner = optimizer.inner.get("inner_optimizer")
+    return bool(optimizer.config.get("weight_decay") or (inner and inner.config.get("weight_decay")))
+
+
 def _scaled(optimizer: Described) -> str:
     inner, config = optimizer.inner.get("inner_optimizer"), optimizer.config
     if inner is None:

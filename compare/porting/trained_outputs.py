@@ -17,6 +17,7 @@ class TrainedOutput:
 
     Attributes:
       tensor: its number.
+      dtype: of it.
       place: the subscripts that reach it in what is returned: "", "[0]", "['classes']".
       of: the expressions of its target and of itself.
       loss: that it was compiled with; None without one, and then it has no target.
@@ -25,6 +26,7 @@ class TrainedOutput:
     """
 
     tensor: int
+    dtype: str
     place: str
     of: Operands
     loss: Described | None
@@ -54,7 +56,7 @@ def trained_outputs(architecture: Architecture) -> Sequence[TrainedOutput]:
         of = Operands(f"targets[{target}]" if several else "targets", f"predictions{place}")
         weight = compiled.weights[at] if compiled.weights else 1.0
         metrics = compiled.metrics[at] if compiled.metrics else ()
-        found.append(TrainedOutput(tensor, place, of, losses[at], weight, metrics))
+        found.append(TrainedOutput(tensor, graph.tensors[tensor].dtype, place, of, losses[at], weight, metrics))
     return found
 
 
@@ -72,7 +74,7 @@ def only(outputs: Sequence[TrainedOutput]) -> TrainedOutput:
 def _losses(compiled: Compiled, count: int) -> Sequence[Described | None]:
     """By output; a train_step of the user's own may have them alone."""
     own = [each.loss for each in compiled.own.terms if each.loss is not None] if compiled.own else []
-    if own and count == 1:
+    if own and count == 1 and not any(compiled.losses):
         return own[:1]
     return compiled.losses or (None,) * count
 

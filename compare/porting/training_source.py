@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 
 from compare.porting.identifiers import Names, commented, identifier
 from compare.porting.losses_by_name import loss_expression, metric_expression, of_logits
-from compare.porting.optimizers_by_name import optimizer_expression, scales_loss
+from compare.porting.optimizers_by_name import decays, optimizer_expression, scales_loss
 from compare.porting.safe_expressions import UnwritableError, literal
 from compare.porting.trained_outputs import TrainedOutput, only, trained_outputs
 from compare.porting.written_classes import Written
 from workloads._architecture import Architecture, Clip, Compiled, Described, LossTerm, OwnStep, Penalty
+from workloads._precision import NARROW
 from workloads._transfer import SourceLayer
 
 
@@ -68,11 +69,13 @@ def training_source(architecture: Architecture, written: Written) -> Training:
     parts, frozen = _Parts(), frozen_places(architecture, written)
     sections = [
         _trained(frozen),
-        _optimizer(parts, compiled.optimizer, compiled.own),
+        _optimizer(parts, compiled.optimizer, compiled.own, outputs),
         _loss(parts, compiled, written, architecture.penalties, outputs),
         _metrics(parts, outputs),
         _step(parts, written.class_name, compiled, _looked_up(architecture), bool(frozen)),
     ]
+    if compiled.of_no_output:
+        parts.remarks.append(f"metrics are not written: {commented(compiled.of_no_output)}")
     parts.remarks += _of_rows(_looked_up(architecture), compiled, compiled.optimizer)
     text = "\n\n\n".join("\n".join(each) for each in sections if each)
     return Training(text, tuple(parts.unwritten), tuple(parts.remarks))
@@ -156,8 +159,10 @@ def _has_loss(compiled: Compiled) -> bool:
     return any(each is not None for term in _summed(compiled) for each in _losses_of(term, compiled))
 
 
-def _optimizer(parts: _Parts, optimizer: Described, own: OwnStep | None) -> list[str]:
+def _optimizer(parts: _Parts, optimizer: Described, own: OwnStep | None, outputs: Sequence[TrainedOutput]) -> list[str]:
     try:
+        if decays(optimizer) and any(each.loss is None for each in outputs):
+            raise UnwritableError(f"{optimizer.class_name} decays no weights that are for an output without a loss")
         if own and scales_loss(optimizer):
             raise UnwritableError(f"{optimizer.class_name} under a train_step of its own")
         body = [f"    return {optimizer_expression(optimizer)}"]
@@ -206,14 +211,14 @@ def _losses_of(term: LossTerm, compiled: Compiled) -> Sequence[Described | None]
 
 def _logits(compiled: Compiled, written: Written, outputs: Sequence[TrainedOutput]) -> Mapping[str, str]:
     """The activations behind which losses find logits, by the place of the output; none where no loss does."""
-    ended = [
-        (each.loss, written.logits[each.place])
-        for term in _summed(compiled)
-        for each in _judged(term, outputs)
-        if each.place in written.logits
-    ]
-    found = any(loss is not None and of_logits(loss) == activation for loss, activation in ended)
-    return written.logits if found else {}
+    judged = [each for term in _summed(compiled) for each in _judged(term, outputs)]
+    return written.logits if any(_is_of_logits(each, written.logits) for each in judged) else {}
+
+
+def _is_of_logits(output: TrainedOutput, logits: Mapping[str, str]) -> bool:
+    """Whether Keras finds the logits of an output: not through the cast of one that is narrower than float32."""
+    activation = logits.get(output.place, "")
+    return bool(activation and output.loss and of_logits(output.loss) == activation and output.dtype not in NARROW)
 
 
 def _judged(term: LossTerm, outputs: Sequence[TrainedOutput]) -> Sequence[TrainedOutput]:
@@ -230,8 +235,7 @@ def _terms(term: LossTerm, outputs: Sequence[TrainedOutput], logits: Mapping[str
     for each in _judged(term, outputs):
         if each.loss is None:
             continue
-        activation, of = logits.get(each.place, ""), each.of
-        wanted = bool(activation) and of_logits(each.loss) == activation
+        activation, of, wanted = logits.get(each.place, ""), each.of, _is_of_logits(each, logits)
         if activation and not wanted:
             of = replace(of, predictions=f"jax.nn.{activation}({of.predictions})")
         yield _times(term.weight * each.weight, f"jnp.mean({loss_expression(each.loss, wanted, of)})")

@@ -15,6 +15,7 @@ from compare.hlo import executing
 from compare.hlo.portable import portable
 from workloads._framework import WEIGHTS, Program, Twin
 from workloads._spec import Arrays
+from workloads._trajectory import LOSS
 
 MOST_BYTES = 1 << 26
 """Arguments and results of one request."""
@@ -71,7 +72,7 @@ def without_states(program: Program, results: Arrays) -> Arrays:
     left = {f"state/{parameter.name}" for parameter in program.parameters if parameter.kind == "state"}
     weights = {parameter.name for parameter in program.parameters if parameter.kind == "weight"}
     # What gradients are taken of may move weights, as moving averages of batch normalization; a step returns them.
-    if weights & results.keys():
+    if weights & results.keys() and LOSS not in results:
         left |= {f"{WEIGHTS}{name}" for name in weights}
     return {leaf: array for leaf, array in results.items() if leaf not in left}
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,11 +18,14 @@ import pytest
 from filled_modules import drawn, filled
 
 import jaxport
+from compare.porting.before_activations import before_activations
+from compare.porting.class_text import Body, Line
 from compare.porting.model_source import model_source
 from compare.porting.port_source import input_specs
 from compare.porting.training_source import training_source
 from tf_reference import _keras_compiled, _keras_outputs
 from workloads import ArraySpec
+from workloads._architecture import Described, LossTerm, OwnStep
 
 L = keras.layers
 SPARSE, MSE, BINARY = "sparse_categorical_crossentropy", "mse", "binary_crossentropy"
@@ -208,3 +213,71 @@ def test_metrics_are_those_of_their_outputs() -> None:
     text = training_source(architecture, model_source(architecture)).text
     assert "'accuracy': jnp.mean(predictions['z'].argmax(-1) == targets[1])" in text
     assert "'mae': jnp.mean(jnp.abs(predictions['amount'] - targets[0]))" in text
+
+
+def test_what_reads_an_activated_output_keeps_it_from_being_logits() -> None:
+    body = Body(
+        [Line("y", "jax.nn.softmax(self.d(x))", ""), Line("z", "jax.nn.sigmoid(self.e(x))", "")], "(y, y * 2, z)"
+    )
+    logits = before_activations(body, "self.logits(x)")
+    assert logits is not None and logits.activations == {"[2]": "sigmoid"}
+    assert logits.call == ["before = self.logits(x)", "return (before[0], before[1], jax.nn.sigmoid(before[2]),)"]
+
+
+def test_a_loss_of_its_own_beside_the_compiled_one_is_no_other() -> None:
+    x = keras.Input((5,))
+    model = keras.Model(x, amount(x))
+    model.compile("sgd", MSE)
+    architecture = _keras_compiled.of_model(model)
+    assert architecture.compiled is not None
+    terms = (LossTerm(), LossTerm(0.5, loss=Described("MeanAbsoluteError")))
+    own = dataclasses.replace(architecture.compiled, own=OwnStep("my.py:1", terms))
+    text = training_source(dataclasses.replace(architecture, compiled=own), model_source(architecture)).text
+    assert "jnp.mean(jnp.square(predictions - targets)) + 0.5 * (jnp.mean(jaxport.elementwise.absolute(" in text
+
+
+def test_decay_of_what_is_for_no_loss_is_left() -> None:
+    x = keras.Input((5,))
+    model = keras.Model(x, [classes(x), amount(x)])
+    model.compile(keras.optimizers.AdamW(weight_decay=0.1), [None, MSE])
+    architecture = _keras_compiled.of_model(model)
+    (place,) = training_source(architecture, model_source(architecture)).unwritten
+    assert "AdamW decays no weights that are for an output without a loss" in place
+
+
+def test_the_loss_of_a_narrow_probability_is_of_no_logits() -> None:
+    x = keras.Input((5,))
+    model = keras.Model(x, L.Dense(3, activation="softmax", dtype=keras.DTypePolicy("mixed_bfloat16"))(x))
+    model.compile("sgd", SPARSE)
+    architecture = _keras_compiled.of_model(model)
+    text = training_source(architecture, model_source(architecture)).text
+    assert "predictions = model(*inputs)" in text
+    assert "jaxport.losses.sparse_categorical_crossentropy(targets, predictions)" in text
+
+
+@pytest.mark.parametrize("metrics", [[], {"anything": ["mae"]}, ["mae"], [["mae"]]])
+def test_metrics_leave_the_step_as_it_is(metrics: Any) -> None:
+    x = keras.Input((5,))
+    model = keras.Model(x, amount(x))
+    model.compile("sgd", MSE, metrics=metrics)
+    architecture = _keras_compiled.of_model(model)
+    training = training_source(architecture, model_source(architecture))
+    assert training.unwritten == () and ("def metrics" in training.text) == bool(metrics)
+
+
+def test_metrics_of_no_output_are_told() -> None:
+    x = keras.Input((5,))
+    model = keras.Model(x, [classes(x), amount(x)])
+    model.compile("sgd", [SPARSE, MSE], metrics={"other": "mae"})
+    architecture = _keras_compiled.of_model(model)
+    training = training_source(architecture, model_source(architecture))
+    assert training.unwritten == () and any("metrics are not written" in each for each in training.remarks)
+
+
+def test_outputs_in_another_order_than_that_of_their_keys_leave_the_step() -> None:
+    x = keras.Input((5,))
+    model = keras.Model(x, OrderedDict(z=classes(x), a=amount(x)))
+    model.compile("sgd", {"z": SPARSE, "a": MSE})
+    architecture = _keras_compiled.of_model(model)
+    (place,) = training_source(architecture, model_source(architecture)).unwritten
+    assert "OrderedDict" in place

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -9,13 +10,14 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from filled_modules import distance, drawn, module_of, written_of
 from flax import nnx
 
 from compare.porting.port_source import input_specs
 from compare.prove.running import without_states
 from jaxport import ports
-from tf_reference import _keras_compiled, _private
+from tf_reference import _keras_archive, _keras_compiled, _keras_port, _private
 from workloads._framework import Parameter, Program, Result
 
 L = keras.layers
@@ -96,3 +98,45 @@ def test_what_gradients_move_is_none_of_them() -> None:
     assert set(without_states(program, arrays)) == {"kernel", "moving"}
     step = {"loss": np.zeros(()), "weights/moving": np.zeros(2)}
     assert set(without_states(program, step)) == {"loss", "weights/moving"}
+
+
+def test_floats_that_are_more_than_tokens_are_drawn_as_floats() -> None:
+    x = keras.Input((3,))
+    model = keras.Model(x, L.Concatenate()([L.Flatten()(L.Embedding(9, 2)(x)), L.Dense(2)(x)]))
+    specs = input_specs(_keras_compiled.of_model(model), written_of(model), trained=False)
+    assert list(specs.values()) == ["ArraySpec((batch, 3,), low=0, high=9)"]
+
+
+SOURCE = """
+import keras
+def build():
+    x = keras.Input((4,))
+    policy = keras.DTypePolicy("mixed_bfloat16")
+    model = keras.Model(x, keras.layers.Dense(3, activation="softmax", dtype=policy)(x))
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    return model
+"""
+
+
+def test_in_float64_no_logits_are_found_where_the_original_finds_none(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(SOURCE)
+    source = f"{tmp_path / 'model.py'}:build"
+    receipt = tmp_path / "receipt.json"
+    receipt.write_text('{"left": []}')
+    model = _keras_port.keras_port(source, receipt, "float64", inputs=1, trained=True)
+    (kernel, bias) = [each for key, each in model.weights.items()]
+    kernel.assign(np.zeros((4, 3)))
+    bias.assign([40.0, 0.0, 0.0])
+    assert model.loss is not None
+    loss = model.loss(tf.zeros((2, 4), tf.float64), tf.constant([2, 2]))
+    # -log(1e-7), to which Keras clips: of logits it would be 40.
+    assert float(loss) == pytest.approx(-np.log(1e-7), rel=1e-6)
+
+
+def test_a_file_of_a_narrow_model_stays_narrow_in_float32(tmp_path: Path) -> None:
+    narrow_then_wide().save(tmp_path / "model.keras")
+    types = {
+        dtype: [each.compute_dtype for each in _keras_archive.build(tmp_path / "model.keras", dtype).layers][1:]
+        for dtype in ("float32", "float64")
+    }
+    assert types == {"float32": ["bfloat16", "bfloat16", "float32"], "float64": ["float64"] * 3}
