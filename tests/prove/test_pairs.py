@@ -32,7 +32,7 @@ from compare.inputs.functions import from_functions
 port = from_functions("{folder}/original.py:{name}", "{folder}/port.py:{name}", {inputs})
 """
 NAMES = {kind: sorted(pairs) for kind, pairs in PAIRS.items()}
-FEW = NAMES["honest"][::6]
+FEW = NAMES["honest"][::12]
 """Honest ports that `make slow` judges too: all of them take ten minutes longer."""
 
 
