@@ -134,7 +134,7 @@ def _compiled(model: Any, hidden: str) -> Compiled | None:
             own = _own_steps.read(model)
         except Unsupported as error:
             return Compiled(obstacle=str(error))
-    told: Mapping[str, Any] = getattr(getattr(model, "_compile_config", None), "config", None) or {}
+    told = _keras_outputs.compiled_with(model)
     obstacle = hidden or ("weighted_metrics in compile()" if told.get("weighted_metrics") else "")
     obstacle = obstacle or _exclusion(model.optimizer)
     found, metrics, of_no_output = Compiled(), (), ""

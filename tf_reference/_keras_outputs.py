@@ -14,6 +14,15 @@ from workloads._architecture import Described
 from workloads._framework import Unsupported
 
 
+def compiled_with(model: Any) -> Mapping[str, Any]:
+    """What compile() was told, by the names of its arguments; nothing where Keras keeps none of it.
+
+    Args:
+      model: of Keras.
+    """
+    return getattr(getattr(model, "_compile_config", None), "config", None) or {}
+
+
 def losses(model: Any, told: Mapping[str, Any]) -> tuple[Described | None, ...]:
     """The loss of each output; None of one that has none.
 
@@ -81,8 +90,7 @@ def filled(model: Any, targets: Sequence[Any], predictions: Any) -> Any:
       targets: of the outputs that have a loss, in order.
       predictions: what the model returned.
     """
-    told: Mapping[str, Any] = getattr(getattr(model, "_compile_config", None), "config", None) or {}
-    left = list(targets)
+    told, left = compiled_with(model), list(targets)
     flat = keras.tree.flatten(predictions)
     given = [one if loss is None else left.pop(0) for one, loss in zip(flat, losses(model, told), strict=True)]
     return keras.tree.pack_sequence_as(predictions, given)

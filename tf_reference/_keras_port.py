@@ -53,7 +53,7 @@ def keras_port(source: str, receipt: Path, dtype: str, *, inputs: int, trained: 
             return Model(forward=lambda *given: _called(model, given[:inputs], False), weights=variables)
         own = _own_steps.is_own(model)
         # By Keras' own method, whatever that of the class takes: it leaves metrics out.
-        told: Any = getattr(getattr(model, "_compile_config", None), "config", None) or {}
+        told = _keras_outputs.compiled_with(model)
         keras.Model.compile(
             model,
             optimizer=model.optimizer,
