@@ -6,7 +6,7 @@ This is for code that calls functions of TensorFlow itself, which takes no symbo
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,7 +15,15 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _keras_masks, _keras_variables, _plain_calls, _trace_differences, _traced_calls
+from tf_reference import (
+    _keras_masks,
+    _keras_variables,
+    _noted_calls,
+    _own_functions,
+    _plain_calls,
+    _trace_differences,
+    _traced_calls,
+)
 from tf_reference._function_graph import Reading
 from tf_reference._replaced_calls import replaced_calls
 from workloads._architecture import LAYER_CALL, Constant, Graph, Tensor, Traced
@@ -37,12 +45,14 @@ class Called:
       given: its arguments by position.
       named: by name.
       results: the tensors that it returns.
+      ended_early: whether its activation, a function of the user's, is traced behind it.
     """
 
     layer: Any
     given: tuple[Any, ...]
     named: Mapping[str, Any]
     results: Sequence[Any] = ()
+    ended_early: bool = False
 
 
 @dataclass
@@ -104,9 +114,6 @@ def _check(layer: Any) -> None:
     name = type(layer).__name__
     if layer.compute_dtype != "float32" or layer.variable_dtype != "float32":
         raise Unsupported(f"the call of {name} calls TensorFlow in {layer.dtype_policy.name}, not in float32")
-    for leaf, variable in _weights(layer):
-        if getattr(variable, "regularizer", None) is not None:
-            raise Unsupported(f"the weight {leaf} of {name} has a regularizer")
     for each in layer._flatten_layers(include_self=False):
         if _traced_calls.takes_masks(layer) and _keras_masks.takes(each):
             raise Unsupported(f"the call of {name} calls TensorFlow, and {each.name} in it takes a mask beside")
@@ -194,6 +201,18 @@ def _layers_kept(trace: _Trace, dtypes: Mapping[str, str]) -> Iterator[None]:
             return original(layer, *given, **named)
         if layer.supports_masking and tf.is_tensor(named.get("mask")):
             raise Unsupported(f"{layer.name} in it is given a mask, which Keras hands on beside")
+        unknown = {"training"} - {*inspect.signature(layer.call).parameters}
+        function = _own_functions.whole(layer, (), {})
+        if function is not None:
+            # Not by Keras' own call, which casts to the type that the layer was made for.
+            return function(*given, **{name: each for name, each in named.items() if name not in unknown})
+        activation = _own_functions.at_the_end(layer)
+        if activation is not None:
+            with _own_functions.without_activation(layer):
+                return activation(result_of(layer, given, named, unknown, ended_early=True))
+        return result_of(layer, given, named, unknown)
+
+    def result_of(layer: Any, given: Any, named: Any, unknown: Set[str], *, ended_early: bool = False) -> Any:
         inside[0] = True
         given, named = tf.nest.map_structure(_in_graph, (given, named))
         try:
@@ -201,14 +220,15 @@ def _layers_kept(trace: _Trace, dtypes: Mapping[str, str]) -> Iterator[None]:
             followed = _traced_calls.is_followed(layer)
             if followed:
                 _traced_calls.remember(layer, *symbols)
-            # Keras itself leaves this out for a layer that takes none.
-            unknown = {"training"} - {*inspect.signature(layer.call).parameters}
-            made = layer.compute_output_spec(*symbols[0], **{k: v for k, v in symbols[1].items() if k not in unknown})
+            # Keras itself leaves out `training` for a layer that takes none.
+            told = {name: each for name, each in symbols[1].items() if name not in unknown}
+            with _noted_calls.specified_by_call(layer):
+                made = layer.compute_output_spec(*symbols[0], **told)
         finally:
             inside[0] = False
         if followed:
             given, named = _traced_calls.canonical(layer, given, named, settled)
-        return _operation(trace, Called(layer, given, named), made, dtypes)
+        return _operation(trace, Called(layer, given, named, ended_early=ended_early), made, dtypes)
 
     with replaced_calls(kept):
         yield

@@ -42,9 +42,10 @@ def of_model(model: Any) -> Architecture:
     source, _ = _keras_weights.of_model(model)
     by_path = dict(_by_path(model, ""))
     read = _keras_graph.read(model, _first_paths(by_path))
+    layers = (_ended_early(each) if each.path in read.ended_early else each for each in source.layers)
     return Architecture(
         name=model.name,
-        source=replace(source, layers=(*source.layers, *map(_operation, read.operations, read.operations.values()))),
+        source=replace(source, layers=(*layers, *map(_operation, read.operations, read.operations.values()))),
         graphs=read.graphs,
         reasons=read.reasons,
         lines={path: line for path, each in by_path.items() if (line := _line(each))},
@@ -52,6 +53,11 @@ def of_model(model: Any) -> Architecture:
         frozen=tuple(_frozen(by_path)),
         compiled=_compiled(model, next(_constrained(by_path), "") or (_MASKED if read.masked else "")),
     )
+
+
+def _ended_early(layer: SourceLayer) -> SourceLayer:
+    """A layer whose activation stands in a graph behind it."""
+    return replace(layer, config={**layer.config, "activation": "linear"})
 
 
 def _first_paths(by_path: Mapping[str, Any]) -> dict[int, str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from workloads._inspection import Layer, Plain, Training
 
 KERAS_LAYERS, KERAS_OPS = "keras.layers", "keras.ops"
@@ -160,6 +162,7 @@ def plain(value: Any) -> Plain:
         return [plain(item) for item in value] if len(value) <= MOST_ENTRIES else f"{len(value)} entries"
     if isinstance(value, str):
         return value[:LONGEST_TEXT]
+    value = value.item() if isinstance(value, np.generic) else value
     return value if value is None or isinstance(value, bool | int | float) else str(value)[:LONGEST_TEXT]
 
 

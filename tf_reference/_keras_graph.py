@@ -11,7 +11,15 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _call_graphs, _keras_masks, _keras_variables, _noted_calls, _plain_calls, _traced_calls
+from tf_reference import (
+    _call_graphs,
+    _keras_masks,
+    _keras_variables,
+    _noted_calls,
+    _own_functions,
+    _plain_calls,
+    _traced_calls,
+)
 from workloads._architecture import CONSTANT, UNKNOWN, Call, Graph
 from workloads._framework import Unsupported
 from workloads._inspection import Plain
@@ -29,12 +37,14 @@ class Read:
       operations: that stand in none of its layers, by path: a call of the user's own makes them as it goes.
       reasons: path of a layer of the user's own, or of a model in it -> why its call is not followed.
       masked: whether what the whole returns carries a mask.
+      ended_early: the paths of layers whose activation, a function of the user's, stands in a graph behind them.
     """
 
     graphs: tuple[Graph, ...]
     operations: Mapping[str, Any]
     reasons: Mapping[str, str]
     masked: bool = False
+    ended_early: Set[str] = frozenset()
 
 
 def read(model: Any, paths: Mapping[int, str]) -> Read:
@@ -58,7 +68,7 @@ def read(model: Any, paths: Mapping[int, str]) -> Read:
         walk.add_inside(model)
         if not walk.graphs:
             raise Unsupported(f"expected a model whose call can be followed: {error}") from error
-    return Read(tuple(walk.graphs), walk.operations, walk.reasons, walk.masked)
+    return Read(tuple(walk.graphs), walk.operations, walk.reasons, walk.masked, walk.ended_early)
 
 
 class _Walk:
@@ -67,6 +77,7 @@ class _Walk:
         self.operations: dict[str, Any] = {}
         self.reasons: dict[str, str] = {}
         self.masked = False
+        self.ended_early = set[str]()
         self._paths, self._seen, self._settled = paths, set[int](), set[int]()
 
     def add(self, model: Any, path: str) -> None:
@@ -96,11 +107,13 @@ class _Walk:
                     graph = reading.graph()
                     _check_constants(model, graph)
                     called = [each.operation for each in reading.nodes]
+                self.ended_early |= {self._paths[each] for each in trace.ended_early}
                 return graph, called, trace.masked
             except Unsupported:
                 if not own:
                     raise
         graph, calls = _call_graphs.graph(model, path, self._path)
+        self.ended_early |= {self._paths[id(each.layer)] for each in calls if each.ended_early}
         return graph, [each.layer for each in calls], False
 
     def _called(self, inner: Any) -> None:
@@ -170,7 +183,7 @@ def _structure(model: Any, path: str) -> _traced_calls.Trace:
             f"expected a model that knows its inputs, found {type(model).__name__}"
             f"{f' at {path}' if path else ''}: give it an Input, or call it on an example"
         )
-    if _keras_masks.in_graph(graph):
+    if _keras_masks.in_graph(graph) or any(map(_own_functions.has, graph.operations)):
         return _traced_calls.again(graph, [each.name for each in graph.inputs])
     return _traced_calls.Trace(
         {each.name: each for each in graph.inputs},
@@ -210,7 +223,9 @@ class _Reading:
         given, named = node.arguments.args, {**node.arguments.kwargs, **masks}
         if isinstance(node.operation, keras.Layer) and _traced_calls.is_followed(node.operation):
             given, named = _traced_calls.canonical(node.operation, given, named, self._settled, "mask" in masks)
-        keywords = {str(key): self._plain(each) for key, each in named.items() if each is not None}
+        # A mask may be a dict of nothing.
+        named = {key: each for key, each in named.items() if _holds_something(each)}
+        keywords = {str(key): self._plain(each) for key, each in named.items()}
         if self._trace.followed and keywords.get("training") is False:
             # Followed as in training: this one is told that it never is.
             keywords["training=False"] = True
@@ -226,6 +241,10 @@ class _Reading:
         if id(value) in self._trace.constants:
             return _constant(self._trace.constants[id(value)])
         return _constant(value) if _noted_calls.is_array(value) else None
+
+
+def _holds_something(nest: Any) -> bool:
+    return nest is not None and (not keras.tree.is_nested(nest) or any(map(_holds_something, keras.tree.flatten(nest))))
 
 
 def _check_constants(model: Any, graph: Graph) -> None:

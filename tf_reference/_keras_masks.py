@@ -110,6 +110,12 @@ def beside(layer: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], added: 
     )
 
 
+def hand_on(before: Any, after: Any) -> None:
+    """Let what a function returned carry the mask of what it was given, as the result of one layer does."""
+    if of(before) is not None and of(after) is None:
+        after._keras_mask = of(before)
+
+
 def forget(layer: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     """Take the masks from tensors as a call does: attention leaves none on what it is given.
 

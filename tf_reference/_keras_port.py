@@ -127,11 +127,17 @@ def keras_parts(source: str, receipt: Path, dtype: str, *, parts: Sequence[tuple
     def forward(*given: Any) -> Any:
         left, results = list(given), {}
         for path, count in parts:
-            results[path] = _called(layers[path], left[:count], False)
+            results[path] = _listed(_called(layers[path], left[:count], False))
             del left[:count]
         return results
 
     return Model(forward=forward, weights=_carried(model, receipt))
+
+
+def _listed(result: Any) -> Any:
+    """A result as the class of a model in another returns it: a tensor, or a tuple of such."""
+    flat = tuple(keras.tree.flatten(result))
+    return flat[0] if len(flat) == 1 else flat
 
 
 class _StandIn:

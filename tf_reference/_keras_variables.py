@@ -25,6 +25,9 @@ _INNER: Mapping[str, tuple[str, ...]] = {
 _OF_KERAS = frozenset({"_layers", "_metrics", "_functional", "_losses", "_seed_generators", "_operations"})
 """Attributes in which Keras itself lists the layers of a layer."""
 
+_OF_TRACKING = "_self_"
+"""What attributes begin with in which TensorFlow notes what a checkpoint holds."""
+
 
 def is_keras(layer: Any) -> bool:
     """Whether a layer is of one of Keras' own classes."""
@@ -54,7 +57,7 @@ def _of_attributes(layer: Any) -> Iterator[tuple[str, Any]]:
     named = [(each.name, each) for each in functional or () if not isinstance(each, keras.layers.InputLayer)]
     attributes = sorted(vars(layer).items(), key=lambda item: item[0].startswith("_"))
     for name, value in attributes:
-        if name not in _OF_KERAS:
+        if name not in _OF_KERAS and not name.startswith(_OF_TRACKING):
             named.extend(_held(name, value))
     named.extend((each.name, each) for each in layer._flatten_layers(include_self=False, recursive=False))
     seen: set[int] = set()

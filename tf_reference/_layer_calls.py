@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from tf_reference import _keras_variables, _keras_weights
 from tf_reference._host_arrays import on_host
-from tf_reference._replaced_calls import replaced_calls
+from tf_reference._replaced_calls import replaced_attribute, replaced_calls
 from workloads._layer_calls import NO_CALL, LayerCall, LayerCalls, numbered, value_digest
 from workloads._tree import leaves
 
@@ -191,12 +191,8 @@ def _activation(layer: Any, given: list[Any]) -> Iterator[None]:
         given.append(value)
         return activation(value, *others, **named)
 
-    # Not by Keras' own way to set attributes: of a layer that is built it refuses some.
-    vars(layer)["activation"] = noted
-    try:
+    with replaced_attribute(layer, "activation", noted):
         yield
-    finally:
-        vars(layer)["activation"] = activation
 
 
 def _paths(calls: Sequence[_Seen]) -> list[str]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _keras_masks
-from tf_reference._replaced_calls import replaced_calls
+from tf_reference import _keras_masks, _own_functions
+from tf_reference._replaced_calls import replaced_attribute, replaced_calls
 
 NOT_FOLLOWED = (
     TypeError, ValueError, AttributeError, NotImplementedError, RuntimeError, LookupError, AssertionError,
@@ -29,6 +30,7 @@ class Noted:
 
     constants: list[tuple[Any, Any]] = field(default_factory=list)
     masks: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+    ended_early: set[int] = field(default_factory=set)
 
 
 @contextmanager
@@ -54,21 +56,58 @@ def noting() -> Iterator[Noted]:
             return result
         if not any(isinstance(each, keras.KerasTensor) for each in tf.nest.flatten((given, named))):
             given, named = tf.nest.map_structure(symbol, (given, named))
+        function = _own_functions.whole(layer, given, named)
+        if function is not None and (result := _followed(function, *given, **named)) is not None:
+            return result
         masks = _keras_masks.given(layer, given, named)
-        inside[0] = True
-        try:
-            result = original(layer, *given, **named)
-            beside = _beside(layer, given, named, masks, result)
-        finally:
-            inside[0] = False
-        node = _node(layer, result)
-        if node is not None:
-            noted.masks[id(node)] = {**masks, _keras_masks.BESIDE: True} if beside else masks
-            _keras_masks.forget(layer, given, named)
-        return result
+
+        def result_of() -> Any:
+            inside[0] = True
+            try:
+                with specified_by_call(layer):
+                    result = original(layer, *given, **named)
+                beside = _beside(layer, given, named, masks, result)
+            finally:
+                inside[0] = False
+            node = _node(layer, result)
+            if node is not None:
+                noted.masks[id(node)] = {**masks, _keras_masks.BESIDE: True} if beside else masks
+                _keras_masks.forget(layer, given, named)
+            return result
+
+        activation = _own_functions.at_the_end(layer)
+        if activation is not None:
+            with _own_functions.without_activation(layer):
+                before = result_of()
+            if (result := _followed(activation, before)) is not None:
+                noted.ended_early.add(id(layer))
+                _keras_masks.hand_on(before, result)
+                return result
+        return result_of()
 
     with replaced_calls(called):
         yield noted
+
+
+def _followed(function: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    """What a function of the user's returns of symbols; None where it takes none."""
+    try:
+        result = function(*given, **named)
+    except NOT_FOLLOWED:
+        return None
+    return result if isinstance(result, keras.KerasTensor) else None
+
+
+@contextmanager
+def specified_by_call(layer: Any) -> Iterator[None]:
+    """Inside, a layer with a call of the user's own says by this call what it returns, not by that of Keras' class."""
+    call, told = type(layer).call, type(layer).compute_output_spec
+    of_keras = told.__module__.startswith("keras.") and told is not keras.Layer.compute_output_spec
+    if call.__module__.startswith("keras.") or not of_keras:
+        yield
+        return
+    with replaced_attribute(layer, "compute_output_spec", partial(keras.Operation.compute_output_spec, layer)):
+        yield
 
 
 def _beside(

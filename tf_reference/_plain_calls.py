@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+import numpy as np
+
 from workloads._architecture import ELLIPSIS, SLICE, TENSOR, TUPLE, UNKNOWN, Call, Tensor
 from workloads._framework import Unsupported
 from workloads._inspection import Plain
@@ -69,6 +71,7 @@ class Numbering:
             return {SLICE: [self.plain(each) for each in (value.start, value.stop, value.step)]}
         if value is Ellipsis:
             return {ELLIPSIS: True}
+        value = value.item() if isinstance(value, np.generic) else value
         return (
             value if value is None or isinstance(value, bool | int | float | str) else {UNKNOWN: type(value).__name__}
         )

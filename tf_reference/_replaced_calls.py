@@ -13,6 +13,26 @@ Instead = Callable[[Callable[..., Any], Any, tuple[Any, ...], Mapping[str, Any]]
 
 
 @contextmanager
+def replaced_attribute(layer: Any, name: str, value: Any) -> Iterator[None]:
+    """Inside, an attribute of a layer is another.
+
+    Args:
+      layer: that has it, or whose class has.
+      name: of the attribute.
+      value: of it, inside.
+    """
+    # Not by Keras' own way to set attributes: of a layer that is built it refuses some.
+    held = vars(layer)
+    before = {name: held[name]} if name in held else {}
+    held[name] = value
+    try:
+        yield
+    finally:
+        del held[name]
+        held.update(before)
+
+
+@contextmanager
 def replaced_calls(instead: Instead) -> Iterator[None]:
     """Inside, every call of a Keras layer is handed to a function, which may call Keras' own.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import os
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -43,6 +43,7 @@ class Trace:
       constants: by the id of a symbol that stands for it, an array that depends on no input.
       masks: by the id of a node, those that its layer is given beside its arguments, by name; None for one that is
         taken away.
+      ended_early: the ids of layers whose activation, a function of the user's, is followed behind their call.
     """
 
     inputs: Mapping[str, Any]
@@ -51,6 +52,7 @@ class Trace:
     followed: bool = False
     constants: Mapping[int, Any] = field(default_factory=dict)
     masks: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    ended_early: Set[int] = frozenset()
 
     @property
     def masked(self) -> bool:
@@ -177,7 +179,8 @@ def traced(layer: Any) -> Trace:
         raise Unsupported(f"expected tensors of the call of {type(layer).__name__}, found something else")
     named = dict(zip(input_names(layer), inputs, strict=True))
     constants = {id(each): array for each, array in noted.constants}
-    return Trace(named, nest, outputs, followed=True, constants=constants, masks=noted.masks)
+    seen = {"constants": constants, "masks": noted.masks, "ended_early": noted.ended_early}
+    return Trace(named, nest, outputs, followed=True, **seen)
 
 
 def again(graph: Any, names: Sequence[str]) -> Trace:
@@ -192,7 +195,9 @@ def again(graph: Any, names: Sequence[str]) -> Trace:
     with _noted_calls.noting() as noted:
         # Not by its call, which converts inputs: that would be one more operation.
         outputs = graph._run_through_graph(inputs, operation_fn=lambda operation: operation)
-    return Trace(dict(zip(names, inputs, strict=True)), nest, outputs, masks=noted.masks)
+    named = dict(zip(names, inputs, strict=True))
+    constants = {id(each): array for each, array in noted.constants}
+    return Trace(named, nest, outputs, constants=constants, masks=noted.masks, ended_early=noted.ended_early)
 
 
 @contextmanager

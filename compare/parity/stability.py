@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -64,14 +64,18 @@ class Values:
     moved: Sequence[Arrays] = ()
 
 
-def outcome(values: Values, rounding: Rounding) -> Outcome:
-    """The worst that any leaf says."""
-    said = [
-        (_leaf if is_float(exact) else _exact_leaf)(leaf, values, rounding)
+def by_leaf(values: Values, rounding: Rounding) -> dict[str, Outcome]:
+    """What is said of each leaf that has exact values."""
+    return {
+        leaf: (_leaf if is_float(exact) else _exact_leaf)(leaf, values, rounding)
         for leaf, exact in values.exact.items()
         if leaf in values.found and leaf in values.original
         and exact.size and values.found[leaf].shape == values.original[leaf].shape == exact.shape
-    ]  # fmt: skip
+    }  # fmt: skip
+
+
+def worst(said: Iterable[Outcome]) -> Outcome:
+    """The worst that any leaf says."""
     return max(said, key=lambda outcome: (_SEVERITY[outcome.status], outcome.error), default=Outcome(UNJUDGED))
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from compare.porting.safe_expressions import UnwritableError, argument
 from compare.weights.rule import Counterpart
-from workloads._architecture import Call
+from workloads._architecture import Call, Tensor
 from workloads._transfer import SourceLayer
 
 _TRAINING, _TOLD_ALWAYS = "training", ("training=False", "training=True")
@@ -23,7 +23,7 @@ class Caller:
       attribute: under which its module stands; "" where a function does.
       call: itself.
       variables: of tensors, by their numbers.
-      rank: of a tensor, by its number.
+      tensors: of the graph that it stands in, by number.
       inner: the layers that stand in it.
     """
 
@@ -32,7 +32,7 @@ class Caller:
     attribute: str
     call: Call
     variables: Mapping[int, str]
-    rank: Callable[[int], int]
+    tensors: Sequence[Tensor]
     inner: Sequence[SourceLayer] = ()
 
     def arguments(self) -> list[str]:

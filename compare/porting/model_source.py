@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,15 @@ from compare.porting.call_methods import methods_of
 from compare.porting.calls_on_their_way import Caller
 from compare.porting.class_text import Body, Line, WrittenClass, class_text, place_text, shape_text
 from compare.porting.identifiers import Names, class_identifier, commented, identifier, snake
-from compare.porting.safe_expressions import UnwritableError, argument, checked, tensors, tensors_of, with_kept
+from compare.porting.safe_expressions import (
+    UnwritableError,
+    apart,
+    argument,
+    checked,
+    tensors,
+    tensors_of,
+    with_kept,
+)
 from compare.porting.traced_methods import method_body, obstacle
 from compare.porting.unwritten_places import Place
 from compare.porting.variable_names import Variables
@@ -22,7 +31,7 @@ from compare.porting.written_classes import Written
 from compare.porting.written_layers import Parts, parts_of
 from compare.porting.written_operations import MODULE
 from compare.weights.rule import Counterpart
-from workloads._architecture import Architecture, Call, Graph
+from workloads._architecture import TUPLE, Architecture, Call, Graph
 from workloads._transfer import KERAS_LAYERS, SourceLayer
 
 _OF_KERAS = frozenset({"Functional", "Sequential", "Model"})
@@ -47,7 +56,7 @@ class _Writing:
     def __init__(self, architecture: Architecture) -> None:
         self._architecture = architecture
         self._layers = {each.path: each for each in architecture.source.layers}
-        self._graphs = {each.model: each for each in architecture.graphs}
+        self._graphs = {each.model: _with_listed_outputs(each) for each in architecture.graphs}
         self._classes: list[str] = []
         self._texts: dict[str, str] = {}
         self._class_names = Names()
@@ -286,9 +295,8 @@ class _Writing:
             given = _cast(layer, call, written.graph, variables)
         try:
             if known:
-                ranks = written.graph.tensors
                 kept, inner = with_kept(call, self._constants), self._in(path)
-                caller = Caller(layer, counterpart, attribute, kept, given, lambda at: len(ranks[at].shape), inner)
+                caller = Caller(layer, counterpart, attribute, kept, given, written.graph.tensors, inner)
                 text = for_each_step(caller) if parts and parts.each_step else expression(caller)
                 return checked(text, names)
         except UnwritableError as error:
@@ -304,6 +312,14 @@ class _Writing:
         # The name of an operation is one that Keras counted up, nobody's choice.
         named = layer.module == MODULE or written.attributes.get(path, "").rstrip("_") == layer.step
         return shapes if named else f"{commented(layer.step)}: {shapes}"
+
+
+def _with_listed_outputs(graph: Graph) -> Graph:
+    """A graph of a model in another that returns a tuple in place of a dict: who calls it knows no names."""
+    flat = apart(graph.outputs)
+    if not graph.model or graph.traced or len(flat) == 1:
+        return graph
+    return replace(graph, outputs={TUPLE: flat})
 
 
 def _indices(graph: Graph, variables: Mapping[int, str]) -> Mapping[int, str]:

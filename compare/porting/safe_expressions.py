@@ -182,6 +182,15 @@ def _with_kept(value: Any, constants: dict[str, Any]) -> Any:
     return [_with_kept(each, constants) for each in value] if isinstance(value, list) else value
 
 
+def apart(nest: Any) -> list[Any]:
+    """What stands in a nest of lists, tuples and dicts, one by one; of a dict by its sorted keys, as Keras has it."""
+    if isinstance(nest, dict) and TUPLE in nest:
+        nest = nest[TUPLE]
+    if isinstance(nest, dict) and "dict" in nest:
+        nest = [each for _, each in sorted(nest["dict"], key=lambda pair: pair[0])]
+    return [inner for each in nest for inner in apart(each)] if isinstance(nest, list) else [nest]
+
+
 def tensors_of(call: Call) -> list[int]:
     """The numbers of the tensors in the arguments of a call, in order."""
     return [number for each in (*call.arguments, *call.keywords.values()) for number in tensors(each)]

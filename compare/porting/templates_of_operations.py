@@ -84,6 +84,7 @@ TEMPLATES: Mapping[str, Template] = {
     "Transpose": Template("jnp.transpose({0}, {axes})"),
     "Tril": Template("jnp.tril({0}, {k})"),
     "Triu": Template("jnp.triu({0}, {k})"),
+    "Unstack": Template("jnp.unstack({0}, axis={axis})"),
     "Vstack": Template("jnp.vstack({0})"),
 }
 """By the class of the operation."""

@@ -34,7 +34,7 @@ def obstacle(graph: Graph) -> str:
     outputs: Any = graph.outputs
     listed = outputs.get(TUPLE, [outputs]) if isinstance(outputs, dict) else outputs
     if graph.model and any(not isinstance(each, dict) or TENSOR not in each for each in listed):
-        return "it returns a dict, or lists in lists: return a tuple of tensors"
+        return "it calls TensorFlow and returns a dict, or lists in lists: return a tuple of tensors"
     if graph.traced is None:
         return ""
     try:

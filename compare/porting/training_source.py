@@ -70,7 +70,7 @@ def training_source(architecture: Architecture, written: Written) -> Training:
     sections = [
         _trained(frozen),
         _optimizer(parts, compiled.optimizer, compiled.own, outputs),
-        _loss(parts, compiled, written, architecture.penalties, outputs),
+        _loss(parts, compiled, written, architecture, outputs),
         _metrics(parts, outputs),
         _step(parts, written.class_name, compiled, _looked_up(architecture), bool(frozen)),
     ]
@@ -175,7 +175,7 @@ def _loss(
     parts: _Parts,
     compiled: Compiled,
     written: Written,
-    penalties: Sequence[Penalty],
+    architecture: Architecture,
     outputs: Sequence[TrainedOutput],
 ) -> list[str]:
     head = [
@@ -186,7 +186,8 @@ def _loss(
         logits = _logits(compiled, written, outputs)
         added = [text for term in _summed(compiled) for text in _terms(term, outputs, logits)]
         regular = [term for term in _summed(compiled) if term.regularizers or term.loss is None]
-        penalty = [_times(term.weight, _penalty(each, written)) for term in regular for each in penalties]
+        penalised = [(each, _penalised(each, architecture, written)) for each in architecture.penalties]
+        penalty = [_times(term.weight, _penalty(each, array)) for term in regular for each, array in penalised]
     except UnwritableError as error:
         return [*head, *parts.raising("the loss", error)]
     if logits:
@@ -245,13 +246,31 @@ def _times(weight: float, text: str) -> str:
     return text if weight == 1 else f"{literal(weight)} * ({text})"
 
 
-def _penalty(penalty: Penalty, written: Written) -> str:
-    regularizer, config = penalty.regularizer, penalty.regularizer.config
+def _penalised(penalty: Penalty, architecture: Architecture, written: Written) -> str:
+    """The weight that a regularizer is of, as the loss reads it.
+
+    Raises:
+      UnwritableError: it has none in the model that is written.
+    """
+    layer = next(each for each in architecture.source.layers if each.path == penalty.layer)
+    if layer.container and penalty.leaf:
+        key = f"{penalty.layer}/{penalty.leaf}" if penalty.layer else penalty.leaf
+        return f"model.{written.names.get(key, key.replace('/', '.'))}[...]"
     place = written.names.get(penalty.layer, penalty.layer.replace("/", "."))
     variable = {"gamma": "scale", "beta": "bias", "embeddings": "embedding"}.get(penalty.leaf, penalty.leaf)
-    if not regularizer.own or variable not in ("kernel", "bias", "scale", "embedding"):
-        raise UnwritableError(f"{penalty.layer} has the regularizer {regularizer.class_name}")
-    array = f"model.{place}.{variable}[...]"
+    if variable not in ("kernel", "bias", "scale", "embedding"):
+        raise _unwritable(penalty)
+    return f"model.{place}.{variable}[...]"
+
+
+def _unwritable(penalty: Penalty) -> UnwritableError:
+    return UnwritableError(f"{penalty.layer} has the regularizer {penalty.regularizer.class_name}")
+
+
+def _penalty(penalty: Penalty, array: str) -> str:
+    regularizer, config = penalty.regularizer, penalty.regularizer.config
+    if not regularizer.own:
+        raise _unwritable(penalty)
     squares, sizes = f"jnp.sum(jnp.square({array}))", f"jnp.sum(jnp.abs({array}))"
     if regularizer.class_name == "L2":
         return f"{literal(config.get('l2'))} * {squares}"
@@ -259,7 +278,7 @@ def _penalty(penalty: Penalty, written: Written) -> str:
         return f"{literal(config.get('l1'))} * {sizes}"
     if regularizer.class_name == "L1L2":
         return f"{literal(config.get('l1'))} * {sizes} + {literal(config.get('l2'))} * {squares}"
-    raise UnwritableError(f"{penalty.layer} has the regularizer {regularizer.class_name}")
+    raise _unwritable(penalty)
 
 
 def _metrics(parts: _Parts, outputs: Sequence[TrainedOutput]) -> list[str]:

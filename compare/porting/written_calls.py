@@ -8,12 +8,11 @@ from typing import Any
 
 from compare.porting import written_operations
 from compare.porting.calls_on_their_way import Caller
-from compare.porting.safe_expressions import UnwritableError, argument, literal, substituted
+from compare.porting.safe_expressions import UnwritableError, apart, argument, literal, substituted, tensors
 from compare.porting.written_layers import OF_ALL_STEPS
 from compare.porting.written_recurrence import both_ways, over_steps
 from compare.weights.activations import ACTIVATIONS
 from compare.weights.rule import Counterpart
-from workloads._architecture import TUPLE
 from workloads._transfer import SourceLayer
 
 _TOLD_ELSEWHERE = (
@@ -31,10 +30,10 @@ def expression(caller: Caller) -> str:
     """
     layer = caller.layer
     if layer.module == written_operations.MODULE:
-        return written_operations.expression(layer, caller.call, caller.variables, caller.rank)
+        return written_operations.expression(layer, caller.call, caller.variables, caller.tensors)
     if layer.container:
         caller.refuse_keywords()
-        given = [argument(each, caller.variables) for nest in caller.call.arguments for each in _apart(nest)]
+        given = [argument(each, caller.variables) for nest in caller.call.arguments for each in apart(nest)]
         return f"self.{caller.attribute}({', '.join(given)})"
     counterpart = caller.counterpart
     assert counterpart is not None
@@ -62,15 +61,6 @@ def for_each_step(caller: Caller) -> str:
         raise UnwritableError(f"it is given {len(given)} arguments")
     caller.refuse_keywords()
     return f"jax.vmap(lambda x: {expression(caller_of_one)}, 1, 1)({given[0]})"
-
-
-def _apart(nest: Any) -> list[Any]:
-    """What a written class takes one by one, where the call takes a list, tuple or dict: its inputs in their order."""
-    if isinstance(nest, dict) and TUPLE in nest:
-        nest = nest[TUPLE]
-    if isinstance(nest, dict) and "dict" in nest:
-        nest = [each for _, each in sorted(nest["dict"], key=lambda pair: pair[0])]
-    return [inner for each in nest for inner in _apart(each)] if isinstance(nest, list) else [nest]
 
 
 def _refuse_unchecked(counterpart: Counterpart) -> None:
@@ -199,6 +189,20 @@ def _averaged(caller: Caller) -> str:
     return f"jaxport.sequences.masked_average({x}, {mask}{kept})"
 
 
+def _softmax(caller: Caller) -> str:
+    caller.refuse_keywords("mask")
+    assert caller.counterpart is not None
+    given = [*caller.call.arguments, *(each for name, each in caller.call.keywords.items() if name == "mask")]
+    if len(given) == 1:
+        return _of_function(caller, caller.counterpart.function)
+    x, mask = (argument(each, caller.variables) for each in given)
+    dtypes = {caller.tensors[each].dtype for each in tensors(given[1])}
+    if dtypes != {"bool"}:
+        # Keras takes what is no truth by its size.
+        mask = f"{mask} > {'0.5' if 'float' in ''.join(dtypes) else '0'}"
+    return f"jax.nn.softmax({x}, {literal(caller.layer.config.get('axis'))}, where={mask})"
+
+
 def _normalized(caller: Caller) -> str:
     """A batch norm that is not trained keeps to its statistics in training too."""
     caller.refuse_keywords()
@@ -225,6 +229,7 @@ _SPECIAL: Mapping[str, Callable[[Caller], str]] = {
     "BatchNormalization": _normalized,
     "Bidirectional": both_ways,
     "GlobalAveragePooling1D": _averaged,
+    "Softmax": _softmax,
     **dict.fromkeys(("Attention", "AdditiveAttention"), _of_one_list),
     "Embedding": _embedding,
     "Flatten": _flattened,

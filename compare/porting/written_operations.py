@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from compare.porting.safe_expressions import UnwritableError, argument, literal
 from compare.porting.templates_of_operations import TEMPLATES, filled
-from workloads._architecture import Call
+from workloads._architecture import TENSOR, Call, Tensor
 from workloads._inspection import Plain
 from workloads._transfer import KERAS_LAYERS, SourceLayer
 
@@ -41,14 +41,14 @@ _PAIRS = {
 }  # fmt: skip
 
 
-def expression(layer: SourceLayer, call: Call, variables: Mapping[int, str], rank: Callable[[int], int]) -> str:
+def expression(layer: SourceLayer, call: Call, variables: Mapping[int, str], tensors: Sequence[Tensor]) -> str:
     """What an operation is in JAX.
 
     Args:
       layer: the operation, with its attributes.
       call: of it.
       variables: of tensors, by their numbers.
-      rank: of a tensor, by its number.
+      tensors: of the graph, by number.
 
     Raises:
       UnwritableError: it has none here.
@@ -68,8 +68,11 @@ def expression(layer: SourceLayer, call: Call, variables: Mapping[int, str], ran
     if name in TEMPLATES:
         return filled(TEMPLATES[name], given, config)
     first: Any = call.arguments[0] if call.arguments else None
-    if name == "Resize" and (not isinstance(first, dict) or rank(first.get("tensor", -1)) != 4):
+    before = tensors[first[TENSOR]].shape if isinstance(first, dict) and TENSOR in first else ()
+    if name == "Resize" and len(before) != 4:
         raise UnwritableError("it is given one image, or what is no tensor")
+    if name == "Reshape":
+        return f"{given[0]}.reshape({_shape(given[0], before, config)})"
     if name in _OTHERS:
         return _OTHERS[name](given, config, call)
     raise UnwritableError(f"keras.ops has {name}, which is not known here")
@@ -172,17 +175,28 @@ _OTHERS: Mapping[str, Callable[[list[str], Mapping[str, Plain], Call], str]] = {
     "Power": _power,
     "Where": lambda given, config, call: f"jnp.where({', '.join(given)})",
     "Clip": _clip,
-    "Reshape": lambda given, config, call: f"{given[0]}.reshape({literal(_shape(config))})",
     "ExtractPatches": _patches, "Resize": _resized,
     "Einsum": _einsum, "Repeat": _repeat, "Pad": _pad, "Cast": _cast,
 }  # fmt: skip
 
 
-def _shape(config: Mapping[str, Plain]) -> Plain:
+def _shape(text: str, before: Sequence[int | None], config: Mapping[str, Plain]) -> str:
+    """The new shape of an array.
+
+    Args:
+      text: the array.
+      before: its shape.
+      config: of the operation.
+    """
     shape = config.get("newshape", config.get("shape"))
     if not isinstance(shape, list) or any(not isinstance(size, int | None) for size in shape):
         raise UnwritableError(f"its shape is {str(shape)[:40]}")
     # One size that is not known follows from the others, whatever it is the size of.
-    if sum(size in (None, -1) for size in shape) > 1:
+    if sum(size in (None, -1) for size in shape) <= 1:
+        return literal([-1 if size is None else size for size in shape])
+    # Of several, each is the size of the axis in its place: what was reshaped here has the judge's own sizes there.
+    kept = [at for at, size in enumerate(shape) if size is None and at < len(before) and before[at] is None]
+    if len(kept) != shape.count(None) or shape.count(-1) > 1:
         raise UnwritableError(f"its shape is {str(shape)[:40]}")
-    return [-1 if size is None else size for size in shape]
+    sizes = (f"{text}.shape[{at}]" if at in kept else literal(size) for at, size in enumerate(shape))
+    return f"({', '.join(sizes)})"

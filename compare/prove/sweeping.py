@@ -19,7 +19,7 @@ from compare.parity import messages, stability
 from compare.parity.breaks import Broken, Extent, Outcome, Reached, Swept
 from compare.parity.evidence import PORT, TUNED
 from compare.parity.measure import UNIT_ROUNDOFF, is_float, largest
-from compare.parity.stability import BOTH, BREAKS, UNJUDGED, Rounding, Values
+from compare.parity.stability import BOTH, BREAKS, HOLDS, UNJUDGED, Rounding, Values
 from compare.prove.collect import FLOAT32, Collected
 from compare.prove.oracle import Doubles, promoted
 from compare.prove.running import Running, running
@@ -142,16 +142,17 @@ class _Pass:
     def _judged(self, probes: Sequence[Probe]) -> list[Outcome]:
         calls = [_sweeps.drawn(probe, self._specs, self._base) for probe in probes]
         runs = list(zip(self._port(calls), self._original(calls), self._exact(calls), strict=True))
-        outcomes = [stability.outcome(Values(*run), self._rounding) for run in runs]
-        again = [at for at, said in enumerate(outcomes) if said.status in (BREAKS, BOTH)]
-        samples: dict[int, list[Arrays]] = {at: [] for at in again}
+        said = [stability.by_leaf(Values(*run), self._rounding) for run in runs]
+        samples: list[list[Arrays]] = [[] for _ in runs]
         for seed in range(SAMPLES):
             # What holds by fewer samples holds: the more there are, the wider the bound.
-            left = [at for at in again if outcomes[at].status in (BREAKS, BOTH)]
+            left = [at for at, leaves in enumerate(said) if stability.worst(leaves.values()).status in (BREAKS, BOTH)]
             for at, moved in zip(left, self._rounded([calls[at] for at in left], seed), strict=True):
+                found, original, exact = runs[at]
                 samples[at].append(moved)
-                outcomes[at] = stability.outcome(Values(*runs[at], samples[at]), self._rounding)
-        return outcomes
+                asked = {leaf: exact[leaf] for leaf, one in said[at].items() if one.status not in (HOLDS, UNJUDGED)}
+                said[at] |= stability.by_leaf(Values(found, original, asked, samples[at]), self._rounding)
+        return [stability.worst(leaves.values()) for leaves in said]
 
     def _rounded(self, calls: Sequence[Arrays], seed: int) -> list[Arrays]:
         """The original in float64 with every value moved by a rounding, in each call."""

@@ -89,12 +89,17 @@ def _dot(config: Mapping[str, Plain]) -> str:
     return f"jax.vmap(lambda one, other: jnp.atleast_1d(jnp.tensordot(one, other, {of_one})))({', '.join(given)})"
 
 
+def _axis(config: Mapping[str, Plain]) -> Plain | tuple[Plain, ...]:
+    axis = config.get("axis")
+    return tuple(axis) if isinstance(axis, list) else axis
+
+
 _FUNCTIONS: Mapping[str, Written] = {
     "Activation": lambda config: expression_of(config.get("activation")),
     "ReLU": _relu,
     "LeakyReLU": lambda config: f"jnp.where(x > 0, x, {config.get('negative_slope')!r} * x)",
     "ELU": lambda config: f"jax.nn.elu(x, {config.get('alpha')!r})",
-    "Softmax": lambda config: f"jax.nn.softmax(x, {config.get('axis')!r})",
+    "Softmax": lambda config: f"jax.nn.softmax(x, {_axis(config)!r})",
     "MaxPooling1D": _pool("max_pool", 1),
     "MaxPooling2D": _pool("max_pool", 2),
     "MaxPooling3D": _pool("max_pool", 3),

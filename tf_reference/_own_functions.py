@@ -1,0 +1,68 @@
+"""Functions of the user's own that layers of Keras call: the whole of a Lambda, or an activation at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tf_reference import _keras_masks, _keras_variables
+from tf_reference._replaced_calls import replaced_attribute
+
+_ACTIVATED_LAST = (keras.layers.Dense, keras.layers.EinsumDense, *keras.layers.Conv2D.__mro__[1:2],
+                   *keras.layers.Conv2DTranspose.__mro__[1:2], *keras.layers.DepthwiseConv2D.__mro__[1:2],
+                   *keras.layers.SeparableConv2D.__mro__[1:2])  # fmt: skip
+"""Layers whose call ends with their activation."""
+
+
+def whole(layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Callable[..., Any] | None:
+    """The call of a layer that does nothing but call a function of the user's; None of another.
+
+    Args:
+      layer: that is called.
+      given: by position: what no cast and no mask of Keras would change, or None is returned.
+      named: by name.
+    """
+    if not _keras_variables.is_keras(layer):
+        return None
+    of_lambda = isinstance(layer, keras.layers.Lambda) and layer.mask is None
+    if not of_lambda and not (isinstance(layer, keras.layers.Activation) and is_own(layer.activation)):
+        return None
+    tensors = [each for each in tf.nest.flatten((given, dict(named))) if hasattr(each, "dtype")]
+    if any(_cast(layer, each) or _keras_masks.of(each) is not None for each in tensors):
+        return None
+    return layer.call if of_lambda else layer.activation
+
+
+def _cast(layer: Any, tensor: Any) -> bool:
+    dtype = keras.backend.standardize_dtype(tensor.dtype)
+    return "float" in dtype and dtype != layer.compute_dtype
+
+
+def at_the_end(layer: Any) -> Callable[..., Any] | None:
+    """The function of the user's that a layer calls last; None where there is none."""
+    activation = getattr(layer, "activation", None)
+    fits = _keras_variables.is_keras(layer) and isinstance(layer, _ACTIVATED_LAST)
+    return activation if fits and is_own(activation) else None
+
+
+def has(operation: Any) -> bool:
+    """Whether a function of the user's stands in the call of a layer."""
+    return whole(operation, (), {}) is not None or at_the_end(operation) is not None
+
+
+def is_own(activation: Any) -> bool:
+    """Whether an activation is none of Keras'."""
+    if activation is None or isinstance(activation, keras.Layer):
+        return False
+    return not str(getattr(activation, "__module__", None)).startswith("keras.")
+
+
+@contextmanager
+def without_activation(layer: Any) -> Iterator[None]:
+    """Inside, the call of a layer ends before its activation."""
+    with replaced_attribute(layer, "activation", keras.activations.linear):
+        yield
