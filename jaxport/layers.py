@@ -121,6 +121,36 @@ class PReLU(nnx.Module):
         return jax.nn.relu(x) - self.alpha.get_value() * jax.nn.relu(-x)
 
 
+class ReversibleEmbed(nnx.Embed):
+    """keras.layers.ReversibleEmbedding with tie_weights=False: one table of tokens, and another back to them.
+
+    Where the weights are tied, nnx.Embed is the same, and its attend() the way back.
+
+    Args:
+      num_embeddings: rows of the table.
+      features: of each.
+      dtype: that it computes in.
+      param_dtype: of both tables.
+      rngs: of the initial tables.
+    """
+
+    def __init__(
+        self, num_embeddings: int, features: int, *, dtype: Any = None, param_dtype: Any = jnp.float32, rngs: nnx.Rngs
+    ) -> None:
+        super().__init__(num_embeddings, features, dtype=dtype, param_dtype=param_dtype, rngs=rngs)
+        self.reverse_embeddings = nnx.Param(_uniform(rngs.params(), (features, num_embeddings), param_dtype))
+
+    def attend(self, query: jax.Array, *args: Any, **kwargs: Any) -> jax.Array:
+        """f[..., features] -> f[..., num_embeddings]: the product with the table back.
+
+        Args:
+          query: what tokens are wanted of.
+          *args: taken by no product here.
+          **kwargs: likewise.
+        """
+        return query @ self.reverse_embeddings.get_value().astype(query.dtype)
+
+
 class LayerScale(nnx.Module):
     """The layer of that name in keras.applications.convnext: a factor for each feature.
 

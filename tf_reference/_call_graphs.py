@@ -150,7 +150,7 @@ def _traced(layer: Any, first: Any, training: bool | None, wider: bool = False) 
             told = {} if training is None else {"training": training}
             trace.returned = _traced_calls.call(layer, nest, **told)
         flat = _plain_calls.tensors_in(trace.returned, tf.is_tensor)
-        if not flat or len(flat) != len(tf.nest.flatten(trace.returned)):
+        if not flat or len(flat) != sum(each is not None for each in tf.nest.flatten(trace.returned)):
             raise Unsupported(f"expected tensors of the call of {type(layer).__name__}, found something else")
         return flat
 
@@ -238,7 +238,7 @@ def _operation(trace: _Trace, called: Called, wanted: Any, dtypes: Mapping[str, 
     """An operation that nobody runs, with the tensors that a layer is given as inputs."""
     taken = _plain_calls.tensors_in((called.given, called.named), tf.is_tensor)
     unique = list({id(each): each for each in taken}.values())
-    symbols = tf.nest.flatten(wanted)
+    symbols = [each for each in tf.nest.flatten(wanted) if each is not None]
     types = [dtypes.get(str(each.dtype), str(each.dtype)) for each in symbols]
     made = tf.numpy_function(_never, unique, [tf.as_dtype(each) for each in types], stateful=False)
     made = list(made) if isinstance(made, list | tuple) else [made]
@@ -246,7 +246,8 @@ def _operation(trace: _Trace, called: Called, wanted: Any, dtypes: Mapping[str, 
         tensor.set_shape(symbol.shape)
     trace.calls.append(replace(called, results=made))
     trace.operations.append(made[0].op)
-    return tf.nest.pack_sequence_as(wanted, made)
+    results = iter(made)
+    return tf.nest.map_structure(lambda each: None if each is None else next(results), wanted)
 
 
 def _in_graph(value: Any) -> Any:

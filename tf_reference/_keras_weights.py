@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,9 @@ from tf_reference import (
 from workloads._framework import Unsupported
 from workloads._target import resolve
 from workloads._transfer import Excluded, Leaf, Source, SourceLayer
+
+_EXAMPLE = 32
+"""The size of an axis of an example, where a model leaves it open."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +143,8 @@ def _of_code(reference: str, made_anew: bool, closures: bool) -> Any:
         value = resolve(reference)
         computes = closures and _closed_over.takes_arguments(value, unknown=False)
         made = value if isinstance(value, keras.Layer) or computes else value()
+        if isinstance(made, keras.Model) and made.built:
+            _build_rest(made)
     if closures and callable(made) and not isinstance(made, keras.Layer):
         made = _closed_over.gathered(made, reference)
     if not isinstance(made, keras.Layer):
@@ -150,6 +156,19 @@ def _of_code(reference: str, made_anew: bool, closures: bool) -> Any:
             "call it on an example, or build it, in the function that makes it"
         )
     return made
+
+
+def _build_rest(made: keras.Model) -> None:
+    """Let layers in a model make their weights that do so at the first call with numbers alone, as in fit()."""
+    if not made.inputs or all(each.built for each in made._flatten_layers()):
+        return
+    nest = getattr(made, "_inputs_struct", made.inputs)
+    example = keras.tree.map_structure(
+        lambda each: tf.zeros([1, *(size or _EXAMPLE for size in each.shape[1:])], each.dtype), nest
+    )
+    # One that takes no such example is read as it is.
+    with suppress(*_traced_calls.NOT_FOLLOWED):
+        made(example[0] if isinstance(example, list) and len(example) == 1 else example)
 
 
 def _is_of_built_ones(made: Any) -> bool:

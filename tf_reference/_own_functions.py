@@ -12,9 +12,10 @@ import tensorflow as tf
 from tf_reference import _keras_masks, _keras_variables
 from tf_reference._replaced_calls import replaced_attribute
 
-_ACTIVATED_LAST = (keras.layers.Dense, keras.layers.EinsumDense, *keras.layers.Conv2D.__mro__[1:2],
-                   *keras.layers.Conv2DTranspose.__mro__[1:2], *keras.layers.DepthwiseConv2D.__mro__[1:2],
-                   *keras.layers.SeparableConv2D.__mro__[1:2])  # fmt: skip
+_ACTIVATED_LAST = frozenset({
+    "Dense", "EinsumDense", "Conv1D", "Conv2D", "Conv3D", "Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose",
+    "DepthwiseConv1D", "DepthwiseConv2D", "SeparableConv1D", "SeparableConv2D",
+})  # fmt: skip
 """Layers whose call ends with their activation."""
 
 
@@ -45,7 +46,7 @@ def _cast(layer: Any, tensor: Any) -> bool:
 def at_the_end(layer: Any) -> Callable[..., Any] | None:
     """The function of the user's that a layer calls last; None where there is none."""
     activation = getattr(layer, "activation", None)
-    fits = _keras_variables.is_keras(layer) and isinstance(layer, _ACTIVATED_LAST)
+    fits = _keras_variables.is_keras(layer) and type(layer).__name__ in _ACTIVATED_LAST
     return activation if fits and is_own(activation) else None
 
 

@@ -175,7 +175,8 @@ def traced(layer: Any) -> Trace:
             outputs = call(layer, nest, **trains)
     except NOT_FOLLOWED as error:
         raise Unsupported(told(layer, error)) from error
-    if not all(isinstance(each, keras.KerasTensor) for each in tf.nest.flatten(outputs)):
+    returned = [each for each in tf.nest.flatten(outputs) if each is not None]
+    if not returned or not all(isinstance(each, keras.KerasTensor) for each in returned):
         raise Unsupported(f"expected tensors of the call of {type(layer).__name__}, found something else")
     named = dict(zip(input_names(layer), inputs, strict=True))
     constants = {id(each): array for each, array in noted.constants}

@@ -14,6 +14,9 @@ from workloads._transfer import SourceLayer
 _STEPS, _SIDE = 10, 64
 """A size that is not fixed, of a sequence and of an image."""
 
+EMBEDDINGS = frozenset({"Embedding", "ReversibleEmbedding"})
+"""Layers that look up tokens, of which they make integers."""
+
 Ends = tuple[float, float]
 
 
@@ -26,12 +29,12 @@ def input_spec(architecture: Architecture, graph: Graph, number: int) -> str:
       number: of its tensor.
     """
     tensor, reading = graph.tensors[number], list(_reading(architecture, graph, number))
-    if "int" not in tensor.dtype and {each.class_name for each in reading} == {"Embedding"}:
+    if "int" not in tensor.dtype and all(each.class_name in EMBEDDINGS for each in reading) and reading:
         # Keras makes integers of them: an Input of tokens that is told no dtype has that of floats.
         tensor = replace(tensor, dtype="int32")
     for layer in reading:
         rows, scale = layer.config.get("input_dim"), layer.config.get("scale")
-        if layer.class_name == "Embedding" and isinstance(rows, int):
+        if layer.class_name in EMBEDDINGS and isinstance(rows, int):
             return tensor_spec(tensor, (0, rows))
         if layer.class_name == "Rescaling" and isinstance(scale, float) and 0 < scale < 0.1:
             return tensor_spec(tensor, (0, math.ceil(1 / scale)))

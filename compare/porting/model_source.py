@@ -13,6 +13,7 @@ from compare.errors import RequestError
 from compare.porting.call_methods import methods_of
 from compare.porting.calls_on_their_way import Caller
 from compare.porting.class_text import Body, Line, WrittenClass, class_text, place_text, shape_text
+from compare.porting.drawn_inputs import EMBEDDINGS
 from compare.porting.identifiers import Names, class_identifier, commented, identifier, snake
 from compare.porting.safe_expressions import (
     UnwritableError,
@@ -32,6 +33,7 @@ from compare.porting.written_layers import Parts, parts_of
 from compare.porting.written_operations import MODULE
 from compare.weights.rule import Counterpart
 from workloads._architecture import TUPLE, Architecture, Call, Graph
+from workloads._inspection import Plain
 from workloads._transfer import KERAS_LAYERS, SourceLayer
 
 _OF_KERAS = frozenset({"Functional", "Sequential", "Model"})
@@ -289,7 +291,7 @@ class _Writing:
         counterpart: Counterpart | None = parts.counterpart if parts else None
         known = parts is not None or layer.module == MODULE or path in self._graphs
         given = variables
-        if layer.class_name == "Embedding":
+        if layer.class_name in EMBEDDINGS and call.keywords.get("reverse") is not True:
             given = _indices(written.graph, variables)
         elif parts is not None and not attribute:
             given = _cast(layer, call, written.graph, variables)
@@ -315,11 +317,12 @@ class _Writing:
 
 
 def _with_listed_outputs(graph: Graph) -> Graph:
-    """A graph of a model in another that returns a tuple in place of a dict: who calls it knows no names."""
-    flat = apart(graph.outputs)
-    if not graph.model or graph.traced or len(flat) == 1:
-        return graph
-    return replace(graph, outputs={TUPLE: flat})
+    """A graph of a model in another that returns a tensor, or a tuple of such: no names, and no None."""
+    flat = [each for each in apart(graph.outputs) if each is not None]
+    listed: Plain = flat[0] if len(flat) == 1 else {TUPLE: flat}
+    # What was traced returns its tensors in the order of its own nest.
+    kept = not graph.traced or tensors(listed) == tensors(graph.outputs)
+    return replace(graph, outputs=listed) if graph.model and kept else graph
 
 
 def _indices(graph: Graph, variables: Mapping[int, str]) -> Mapping[int, str]:

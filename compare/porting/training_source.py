@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from compare.porting.drawn_inputs import EMBEDDINGS
 from compare.porting.identifiers import Names, commented, identifier
 from compare.porting.losses_by_name import loss_expression, metric_expression, of_logits
 from compare.porting.optimizers_by_name import decays, optimizer_expression, scales_loss
@@ -314,7 +315,7 @@ def _clip(clip: Clip) -> str:
 
 def _looked_up(architecture: Architecture) -> str:
     """A layer that looks rows up in a table; "" where there is none."""
-    return next((each.path for each in architecture.source.layers if each.class_name == "Embedding"), "")
+    return next((each.path for each in architecture.source.layers if each.class_name in EMBEDDINGS), "")
 
 
 def _scaled_loss(name: str) -> list[str]:

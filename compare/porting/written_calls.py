@@ -144,6 +144,19 @@ def _embedding(caller: Caller) -> str:
     return f"self.{caller.attribute}({x})"
 
 
+def _reversible(caller: Caller) -> str:
+    """An embedding, or its way back."""
+    caller.refuse_keywords("reverse")
+    given, config = caller.call.arguments, caller.layer.config
+    x = argument(given[0], caller.variables)
+    if not (given[1] if len(given) > 1 else caller.call.keywords.get("reverse")):
+        return f"self.{caller.attribute}({x})"
+    if config.get("reverse_dtype") not in (None, caller.layer.compute_dtype):
+        raise UnwritableError(f"it has reverse_dtype={config['reverse_dtype']}")
+    text, cap = f"self.{caller.attribute}.attend({x})", config.get("logit_soft_cap")
+    return text if cap is None else f"jnp.tanh({text} / {literal(cap)}) * {literal(cap)}"
+
+
 def _attention(caller: Caller) -> str:
     masks = ("query_mask", "value_mask", "key_mask", "attention_mask")
     caller.refuse_keywords("query", "value", "key", "use_causal_mask", *masks)
@@ -232,5 +245,6 @@ _SPECIAL: Mapping[str, Callable[[Caller], str]] = {
     "Softmax": _softmax,
     **dict.fromkeys(("Attention", "AdditiveAttention"), _of_one_list),
     "Embedding": _embedding,
+    "ReversibleEmbedding": _reversible,
     "Flatten": _flattened,
 }

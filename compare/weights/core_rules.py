@@ -51,6 +51,16 @@ def _embedding(layer: SourceLayer) -> Counterpart:
     )
 
 
+def _untied_embedding(layer: SourceLayer) -> Counterpart:
+    table = shape_of(layer, "embeddings")
+    sizes = {"num_embeddings": table[0], "features": table[1]} if len(table) == 2 else {}
+    return Counterpart(
+        Module("jaxport.layers.ReversibleEmbed", {**sizes, **dtypes(layer)}),
+        carried=same(("embeddings", "embedding"), ("reverse_embeddings", "reverse_embeddings")),
+        unchecked=called(layer, "mask_zero"),
+    )
+
+
 def _time_distributed(layer: SourceLayer) -> Counterpart:
     return Counterpart(function="the module in it, which takes any leading axes", steps={"layer": ""})
 
@@ -77,6 +87,10 @@ CORE = (
     Rule(
         "embedding", ("Embedding", "ReversibleEmbedding"), _embedding,
         {"quantization_config": (None,), "lora_rank": (None,), "tie_weights": (True,)},
+    ),
+    Rule(
+        "reversible_embedding", ("ReversibleEmbedding",), _untied_embedding,
+        {"quantization_config": (None,), "lora_rank": (None,), "tie_weights": (False,)},
     ),
     Rule("prelu", ("PReLU",), _prelu),
     Rule("time_distributed", ("TimeDistributed",), _time_distributed),

@@ -56,6 +56,7 @@ CASES: dict[str, Case] = {
         (f(4, 3),),
     ),
     "reversible_embedding": (lambda: L.ReversibleEmbedding(10, 4), (((5,), I),)),
+    "untied_embedding": (lambda: L.ReversibleEmbedding(10, 4, tie_weights=False), (((5,), I),)),
     "simple_rnn_cell_in_rnn": (lambda: L.RNN(L.SimpleRNNCell(5), return_sequences=True), (f(4, 3),)),
     "simple_rnn": (lambda: L.SimpleRNN(5, go_backwards=True, return_sequences=True), (f(4, 3),)),
     "bidirectional": (lambda: L.Bidirectional(L.LSTM(5, return_sequences=True)), (f(4, 3),)),

@@ -121,6 +121,7 @@ CASES: dict[str, Case] = {
     "attention_of_products": (lambda r: layers.Attention(use_scale=True), plain),
     "additive_attention": (lambda r: layers.AdditiveAttention(4, rngs=r), plain),
     "layer_scale": (lambda r: layers.LayerScale(4), plain),
+    "untied_embedding": (lambda r: layers.ReversibleEmbed(10, 4, rngs=r), plain),
     "prelu": (lambda r: layers.PReLU((3, 4)), plain),
     "prelu_shared": (lambda r: layers.PReLU((1, 4)), plain),
     "normalization": (lambda r: layers.Normalization((4,)), plain),
