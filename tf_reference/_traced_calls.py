@@ -129,9 +129,10 @@ def call(layer: Any, nest: Any, **named: Any) -> Any:
 def packed(model: Any, given: list[Any]) -> Any:
     """Arrays in the nest that a model takes."""
     known = _FIRST.get(model)
-    if known is None or isinstance(known.nest, keras.KerasTensor):
+    nest = getattr(model, "_inputs_struct", None) if known is None else known.nest
+    if nest is None or isinstance(nest, keras.KerasTensor):
         return given[0] if len(given) == 1 else given
-    return tf.nest.pack_sequence_as(known.nest, given)
+    return tf.nest.pack_sequence_as(nest, given)
 
 
 def takes_masks(layer: Any) -> bool:

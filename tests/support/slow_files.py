@@ -26,6 +26,7 @@ SLOW = (
     "test_judged_layouts.py",
     "test_killed_runs.py",
     "test_large_models.py",
+    "test_layers_of_packages.py",
     "test_library_of_training.py",
     "test_limits_command.py",
     "test_locate_attention.py",

@@ -1,0 +1,217 @@
+"""Layers as packages on the registry have them: with functions, masks, dicts and tables that Keras' own do without."""
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from filled_modules import distance, filled, module_of, written_of
+
+from compare.porting.training_source import training_source
+from tf_reference import _keras_compiled, _keras_weights
+
+L = keras.layers
+ops: Any = keras.ops
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The object being serialized includes a `lambda`:UserWarning"),
+    pytest.mark.usefixtures("remembered"),
+]
+
+BOUND = 3e-6
+"""Of the normwise difference in float32."""
+
+NUMBERS = np.random.default_rng(1)
+STEPS = NUMBERS.normal(size=(3, 6, 4)).astype("float32")
+TOKENS = NUMBERS.integers(0, 7, (3, 6)).astype("int32")
+IMAGES = NUMBERS.normal(size=(2, 5, 5, 3)).astype("float32")
+KEPT = NUMBERS.integers(0, 2, (3, 6)).astype(bool)
+KEPT[0] = False
+
+
+def squared(x: Any) -> Any:
+    return ops.square(ops.relu(x)) + 0.1 * x
+
+
+def of_tensorflow(x: Any) -> Any:
+    return tf.nn.relu(x) ** 2
+
+
+class Cached(L.MultiHeadAttention):
+    """A call with another signature than that of its class, which says what it returns."""
+
+    def call(self, query: Any, value: Any, cache: Any = None, scale: float = 1.0) -> Any:  # type: ignore[override]
+        query, key, value = self._query_dense(query), self._key_dense(value), self._value_dense(value)
+        scores = ops.einsum("btnh,bsnh->bnts", query * scale, key)
+        result = ops.einsum("bnts,bsnh->btnh", self._softmax(scores), value)
+        return self._output_dense(result), cache
+
+
+class Decoder(L.Layer):
+    """It asks for the length of a sequence as it goes, and hands on what it does not have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attention = Cached(2, 3)
+
+    def build(self, shape: Any) -> None:
+        self.attention.build(shape, shape)
+
+    def call(self, x: Any) -> Any:
+        places = ops.arange(ops.shape(x)[1], dtype="float32")
+        y, cache = self.attention(query=x, value=x * places[None, :, None], cache=None)
+        return y, cache
+
+
+class Decoders(L.Layer):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = [Decoder() for _ in range(2)]
+
+    def call(self, x: Any) -> Any:
+        for each in self.inner:
+            y, cache = each(x)
+            x = x + y
+        return x
+
+
+class Heads(L.Layer):
+    """Of arrays whose batch and length are open."""
+
+    def call(self, x: Any) -> Any:
+        batch, length, _ = ops.shape(x)
+        first, second = ops.unstack(ops.reshape(x, (batch, length, 2, 2)), axis=2)
+        return first - 2 * second
+
+
+class Late(L.Layer):
+    """It says its shape without its layers, which make their weights at the first call with numbers."""
+
+    def build(self, shape: Any) -> None:
+        self.dense, self.last = L.Dense(4), L.Lambda(lambda x: x[:, -1])
+
+    def call(self, x: Any) -> Any:
+        return self.last(self.dense(x))
+
+    def compute_output_shape(self, shape: Any) -> Any:
+        return shape[0], 4
+
+
+class Penalised(L.Layer):
+    def build(self, shape: Any) -> None:
+        self.table = self.add_weight(shape=(4, 2), name="table", regularizer=keras.regularizers.L2(0.5))
+
+    def call(self, x: Any) -> Any:
+        return tf.tensordot(x, self.table, 1)
+
+
+def of(array: np.ndarray, call: Callable[[Any], Any], *, open_length: bool = False) -> tuple[Any, Any]:
+    shape = (None, *array.shape[2:]) if open_length else array.shape[1:]
+    inputs = keras.Input(shape, dtype=array.dtype.name)
+    return keras.Model(inputs, call(inputs)), array
+
+
+def encoder() -> Any:
+    """A model that takes a dict and returns one, as those of text do."""
+    tokens, kept = keras.Input((6,), dtype="int32", name="tokens"), keras.Input((6,), dtype="bool", name="kept")
+    x = L.Embedding(7, 4)(tokens) * ops.cast(kept, "float32")[..., None]
+    return keras.Model({"tokens": tokens, "kept": kept}, {"steps": x, "first": x[:, 0] + 1, "and": x[:, 1]})
+
+
+def of_encoder() -> tuple[Any, Any]:
+    inner = encoder()
+    found = inner(inner.input)
+    return keras.Model(inner.input, L.Dense(2)(found["first"]) + found["and"][:, :2]), {"tokens": TOKENS, "kept": KEPT}
+
+
+def of_reversible(**told: Any) -> tuple[Any, Any]:
+    table = L.ReversibleEmbedding(7, 4, **told)
+    return of(TOKENS, lambda t: table(table(t) * 2, reverse=True))
+
+
+def of_softmax(mask: np.ndarray) -> tuple[Any, Any]:
+    x, kept = keras.Input((6,)), keras.Input((6,), dtype=mask.dtype.name)
+    return keras.Model([x, kept], L.Softmax()(x, kept)), [STEPS[..., 0], mask]
+
+
+MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
+    "an activation of one's own": lambda: of(STEPS, L.Dense(3, activation=squared)),
+    "one of a convolution": lambda: of(IMAGES, L.Conv2D(2, 3, activation=lambda x: ops.gelu(x, approximate=True))),
+    "one as a layer": lambda: of(STEPS, L.Activation(squared)),
+    "a Lambda": lambda: of(STEPS, lambda x: L.Dense(2)(L.Lambda(lambda x: x[:, -1] * 3)(x))),
+    "a Lambda of nothing": lambda: of(STEPS, lambda x: L.Dense(2)(L.Lambda(lambda x: x)(x))),
+    "attention with another call": lambda: of(STEPS, Decoders(), open_length=True),
+    "sizes that are open": lambda: of(STEPS, Heads(), open_length=True),
+    "layers that are made late": lambda: of(STEPS, Late()),
+    "a dict from a model in it": of_encoder,
+    "a softmax of what is kept": lambda: of_softmax(KEPT),
+    "a softmax of what a number keeps": lambda: of_softmax(KEPT.astype("float32") * 0.7),
+    "a table and back": lambda: of_reversible(),
+    "two tables": lambda: of_reversible(tie_weights=False, logit_soft_cap=3.0),
+}
+
+
+def made(name: str) -> tuple[Any, Any]:
+    keras.utils.clear_session()
+    model, given = MODELS[name]()
+    _keras_weights._build_rest(model)
+    for number, each in enumerate(model.weights):
+        each.assign(np.random.default_rng(number).uniform(-0.8, 0.9, each.shape))
+    return model, given
+
+
+def apart(module: Any, model: Any, given: Any) -> float:
+    listed = [given[name] for name in sorted(given)] if isinstance(given, dict) else given
+    found = module(*listed) if isinstance(listed, list) else module(listed)
+    return distance(found, np.asarray(model(given)))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_it_is_written_whole_and_gives_the_same(name: str) -> None:
+    model, given = made(name)
+    _, module = module_of(model)
+    assert apart(module, model, given) < BOUND
+
+
+@pytest.mark.parametrize(
+    ("name", "planted", "instead"),
+    [
+        ("an activation of one's own", "jax.nn.relu(", "jax.nn.silu("),
+        ("a Lambda", "[:, -1]", "[:, 0]"),
+        ("attention with another call", "jnp.arange(", "1 + jnp.arange("),
+        ("a softmax of what is kept", "where=", "where=~"),
+        ("two tables", ".attend(", ".attend(0.9 * "),
+        ("a dict from a model in it", "+ ", "- "),
+    ],
+)
+def test_what_is_wrong_there_is_seen(name: str, planted: str, instead: str) -> None:
+    model, given = made(name)
+    written = written_of(model)
+    assert planted in written.text
+    module = filled(written, written.text.replace(planted, instead), model)
+    assert not apart(module, model, given) < 1e-3
+
+
+def test_an_activation_that_takes_no_symbols_is_a_place() -> None:
+    keras.utils.clear_session()
+    model, _ = of(STEPS, L.Dense(3, activation=of_tensorflow))
+    (place,) = written_of(model).places
+    assert "its activation is 'of_tensorflow'" in place.reason
+
+
+def test_a_penalty_of_a_weight_outside_of_layers_is_part_of_the_loss() -> None:
+    keras.utils.clear_session()
+    model, given = of(STEPS, Penalised())
+    model(given)
+    model.compile("sgd", "mse")
+    told = training_source(_keras_compiled.of_model(model), written_of(model))
+    assert "value += 0.5 * jnp.sum(jnp.square(model.penalised.table[...]))" in told.text
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    keras.utils.clear_session()
+    model, given = of(STEPS, lambda x: L.Rescaling(np.float64(0.5), offset=np.float32(1))(x))
+    _, module = module_of(model)
+    assert apart(module, model, given) < BOUND
