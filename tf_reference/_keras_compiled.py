@@ -141,8 +141,7 @@ def _compiled(model: Any, hidden: str) -> Compiled | None:
         except Unsupported as error:
             return Compiled(obstacle=str(error))
     told = _keras_outputs.compiled_with(model)
-    obstacle = hidden or ("weighted_metrics in compile()" if told.get("weighted_metrics") else "")
-    obstacle = obstacle or _exclusion(model.optimizer)
+    obstacle = hidden or _exclusion(model.optimizer)
     found, metrics, of_no_output = Compiled(), (), ""
     try:
         # They are no part of the step: what is not known of them leaves it as it is.

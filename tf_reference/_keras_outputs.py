@@ -71,8 +71,10 @@ def metrics(model: Any, told: Mapping[str, Any]) -> tuple[tuple[Described, ...],
       told: likewise.
 
     Raises:
-      Unsupported: no output has that name, or it is not said which output each is of.
+      Unsupported: no output has that name, or it is not said which output each is of; or some count by sample weights.
     """
+    if told.get("weighted_metrics"):
+        raise Unsupported("weighted_metrics in compile(), which count by sample weights")
     given = told.get("metrics")
     if not given:
         return ()

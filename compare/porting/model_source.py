@@ -138,6 +138,8 @@ class _Writing:
     def _held(self, written: WrittenClass, path: str, target: str) -> Parts | None:
         """Add what a layer is made of to a class; None where it is a model, an operation or a place to fill in."""
         layer = self._layers[path]
+        if any(path.startswith(f"{each}/") for each in written.attributes):
+            return self._of_inner_model(written, layer, target)
         if (layer.parent or "") != written.graph.model:
             raise RequestError(
                 f"expected layers that one model calls, found {commented(path)}, which two models share: "
@@ -171,6 +173,18 @@ class _Writing:
                 f"{commented(path)} ({layer.class_name}): its noise, in training alone, is not written"
             )
         return parts
+
+    def _of_inner_model(self, written: WrittenClass, layer: SourceLayer, target: str) -> Parts | None:
+        """A layer of a model in this one that both call, as the table of tokens that a language model ends with."""
+        place = self._names.get(layer.path, layer.path.replace("/", "."))
+        written.attributes[layer.path] = place.removeprefix(f"{target}.") if target else place
+        if layer.container:
+            return None
+        try:
+            return parts_of(layer, self._in)
+        except UnwritableError as error:
+            self._place(written, layer, str(error))
+            return None
 
     def _named(self, layer: SourceLayer, target: str, attribute: str, suffix: str) -> None:
         """Say where the module of a layer stands, where that is not under its own name."""

@@ -72,7 +72,7 @@ class Decoders(L.Layer):
 
     def call(self, x: Any) -> Any:
         for each in self.inner:
-            y, cache = each(x)
+            y, _ = each(x)
             x = x + y
         return x
 
@@ -126,6 +126,14 @@ def of_encoder() -> tuple[Any, Any]:
     return keras.Model(inner.input, L.Dense(2)(found["first"]) + found["and"][:, :2]), {"tokens": TOKENS, "kept": KEPT}
 
 
+def of_language() -> tuple[Any, Any]:
+    """A model in another, whose table is the way back from what the other makes of it."""
+    tokens = keras.Input((6,), dtype="int32")
+    table = L.ReversibleEmbedding(7, 4)
+    inner = keras.Model(tokens, L.Dense(4, activation="tanh")(table(tokens)), name="inner")
+    return keras.Model(tokens, table(inner(tokens), reverse=True)), TOKENS
+
+
 def of_reversible(**told: Any) -> tuple[Any, Any]:
     table = L.ReversibleEmbedding(7, 4, **told)
     return of(TOKENS, lambda t: table(table(t) * 2, reverse=True))
@@ -148,6 +156,7 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "a dict from a model in it": of_encoder,
     "a softmax of what is kept": lambda: of_softmax(KEPT),
     "a softmax of what a number keeps": lambda: of_softmax(KEPT.astype("float32") * 0.7),
+    "the table of a model in it": of_language,
     "a table and back": lambda: of_reversible(),
     "two tables": lambda: of_reversible(tie_weights=False, logit_soft_cap=3.0),
 }
@@ -182,6 +191,7 @@ def test_it_is_written_whole_and_gives_the_same(name: str) -> None:
         ("a Lambda", "[:, -1]", "[:, 0]"),
         ("attention with another call", "jnp.arange(", "1 + jnp.arange("),
         ("a softmax of what is kept", "where=", "where=~"),
+        ("the table of a model in it", ".attend(", ".attend(2 * "),
         ("two tables", ".attend(", ".attend(0.9 * "),
         ("a dict from a model in it", "+ ", "- "),
     ],
@@ -215,3 +225,12 @@ def test_numbers_of_numpy_are_numbers() -> None:
     model, given = of(STEPS, lambda x: L.Rescaling(np.float64(0.5), offset=np.float32(1))(x))
     _, module = module_of(model)
     assert apart(module, model, given) < BOUND
+
+
+def test_metrics_that_count_by_weights_leave_the_step_as_it_is() -> None:
+    keras.utils.clear_session()
+    model, _ = of(STEPS, L.Dense(3))
+    model.compile("sgd", "mse", weighted_metrics=["mae"])
+    told = training_source(_keras_compiled.of_model(model), written_of(model))
+    assert told.unwritten == ()
+    assert ["weighted_metrics" in each for each in told.remarks] == [True]
