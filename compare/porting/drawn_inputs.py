@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from compare.errors import RequestError
-from compare.porting.safe_expressions import tensors
+from compare.porting.safe_expressions import apart, tensors
 from workloads._architecture import Architecture, Graph, Tensor
 from workloads._transfer import SourceLayer
 
@@ -66,7 +66,8 @@ def _reading(architecture: Architecture, graph: Graph, number: int) -> Iterator[
     layers = {each.path: each for each in architecture.source.layers}
     inner = {each.model: each for each in architecture.graphs if each.model}
     for call in graph.calls:
-        given, layer = tensors(list(call.arguments)), layers.get(call.layer)
+        # In the order in which a model takes them, that of a dict by its keys.
+        given, layer = tensors(apart(list(call.arguments))), layers.get(call.layer)
         if number not in given or layer is None:
             continue
         taken = list(inner[call.layer].inputs.values()) if call.layer in inner else []

@@ -57,6 +57,8 @@ def expression(layer: SourceLayer, call: Call, variables: Mapping[int, str], ten
     given = [argument(each, variables) for each in call.arguments]
     if name in _LIKE and call.keywords.keys() <= {"dtype"}:
         return _like(_LIKE[name], given, call)
+    if name == "DotProductAttention":
+        return _attended(given, config, {key: argument(each, variables) for key, each in call.keywords.items()})
     if call.keywords:
         raise UnwritableError(f"its call has {next(iter(call.keywords))}=")
     if name in _INFIX and len(given) == 2:
@@ -76,6 +78,17 @@ def expression(layer: SourceLayer, call: Call, variables: Mapping[int, str], ten
     if name in _OTHERS:
         return _OTHERS[name](given, config, call)
     raise UnwritableError(f"keras.ops has {name}, which is not known here")
+
+
+def _attended(given: list[str], config: Mapping[str, Plain], named: Mapping[str, str]) -> str:
+    """Attention of arrays [batch, steps, heads, features], which Keras writes after JAX's own."""
+    if config.get("attn_logits_soft_cap") is not None or config.get("flash_attention"):
+        raise UnwritableError("it has attn_logits_soft_cap or flash_attention")
+    arguments = dict(zip(("query", "key", "value", "bias", "mask", "scale"), given, strict=False)) | named
+    listed = [arguments.pop(name) for name in ("query", "key", "value")]
+    listed += [f"{name}={each}" for name, each in arguments.items() if each != "None"]
+    listed += ["is_causal=True"] if config.get("is_causal") else []
+    return f"jax.nn.dot_product_attention({', '.join(listed)})"
 
 
 def _grouped(text: str) -> str:

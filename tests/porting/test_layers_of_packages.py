@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 from filled_modules import distance, filled, module_of, written_of
 
+from compare.porting.drawn_inputs import input_spec
 from compare.porting.training_source import training_source
 from tf_reference import _keras_compiled, _keras_weights
 
@@ -86,6 +87,14 @@ class Heads(L.Layer):
         return first - 2 * second
 
 
+class Attended(L.Layer):
+    def call(self, x: Any) -> Any:
+        heads = ops.reshape(x, (-1, 6, 2, 2))
+        kept = ops.greater(ops.einsum("btnf,bsnf->bnts", heads, heads), 0)
+        once = ops.dot_product_attention(heads, heads, heads * 2, mask=kept, scale=0.3)
+        return ops.dot_product_attention(once, heads, value=heads, is_causal=True)
+
+
 class Late(L.Layer):
     """It says its shape without its layers, which make their weights at the first call with numbers."""
 
@@ -152,6 +161,7 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "a Lambda of nothing": lambda: of(STEPS, lambda x: L.Dense(2)(L.Lambda(lambda x: x)(x))),
     "attention with another call": lambda: of(STEPS, Decoders(), open_length=True),
     "sizes that are open": lambda: of(STEPS, Heads(), open_length=True),
+    "attention of arrays": lambda: of(STEPS, Attended()),
     "layers that are made late": lambda: of(STEPS, Late()),
     "a dict from a model in it": of_encoder,
     "a softmax of what is kept": lambda: of_softmax(KEPT),
@@ -234,3 +244,14 @@ def test_metrics_that_count_by_weights_leave_the_step_as_it_is() -> None:
     told = training_source(_keras_compiled.of_model(model), written_of(model))
     assert told.unwritten == ()
     assert ["weighted_metrics" in each for each in told.remarks] == [True]
+
+
+def test_each_input_of_a_dict_is_drawn_for_what_reads_it() -> None:
+    keras.utils.clear_session()
+    inner = encoder()
+    model = keras.Model(inner.input, inner({"tokens": inner.input["tokens"], "kept": inner.input["kept"]})["first"])
+    architecture = _keras_compiled.of_model(model)
+    graph = architecture.graphs[0]
+    drawn = {name: input_spec(architecture, graph, number) for name, number in graph.inputs.items()}
+    assert "high=7" in drawn["tokens"]
+    assert "high" not in drawn["kept"]
