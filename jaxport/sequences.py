@@ -155,6 +155,28 @@ def attention_mask(
     return whole
 
 
+def attention_of_kept(
+    query: jax.Array, key: jax.Array, value: jax.Array, *, mask: jax.Array | None = None, **told: Any
+) -> jax.Array:
+    """f[batch, queries, heads, features]: nnx.dot_product_attention, and 0 where a mask leaves a query nothing.
+
+    For nnx.MultiHeadAttention, as its attention_fn: Keras' layer of that name does so if it has a dropout, and takes
+    the mean of all values without one, as Flax always does.
+
+    Args:
+      query: f[batch, queries, heads, features].
+      key: f[batch, keys, heads, features].
+      value: likewise.
+      mask: bool[batch, heads or 1, queries, keys].
+      **told: what else nnx.MultiHeadAttention says.
+    """
+    found = nnx.dot_product_attention(query, key, value, mask=mask, **told)
+    if mask is None:
+        return found
+    some = jnp.swapaxes(mask.astype(bool).any(-1), -2, -1)
+    return jnp.where(some[..., None], found, jnp.zeros((), found.dtype))
+
+
 def _turned(cell: nnx.RNNCellBase, states: tuple[Any, ...]) -> tuple[Any, ...]:
     """States in the order of the other framework: of an LSTM, Flax has the cell before the hidden one."""
     return states[::-1] if isinstance(cell, nnx.LSTMCell | nnx.OptimizedLSTMCell) else states

@@ -26,6 +26,9 @@ from tf_reference._model import Model
 from workloads._precision import NARROW
 from workloads._written_port import left_weights
 
+_WITH_DROPOUT = (keras.layers.MultiHeadAttention, keras.layers.GroupQueryAttention)
+"""They have a Dropout, which is silenced, and compute in another way where they have none."""
+
 _RATES = ("rate", "stddev", "drop_path_rate", "_dropout")
 """Attributes of Keras' layers that say how much is dropped, or how loud noise is."""
 
@@ -232,7 +235,7 @@ def _carried(model: Any, receipt: Path) -> dict[str, Any]:
 def _silence(layer: Any) -> None:
     if not isinstance(layer, keras.Model):
         for name in _RATES:
-            if isinstance(getattr(layer, name, None), float):
+            if isinstance(getattr(layer, name, None), float) and not isinstance(layer, _WITH_DROPOUT):
                 setattr(layer, name, 0.0)
 
 

@@ -49,6 +49,11 @@ class Rounding:
         """Relative: who is within has at least half of the digits right."""
         return math.sqrt(self.unit)
 
+    @property
+    def at_most(self) -> float:
+        """Roundings that count: thousands of operations still leave half of the digits, or nothing is to judge by."""
+        return min(self.times, 1 / self.accurate)
+
 
 @dataclass(frozen=True)
 class Values:
@@ -64,14 +69,23 @@ class Values:
     moved: Sequence[Arrays] = ()
 
 
-def by_leaf(values: Values, rounding: Rounding) -> dict[str, Outcome]:
-    """What is said of each leaf that has exact values."""
-    return {
-        leaf: (_leaf if is_float(exact) else _exact_leaf)(leaf, values, rounding)
-        for leaf, exact in values.exact.items()
-        if leaf in values.found and leaf in values.original
-        and exact.size and values.found[leaf].shape == values.original[leaf].shape == exact.shape
-    }  # fmt: skip
+def by_leaf(values: Values, rounding: Rounding, *, until_broken: bool = False) -> dict[str, Outcome]:
+    """What is said of each leaf that has exact values.
+
+    Args:
+      values: of one call.
+      rounding: of it.
+      until_broken: whether no more is asked once a leaf breaks: more samples may show that it does not.
+    """
+    said: dict[str, Outcome] = {}
+    for leaf, exact in values.exact.items():
+        found, original = values.found.get(leaf), values.original.get(leaf)
+        if found is None or original is None or not exact.size or not found.shape == original.shape == exact.shape:
+            continue
+        said[leaf] = (_leaf if is_float(exact) else _exact_leaf)(leaf, values, rounding)
+        if until_broken and said[leaf].status in (BREAKS, BOTH):
+            break
+    return said
 
 
 def worst(said: Iterable[Outcome]) -> Outcome:
@@ -93,10 +107,37 @@ def _exact_leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
 
 
 def _leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
+    with np.errstate(all="ignore"):
+        return Outcome(HOLDS, leaf) if _holds(leaf, values, rounding) else weighed(leaf, values, rounding)
+
+
+def _holds(leaf: str, values: Values, rounding: Rounding) -> bool:
+    """Whether it is soon told that a leaf holds: by bounds no wider than those of `weighed`, where elements are off."""
+    exact, original, found = (wide(leaves[leaf]) for leaves in (values.exact, values.original, values.found))
+    sizes, floor = np.abs(exact), rounding.floors.get(leaf, 0.0)
+    allowed = rounding.accurate * sizes + floor
+    off, port_off = (np.abs(run - exact) for run in (original, found))
+    doubtful = np.flatnonzero(~((off <= allowed) & (port_off <= allowed)))
+    spreads = [np.abs(wide(moved[leaf]) - exact) for moved in values.moved]
+    if not np.max(sizes) + max(map(np.max, spreads), default=0.0) < rounding.largest / 2**4:
+        return False
+    if not doubtful.size:
+        return True
+    off, port_off = (_infinite_where_nan(errors.ravel()[doubtful]) for errors in (off, port_off))
+    sizes = sizes.ravel()[doubtful]
+    spread = np.max([0.0 * sizes, *(each.ravel()[doubtful] for each in spreads)], axis=0)
+    scale = _scales(exact, values.original[leaf]).ravel()[doubtful]
+    times = rounding.at_most
+    floor += times * rounding.tiny
+    within = port_off <= np.maximum(rounding.accurate * sizes, times * (rounding.unit * scale + spread)) + floor
+    lost, port_lost = (errors > rounding.accurate * scale + floor for errors in (off, port_off))
+    return bool(within.all() and not (lost & ~port_lost).any())
+
+
+def weighed(leaf: str, values: Values, rounding: Rounding) -> Outcome:
+    """What is said of a leaf of floats, element by element."""
     exact, original, found = (wide(leaves[leaf]) for leaves in (values.exact, values.original, values.found))
     with np.errstate(all="ignore"):
-        if not values.moved and _is_plain(exact, (original, found), rounding, rounding.floors.get(leaf, 0.0)):
-            return Outcome(HOLDS, leaf)
         spread = np.max([np.zeros(exact.shape), *(np.abs(wide(moved[leaf]) - exact) for moved in values.moved)], axis=0)
         known = np.isfinite(exact) & np.isfinite(spread)
         # A sample may be small by chance where those of its neighbours are not.
@@ -105,8 +146,7 @@ def _leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
         judged = known & (np.abs(exact) + spread < rounding.largest / 2**4)
         scale = _scales(exact, values.original[leaf])
         once = rounding.unit * scale + spread
-        # A program of thousands of operations still leaves half of the digits, or there is nothing to judge by.
-        times = min(rounding.times, 1 / rounding.accurate)
+        times = rounding.at_most
         floor = times * rounding.tiny + rounding.floors.get(leaf, 0.0)
         off, port_off = (_infinite_where_nan(np.abs(run - exact)) for run in (original, found))
         right = judged & (off <= np.maximum(rounding.accurate * np.abs(exact), times * once) + floor)
@@ -129,15 +169,6 @@ def _leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
                 at = int(np.argmax(excess))
                 return _at(status, leaf, at, (found, original, exact), port_off / scale, bound / scale)
     return Outcome(HOLDS if judged.any() else UNJUDGED, leaf)
-
-
-def _is_plain(exact: np.ndarray, runs: Sequence[np.ndarray], rounding: Rounding, floor: float) -> bool:
-    """Whether every element is accurate in all runs, by the narrowest bound: most calls are soon told so."""
-    sizes = np.abs(exact)
-    allowed = rounding.accurate * sizes + floor
-    return bool((sizes < rounding.largest / 2**4).all()) and all(
-        bool((np.abs(run - exact) <= allowed).all()) for run in runs
-    )
 
 
 def _scales(exact: np.ndarray, original: np.ndarray) -> np.ndarray:

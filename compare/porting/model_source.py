@@ -27,7 +27,7 @@ from compare.porting.safe_expressions import (
 from compare.porting.traced_methods import method_body, obstacle
 from compare.porting.unwritten_places import Place
 from compare.porting.variable_names import Variables
-from compare.porting.written_calls import expression, for_each_step
+from compare.porting.written_calls import ATTENTION_MASKS, expression, for_each_step
 from compare.porting.written_classes import Written
 from compare.porting.written_layers import Parts, parts_of
 from compare.porting.written_operations import MODULE
@@ -159,7 +159,7 @@ class _Writing:
             self._left(written, layer, wanted, target, self._architecture.reasons[path])
             return None
         try:
-            parts = parts_of(layer, self._in)
+            parts = parts_of(layer, self._in, masked=self._is_masked(written.graph, path))
         except UnwritableError as error:
             self._left(written, layer, wanted, target, str(error))
             return None
@@ -173,6 +173,10 @@ class _Writing:
                 f"{commented(path)} ({layer.class_name}): its noise, in training alone, is not written"
             )
         return parts
+
+    def _is_masked(self, graph: Graph, path: str) -> bool:
+        calls = (each for each in graph.calls if self._canonical(each.layer) == path)
+        return any(name in ATTENTION_MASKS for each in calls for name in each.keywords)
 
     def _of_inner_model(self, written: WrittenClass, layer: SourceLayer, target: str) -> Parts | None:
         """A layer of a model in this one that both call, as the table of tokens that a language model ends with."""

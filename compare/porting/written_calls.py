@@ -158,14 +158,13 @@ def _reversible(caller: Caller) -> str:
 
 
 def _attention(caller: Caller) -> str:
-    masks = ("query_mask", "value_mask", "key_mask", "attention_mask")
-    caller.refuse_keywords("query", "value", "key", "use_causal_mask", *masks)
+    caller.refuse_keywords("query", "value", "key", "use_causal_mask", *ATTENTION_MASKS)
     given = dict(zip(("query", "value", "key"), caller.arguments(), strict=False))
     given |= {name: text for name in ("query", "value", "key") if (text := caller.keyword(name)) is not None}
     if len(caller.call.arguments) > 3 or not {"query", "value"} <= given.keys():
         raise UnwritableError("its call has no query and value, or more arguments than these and the key")
     query, value = given["query"], given["value"]
-    made = [f"{_MASKS[name]}={text}" for name in masks if (text := caller.keyword(name)) is not None]
+    made = [f"{ATTENTION_MASKS[name]}={text}" for name in ATTENTION_MASKS if (text := caller.keyword(name)) is not None]
     told = [f"jaxport.sequences.attention_mask({', '.join(made)})"] if made else []
     if caller.call.keywords.get("use_causal_mask"):
         told.insert(0, f"nnx.make_causal_mask({query}[..., 0])")
@@ -175,7 +174,7 @@ def _attention(caller: Caller) -> str:
     return f"self.{caller.attribute}({query}, {given.get('key', value)}, {value}{mask})"
 
 
-_MASKS = {"query_mask": "query", "value_mask": "value", "key_mask": "key", "attention_mask": "pairs"}
+ATTENTION_MASKS = {"query_mask": "query", "value_mask": "value", "key_mask": "key", "attention_mask": "pairs"}
 """An argument of Keras' call -> that of attention_mask."""
 
 

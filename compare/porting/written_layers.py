@@ -35,16 +35,19 @@ class Parts:
     each_step: bool = False
 
 
+_ATTENTION = frozenset({"MultiHeadAttention", "GroupQueryAttention", "GroupedQueryAttention"})
+
 Inside = Callable[[str], Sequence[SourceLayer]]
 """(path of a layer) -> the layers that stand in it."""
 
 
-def parts_of(layer: SourceLayer, inside: Inside = lambda path: ()) -> Parts:
+def parts_of(layer: SourceLayer, inside: Inside = lambda path: (), *, masked: bool = False) -> Parts:
     """The modules of a layer.
 
     Args:
       layer: of Keras.
       inside: gives the layers that stand in one.
+      masked: whether some call of it is given a mask.
 
     Raises:
       UnwritableError: no rule knows it, or it is not written here.
@@ -64,6 +67,8 @@ def parts_of(layer: SourceLayer, inside: Inside = lambda path: ()) -> Parts:
         return Parts(counterpart, {f"_{name}": _made(each) for name, each in module.inner.items()})
     if counterpart.steps:
         module = _filled(layer, counterpart, module, inside)
+    if masked and layer.class_name in _ATTENTION and layer.config.get("dropout"):
+        module = replace(module, advised={**module.advised, "attention_fn": "attention_of_kept"})
     return Parts(counterpart, {"": _made(module)})
 
 

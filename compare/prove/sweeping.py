@@ -142,7 +142,7 @@ class _Pass:
     def _judged(self, probes: Sequence[Probe]) -> list[Outcome]:
         calls = [_sweeps.drawn(probe, self._specs, self._base) for probe in probes]
         runs = list(zip(self._port(calls), self._original(calls), self._exact(calls), strict=True))
-        said = [stability.by_leaf(Values(*run), self._rounding) for run in runs]
+        said = [stability.by_leaf(Values(*run), self._rounding, until_broken=True) for run in runs]
         samples: list[list[Arrays]] = [[] for _ in runs]
         for seed in range(SAMPLES):
             # What holds by fewer samples holds: the more there are, the wider the bound.
@@ -150,8 +150,10 @@ class _Pass:
             for at, moved in zip(left, self._rounded([calls[at] for at in left], seed), strict=True):
                 found, original, exact = runs[at]
                 samples[at].append(moved)
-                asked = {leaf: exact[leaf] for leaf, one in said[at].items() if one.status not in (HOLDS, UNJUDGED)}
-                said[at] |= stability.by_leaf(Values(found, original, asked, samples[at]), self._rounding)
+                settled = {leaf: one for leaf, one in said[at].items() if one.status in (HOLDS, UNJUDGED)}
+                asked = {leaf: array for leaf, array in exact.items() if leaf not in settled}
+                values, last = Values(found, original, asked, samples[at]), seed == SAMPLES - 1
+                said[at] = settled | stability.by_leaf(values, self._rounding, until_broken=not last)
         return [stability.worst(leaves.values()) for leaves in said]
 
     def _rounded(self, calls: Sequence[Arrays], seed: int) -> list[Arrays]:

@@ -60,6 +60,8 @@ def _value(name: str, value: Plain) -> str:
         return f"jnp.{value}"
     if name in ("activation_fn", "gate_fn"):
         return ACTIVATIONS[str(value)].function
+    if name == "attention_fn":
+        return f"jaxport.sequences.{value}"
     if name == "merge_fn":
         return f"jaxport.sequences.{value}" if value in ("average", "apart") else f"jnp.{value}"
     return repr(tuple(value) if isinstance(value, list) else value)

@@ -165,3 +165,27 @@ def test_a_deviation_that_no_longer_occurs_fails() -> None:
     found = judged(holds, declared=(Deviation(STABILITY, 0.5, "why"),))
     assert found.verdict == FAIL
     assert "no longer occurs" in found.gates[STABILITY].reason
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_what_is_soon_told_to_hold_holds_by_every_element(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    exact = draws.normal(size=24) * 10.0 ** draws.integers(-12, draws.integers(-11, 38), 24)
+
+    def run(off: float) -> np.ndarray:
+        wrong = exact * (1 + off * draws.normal(size=24)) + 1e-2 * off * np.abs(exact).max() * draws.normal(size=24)
+        wrong[draws.random(24) < 0.003] = np.nan
+        return wrong.astype("float32")
+
+    found, original = (run(10.0 ** draws.integers(-8, -1)) for _ in range(2))
+    moved = [{"y": exact + 10.0 ** draws.integers(-9, 0) * draws.normal(size=24)} for _ in range(draws.integers(0, 3))]
+    values = Values({"y": found}, {"y": original}, {"y": exact}, moved)
+    soon, whole = stability.by_leaf(values, FLOAT32)["y"], stability.weighed("y", values, FLOAT32)
+    assert soon.status == whole.status
+
+
+def test_no_more_leaves_are_asked_once_one_breaks() -> None:
+    leaves = {name: EXACT for name in "abc"}
+    values = Values({**leaves, "b": 2 * EXACT}, leaves, leaves)
+    assert [*stability.by_leaf(values, FLOAT32, until_broken=True)] == ["a", "b"]
+    assert [*stability.by_leaf(values, FLOAT32)] == ["a", "b", "c"]

@@ -12,7 +12,7 @@ import tensorflow as tf
 from filled_modules import called, distance, filled, module_of, written_of
 
 from compare.porting.training_source import training_source
-from tf_reference import _keras_compiled
+from tf_reference import _keras_compiled, _keras_port
 
 L = keras.layers
 ops: Any = keras.ops
@@ -166,6 +166,12 @@ MASKED: dict[str, Callable[[], tuple[Any, list[Any]]]] = {
     "named, of pairs and values": lambda: of_tokens(
         lambda t: (lambda x: attended(x, x, attention_mask=np.tri(6, dtype=bool)))(embedded(t))
     ),
+    "with a dropout, of pairs": lambda: of_two(
+        lambda x, m: L.MultiHeadAttention(2, 3, dropout=0.5)(x, x, attention_mask=m), PAIRS
+    ),
+    "groups with a dropout": lambda: of_two(
+        lambda x, m: L.GroupQueryAttention(3, 4, 2, dropout=0.5)(x, x, attention_mask=m), PAIRS
+    ),
     "named, of pairs": lambda: of_two(lambda x, m: attended(x, x, attention_mask=m), PAIRS),
 }
 STATES: dict[str, Callable[[], tuple[Any, list[Any]]]] = {
@@ -235,6 +241,15 @@ def test_states_and_activations_are_written(name: str) -> None:
     assert apart(module, model, given) < BOUND
 
 
+def test_attention_that_is_judged_without_dropout_computes_as_it_does_with_one() -> None:
+    """Keras takes another way where there is none, and gives a query that is left nothing another value."""
+    model, given = made(MASKED["with a dropout, of pairs"])
+    before = np.asarray(model(given, training=False))
+    for each in model._flatten_layers():
+        _keras_port._silence(each)
+    assert np.array_equal(np.asarray(model(given, training=True)), before)
+
+
 def test_gradients_go_through_a_mask_as_in_keras() -> None:
     model, given = made(lambda: of_steps(lambda x: L.Bidirectional(L.LSTM(3))(L.Masking()(x))))
     _, module = module_of(model)
@@ -252,6 +267,11 @@ def test_gradients_go_through_a_mask_as_in_keras() -> None:
         ("lstm", ", mask=", ", mask=~"),
         ("own, attention", "attention_mask(query=", "attention_mask(query=~"),
         ("average", "masked_average(y, ", "masked_average(y, ~"),
+        (
+            "with a dropout, of pairs",
+            "attention_fn=jaxport.sequences.attention_of_kept",
+            "attention_fn=nnx.dot_product_attention",
+        ),
     ],
 )
 def test_a_mask_that_is_turned_round_is_seen(name: str, planted: str, instead: str) -> None:
