@@ -40,7 +40,13 @@ class Arguments:
             tf.nest.assert_same_structure(self.nest, other.nest)
         except (TypeError, ValueError):
             return False
-        return self.names == other.names and self.fixed == other.fixed
+        ranks = ([len(each.shape) for each in tf.nest.flatten(one.symbols().nest)] for one in (self, other))
+        return self.names == other.names and self.fixed == other.fixed and next(ranks) == next(ranks)
+
+    def widened(self, other: Arguments) -> Arguments:
+        """The same with every size left open in which others, that these take, differ."""
+        nest = tf.nest.map_structure(_of_both, self.symbols().nest, other.symbols().nest)
+        return replace(self, nest=nest)
 
     @property
     def input_names(self) -> list[str]:
@@ -102,6 +108,11 @@ def _names(nest: Any, name: str) -> list[str]:
 def _holds_tensors(value: Any) -> bool:
     flat = tf.nest.flatten(value)
     return bool(flat) and all(isinstance(each, np.ndarray | keras.KerasTensor) or tf.is_tensor(each) for each in flat)
+
+
+def _of_both(one: keras.KerasTensor, other: keras.KerasTensor) -> keras.KerasTensor:
+    sizes = [first if first == second else None for first, second in zip(one.shape, other.shape, strict=True)]
+    return one if sizes == list(one.shape) else keras.KerasTensor(sizes, one.dtype)
 
 
 def _symbol(value: Any) -> keras.KerasTensor:

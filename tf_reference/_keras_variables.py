@@ -35,8 +35,13 @@ def is_keras(layer: Any) -> bool:
 
 
 def is_container(layer: Any) -> bool:
-    """Whether it computes nothing that a rule would know: a model, or a layer of a class that is not Keras' own."""
-    return not is_keras(layer) or type(layer).__name__ in _CONTAINERS
+    """Whether it computes nothing that a rule would know: a model, a layer of a class that is not Keras', a Lambda."""
+    return not is_keras(layer) or type(layer).__name__ in _CONTAINERS or is_lambda(layer)
+
+
+def is_lambda(layer: Any) -> bool:
+    """Whether a layer calls a function of the user's and no more."""
+    return isinstance(layer, keras.layers.Lambda) and layer.mask is None
 
 
 def children(layer: Any) -> Iterator[tuple[str, Any]]:

@@ -100,10 +100,15 @@ def _followed(function: Callable[..., Any], *given: Any, **named: Any) -> Any:
 
 @contextmanager
 def specified_by_call(layer: Any) -> Iterator[None]:
-    """Inside, a layer with a call of the user's own says by this call what it returns, not by that of Keras' class."""
+    """Inside, a layer says by its call what it returns where its class may say something else.
+
+    So it is with a class of the user's that has a call of its own and inherits what Keras' class says, and with a
+    Sequential that was built for another shape than it is called with: Keras minds with symbols alone.
+    """
     call, told = type(layer).call, type(layer).compute_output_spec
+    own = not call.__module__.startswith("keras.")
     of_keras = told.__module__.startswith("keras.") and told is not keras.Layer.compute_output_spec
-    if call.__module__.startswith("keras.") or not of_keras:
+    if not (own and of_keras) and not isinstance(layer, keras.Sequential):
         yield
         return
     with replaced_attribute(layer, "compute_output_spec", partial(keras.Operation.compute_output_spec, layer)):

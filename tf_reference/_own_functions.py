@@ -29,7 +29,7 @@ def whole(layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Calla
     """
     if not _keras_variables.is_keras(layer):
         return None
-    of_lambda = isinstance(layer, keras.layers.Lambda) and layer.mask is None
+    of_lambda = _keras_variables.is_lambda(layer)
     if not of_lambda and not (isinstance(layer, keras.layers.Activation) and is_own(layer.activation)):
         return None
     tensors = [each for each in tf.nest.flatten((given, dict(named))) if hasattr(each, "dtype")]

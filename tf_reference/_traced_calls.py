@@ -65,7 +65,7 @@ def remembering() -> Iterator[None]:
     """Inside, the first call of each layer of a class of the user's is remembered."""
 
     def noted(original: Callable[..., Any], layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-        if not _keras_variables.is_keras(layer):
+        if not _keras_variables.is_keras(layer) or _keras_variables.is_lambda(layer):
             remember(layer, given, named)
         return original(layer, *given, **named)
 
@@ -109,6 +109,7 @@ def canonical(
     others = {name: each for name, each in named.items() if name == "training"}
     if known is None or not known.takes(found) or known.masked != masked:
         return given, {OTHERWISE: True, **named}
+    _FIRST[layer] = known.widened(found)
     return (found.nest if found.names else (found.nest,)), others
 
 
@@ -141,7 +142,9 @@ def takes_masks(layer: Any) -> bool:
 
 
 def is_followed(layer: Any) -> bool:
-    """Whether a layer is known by what its call does: one of the user's own, with a call of its own."""
+    """Whether a layer is known by what its call does: one of the user's own, with a call of its own, or a Lambda."""
+    if _keras_variables.is_lambda(layer):
+        return True
     return not _keras_variables.is_keras(layer) and not type(layer).call.__module__.startswith("keras.")
 
 

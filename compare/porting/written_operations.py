@@ -84,7 +84,7 @@ def _attended(given: list[str], config: Mapping[str, Plain], named: Mapping[str,
     """Attention of arrays [batch, steps, heads, features], which Keras writes after JAX's own."""
     if config.get("attn_logits_soft_cap") is not None or config.get("flash_attention"):
         raise UnwritableError("it has attn_logits_soft_cap or flash_attention")
-    arguments = dict(zip(("query", "key", "value", "bias", "mask", "scale"), given, strict=False)) | named
+    arguments = {**dict(zip(("query", "key", "value", "bias", "mask", "scale"), given, strict=False)), **named}
     listed = [arguments.pop(name) for name in ("query", "key", "value")]
     listed += [f"{name}={each}" for name, each in arguments.items() if each != "None"]
     listed += ["is_causal=True"] if config.get("is_causal") else []

@@ -87,6 +87,43 @@ class Heads(L.Layer):
         return first - 2 * second
 
 
+class BuiltForAnother(L.Layer):
+    """Its layers were built for more pixels than they are given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = keras.Sequential([L.Conv2D(3, 1, strides=2), L.BatchNormalization()])
+
+    def build(self, shape: Any) -> None:
+        self.scale.build((None, shape[1] + 2, shape[2] + 2, shape[3]))
+
+    def call(self, x: Any, training: bool = False) -> Any:
+        return self.scale(x, training=training)
+
+    def compute_output_shape(self, shape: Any) -> Any:
+        return shape[0], 3, 3, 3
+
+
+class Turned(L.Layer):
+    """It asks for all sizes of what it is given."""
+
+    def call(self, x: Any) -> Any:
+        first, second = ops.split(x, 2, axis=-1)
+        return ops.reshape(ops.stack([-second, first], axis=-2), ops.shape(x))
+
+
+class TurnedTwice(L.Layer):
+    """One layer for arrays of two shapes, as queries and keys have other numbers of heads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turned = Turned()
+
+    def call(self, x: Any) -> Any:
+        heads = ops.reshape(x, (-1, 6, 2, 2))
+        return ops.sum(self.turned(heads), axis=2) + self.turned(heads[:, :, :1])[:, :, 0]
+
+
 class Attended(L.Layer):
     def call(self, x: Any) -> Any:
         heads = ops.reshape(x, (-1, 6, 2, 2))
@@ -158,9 +195,12 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "one of a convolution": lambda: of(IMAGES, L.Conv2D(2, 3, activation=lambda x: ops.gelu(x, approximate=True))),
     "one as a layer": lambda: of(STEPS, L.Activation(squared)),
     "a Lambda": lambda: of(STEPS, lambda x: L.Dense(2)(L.Lambda(lambda x: x[:, -1] * 3)(x))),
+    "a Lambda of TensorFlow": lambda: of(STEPS, lambda x: L.Dense(2)(L.Lambda(lambda x: tf.reduce_max(x, 1) ** 2)(x))),
     "a Lambda of nothing": lambda: of(STEPS, lambda x: L.Dense(2)(L.Lambda(lambda x: x)(x))),
     "attention with another call": lambda: of(STEPS, Decoders(), open_length=True),
     "sizes that are open": lambda: of(STEPS, Heads(), open_length=True),
+    "a model that was built for another shape": lambda: of(IMAGES, BuiltForAnother()),
+    "one layer for two shapes": lambda: of(STEPS, TurnedTwice()),
     "attention of arrays": lambda: of(STEPS, Attended()),
     "layers that are made late": lambda: of(STEPS, Late()),
     "a dict from a model in it": of_encoder,
