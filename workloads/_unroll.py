@@ -47,6 +47,7 @@ def unroll(
         return held["loss"]
 
     def weights() -> Arrays:
-        return {path: held[WEIGHTS + path] for path in twin.weights if WEIGHTS + path in held}
+        # One that no loss reaches is no result of TensorFlow's step: it stays as it is.
+        return {path: held.get(WEIGHTS + path, array) for path, array in twin.weights_of(twin.first_case).items()}
 
     return trajectory(twin, checkpoints, step, weights)

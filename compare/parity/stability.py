@@ -129,9 +129,17 @@ def _holds(leaf: str, values: Values, rounding: Rounding) -> bool:
     scale = _scales(exact, values.original[leaf]).ravel()[doubtful]
     times = rounding.at_most
     floor += times * rounding.tiny
-    within = port_off <= np.maximum(rounding.accurate * sizes, times * (rounding.unit * scale + spread)) + floor
     lost, port_lost = (errors > rounding.accurate * scale + floor for errors in (off, port_off))
-    return bool(within.all() and not (lost & ~port_lost).any())
+    if (lost & ~port_lost).any():
+        return False
+
+    def within(spread: np.ndarray) -> bool:
+        once = rounding.unit * scale + spread
+        return bool((port_off <= np.maximum(rounding.accurate * sizes, times * once) + floor).all())
+
+    if within(spread) or not spreads:
+        return within(spread)
+    return within(np.maximum(spread, np.median(np.max(spreads, axis=0))))
 
 
 def weighed(leaf: str, values: Values, rounding: Rounding) -> Outcome:

@@ -154,3 +154,12 @@ def test_what_was_compiled_is_forgotten_with_the_twin() -> None:
     loaded.executables[b"one"] = "one", 0.5
     loaded.load(twin())
     assert not loaded.executables
+
+
+def test_a_weight_that_a_step_program_does_not_return_stays_as_it_is() -> None:
+    program = Program(b"", (), (Result("loss", (), "float32"), Result("weights/w", (2,), "float32")))
+    started = {"w": np.zeros(2, np.float32), "unused": np.array([4.0], np.float32)}
+    batches = {"x": np.zeros((2, 2), np.float32)}
+    found = unroll(lambda arguments: [1.0, [2.0, 3.0]], program, twin(weights=started, batches=batches), (2,))  # type: ignore[arg-type,return-value]
+    np.testing.assert_array_equal(found["weights@2/w"], [2, 3])
+    np.testing.assert_array_equal(found["weights@2/unused"], [4])

@@ -1,0 +1,138 @@
+"""What `jaxport init` makes of models that nobody here wrote, as pages: a record a model, and a table of these."""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from judged_gates import failing, of_record
+
+RESULTS = "jaxport-report/results.json"
+CHOICES = re.compile(r"with (\d+ of [\d,]+) choices made as in float32")
+HOLDS = ("pass", "not_applicable")
+GATES = ("structure", "semantics", "rounding", "gradients", "training", "stability")
+BATCH, STEPS = 8, 2
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of models.
+
+    Attributes:
+      path: of it; the records are in the folder beside it of the same name.
+      head: all before the rows of the table.
+      sources: the file with a function `build`, by the name of the model.
+      columns: the cells between the name and what became of the model, by the name of the model.
+      counted: what the models are, in the last sentence.
+    """
+
+    path: Path
+    head: str
+    sources: Mapping[str, str]
+    columns: Mapping[str, tuple[object, ...]]
+    counted: str
+
+    @property
+    def records(self) -> Path:
+        """The folder of the records."""
+        return self.path.with_suffix("")
+
+    def recorded(self, folder: Path) -> dict[str, Record]:
+        """The record of every model, by name; an empty one where there is none."""
+        paths = {name: folder / f"{name}.json" for name in self.sources}
+        return {name: json.loads(path.read_text()) if path.exists() else {} for name, path in paths.items()}
+
+    def text(self, folder: Path | None = None) -> str:
+        """The page of all records in a folder."""
+        records = self.recorded(folder or self.records)
+        text = self.head + "".join(_row(name, self.columns[name], found) for name, found in records.items())
+        choices = [
+            f"{name}, {case}: {told}" for name, of in records.items() for case, told in of.get("choices", {}).items()
+        ]
+        if choices:
+            listed = "".join(f"- {each}\n" for each in choices)
+            text += f"\n[Choices beside an edge](../parity.md#the-float64-oracle) that rounding made:\n\n{listed}"
+        failures = [f"- {each}\n" for of in records.values() for each in of.get("failures", [])[:1]]
+        if failures:
+            text += f"\nThe first of what fails:\n\n{''.join(failures)}"
+        return text + _share(records, self.counted)
+
+    def judge(self, name: str, *, written_only: bool, keep: Path | None) -> None:
+        """Write and judge a model, and the page anew.
+
+        Args:
+          name: of it.
+          written_only: whether no gate is asked.
+          keep: folder that what was written is left in; None leaves nothing.
+        """
+        self.records.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory() as scratch:
+            record = _judged(self.sources[name], written_only, (keep or Path(scratch)) / name)
+        (self.records / f"{name}.json").write_text(f"{json.dumps(record, indent=1)}\n")
+        self.path.write_text(self.text())
+
+
+def table(*columns: str) -> str:
+    """The head of the table, behind the name of a model and columns of one's own."""
+    names = ("model", *columns, "written", "weights", *GATES, "seconds")
+    return f"| {' | '.join(names)} |\n{'|---' * len(names)}|\n"
+
+
+def _judged(source: str, written_only: bool, folder: Path) -> Record:
+    """The record of one model: what was written, and how each gate came out."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "model.py").write_text(source)
+    options = ["--force", "--batch", f"{BATCH}", "--steps", f"{STEPS}", "--timeout", "3000"]
+    command = [sys.executable, "-m", "compare", "init", "model.py:build", "-o", "port", *options]
+    (folder / "port" / RESULTS).unlink(missing_ok=True)
+    command += ["--no-run"] if written_only else []
+    start = time.monotonic()
+    with (folder / "output.txt").open("w+") as output:
+        done = subprocess.run(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT, check=False)
+        output.seek(0)
+        told = output.read()
+    found = {"seconds": round(time.monotonic() - start), **_of_port(folder / "port")}
+    if done.returncode not in (0, 1) or not found["written"]:
+        found["failures"] = [*told.strip().splitlines()[-1:], f"jaxport init ended with {done.returncode}"]
+    return found
+
+
+def _of_port(port: Path) -> Record:
+    """What a folder that `jaxport init` wrote says: whether all of it was written, its weights, each gate."""
+    receipt, source, record = (port / each for each in ("weights.receipt.json", "model_jax.py", RESULTS))
+    found: Record = {
+        "written": source.exists() and "NotImplementedError" not in source.read_text(),
+        "weights": len(json.loads(receipt.read_text())["leaves"]) if receipt.exists() else 0,
+        "gates": {},
+    }
+    if record.exists():
+        found["gates"], held = of_record(record)
+        found["failures"] = failing(held)[:3]
+        found["choices"] = {each["case"]: told[1] for each in held if (told := CHOICES.search(each["message"]))}
+    return found
+
+
+def _row(name: str, columns: tuple[object, ...], found: Mapping[str, Any]) -> str:
+    written = {True: "yes", False: "no"}.get(found.get("written", ""), "not tried")
+    gates = (found.get("gates", {}).get(gate, "-") for gate in GATES)
+    cells = (name, *columns, written, found.get("weights", "-"), *gates, found.get("seconds", "-"))
+    return f"| {' | '.join(map(str, cells))} |\n"
+
+
+def _share(records: Mapping[str, Record], counted: str) -> str:
+    """How many models pass, of those that were judged."""
+    judged = [found["gates"] for found in records.values() if found.get("gates")]
+    passed = sum(all(gates.get(gate) in HOLDS for gate in GATES) for gates in judged)
+    whole = sum(bool(found.get("written")) for found in records.values())
+    return (
+        f"\nOf {len(records)} {counted} {whole} are written without a place to fill in, {len(judged)} were judged, and "
+        f"{passed} pass every gate without a line by hand.\n"
+    )
