@@ -151,7 +151,9 @@ class _Pass:
                 found, original, exact = runs[at]
                 samples[at].append(moved)
                 settled = {leaf: one for leaf, one in said[at].items() if one.status in (HOLDS, UNJUDGED)}
-                asked = {leaf: array for leaf, array in exact.items() if leaf not in settled}
+                # The leaf that broke before the others, which need not be asked if it breaks again.
+                left_over = sorted(exact.keys() - settled.keys(), key=lambda leaf: leaf not in said[at])
+                asked = {leaf: exact[leaf] for leaf in left_over}
                 values, last = Values(found, original, asked, samples[at]), seed == SAMPLES - 1
                 said[at] = settled | stability.by_leaf(values, self._rounding, until_broken=not last)
         return [stability.worst(leaves.values()) for leaves in said]
