@@ -101,20 +101,28 @@ class _Walk:
         # Weights of a layer of the user's are no symbols that keras.ops take.
         if not (own and _keras_variables.has_own(model)):
             try:
-                with _nodes_kept(model):
-                    trace = _structure(model, path)
-                    reading = _Reading(trace, path, self._path, self._settled)
-                    graph = reading.graph()
-                    _check_constants(model, graph)
-                    called = [each.operation for each in reading.nodes]
-                self.ended_early |= {self._paths[each] for each in trace.ended_early}
-                return graph, called, trace.masked
+                return self._of_symbols(model, path)
+            except _OwnConstantsError:
+                if not own:
+                    return self._of_symbols(model, path, functions=False)
             except Unsupported:
                 if not own:
                     raise
         graph, calls = _call_graphs.graph(model, path, self._path)
         self.ended_early |= {self._paths[id(each.layer)] for each in calls if each.ended_early}
         return graph, [each.layer for each in calls], False
+
+    def _of_symbols(self, model: Any, path: str, *, functions: bool = True) -> tuple[Graph, Sequence[Any], bool]:
+        """As `_read`, of a call that takes Keras' symbols; `functions` of the user's are followed too."""
+        with _nodes_kept(model):
+            trace = _structure(model, path, functions)
+            reading = _Reading(trace, path, self._path, self._settled)
+            graph = reading.graph()
+            if functions:
+                _check_constants(model, graph)
+            called = [each.operation for each in reading.nodes]
+        self.ended_early |= {self._paths[each] for each in trace.ended_early}
+        return graph, called, trace.masked
 
     def _called(self, inner: Any) -> None:
         if _is_called(inner):
@@ -173,8 +181,14 @@ def _nodes_kept(model: Any) -> Iterator[None]:
             del each._inbound_nodes[before[at] :]
 
 
-def _structure(model: Any, path: str) -> _traced_calls.Trace:
-    """The inputs and outputs of a functional model, of that which Keras makes of a Sequential, or of a call."""
+def _structure(model: Any, path: str, functions: bool = True) -> _traced_calls.Trace:
+    """The inputs and outputs of a functional model, of that which Keras makes of a Sequential, or of a call.
+
+    Args:
+      model: itself.
+      path: of it.
+      functions: whether those of the user's that its layers call are followed.
+    """
     if _traced_calls.is_followed(model):
         return _traced_calls.traced(model)
     graph = getattr(model, "_functional", None) or model
@@ -183,13 +197,21 @@ def _structure(model: Any, path: str) -> _traced_calls.Trace:
             f"expected a model that knows its inputs, found {type(model).__name__}"
             f"{f' at {path}' if path else ''}: give it an Input, or call it on an example"
         )
-    if _keras_masks.in_graph(graph) or any(map(_own_functions.has, graph.operations)):
-        return _traced_calls.again(graph, [each.name for each in graph.inputs])
+    if _keras_masks.in_graph(graph) or (functions and _has_functions(graph)):
+        return _traced_calls.again(graph, [each.name for each in graph.inputs], functions)
     return _traced_calls.Trace(
         {each.name: each for each in graph.inputs},
         getattr(graph, "_inputs_struct", graph.inputs),
         getattr(graph, "_outputs_struct", graph.outputs),
     )
+
+
+def _has_functions(graph: Any) -> bool:
+    return any(map(_own_functions.has, graph.operations))
+
+
+class _OwnConstantsError(Unsupported):
+    """Arrays that a call computes come of weights, or are drawn."""
 
 
 class _Reading:
@@ -251,16 +273,17 @@ def _check_constants(model: Any, graph: Graph) -> None:
     """Arrays that a call computes are no constants where they come of its weights, or are drawn: others then.
 
     Raises:
-      Unsupported: one does.
+      _OwnConstantsError: one does.
     """
     constants = _constants_in(graph)
-    # Those of a graph that Keras has were there before it was made.
-    if not constants or not _traced_calls.is_followed(model):
+    inner = getattr(model, "_functional", None) or model
+    # Those of a graph that Keras has were there before it was made, if no function of the user's computes in it.
+    if not constants or not (_traced_calls.is_followed(model) or _has_functions(inner)):
         return
     with _traced_calls.other_weights(model):
-        again = _Reading(_traced_calls.traced(model), "", lambda operation, within: "", set()).graph()
+        again = _Reading(_structure(model, ""), "", lambda operation, within: "", set()).graph()
     if _constants_in(again) != constants:
-        raise Unsupported(
+        raise _OwnConstantsError(
             f"the call of {type(model).__name__}, which computes with weights outside of its layers, or with numbers "
             "that it draws"
         )

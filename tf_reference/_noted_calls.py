@@ -34,10 +34,13 @@ class Noted:
 
 
 @contextmanager
-def noting() -> Iterator[Noted]:
+def noting(*, functions: bool = True) -> Iterator[Noted]:
     """Inside, masks of calls are noted, and a layer that is called with arrays alone is given symbols of them.
 
     The result of such a layer, as an embedding of positions, would be an array, and the layer no part of the trace.
+
+    Args:
+      functions: whether those of the user's that layers of Keras call are followed.
     """
     noted, inside = Noted(), [False]
 
@@ -56,7 +59,7 @@ def noting() -> Iterator[Noted]:
             return result
         if not any(isinstance(each, keras.KerasTensor) for each in tf.nest.flatten((given, named))):
             given, named = tf.nest.map_structure(symbol, (given, named))
-        function = _own_functions.whole(layer, given, named)
+        function = _own_functions.whole(layer, given, named) if functions else None
         if function is not None and (result := _followed(function, *given, **named)) is not None:
             return result
         masks = _keras_masks.given(layer, given, named)
@@ -75,7 +78,7 @@ def noting() -> Iterator[Noted]:
                 _keras_masks.forget(layer, given, named)
             return result
 
-        activation = _own_functions.at_the_end(layer)
+        activation = _own_functions.at_the_end(layer) if functions else None
         if activation is not None:
             with _own_functions.without_activation(layer):
                 before = result_of()

@@ -188,16 +188,17 @@ def traced(layer: Any) -> Trace:
     return Trace(named, nest, outputs, followed=True, **seen)
 
 
-def again(graph: Any, names: Sequence[str]) -> Trace:
+def again(graph: Any, names: Sequence[str], functions: bool = True) -> Trace:
     """A graph that Keras has, followed anew: then the tensors in it carry the masks that they do in a call.
 
     Args:
       graph: a functional model.
       names: of its inputs.
+      functions: whether those of the user's that layers call are followed.
     """
     inputs = [keras.Input(batch_shape=each.shape, dtype=each.dtype) for each in graph.inputs]
     nest = tf.nest.pack_sequence_as(graph._inputs_struct, inputs)
-    with _noted_calls.noting() as noted:
+    with _noted_calls.noting(functions=functions) as noted:
         # Not by its call, which converts inputs: that would be one more operation.
         outputs = graph._run_through_graph(inputs, operation_fn=lambda operation: operation)
     named = dict(zip(names, inputs, strict=True))

@@ -152,7 +152,9 @@ class _Pass:
                 samples[at].append(moved)
                 settled = {leaf: one for leaf, one in said[at].items() if one.status in (HOLDS, UNJUDGED)}
                 # The leaf that broke before the others, which need not be asked if it breaks again.
-                left_over = sorted((leaf for leaf in exact if leaf not in settled), key=lambda leaf: leaf not in said[at])
+                left_over = sorted(
+                    (leaf for leaf in exact if leaf not in settled), key=lambda leaf: leaf not in said[at]
+                )
                 asked = {leaf: exact[leaf] for leaf in left_over}
                 values, last = Values(found, original, asked, samples[at]), seed == SAMPLES - 1
                 said[at] = settled | stability.by_leaf(values, self._rounding, until_broken=not last)

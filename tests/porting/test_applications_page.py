@@ -20,7 +20,9 @@ def test_a_page_is_that_of_its_records(name: str) -> None:
 
 @pytest.fixture
 def page(tmp_path: Path) -> Page:
-    return Page(tmp_path / "page.md", "", {"VGG16": "", "ResNet50": ""}, {"VGG16": (32,), "ResNet50": (32,)}, "families")
+    return Page(
+        tmp_path / "page.md", "", {"VGG16": "", "ResNet50": ""}, {"VGG16": (32,), "ResNet50": (32,)}, "families"
+    )
 
 
 @pytest.mark.parametrize(

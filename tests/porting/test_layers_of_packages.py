@@ -261,6 +261,22 @@ def test_an_activation_that_takes_no_symbols_is_a_place() -> None:
     assert "its activation is 'of_tensorflow'" in place.reason
 
 
+@pytest.mark.parametrize(
+    ("function", "place"),
+    [
+        (lambda x, layer: x + keras.random.normal((4,)), "changes"),
+        (lambda x, layer: x * ops.convert_to_tensor(layer.bias), "multiply"),
+    ],
+    ids=["draws", "reads a weight"],
+)
+def test_a_lambda_whose_numbers_change_is_a_place(function: Callable[[Any, Any], Any], place: str) -> None:
+    keras.utils.clear_session()
+    layer = L.Dense(4)
+    layer.build((None, None, 4))
+    model, _ = of(STEPS, lambda x: layer(L.Lambda(lambda x: function(x, layer), name="changes")(x)))
+    assert [each.layer for each in written_of(model).places] == [place]
+
+
 def test_a_penalty_of_a_weight_outside_of_layers_is_part_of_the_loss() -> None:
     keras.utils.clear_session()
     model, given = of(STEPS, Penalised())
