@@ -15,7 +15,7 @@ from workloads import _frames
 from workloads._architecture import Architecture, Compiled, OwnStep, Penalty
 from workloads._framework import Unsupported
 from workloads._inspection import Plain
-from workloads._transfer import SourceLayer
+from workloads._transfer import KERAS_LAYERS, SourceLayer
 
 _MASKED = "a result that carries a mask: Keras leaves what is masked out of the loss"
 
@@ -42,7 +42,7 @@ def of_model(model: Any) -> Architecture:
     source, _ = _keras_weights.of_model(model)
     by_path = dict(_by_path(model, ""))
     read = _keras_graph.read(model, _first_paths(by_path))
-    layers = (_ended_early(each) if each.path in read.ended_early else each for each in source.layers)
+    layers = (_as_read(each, read) for each in source.layers)
     return Architecture(
         name=model.name,
         source=replace(source, layers=(*layers, *map(_operation, read.operations, read.operations.values()))),
@@ -55,9 +55,14 @@ def of_model(model: Any) -> Architecture:
     )
 
 
-def _ended_early(layer: SourceLayer) -> SourceLayer:
-    """A layer whose activation stands in a graph behind it."""
-    return replace(layer, config={**layer.config, "activation": "linear"})
+def _as_read(layer: SourceLayer, read: _keras_graph.Read) -> SourceLayer:
+    """A layer as its graph has it: without an activation that stands behind it, or as the Dropout that it is."""
+    if layer.path in read.ended_early:
+        return replace(layer, config={**layer.config, "activation": "linear"})
+    if layer.path in read.dropouts:
+        config = read.dropouts[layer.path]
+        return replace(layer, module=KERAS_LAYERS, class_name="Dropout", config=config, container=False)
+    return layer
 
 
 def _first_paths(by_path: Mapping[str, Any]) -> dict[int, str]:

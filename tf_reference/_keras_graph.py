@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import keras
@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from tf_reference import (
     _call_graphs,
+    _dropping_layers,
     _keras_masks,
     _keras_variables,
     _noted_calls,
@@ -38,6 +39,7 @@ class Read:
       reasons: path of a layer of the user's own, or of a model in it -> why its call is not followed.
       masked: whether what the whole returns carries a mask.
       ended_early: the paths of layers whose activation, a function of the user's, stands in a graph behind them.
+      dropouts: path of a layer of the user's own that drops what it is given -> the attributes of that Dropout.
     """
 
     graphs: tuple[Graph, ...]
@@ -45,6 +47,7 @@ class Read:
     reasons: Mapping[str, str]
     masked: bool = False
     ended_early: Set[str] = frozenset()
+    dropouts: Mapping[str, Mapping[str, Plain]] = field(default_factory=dict)
 
 
 def read(model: Any, paths: Mapping[int, str]) -> Read:
@@ -68,7 +71,7 @@ def read(model: Any, paths: Mapping[int, str]) -> Read:
         walk.add_inside(model)
         if not walk.graphs:
             raise Unsupported(f"expected a model whose call can be followed: {error}") from error
-    return Read(tuple(walk.graphs), walk.operations, walk.reasons, walk.masked, walk.ended_early)
+    return Read(tuple(walk.graphs), walk.operations, walk.reasons, walk.masked, walk.ended_early, walk.dropouts)
 
 
 class _Walk:
@@ -78,6 +81,7 @@ class _Walk:
         self.reasons: dict[str, str] = {}
         self.masked = False
         self.ended_early = set[str]()
+        self.dropouts: dict[str, Mapping[str, Plain]] = {}
         self._paths, self._seen, self._settled = paths, set[int](), set[int]()
 
     def add(self, model: Any, path: str) -> None:
@@ -131,6 +135,10 @@ class _Walk:
     def _inner(self, layer: Any, path: str) -> None:
         if not _traced_calls.is_followed(layer):
             self.add(layer, path)
+            return
+        dropout = _dropping_layers.dropout(layer)
+        if dropout is not None:
+            self.dropouts[path] = dropout
             return
         try:
             self.add(layer, path)

@@ -13,6 +13,7 @@ import keras
 import tensorflow as tf
 
 from tf_reference import (
+    _dropping_layers,
     _keras_constants,
     _keras_outputs,
     _keras_weights,
@@ -233,10 +234,16 @@ def _carried(model: Any, receipt: Path) -> dict[str, Any]:
 
 
 def _silence(layer: Any) -> None:
+    if _dropping_layers.dropout(layer) is not None:
+        layer.call = _unchanged
     if not isinstance(layer, keras.Model):
         for name in _RATES:
             if isinstance(getattr(layer, name, None), float) and not isinstance(layer, _WITH_DROPOUT):
                 setattr(layer, name, 0.0)
+
+
+def _unchanged(inputs: Any, *given: Any, **named: Any) -> Any:
+    return inputs
 
 
 def _refresh(layer: Any) -> None:

@@ -11,7 +11,7 @@ from filled_modules import distance, filled, module_of, written_of
 
 from compare.porting.drawn_inputs import input_spec
 from compare.porting.training_source import training_source
-from tf_reference import _keras_compiled, _keras_weights
+from tf_reference import _keras_compiled, _keras_port, _keras_weights
 
 L = keras.layers
 ops: Any = keras.ops
@@ -151,6 +151,34 @@ class Penalised(L.Layer):
 
     def call(self, x: Any) -> Any:
         return tf.tensordot(x, self.table, 1)
+
+
+class DropPath(L.Layer):
+    """Stochastic depth: an example is dropped whole."""
+
+    def __init__(self, kept: float) -> None:
+        super().__init__()
+        self.kept, self.seed = kept, keras.random.SeedGenerator(3)
+
+    def call(self, x: Any, training: bool = False) -> Any:
+        if not training:
+            return x
+        shape = (ops.shape(x)[0], *(1 for _ in x.shape[1:]))
+        drawn = keras.random.uniform(shape, seed=self.seed) < self.kept
+        return x * ops.cast(drawn, x.dtype) / self.kept
+
+
+class DroppedDepth(DropPath):
+    """It drops the whole batch, which no Dropout does."""
+
+    def call(self, x: Any, training: bool = False) -> Any:
+        drawn = keras.random.uniform((1,), seed=self.seed) < self.kept
+        return x * ops.cast(drawn, x.dtype) / self.kept if training else x
+
+
+class Unscaled(DropPath):
+    def call(self, x: Any, training: bool = False) -> Any:
+        return super().call(x, training) * (self.kept if training else 1.0)
 
 
 def of(array: np.ndarray, call: Callable[[Any], Any], *, open_length: bool = False) -> tuple[Any, Any]:
@@ -311,3 +339,25 @@ def test_each_input_of_a_dict_is_drawn_for_what_reads_it() -> None:
     drawn = {name: input_spec(architecture, graph, number) for name, number in graph.inputs.items()}
     assert "high=7" in drawn["tokens"]
     assert "high" not in drawn["kept"]
+
+
+@pytest.mark.parametrize("kept", [0.75, 0.999])
+def test_a_layer_that_drops_examples_is_a_dropout(kept: float) -> None:
+    keras.utils.clear_session()
+    model, given = of(STEPS, DropPath(kept))
+    model(given)
+    state = model.layers[1].seed.state.numpy()
+    written, module = module_of(model)
+    assert f"nnx.Dropout(rate={1 - kept!r}, broadcast_dims=(1, 2), rngs=rngs)" in written.text
+    assert apart(module, model, given) == 0
+    assert (model.layers[1].seed.state.numpy() == state).all()
+    _keras_port._silence(model.layers[1])
+    assert np.array_equal(np.asarray(model(given, training=True)), given)
+
+
+@pytest.mark.parametrize("kind", [DroppedDepth, Unscaled])
+def test_a_layer_that_draws_otherwise_is_a_place(kind: type[DropPath]) -> None:
+    keras.utils.clear_session()
+    model, given = of(STEPS, kind(0.5))
+    model(given)
+    assert len(written_of(model).places) == 1
