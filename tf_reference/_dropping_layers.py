@@ -73,17 +73,9 @@ def _described(factors: np.ndarray) -> dict[str, Any] | None:
 
 def _told(layer: Any, rate: float) -> float:
     """The rate as an attribute of the layer has it, as what is dropped or what is kept."""
-    told = [each for each in vars(layer).values() if isinstance(each, float)]
-    rates = [*told, *(1 - each for each in told)]
-    return (
-        min(rates, key=lambda each: abs(each - rate), default=rate)
-        if any(_close(each, rate) for each in rates)
-        else rate
-    )
-
-
-def _close(one: float, other: float) -> bool:
-    return abs(one - other) < 1e-5
+    told = [float(each) for each in vars(layer).values() if isinstance(each, float)]
+    close = [each for one in told for each in (one, 1 - one) if abs(each - rate) < 1e-5]
+    return close[0] if close else rate
 
 
 def _is_likely(kept: int, draws: int, chance: float) -> bool:

@@ -42,20 +42,23 @@ class Probe:
         return f"{self.moved} {self.pattern}{self.magnitude:.3g}"
 
 
-def probes(specs: Mapping[str, ArraySpec], moderate: bool) -> Iterator[Probe]:
+def probes(specs: Mapping[str, ArraySpec], moderate: bool, step: int = STEPS[0]) -> Iterator[Probe]:
     """Every call of the sweeps of each float input alone, and of all at once where there are several.
 
     Args:
       specs: every input of the call.
       moderate: up to 2^6 either way, for models.
+      step: of a model: between one power of two and the next.
     """
     moved = swept(specs)
     for name in moved:
-        yield from _of(name, specs[name], moderate)
+        yield from _of(name, specs[name], moderate, step)
     if len(moved) > 1:
-        widest = min((specs[name] for name in moved), key=lambda spec: _exponents(spec, moderate)[-1])
+        widest = min((specs[name] for name in moved), key=lambda spec: _exponents(spec, moderate, step)[-1])
         yield from (
-            probe for probe in _of(ALL, widest, moderate) if all(_takes(name, specs[name], probe) for name in moved)
+            probe
+            for probe in _of(ALL, widest, moderate, step)
+            if all(_takes(name, specs[name], probe) for name in moved)
         )
 
 
@@ -87,8 +90,8 @@ def squares_within(spec: ArraySpec) -> float:
     return max(orders / 2 - _FACTOR - math.log2(math.prod(spec.shape)) / 2, orders / 4)
 
 
-def _of(name: str, spec: ArraySpec, moderate: bool) -> Iterator[Probe]:
-    exponents = _exponents(spec, moderate)
+def _of(name: str, spec: ArraySpec, moderate: bool, step: int) -> Iterator[Probe]:
+    exponents = _exponents(spec, moderate, step)
     for pattern in _PATTERNS:
         for exponent in exponents:
             probe = Probe(name, pattern, 2.0**exponent)
@@ -97,7 +100,7 @@ def _of(name: str, spec: ArraySpec, moderate: bool) -> Iterator[Probe]:
     if spec.low is not None and spec.high is not None:
         width = math.floor(math.log2(spec.high - spec.low))
         for pattern in (NEAR_LOW, NEAR_HIGH):
-            for exponent in range(width, width - (_MODERATE if moderate else _DEEP), -STEPS[0]):
+            for exponent in range(width, width - (_MODERATE if moderate else _DEEP), -step):
                 yield Probe(name, pattern, 2.0**exponent)
 
 
@@ -115,18 +118,18 @@ def _takes(name: str, spec: ArraySpec, probe: Probe) -> bool:
     return bool((values >= spec.low).all() and (values <= spec.high).all())
 
 
-def _exponents(spec: ArraySpec, moderate: bool) -> list[int]:
+def _exponents(spec: ArraySpec, moderate: bool, step: int) -> list[int]:
     """Of two, least first: the type's, less what a sum over the whole array and a constant factor need."""
-    fine, step, coarse = STEPS
     if moderate:
         middle = round(math.log2(power_of_two(spec.scale))) if spec.scale else 0
-        return list(range(middle - _MODERATE, middle + _MODERATE + 1, fine))
+        return list(range(middle - _MODERATE, middle + _MODERATE + 1, step))
+    fine, middling, coarse = STEPS
     info = ml_dtypes.finfo(np.dtype(spec.dtype))
     least = int(info.minexp) + _FACTOR
     most = int(info.maxexp) - 1 - math.ceil(math.log2(math.prod(spec.shape))) - _FACTOR
     inner = int(squares_within(spec))
     most = max(most, inner)
-    ranges = (range(-_FINE, _FINE + 1, fine), range(-inner, inner + 1, step), range(0, most, coarse),
+    ranges = (range(-_FINE, _FINE + 1, fine), range(-inner, inner + 1, middling), range(0, most, coarse),
               range(0, least, -coarse), (least, most))  # fmt: skip
     return sorted({each for numbers in ranges for each in numbers if least <= each <= most})
 

@@ -36,6 +36,8 @@ SAMPLES = 4
 """How often roundings are sampled."""
 MOST_ELEMENTS = 1 << 20
 """Inputs of more elements are not swept: every call costs their size."""
+LARGE, LARGE_STEP = 1 << 22, 6
+"""A model of more weights is swept in steps of so many powers of two: each call gives as many gradients."""
 CLOSE = 1.01
 """The ratio between a magnitude that holds and one that does not, once the limit is known."""
 
@@ -107,11 +109,13 @@ class _Pass:
         self._original, self._exact = (running(program, self._twin) for program in (original, exact))
         self._port = running(port, self._twin, options)
         self._moderate = bool(self._twin.weights)
+        weights = sum(array.size for array in self._twin.weights.values())
+        self._step = LARGE_STEP if weights > LARGE else _sweeps.STEPS[0]
         self._rounding = self._measured(stablehlo_text.roundings(original.artifact))
 
     def reach(self) -> Iterator[Reached]:
         """What each input may be."""
-        probes = list(_sweeps.probes(self._specs, self._moderate))
+        probes = list(_sweeps.probes(self._specs, self._moderate, self._step))
         outcomes = dict(zip(probes, self._outcomes(probes), strict=True))
         for moved in dict.fromkeys(probe.moved for probe in probes):
             yield self._reach_of(moved, {probe: said for probe, said in outcomes.items() if probe.moved == moved})

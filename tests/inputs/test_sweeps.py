@@ -45,6 +45,8 @@ def test_a_range_that_is_far_from_zero_is_swept_from_both_ends(low: float, high:
 def test_a_model_is_swept_around_its_own_scale() -> None:
     found = magnitudes(ArraySpec((4, 8), scale=1000), _sweeps.MIXED, moderate=True)
     assert (min(found), max(found)) == (2**4, 2**16)
+    coarse = _sweeps.probes({"x": ArraySpec((4, 8), scale=1000)}, True, 6)
+    assert {each.magnitude for each in coarse if each.pattern == _sweeps.MIXED} == {2**4, 2**10, 2**16}
 
 
 @given(st.floats(-100, 100), st.floats(0.001, 1000))
