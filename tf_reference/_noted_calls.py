@@ -42,54 +42,70 @@ def noting(*, functions: bool = True) -> Iterator[Noted]:
     Args:
       functions: whether those of the user's that layers of Keras call are followed.
     """
-    noted, inside = Noted(), [False]
+    following = _Following(functions)
+    with replaced_calls(following.called):
+        yield following.noted
 
-    def symbol(value: Any) -> Any:
-        if not is_array(value):
-            return value
-        made = keras.Input(batch_shape=value.shape, dtype=keras.backend.standardize_dtype(value.dtype))
-        noted.constants.append((made, value))
-        return made
 
-    def called(original: Callable[..., Any], layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+class _Following:
+    """Stands for Keras' own call of layers, while one call is followed."""
+
+    def __init__(self, functions: bool) -> None:
+        self.noted = Noted()
+        self._functions, self._inside = functions, False
+
+    def called(self, original: Callable[..., Any], layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
         # What a layer calls in turn is a matter of its own trace, but for what that takes from the tensors here.
-        if inside[0]:
+        if self._inside:
             result = original(layer, *given, **named)
             _keras_masks.forget(layer, given, named)
             return result
         if not any(isinstance(each, keras.KerasTensor) for each in tf.nest.flatten((given, named))):
-            given, named = tf.nest.map_structure(symbol, (given, named))
-        function = _own_functions.whole(layer, given, named) if functions else None
-        if function is not None and (result := _followed(function, *given, **named)) is not None:
-            return result
+            given, named = tf.nest.map_structure(self._symbol, (given, named))
+        result = self._of_function(original, layer, given, named) if self._functions else None
+        return self._of_layer(original, layer, given, named) if result is None else result
+
+    def _symbol(self, value: Any) -> Any:
+        if not is_array(value):
+            return value
+        made = keras.Input(batch_shape=value.shape, dtype=keras.backend.standardize_dtype(value.dtype))
+        self.noted.constants.append((made, value))
+        return made
+
+    def _of_function(
+        self, original: Callable[..., Any], layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]
+    ) -> Any:
+        """What a layer returns that is or ends with a function of the user's; None where that is not followed."""
+        function = _own_functions.whole(layer, given, named)
+        if function is not None:
+            return _followed(function, *given, **named)
+        activation = _own_functions.at_the_end(layer)
+        if activation is None:
+            return None
+        with _own_functions.without_activation(layer):
+            before = self._of_layer(original, layer, given, named)
+        result = _followed(activation, before)
+        if result is not None:
+            self.noted.ended_early.add(id(layer))
+            _keras_masks.hand_on(before, result)
+        return result
+
+    def _of_layer(
+        self, original: Callable[..., Any], layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]
+    ) -> Any:
         masks = _keras_masks.given(layer, given, named)
-
-        def result_of() -> Any:
-            inside[0] = True
-            try:
-                with specified_by_call(layer):
-                    result = original(layer, *given, **named)
-                beside = _beside(layer, given, named, masks, result)
-            finally:
-                inside[0] = False
-            node = _node(layer, result)
-            if node is not None:
-                noted.masks[id(node)] = {**masks, _keras_masks.BESIDE: True} if beside else masks
-                _keras_masks.forget(layer, given, named)
-            return result
-
-        activation = _own_functions.at_the_end(layer) if functions else None
-        if activation is not None:
-            with _own_functions.without_activation(layer):
-                before = result_of()
-            if (result := _followed(activation, before)) is not None:
-                noted.ended_early.add(id(layer))
-                _keras_masks.hand_on(before, result)
-                return result
-        return result_of()
-
-    with replaced_calls(called):
-        yield noted
+        self._inside = True
+        try:
+            with specified_by_call(layer):
+                result = original(layer, *given, **named)
+            beside = _beside(layer, given, named, masks, result)
+        finally:
+            self._inside = False
+        node = _node(layer, result)
+        if node is not None:
+            self.noted.masks[id(node)] = {**masks, _keras_masks.BESIDE: True} if beside else masks
+            _keras_masks.forget(layer, given, named)
+        return result
 
 
 def _followed(function: Callable[..., Any], *given: Any, **named: Any) -> Any:
