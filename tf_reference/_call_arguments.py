@@ -40,11 +40,10 @@ class Arguments:
             tf.nest.assert_same_structure(self.nest, other.nest)
         except (TypeError, ValueError):
             return False
-        ranks = ([len(each.shape) for each in tf.nest.flatten(one.symbols().nest)] for one in (self, other))
-        return self.names == other.names and self.fixed == other.fixed and next(ranks) == next(ranks)
+        return self.names == other.names and self.fixed == other.fixed
 
     def widened(self, other: Arguments) -> Arguments:
-        """The same with every size left open in which others, that these take, differ."""
+        """The same with every size left open in which others of equal ranks, that these take, differ."""
         nest = tf.nest.map_structure(_of_both, self.symbols().nest, other.symbols().nest)
         return replace(self, nest=nest)
 
@@ -111,6 +110,8 @@ def _holds_tensors(value: Any) -> bool:
 
 
 def _of_both(one: keras.KerasTensor, other: keras.KerasTensor) -> keras.KerasTensor:
+    if len(one.shape) != len(other.shape):
+        return one
     sizes = [first if first == second else None for first, second in zip(one.shape, other.shape, strict=True)]
     return one if sizes == list(one.shape) else keras.KerasTensor(sizes, one.dtype)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import keras
@@ -13,8 +15,11 @@ from tf_reference import _keras_variables, _traced_calls
 from workloads._framework import Unsupported
 from workloads._inspection import Plain
 
-_EXAMPLES, _SIZE = 1 << 15, 2
-"""Examples of a call, and the size of every other axis: what drops asks for none."""
+_MOST_ELEMENTS, _MOST_EXAMPLES = 1 << 22, 1 << 13
+"""Of what a layer is called with."""
+
+_OPEN = 7
+"""The size of an axis that is left open."""
 
 _CHANCE = 1e-6
 """How unlikely a layer that drops at its rate may look by chance."""
@@ -23,13 +28,15 @@ _CHANCE = 1e-6
 def dropout(layer: Any) -> Mapping[str, Plain] | None:
     """The attributes of the Dropout that a layer is; None of one that is none.
 
-    It is one where in training every element is either 0 or as many times what it was as its rate says, at that rate,
-    one draw for each example or for parts of one, and where nothing changes outside of training.
+    It is one where in training every element is either 0 or as many times what it was as a rate says that the layer has
+    as an attribute, drawn at that rate, for each example and maybe for all along some axes at once, each apart from its
+    neighbours; and where nothing changes outside of training.
 
     Args:
       layer: of a class of the user's, that was called.
     """
-    if _keras_variables.is_keras(layer) or layer.weights or not _keras_variables.seeds(layer):
+    held = layer.weights or layer._flatten_layers(include_self=False)
+    if _keras_variables.is_keras(layer) or held or not _keras_variables.seeds(layer):
         return None
     try:
         given = _traced_calls.first(layer)
@@ -37,47 +44,76 @@ def dropout(layer: Any) -> Mapping[str, Plain] | None:
         return None
     if not isinstance(given, keras.KerasTensor) or "float" not in str(given.dtype) or len(given.shape) < 2:
         return None
-    x = np.random.default_rng(0).uniform(1, 2, (_EXAMPLES, *(_SIZE for _ in given.shape[1:]))).astype(str(given.dtype))
-    states = [(each, each.numpy()) for each in _keras_variables.seeds(layer)]
+    x = tf.cast(_example([size or _OPEN for size in given.shape[1:]]), given.dtype)
     try:
-        still, drawn = (np.asarray(_traced_calls.call(layer, tf.constant(x), training=told)) for told in (False, True))
+        with _seeded(layer):
+            still, drawn = (_numbers(_traced_calls.call(layer, x, training=told)) for told in (False, True))
     except _traced_calls.NOT_FOLLOWED:
         return None
+    if not np.array_equal(still, _numbers(x)) or drawn.shape != still.shape:
+        return None
+    return _described(drawn, still, [float(each) for each in vars(layer).values() if isinstance(each, float)])
+
+
+def _example(sizes: list[int]) -> np.ndarray:
+    """Numbers of both signs and of many magnitudes."""
+    count = max(2, min(_MOST_EXAMPLES, _MOST_ELEMENTS // math.prod(sizes)))
+    draws = np.random.default_rng(0)
+    return draws.choice([-1.0, 1.0], (count, *sizes)) * 2.0 ** draws.uniform(-8, 8, (count, *sizes))
+
+
+def _numbers(tensor: Any) -> np.ndarray:
+    return np.asarray(tf.cast(tensor, tf.float32))
+
+
+@contextmanager
+def _seeded(layer: Any) -> Iterator[None]:
+    """Inside, a layer draws the same each time; behind, as if it had drawn nothing."""
+    states = [(each, each.numpy()) for each in _keras_variables.seeds(layer)]
+    try:
+        for number, (state, value) in enumerate(states):
+            state.assign(np.full_like(value, number + 1))
+        yield
     finally:
         for state, value in states:
             state.assign(value)
-    if not np.array_equal(still, x) or drawn.shape != x.shape:
-        return None
-    described = _described(drawn / x)
-    return described and {**described, "rate": _told(layer, described["rate"])}
 
 
-def _described(factors: np.ndarray) -> dict[str, Any] | None:
-    """The attributes of a Dropout that multiplies elements so.
+def _described(drawn: np.ndarray, still: np.ndarray, told: list[float]) -> Mapping[str, Plain] | None:
+    """The attributes of a Dropout that made something of an array.
 
     Args:
-      factors: f[examples, ...].
+      drawn: f[examples, ...], what it made.
+      still: likewise, what it was given: none of it is 0.
+      told: what may be its rate, or what it keeps.
     """
-    kept = factors > 0
+    kept = drawn != 0
     if kept.all() or not kept.any():
         return None
-    scale = float(factors[kept].mean())
     alike = [axis for axis in range(1, kept.ndim) if (kept == kept.take([0], axis)).all()]
     draws = kept[(slice(None), *(slice(0, 1 if axis in alike else None) for axis in range(1, kept.ndim)))]
-    of_two = np.allclose(factors, np.where(kept, scale, 0.0), rtol=1e-5, atol=0)
-    if not of_two or not _is_likely(int(draws.sum()), draws.size, 1 / scale):
-        return None
-    shape: list[Plain] = [None, *(1 if axis in alike else None for axis in range(1, kept.ndim))]
-    return {"rate": 1 - 1 / scale, "noise_shape": shape if alike else None}
+    for rate in (each for one in told for each in (one, 1 - one) if 0 < each < 1):
+        # Of numbers in bfloat16 the third digit is one of rounding.
+        scaled = np.allclose(drawn, np.where(kept, still / (1 - rate), 0.0), rtol=1e-2, atol=0)
+        if scaled and _are_likely(draws, 1 - rate):
+            return {"rate": rate, "noise_shape": _noise(kept.ndim, alike)}
+    return None
 
 
-def _told(layer: Any, rate: float) -> float:
-    """The rate as an attribute of the layer has it, as what is dropped or what is kept."""
-    told = [float(each) for each in vars(layer).values() if isinstance(each, float)]
-    close = [each for one in told for each in (one, 1 - one) if abs(each - rate) < 1e-5]
-    return close[0] if close else rate
+def _noise(rank: int, alike: list[int]) -> Plain:
+    return [None, *(1 if axis in alike else None for axis in range(1, rank))] if alike else None
 
 
-def _is_likely(kept: int, draws: int, chance: float) -> bool:
-    """Whether so many of some draws are kept at a chance, by Hoeffding's bound."""
-    return bool(2 * np.exp(-2 * draws * (kept / draws - chance) ** 2) > _CHANCE)
+def _are_likely(draws: np.ndarray, chance: float) -> bool:
+    """Whether draws are kept at a chance, each apart from its neighbour along every axis."""
+    if not _is_likely(draws, chance):
+        return False
+    axes = [axis for axis, size in enumerate(draws.shape) if size > 1]
+    pairs = ((draws.take(range(0, draws.shape[axis] // 2 * 2, 2), axis),
+              draws.take(range(1, draws.shape[axis], 2), axis)) for axis in axes)  # fmt: skip
+    return all(_is_likely(one == other, chance**2 + (1 - chance) ** 2) for one, other in pairs)
+
+
+def _is_likely(truths: np.ndarray, chance: float) -> bool:
+    """Whether so many of some draws are true at a chance, by Hoeffding's bound."""
+    return bool(2 * np.exp(-2 * truths.size * (truths.mean() - chance) ** 2) > _CHANCE)

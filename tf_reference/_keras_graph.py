@@ -38,7 +38,7 @@ class Read:
       operations: that stand in none of its layers, by path: a call of the user's own makes them as it goes.
       reasons: path of a layer of the user's own, or of a model in it -> why its call is not followed.
       masked: whether what the whole returns carries a mask.
-      ended_early: the paths of layers whose activation, a function of the user's, stands in a graph behind them.
+      ended_early: the paths of layers whose activation, a function of the user's, stands behind every call of them.
       dropouts: path of a layer of the user's own that drops what it is given -> the attributes of that Dropout.
     """
 
@@ -71,7 +71,14 @@ def read(model: Any, paths: Mapping[int, str]) -> Read:
         walk.add_inside(model)
         if not walk.graphs:
             raise Unsupported(f"expected a model whose call can be followed: {error}") from error
-    return Read(tuple(walk.graphs), walk.operations, walk.reasons, walk.masked, walk.ended_early, walk.dropouts)
+    return Read(
+        tuple(walk.graphs),
+        walk.operations,
+        walk.reasons,
+        walk.masked,
+        walk.ended_early - walk.ended_whole,
+        walk.dropouts,
+    )
 
 
 class _Walk:
@@ -80,7 +87,7 @@ class _Walk:
         self.operations: dict[str, Any] = {}
         self.reasons: dict[str, str] = {}
         self.masked = False
-        self.ended_early = set[str]()
+        self.ended_early, self.ended_whole = set[str](), set[str]()
         self.dropouts: dict[str, Mapping[str, Plain]] = {}
         self._paths, self._seen, self._settled = paths, set[int](), set[int]()
 
@@ -106,12 +113,9 @@ class _Walk:
         if not (own and _keras_variables.has_own(model)):
             try:
                 return self._of_symbols(model, path)
-            except _OwnConstantsError:
-                if not own:
-                    return self._of_symbols(model, path, functions=False)
             except Unsupported:
                 if not own:
-                    raise
+                    return self._of_symbols(model, path, functions=False)
         graph, calls = _call_graphs.graph(model, path, self._path)
         self.ended_early |= {self._paths[id(each.layer)] for each in calls if each.ended_early}
         return graph, [each.layer for each in calls], False
@@ -126,6 +130,7 @@ class _Walk:
                 _check_constants(model, graph)
             called = [each.operation for each in reading.nodes]
         self.ended_early |= {self._paths[each] for each in trace.ended_early}
+        self.ended_whole |= {self._paths[each] for each in trace.ended_whole}
         return graph, called, trace.masked
 
     def _called(self, inner: Any) -> None:
@@ -136,13 +141,13 @@ class _Walk:
         if not _traced_calls.is_followed(layer):
             self.add(layer, path)
             return
-        dropout = _dropping_layers.dropout(layer)
-        if dropout is not None:
-            self.dropouts[path] = dropout
-            return
         try:
             self.add(layer, path)
         except Unsupported as error:
+            dropout = _dropping_layers.dropout(layer)
+            if dropout is not None:
+                self.dropouts[path] = dropout
+                return
             self.reasons[path] = str(error)
         if path in self.reasons:
             self.add_inside(layer)
@@ -179,12 +184,15 @@ def _is_called(layer: Any) -> bool:
 
 @contextmanager
 def _nodes_kept(model: Any) -> Iterator[None]:
-    """Inside, calls of a model's layers leave nothing behind in them: Keras takes the input of a layer from these."""
+    """Inside, calls of a model's layers leave nothing behind: Keras takes the input of a layer from them, and draws."""
     known = {id(each): each for each in (*model._flatten_layers(), *getattr(model, "operations", ()))}
     before = {at: len(each._inbound_nodes) for at, each in known.items()}
+    states = [(each, each.numpy()) for each in _keras_variables.seeds(model)]
     try:
         yield
     finally:
+        for state, value in states:
+            state.assign(value)
         for at, each in known.items():
             del each._inbound_nodes[before[at] :]
 
@@ -216,10 +224,6 @@ def _structure(model: Any, path: str, functions: bool = True) -> _traced_calls.T
 
 def _has_functions(graph: Any) -> bool:
     return any(map(_own_functions.has, graph.operations))
-
-
-class _OwnConstantsError(Unsupported):
-    """Arrays that a call computes come of weights, or are drawn."""
 
 
 class _Reading:
@@ -281,7 +285,7 @@ def _check_constants(model: Any, graph: Graph) -> None:
     """Arrays that a call computes are no constants where they come of its weights, or are drawn: others then.
 
     Raises:
-      _OwnConstantsError: one does.
+      Unsupported: one does.
     """
     constants = _constants_in(graph)
     inner = getattr(model, "_functional", None) or model
@@ -291,7 +295,7 @@ def _check_constants(model: Any, graph: Graph) -> None:
     with _traced_calls.other_weights(model):
         again = _Reading(_structure(model, ""), "", lambda operation, within: "", set()).graph()
     if _constants_in(again) != constants:
-        raise _OwnConstantsError(
+        raise Unsupported(
             f"the call of {type(model).__name__}, which computes with weights outside of its layers, or with numbers "
             "that it draws"
         )

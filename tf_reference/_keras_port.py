@@ -235,15 +235,16 @@ def _carried(model: Any, receipt: Path) -> dict[str, Any]:
 
 def _silence(layer: Any) -> None:
     if _dropping_layers.dropout(layer) is not None:
-        layer.call = _unchanged
+        layer.call = partial(_untrained, layer.call)
     if not isinstance(layer, keras.Model):
         for name in _RATES:
             if isinstance(getattr(layer, name, None), float) and not isinstance(layer, _WITH_DROPOUT):
                 setattr(layer, name, 0.0)
 
 
-def _unchanged(inputs: Any, *given: Any, **named: Any) -> Any:
-    return inputs
+def _untrained(call: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    """What a layer that drops returns outside of training, which is judged as it is."""
+    return call(*given, **{**named, "training": False})
 
 
 def _refresh(layer: Any) -> None:

@@ -25,7 +25,7 @@ _INNER: Mapping[str, tuple[str, ...]] = {
 _OF_KERAS = frozenset({"_layers", "_metrics", "_functional", "_losses", "_seed_generators", "_operations"})
 """Attributes in which Keras itself lists the layers of a layer."""
 
-_OF_TRACKING = "_self_"
+_OF_TRACKING = "_self_unconditional_"
 """What attributes begin with in which TensorFlow notes what a checkpoint holds."""
 
 
@@ -40,8 +40,10 @@ def is_container(layer: Any) -> bool:
 
 
 def is_lambda(layer: Any) -> bool:
-    """Whether a layer calls a function of the user's and no more."""
-    return isinstance(layer, keras.layers.Lambda) and layer.mask is None
+    """Whether a layer calls a function of the user's and no more, whatever the mask, and in training too."""
+    asks = ("_fn_expects_training_arg", "_fn_expects_mask_arg")
+    alone = isinstance(layer, keras.layers.Lambda) and layer.mask is None
+    return alone and not any(getattr(layer, each, True) for each in asks)
 
 
 def children(layer: Any) -> Iterator[tuple[str, Any]]:

@@ -31,6 +31,7 @@ class Noted:
     constants: list[tuple[Any, Any]] = field(default_factory=list)
     masks: dict[int, Mapping[str, Any]] = field(default_factory=dict)
     ended_early: set[int] = field(default_factory=set)
+    ended_whole: set[int] = field(default_factory=set)
 
 
 @contextmanager
@@ -85,9 +86,11 @@ class _Following:
         with _own_functions.without_activation(layer):
             before = self._of_layer(original, layer, given, named)
         result = _followed(activation, before)
-        if result is not None:
-            self.noted.ended_early.add(id(layer))
-            _keras_masks.hand_on(before, result)
+        if result is None:
+            self.noted.ended_whole.add(id(layer))
+            return None
+        self.noted.ended_early.add(id(layer))
+        _keras_masks.hand_on(before, result)
         return result
 
     def _of_layer(

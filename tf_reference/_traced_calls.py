@@ -18,7 +18,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _call_arguments, _keras_masks, _keras_variables, _noted_calls
+from tf_reference import _call_arguments, _keras_masks, _keras_variables, _noted_calls, _own_functions
 from tf_reference._noted_calls import NOT_FOLLOWED
 from tf_reference._replaced_calls import replaced_calls
 from workloads import _frames
@@ -43,7 +43,8 @@ class Trace:
       constants: by the id of a symbol that stands for it, an array that depends on no input.
       masks: by the id of a node, those that its layer is given beside its arguments, by name; None for one that is
         taken away.
-      ended_early: the ids of layers whose activation, a function of the user's, is followed behind their call.
+      ended_early: the ids of layers whose activation, a function of the user's, is followed behind a call of them.
+      ended_whole: likewise, where it is not.
     """
 
     inputs: Mapping[str, Any]
@@ -53,6 +54,7 @@ class Trace:
     constants: Mapping[int, Any] = field(default_factory=dict)
     masks: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     ended_early: Set[int] = frozenset()
+    ended_whole: Set[int] = frozenset()
 
     @property
     def masked(self) -> bool:
@@ -65,7 +67,7 @@ def remembering() -> Iterator[None]:
     """Inside, the first call of each layer of a class of the user's is remembered."""
 
     def noted(original: Callable[..., Any], layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-        if not _keras_variables.is_keras(layer) or _keras_variables.is_lambda(layer):
+        if not _keras_variables.is_keras(layer) or _own_functions.whole(layer, given, named) is not None:
             remember(layer, given, named)
         return original(layer, *given, **named)
 
@@ -183,9 +185,13 @@ def traced(layer: Any) -> Trace:
     if not returned or not all(isinstance(each, keras.KerasTensor) for each in returned):
         raise Unsupported(f"expected tensors of the call of {type(layer).__name__}, found something else")
     named = dict(zip(input_names(layer), inputs, strict=True))
+    return _trace(named, nest, outputs, noted, followed=True)
+
+
+def _trace(inputs: Mapping[str, Any], nest: Any, outputs: Any, noted: _noted_calls.Noted, *, followed: bool) -> Trace:
     constants = {id(each): array for each, array in noted.constants}
-    seen = {"constants": constants, "masks": noted.masks, "ended_early": noted.ended_early}
-    return Trace(named, nest, outputs, followed=True, **seen)
+    ended = {"ended_early": noted.ended_early, "ended_whole": noted.ended_whole}
+    return Trace(inputs, nest, outputs, followed=followed, constants=constants, masks=noted.masks, **ended)
 
 
 def again(graph: Any, names: Sequence[str], functions: bool = True) -> Trace:
@@ -198,12 +204,13 @@ def again(graph: Any, names: Sequence[str], functions: bool = True) -> Trace:
     """
     inputs = [keras.Input(batch_shape=each.shape, dtype=each.dtype) for each in graph.inputs]
     nest = tf.nest.pack_sequence_as(graph._inputs_struct, inputs)
-    with _noted_calls.noting(functions=functions) as noted:
-        # Not by its call, which converts inputs: that would be one more operation.
-        outputs = graph._run_through_graph(inputs, operation_fn=lambda operation: operation)
-    named = dict(zip(names, inputs, strict=True))
-    constants = {id(each): array for each, array in noted.constants}
-    return Trace(named, nest, outputs, constants=constants, masks=noted.masks, ended_early=noted.ended_early)
+    try:
+        with _noted_calls.noting(functions=functions) as noted:
+            # Not by its call, which converts inputs: that would be one more operation.
+            outputs = graph._run_through_graph(inputs, operation_fn=lambda operation: operation)
+    except NOT_FOLLOWED as error:
+        raise Unsupported(told(graph, error)) from error
+    return _trace(dict(zip(names, inputs, strict=True)), nest, outputs, noted, followed=False)
 
 
 @contextmanager

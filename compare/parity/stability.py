@@ -119,7 +119,7 @@ def _holds(leaf: str, values: Values, rounding: Rounding) -> bool:
     off, port_off = (np.abs(run - exact) for run in (original, found))
     doubtful = np.flatnonzero(~((off <= allowed) & (port_off <= allowed)))
     spreads = [np.abs(wide(moved[leaf]) - exact) for moved in values.moved]
-    if not np.max(sizes) + max(map(np.max, spreads), default=0.0) < rounding.largest / 2**4:
+    if not np.max(sizes) + np.max([0.0, *map(np.max, spreads)]) < rounding.largest / 2**4:
         return False
     if not doubtful.size:
         return True

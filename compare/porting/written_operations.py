@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -207,9 +208,11 @@ def _shape(text: str, before: Sequence[int | None], config: Mapping[str, Plain])
     # One size that is not known follows from the others, whatever it is the size of.
     if sum(size in (None, -1) for size in shape) <= 1:
         return literal([-1 if size is None else size for size in shape])
-    # Of several, each is the size of the axis in its place: what was reshaped here has the judge's own sizes there.
+    # Of several, each is the size of the axis in its place where the sizes between leave no other choice.
     kept = [at for at, size in enumerate(shape) if size is None and at < len(before) and before[at] is None]
-    if len(kept) != shape.count(None) or shape.count(-1) > 1:
+    apart = [[size for at, size in enumerate(sizes) if at not in kept] for sizes in (before, shape)]
+    same = None not in apart[0] and math.prod(map(int, apart[0])) == math.prod(map(int, apart[1]))  # type: ignore[arg-type]
+    if len(kept) != shape.count(None) or not (kept == [0] if -1 in shape else same):
         raise UnwritableError(f"its shape is {str(shape)[:40]}")
     sizes = (f"{text}.shape[{at}]" if at in kept else literal(size) for at, size in enumerate(shape))
     return f"({', '.join(sizes)})"

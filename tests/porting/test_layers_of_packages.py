@@ -181,6 +181,58 @@ class Unscaled(DropPath):
         return super().call(x, training) * (self.kept if training else 1.0)
 
 
+class Activated(L.Layer):
+    """A dropout behind an activation: no dropout."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.act, self.drop = L.ReLU(), L.Dropout(0.35)
+
+    def call(self, x: Any, training: bool = False) -> Any:
+        return self.drop(self.act(x), training=training)
+
+
+class DropBlock(DropPath):
+    """It drops neighbours together."""
+
+    def call(self, x: Any, training: bool = False) -> Any:
+        if not training:
+            return x
+        drawn = keras.random.uniform((ops.shape(x)[0], 3, 4), seed=self.seed) < self.kept
+        return x * ops.cast(ops.repeat(drawn, 2, axis=1), x.dtype) / self.kept
+
+
+class Clipped(DropPath):
+    """Its numbers are those that it is given, if they are small."""
+
+    def call(self, x: Any, training: bool = False) -> Any:
+        return super().call(ops.clip(x, -3, 3), training)
+
+
+class Windows(L.Layer):
+    """It takes steps by two: no size stays in its place."""
+
+    def call(self, x: Any) -> Any:
+        batch, length, _ = ops.shape(x)
+        return ops.reshape(ops.reshape(x, (batch, -1, 8)), (batch, length, 4))
+
+
+def of_two_kinds() -> tuple[Any, Any]:
+    """A layer whose activation takes symbols of one rank alone."""
+    dense = L.Dense(4, activation=lambda x: ops.square(x) if len(x.shape) > 2 else tf.square(x))
+    return of(STEPS, lambda x: ops.concatenate([dense(x)[:, 0], dense(ops.mean(x, axis=1))], axis=-1))
+
+
+def of_two_ranks() -> tuple[Any, Any]:
+    layer = Squared()
+    return of(STEPS, lambda x: ops.concatenate([layer(x)[:, 0], layer(x[:, 1])], axis=-1))
+
+
+class Squared(L.Layer):
+    def call(self, x: Any) -> Any:
+        return squared(x)
+
+
 def of(array: np.ndarray, call: Callable[[Any], Any], *, open_length: bool = False) -> tuple[Any, Any]:
     shape = (None, *array.shape[2:]) if open_length else array.shape[1:]
     inputs = keras.Input(shape, dtype=array.dtype.name)
@@ -224,6 +276,8 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "one as a layer": lambda: of(STEPS, L.Activation(squared)),
     "a Lambda": lambda: of(STEPS, lambda x: L.Dense(2)(L.Lambda(lambda x: x[:, -1] * 3)(x))),
     "a Lambda of TensorFlow": lambda: of(STEPS, lambda x: L.Dense(2)(L.Lambda(lambda x: tf.reduce_max(x, 1) ** 2)(x))),
+    "one layer for two ranks": lambda: of_two_ranks(),
+    "an activation and a dropout": lambda: of(STEPS, Activated()),
     "a Lambda of nothing": lambda: of(STEPS, lambda x: L.Dense(2)(L.Lambda(lambda x: x)(x))),
     "attention with another call": lambda: of(STEPS, Decoders(), open_length=True),
     "sizes that are open": lambda: of(STEPS, Heads(), open_length=True),
@@ -305,6 +359,20 @@ def test_a_lambda_whose_numbers_change_is_a_place(function: Callable[[Any, Any],
     assert [each.layer for each in written_of(model).places] == [place]
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: of(STEPS, L.Lambda(lambda x, training=None: x * 2 if training else x)),
+        lambda: of(STEPS, Windows(), open_length=True),
+        of_two_kinds,
+    ],
+    ids=["a Lambda that asks whether it trains", "sizes that move", "an activation of one rank"],
+)
+def test_what_is_not_known_to_be_right_is_a_place(make: Callable[[], tuple[Any, Any]]) -> None:
+    keras.utils.clear_session()
+    assert written_of(make()[0]).places
+
+
 def test_a_penalty_of_a_weight_outside_of_layers_is_part_of_the_loss() -> None:
     keras.utils.clear_session()
     model, given = of(STEPS, Penalised())
@@ -355,7 +423,7 @@ def test_a_layer_that_drops_examples_is_a_dropout(kept: float) -> None:
     assert np.array_equal(np.asarray(model(given, training=True)), given)
 
 
-@pytest.mark.parametrize("kind", [DroppedDepth, Unscaled])
+@pytest.mark.parametrize("kind", [DroppedDepth, Unscaled, DropBlock, Clipped])
 def test_a_layer_that_draws_otherwise_is_a_place(kind: type[DropPath]) -> None:
     keras.utils.clear_session()
     model, given = of(STEPS, kind(0.5))
