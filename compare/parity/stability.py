@@ -143,7 +143,13 @@ def _holds(leaf: str, values: Values, rounding: Rounding) -> bool:
 
 
 def weighed(leaf: str, values: Values, rounding: Rounding) -> Outcome:
-    """What is said of a leaf of floats, element by element."""
+    """What is said of a leaf of floats, element by element.
+
+    Args:
+      leaf: its name.
+      values: of one call.
+      rounding: of it.
+    """
     exact, original, found = (wide(leaves[leaf]) for leaves in (values.exact, values.original, values.found))
     with np.errstate(all="ignore"):
         spread = np.max([np.zeros(exact.shape), *(np.abs(wide(moved[leaf]) - exact) for moved in values.moved)], axis=0)
