@@ -55,6 +55,7 @@ SMOOTH: dict[str, Callable[[Any], Any]] = {
     "Ravel": lambda x: ops.ravel(x),
     "Roll": lambda x: ops.roll(x, 2, axis=1) * x,
     "Split": lambda x: ops.split(x, 3, axis=2)[1],
+    "Unstack": lambda x: ops.unstack(x, axis=1)[2],
     "Swapaxes": lambda x: ops.swapaxes(x, 1, 2),
     "TakeAlongAxis": lambda x: ops.take_along_axis(x, ops.argmax(x, axis=2, keepdims=True), axis=2),
     "Tensordot": lambda x: ops.tensordot(x, x, [[1, 2], [1, 2]]),
