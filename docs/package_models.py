@@ -14,7 +14,7 @@ from pathlib import Path
 from written_models import BATCH, STEPS, Page, table
 
 PACKAGES = {
-    "keras_hub": "keras-hub 0.32.0", "kimm": "kimm 0.2.5", "tcn": "keras-tcn 3.5.7", "attention": "attention 5.0.0",
+    "keras_hub": "keras-hub 0.32.0", "kimm": "kimm 0.2.5", "tcn": "keras-tcn 3.5.7",
     "keras_self_attention": "keras-self-attention 0.51.0", "keras_rs": "keras-rs 0.4.0", "deepctr": "deepctr 0.9.4",
     "keras_unet_collection": "keras-unet-collection 0.1.13",
 }  # fmt: skip
@@ -72,12 +72,6 @@ MODELS: dict[str, tuple[str, str, str]] = {
     "TCN": (
         "tcn",
         "keras.Sequential([keras.Input((16, 3)), tcn.TCN(8, dilations=(1, 2, 4), use_layer_norm=True), "
-        "keras.layers.Dense(1)])",
-        'model.compile("adam", "mse")',
-    ),
-    "Attention": (
-        "attention",
-        "keras.Sequential([keras.Input((10, 4)), keras.layers.LSTM(8, return_sequences=True), attention.Attention(8), "
         "keras.layers.Dense(1)])",
         'model.compile("adam", "mse")',
     ),
