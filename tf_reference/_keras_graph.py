@@ -218,7 +218,7 @@ def _structure(model: Any, path: str, functions: bool = True) -> _traced_calls.T
     return _traced_calls.Trace(
         {each.name: each for each in graph.inputs},
         getattr(graph, "_inputs_struct", graph.inputs),
-        getattr(graph, "_outputs_struct", graph.outputs),
+        _traced_calls.as_called(getattr(graph, "_outputs_struct", graph.outputs)),
     )
 
 

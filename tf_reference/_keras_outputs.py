@@ -108,8 +108,7 @@ def nest(model: Any) -> Any:
     found = getattr(graph, "_outputs_struct", None)
     if found is None:
         found = _traced_calls.output_nest(model)
-    # As Keras does where it calls a graph.
-    return found[0] if isinstance(found, list | tuple) and len(found) == 1 else found
+    return _traced_calls.as_called(found)
 
 
 def _by_output(model: Any, given: Any, what: str) -> Sequence[Any]:

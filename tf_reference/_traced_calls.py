@@ -210,7 +210,12 @@ def again(graph: Any, names: Sequence[str], functions: bool = True) -> Trace:
             outputs = graph._run_through_graph(inputs, operation_fn=lambda operation: operation)
     except NOT_FOLLOWED as error:
         raise Unsupported(told(graph, error)) from error
-    return _trace(dict(zip(names, inputs, strict=True)), nest, outputs, noted, followed=False)
+    return _trace(dict(zip(names, inputs, strict=True)), nest, as_called(outputs), noted, followed=False)
+
+
+def as_called(outputs: Any) -> Any:
+    """What a graph of Keras returns where it is called: the tensor of a list of one."""
+    return outputs[0] if isinstance(outputs, list | tuple) and len(outputs) == 1 else outputs
 
 
 @contextmanager

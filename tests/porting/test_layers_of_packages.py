@@ -276,6 +276,8 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "one as a layer": lambda: of(STEPS, L.Activation(squared)),
     "a Lambda": lambda: of(STEPS, lambda x: L.Dense(2)(L.Lambda(lambda x: x[:, -1] * 3)(x))),
     "a Lambda of TensorFlow": lambda: of(STEPS, lambda x: L.Dense(2)(L.Lambda(lambda x: tf.reduce_max(x, 1) ** 2)(x))),
+    "a list of one": lambda: of(STEPS, lambda x: [L.Dense(2)(x)]),
+    "a list of one behind a Lambda": lambda: of(STEPS, lambda x: [L.Dense(2)(L.Lambda(lambda x: 2 * x)(x))]),
     "one layer for two ranks": lambda: of_two_ranks(),
     "an activation and a dropout": lambda: of(STEPS, Activated()),
     "a Lambda of nothing": lambda: of(STEPS, lambda x: L.Dense(2)(L.Lambda(lambda x: x)(x))),
@@ -306,6 +308,7 @@ def made(name: str) -> tuple[Any, Any]:
 def apart(module: Any, model: Any, given: Any) -> float:
     listed = [given[name] for name in sorted(given)] if isinstance(given, dict) else given
     found = module(*listed) if isinstance(listed, list) else module(listed)
+    assert not isinstance(found, list | tuple)
     return distance(found, np.asarray(model(given)))
 
 
