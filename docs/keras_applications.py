@@ -8,7 +8,6 @@
 A record a model is kept beside the page; a model without one is listed as not judged yet.
 """
 
-import argparse
 from pathlib import Path
 
 from written_models import BATCH, STEPS, Page, table
@@ -48,20 +47,5 @@ PAGE = Page(
 )
 
 
-def main() -> None:
-    """Judge models, and write the page."""
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("names", nargs="*", metavar="NAME", help="a model of keras.applications")
-    asked.add_argument("--no-run", action="store_true", help="write, and judge nothing")
-    asked.add_argument("--keep", type=Path, metavar="FOLDER", help="leave what was written there")
-    options = asked.parse_args()
-    for name in options.names:
-        if name not in SIDES:
-            asked.error(f"expected one of {', '.join(SIDES)}, found {name}")
-    for name in options.names:
-        PAGE.judge(name, written_only=options.no_run, keep=options.keep)
-    PAGE.path.write_text(PAGE.text())
-
-
 if __name__ == "__main__":
-    main()
+    PAGE.main(__doc__ or "")

@@ -1,5 +1,6 @@
 """What `jaxport init` makes of models that nobody here wrote, as pages: a record a model, and a table of these."""
 
+import argparse
 import json
 import re
 import subprocess
@@ -77,6 +78,24 @@ class Page:
         with tempfile.TemporaryDirectory() as scratch:
             record = _judged(self.sources[name], written_only, (keep or Path(scratch)) / name)
         (self.records / f"{name}.json").write_text(f"{json.dumps(record, indent=1)}\n")
+        self.path.write_text(self.text())
+
+    def main(self, about: str) -> None:
+        """Judge the models that the command line names, and write the page.
+
+        Args:
+          about: what the command does, with examples.
+        """
+        asked = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+        asked.add_argument("names", nargs="*", metavar="NAME", help="a model of the page")
+        asked.add_argument("--no-run", action="store_true", help="write, and judge nothing")
+        asked.add_argument("--keep", type=Path, metavar="FOLDER", help="leave what was written there")
+        options = asked.parse_args()
+        for name in options.names:
+            if name not in self.sources:
+                asked.error(f"expected one of {', '.join(self.sources)}, found {name}")
+        for name in options.names:
+            self.judge(name, written_only=options.no_run, keep=options.keep)
         self.path.write_text(self.text())
 
 

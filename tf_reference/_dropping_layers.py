@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import keras
@@ -46,7 +45,10 @@ def dropout(layer: Any) -> Mapping[str, Plain] | None:
         return None
     x = tf.cast(_example([size or _OPEN for size in given.shape[1:]]), given.dtype)
     try:
-        with _seeded(layer):
+        with _keras_variables.seeds_kept(layer) as states:
+            # It draws the same each time.
+            for number, state in enumerate(states, 1):
+                state.assign(np.full(state.shape, number, str(state.dtype)))
             still, drawn = (_numbers(_traced_calls.call(layer, x, training=told)) for told in (False, True))
     except _traced_calls.NOT_FOLLOWED:
         return None
@@ -64,19 +66,6 @@ def _example(sizes: list[int]) -> np.ndarray:
 
 def _numbers(tensor: Any) -> np.ndarray:
     return np.asarray(tf.cast(tensor, tf.float32))
-
-
-@contextmanager
-def _seeded(layer: Any) -> Iterator[None]:
-    """Inside, a layer draws the same each time; behind, as if it had drawn nothing."""
-    states = [(each, each.numpy()) for each in _keras_variables.seeds(layer)]
-    try:
-        for number, (state, value) in enumerate(states):
-            state.assign(np.full_like(value, number + 1))
-        yield
-    finally:
-        for state, value in states:
-            state.assign(value)
 
 
 def _described(drawn: np.ndarray, still: np.ndarray, told: list[float]) -> Mapping[str, Plain] | None:

@@ -187,12 +187,10 @@ def _nodes_kept(model: Any) -> Iterator[None]:
     """Inside, calls of a model's layers leave nothing behind: Keras takes the input of a layer from them, and draws."""
     known = {id(each): each for each in (*model._flatten_layers(), *getattr(model, "operations", ()))}
     before = {at: len(each._inbound_nodes) for at, each in known.items()}
-    states = [(each, each.numpy()) for each in _keras_variables.seeds(model)]
     try:
-        yield
+        with _keras_variables.seeds_kept(model):
+            yield
     finally:
-        for state, value in states:
-            state.assign(value)
         for at, each in known.items():
             del each._inbound_nodes[before[at] :]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import keras
@@ -155,3 +156,15 @@ def inputs(model: Any) -> tuple[Value, ...]:
         Value(each.name, str(each.dtype), tuple(None if size is None else int(size) for size in each.shape))
         for each in getattr(model, "inputs", None) or ()
     )
+
+
+@contextmanager
+def seeds_kept(layer: Any) -> Iterator[list[Any]]:
+    """Inside, the states of the random generators in a layer; behind, these are as if it had drawn nothing."""
+    states = seeds(layer)
+    before = [each.numpy() for each in states]
+    try:
+        yield states
+    finally:
+        for state, value in zip(states, before, strict=True):
+            state.assign(value)

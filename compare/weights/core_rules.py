@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from compare.weights.rule import (
     Counterpart,
     MissingLeafError,
@@ -52,12 +54,12 @@ def _embedding(layer: SourceLayer) -> Counterpart:
 
 
 def _untied_embedding(layer: SourceLayer) -> Counterpart:
-    table = shape_of(layer, "embeddings")
-    sizes = {"num_embeddings": table[0], "features": table[1]} if len(table) == 2 else {}
-    return Counterpart(
-        Module("jaxport.layers.ReversibleEmbed", {**sizes, **dtypes(layer)}),
-        carried=same(("embeddings", "embedding"), ("reverse_embeddings", "reverse_embeddings")),
-        unchecked=called(layer, "mask_zero"),
+    tied = _embedding(layer)
+    assert tied.module is not None
+    return replace(
+        tied,
+        module=replace(tied.module, class_name="jaxport.layers.ReversibleEmbed"),
+        carried=(*tied.carried, *same(("reverse_embeddings", "reverse_embeddings"))),
     )
 
 
