@@ -13,6 +13,9 @@ from compare.record.workload_part import Workload
 _NAMES = ("tf", "jax", "tf/jit", "jax/jit", "jax/jit vs tf/jit", "tf@tf", "jax@jax", "frontend", "memory_s", "2")
 """What pages look for by name, so that what stands under it is shown."""
 
+_ROOMY = ("tf", "jax", "2")
+"""Of these, those that a mapping of mappings has: under all of them stands the same, thousands of strings each."""
+
 
 def planted_record(text: str, left_out: Collection[str] = ()) -> dict[str, Any]:
     """A record with all that one can hold, as JSON.
@@ -34,9 +37,8 @@ def _value(declared: inspect.Type, text: str, left_out: Collection[str]) -> Any:
                 if field.encode_name not in ("workloads", *left_out)
             }
         case inspect.DictType(value_type=held):
-            return {
-                name: _value(held, text, left_out) for name in (*_NAMES, text, f"jax/{text}", f"tf/{text} vs {text}")
-            }
+            names = _ROOMY if _holds_mappings(held) else (*_NAMES, f"jax/{text}", f"tf/{text} vs {text}")
+            return dict.fromkeys((*names, text), _value(held, text, left_out))
         case inspect.VarTupleType(item_type=held):
             return [_value(held, text, left_out)]
         case inspect.TupleType(item_types=held):
@@ -52,6 +54,19 @@ def _value(declared: inspect.Type, text: str, left_out: Collection[str]) -> Any:
         case inspect.IntType() | inspect.FloatType():
             return 2
     raise AssertionError(f"no value of {declared} is known")
+
+
+def _holds_mappings(declared: inspect.Type) -> bool:
+    match declared:
+        case inspect.DictType():
+            return True
+        case inspect.StructType(fields=fields):
+            return any(_holds_mappings(field.type) for field in fields)
+        case inspect.VarTupleType(item_type=held):
+            return _holds_mappings(held)
+        case inspect.UnionType(types=options):
+            return any(map(_holds_mappings, options))
+    return False
 
 
 def _rank(option: inspect.Type) -> int:
