@@ -24,14 +24,14 @@ def _by_line(file: str) -> dict[int, tuple[str, ...]]:
     except (OSError, SyntaxError, ValueError):
         # A function of a notebook or of a text that was executed has no file.
         return {}
-    found: dict[int, tuple[str, ...]] = {}
+    by_line: dict[int, tuple[str, ...]] = {}
     # Breadth first: an inner statement comes after what it stands in.
     for node in ast.walk(tree):
         names = _names(node)
         if names:
             first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0) or 0
-            found |= dict.fromkeys(range(first, last + 1), names)
-    return found
+            by_line |= dict.fromkeys(range(first, last + 1), names)
+    return by_line
 
 
 def _names(node: ast.AST) -> tuple[str, ...]:
@@ -48,6 +48,6 @@ def _targets(target: ast.expr) -> tuple[str, ...]:
     if isinstance(target, ast.Attribute):
         return (target.attr,)
     if isinstance(target, ast.Tuple | ast.List):
-        names = [each.id if isinstance(each, ast.Name) else "" for each in target.elts]
+        names = [element.id if isinstance(element, ast.Name) else "" for element in target.elts]
         return tuple(names) if all(names) else ()
     return ()

@@ -54,7 +54,9 @@ class Arguments:
             return _names(self.nest, "input")
         nests = zip(self.names, self.nest, strict=True)
         return [
-            each for name, nest in nests for each in ([name] if not tf.nest.is_nested(nest) else _names(nest, name))
+            tensor_name
+            for name, nest in nests
+            for tensor_name in ([name] if not tf.nest.is_nested(nest) else _names(nest, name))
         ]
 
 
@@ -67,7 +69,7 @@ def bound(layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Argum
       named: by name.
     """
     signature = inspect.signature(layer.call)
-    named = {name: each for name, each in named.items() if name != "training" and each is not None}
+    named = {name: value for name, value in named.items() if name != "training" and value is not None}
     if len(given) == 1 and not named:
         return Arguments(given[0])
     try:
@@ -77,10 +79,10 @@ def bound(layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Argum
     kinds = {name: signature.parameters[name].kind for name in told}
     if any(kind in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL) for kind in kinds.values()):
         return None
-    told = {name: each for name, each in told.items() if name != "training" and each is not None}
-    tensors = {name: each for name, each in told.items() if _holds_tensors(each)}
-    fixed = {name: each for name, each in told.items() if name not in tensors}
-    if not tensors or not all(isinstance(each, _PLAIN) for each in fixed.values()):
+    told = {name: value for name, value in told.items() if name != "training" and value is not None}
+    tensors = {name: value for name, value in told.items() if _holds_tensors(value)}
+    fixed = {name: value for name, value in told.items() if name not in tensors}
+    if not tensors or not all(isinstance(value, _PLAIN) for value in fixed.values()):
         return None
     return Arguments(tuple(tensors.values()), tuple(tensors), fixed)
 
@@ -93,8 +95,8 @@ def mask(nest: Any, names: tuple[str, ...]) -> None:
       names: of these.
     """
     masks = tf.nest.flatten(nest[names.index("mask")])
-    for symbol, each in zip(tf.nest.flatten(nest[0]), masks, strict=True):
-        symbol._keras_mask = each
+    for symbol, its_mask in zip(tf.nest.flatten(nest[0]), masks, strict=True):
+        symbol._keras_mask = its_mask
 
 
 def _names(nest: Any, name: str) -> list[str]:
@@ -106,7 +108,7 @@ def _names(nest: Any, name: str) -> list[str]:
 
 def _holds_tensors(value: Any) -> bool:
     flat = tf.nest.flatten(value)
-    return bool(flat) and all(isinstance(each, np.ndarray | keras.KerasTensor) or tf.is_tensor(each) for each in flat)
+    return bool(flat) and all(isinstance(leaf, np.ndarray | keras.KerasTensor) or tf.is_tensor(leaf) for leaf in flat)
 
 
 def _of_both(one: keras.KerasTensor, other: keras.KerasTensor) -> keras.KerasTensor:

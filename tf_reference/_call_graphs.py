@@ -90,7 +90,7 @@ def graph(layer: Any, path: str, path_of: Callable[[Any, str], str]) -> tuple[Gr
     names = [name for name, _ in _weights(layer)]
     inputs = [*_traced_calls.input_names(layer), *names]
     function, constants = _read(trained, other, inputs, why)
-    layers = [[each.layer for each in trace.calls] for trace in (trained, still)]
+    layers = [[call.layer for call in trace.calls] for trace in (trained, still)]
     if layers[0] != layers[1] or (
         takes_training and _trace_differences.differ((function, constants), _read(still, None, inputs, ""))
     ):
@@ -100,12 +100,12 @@ def graph(layer: Any, path: str, path_of: Callable[[Any, str], str]) -> tuple[Gr
         numbering.add(tensor, Tensor(tuple(symbol.shape), str(symbol.dtype)))
     placed = dict(zip(_traced_calls.input_names(layer), range(len(symbols)), strict=True))
     calls = tuple(
-        _plain_calls.call(path_of(each.layer, path), each, other_mode, numbering)
-        for each, other_mode in zip(trained.calls, still.calls, strict=True)
+        _plain_calls.call(path_of(call.layer, path), call, other_mode, numbering)
+        for call, other_mode in zip(trained.calls, still.calls, strict=True)
     )
     nest = numbering.plain(tf.nest.pack_sequence_as(first, trained.inputs[: len(symbols)]))
     outputs = numbering.plain(trained.returned)
-    traced = Traced(function, tuple(names), {key: _constant(each) for key, each in constants.items()})
+    traced = Traced(function, tuple(names), {key: _constant(array) for key, array in constants.items()})
     return Graph(path, placed, nest, calls, outputs, tuple(numbering.tensors), traced), trained.calls
 
 
@@ -114,11 +114,11 @@ def _check(layer: Any) -> None:
     name = type(layer).__name__
     if layer.compute_dtype != "float32" or layer.variable_dtype != "float32":
         raise Unsupported(f"the call of {name} calls TensorFlow in {layer.dtype_policy.name}, not in float32")
-    for each in layer._flatten_layers(include_self=False):
-        if _traced_calls.takes_masks(layer) and _keras_masks.takes(each):
-            raise Unsupported(f"the call of {name} calls TensorFlow, and {each.name} in it takes a mask beside")
-        if _keras_masks.makes(each):
-            raise Unsupported(f"the call of {name} calls TensorFlow, and {each.name} in it makes a mask beside")
+    for inner in layer._flatten_layers(include_self=False):
+        if _traced_calls.takes_masks(layer) and _keras_masks.takes(inner):
+            raise Unsupported(f"the call of {name} calls TensorFlow, and {inner.name} in it takes a mask beside")
+        if _keras_masks.makes(inner):
+            raise Unsupported(f"the call of {name} calls TensorFlow, and {inner.name} in it makes a mask beside")
 
 
 def _weights(layer: Any) -> list[tuple[str, Any]]:
@@ -140,8 +140,8 @@ def _traced(layer: Any, first: Any, training: bool | None, wider: bool = False) 
     """
     trace, weights, symbols = _Trace(), _weights(layer), tf.nest.flatten(first)
     dtypes = _WIDER if wider else {}
-    specs = [tf.TensorSpec(each.shape, dtypes.get(each.dtype, each.dtype)) for each in symbols]
-    specs += [tf.TensorSpec(each.shape, dtypes.get(each.dtype, each.dtype)) for _, each in weights]
+    specs = [tf.TensorSpec(symbol.shape, dtypes.get(symbol.dtype, symbol.dtype)) for symbol in symbols]
+    specs += [tf.TensorSpec(weight.shape, dtypes.get(weight.dtype, weight.dtype)) for _, weight in weights]
 
     def function(*given: Any) -> Any:
         trace.inputs, trace.calls, trace.operations = list(given), [], []
@@ -150,7 +150,7 @@ def _traced(layer: Any, first: Any, training: bool | None, wider: bool = False) 
             told = {} if training is None else {"training": training}
             trace.returned = _traced_calls.call(layer, nest, **told)
         flat = _plain_calls.tensors_in(trace.returned, tf.is_tensor)
-        if not flat or len(flat) != sum(each is not None for each in tf.nest.flatten(trace.returned)):
+        if not flat or len(flat) != sum(leaf is not None for leaf in tf.nest.flatten(trace.returned)):
             raise Unsupported(f"expected tensors of the call of {type(layer).__name__}, found something else")
         return flat
 
@@ -205,7 +205,7 @@ def _layers_kept(trace: _Trace, dtypes: Mapping[str, str]) -> Iterator[None]:
         function = _own_functions.whole(layer, (), {})
         if function is not None:
             # Not by Keras' own call, which casts to the type that the layer was made for.
-            return function(*given, **{name: each for name, each in named.items() if name not in unknown})
+            return function(*given, **{name: value for name, value in named.items() if name not in unknown})
         activation = _own_functions.at_the_end(layer)
         if activation is not None:
             with _own_functions.without_activation(layer):
@@ -216,12 +216,12 @@ def _layers_kept(trace: _Trace, dtypes: Mapping[str, str]) -> Iterator[None]:
         inside[0] = True
         given, named = tf.nest.map_structure(_in_graph, (given, named))
         try:
-            symbols = tf.nest.map_structure(lambda each: _symbol(each, dtypes), (given, named))
+            symbols = tf.nest.map_structure(lambda value: _symbol(value, dtypes), (given, named))
             followed = _traced_calls.is_followed(layer)
             if followed:
                 _traced_calls.remember(layer, *symbols)
             # Keras itself leaves out `training` for a layer that takes none.
-            told = {name: each for name, each in symbols[1].items() if name not in unknown}
+            told = {name: value for name, value in symbols[1].items() if name not in unknown}
             with _noted_calls.specified_by_call(layer):
                 made = layer.compute_output_spec(*symbols[0], **told)
         finally:
@@ -237,17 +237,17 @@ def _layers_kept(trace: _Trace, dtypes: Mapping[str, str]) -> Iterator[None]:
 def _operation(trace: _Trace, called: Called, wanted: Any, dtypes: Mapping[str, str]) -> Any:
     """An operation that nobody runs, with the tensors that a layer is given as inputs."""
     taken = _plain_calls.tensors_in((called.given, called.named), tf.is_tensor)
-    unique = list({id(each): each for each in taken}.values())
-    symbols = [each for each in tf.nest.flatten(wanted) if each is not None]
-    types = [dtypes.get(str(each.dtype), str(each.dtype)) for each in symbols]
-    made = tf.numpy_function(_never, unique, [tf.as_dtype(each) for each in types], stateful=False)
+    unique = list({id(tensor): tensor for tensor in taken}.values())
+    symbols = [symbol for symbol in tf.nest.flatten(wanted) if symbol is not None]
+    types = [dtypes.get(str(symbol.dtype), str(symbol.dtype)) for symbol in symbols]
+    made = tf.numpy_function(_never, unique, [tf.as_dtype(dtype) for dtype in types], stateful=False)
     made = list(made) if isinstance(made, list | tuple) else [made]
     for tensor, symbol in zip(made, symbols, strict=True):
         tensor.set_shape(symbol.shape)
     trace.calls.append(replace(called, results=made))
     trace.operations.append(made[0].op)
     results = iter(made)
-    return tf.nest.map_structure(lambda each: None if each is None else next(results), wanted)
+    return tf.nest.map_structure(lambda symbol: None if symbol is None else next(results), wanted)
 
 
 def _in_graph(value: Any) -> Any:
@@ -266,9 +266,9 @@ def _symbol(value: Any, dtypes: Mapping[str, str]) -> Any:
         return value
     if value.shape.rank is None:
         raise TypeError("a layer is given a tensor whose rank is not known")
-    found = keras.backend.standardize_dtype(value.dtype)
+    dtype = keras.backend.standardize_dtype(value.dtype)
     made_for = {wider: own for own, wider in dtypes.items()}
-    return keras.KerasTensor(tuple(value.shape), made_for.get(found, found))
+    return keras.KerasTensor(tuple(value.shape), made_for.get(dtype, dtype))
 
 
 def _read(
@@ -277,15 +277,15 @@ def _read(
     """A trace as data; a call of a layer is a node of its own type."""
     reading = Reading(trace.concrete, None if other is None else other.concrete)
     function, arrays = reading.all("call", inputs, why)
-    if any(each.is_variable for each in function.captured):
+    if any(captured.is_variable for captured in function.captured):
         raise Unsupported(
             "it reads a variable that is no weight of its own: make it by add_weight, or call the layer that has it"
         )
-    numbers = {each.name: number for number, each in enumerate(trace.operations)}
-    if any(each.graph is not trace.concrete.graph for each in trace.operations):
+    numbers = {operation.name: number for number, operation in enumerate(trace.operations)}
+    if any(operation.graph is not trace.concrete.graph for operation in trace.operations):
         raise Unsupported("it calls a layer inside of a loop, a branch or a function of TensorFlow")
     outer, *bodies = function.bodies
-    outer = replace(outer, nodes=tuple(_node(each, numbers) for each in outer.nodes))
+    outer = replace(outer, nodes=tuple(_node(node, numbers) for node in outer.nodes))
     if any(node.type.startswith(("PyFunc", "EagerPyFunc")) for body in (outer, *bodies) for node in body.nodes):
         raise Unsupported("it calls Python, as tf.py_function does")
     return replace(function, bodies=(outer, *bodies)), arrays
@@ -301,5 +301,5 @@ def _constant(array: np.ndarray) -> Constant:
     one = array.size > 1 and (array == array.flat[0]).all()
     if array.size > _MOST and not one:
         raise Unsupported(f"it holds a constant of {array.size} elements: make it a weight")
-    values = tuple(repr(each) for each in (array.reshape(-1)[:1] if one else array.reshape(-1)).tolist())
+    values = tuple(repr(value) for value in (array.reshape(-1)[:1] if one else array.reshape(-1)).tolist())
     return Constant(array.dtype.name, tuple(array.shape), values)

@@ -65,19 +65,19 @@ class CheckpointGraph:
     @property
     def names(self) -> tuple[str, ...]:
         """Of what was saved, as it was named."""
-        return tuple(sorted(each.local_name for each in self.proto.nodes[0].children)) if self.proto.nodes else ()
+        return tuple(sorted(child.local_name for child in self.proto.nodes[0].children)) if self.proto.nodes else ()
 
     def same(self, one: SavedVariable, other: SavedVariable) -> bool:
         """Whether two variables hold the same bits."""
-        left, right = (np.asarray(self.reader.get_tensor(each.key)) for each in (one, other))
+        left, right = (np.asarray(self.reader.get_tensor(variable.key)) for variable in (one, other))
         return (left.dtype, left.shape, left.tobytes()) == (right.dtype, right.shape, right.tobytes())
 
     def variables(self) -> Iterator[SavedVariable]:
         """Every variable once."""
         for number, node in enumerate(self.proto.nodes):
-            for each in node.attributes:
-                path = each.checkpoint_key.removesuffix(_VALUE)
-                yield SavedVariable(number, path, each.checkpoint_key, each.full_name)
+            for attribute in node.attributes:
+                path = attribute.checkpoint_key.removesuffix(_VALUE)
+                yield SavedVariable(number, path, attribute.checkpoint_key, attribute.full_name)
         if not self.proto.nodes:
             yield from (SavedVariable(-1, key, key, key) for key in sorted(self.reader.get_variable_to_shape_map()))
 
@@ -86,16 +86,16 @@ class CheckpointGraph:
         starts = [
             number
             for number, node in enumerate(self.proto.nodes)
-            if {each.local_name for each in node.children} & _OF_OPTIMIZERS
+            if {child.local_name for child in node.children} & _OF_OPTIMIZERS
         ]
-        found, left = set(starts), list(starts)
+        numbers, left = set(starts), list(starts)
         while left:
-            for each in self.proto.nodes[left.pop()].children:
-                if each.node_id not in found and each.local_name != "_trainable_variables":
-                    found.add(each.node_id)
-                    left.append(each.node_id)
-        slots = (each.slot_variable_node_id for node in self.proto.nodes for each in node.slot_variables)
-        return frozenset((*found, *slots))
+            for child in self.proto.nodes[left.pop()].children:
+                if child.node_id not in numbers and child.local_name != "_trainable_variables":
+                    numbers.add(child.node_id)
+                    left.append(child.node_id)
+        slots = (slot.slot_variable_node_id for node in self.proto.nodes for slot in node.slot_variables)
+        return frozenset((*numbers, *slots))
 
 
 def left_with(name: str, leave: Mapping[str, str]) -> str:

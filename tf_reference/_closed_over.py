@@ -49,7 +49,7 @@ def takes_arguments(value: Any, unknown: bool) -> bool:
     except (TypeError, ValueError):
         return unknown
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return any(each.default is each.empty and each.kind not in kinds for each in parameters)
+    return any(parameter.default is parameter.empty and parameter.kind not in kinds for parameter in parameters)
 
 
 def gathered(function: Callable[..., Any], reference: str) -> ClosedOver:
@@ -70,7 +70,7 @@ def gathered(function: Callable[..., Any], reference: str) -> ClosedOver:
                 ": hold it in a layer"
             )
         plain = name if name.isidentifier() and not hasattr(ClosedOver, name) else f"{name}_"
-        number = sum(each == plain or each.startswith(f"{plain}_") for each in held)
+        number = sum(held_name == plain or held_name.startswith(f"{plain}_") for held_name in held)
         held[f"{plain}_{number}" if number else plain] = layer
     if not held:
         raise Unsupported(
@@ -88,8 +88,8 @@ def _found(name: str, value: Any, seen: set[int], depth: int) -> Iterator[tuple[
     if isinstance(value, keras.Layer | keras.Variable | tf.Variable):
         yield name, value
         return
-    for inner, each in _below(name, value):
-        yield from _found(inner, each, seen, depth - 1)
+    for inner_name, inner_value in _below(name, value):
+        yield from _found(inner_name, inner_value, seen, depth - 1)
 
 
 def _below(name: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -104,9 +104,9 @@ def _below(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from zip(_parameters(value.func), value.args, strict=False)
         yield from value.keywords.items()
     elif isinstance(value, Mapping):
-        yield from ((f"{name}_{key}".strip("_"), each) for key, each in value.items())
+        yield from ((f"{name}_{key}".strip("_"), held) for key, held in value.items())
     elif isinstance(value, list | tuple | set | frozenset):
-        yield from ((f"{name}_{number}".strip("_"), each) for number, each in enumerate(value))
+        yield from ((f"{name}_{number}".strip("_"), held) for number, held in enumerate(value))
     elif hasattr(value, "python_function"):
         yield name, value.python_function
     elif not isinstance(value, type | ModuleType | CodeType | str | bytes) and _of_the_user(type(value)):
@@ -133,12 +133,12 @@ def _of_function(function: FunctionType) -> Iterator[tuple[str, Any]]:
         if name in function.__globals__:
             yield name, function.__globals__[name]
     wrapped = getattr(function, "__wrapped__", None)
-    yield from ((function.__name__, each) for each in (wrapped, *(function.__defaults__ or ())))
+    yield from ((function.__name__, held) for held in (wrapped, *(function.__defaults__ or ())))
 
 
 def _names(code: CodeType) -> set[str]:
     """The names that a function reads, and those in it."""
-    inner = (each for each in code.co_consts if isinstance(each, CodeType))
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
     return set(code.co_names).union(*map(_names, inner))
 
 

@@ -20,8 +20,8 @@ def program(lower: Callable[..., Any]) -> bytes:
 
     TensorFlow 2.18 writes none; `compare.sides.older_programs` makes StableHLO of that.
     """
-    found = _stage(lower, "stablehlo_serialized")
-    return lower(stage="hlo_serialized") if found is None else found
+    stablehlo = _stage(lower, "stablehlo_serialized")
+    return lower(stage="hlo_serialized") if stablehlo is None else stablehlo
 
 
 def texts(lower: Callable[..., Any], stages: Sequence[str]) -> dict[str, str]:
@@ -31,14 +31,14 @@ def texts(lower: Callable[..., Any], stages: Sequence[str]) -> dict[str, str]:
       lower: gives a stage.
       stages: of STAGES.
     """
-    found = {stage: _stage(lower, stage) for stage in stages}
-    return {stage: str(text) for stage, text in found.items() if text is not None}
+    by_stage = {stage: _stage(lower, stage) for stage in stages}
+    return {stage: str(text) for stage, text in by_stage.items() if text is not None}
 
 
 def memory(lower: Callable[..., Any]) -> MemoryAnalysis:
     """What the compiler sets aside for a call; nothing is known where this TensorFlow does not hand over its plan."""
-    found = _stage(lower, "optimized_hlo_proto_serialized")
-    return MemoryAnalysis() if found is None else _private.memory_analysis(found)
+    plan = _stage(lower, "optimized_hlo_proto_serialized")
+    return MemoryAnalysis() if plan is None else _private.memory_analysis(plan)
 
 
 def _stage(lower: Callable[..., Any], name: str) -> Any:

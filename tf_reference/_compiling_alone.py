@@ -34,8 +34,8 @@ def can_stand_alone(operation: Any) -> bool:
     What it holds of resources and variants cannot: TensorFlow crashes where a parameter is one.
     """
     tensors = [*operation.inputs, *operation.outputs]
-    held = any(each.dtype in (tf.resource, tf.variant) for each in tensors)
-    return not held and bool(operation.outputs) and all(each.shape.is_fully_defined() for each in operation.inputs)
+    held = any(tensor.dtype in (tf.resource, tf.variant) for tensor in tensors)
+    return not held and bool(operation.outputs) and all(tensor.shape.is_fully_defined() for tensor in operation.inputs)
 
 
 def alone(operation: Any, library: Any) -> Trial:
@@ -65,8 +65,8 @@ def alone(operation: Any, library: Any) -> Trial:
 
 def _wanted(error: Exception, operation: Any) -> int | None:
     """The position of the input that has to be a constant."""
-    found = _CONSTANT.search(str(error))
-    return int(found[1]) if found and found[2] == operation.type else None
+    match = _CONSTANT.search(str(error))
+    return int(match[1]) if match and match[2] == operation.type else None
 
 
 @dataclass
@@ -90,7 +90,7 @@ class _Call:
             return tf.graph_util.import_graph_def(graph, inputs, outputs, name="")
 
         tensors = [self.operation.inputs[at] for at in given]
-        return lowered(call, [tf.TensorSpec(each.shape, each.dtype) for each in tensors])
+        return lowered(call, [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in tensors])
 
 
 def lowered(function: Any, specs: Sequence[Any]) -> frozenset[str]:

@@ -84,7 +84,7 @@ def encode(references: tf.Tensor, boxes: tf.Tensor, wanted: tf.Tensor, scales: S
       scales: four numbers, for y, x, height and width.
     """
     unit = tf.constant([0, 0, 1, 1], boxes.dtype)
-    references, boxes = (tf.where(wanted[..., None], each, unit) for each in (references, boxes))
+    references, boxes = (tf.where(wanted[..., None], corners, unit) for corners in (references, boxes))
     sizes, targets = references[..., 2:] - references[..., :2], boxes[..., 2:] - boxes[..., :2]
     moves = (boxes[..., :2] + targets / 2 - references[..., :2] - sizes / 2) / sizes
     return tf.concat([moves, tf.math.log(targets / sizes)], -1) * tf.constant(scales, boxes.dtype)
@@ -167,15 +167,15 @@ def detect(
     chosen = best(tf.reshape(tf.where(usable, in_steps(scores), -1), [batch, -1]), regions)
     classes_of = chosen % classes
     boxes = tf.gather(tf.reshape(boxes, [batch, -1, 4]), chosen, batch_dims=1)
-    scores, usable = (tf.gather(tf.reshape(each, [batch, -1]), chosen, batch_dims=1) for each in (scores, usable))
+    scores, usable = (tf.gather(tf.reshape(values, [batch, -1]), chosen, batch_dims=1) for values in (scores, usable))
     # Boxes of other classes lie in other places: one suppression serves all classes.
     apart = boxes + tf.cast(classes_of * 2 * image, boxes.dtype)[..., None]
-    places, found = first_kept(surviving(apart, usable, rules.DETECTION_OVERLAP), count)
-    boxes, scores, classes_of = (tf.gather(each, places, batch_dims=1) for each in (boxes, scores, classes_of))
+    places, present = first_kept(surviving(apart, usable, rules.DETECTION_OVERLAP), count)
+    boxes, scores, classes_of = (tf.gather(values, places, batch_dims=1) for values in (boxes, scores, classes_of))
     return {
-        "boxes": tf.where(found[..., None], boxes, tf.zeros_like(boxes)),
-        "scores": tf.where(found, scores, tf.zeros_like(scores)),
-        "classes": tf.where(found, classes_of + 1, 0),
+        "boxes": tf.where(present[..., None], boxes, tf.zeros_like(boxes)),
+        "scores": tf.where(present, scores, tf.zeros_like(scores)),
+        "classes": tf.where(present, classes_of + 1, 0),
     }
 
 

@@ -21,9 +21,9 @@ def transfers(graph: Any) -> list[Collective]:
     Args:
       graph: the FuncGraph of a ConcreteFunction.
     """
-    found = list(_of_all(graph, "", set()))
-    first = next((device for device, _ in found), "")
-    return [collective for device, collective in found if device == first]
+    collectives = list(_of_all(graph, "", set()))
+    first = next((device for device, _ in collectives), "")
+    return [collective for device, collective in collectives if device == first]
 
 
 def _of_all(graph: Any, caller: str, seen: set[str]) -> Iterator[tuple[str, Collective]]:

@@ -54,7 +54,7 @@ def dropout(layer: Any) -> Mapping[str, Plain] | None:
         return None
     if not np.array_equal(still, _numbers(x)) or drawn.shape != still.shape:
         return None
-    return _described(drawn, still, [float(each) for each in vars(layer).values() if isinstance(each, float)])
+    return _described(drawn, still, [float(value) for value in vars(layer).values() if isinstance(value, float)])
 
 
 def _example(sizes: list[int]) -> np.ndarray:
@@ -81,7 +81,7 @@ def _described(drawn: np.ndarray, still: np.ndarray, told: list[float]) -> Mappi
         return None
     alike = [axis for axis in range(1, kept.ndim) if (kept == kept.take([0], axis)).all()]
     draws = kept[(slice(None), *(slice(0, 1 if axis in alike else None) for axis in range(1, kept.ndim)))]
-    for rate in (each for one in told for each in (one, 1 - one) if 0 < each < 1):
+    for rate in (candidate for one in told for candidate in (one, 1 - one) if 0 < candidate < 1):
         # Of numbers in bfloat16 the third digit is one of rounding.
         scaled = np.allclose(drawn, np.where(kept, still / (1 - rate), 0.0), rtol=1e-2, atol=0)
         if scaled and _are_likely(draws, 1 - rate):

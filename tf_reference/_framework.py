@@ -455,10 +455,10 @@ class TensorFlow:
 
     def _arguments(self, program: Program, case: str) -> list[tf.Tensor]:
         return [
-            self._input(case, each.name, each.dtype)
-            if each.kind == "input"
-            else tf.constant(self._loaded.twin.argument(each, case, program.states))
-            for each in program.parameters
+            self._input(case, parameter.name, parameter.dtype)
+            if parameter.kind == "input"
+            else tf.constant(self._loaded.twin.argument(parameter, case, program.states))
+            for parameter in program.parameters
         ]
 
     def _inputs(self, session: Session, case: str, pass_: str = FORWARD) -> list[tf.Tensor]:

@@ -63,7 +63,7 @@ def of_function(function: Any, inputs: Sequence[Spec], name: str) -> tuple[Funct
             f"{lines[-1][:200] if lines else ''}"
         ) from error
     other, why = _in_another_float(function, inputs)
-    return Reading(concrete, other).all(name, [each[0] for each in inputs], why)
+    return Reading(concrete, other).all(name, [spec[0] for spec in inputs], why)
 
 
 def traced(function: Any, inputs: Sequence[Spec]) -> Any:
@@ -82,22 +82,22 @@ def _in_another_float(function: Any, inputs: Sequence[Spec]) -> tuple[Any, str]:
         return None, "no input is of a float type"
     with _logged() as told:
         try:
-            found = traced(function, [(name, shape, _OTHER.get(dtype, dtype)) for name, shape, dtype in inputs])
+            concrete = traced(function, [(name, shape, _OTHER.get(dtype, dtype)) for name, shape, dtype in inputs])
         except UNTRACED as error:
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             return None, lines[-1][:200] if lines else type(error).__name__
     # A tf.TensorArray of another type than what is written to it is an error that TensorFlow logs, and goes on.
-    errors = [each.getMessage().splitlines()[0] for each in told if each.levelno >= logging.ERROR]
-    return (None, errors[0][:200]) if errors else (found, "")
+    errors = [record.getMessage().splitlines()[0] for record in told if record.levelno >= logging.ERROR]
+    return (None, errors[0][:200]) if errors else (concrete, "")
 
 
 @contextlib.contextmanager
 def _logged() -> Iterator[list[logging.LogRecord]]:
     """What TensorFlow logs meanwhile, which is not shown."""
-    logger, found = tf.get_logger(), list[logging.LogRecord]()
-    logger.addFilter(keep := lambda record: bool(found.append(record)))
+    logger, records = tf.get_logger(), list[logging.LogRecord]()
+    logger.addFilter(keep := lambda record: bool(records.append(record)))
     try:
-        yield found
+        yield records
     finally:
         logger.removeFilter(keep)
 
@@ -108,15 +108,15 @@ def variable_names(graph: Any) -> dict[str, Any]:
     Args:
       graph: the FuncGraph of a ConcreteFunction.
     """
-    found: dict[str, Any] = {}
-    for each in graph.variables:
-        name = base = each.name.partition(":")[0]
+    by_name: dict[str, Any] = {}
+    for variable in graph.variables:
+        name = base = variable.name.partition(":")[0]
         number = 1
-        while name in found:
+        while name in by_name:
             number += 1
             name = f"{base}_{number}"
-        found[name] = each
-    return found
+        by_name[name] = variable
+    return by_name
 
 
 class Reading:
@@ -146,25 +146,25 @@ class Reading:
         captured = self._captured()
         self._body(graph, None if self._other is None else self._other.graph)
         outputs = _nest(graph.structured_outputs, iter(range(len(graph.outputs))))
-        bodies = tuple(each for each in self._bodies if each is not None)
+        bodies = tuple(body for body in self._bodies if body is not None)
         return FunctionGraph(name, tuple(inputs), captured, outputs, bodies, why), self._arrays
 
     def _captured(self) -> tuple[Captured, ...]:
         graph = self._concrete.graph
-        variables = {id(each.handle): (name, each) for name, each in variable_names(graph).items()}
-        found = []
+        variables = {id(variable.handle): (name, variable) for name, variable in variable_names(graph).items()}
+        captured = []
         for outside, inside in graph.captures:
             if id(outside) in variables:
                 name, variable = variables[id(outside)]
-                found.append(
+                captured.append(
                     Captured(name, True, Result(variable.dtype.name, known_shape(variable.shape)), variable.trainable)
                 )
                 continue
-            key = f"captured{len(found)}"
+            key = f"captured{len(captured)}"
             if outside.dtype not in (tf.resource, tf.variant, tf.string) and hasattr(outside, "numpy"):
                 self._arrays[key] = np.asarray(outside.numpy())
-            found.append(Captured(key, False, Result(inside.dtype.name, known_shape(inside.shape))))
-        return tuple(found)
+            captured.append(Captured(key, False, Result(inside.dtype.name, known_shape(inside.shape))))
+        return tuple(captured)
 
     def _body(self, graph: Any, other: Any) -> int:
         """Read a body; its number."""
@@ -172,7 +172,7 @@ class Reading:
         self._bodies.append(None)
         every = list(graph.get_operations())
         others = [None] * len(every) if other is None else list(other.get_operations())
-        twin = dict(zip((id(each) for each in every), others, strict=True))
+        twin = dict(zip((id(operation) for operation in every), others, strict=True))
         gradients, lost = _own_gradients(graph, every)
         roots = [*(t.op for t in graph.outputs), *(t.op for t in graph.inputs)]
         roots += [t.op for _, _, returned in gradients for t in returned if t is not None]
@@ -182,15 +182,17 @@ class Reading:
             raise Unsupported(f"expected a function of up to {_MOST_NODES:,} operations, found {len(order):,}")
         self._bodies[number] = Body(
             name=graph.name,
-            nodes=tuple(self._node(graph, each, other, twin.get(id(each)), at, number) for each in order),
-            inputs=tuple(at[id(each.op)] for each in graph.inputs),
-            outputs=tuple(_place(each, at) for each in graph.outputs),
+            nodes=tuple(
+                self._node(graph, operation, other, twin.get(id(operation)), at, number) for operation in order
+            ),
+            inputs=tuple(at[id(tensor.op)] for tensor in graph.inputs),
+            outputs=tuple(_place(tensor, at) for tensor in graph.outputs),
             effects=tuple(_effects(graph, every, at)),
             gradients=tuple(
                 Gradient(
                     at[id(node)],
-                    tuple(at.get(id(each.op), -1) for each in given),
-                    tuple(None if each is None else _place(each, at) for each in returned),
+                    tuple(at.get(id(tensor.op), -1) for tensor in given),
+                    tuple(None if gradient is None else _place(gradient, at) for gradient in returned),
                 )
                 for node, given, returned in gradients
                 if id(node) in at
@@ -210,12 +212,14 @@ class Reading:
         return Node(
             type=node.type,
             name=node.name,
-            inputs=tuple(_place(each, at) for each in node.inputs),
+            inputs=tuple(_place(tensor, at) for tensor in node.inputs),
             results=tuple(
                 Result(
-                    each.dtype.name, known_shape(each.shape), twin is not None and twin.outputs[i].dtype != each.dtype
+                    tensor.dtype.name,
+                    known_shape(tensor.shape),
+                    twin is not None and twin.outputs[i].dtype != tensor.dtype,
                 )
-                for i, each in enumerate(node.outputs)
+                for i, tensor in enumerate(node.outputs)
             ),
             attributes=_attributes(node, twin),
             bodies=self._called(graph, node, other, twin),
@@ -227,27 +231,31 @@ class Reading:
     def _called(self, graph: Any, node: Any, other: Any, twin: Any) -> dict[str, tuple[int, ...]]:
         graphs = dict(callees(graph, node))
         twins = {} if twin is None else dict(callees(other, twin))
-        found = {}
+        bodies = {}
         for name, value in sorted(node.node_def.attr.items()):
-            functions = [each.name for each in (value.func, *value.list.func) if each.name in graphs]
+            functions = [function.name for function in (value.func, *value.list.func) if function.name in graphs]
             if name.startswith("_") or not functions:
                 continue
             attr = None if twin is None else twin.node_def.attr[name]
-            theirs = [None] * len(functions) if attr is None else [each.name for each in (attr.func, *attr.list.func)]
-            theirs = [each for each in theirs if each != ""]
-            found[name] = tuple(
+            theirs = (
+                [None] * len(functions)
+                if attr is None
+                else [function.name for function in (attr.func, *attr.list.func)]
+            )
+            theirs = [their for their in theirs if their != ""]
+            bodies[name] = tuple(
                 self._body(graphs[own], twins.get(their)) for own, their in zip(functions, theirs, strict=True)
             )
-        return found
+        return bodies
 
 
 def _attributes(node: Any, twin: Any) -> dict[str, Plain]:
     """Those of a node, and of each dtype that another float type changes, that it does."""
-    found = attributes(node.node_def)
+    own = attributes(node.node_def)
     if twin is None:
-        return found
+        return own
     other = attributes(twin.node_def)
-    return found | {f"{name}:follows": True for name, value in found.items() if other.get(name) != value}
+    return own | {f"{name}:follows": True for name, value in own.items() if other.get(name) != value}
 
 
 def _alike(graph: Any, other: Any) -> bool:
@@ -268,44 +276,44 @@ def _needed(roots: Sequence[Any], every: Sequence[Any]) -> list[Any]:
         operation = open_.pop()
         if id(operation) not in seen:
             seen[id(operation)] = operation
-            open_ += [each.op for each in operation.inputs]
-    return [each for each in every if id(each) in seen]
+            open_ += [tensor.op for tensor in operation.inputs]
+    return [operation for operation in every if id(operation) in seen]
 
 
 def _effects(graph: Any, every: Sequence[Any], at: Mapping[int, int]) -> list[Effect]:
     """What has an effect, and no result that is needed; of a branch or call, what is in it."""
-    found = []
-    for each in every:
-        known = definition(each.type)
-        left_out = each.type in ("NoOp", "Placeholder") or id(each) in at
+    effects = []
+    for operation in every:
+        known = definition(operation.type)
+        left_out = operation.type in ("NoOp", "Placeholder") or id(operation) in at
         if not known or not known.is_stateful or left_out:
             continue
-        bodies = [body for _, body in callees(graph, each)]
+        bodies = [body for _, body in callees(graph, operation)]
         inner = [effect for body in bodies for effect in _effects(body, list(body.get_operations()), {})]
-        found += inner if bodies else [Effect(each.type, users_line(each.traceback or ()))]
-    return found
+        effects += inner if bodies else [Effect(operation.type, users_line(operation.traceback or ()))]
+    return effects
 
 
 def _own_gradients(graph: Any, every: Sequence[Any]) -> tuple[list[Any], list[tuple[Any, str]]]:
     """Gradients of the user's or TensorFlow's own, traced into the graph that they belong to; those that cannot be."""
-    found, lost = [], []
+    gradients, lost = [], []
     for node in every:
         name = node.node_def.attr["_gradient_op_type"].s.decode() if "_gradient_op_type" in node.node_def.attr else ""
         if not name:
             continue
         try:
             with graph.as_default():
-                given = [tf.compat.v1.placeholder(each.dtype, each.shape) for each in node.outputs]
+                given = [tf.compat.v1.placeholder(tensor.dtype, tensor.shape) for tensor in node.outputs]
                 returned = _private.gradient_function(name)(node, *given)
         except UNTRACED as error:
             lost.append((node, str(error).strip().splitlines()[0][:100] if str(error).strip() else "it raises"))
             continue
         returned = list(returned) if isinstance(returned, list | tuple) else [returned]
-        if any(isinstance(each, tf.IndexedSlices) for each in returned) or len(returned) != len(node.inputs):
+        if any(isinstance(gradient, tf.IndexedSlices) for gradient in returned) or len(returned) != len(node.inputs):
             lost.append((node, "its gradients are no tensors"))
             continue
-        found.append((node, given, returned))
-    return found, lost
+        gradients.append((node, given, returned))
+    return gradients, lost
 
 
 def _place(tensor: Any, at: Mapping[int, int]) -> Place:
@@ -318,9 +326,9 @@ def _nest(value: Any, count: Iterator[int]) -> Plain:
         by_key = {key: _nest(value[key], count) for key in sorted(value)}
         return {"dict": [[str(key), by_key[key]] for key in value]}
     if isinstance(value, tuple):
-        return {"tuple": [_nest(each, count) for each in value]}
+        return {"tuple": [_nest(item, count) for item in value]}
     if isinstance(value, list):
-        return [_nest(each, count) for each in value]
+        return [_nest(item, count) for item in value]
     if value is None:
         return None
     if not tf.is_tensor(value) or isinstance(value, tf.RaggedTensor | tf.SparseTensor | tf.IndexedSlices):

@@ -23,7 +23,7 @@ def function_port(reference: str, inputs: Sequence[Spec], dtype: str) -> Model:
     """
     function = resolve(reference)
     variables = variable_names(traced(function, inputs).graph)
-    other = {each.dtype.name for each in variables.values() if each.dtype.is_floating} - {dtype}
+    other = {variable.dtype.name for variable in variables.values() if variable.dtype.is_floating} - {dtype}
     if other:
         raise Unsupported(f"expected variables of {dtype}, found {', '.join(sorted(other))}: the file makes them so")
     return Model(forward=function, weights=variables)

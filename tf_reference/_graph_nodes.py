@@ -45,16 +45,16 @@ def operations(bodies: Iterable[Body], places: Callable[[str, str], Place]) -> t
     Raises:
       Unsupported: there are more than MOST_NODES.
     """
-    found: list[Operation] = []
+    all_operations: list[Operation] = []
     for body in bodies:
         constant = _of_constants(body.nodes)
         by_name = {node.name: node for node in body.nodes}
         for node in body.nodes:
             made = _operation(body.name, node, places(body.name, node.name), node.name in constant)
-            found.append(replace(made, kernel=_kernel(node, by_name)) if node.op in _CONVOLUTIONS else made)
-            if len(found) > MOST_NODES:
+            all_operations.append(replace(made, kernel=_kernel(node, by_name)) if node.op in _CONVOLUTIONS else made)
+            if len(all_operations) > MOST_NODES:
                 raise Unsupported(f"expected a model of up to {MOST_NODES:,} operations, found more")
-    return tuple(found)
+    return tuple(all_operations)
 
 
 def reached(graph: Any, outputs: Iterable[str] | None, functions: Iterable[str] = ()) -> list[Body]:
@@ -113,17 +113,17 @@ def _called(nodes: Iterable[Any]) -> list[str]:
 
 def _of_constants(nodes: Sequence[Any]) -> set[str]:
     """The names of those that depend on constants alone, and have no state."""
-    found: set[str] = set()
+    names: set[str] = set()
     before = -1
     # Until nothing is added: a node may stand in front of what it depends on.
-    while len(found) > before:
-        before = len(found)
+    while len(names) > before:
+        before = len(names)
         for node in nodes:
             known = definition(node.op)
-            inputs = {_node_of(each) for each in node.input}
-            if known and not known.is_stateful and (node.op == "Const" or (inputs and inputs <= found)):
-                found.add(node.name)
-    return found
+            inputs = {_node_of(tensor) for tensor in node.input}
+            if known and not known.is_stateful and (node.op == "Const" or (inputs and inputs <= names)):
+                names.add(node.name)
+    return names
 
 
 def _operation(function: str, node: Any, place: Place, of_constants: bool) -> Operation:
@@ -134,7 +134,7 @@ def _operation(function: str, node: Any, place: Place, of_constants: bool) -> Op
         function=function,
         inputs=tuple(_dtypes(known.input_arg, node)) if known else (),
         outputs=tuple(_dtypes(known.output_arg, node)) if known else (),
-        shapes=tuple(shape_of(each) for each in node.attr["_output_shapes"].list.shape)
+        shapes=tuple(shape_of(shape) for shape in node.attr["_output_shapes"].list.shape)
         if "_output_shapes" in node.attr
         else (),
         attributes=attributes(node),
@@ -208,8 +208,8 @@ def known_shape(shape: Any) -> tuple[int | None, ...] | None:
 
 def attributes(node: Any) -> dict[str, Plain]:
     """What says what a node computes: those that begin with "_" are notes of the runtime's; no tensors or functions."""
-    found = {name: _plain(value) for name, value in sorted(node.attr.items()) if not name.startswith("_")}
-    return {name: value for name, value in found.items() if value is not None}
+    plain = {name: _plain(value) for name, value in sorted(node.attr.items()) if not name.startswith("_")}
+    return {name: value for name, value in plain.items() if value is not None}
 
 
 def _plain(value: Any) -> Plain:
@@ -230,9 +230,9 @@ def _plain(value: Any) -> Plain:
 
 
 def _listed(values: Any) -> Plain:
-    found: list[Any] = [_text(each) for each in values.s] + [*values.i, *values.f, *values.b]
-    found += [dtype_name(each) for each in values.type]
-    return found[:_MOST_ITEMS] if found else None
+    items: list[Any] = [_text(data) for data in values.s] + [*values.i, *values.f, *values.b]
+    items += [dtype_name(number) for number in values.type]
+    return items[:_MOST_ITEMS] if items else None
 
 
 def _text(data: bytes) -> str:

@@ -62,7 +62,9 @@ def outputs(call: Callable[[], Any], options: OptimizerOptions) -> Any:
 def _is_of(graph: Any, concrete: Any) -> bool:
     """Whether a graph that ran is that of a function: all of its operations are there."""
     there = {(node.name, node.op) for node in graph.node}
-    traced = ((each.name, each.type) for each in concrete.graph.get_operations() if each.type not in _ENDS)
+    traced = (
+        (operation.name, operation.type) for operation in concrete.graph.get_operations() if operation.type not in _ENDS
+    )
     return set(traced) <= there
 
 
@@ -92,7 +94,7 @@ def _node(node: Any, prefix: str, own: Iterable[str]) -> RewrittenNode:
     return RewrittenNode(
         name=prefix + node.name,
         op=node.op,
-        inputs=tuple(_input(each, prefix, own) for each in node.input),
+        inputs=tuple(_input(tensor, prefix, own) for tensor in node.input),
         attributes=dict(_attributes(node)),
         constant=_constant(node.attr["value"].tensor) if node.op == "Const" else None,
     )
@@ -108,7 +110,7 @@ def _attributes(node: Any) -> Iterator[tuple[str, str]]:
     """What says what is computed: those that begin with "_" are notes of the runtime's."""
     plain = _graph_nodes.attributes(node)
     for name, value in sorted(node.attr.items()):
-        functions = [each.name for each in (value.func, *value.list.func) if each.name]
+        functions = [function.name for function in (value.func, *value.list.func) if function.name]
         if name in plain:
             yield name, str(plain[name])
         elif functions and not name.startswith("_"):
@@ -127,6 +129,6 @@ def _constant(tensor: Any) -> ConstantValue:
 
 def _text(array: np.ndarray) -> str:
     if array.size > _MOST_ELEMENTS:
-        first = ", ".join(str(each) for each in array.ravel()[:2].tolist())
+        first = ", ".join(str(element) for element in array.ravel()[:2].tolist())
         return f"{first}, ..."[:_MOST_TEXT]
     return str(array.tolist())[:_MOST_TEXT]

@@ -37,8 +37,8 @@ def keras_archive(path: Path) -> Inspection:
 def keras_archive_built(path: Path) -> Inspection:
     """What is in the model of a .keras file, with new weights: its operations too."""
     said = _keras_archive.inspect(path)
-    found = _of_model(_keras_archive.build(path), ())
-    return replace(found, kind=said.kind, training=said.training, versions=said.versions)
+    built = _of_model(_keras_archive.build(path), ())
+    return replace(built, kind=said.kind, training=said.training, versions=said.versions)
 
 
 def code(reference: str, inputs: Sequence[Spec]) -> Inspection:
@@ -76,7 +76,7 @@ def _made(value: Any, inputs: Sequence[Spec]) -> Any:
 
 
 def _of_model(model: Any, inputs: Sequence[Spec]) -> Inspection:
-    specs = [_spec(each) for each in inputs] or _own_specs(model)
+    specs = [_spec(spec) for spec in inputs] or _own_specs(model)
     operations, entries, values, why = (), (), ((), (), ()), ""
     if specs is None:
         why = "its inputs are not known: give --input for each of them"
@@ -86,7 +86,7 @@ def _of_model(model: Any, inputs: Sequence[Spec]) -> Inspection:
         except UNTRACED as error:
             # Its layers can be told all the same.
             why = _untraced(error)
-    calls = [type(each).call for each in [model, *model._flatten_layers(include_self=False)]]
+    calls = [type(layer).call for layer in [model, *model._flatten_layers(include_self=False)]]
     return Inspection(
         kind="keras model",
         layers=_keras_layers.layers(model),
@@ -123,7 +123,7 @@ def _own_specs(model: Any) -> Any:
         structure = inputs[0] if len(inputs) == 1 else None
     if structure is None:
         return None
-    return [keras.tree.map_structure(lambda each: tf.TensorSpec(each.shape, each.dtype, each.name), structure)]
+    return [keras.tree.map_structure(lambda symbol: tf.TensorSpec(symbol.shape, symbol.dtype, symbol.name), structure)]
 
 
 def _traced_model(model: Any, specs: Sequence[Any]) -> tuple[tuple[Operation, ...], tuple[str, ...], Any]:
@@ -134,8 +134,12 @@ def _traced_model(model: Any, specs: Sequence[Any]) -> tuple[tuple[Operation, ..
         return operations, ("call",), values
     inference, values = _trace(lambda *arguments: model(*arguments, training=False), specs)
     training, _ = _trace(lambda *arguments: model(*arguments, training=True), specs)
-    known = {(each.type, each.source) for each in inference}
-    added = [replace(each, function=TRAINING) for each in training if (each.type, each.source) not in known]
+    known = {(operation.type, operation.source) for operation in inference}
+    added = [
+        replace(operation, function=TRAINING)
+        for operation in training
+        if (operation.type, operation.source) not in known
+    ]
     return (*inference, *added), ("inference", TRAINING), values
 
 
@@ -143,7 +147,7 @@ def _of_function(function: Any, inputs: Sequence[Spec], reference: str) -> Inspe
     signature = getattr(function, "input_signature", None)
     if not inputs and signature is None and takes_arguments(function, unknown=True):
         raise Unsupported(f"expected --input for each argument of {reference}, found none: add --input 'x=f32[B,128]'")
-    specs = [_spec(each) for each in inputs] or list(signature or ())
+    specs = [_spec(spec) for spec in inputs] or list(signature or ())
     operations, (given, returned, held) = _trace(function, specs)
     return Inspection(
         kind="function",
@@ -170,11 +174,11 @@ def _trace(function: Callable[..., Any], specs: Sequence[Any]) -> tuple[tuple[Op
     captured = len(graph.captures)
     given = graph.inputs[: len(graph.inputs) - captured]
     held = tuple(
-        Value(each.name, each.dtype.name, _graph_nodes.known_shape(each.shape), each.trainable)
-        for each in graph.variables
+        Value(variable.name, variable.dtype.name, _graph_nodes.known_shape(variable.shape), variable.trainable)
+        for variable in graph.variables
     )
     return operations, (_values(given), _values(graph.outputs), held)
 
 
 def _values(tensors: Sequence[Any]) -> tuple[Value, ...]:
-    return tuple(Value(each.op.name, each.dtype.name, _graph_nodes.known_shape(each.shape)) for each in tensors)
+    return tuple(Value(tensor.op.name, tensor.dtype.name, _graph_nodes.known_shape(tensor.shape)) for tensor in tensors)

@@ -161,16 +161,16 @@ def _read(path: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
 
 def _json(data: bytes, name: str) -> Mapping[str, Any]:
     try:
-        found = json.loads(data)
+        decoded = json.loads(data)
     except MemoryError as error:
         raise Unusable(f"{name} that takes more memory than it may") from error
     except (ValueError, RecursionError) as error:
         raise Unusable(f"{name} that is no JSON ({_foreign.said(error)})") from error
-    if not isinstance(found, Mapping) or (name == CONFIG and not isinstance(found.get("class_name"), str)):
+    if not isinstance(decoded, Mapping) or (name == CONFIG and not isinstance(decoded.get("class_name"), str)):
         raise Unusable(f"{name} that describes no object")
-    if _foreign.is_deeper(found, MOST_NESTING):
+    if _foreign.is_deeper(decoded, MOST_NESTING):
         raise Unusable(f"{name} that is nested more than {MOST_NESTING} levels deep")
-    return found
+    return decoded
 
 
 def _hazards(value: Any) -> Iterator[str]:
@@ -213,8 +213,8 @@ def _is_operation(module: str, kind: str) -> bool:
     """Whether a name of a module below keras.src.ops is one of Keras' operations."""
     if not all(part.isidentifier() for part in (*module.split("."), kind)):
         return False
-    found = getattr(sys.modules.get(module), kind, None)
-    return isinstance(found, type) and issubclass(found, keras.Operation) and found.__module__ == module
+    attribute = getattr(sys.modules.get(module), kind, None)
+    return isinstance(attribute, type) and issubclass(attribute, keras.Operation) and attribute.__module__ == module
 
 
 def _of_config(kind: str, config: Mapping[str, Any]) -> Iterator[str]:

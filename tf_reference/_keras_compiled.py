@@ -42,13 +42,13 @@ def of_model(model: Any) -> Architecture:
     source, _ = _keras_weights.of_model(model)
     by_path = dict(_by_path(model, ""))
     read = _keras_graph.read(model, _first_paths(by_path))
-    layers = (_as_read(each, read) for each in source.layers)
+    layers = (_as_read(layer, read) for layer in source.layers)
     return Architecture(
         name=model.name,
         source=replace(source, layers=(*layers, *map(_operation, read.operations, read.operations.values()))),
         graphs=read.graphs,
         reasons=read.reasons,
-        lines={path: line for path, each in by_path.items() if (line := _line(each))},
+        lines={path: line for path, layer in by_path.items() if (line := _line(layer))},
         penalties=tuple(_penalties(by_path)),
         frozen=tuple(_frozen(by_path)),
         compiled=_compiled(model, next(_constrained(by_path), "") or (_MASKED if read.masked else "")),
@@ -67,7 +67,7 @@ def _as_read(layer: SourceLayer, read: _keras_graph.Read) -> SourceLayer:
 
 def _first_paths(by_path: Mapping[str, Any]) -> dict[int, str]:
     """The path that each layer stands under first, by its id."""
-    return {id(each): path for path, each in reversed(by_path.items())}
+    return {id(layer): path for path, layer in reversed(by_path.items())}
 
 
 def _operation(path: str, operation: Any) -> SourceLayer:
@@ -79,8 +79,8 @@ def _operation(path: str, operation: Any) -> SourceLayer:
 
 def _attributes(operation: Any) -> dict[str, Plain]:
     """What an operation was told: its constructor's arguments, as it has them."""
-    found = _keras_variables.config(operation)
-    return found or _keras_config.plain_config({k: v for k, v in vars(operation).items() if not k.startswith("_")})
+    config = _keras_variables.config(operation)
+    return config or _keras_config.plain_config({k: v for k, v in vars(operation).items() if not k.startswith("_")})
 
 
 def _by_path(layer: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -109,11 +109,17 @@ def _penalties(by_path: Mapping[str, Any]) -> Iterator[Penalty]:
         if id(layer) in seen:
             continue
         seen.add(id(layer))
-        found = {"": getattr(layer, "activity_regularizer", None)}
+        regularizers = {"": getattr(layer, "activity_regularizer", None)}
         for name, variable in _keras_variables.leaves(layer, list(_keras_variables.children(layer))):
             # What is not trained has no penalty.
-            found[name] = getattr(variable, "regularizer", None) if getattr(variable, "trainable", True) else None
-        yield from (Penalty(path, leaf, described(each)) for leaf, each in found.items() if each is not None)
+            regularizers[name] = (
+                getattr(variable, "regularizer", None) if getattr(variable, "trainable", True) else None
+            )
+        yield from (
+            Penalty(path, leaf, described(regularizer))
+            for leaf, regularizer in regularizers.items()
+            if regularizer is not None
+        )
 
 
 def _frozen(by_path: Mapping[str, Any]) -> Iterator[str]:
@@ -124,7 +130,9 @@ def _frozen(by_path: Mapping[str, Any]) -> Iterator[str]:
         seen.add(id(layer))
         still = _keras_variables.frozen(layer)
         inner = list(_keras_variables.children(layer))
-        yield from (f"{path}/{name}" for name, each in _keras_variables.leaves(layer, inner) if id(each) in still)
+        yield from (
+            f"{path}/{name}" for name, variable in _keras_variables.leaves(layer, inner) if id(variable) in still
+        )
 
 
 def _constrained(by_path: Mapping[str, Any]) -> Iterator[str]:
@@ -147,14 +155,14 @@ def _compiled(model: Any, hidden: str) -> Compiled | None:
             return Compiled(obstacle=str(error))
     told = _keras_outputs.compiled_with(model)
     obstacle = hidden or _exclusion(model.optimizer)
-    found, metrics, of_no_output = Compiled(), (), ""
+    compiled, metrics, of_no_output = Compiled(), (), ""
     try:
         # They are no part of the step: what is not known of them leaves it as it is.
         metrics = _keras_outputs.metrics(model, told)
     except Unsupported as error:
         of_no_output = str(error)
     try:
-        found = Compiled(
+        compiled = Compiled(
             losses=_keras_outputs.losses(model, told),
             weights=_keras_outputs.weights(model, told),
             metrics=metrics,
@@ -163,7 +171,7 @@ def _compiled(model: Any, hidden: str) -> Compiled | None:
     except Unsupported as error:
         obstacle = str(error)
     optimizer = described(model.optimizer) if model.optimizer is not None else None
-    return replace(found, optimizer=optimizer, obstacle=obstacle, own=own)
+    return replace(compiled, optimizer=optimizer, obstacle=obstacle, own=own)
 
 
 def _exclusion(optimizer: Any) -> str:

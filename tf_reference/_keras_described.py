@@ -21,9 +21,11 @@ def described(value: Any) -> Described:
     except _UNSAID:
         config, own = {}, False
     inner = {
-        name: _of_config(each) for name, each in config.items() if isinstance(each, Mapping) and "class_name" in each
+        name: _of_config(argument)
+        for name, argument in config.items()
+        if isinstance(argument, Mapping) and "class_name" in argument
     }
-    plain = _keras_config.plain_config({name: each for name, each in config.items() if name not in inner})
+    plain = _keras_config.plain_config({name: argument for name, argument in config.items() if name not in inner})
     return Described(kind.__name__, own, plain, inner)
 
 

@@ -117,8 +117,8 @@ class _Walk:
                 if not own:
                     return self._of_symbols(model, path, functions=False)
         graph, calls = _call_graphs.graph(model, path, self._path)
-        self.ended_early |= {self._paths[id(each.layer)] for each in calls if each.ended_early}
-        return graph, [each.layer for each in calls], False
+        self.ended_early |= {self._paths[id(call.layer)] for call in calls if call.ended_early}
+        return graph, [call.layer for call in calls], False
 
     def _of_symbols(self, model: Any, path: str, *, functions: bool = True) -> tuple[Graph, Sequence[Any], bool]:
         """As `_read`, of a call that takes Keras' symbols; `functions` of the user's are followed too."""
@@ -128,9 +128,9 @@ class _Walk:
             graph = reading.graph()
             if functions:
                 _check_constants(model, graph)
-            called = [each.operation for each in reading.nodes]
-        self.ended_early |= {self._paths[each] for each in trace.ended_early}
-        self.ended_whole |= {self._paths[each] for each in trace.ended_whole}
+            called = [node.operation for node in reading.nodes]
+        self.ended_early |= {self._paths[layer_id] for layer_id in trace.ended_early}
+        self.ended_whole |= {self._paths[layer_id] for layer_id in trace.ended_whole}
         return graph, called, trace.masked
 
     def _called(self, inner: Any) -> None:
@@ -185,14 +185,14 @@ def _is_called(layer: Any) -> bool:
 @contextmanager
 def _nodes_kept(model: Any) -> Iterator[None]:
     """Inside, calls of a model's layers leave nothing behind: Keras takes the input of a layer from them, and draws."""
-    known = {id(each): each for each in (*model._flatten_layers(), *getattr(model, "operations", ()))}
-    before = {at: len(each._inbound_nodes) for at, each in known.items()}
+    known = {id(operation): operation for operation in (*model._flatten_layers(), *getattr(model, "operations", ()))}
+    before = {at: len(operation._inbound_nodes) for at, operation in known.items()}
     try:
         with _keras_variables.seeds_kept(model):
             yield
     finally:
-        for at, each in known.items():
-            del each._inbound_nodes[before[at] :]
+        for at, operation in known.items():
+            del operation._inbound_nodes[before[at] :]
 
 
 def _structure(model: Any, path: str, functions: bool = True) -> _traced_calls.Trace:
@@ -212,9 +212,9 @@ def _structure(model: Any, path: str, functions: bool = True) -> _traced_calls.T
             f"{f' at {path}' if path else ''}: give it an Input, or call it on an example"
         )
     if _keras_masks.in_graph(graph) or (functions and _has_functions(graph)):
-        return _traced_calls.again(graph, [each.name for each in graph.inputs], functions)
+        return _traced_calls.again(graph, [symbol.name for symbol in graph.inputs], functions)
     return _traced_calls.Trace(
-        {each.name: each for each in graph.inputs},
+        {symbol.name: symbol for symbol in graph.inputs},
         getattr(graph, "_inputs_struct", graph.inputs),
         _traced_calls.as_called(getattr(graph, "_outputs_struct", graph.outputs)),
     )
@@ -236,7 +236,7 @@ class _Reading:
         self.nodes = _in_order(tf.nest.flatten(trace.outputs), list(trace.inputs.values()), self._needed)
 
     def graph(self) -> Graph:
-        inputs = {name: self._numbering.number(each) for name, each in self._trace.inputs.items()}
+        inputs = {name: self._numbering.number(tensor) for name, tensor in self._trace.inputs.items()}
         calls = tuple(self._call(node) for node in self.nodes)
         nest, outputs = self._plain(self._trace.nest), self._plain(self._trace.outputs)
         return Graph(self._path, inputs, nest, calls, outputs, tuple(self._numbering.tensors))
@@ -247,7 +247,7 @@ class _Reading:
 
     def _needed(self, node: Any) -> list[Any]:
         """The tensors that a call needs."""
-        masks = [each for each in tf.nest.flatten(list(self._masks(node).values())) if _is_symbol(each)]
+        masks = [mask for mask in tf.nest.flatten(list(self._masks(node).values())) if _is_symbol(mask)]
         return [*node.input_tensors, *masks]
 
     def _call(self, node: Any) -> Call:
@@ -256,16 +256,16 @@ class _Reading:
         if isinstance(node.operation, keras.Layer) and _traced_calls.is_followed(node.operation):
             given, named = _traced_calls.canonical(node.operation, given, named, self._settled, "mask" in masks)
         # A mask may be a dict of nothing.
-        named = {key: each for key, each in named.items() if _holds_something(each)}
-        keywords = {str(key): self._plain(each) for key, each in named.items()}
+        named = {key: value for key, value in named.items() if _holds_something(value)}
+        keywords = {str(key): self._plain(value) for key, value in named.items()}
         if self._trace.followed and keywords.get("training") is False:
             # Followed as in training: this one is told that it never is.
             keywords["training=False"] = True
         return Call(
             layer=self._path_of(node.operation, self._path),
-            arguments=tuple(self._plain(each) for each in given),
+            arguments=tuple(self._plain(value) for value in given),
             keywords=keywords,
-            outputs=tuple(self._numbering.number(each) for each in node.outputs),
+            outputs=tuple(self._numbering.number(tensor) for tensor in node.outputs),
         )
 
     def _constant(self, value: Any) -> Plain:
@@ -300,16 +300,16 @@ def _check_constants(model: Any, graph: Graph) -> None:
 
 
 def _constants_in(graph: Graph) -> list[Plain]:
-    found: list[Plain] = []
-    waiting: list[Any] = [each for call in graph.calls for each in (call.arguments, call.keywords)]
+    constants: list[Plain] = []
+    waiting: list[Any] = [value for call in graph.calls for value in (call.arguments, call.keywords)]
     while waiting:
         value = waiting.pop()
         if isinstance(value, Mapping):
-            found += [value[CONSTANT]] if CONSTANT in value else []
+            constants += [value[CONSTANT]] if CONSTANT in value else []
             waiting += value.values()
         elif isinstance(value, list | tuple):
             waiting += value
-    return found
+    return constants
 
 
 def _constant(value: Any) -> Plain:
@@ -325,7 +325,7 @@ def _is_symbol(value: Any) -> bool:
 
 def _in_order(outputs: list[Any], inputs: list[Any], needed: Callable[[Any], list[Any]]) -> list[Any]:
     """The calls that the outputs need, each behind those that it needs: one branch after the other."""
-    given = {id(each) for each in inputs}
+    given = {id(tensor) for tensor in inputs}
     done: set[int] = set()
     ordered: list[Any] = []
     waiting = [(node, False) for node in _makers(reversed(outputs), given)]
@@ -338,13 +338,13 @@ def _in_order(outputs: list[Any], inputs: list[Any], needed: Callable[[Any], lis
             ordered.append(node)
             continue
         waiting.append((node, True))
-        waiting.extend((each, False) for each in _makers(reversed(needed(node)), given))
+        waiting.extend((maker, False) for maker in _makers(reversed(needed(node)), given))
     return ordered
 
 
 def _makers(tensors: Iterable[Any], given: Set[int]) -> Iterator[Any]:
     """The calls that tensors come from, those that are given left out."""
-    for each in tensors:
-        history = getattr(each, "_keras_history", None)
-        if id(each) not in given and history is not None and history.operation is not None:
+    for tensor in tensors:
+        history = getattr(tensor, "_keras_history", None)
+        if id(tensor) not in given and history is not None and history.operation is not None:
             yield history.operation._inbound_nodes[history.node_index]

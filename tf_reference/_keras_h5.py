@@ -114,20 +114,20 @@ def with_modules(value: Any, key: str = "") -> Any:
         return [with_modules(item, key) for item in value]
     if not isinstance(value, Mapping):
         return value
-    found = {name: with_modules(item, str(name)) for name, item in value.items()}
-    kind = found.get("class_name")
+    completed = {name: with_modules(item, str(name)) for name, item in value.items()}
+    kind = completed.get("class_name")
     under = _keras_config.module_under(key)
     if (
         under
         and kind in _POLICIES
-        and found.get("module") in (None, _MIXED)
-        and isinstance(found.get("config"), Mapping)
+        and completed.get("module") in (None, _MIXED)
+        and isinstance(completed.get("config"), Mapping)
     ):
-        return {**found, **_policy(found["config"])}
-    if isinstance(kind, str) and "config" in found and found.get("module") is None:
+        return {**completed, **_policy(completed["config"])}
+    if isinstance(kind, str) and "config" in completed and completed.get("module") is None:
         module = _module(kind, (under,) if under else _MODULES)
-        return {"registered_name": None, **found, "module": module} if module else found
-    return found
+        return {"registered_name": None, **completed, "module": module} if module else completed
+    return completed
 
 
 def _policy(config: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -139,7 +139,7 @@ def _module(kind: str, modules: Sequence[str]) -> str:
     if kind in _CONTAINERS:
         return _CONTAINERS[kind]
     for module in modules:
-        found = getattr(getattr(keras, module.partition(".")[2]), kind, None)
-        if isinstance(found, type):
+        attribute = getattr(getattr(keras, module.partition(".")[2]), kind, None)
+        if isinstance(attribute, type):
             return module
     return ""

@@ -50,7 +50,7 @@ def _inside(layer: Any, container: bool) -> list[Any]:
     if container:
         return list(getattr(layer, "operations", None) or layer.layers)
     if not _keras_variables.is_keras(layer):
-        return [each for each in layer._flatten_layers(include_self=False, recursive=False)]
+        return [inner for inner in layer._flatten_layers(include_self=False, recursive=False)]
     kind = type(layer).__name__
     if kind == "Bidirectional":
         return [layer.forward_layer]
@@ -58,7 +58,7 @@ def _inside(layer: Any, container: bool) -> list[Any]:
         return []
     cells = getattr(layer, "cells", None)
     held = list(cells) if cells else [getattr(layer, name) for name in _INNER if hasattr(layer, name)]
-    return [each for each in held if isinstance(each, keras.Layer)]
+    return [inner for inner in held if isinstance(inner, keras.Layer)]
 
 
 def _layer(layer: Any, name: str, calls: Collection[int] | None) -> Layer:
@@ -72,7 +72,7 @@ def _layer(layer: Any, name: str, calls: Collection[int] | None) -> Layer:
         class_name=kind.__name__,
         config=_keras_variables.config(layer),
         policy=str(getattr(policy, "name", "") or ""),
-        weights={each.name: _described(each) for each in _own_weights(layer, own)},
+        weights={weight.name: _described(weight) for weight in _own_weights(layer, own)},
         calls=sum(calls is None or id(node) in calls for node in nodes) if isinstance(nodes, list) else 0,
         shape=_keras_variables.input_shape(layer),
         source=_source(kind) if own else "",
@@ -84,8 +84,8 @@ def _own_weights(layer: Any, own: bool) -> list[Any]:
     if not own:
         # An operation of keras.ops between layers has none.
         return list(getattr(layer, "weights", ()))
-    inner = {id(each) for held in layer._flatten_layers(include_self=False) for each in held.weights}
-    return [each for each in layer.weights if id(each) not in inner]
+    inner = {id(weight) for held in layer._flatten_layers(include_self=False) for weight in held.weights}
+    return [weight for weight in layer.weights if id(weight) not in inner]
 
 
 def _described(weight: Any) -> str:
@@ -103,8 +103,13 @@ def _source(kind: type) -> str:
 def variables(model: Any) -> tuple[Value, ...]:
     """All variables of a model."""
     return tuple(
-        Value(getattr(each, "path", each.name), str(each.dtype), tuple(map(int, each.shape)), bool(each.trainable))
-        for each in model.variables
+        Value(
+            getattr(variable, "path", variable.name),
+            str(variable.dtype),
+            tuple(map(int, variable.shape)),
+            bool(variable.trainable),
+        )
+        for variable in model.variables
     )
 
 

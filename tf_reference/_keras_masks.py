@@ -26,7 +26,7 @@ def of(tensor: Any) -> Any:
 
 def makes(layer: Any) -> bool:
     """Whether a layer, or one in it, may make a mask."""
-    return any(_makes(each) for each in layer._flatten_layers())
+    return any(_makes(part) for part in layer._flatten_layers())
 
 
 def _makes(layer: Any) -> bool:
@@ -37,15 +37,15 @@ def _makes(layer: Any) -> bool:
 
 def in_graph(graph: Any) -> bool:
     """Whether tensors of a functional model may carry masks, made by a layer or given to one by name."""
-    nodes = (node for each in graph.operations for node in each._inbound_nodes)
+    nodes = (node for operation in graph.operations for node in operation._inbound_nodes)
     return makes(graph) or any(node.arguments.kwargs.get("mask") is not None for node in nodes)
 
 
 def takes(layer: Any) -> bool:
     """Whether the call of a layer, or of one in it, computes with masks."""
     return any(
-        isinstance(each, _MERGES) or any(name.endswith("mask") for name in inspect.signature(each.call).parameters)
-        for each in layer._flatten_layers()
+        isinstance(part, _MERGES) or any(name.endswith("mask") for name in inspect.signature(part.call).parameters)
+        for part in layer._flatten_layers()
     )
 
 
@@ -58,29 +58,29 @@ def given(layer: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[
       kwargs: likewise.
     """
     signature = inspect.signature(layer.call)
-    known = {name: each for name, each in kwargs.items() if name in signature.parameters}
+    known = {name: value for name, value in kwargs.items() if name in signature.parameters}
     try:
         bound = signature.bind(*args, **known).arguments
     except TypeError:
         return {}
     tensors = {name: value for name, value in bound.items() if _is_tensors(value)}
     wanted = {"mask": next(iter(tensors))} if len(tensors) == 1 else {f"{name}_mask": name for name in tensors}
-    found = {
+    masks = {
         mask: tf.nest.map_structure(of, tensors[name])
         for mask, name in wanted.items()
         if mask in signature.parameters and bound.get(mask) is None
     }
-    found = {name: each for name, each in found.items() if any(one is not None for one in tf.nest.flatten(each))}
+    masks = {name: nest for name, nest in masks.items() if any(one is not None for one in tf.nest.flatten(nest))}
     others = [name for name in tensors if name != "mask"]
     if "mask" in tensors and len(others) == 1 and _agree(bound["mask"], tensors[others[0]]):
         # A graph that Keras has names the mask that it added when it was made.
-        found["mask"] = bound["mask"]
+        masks["mask"] = bound["mask"]
     if isinstance(layer, _ATTENTION):
         # Whatever it is told, it takes the mask that the query carries.
-        found["query_mask"] = of(bound["query"])
-    if isinstance(layer, _MERGES) and any(of(each) is not None for each in tf.nest.flatten(list(tensors.values()))):
-        found[BESIDE] = True
-    return found
+        masks["query_mask"] = of(bound["query"])
+    if isinstance(layer, _MERGES) and any(of(tensor) is not None for tensor in tf.nest.flatten(list(tensors.values()))):
+        masks[BESIDE] = True
+    return masks
 
 
 def beside(layer: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], added: Mapping[str, Any], result: Any) -> bool:
@@ -96,7 +96,7 @@ def beside(layer: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], added: 
     Raises:
       TypeError: or what else a call raises that takes no symbols.
     """
-    given = [each for each in tf.nest.flatten((args, dict(kwargs))) if of(each) is not None]
+    given = [value for value in tf.nest.flatten((args, dict(kwargs))) if of(value) is not None]
     if not given or not _keras_variables.is_container(layer):
         return False
     # What Keras hands to the call by name is followed there.
@@ -126,10 +126,10 @@ def forget(layer: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None
     """
     if isinstance(layer, _ATTENTION):
         named = (kwargs[name] for name in ("query", "value", "key") if name in kwargs)
-        for each in (*args, *named):
+        for tensor in (*args, *named):
             # One of another type is copied first.
-            if of(each) is not None and str(each.dtype) == layer.compute_dtype:
-                each._keras_mask = None
+            if of(tensor) is not None and str(tensor.dtype) == layer.compute_dtype:
+                tensor._keras_mask = None
 
 
 def _agree(masks: Any, tensors: Any) -> bool:
@@ -140,14 +140,14 @@ def _agree(masks: Any, tensors: Any) -> bool:
 
 def _same(one: Any, other: Any) -> bool:
     """Whether two masks are one, or are computed alike."""
-    if one is other or not all(isinstance(each, keras.KerasTensor) for each in (one, other)):
+    if one is other or not all(isinstance(mask, keras.KerasTensor) for mask in (one, other)):
         return one is other or (type(one) is type(other) and isinstance(one, bool | int | float) and one == other)
-    (operation, node, at), (another, node_of_other, place) = (_made(each) for each in (one, other))
+    (operation, node, at), (another, node_of_other, place) = (_made(mask) for mask in (one, other))
     if operation is None or at != place or type(operation) is not type(another) or isinstance(operation, keras.Layer):
         return False
     if _told(operation) != _told(another):
         return False
-    mine, its = (tf.nest.flatten((each.arguments.args, each.arguments.kwargs)) for each in (node, node_of_other))
+    mine, its = (tf.nest.flatten((call.arguments.args, call.arguments.kwargs)) for call in (node, node_of_other))
     return len(mine) == len(its) and all(map(_same, mine, its))
 
 
@@ -160,10 +160,10 @@ def _made(mask: Any) -> tuple[Any, Any, Any]:
 
 
 def _told(operation: Any) -> dict[str, str]:
-    return {name: repr(each) for name, each in vars(operation).items() if name[0] != "_" and name != "name"}
+    return {name: repr(value) for name, value in vars(operation).items() if name[0] != "_" and name != "name"}
 
 
 def _is_tensors(value: Any) -> bool:
     flat = tf.nest.flatten(value) if isinstance(value, list | tuple | Mapping) else [value]
-    symbols = [each for each in flat if each is not None]
-    return bool(symbols) and all(isinstance(each, keras.KerasTensor) for each in symbols)
+    symbols = [leaf for leaf in flat if leaf is not None]
+    return bool(symbols) and all(isinstance(symbol, keras.KerasTensor) for symbol in symbols)

@@ -21,17 +21,17 @@ def of_model(made: Any) -> Any:
     Raises:
       Unsupported: it has none, or one around another.
     """
-    found = getattr(made, "optimizer", None)
-    if found is None:
+    optimizer = getattr(made, "optimizer", None)
+    if optimizer is None:
         raise Unsupported("expected a compiled model for its optimizer, found one without: compile it, or drop it")
-    if type(found).__name__ == _WRAPPER:
+    if type(optimizer).__name__ == _WRAPPER:
         raise Unsupported(
             f"expected an optimizer that updates weights itself, found {_WRAPPER} around "
-            f"{type(found.inner_optimizer).__name__}: compile with the inner one, and scale losses in JAX"
+            f"{type(optimizer.inner_optimizer).__name__}: compile with the inner one, and scale losses in JAX"
         )
-    if not found.built:
-        found.build(made.trainable_variables)
-    return found
+    if not optimizer.built:
+        optimizer.build(made.trainable_variables)
+    return optimizer
 
 
 def read(made: Any, keys: Mapping[int, str]) -> SourceOptimizer:
@@ -50,7 +50,7 @@ def read(made: Any, keys: Mapping[int, str]) -> SourceOptimizer:
         own=type(optimizer).__module__.split(".")[0] == "keras",
         config=_keras_config.plain_config(optimizer.get_config()),
         slots=tuple(slot for slot, _ in _slots(optimizer, keys)),
-        trained=tuple(keys[id(each)] for each in optimizer._trainable_variables),
+        trained=tuple(keys[id(variable)] for variable in optimizer._trainable_variables),
     )
 
 
@@ -60,16 +60,16 @@ def variables(made: Any, keys: Mapping[int, str]) -> dict[str, Any]:
 
 
 def _slots(optimizer: Any, keys: Mapping[int, str]) -> Iterator[tuple[Slot, Any]]:
-    own = {id(each): each for each in optimizer.variables}
-    trained = [keys[id(each)] for each in optimizer._trainable_variables]
+    own = {id(variable): variable for variable in optimizer.variables}
+    trained = [keys[id(variable)] for variable in optimizer._trainable_variables]
     for name, value in vars(optimizer).items():
         if name in ("_variables", "_trainable_variables"):
             continue
         several = isinstance(value, list) and len(value) == len(trained)
-        for weight, each in zip(trained, value, strict=True) if several else [("", value)]:
+        for weight, held in zip(trained, value, strict=True) if several else [("", value)]:
             # Twice in one optimizer stands only what is another's.
-            if own.pop(id(each), None) is not None:
-                yield _slot(name.strip("_"), weight, each), each
+            if own.pop(id(held), None) is not None:
+                yield _slot(name.strip("_"), weight, held), held
     if own:
         path = next(iter(own.values())).path
         raise Unsupported(f"expected every variable of the optimizer by an attribute of its, found {path} by none")
@@ -100,8 +100,8 @@ def stepped(
         # Into the optimizer that is there: which weights do not decay, it says in no attribute.
         for variable, start in zip(optimizer.variables, anew.variables, strict=True):
             variable.assign(start)
-    found: dict[str, np.ndarray] = {}
+    weights: dict[str, np.ndarray] = {}
     for step in range(steps):
-        optimizer.apply([tf.constant(gradients[f"{step}/{keys[id(each)]}"]) for each in trained], trained)
-        found |= {f"{step}/{keys[id(each)]}": np.array(each.numpy()) for each in trained}
-    return found
+        optimizer.apply([tf.constant(gradients[f"{step}/{keys[id(weight)]}"]) for weight in trained], trained)
+        weights |= {f"{step}/{keys[id(weight)]}": np.array(weight.numpy()) for weight in trained}
+    return weights

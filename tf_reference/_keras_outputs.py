@@ -34,9 +34,9 @@ def losses(model: Any, told: Mapping[str, Any]) -> tuple[Described | None, ...]:
       Unsupported: no output has that name, or there are more or fewer losses than outputs.
     """
     given = _by_output(model, told.get("loss", getattr(model, "loss", None)), "losses")
-    if any(keras.tree.is_nested(each) for each in given):
+    if any(keras.tree.is_nested(loss) for loss in given):
         raise Unsupported("losses in losses in compile()")
-    return tuple(None if each is None else described(keras.losses.get(each)) for each in given)
+    return tuple(None if loss is None else described(keras.losses.get(loss)) for loss in given)
 
 
 def weights(model: Any, told: Mapping[str, Any]) -> tuple[float, ...]:
@@ -57,8 +57,8 @@ def weights(model: Any, told: Mapping[str, Any]) -> tuple[float, ...]:
         raise Unsupported("loss_weights by name in compile(), of losses without names")
     if len(keras.tree.flatten(given)) != len(keras.tree.flatten(loss)):
         raise Unsupported("loss_weights in compile() that are no number for each loss")
-    listed = [1.0 if each is None else each for each in _by_output(model, given, "loss_weights")]
-    if not all(isinstance(each, int | float) for each in listed):
+    listed = [1.0 if weight is None else weight for weight in _by_output(model, given, "loss_weights")]
+    if not all(isinstance(weight, int | float) for weight in listed):
         raise Unsupported("loss_weights in compile() that are no numbers")
     return tuple(map(float, listed))
 
@@ -81,7 +81,7 @@ def metrics(model: Any, told: Mapping[str, Any]) -> tuple[tuple[Described, ...],
     if len(keras.tree.flatten(nest(model))) == 1:
         # Of one output Keras takes them all, whatever name they are told by.
         given = [keras.tree.flatten(given)]
-    return tuple(tuple(_described(each)) for each in _by_output(model, given, "metrics"))
+    return tuple(tuple(_described(of_output)) for of_output in _by_output(model, given, "metrics"))
 
 
 def filled(model: Any, targets: Sequence[Any], predictions: Any) -> Any:
@@ -105,10 +105,10 @@ def nest(model: Any) -> Any:
       model: of Keras.
     """
     graph = getattr(model, "_functional", None) or model
-    found = getattr(graph, "_outputs_struct", None)
-    if found is None:
-        found = _traced_calls.output_nest(model)
-    return _traced_calls.as_called(found)
+    structure = getattr(graph, "_outputs_struct", None)
+    if structure is None:
+        structure = _traced_calls.output_nest(model)
+    return _traced_calls.as_called(structure)
 
 
 def _by_output(model: Any, given: Any, what: str) -> Sequence[Any]:
@@ -125,7 +125,7 @@ def _by_output(model: Any, given: Any, what: str) -> Sequence[Any]:
         return [given] * count
     if len(given) != count:
         raise Unsupported(f"{len(given)} {what} in compile() for {count} outputs")
-    if any(isinstance(each, Mapping) for each in given):
+    if any(isinstance(value, Mapping) for value in given):
         raise Unsupported(f"{what} in compile() by the names of outputs in outputs")
     return given
 
@@ -134,7 +134,7 @@ def _names(model: Any, returned: Any) -> Sequence[str]:
     if not isinstance(returned, Mapping):
         # Of a class of the user's Keras knows none, and refuses them itself.
         return list(getattr(model, "output_names", None) or ())
-    if any(keras.tree.is_nested(each) for each in returned.values()):
+    if any(keras.tree.is_nested(output) for output in returned.values()):
         raise Unsupported("outputs in outputs, which compile() names")
     return sorted(returned)
 
@@ -144,15 +144,15 @@ def _check_order(returned: Any) -> None:
     if isinstance(returned, OrderedDict) and list(returned) != sorted(returned):
         raise Unsupported("an OrderedDict of outputs that is not in the order of its keys")
     inner = returned.values() if isinstance(returned, Mapping) else returned
-    for each in inner if isinstance(returned, Mapping | list | tuple) else ():
-        _check_order(each)
+    for output in inner if isinstance(returned, Mapping | list | tuple) else ():
+        _check_order(output)
 
 
 def _described(given: Any) -> Iterator[Described]:
-    for each in given if isinstance(given, list | tuple) else [given]:
-        if isinstance(each, list | tuple):
-            yield from _described(each)
-        elif isinstance(each, str):
-            yield Described(each)
-        elif each is not None:
-            yield described(each)
+    for item in given if isinstance(given, list | tuple) else [given]:
+        if isinstance(item, list | tuple):
+            yield from _described(item)
+        elif isinstance(item, str):
+            yield Described(item)
+        elif item is not None:
+            yield described(item)

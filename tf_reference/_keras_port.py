@@ -89,7 +89,7 @@ def keras_port(source: str, receipt: Path, dtype: str, *, inputs: int, trained: 
         loss=loss,
         step=step,
         weights=variables,
-        state={each.path: each for each in model.optimizer.variables},
+        state={variable.path: variable for variable in model.optimizer.variables},
         optimizer=model.optimizer,
     )
 
@@ -158,8 +158,8 @@ class _StandIn:
         layer.call = self._return
 
     def _return(self, *given: Any, **named: Any) -> Any:
-        tensors = [each for each in tf.nest.flatten((given, named)) if tf.is_tensor(each)]
-        self.given = list({id(each): each for each in tensors}.values())
+        tensors = [value for value in tf.nest.flatten((given, named)) if tf.is_tensor(value)]
+        self.given = list({id(tensor): tensor for tensor in tensors}.values())
         return self.value
 
 
@@ -182,7 +182,7 @@ def own_step(model: Any, inputs: int, variables: dict[str, Any]) -> Model:
         loss=lambda *given: _watched_tape.loss_of_step(lambda: model.train_step(data(given))),
         step=lambda *given: _watched_tape.step_with_loss(lambda: model.train_step(data(given))),
         weights=variables,
-        state={each.path: each for each in model.optimizer.variables},
+        state={variable.path: variable for variable in model.optimizer.variables},
         optimizer=model.optimizer,
     )
 
@@ -230,7 +230,7 @@ def _made(source: str, dtype: str) -> Any:
 def _carried(model: Any, receipt: Path) -> dict[str, Any]:
     """The variables of a model by key, without those that its port does without, as a layer's count of what it saw."""
     left = left_weights(receipt)
-    return {key: each for key, each in _keras_weights.variables(model) if key not in left}
+    return {key: variable for key, variable in _keras_weights.variables(model) if key not in left}
 
 
 def _silence(layer: Any) -> None:
@@ -272,7 +272,7 @@ def _narrow_outputs(source: str) -> tuple[bool, ...]:
     """Which outputs of the model as it is written are narrower than float32, in their order."""
     with _floats("float32"):
         outputs = keras.tree.flatten(_keras_outputs.nest(_made(source, "float32")))
-    return tuple(str(each.dtype) in NARROW for each in outputs)
+    return tuple(str(output.dtype) in NARROW for output in outputs)
 
 
 def _without_logits(predictions: Any, narrow: Sequence[bool]) -> Any:
@@ -280,7 +280,7 @@ def _without_logits(predictions: Any, narrow: Sequence[bool]) -> Any:
     if not any(narrow):
         return predictions
     flat = zip(keras.tree.flatten(predictions), narrow, strict=True)
-    return keras.tree.pack_sequence_as(predictions, [tf.identity(each) if cast else each for each, cast in flat])
+    return keras.tree.pack_sequence_as(predictions, [tf.identity(output) if cast else output for output, cast in flat])
 
 
 def _targets(given: Sequence[Any]) -> Any:
@@ -292,6 +292,6 @@ def _resolve_losses(model: Any) -> None:
     if model._compile_loss is None:
         return
     symbols = keras.tree.map_structure(
-        lambda each: keras.KerasTensor((1, *each.shape[1:]), each.dtype), _keras_outputs.nest(model)
+        lambda symbol: keras.KerasTensor((1, *symbol.shape[1:]), symbol.dtype), _keras_outputs.nest(model)
     )
     model._compile_loss.build(symbols, symbols)
