@@ -88,22 +88,24 @@ class RawTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def opcodes(self) -> tuple[str, ...]:
         """Opcodes of HLO that any of them became."""
-        return tuple(sorted({opcode for each in self.operations.values() for opcode in each.opcodes}))
+        return tuple(sorted({opcode for operation in self.operations.values() for opcode in operation.opcodes}))
 
     @property
     def counts(self) -> dict[str, int]:
         """How many there are of each kind."""
-        public = [each for each in self.operations.values() if each.public]
+        public = [operation for operation in self.operations.values() if operation.public]
         every = list(self.operations.values())
         return {
             "operations": len(every),
             "public": len(public),
-            "cpu_kernel": sum("CPU" in each.kernels or "DEFAULT" in each.kernels for each in every),
-            "public_cpu_kernel": sum("CPU" in each.kernels or "DEFAULT" in each.kernels for each in public),
-            "xla_kernel": sum(each.compilable for each in every),
-            "public_xla_kernel": sum(each.compilable for each in public),
-            "compiled": sum(each.xla == "compiled" for each in every),
-            "refused": sum(each.xla == "refused" for each in every),
+            "cpu_kernel": sum("CPU" in operation.kernels or "DEFAULT" in operation.kernels for operation in every),
+            "public_cpu_kernel": sum(
+                "CPU" in operation.kernels or "DEFAULT" in operation.kernels for operation in public
+            ),
+            "xla_kernel": sum(operation.compilable for operation in every),
+            "public_xla_kernel": sum(operation.compilable for operation in public),
+            "compiled": sum(operation.xla == "compiled" for operation in every),
+            "refused": sum(operation.xla == "refused" for operation in every),
             "hlo_opcodes": len(self.opcodes),
         }
 

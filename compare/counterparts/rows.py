@@ -118,7 +118,7 @@ def first_name(code: str) -> str:
 def gotchas(row: Row) -> tuple[str, ...]:
     """Identifiers of the entry that a row names, and of all that concern its operation or layer and differ."""
     known = {entry.id for entry in _entries()}
-    concerned = [each.id for each in _entries() if row.name in each.gotcha.concerns and not each.gotcha.is_control]
+    concerned = [entry.id for entry in _entries() if row.name in entry.gotcha.concerns and not entry.gotcha.is_control]
     return tuple(name for name in dict.fromkeys([row.gotcha, *concerned]) if name in known)
 
 

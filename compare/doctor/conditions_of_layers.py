@@ -90,12 +90,12 @@ def differs(name: str, value: Any) -> Condition:
     """The attribute is another value, numbers to within a millionth."""
 
     def condition(facts: Facts) -> bool | None:
-        found = facts.get(name)
+        attribute = facts.get(name)
         if not facts.has(name):
             return None
-        if _is_number(found) and _is_number(value):
-            return not math.isclose(found, value, rel_tol=1e-6, abs_tol=1e-12)
-        return found != value
+        if _is_number(attribute) and _is_number(value):
+            return not math.isclose(attribute, value, rel_tol=1e-6, abs_tol=1e-12)
+        return attribute != value
 
     return condition
 
@@ -108,11 +108,13 @@ def any_above(name: str, least: float) -> Condition:
     """The attribute, or any of its numbers, is larger."""
 
     def condition(facts: Facts) -> bool | None:
-        found = facts.get(name)
+        attribute = facts.get(name)
         if not facts.has(name):
             return None
-        numbers = [each for each in (found if isinstance(found, list) else [found]) if _is_number(each)]
-        return any(each > least for each in numbers)
+        numbers = [
+            number for number in (attribute if isinstance(attribute, list) else [attribute]) if _is_number(number)
+        ]
+        return any(number > least for number in numbers)
 
     return condition
 
@@ -121,7 +123,7 @@ def activation(name: str) -> Condition:
     """The activation, or that of a recurrence, is this one."""
 
     def condition(facts: Facts) -> bool | None:
-        said = [facts.get(each) for each in _ACTIVATIONS if facts.has(each)]
+        said = [facts.get(attribute_name) for attribute_name in _ACTIVATIONS if facts.has(attribute_name)]
         return name in said if said else None
 
     return condition
@@ -131,7 +133,7 @@ def both(*conditions: Condition) -> Condition:
     """All of them hold; false as soon as one is false."""
 
     def condition(facts: Facts) -> bool | None:
-        answers = [each(facts) for each in conditions]
+        answers = [conjunct(facts) for conjunct in conditions]
         return False if False in answers else None if None in answers else True
 
     return condition
@@ -147,7 +149,7 @@ def symmetric_padding(facts: Facts) -> bool | None:
     padding = facts.get("padding")
     if not isinstance(padding, list):
         return None
-    pairs = [each if isinstance(each, list) else [each, each] for each in padding]
+    pairs = [amount if isinstance(amount, list) else [amount, amount] for amount in padding]
     return all(front == behind > 0 for front, behind in pairs)
 
 
@@ -165,7 +167,7 @@ def uneven_padding(facts: Facts) -> bool | None:
 
 
 def _sizes(value: Any) -> list[int]:
-    return [each for each in value if isinstance(each, int)] if isinstance(value, list) else []
+    return [size for size in value if isinstance(size, int)] if isinstance(value, list) else []
 
 
 def _is_uneven(size: int | None, stride: int, width: int) -> bool:
@@ -179,8 +181,8 @@ def nothing_cropped_behind(facts: Facts) -> bool | None:
     cropping = facts.get("cropping")
     if not isinstance(cropping, list):
         return None
-    pairs: list[Any] = cropping if any(isinstance(each, list) for each in cropping) else [cropping]
-    return any(isinstance(each, list) and each[1] == 0 for each in pairs)
+    pairs: list[Any] = cropping if any(isinstance(amount, list) for amount in cropping) else [cropping]
+    return any(isinstance(pair, list) and pair[1] == 0 for pair in pairs)
 
 
 def any_of(names: Collection[str]) -> Condition:

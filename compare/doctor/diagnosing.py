@@ -25,60 +25,64 @@ _EFFECTS: Mapping[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
-def diagnose(target: str, found: Inspection, known: Lookup = lookup) -> Diagnosis:
+def diagnose(target: str, inspection: Inspection, known: Lookup = lookup) -> Diagnosis:
     """What is in a model, and what will hurt.
 
     Args:
       target: as it was named.
-      found: what was read of it.
+      inspection: what was read of it.
       known: what is known of a type of operation.
     """
     told = (
-        *_of_reading(found),
-        *layers_judged.findings(found.layers),
-        *operations_judged.findings(found.operations, known),
-        *training_judged.findings(found.training),
-        *_of_effects(found),
-        *_of_values(found),
+        *_of_reading(inspection),
+        *layers_judged.findings(inspection.layers),
+        *operations_judged.findings(inspection.operations, known),
+        *training_judged.findings(inspection.training),
+        *_of_effects(inspection),
+        *_of_values(inspection),
     )
-    ordered = sorted(layers_judged.merged(told), key=lambda each: _ORDER.index(each.severity))
-    counted = Counter(each.severity for each in ordered)
+    ordered = sorted(layers_judged.merged(told), key=lambda finding: _ORDER.index(finding.severity))
+    counted = Counter(finding.severity for finding in ordered)
     return Diagnosis(
         target=target,
-        kind=found.kind,
-        entries=found.entries,
-        versions=dict(found.versions),
-        inputs=_described(found.inputs),
-        outputs=_described(found.outputs),
-        variables=len(found.variables),
-        weights=_weights(found.variables),
-        not_traced=found.not_traced,
+        kind=inspection.kind,
+        entries=inspection.entries,
+        versions=dict(inspection.versions),
+        inputs=_described(inspection.inputs),
+        outputs=_described(inspection.outputs),
+        variables=len(inspection.variables),
+        weights=_weights(inspection.variables),
+        not_traced=inspection.not_traced,
         counts={severity: counted[severity] for severity in _ORDER},
         findings=tuple(ordered),
-        layers=layers_judged.kinds(found.layers),
-        operations=operations_judged.kinds(found.operations, known),
-        effort=layers_judged.effort(found.layers),
+        layers=layers_judged.kinds(inspection.layers),
+        operations=operations_judged.kinds(inspection.operations, known),
+        effort=layers_judged.effort(inspection.layers),
     )
 
 
-def _of_reading(found: Inspection) -> Iterator[Finding]:
-    if found.not_traced:
-        what = f"The graph was not traced: {found.not_traced}. Nothing is said of its operations."
-        advice = "Name an instance in code, as FILE.py:NAME." if found.kind == "keras archive" else ""
+def _of_reading(inspection: Inspection) -> Iterator[Finding]:
+    if inspection.not_traced:
+        what = f"The graph was not traced: {inspection.not_traced}. Nothing is said of its operations."
+        advice = "Name an instance in code, as FILE.py:NAME." if inspection.kind == "keras archive" else ""
         yield Finding(ATTENTION, "reading", "model", what, advice)
 
 
-def _of_effects(found: Inspection) -> Iterator[Finding]:
-    for effect in found.effects:
+def _of_effects(inspection: Inspection) -> Iterator[Finding]:
+    for effect in inspection.effects:
         what, advice = _EFFECTS[effect.kind]
         yield Finding(ATTENTION, "side effect", "Python", what, advice, places=(Place(effect.line, effect.source),))
 
 
-def _of_values(found: Inspection) -> Iterator[Finding]:
+def _of_values(inspection: Inspection) -> Iterator[Finding]:
     """Sizes that are not fixed, and 64 bits, among inputs, outputs and variables."""
-    for value in found.inputs:
+    for value in inspection.inputs:
         yield from _of_shape(value)
-    for what, values in (("input", found.inputs), ("output", found.outputs), ("variable", found.variables)):
+    for what, values in (
+        ("input", inspection.inputs),
+        ("output", inspection.outputs),
+        ("variable", inspection.variables),
+    ):
         for value in values:
             if value.dtype in _WIDE:
                 yield _wide(what, value)
@@ -116,14 +120,14 @@ def typed(value: Value) -> str:
 
 
 def _described(values: Iterable[Value]) -> tuple[Described, ...]:
-    return tuple(Described(each.name, typed(each)) for each in values)
+    return tuple(Described(value.name, typed(value)) for value in values)
 
 
 def _weights(variables: Sequence[Value]) -> int | None:
     """The numbers in all variables; None where a size is not known, or there are none."""
     total = 0
-    for each in variables:
-        if each.shape is None or None in each.shape:
+    for variable in variables:
+        if variable.shape is None or None in variable.shape:
             return None
-        total += math.prod(size for size in each.shape if size is not None)
+        total += math.prod(size for size in variable.shape if size is not None)
     return total if variables else None

@@ -73,8 +73,8 @@ def _gotchas(raw: RawOperation) -> Iterator[str]:
 @functools.cache
 def _concerning() -> dict[str, list[str]]:
     """Entries that differ, by the public names that they concern."""
-    found: dict[str, list[str]] = {}
+    identifiers: dict[str, list[str]] = {}
     for entry in entries():
         for name in () if entry.gotcha.is_control else entry.gotcha.concerns:
-            found.setdefault(name, []).append(entry.id)
-    return found
+            identifiers.setdefault(name, []).append(entry.id)
+    return identifiers

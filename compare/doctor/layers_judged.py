@@ -45,7 +45,7 @@ def catalogue() -> dict[str, Entry]:
 @functools.cache
 def _map() -> dict[str, tuple[str, rows.Layer]]:
     """The rows of the map by the name of the layer, with their groups."""
-    return {row.name: (group, row) for group, found in rows.layers().items() for row in found}
+    return {row.name: (group, row) for group, in_group in rows.layers().items() for row in in_group}
 
 
 def row_of(layer: Layer) -> rows.Layer | None:
@@ -60,10 +60,10 @@ def row_of(layer: Layer) -> rows.Layer | None:
 
 def facts_of(layers: Sequence[Layer]) -> list[Facts]:
     """Every layer with what is around it."""
-    masked = any(each.class_name in _MASKING or each.config.get("mask_zero") is True for each in layers)
-    mixed = any(each.policy.removeprefix("mixed_") in ("float16", "bfloat16") for each in layers)
-    inner = {each.name.rpartition("/")[0]: each for each in reversed(layers)}
-    return [Facts(each, masked, mixed, inner.get(each.name)) for each in layers]
+    masked = any(layer.class_name in _MASKING or layer.config.get("mask_zero") is True for layer in layers)
+    mixed = any(layer.policy.removeprefix("mixed_") in ("float16", "bfloat16") for layer in layers)
+    inner = {layer.name.rpartition("/")[0]: layer for layer in reversed(layers)}
+    return [Facts(layer, masked, mixed, inner.get(layer.name)) for layer in layers]
 
 
 def applied(facts: Facts, rules: Iterable[Rule] = rules_of_layers.LAYERS) -> list[Applied]:
@@ -108,7 +108,11 @@ def means_of(layer: Layer, applying: Iterable[Applied]) -> Means:
     if row is None or not row.has_counterpart or layer.class_name == _FUNCTION:
         return "own"
     # A note does not change what a layer computes: the same initial weights, say.
-    if any(_LIBRARY in told(each.rule, layer) for each in applying if each.rule.severity == ATTENTION):
+    if any(
+        _LIBRARY in told(applied_rule.rule, layer)
+        for applied_rule in applying
+        if applied_rule.rule.severity == ATTENTION
+    ):
         return "library"
     if row.flax:
         return "flax"
@@ -119,9 +123,13 @@ def means_of(layer: Layer, applying: Iterable[Applied]) -> Means:
 
 def findings(layers: Sequence[Layer]) -> Iterator[Finding]:
     """What is to be said of layers: those that are not Keras' own, those without a counterpart, and gotchas."""
-    facts = facts_of(layers)
-    yield from _grouped(_of_class(each.layer) for each in facts)
-    yield from _grouped(gotcha(found, each.layer.class_name, each.layer) for each in facts for found in applied(each))
+    all_facts = facts_of(layers)
+    yield from _grouped(_of_class(facts.layer) for facts in all_facts)
+    yield from _grouped(
+        gotcha(applied_rule, facts.layer.class_name, facts.layer)
+        for facts in all_facts
+        for applied_rule in applied(facts)
+    )
 
 
 def told(rule: Rule, layer: Layer) -> str:
@@ -129,23 +137,23 @@ def told(rule: Rule, layer: Layer) -> str:
     return rule.says.format_map(layer.config) if rule.says else catalogue()[rule.entry].gotcha.why
 
 
-def gotcha(found: Applied, subject: str, layer: Layer) -> Finding:
+def gotcha(applied_rule: Applied, subject: str, layer: Layer) -> Finding:
     """An entry of the catalogue that applies, as a finding.
 
     Args:
-      found: what applies.
+      applied_rule: what applies.
       subject: to what.
       layer: where.
     """
-    entry = catalogue()[found.rule.entry]
+    entry = catalogue()[applied_rule.rule.entry]
     return Finding(
-        severity=found.rule.severity,
+        severity=applied_rule.rule.severity,
         kind="gotcha",
         subject=subject,
-        what=told(found.rule, layer),
+        what=told(applied_rule.rule, layer),
         gotcha=entry.id,
         gate=entry.gotcha.fails,
-        because=found.because,
+        because=applied_rule.because,
         places=(Place(layer.name, layer.source),),
     )
 
@@ -178,40 +186,43 @@ def _of_row(layer: Layer, place: tuple[Place, ...]) -> Finding | None:
     return Finding(severity, "counterpart", layer.class_name, "JAX has no counterpart.", row.note, places=place)
 
 
-def _grouped(found: Iterable[Finding | None]) -> list[Finding]:
-    return merged(each for each in found if each is not None)
+def _grouped(findings: Iterable[Finding | None]) -> list[Finding]:
+    return merged(finding for finding in findings if finding is not None)
 
 
-def merged(found: Iterable[Finding]) -> list[Finding]:
+def merged(findings: Iterable[Finding]) -> list[Finding]:
     """Findings that say the same of several places as one, in the order in which they first occur."""
     groups: dict[tuple[str, ...], list[Finding]] = {}
-    for each in found:
-        key = (each.severity, each.kind, each.subject, each.what, each.advice, each.gotcha, each.because)
-        groups.setdefault(key, []).append(each)
+    for finding in findings:
+        key = (
+            finding.severity, finding.kind, finding.subject, finding.what, finding.advice, finding.gotcha,
+            finding.because,
+        )  # fmt: skip
+        groups.setdefault(key, []).append(finding)
     return [_one(group) for group in groups.values()]
 
 
 def _one(group: Sequence[Finding]) -> Finding:
     first = group[0]
-    places = tuple(dict.fromkeys(place for each in group for place in each.places))[:MOST_PLACES]
+    places = tuple(dict.fromkeys(place for finding in group for place in finding.places))[:MOST_PLACES]
     return Finding(
         first.severity, first.kind, first.subject, first.what, first.advice, first.gotcha, first.gate, first.because,
-        sum(each.count for each in group), places,
+        sum(finding.count for finding in group), places,
     )  # fmt: skip
 
 
 def kinds(layers: Sequence[Layer]) -> tuple[LayerKind, ...]:
     """All layers by class, in the order in which classes first occur."""
     groups: dict[tuple[str, str], list[Facts]] = {}
-    for each in facts_of(layers):
-        groups.setdefault((each.layer.module, each.layer.class_name), []).append(each)
+    for facts in facts_of(layers):
+        groups.setdefault((facts.layer.module, facts.layer.class_name), []).append(facts)
     return tuple(_kind(group) for group in groups.values())
 
 
 def _kind(group: Sequence[Facts]) -> LayerKind:
     layer = group[0].layer
     row = row_of(layer)
-    means = Counter(means_of(each.layer, applied(each)) for each in group)
+    means = Counter(means_of(facts.layer, applied(facts)) for facts in group)
     return LayerKind(
         class_name=layer.class_name,
         module=layer.module,
@@ -221,10 +232,10 @@ def _kind(group: Sequence[Facts]) -> LayerKind:
         jax=row.jax.strip() if row else "",
         example=(row.keras, row.flax) if row and row.has_counterpart else (),
         note=row.note if row else "",
-        names=tuple(each.layer.name for each in group),
-        activations=tuple(dict.fromkeys(_activation(each.layer) for each in group if _activation(each.layer))),
+        names=tuple(facts.layer.name for facts in group),
+        activations=tuple(dict.fromkeys(_activation(facts.layer) for facts in group if _activation(facts.layer))),
         source=layer.source,
-        general=tuple(dict.fromkeys(key for each in group for key in undecided(each))),
+        general=tuple(dict.fromkeys(key for facts in group for key in undecided(facts))),
     )
 
 
@@ -241,6 +252,6 @@ def _called(expression: str) -> str:
 
 def effort(layers: Sequence[Layer]) -> dict[Means, int]:
     """Layers by what ports them."""
-    counted: Mapping[Means, int] = Counter(means_of(each.layer, applied(each)) for each in facts_of(layers))
+    counted: Mapping[Means, int] = Counter(means_of(facts.layer, applied(facts)) for facts in facts_of(layers))
     order: tuple[Means, ...] = ("flax", "expression", "library", "own")
     return {means: counted[means] for means in order if counted.get(means)}

@@ -74,13 +74,13 @@ def findings(operations: Sequence[Operation], lookup: Lookup) -> list[Finding]:
 
 
 def _of_each(operations: Sequence[Operation], lookup: Lookup) -> Iterator[Finding]:
-    printing = {(each.function, each.source) for each in operations if each.type in _PRINTS}
+    printing = {(operation.function, operation.source) for operation in operations if operation.type in _PRINTS}
     for operation in operations:
         # tf.print makes two: what it prints is formatted first.
         formats = operation.type == _FORMATS and (operation.function, operation.source) in printing
-        found = None if formats else _obstacle(operation, lookup) or _side(operation)
-        if found is not None:
-            yield found
+        finding = None if formats else _obstacle(operation, lookup) or _side(operation)
+        if finding is not None:
+            yield finding
 
 
 def _obstacle(operation: Operation, lookup: Lookup) -> Finding | None:
@@ -113,7 +113,7 @@ def _refused(operation: Operation, known: Known) -> Finding | None:
     """What XLA has a kernel for, though not for these dtypes, or refused wherever it was tried."""
     # A list of dtypes, as of a loop, is that of what it carries: no kernel's own.
     given = [(name, operation.attributes.get(name), taken) for name, taken in known.dtypes.items()]
-    unfit = [f"{name}={each}" for name, each, taken in given if isinstance(each, str) and each not in taken]
+    unfit = [f"{name}={dtype}" for name, dtype, taken in given if isinstance(dtype, str) and dtype not in taken]
     if unfit:
         what = f"TensorFlow's XLA has no kernel for it with {', '.join(unfit)}: with jit_compile=True it raises."
         return _finding(BLOCKER, "compilation", operation, what, "Cast to another type first.")
@@ -211,7 +211,7 @@ def _wide(operations: Iterable[Operation]) -> Iterator[Finding]:
     for operation in operations:
         if operation.in_layer or operation.type in PLUMBING or operation.type in _SHAPES:
             continue
-        for dtype in dict.fromkeys(each for each in operation.outputs if each in _WIDE):
+        for dtype in dict.fromkeys(output for output in operation.outputs if output in _WIDE):
             yield _finding(
                 ATTENTION if dtype == "float64" else NOTE, "dtype", operation, f"Gives {dtype}.", narrowing(dtype)
             )
@@ -231,16 +231,16 @@ def kinds(operations: Sequence[Operation], lookup: Lookup) -> tuple[OperationKin
       lookup: what is known of a type.
     """
     groups: dict[str, list[Operation]] = {}
-    for each in operations:
-        if each.type not in PLUMBING:
-            groups.setdefault(each.type, []).append(each)
-    found = [_kind(kind, group, lookup(kind)) for kind, group in groups.items()]
-    return tuple(sorted(found, key=lambda each: (-each.count, each.type)))
+    for operation in operations:
+        if operation.type not in PLUMBING:
+            groups.setdefault(operation.type, []).append(operation)
+    operation_kinds = [_kind(kind, group, lookup(kind)) for kind, group in groups.items()]
+    return tuple(sorted(operation_kinds, key=lambda operation_kind: (-operation_kind.count, operation_kind.type)))
 
 
 def _kind(kind: str, group: Sequence[Operation], known: Known) -> OperationKind:
     ruled = {rule.entry for rule in OPERATIONS if kind in rule.types}
-    own = [each for each in group if not each.in_layer]
+    own = [operation for operation in group if not operation.in_layer]
     return OperationKind(
         type=kind,
         count=len(group),
@@ -248,5 +248,5 @@ def _kind(kind: str, group: Sequence[Operation], known: Known) -> OperationKind:
         compiles=known.compiles if group[0].registered else False,
         counterparts=known.counterparts,
         gotchas=tuple(key for key in known.gotchas if key not in ruled) if own else (),
-        places=tuple(place(each) for each in (own or group)[:3]),
+        places=tuple(place(operation) for operation in (own or group)[:3]),
     )

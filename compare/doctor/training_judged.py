@@ -28,8 +28,8 @@ def findings(training: Training | None) -> list[Finding]:
 def _findings(training: Training) -> Iterator[Finding]:
     if training.optimizer:
         optimizer = Layer("optimizer", _OPTIMIZERS, class_name(training.optimizer), training.config)
-        for found in applied(Facts(optimizer), rules_of_layers.OPTIMIZERS):
-            yield gotcha(found, f"{_OPTIMIZERS}.{optimizer.class_name}", optimizer)
+        for applied_rule in applied(Facts(optimizer), rules_of_layers.OPTIMIZERS):
+            yield gotcha(applied_rule, f"{_OPTIMIZERS}.{optimizer.class_name}", optimizer)
         for key in undecided(Facts(optimizer), rules_of_layers.OPTIMIZERS):
             yield _general(key, f"{_OPTIMIZERS}.{optimizer.class_name}", "optimizer")
     for module, names in zip(_MODULES, (training.losses, training.metrics), strict=True):
@@ -52,5 +52,5 @@ def class_name(name: str) -> str:
     if name[:1].isupper():
         return name
     joined = "".join(part.capitalize() for part in name.split("_"))
-    known = {each.rpartition(".")[2] for entry in catalogue().values() for each in entry.gotcha.concerns}
-    return next((each for each in known if each.lower() == joined.lower()), re.sub(r"\W", "", joined))
+    known = {public.rpartition(".")[2] for entry in catalogue().values() for public in entry.gotcha.concerns}
+    return next((known_name for known_name in known if known_name.lower() == joined.lower()), re.sub(r"\W", "", joined))

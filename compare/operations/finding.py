@@ -35,7 +35,7 @@ class Found:
     def gotchas(self) -> tuple[str, ...]:
         """Identifiers of the entries that concern its rows; those of layers where only layers are about it."""
         plain = [row for row in self.about if isinstance(row, rows.Operation)]
-        return tuple(dict.fromkeys(each for row in plain or self.about for each in rows.gotchas(row)))
+        return tuple(dict.fromkeys(identifier for row in plain or self.about for identifier in rows.gotchas(row)))
 
 
 class Finder:
@@ -77,9 +77,9 @@ class Finder:
             lambda name: low in " ".join((name, *self._operations[name].rows)).lower(),
         )
         for way in ways:
-            found = [name for name in self._operations if way(name)]
-            if found:
-                return found
+            names = [name for name in self._operations if way(name)]
+            if names:
+                return names
         near = difflib.get_close_matches(word, self._operations, n=3)
         advice = f"did you mean {', '.join(near)}?" if near else "`jaxport ops --all` lists them"
         raise RequestError(f"expected an operation like {word!r}, found none: {advice}")

@@ -40,22 +40,24 @@ class Missing:
     places: tuple[str, ...] = ()
 
 
-def missing(found: Sequence[Operation], table: RawTable) -> tuple[Missing, ...]:
+def missing(nodes: Sequence[Operation], table: RawTable) -> tuple[Missing, ...]:
     """All that a model lacks, what does not compile first, then by how often it occurs.
 
     Args:
-      found: the nodes of its graph, and of the functions that it calls.
+      nodes: of its graph, and of the functions that it calls.
       table: what is known of operations.
     """
     counted: dict[tuple[str, Lack, str], Counter[str]] = {}
     finder = Finder(table.operations)
-    for node in found:
+    for node in nodes:
         for lacks, why in lacking(node, finder):
             counted.setdefault((node.type, lacks, why), Counter())[node.source] += 1
     all_of_them = [
         Missing(kind, lacks, why, places.total(), _first(places)) for (kind, lacks, why), places in counted.items()
     ]
-    return tuple(sorted(all_of_them, key=lambda each: (each.lacks != "compile", -each.count, each.type)))
+    return tuple(
+        sorted(all_of_them, key=lambda operation: (operation.lacks != "compile", -operation.count, operation.type))
+    )
 
 
 def lacking(node: Operation, finder: Finder) -> Iterator[tuple[Lack, str]]:
@@ -84,8 +86,8 @@ def _refusals(node: Operation, known: RawOperation) -> Iterator[str]:
         yield f"XLA refused each call that was tried: {known.reason}"
     for attribute, dtypes in known.kernels.get(XLA_DEVICE, {}).items():
         given = node.attributes.get(attribute)
-        other = [each for each in (given if isinstance(given, list) else [given]) if isinstance(each, str)]
-        unfit = sorted({each for each in other if each not in dtypes})
+        other = [value for value in (given if isinstance(given, list) else [given]) if isinstance(value, str)]
+        unfit = sorted({dtype for dtype in other if dtype not in dtypes})
         if unfit:
             yield f"XLA's kernels do not take {attribute}={', '.join(unfit)}"
 

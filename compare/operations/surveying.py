@@ -61,8 +61,8 @@ def joined(registered: Mapping[str, Registered], executed: Sequence[rows.Row], t
         for name in set(traced.backward) - set(traced.forward):
             backward[name].append(row.name)
     return {
-        name: _operation(each, tried.trials.get(name, _UNTRIED), about[name], within[name], backward[name])
-        for name, each in registered.items()
+        name: _operation(operation, tried.trials.get(name, _UNTRIED), about[name], within[name], backward[name])
+        for name, operation in registered.items()
     }
 
 
@@ -73,8 +73,8 @@ def subject(row: rows.Row, traced: Traced) -> str:
     else the one that has its name.
     """
     named = row.name.rpartition(".")[2].replace("_", "").lower()
-    own = [each for each in traced.forward if _VERSION.sub("", each).lower() == named]
-    computing = [each for each in traced.forward if each not in PLUMBING]
+    own = [name for name in traced.forward if _VERSION.sub("", name).lower() == named]
+    computing = [name for name in traced.forward if name not in PLUMBING]
     return (own or (computing if len(computing) == 1 and _is_plain_call(row) else [""]))[0]
 
 
@@ -91,17 +91,17 @@ def _is_plain_call(row: rows.Row) -> bool:
     made = ast.parse(row.keras if isinstance(row, rows.Layer) else "")
     inner = [inner for part in (made, *arguments) for inner in ast.walk(part)]
     computes = (ast.Lambda,) if isinstance(row, rows.Layer) else (ast.Lambda, ast.BinOp, ast.Compare, ast.Call)
-    return not any(isinstance(each, computes) for each in inner)
+    return not any(isinstance(part, computes) for part in inner)
 
 
 def _declared(registered: Iterable[str]) -> dict[str, list[str]]:
     """By operation, the rows that say they are about it."""
-    found: dict[str, list[str]] = {}
+    about: dict[str, list[str]] = {}
     for row in _all_rows():
         for name in row.raw if isinstance(row, rows.Operation) else ():
             if name in registered:
-                found.setdefault(name, []).append(row.name)
-    return found
+                about.setdefault(name, []).append(row.name)
+    return about
 
 
 def _all_rows() -> list[rows.Row]:

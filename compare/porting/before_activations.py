@@ -45,24 +45,24 @@ def before_activations(body: Body, called: str) -> Logits | None:
     result = ast.parse(body.result, mode="eval").body
     places = list(_places(result, ""))
     read = {
-        each.id
+        inner.id
         for _, node in places
         if not isinstance(node, ast.Name)
-        for each in ast.walk(node)
-        if isinstance(each, ast.Name)
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Name)
     }
     names = {place: node.id for place, node in places if isinstance(node, ast.Name) and node.id not in read}
-    found = {place: each for place, name in names.items() if (each := _activated(body.lines, name))}
-    if not found:
+    activated = {place: output for place, name in names.items() if (output := _activated(body.lines, name))}
+    if not activated:
         return None
-    activations = {place: each.activation for place, each in found.items()}
+    activations = {place: output.activation for place, output in activated.items()}
     lines = list(body.lines)
-    for each in found.values():
-        lines[each.at] = each.line
-    if "" not in found:
+    for output in activated.values():
+        lines[output.at] = output.line
+    if "" not in activated:
         call = [f"before = {called}", f"return {_rebuilt(result, '', activations)}"]
         return Logits(activations, Body(lines, body.result), call)
-    only, call = found[""], [f"return jax.nn.{activations['']}({called})"]
+    only, call = activated[""], [f"return jax.nn.{activations['']}({called})"]
     if only.at < len(lines) - 1:
         return Logits(activations, Body(lines, body.result), call)
     return Logits(activations, Body(lines[:-1], f"{only.line.text}{only.line.told}"), call)
@@ -74,13 +74,13 @@ def _activated(lines: Sequence[Line | str], name: str) -> _Activated | None:
     line = lines[places[-1]] if places else ""
     if isinstance(line, str) or line.outputs != name:
         return None
-    if any(name in _NAME.findall(str(each)) for each in lines[places[-1] + 1 :]):
+    if any(name in _NAME.findall(str(later)) for later in lines[places[-1] + 1 :]):
         return None
     tree = ast.parse(line.text, mode="eval").body
     if not isinstance(tree, ast.Call) or tree.keywords or not tree.args:
         return None
     activation = _ACTIVATIONS.get(ast.unparse(tree.func), "")
-    if not activation or [ast.unparse(each) for each in tree.args[1:]] not in ([], ["-1"]):
+    if not activation or [ast.unparse(argument) for argument in tree.args[1:]] not in ([], ["-1"]):
         return None
     return _Activated(places[-1], replace(line, text=ast.unparse(tree.args[0])), activation)
 
@@ -90,14 +90,14 @@ def _places(node: ast.expr, place: str) -> Iterator[tuple[str, ast.expr]]:
     if not isinstance(node, ast.Dict | ast.List | ast.Tuple):
         yield place, node
         return
-    for key, each in _inside(node):
-        yield from _places(each, f"{place}[{key}]")
+    for key, part in _inside(node):
+        yield from _places(part, f"{place}[{key}]")
 
 
 def _inside(node: ast.Dict | ast.List | ast.Tuple) -> list[tuple[str, ast.expr]]:
     if isinstance(node, ast.Dict):
-        return [(ast.unparse(key), each) for key, each in zip(node.keys, node.values, strict=True) if key is not None]
-    return [(str(at), each) for at, each in enumerate(node.elts)]
+        return [(ast.unparse(key), value) for key, value in zip(node.keys, node.values, strict=True) if key is not None]
+    return [(str(at), part) for at, part in enumerate(node.elts)]
 
 
 def _rebuilt(node: ast.expr, place: str, activations: Mapping[str, str]) -> str:
@@ -105,7 +105,7 @@ def _rebuilt(node: ast.expr, place: str, activations: Mapping[str, str]) -> str:
     if not isinstance(node, ast.Dict | ast.List | ast.Tuple):
         text = f"before{place}"
         return f"jax.nn.{activations[place]}({text})" if place in activations else text
-    parts = [(key, _rebuilt(each, f"{place}[{key}]", activations)) for key, each in _inside(node)]
+    parts = [(key, _rebuilt(part, f"{place}[{key}]", activations)) for key, part in _inside(node)]
     if isinstance(node, ast.Dict):
         return f"{{{', '.join(f'{key}: {text}' for key, text in parts)}}}"
     texts = ", ".join(text for _, text in parts)

@@ -17,7 +17,7 @@ def methods_of(body: Body, parameters: Iterable[str], may_split: bool) -> tuple[
       may_split: whether logits are looked for.
     """
     named = ", ".join(parameters)
-    typed = ", ".join(["self", *(f"{each}: jax.Array" for each in parameters)])
+    typed = ", ".join(["self", *(f"{parameter}: jax.Array" for parameter in parameters)])
     logits = before_activations(body, f"self.logits({named})") if may_split else None
     if logits is None:
         return [f"def __call__({typed}) -> Any:", *_indented(body.lines), f"    return {body.result}"], None
@@ -37,4 +37,4 @@ def methods_of(body: Body, parameters: Iterable[str], may_split: bool) -> tuple[
 
 
 def _indented(lines: Iterable[Line | str]) -> list[str]:
-    return [f"    {each}" for each in lines]
+    return [f"    {line}" for line in lines]

@@ -37,7 +37,7 @@ class Caller:
 
     def arguments(self) -> list[str]:
         """What it is given by position, each list of one tensor taken apart."""
-        return [argument(each, self.variables) for each in self.call.arguments]
+        return [argument(value, self.variables) for value in self.call.arguments]
 
     def keyword(self, name: str) -> str | None:
         """An argument that is given by name."""

@@ -67,7 +67,7 @@ def place_text(written: WrittenClass, place: Place) -> str:
         f'    """To be written: the call of {place.named}. What it is made of has its weights."""',
         "",
         "    def __init__(self, *, rngs: nnx.Rngs) -> None:",
-        *(f"        {each}" for each in written.made or ["pass"]),
+        *(f"        {line}" for line in written.made or ["pass"]),
         *place.method(),
         *(line for inner in written.places if inner.owner == written.name for line in inner.method()),
     ]
@@ -91,9 +91,9 @@ def class_text(written: WrittenClass, methods: Sequence[str], parameters: Mappin
         f'    """{title}: {", ".join(given)} -> {", ".join(made)}."""',
         "",
         "    def __init__(self, *, rngs: nnx.Rngs) -> None:",
-        *(f"        {each}" for each in written.made or ["pass"]),
+        *(f"        {line}" for line in written.made or ["pass"]),
         "",
-        *(f"    {each}" if each else "" for each in methods),
+        *(f"    {line}" if line else "" for line in methods),
         *(line for place in written.places if place.owner == written.name for line in place.method()),
     ]
     return "\n".join(lines)

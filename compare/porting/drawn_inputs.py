@@ -29,7 +29,7 @@ def input_spec(architecture: Architecture, graph: Graph, number: int) -> str:
       number: of its tensor.
     """
     tensor, reading = graph.tensors[number], list(_reading(architecture, graph, number))
-    if "int" not in tensor.dtype and all(each.class_name in EMBEDDINGS for each in reading) and reading:
+    if "int" not in tensor.dtype and all(layer.class_name in EMBEDDINGS for layer in reading) and reading:
         # Keras makes integers of them: an Input of tokens that is told no dtype has that of floats.
         tensor = replace(tensor, dtype="int32")
     for layer in reading:
@@ -63,8 +63,8 @@ def _size(size: int | None, rank: int) -> int:
 
 def _reading(architecture: Architecture, graph: Graph, number: int) -> Iterator[SourceLayer]:
     """The layers that read a tensor, those in models that are given it too."""
-    layers = {each.path: each for each in architecture.source.layers}
-    inner = {each.model: each for each in architecture.graphs if each.model}
+    layers = {layer.path: layer for layer in architecture.source.layers}
+    inner = {part.model: part for part in architecture.graphs if part.model}
     for call in graph.calls:
         # In the order in which a model takes them, that of a dict by its keys.
         given, layer = tensors(apart(list(call.arguments))), layers.get(call.layer)

@@ -44,10 +44,10 @@ _SORTED = (
 
 def _ruff() -> str:
     beside = Path(sysconfig.get_path("scripts")) / "ruff"
-    found = str(beside) if beside.exists() else shutil.which("ruff")
-    if found is None:
+    ruff = str(beside) if beside.exists() else shutil.which("ruff")
+    if ruff is None:
         raise RequestError("expected ruff, which formats what is written, found none: pip install ruff")
-    return found
+    return ruff
 
 
 def _asked(command: tuple[str, ...], text: str) -> str:

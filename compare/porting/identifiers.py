@@ -36,16 +36,16 @@ def identifier(name: str, otherwise: str) -> str:
 
 def class_identifier(name: str) -> str:
     """A name as that of a class: "mobilenet_v2" -> "MobilenetV2"."""
-    parts = [each for each in re.split(r"[^A-Za-z0-9]+", name) if each]
-    joined = "".join(each[0].upper() + each[1:] for each in parts)[:_LONGEST]
+    parts = [part for part in re.split(r"[^A-Za-z0-9]+", name) if part]
+    joined = "".join(part[0].upper() + part[1:] for part in parts)[:_LONGEST]
     return joined if joined and joined[0].isalpha() and joined not in _TAKEN else f"Model{joined}"
 
 
 def snake(class_name: str) -> str:
     """The name of a class as Keras names layers by it: "Conv2D" -> "conv2d"."""
     stepped = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", class_name)
-    found = re.sub(r"[^a-z0-9_]+", "_", stepped.lower()).strip("_")
-    return found if found.isidentifier() else f"layer_{found}".rstrip("_")
+    kept = re.sub(r"[^a-z0-9_]+", "_", stepped.lower()).strip("_")
+    return kept if kept.isidentifier() else f"layer_{kept}".rstrip("_")
 
 
 def commented(name: str) -> str:
@@ -62,16 +62,16 @@ class Names:
     """
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._given = {each.lower() for each in taken}
+        self._given = {name.lower() for name in taken}
 
     def of(self, wanted: str) -> str:
         """The identifier, or with the first number that makes it new; case alone makes none new."""
-        found, number = wanted, 1
-        while found.lower() in self._given:
+        name, number = wanted, 1
+        while name.lower() in self._given:
             number += 1
-            found = f"{wanted}_{number}"
-        self._given.add(found.lower())
-        return found
+            name = f"{wanted}_{number}"
+        self._given.add(name.lower())
+        return name
 
     def give_back(self, name: str) -> None:
         """Make an identifier free again."""

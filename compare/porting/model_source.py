@@ -57,8 +57,8 @@ def model_source(architecture: Architecture) -> Written:
 class _Writing:
     def __init__(self, architecture: Architecture) -> None:
         self._architecture = architecture
-        self._layers = {each.path: each for each in architecture.source.layers}
-        self._graphs = {each.model: _with_listed_outputs(each) for each in architecture.graphs}
+        self._layers = {layer.path: layer for layer in architecture.source.layers}
+        self._graphs = {graph.model: _with_listed_outputs(graph) for graph in architecture.graphs}
         self._classes: list[str] = []
         self._texts: dict[str, str] = {}
         self._class_names = Names()
@@ -95,8 +95,8 @@ class _Writing:
     def _hold(self, layer: SourceLayer, name: str, target: str, reason: str) -> Place:
         """Write a class of what a layer holds, in which its call is left."""
         held = WrittenClass(Graph(layer.path, {}, None, (), None, ()), name, Names())
-        for each in self._in(layer.path):
-            self._held(held, each.path, target)
+        for inner in self._in(layer.path):
+            self._held(held, inner.path, target)
         self._own_weights(held, target)
         place = self._place_of(layer, "__call__", reason, name)
         self._classes.append(place_text(held, place))
@@ -125,7 +125,7 @@ class _Writing:
 
     def _called(self, graph: Graph) -> list[str]:
         """The layers that a model calls, in the order in which it lists them."""
-        called = {self._canonical(each.layer) for each in graph.calls}
+        called = {self._canonical(call.layer) for call in graph.calls}
         return [path for path in self._layers if path in called]
 
     def _canonical(self, path: str) -> str:
@@ -138,7 +138,7 @@ class _Writing:
     def _held(self, written: WrittenClass, path: str, target: str) -> Parts | None:
         """Add what a layer is made of to a class; None where it is a model, an operation or a place to fill in."""
         layer = self._layers[path]
-        if any(path.startswith(f"{each}/") for each in written.attributes):
+        if any(path.startswith(f"{other}/") for other in written.attributes):
             return self._of_inner_model(written, layer, target)
         if (layer.parent or "") != written.graph.model:
             raise RequestError(
@@ -175,8 +175,8 @@ class _Writing:
         return parts
 
     def _is_masked(self, graph: Graph, path: str) -> bool:
-        calls = (each for each in graph.calls if self._canonical(each.layer) == path)
-        return any(name in ATTENTION_MASKS for each in calls for name in each.keywords)
+        calls = (call for call in graph.calls if self._canonical(call.layer) == path)
+        return any(name in ATTENTION_MASKS for call in calls for name in call.keywords)
 
     def _of_inner_model(self, written: WrittenClass, layer: SourceLayer, target: str) -> Parts | None:
         """A layer of a model in this one that both call, as the table of tokens that a language model ends with."""
@@ -221,7 +221,7 @@ class _Writing:
         return earlier
 
     def _in(self, path: str) -> list[SourceLayer]:
-        return [each for each in self._layers.values() if each.parent == path]
+        return [layer for layer in self._layers.values() if layer.parent == path]
 
     def _left(self, written: WrittenClass, layer: SourceLayer, wanted: str, target: str, reason: str) -> None:
         """Leave a layer to be written: where it holds others, its call alone, in a class that has these."""
@@ -267,15 +267,15 @@ class _Writing:
 
     def _own_weights(self, written: WrittenClass, target: str) -> dict[str, str]:
         """Add the weights of a layer of the user's to its class: their attributes, by leaf."""
-        graph, found = written.graph, dict[str, str]()
+        graph, attributes = written.graph, dict[str, str]()
         for leaf in self._layers[graph.model].leaves if graph.traced or not graph.calls else ():
-            attribute = found[leaf.name] = written.names.of(identifier(leaf.name, "w"))
+            attribute = attributes[leaf.name] = written.names.of(identifier(leaf.name, "w"))
             kind = "nnx.Param" if leaf.trainable else "nnx.BatchStat"
             written.made.append(f"self.{attribute} = {kind}(jnp.zeros({leaf.shape!r}))")
             path = f"{target}.{attribute}" if target else attribute
             if path != leaf.key.replace("/", "."):
                 self._names[leaf.key] = path
-        return found
+        return attributes
 
     def _traced(
         self,
@@ -327,7 +327,7 @@ class _Writing:
         return f"self.{attribute}({', '.join(given)})"
 
     def _comment(self, written: WrittenClass, path: str, call: Call) -> str:
-        shapes = ", ".join(shape_text(written.graph.tensors[each].shape) for each in call.outputs)
+        shapes = ", ".join(shape_text(written.graph.tensors[number].shape) for number in call.outputs)
         layer = self._layers[path]
         # The name of an operation is one that Keras counted up, nobody's choice.
         named = layer.module == MODULE or written.attributes.get(path, "").rstrip("_") == layer.step
@@ -336,7 +336,7 @@ class _Writing:
 
 def _with_listed_outputs(graph: Graph) -> Graph:
     """A graph of a model in another that returns a tensor, or a tuple of such: no names, and no None."""
-    flat = [each for each in apart(graph.outputs) if each is not None]
+    flat = [output for output in apart(graph.outputs) if output is not None]
     listed: Plain = flat[0] if len(flat) == 1 else {TUPLE: flat}
     # What was traced returns its tensors in the order of its own nest.
     kept = not graph.traced or tensors(listed) == tensors(graph.outputs)
@@ -346,20 +346,20 @@ def _with_listed_outputs(graph: Graph) -> Graph:
 def _indices(graph: Graph, variables: Mapping[int, str]) -> Mapping[int, str]:
     """What an Embedding is given, as integers, which Keras makes of it."""
     return {
-        each: name if "int" in graph.tensors[each].dtype else f"{name}.astype(jnp.int32)"
-        for each, name in variables.items()
+        number: name if "int" in graph.tensors[number].dtype else f"{name}.astype(jnp.int32)"
+        for number, name in variables.items()
     }
 
 
 def _cast(layer: SourceLayer, call: Call, graph: Graph, variables: Mapping[int, str]) -> Mapping[int, str]:
     """What a layer without weights is given, in a type no narrower than it computes in, to which Keras casts."""
     dtype = layer.compute_dtype
-    if dtype not in _FLOATS or any(graph.tensors[each].dtype != dtype for each in call.outputs):
+    if dtype not in _FLOATS or any(graph.tensors[number].dtype != dtype for number in call.outputs):
         return variables
     narrower = _FLOATS[: _FLOATS.index(dtype)]
     given = dict(variables)
-    for each in set(tensors_of(call)) & given.keys():
-        if graph.tensors[each].dtype in narrower:
+    for number in set(tensors_of(call)) & given.keys():
+        if graph.tensors[number].dtype in narrower:
             # In float64 it stays as wide as it is.
-            given[each] += f".astype(jnp.promote_types({given[each]}.dtype, jnp.{dtype}))"
+            given[number] += f".astype(jnp.promote_types({given[number]}.dtype, jnp.{dtype}))"
     return given

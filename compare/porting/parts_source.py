@@ -19,22 +19,22 @@ def parts(architecture: Architecture, written: Written) -> Sequence[Graph]:
       architecture: of a model whose own call is left.
       written: its module.
     """
-    paths = [each.model for each in architecture.graphs]
-    left = [each.layer for each in written.places]
+    paths = [graph.model for graph in architecture.graphs]
+    left = [place.layer for place in written.places]
 
     def within(path: str, around: str) -> bool:
         return path.startswith(f"{around}/")
 
     return [
-        each
-        for each in architecture.graphs
-        if not any(within(each.model, other) for other in paths)
-        and not any(path == each.model or within(path, each.model) for path in left)
+        graph
+        for graph in architecture.graphs
+        if not any(within(graph.model, other) for other in paths)
+        and not any(path == graph.model or within(path, graph.model) for path in left)
     ]
 
 
 def parts_texts(
-    architecture: Architecture, written: Written, reference: str, sizes: Sizes, found: Sequence[Graph]
+    architecture: Architecture, written: Written, reference: str, sizes: Sizes, graphs: Sequence[Graph]
 ) -> Mapping[str, str]:
     """What is written of them, by the name of the file.
 
@@ -43,34 +43,34 @@ def parts_texts(
       written: its module.
       reference: of the original, from the folder of the port.
       sizes: that they are judged at.
-      found: the models that are judged.
+      graphs: of the models that are judged.
     """
     name = port_name(architecture)
     return {
         PORT: port_text(
             architecture,
             sizes,
-            _specs(architecture, found),
+            _specs(architecture, graphs),
             about=f"The models in {name}, each called for itself: this holds while the call of the whole is left.",
             arrays="The inputs of each model, one after the other.",
-            summary=f"the {len(found)} models in it",
+            summary=f"the {len(graphs)} models in it",
         ),
-        BUILDS["tf"]: _tf(reference, found),
-        BUILDS["jax"]: _jax(written, found),
+        BUILDS["tf"]: _tf(reference, graphs),
+        BUILDS["jax"]: _jax(written, graphs),
     }
 
 
-def _specs(architecture: Architecture, found: Sequence[Graph]) -> dict[str, str]:
+def _specs(architecture: Architecture, graphs: Sequence[Graph]) -> dict[str, str]:
     names, specs = Names(), dict[str, str]()
-    for graph in found:
+    for graph in graphs:
         for name, number in graph.inputs.items():
             wanted = names.of(identifier(graph.model if len(graph.inputs) == 1 else f"{graph.model}_{name}", "x"))
             specs[wanted] = input_spec(architecture, graph, number)
     return specs
 
 
-def _tf(reference: str, found: Sequence[Graph]) -> str:
-    parts = "".join(f"({graph.model!r}, {len(graph.inputs)}), " for graph in found)
+def _tf(reference: str, graphs: Sequence[Graph]) -> str:
+    parts = "".join(f"({graph.model!r}, {len(graph.inputs)}), " for graph in graphs)
     return f'''"""The models in the original, as `jaxport run` takes them."""
 
 from collections.abc import Mapping
@@ -89,9 +89,9 @@ def build(dimensions: Mapping[str, int], dtype: str) -> Model:
 '''
 
 
-def _jax(written: Written, found: Sequence[Graph]) -> str:
-    paths = {graph.model: written.names.get(graph.model, graph.model.replace("/", ".")) for graph in found}
-    parts = "".join(f"({graph.model!r}, {paths[graph.model]!r}, {len(graph.inputs)}), " for graph in found)
+def _jax(written: Written, graphs: Sequence[Graph]) -> str:
+    paths = {graph.model: written.names.get(graph.model, graph.model.replace("/", ".")) for graph in graphs}
+    parts = "".join(f"({graph.model!r}, {paths[graph.model]!r}, {len(graph.inputs)}), " for graph in graphs)
     return f'''"""The models in the port, as `jaxport run` takes them."""
 
 from collections.abc import Mapping

@@ -42,7 +42,7 @@ def sizes_text(architecture: Architecture, sizes: Sizes) -> str:
       architecture: of the model.
       sizes: that it is judged at.
     """
-    types = {each.compute_dtype for each in architecture.source.layers}
+    types = {layer.compute_dtype for layer in architecture.source.layers}
     # In the order of their errors, where a model has both.
     narrow = next((name for name in NARROW if name in types), "")
     told = f', "{narrow}": 1' if narrow else ""
@@ -170,7 +170,7 @@ def input_specs(architecture: Architecture, written: Written, trained: bool) -> 
       written: its module.
       trained: whether targets are among them.
     """
-    graph = next(each for each in architecture.graphs if not each.model)
+    graph = next(graph for graph in architecture.graphs if not graph.model)
     names, specs = Names(), dict[str, str]()
     for name, number in graph.inputs.items():
         wanted = written.parameters[name]
@@ -181,14 +181,14 @@ def input_specs(architecture: Architecture, written: Written, trained: bool) -> 
 
 
 def _targets(architecture: Architecture, graph: Graph) -> Mapping[str, str]:
-    judged = [each for each in trained_outputs(architecture) if each.loss is not None]
-    found: dict[str, str] = {}
+    judged = [output for output in trained_outputs(architecture) if output.loss is not None]
+    specs: dict[str, str] = {}
     for place, output in enumerate(judged):
         loss, tensor = output.loss, graph.tensors[output.tensor]
         name = "targets" if len(judged) == 1 else f"targets_{place + 1}"
         if loss is not None and takes_classes(loss):
             classes = tensor.shape[-1] or 2
-            found[name] = tensor_spec(Tensor(tensor.shape[:-1], "int32"), (0, classes))
+            specs[name] = tensor_spec(Tensor(tensor.shape[:-1], "int32"), (0, classes))
         elif loss is not None:
-            found[name] = tensor_spec(Tensor(tensor.shape, "float32"), (0, 1) if takes_shares(loss) else None)
-    return found
+            specs[name] = tensor_spec(Tensor(tensor.shape, "float32"), (0, 1) if takes_shares(loss) else None)
+    return specs

@@ -34,15 +34,15 @@ def stand_ins(architecture: Architecture, written: Written) -> Sequence[StandIn]
       architecture: of the model.
       written: its module.
     """
-    found: list[StandIn] = []
-    layers = {each.path for each in architecture.source.layers}
+    stands: list[StandIn] = []
+    layers = {layer.path for layer in architecture.source.layers}
     for place in written.places:
         calls = [(graph, call) for graph in architecture.graphs for call in graph.calls if call.layer == place.layer]
         if len(calls) != 1 or len(calls[0][1].outputs) != 1 or place.layer not in layers:
             return ()
         graph, call = calls[0]
-        found.append(StandIn(place, graph.tensors[call.outputs[0]]))
-    return found
+        stands.append(StandIn(place, graph.tensors[call.outputs[0]]))
+    return stands
 
 
 def rest_texts(
@@ -66,7 +66,7 @@ def rest_texts(
 
 def _port(architecture: Architecture, written: Written, sizes: Sizes, stands: Sequence[StandIn]) -> str:
     specs = input_specs(architecture, written, trained=False)
-    specs |= {f"instead_of_{number}": tensor_spec(each.tensor) for number, each in enumerate(stands, 1)}
+    specs |= {f"instead_of_{number}": tensor_spec(stand.tensor) for number, stand in enumerate(stands, 1)}
     return port_text(
         architecture,
         sizes,
@@ -120,7 +120,7 @@ port = Workload(
 
 
 def _tf(reference: str, written: Written, stands: Sequence[StandIn]) -> str:
-    places = "".join(f"{each.place.layer!r}, " for each in stands)
+    places = "".join(f"{stand.place.layer!r}, " for stand in stands)
     return f'''"""All of the original but its places that are left, as `jaxport run` takes it."""
 
 from collections.abc import Mapping
@@ -140,9 +140,9 @@ def build(dimensions: Mapping[str, int], dtype: str) -> Model:
 
 
 def _jax(written: Written, stands: Sequence[StandIn]) -> str:
-    places = "".join(f"({each.place.owner}, {each.place.method_name!r}), " for each in stands)
+    places = "".join(f"({stand.place.owner}, {stand.place.method_name!r}), " for stand in stands)
     count = len(written.parameters)
-    classes = ", ".join(sorted({written.class_name, *(each.place.owner for each in stands)}))
+    classes = ", ".join(sorted({written.class_name, *(stand.place.owner for stand in stands)}))
     return f'''"""All of the port but its places that are left, as `jaxport run` takes it."""
 
 from collections.abc import Mapping

@@ -44,7 +44,7 @@ def checked(text: str, names: frozenset[str]) -> str:
         tree = ast.parse(text, mode="eval")
     except (SyntaxError, ValueError, RecursionError) as error:
         raise UnwritableError(f"{text[:80]!r} is no expression") from error
-    bound = {each.arg for node in ast.walk(tree) if isinstance(node, ast.Lambda) for each in node.args.args}
+    bound = {parameter.arg for node in ast.walk(tree) if isinstance(node, ast.Lambda) for parameter in node.args.args}
     for node in ast.walk(tree):
         unknown = isinstance(node, ast.Name) and node.id not in _ROOTS | names | bound
         private = isinstance(node, ast.Attribute) and node.attr.startswith("_")
@@ -65,7 +65,7 @@ def substituted(text: str, given: Mapping[str, str]) -> str:
     """
     try:
         tree = ast.parse(text, mode="eval")
-        other = {name: ast.parse(each, mode="eval").body for name, each in given.items()}
+        other = {name: ast.parse(expression, mode="eval").body for name, expression in given.items()}
     except SyntaxError as error:
         raise UnwritableError(f"{text[:80]!r} is no expression") from error
     return ast.unparse(ast.fix_missing_locations(_Substitution(other).visit(tree)))
@@ -93,7 +93,7 @@ def literal(value: Any) -> str:
     if value is None or isinstance(value, bool | int | float | str):
         return repr(value)
     if isinstance(value, list):
-        return f"({''.join(f'{literal(each)}, ' for each in value).rstrip(' ')})" if value else "()"
+        return f"({''.join(f'{literal(element)}, ' for element in value).rstrip(' ')})" if value else "()"
     raise UnwritableError(f"{type(value).__name__} is no plain value")
 
 
@@ -114,9 +114,9 @@ def argument(value: Any, variables: Mapping[int, str]) -> str:
                 raise UnwritableError("it is given a mask that Keras made beside the graph")
             return variables[inner]
         if kind == TUPLE:
-            return f"({''.join(f'{argument(each, variables)}, ' for each in inner)})"
+            return f"({''.join(f'{argument(element, variables)}, ' for element in inner)})"
         if kind == SLICE:
-            ends = ["" if each is None else argument(each, variables) for each in inner]
+            ends = ["" if end is None else argument(end, variables) for end in inner]
             return ":".join(ends if inner[2] is not None else ends[:2])
         if kind == ELLIPSIS:
             return "..."
@@ -126,9 +126,9 @@ def argument(value: Any, variables: Mapping[int, str]) -> str:
             return f"jnp.asarray(CONSTANTS[{inner!r}])"
         if kind == UNKNOWN:
             raise UnwritableError(f"an argument of class {inner}")
-        return f"{{{', '.join(f'{name!r}: {argument(each, variables)}' for name, each in inner)}}}"
+        return f"{{{', '.join(f'{name!r}: {argument(element, variables)}' for name, element in inner)}}}"
     if isinstance(value, list):
-        return f"[{', '.join(argument(each, variables) for each in value)}]"
+        return f"[{', '.join(argument(element, variables) for element in value)}]"
     return literal(value)
 
 
@@ -138,7 +138,7 @@ def _constant(shape: list[int], values: list[Any]) -> str:
         return literal(values[0])
     array = array_of(shape, values)
     dtype = {"b": "bool", "f": "float"}.get(array.dtype.kind, "")
-    text = regular(array, dtype, lambda each: literal(each.item()))
+    text = regular(array, dtype, lambda element: literal(element.item()))
     if text:
         return text
     if len(values) > MOST_IN_TEXT:
@@ -154,8 +154,8 @@ def array_of(shape: list[int], values: list[Any]) -> Any:
       shape: of it.
       values: its elements in order.
     """
-    whole = all(type(each) is int for each in values)
-    truths = all(isinstance(each, bool) for each in values)
+    whole = all(type(value) is int for value in values)
+    truths = all(isinstance(value, bool) for value in values)
     return np.array(values, bool if truths else np.int32 if whole else np.float64).reshape(shape)
 
 
@@ -166,9 +166,11 @@ def with_kept(call: Call, constants: dict[str, Any]) -> Call:
       call: as an architecture has it.
       constants: of the file, to which they are added.
     """
-    arguments = tuple(_with_kept(each, constants) for each in call.arguments)
+    arguments = tuple(_with_kept(value, constants) for value in call.arguments)
     return replace(
-        call, arguments=arguments, keywords={name: _with_kept(each, constants) for name, each in call.keywords.items()}
+        call,
+        arguments=arguments,
+        keywords={name: _with_kept(value, constants) for name, value in call.keywords.items()},
     )
 
 
@@ -178,8 +180,8 @@ def _with_kept(value: Any, constants: dict[str, Any]) -> Any:
         small = array.size <= MOST_IN_TEXT or regular(array, "", str)
         return value if small else {_KEPT: keep(constants, array, "constant")}
     if isinstance(value, dict):
-        return {key: each if key == TENSOR else _with_kept(each, constants) for key, each in value.items()}
-    return [_with_kept(each, constants) for each in value] if isinstance(value, list) else value
+        return {key: inner if key == TENSOR else _with_kept(inner, constants) for key, inner in value.items()}
+    return [_with_kept(element, constants) for element in value] if isinstance(value, list) else value
 
 
 def apart(nest: Any) -> list[Any]:
@@ -187,13 +189,13 @@ def apart(nest: Any) -> list[Any]:
     if isinstance(nest, dict) and TUPLE in nest:
         nest = nest[TUPLE]
     if isinstance(nest, dict) and "dict" in nest:
-        nest = [each for _, each in sorted(nest["dict"], key=lambda pair: pair[0])]
-    return [inner for each in nest for inner in apart(each)] if isinstance(nest, list) else [nest]
+        nest = [element for _, element in sorted(nest["dict"], key=lambda pair: pair[0])]
+    return [inner for element in nest for inner in apart(element)] if isinstance(nest, list) else [nest]
 
 
 def tensors_of(call: Call) -> list[int]:
     """The numbers of the tensors in the arguments of a call, in order."""
-    return [number for each in (*call.arguments, *call.keywords.values()) for number in tensors(each)]
+    return [number for value in (*call.arguments, *call.keywords.values()) for number in tensors(value)]
 
 
 def tensors(value: Any) -> list[int]:
@@ -205,6 +207,6 @@ def tensors(value: Any) -> list[int]:
         if kind in (CONSTANT, _KEPT):
             return []
         if kind == "dict":
-            return [number for _, each in inner for number in tensors(each)]
+            return [number for _, element in inner for number in tensors(element)]
         return tensors(inner)
-    return [number for each in value for number in tensors(each)] if isinstance(value, list | tuple) else []
+    return [number for element in value for number in tensors(element)] if isinstance(value, list | tuple) else []

@@ -33,7 +33,7 @@ def obstacle(graph: Graph) -> str:
     """
     outputs: Any = graph.outputs
     listed = outputs.get(TUPLE, [outputs]) if isinstance(outputs, dict) else outputs
-    if graph.model and any(not isinstance(each, dict) or TENSOR not in each for each in listed):
+    if graph.model and any(not isinstance(output, dict) or TENSOR not in output for output in listed):
         return "it calls TensorFlow and returns a dict, or lists in lists: return a tuple of tensors"
     if graph.traced is None:
         return ""
@@ -66,7 +66,7 @@ def method_body(
     traced = graph.traced
     assert traced is not None
     module = Module(
-        traced.function, {key: array_of(each) for key, each in traced.constants.items()}, constants=constants
+        traced.function, {key: array_of(constant) for key, constant in traced.constants.items()}, constants=constants
     )
     body = traced.function.bodies[0]
     names, given = dict[str, str](), list[Value]()
@@ -78,15 +78,15 @@ def method_body(
     for at, leaf in enumerate(traced.weights, len(graph.inputs)):
         given.append(Value(body.nodes[body.inputs[at]].results[0], text=f"self.{weights.get(leaf, 'w')}[...]"))
         _follow(module, given[-1])
-    given += [Value(each.result, host=module.arrays.get(each.name)) for each in traced.function.captured]
+    given += [Value(captured.result, host=module.arrays.get(captured.name)) for captured in traced.function.captured]
     module.calls = {LAYER_CALL: lambda writer, node: _layer_call(writer, node, graph, call_text)}
     writer = BodyWriter(module, body, given)
-    returned = [writer.array(each) for each in writer.write()]
+    returned = [writer.array(value) for value in writer.write()]
     _check(traced, module)
     texts = dict(zip(dict.fromkeys(numbers_in(graph.outputs)), _first(graph, returned), strict=True))
     result = argument(graph.outputs, texts)
     *lines, last = rendered(writer.statements, result, names, [], list(names))
-    written: list[Line | str] = [*lines[:-1], *(_line(each) for each in lines[-1:])]
+    written: list[Line | str] = [*lines[:-1], *(_line(line) for line in lines[-1:])]
     return Body(written, last.removeprefix("return "))
 
 
@@ -97,7 +97,7 @@ def array_of(constant: Constant) -> np.ndarray[Any, Any]:
       constant: of which one element may stand for all.
     """
     kind = np.dtype(constant.dtype).kind
-    elements = np.array([_READ.get(kind, float)(each) for each in constant.values], constant.dtype)
+    elements = np.array([_READ.get(kind, float)(text) for text in constant.values], constant.dtype)
     size = int(np.prod(constant.shape))
     return (elements if elements.size == size else np.repeat(elements, size)).reshape(constant.shape)
 
@@ -112,28 +112,30 @@ def _layer_call(writer: BodyWriter, node: Node, graph: Graph, call_text: CallTex
     number = node.attributes["call"]
     assert isinstance(number, int)
     call = graph.calls[number]
-    taken = dict.fromkeys(each for value in (*call.arguments, *call.keywords.values()) for each in numbers_in(value))
+    taken = dict.fromkeys(
+        tensor for value in (*call.arguments, *call.keywords.values()) for tensor in numbers_in(value)
+    )
     given = {tensor: writer.variable(node, at) for at, tensor in enumerate(taken)}
-    names = frozenset(found[0] for each in given.values() for found in TOKEN.finditer(each))
+    names = frozenset(match[0] for expression in given.values() for match in TOKEN.finditer(expression))
     text, comment = call_text(call, given, names)
     wanted = list(node.assigned) if len(node.assigned) == len(node.results) else ["x"] * len(node.results)
     writer.note(comment)
     made = writer.assign(text, node.results, wanted)
-    for each in made:
-        _follow(writer.module, each)
+    for value in made:
+        _follow(writer.module, value)
     return made
 
 
 def _first(graph: Graph, returned: list[str]) -> list[str]:
     """What is returned, each tensor once."""
     numbers = numbers_in(graph.outputs)
-    return [returned[numbers.index(each)] for each in dict.fromkeys(numbers)]
+    return [returned[numbers.index(number)] for number in dict.fromkeys(numbers)]
 
 
 def _check(traced: Traced, module: Module) -> None:
     if module.unwritten:
         raise UnwritableError(module.unwritten[0].told)
-    effect = next((each.type for body in traced.function.bodies for each in body.effects), "")
+    effect = next((operation.type for body in traced.function.bodies for operation in body.effects), "")
     if effect and effect not in LEFT_OUT:
         raise UnwritableError(f"{effect} has an effect, and nothing that is returned needs it")
 

@@ -43,21 +43,21 @@ def trained_outputs(architecture: Architecture) -> Sequence[TrainedOutput]:
     Raises:
       UnwritableError: it returns what is no tensor.
     """
-    graph = next(each for each in architecture.graphs if not each.model)
+    graph = next(graph for graph in architecture.graphs if not graph.model)
     compiled = architecture.compiled or Compiled()
     places = list(_places(graph.outputs, ""))
     losses = _losses(compiled, len(places))
     if len(losses) != len(places):
         raise UnwritableError("it returns what is no tensor")
-    several = sum(each is not None for each in losses) > 1
-    found: list[TrainedOutput] = []
+    several = sum(loss is not None for loss in losses) > 1
+    outputs: list[TrainedOutput] = []
     for at, (tensor, place) in enumerate(places):
-        target = sum(each is not None for each in losses[:at])
+        target = sum(loss is not None for loss in losses[:at])
         of = Operands(f"targets[{target}]" if several else "targets", f"predictions{place}")
         weight = compiled.weights[at] if compiled.weights else 1.0
         metrics = compiled.metrics[at] if compiled.metrics else ()
-        found.append(TrainedOutput(tensor, graph.tensors[tensor].dtype, place, of, losses[at], weight, metrics))
-    return found
+        outputs.append(TrainedOutput(tensor, graph.tensors[tensor].dtype, place, of, losses[at], weight, metrics))
+    return outputs
 
 
 def only(outputs: Sequence[TrainedOutput]) -> TrainedOutput:
@@ -73,7 +73,7 @@ def only(outputs: Sequence[TrainedOutput]) -> TrainedOutput:
 
 def _losses(compiled: Compiled, count: int) -> Sequence[Described | None]:
     """By output; a train_step of the user's own may have them alone."""
-    own = [each.loss for each in compiled.own.terms if each.loss is not None] if compiled.own else []
+    own = [term.loss for term in compiled.own.terms if term.loss is not None] if compiled.own else []
     if own and count == 1 and not any(compiled.losses):
         return own[:1]
     return compiled.losses or (None,) * count
@@ -82,13 +82,13 @@ def _losses(compiled: Compiled, count: int) -> Sequence[Described | None]:
 def _places(nest: Any, place: str) -> Iterator[tuple[int, str]]:
     """The number of each tensor in a nest, and the subscripts that reach it."""
     if isinstance(nest, dict) and "dict" in nest:
-        for key, each in sorted(nest["dict"]):
-            yield from _places(each, f"{place}[{key!r}]")
+        for key, part in sorted(nest["dict"]):
+            yield from _places(part, f"{place}[{key!r}]")
         return
     if isinstance(nest, dict) and TUPLE in nest:
         nest = nest[TUPLE]
     if isinstance(nest, list):
-        for at, each in enumerate(nest):
-            yield from _places(each, f"{place}[{at}]")
+        for at, part in enumerate(nest):
+            yield from _places(part, f"{place}[{at}]")
         return
     yield from ((number, place) for number in tensors(nest))

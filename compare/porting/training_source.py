@@ -53,7 +53,7 @@ def training_source(architecture: Architecture, written: Written) -> Training:
     compiled = architecture.compiled
     if compiled is None:
         return Training()
-    if not any(not each.model for each in architecture.graphs):
+    if not any(not graph.model for graph in architecture.graphs):
         told = compiled.obstacle or (compiled.own.line if compiled.own else "that of a model without a call")
         return Training(unwritten=(f"the training step: it has {commented(told)}",))
     if compiled.obstacle or compiled.optimizer is None or not _has_loss(compiled):
@@ -78,7 +78,7 @@ def training_source(architecture: Architecture, written: Written) -> Training:
     if compiled.of_no_output:
         parts.remarks.append(f"metrics are not written: {commented(compiled.of_no_output)}")
     parts.remarks += _of_rows(_looked_up(architecture), compiled, compiled.optimizer)
-    text = "\n\n\n".join("\n".join(each) for each in sections if each)
+    text = "\n\n\n".join("\n".join(section) for section in sections if section)
     return Training(text, tuple(parts.unwritten), tuple(parts.remarks))
 
 
@@ -89,9 +89,9 @@ def frozen_places(architecture: Architecture, written: Written) -> Sequence[str]
       architecture: of a Keras model.
       written: its module.
     """
-    having = [each.path for each in architecture.source.layers if each.leaves]
-    still = [each.path for each in architecture.source.layers if each.leaves and all(_frozen(architecture, each))]
-    layers = {each.path: each for each in architecture.source.layers}
+    having = [layer.path for layer in architecture.source.layers if layer.leaves]
+    still = [layer.path for layer in architecture.source.layers if layer.leaves and all(_frozen(architecture, layer))]
+    layers = {layer.path: layer for layer in architecture.source.layers}
     whole = [path for path in layers if _below(path, having) and set(_below(path, having)) <= set(still)]
     first = [path for path in whole if not any(path.startswith(f"{other}/") for other in whole)]
     return [place for path in first for place in _modules(written, path, layers[path].container)]
@@ -118,7 +118,7 @@ def _modules(written: Written, path: str, container: bool) -> list[str]:
 
 
 def _below(path: str, having: Sequence[str]) -> list[str]:
-    return [each for each in having if each == path or each.startswith(f"{path}/")]
+    return [other for other in having if other == path or other.startswith(f"{path}/")]
 
 
 def _trained(frozen: Sequence[str]) -> list[str]:
@@ -157,12 +157,12 @@ def _adds_up(optimizer: Described) -> bool:
 
 
 def _has_loss(compiled: Compiled) -> bool:
-    return any(each is not None for term in _summed(compiled) for each in _losses_of(term, compiled))
+    return any(loss is not None for term in _summed(compiled) for loss in _losses_of(term, compiled))
 
 
 def _optimizer(parts: _Parts, optimizer: Described, own: OwnStep | None, outputs: Sequence[TrainedOutput]) -> list[str]:
     try:
-        if decays(optimizer) and any(each.loss is None for each in outputs):
+        if decays(optimizer) and any(output.loss is None for output in outputs):
             raise UnwritableError(f"{optimizer.class_name} decays no weights that are for an output without a loss")
         if own and scales_loss(optimizer):
             raise UnwritableError(f"{optimizer.class_name} under a train_step of its own")
@@ -187,16 +187,16 @@ def _loss(
         logits = _logits(compiled, written, outputs)
         added = [text for term in _summed(compiled) for text in _terms(term, outputs, logits)]
         regular = [term for term in _summed(compiled) if term.regularizers or term.loss is None]
-        penalised = [(each, _penalised(each, architecture, written)) for each in architecture.penalties]
-        penalty = [_times(term.weight, _penalty(each, array)) for term in regular for each, array in penalised]
+        penalised = [(penalty, _penalised(penalty, architecture, written)) for penalty in architecture.penalties]
+        penalties = [_times(term.weight, _penalty(penalty, array)) for term in regular for penalty, array in penalised]
     except UnwritableError as error:
         return [*head, *parts.raising("the loss", error)]
     if logits:
         head.append("    # Keras takes the loss of the logits behind a softmax or sigmoid: crossentropy_of_softmax.")
     head.append(f"    predictions = {'model.logits' if logits else 'model'}(*inputs)")
-    if not penalty:
+    if not penalties:
         return [*head, f"    return {' + '.join(added)}"]
-    added_to = [f"    value += {each}  # a regularizer" for each in penalty]
+    added_to = [f"    value += {text}  # a regularizer" for text in penalties]
     return [*head, f"    value = {' + '.join(added)}", *added_to, "    return value"]
 
 
@@ -213,8 +213,8 @@ def _losses_of(term: LossTerm, compiled: Compiled) -> Sequence[Described | None]
 
 def _logits(compiled: Compiled, written: Written, outputs: Sequence[TrainedOutput]) -> Mapping[str, str]:
     """The activations behind which losses find logits, by the place of the output; none where no loss does."""
-    judged = [each for term in _summed(compiled) for each in _judged(term, outputs)]
-    return written.logits if any(_is_of_logits(each, written.logits) for each in judged) else {}
+    judged = [output for term in _summed(compiled) for output in _judged(term, outputs)]
+    return written.logits if any(_is_of_logits(output, written.logits) for output in judged) else {}
 
 
 def _is_of_logits(output: TrainedOutput, logits: Mapping[str, str]) -> bool:
@@ -229,18 +229,18 @@ def _judged(term: LossTerm, outputs: Sequence[TrainedOutput]) -> Sequence[Traine
         return ()
     if term.loss is not None:
         return (replace(only(outputs), loss=term.loss, weight=1.0),)
-    return [each for each in outputs if each.loss is not None]
+    return [output for output in outputs if output.loss is not None]
 
 
 def _terms(term: LossTerm, outputs: Sequence[TrainedOutput], logits: Mapping[str, str]) -> Iterator[str]:
     """The losses of a term; what stands in the places of `logits` is given before its activation."""
-    for each in _judged(term, outputs):
-        if each.loss is None:
+    for output in _judged(term, outputs):
+        if output.loss is None:
             continue
-        activation, of, wanted = logits.get(each.place, ""), each.of, _is_of_logits(each, logits)
+        activation, of, wanted = logits.get(output.place, ""), output.of, _is_of_logits(output, logits)
         if activation and not wanted:
             of = replace(of, predictions=f"jax.nn.{activation}({of.predictions})")
-        yield _times(term.weight * each.weight, f"jnp.mean({loss_expression(each.loss, wanted, of)})")
+        yield _times(term.weight * output.weight, f"jnp.mean({loss_expression(output.loss, wanted, of)})")
 
 
 def _times(weight: float, text: str) -> str:
@@ -253,7 +253,7 @@ def _penalised(penalty: Penalty, architecture: Architecture, written: Written) -
     Raises:
       UnwritableError: it has none in the model that is written.
     """
-    layer = next(each for each in architecture.source.layers if each.path == penalty.layer)
+    layer = next(layer for layer in architecture.source.layers if layer.path == penalty.layer)
     if layer.container and penalty.leaf:
         key = f"{penalty.layer}/{penalty.leaf}" if penalty.layer else penalty.leaf
         return f"model.{written.names.get(key, key.replace('/', '.'))}[...]"
@@ -283,7 +283,7 @@ def _penalty(penalty: Penalty, array: str) -> str:
 
 
 def _metrics(parts: _Parts, outputs: Sequence[TrainedOutput]) -> list[str]:
-    if not any(each.metrics for each in outputs):
+    if not any(output.metrics for output in outputs):
         return []
     lines = [
         "def metrics(targets: Any, predictions: Any) -> dict[str, jax.Array]:",
@@ -291,7 +291,7 @@ def _metrics(parts: _Parts, outputs: Sequence[TrainedOutput]) -> list[str]:
     ]
     names, values = Names(), list[str]()
     try:
-        for output, metric in ((each, metric) for each in outputs for metric in each.metrics):
+        for output, metric in ((measured, metric) for measured in outputs for metric in measured.metrics):
             if output.loss is None:
                 raise UnwritableError(f"the metric {metric.class_name} of an output without a loss")
             name, text = metric_expression(metric, output.loss, output.of)
@@ -315,7 +315,7 @@ def _clip(clip: Clip) -> str:
 
 def _looked_up(architecture: Architecture) -> str:
     """A layer that looks rows up in a table; "" where there is none."""
-    return next((each.path for each in architecture.source.layers if each.class_name in EMBEDDINGS), "")
+    return next((layer.path for layer in architecture.source.layers if layer.class_name in EMBEDDINGS), "")
 
 
 def _scaled_loss(name: str) -> list[str]:
@@ -338,7 +338,7 @@ def _step(parts: _Parts, name: str, compiled: Compiled, looked_up: str, frozen: 
         '    """The loss f32[] before the step; model and optimizer are changed."""',
     ]
     try:
-        clips = [_clip(each) for each in own.clips] if own else []
+        clips = [_clip(clip) for clip in own.clips] if own else []
         if clips and looked_up:
             # A tf.IndexedSlices has a row for each time that it was looked up, and TensorFlow takes the norm of these.
             raise UnwritableError(
@@ -356,7 +356,7 @@ def _step(parts: _Parts, name: str, compiled: Compiled, looked_up: str, frozen: 
         *head,
         "    model.train()",
         *taken,
-        *(f"    gradients, _ = {each}.update(gradients, optax.EmptyState())" for each in clips),
+        *(f"    gradients, _ = {clip}.update(gradients, optax.EmptyState())" for clip in clips),
         "    optimizer.update(model, gradients)",
         "    return value",
     ]

@@ -36,18 +36,20 @@ class Variables:
           outputs: their numbers.
           tensors: its arguments, which were read.
         """
-        first = next((self.names[each] for each in tensors if each in self.names and self._left[each] <= 0), None)
+        first = next(
+            (self.names[number] for number in tensors if number in self.names and self._left[number] <= 0), None
+        )
         self.names = {number: name for number, name in self.names.items() if self._left[number] > 0}
         assigned: list[str] = []
         for _ in outputs:
             taken = {*self.names.values(), *assigned}
             reused = first is not None and first not in taken and (first in _LETTERS or len(self._parameters) == 1)
-            name = first if reused and first is not None else next(each for each in self._free() if each not in taken)
+            name = first if reused and first is not None else next(free for free in self._free() if free not in taken)
             assigned.append(name)
         self.names |= dict(zip(outputs, assigned, strict=True))
         return assigned
 
     def _free(self) -> Iterator[str]:
         others = self._parameters - set(_LETTERS)
-        yield from (each for each in _LETTERS if each not in others)
+        yield from (letter for letter in _LETTERS if letter not in others)
         yield from (f"x{number}" for number in count(1) if f"x{number}" not in others)

@@ -53,7 +53,7 @@ class Port:
     @property
     def unwritten(self) -> tuple[str, ...]:
         """Every place that is left to be written."""
-        return (*(each.told for each in self.written.places), *self.training.unwritten)
+        return (*(place.told for place in self.written.places), *self.training.unwritten)
 
     @property
     def rest(self) -> Path | None:
@@ -88,11 +88,11 @@ def texts(architecture: Architecture, reference: str, sizes: Sizes) -> tuple[Wri
     trained = bool(training.text)
     name = port_source.port_name(architecture)
     model = f'"""{name} in Flax NNX."""\n\n{_head(written)}\n\n{written.text}\n'
-    if not any(not each.model for each in architecture.graphs):
+    if not any(not graph.model for graph in architecture.graphs):
         judged = parts_source.parts(architecture, written)
         rest = parts_source.parts_texts(architecture, written, reference, sizes, judged) if judged else {}
         return written, training, {file: formatted(text, file) for file, text in {MODEL: model, **rest}.items()}
-    found = {
+    sources = {
         MODEL: model,
         BUILDS["jax"]: port_source.jax_source(written, trained, bool(frozen_places(architecture, written))),
         BUILDS["tf"]: port_source.tf_source(reference, written, trained),
@@ -101,11 +101,11 @@ def texts(architecture: Architecture, reference: str, sizes: Sizes) -> tuple[Wri
     }
     if trained:
         imports = f"{_IMPORTS}\nfrom model_jax import {written.class_name}\nimport jaxport\n"
-        found[TRAINING] = f'"""The training of {name}, as it was compiled."""\n\n{imports}\n\n{training.text}\n'
+        sources[TRAINING] = f'"""The training of {name}, as it was compiled."""\n\n{imports}\n\n{training.text}\n'
     stands = rest_source.stand_ins(architecture, written)
     if stands:
-        found |= rest_source.rest_texts(architecture, written, reference, sizes, stands)
-    return written, training, {file: formatted(text, file) for file, text in found.items()}
+        sources |= rest_source.rest_texts(architecture, written, reference, sizes, stands)
+    return written, training, {file: formatted(text, file) for file, text in sources.items()}
 
 
 def _head(written: Written) -> str:
@@ -135,15 +135,15 @@ def write(model: KerasModel, folder: Path, sizes: Sizes, workers: WeightWorkers)
     of_code = model.reference.rpartition(":")[0].endswith(".py")
     archive = "" if of_code else f"{ORIGINAL}{Path(model.reference).suffix.lower()}"
     reference = archive or original_from(folder, model.reference)
-    written, training, found = texts(architecture, reference, sizes)
-    contents: dict[str, str | bytes] = dict(found)
+    written, training, sources = texts(architecture, reference, sizes)
+    contents: dict[str, str | bytes] = dict(sources)
     if written.constants:
-        contents[CONSTANTS] = save({key: np.ascontiguousarray(each) for key, each in written.constants.items()})
+        contents[CONSTANTS] = save({key: np.ascontiguousarray(constant) for key, constant in written.constants.items()})
     with written_anew(folder, FILES, contents) as staged:
         if archive:
             shutil.copyfile(model.reference, staged / archive)
         carriage = _planned(model, written, folder, staged, workers)
-        findings = tuple(each.line for each in carriage.plan.findings)
+        findings = tuple(finding.line for finding in carriage.plan.findings)
         if not findings:
             carrying.write(carriage, staged / WEIGHTS)
     return Port(folder, written, training, 0 if findings else len(carriage.plan.moves), findings)

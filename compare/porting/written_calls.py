@@ -33,7 +33,7 @@ def expression(caller: Caller) -> str:
         return written_operations.expression(layer, caller.call, caller.variables, caller.tensors)
     if layer.container:
         caller.refuse_keywords()
-        given = [argument(each, caller.variables) for nest in caller.call.arguments for each in apart(nest)]
+        given = [argument(value, caller.variables) for nest in caller.call.arguments for value in apart(nest)]
         return f"self.{caller.attribute}({', '.join(given)})"
     counterpart = caller.counterpart
     assert counterpart is not None
@@ -93,14 +93,14 @@ def _several(caller: Caller, *known: str) -> list[str]:
     caller.refuse_keywords(*known)
     (given,) = caller.call.arguments
     listed: Any = given if isinstance(given, list) else next(iter(given.values())) if isinstance(given, dict) else []
-    return [argument(each, caller.variables) for each in listed]
+    return [argument(tensor, caller.variables) for tensor in listed]
 
 
 def _folded(caller: Caller) -> str:
     assert caller.counterpart is not None
     first, *others = _several(caller)
-    for each in others:
-        first = substituted(caller.counterpart.function, {"x": first, "y": each})
+    for other in others:
+        first = substituted(caller.counterpart.function, {"x": first, "y": other})
     return first
 
 
@@ -115,8 +115,8 @@ def _of_two(caller: Caller) -> str:
 def _extreme(name: str) -> Callable[[Caller], str]:
     def written(caller: Caller) -> str:
         first, *others = _several(caller)
-        for each in others:
-            first = f"jaxport.elementwise.{name}({first}, {each})"
+        for other in others:
+            first = f"jaxport.elementwise.{name}({first}, {other})"
         return first
 
     return written
@@ -169,7 +169,7 @@ def _attention(caller: Caller) -> str:
     if caller.call.keywords.get("use_causal_mask"):
         told.insert(0, f"nnx.make_causal_mask({query}[..., 0])")
     mask = (
-        f", mask=nnx.combine_masks({', '.join(told)})" if len(told) > 1 else "".join(f", mask={each}" for each in told)
+        f", mask=nnx.combine_masks({', '.join(told)})" if len(told) > 1 else "".join(f", mask={only}" for only in told)
     )
     return f"self.{caller.attribute}({query}, {given.get('key', value)}, {value}{mask})"
 
@@ -204,11 +204,11 @@ def _averaged(caller: Caller) -> str:
 def _softmax(caller: Caller) -> str:
     caller.refuse_keywords("mask")
     assert caller.counterpart is not None
-    given = [*caller.call.arguments, *(each for name, each in caller.call.keywords.items() if name == "mask")]
+    given = [*caller.call.arguments, *(value for name, value in caller.call.keywords.items() if name == "mask")]
     if len(given) == 1:
         return _of_function(caller, caller.counterpart.function)
-    x, mask = (argument(each, caller.variables) for each in given)
-    dtypes = {caller.tensors[each].dtype for each in tensors(given[1])}
+    x, mask = (argument(value, caller.variables) for value in given)
+    dtypes = {caller.tensors[number].dtype for number in tensors(given[1])}
     if dtypes != {"bool"}:
         # Keras takes what is no truth by its size.
         mask = f"{mask} > {'0.5' if 'float' in ''.join(dtypes) else '0'}"

@@ -64,7 +64,7 @@ def parts_of(layer: SourceLayer, inside: Inside = lambda path: (), *, masked: bo
         return Parts(counterpart)
     module = counterpart.module
     if module.class_name == ANY_MODULE:
-        return Parts(counterpart, {f"_{name}": _made(each) for name, each in module.inner.items()})
+        return Parts(counterpart, {f"_{name}": _made(inner) for name, inner in module.inner.items()})
     if counterpart.steps:
         module = _filled(layer, counterpart, module, inside)
     if masked and layer.class_name in _ATTENTION and layer.config.get("dropout"):
@@ -74,35 +74,35 @@ def parts_of(layer: SourceLayer, inside: Inside = lambda path: (), *, masked: bo
 
 def _of_all_steps(inner: Sequence[SourceLayer]) -> Parts:
     """The modules of the layer that is called for every step, which take all steps at once."""
-    (each,) = inner
-    parts = parts_of(each) if not each.container else None
-    if parts is not None and not parts.modules and each.class_name not in _OF_NOISE:
-        return replace(parts, called=each, each_step=True)
-    if each.class_name not in OF_ALL_STEPS:
-        raise UnwritableError(f"it calls {each.class_name} for every step: call the module on all steps at once")
-    return replace(parts_of(each), called=each)
+    (layer,) = inner
+    parts = parts_of(layer) if not layer.container else None
+    if parts is not None and not parts.modules and layer.class_name not in _OF_NOISE:
+        return replace(parts, called=layer, each_step=True)
+    if layer.class_name not in OF_ALL_STEPS:
+        raise UnwritableError(f"it calls {layer.class_name} for every step: call the module on all steps at once")
+    return replace(parts_of(layer), called=layer)
 
 
 def _check_directions(inner: Sequence[SourceLayer]) -> None:
     """Raise where the layers of two directions are none that a Bidirectional is written of."""
-    for each in inner:
-        if each.class_name not in ("LSTM", "GRU", "SimpleRNN"):
-            raise UnwritableError(f"it is of {each.class_name}")
-        if each.step == "forward_layer" and each.config.get("go_backwards"):
+    for layer in inner:
+        if layer.class_name not in ("LSTM", "GRU", "SimpleRNN"):
+            raise UnwritableError(f"it is of {layer.class_name}")
+        if layer.step == "forward_layer" and layer.config.get("go_backwards"):
             raise UnwritableError("its forward layer has go_backwards=True")
 
 
 def _filled(layer: SourceLayer, counterpart: Counterpart, module: Module, inside: Inside) -> Module:
     """The module of a layer with those of the layers in it, and of the layers in these."""
-    found: dict[str, Module] = {}
+    modules: dict[str, Module] = {}
     for step in inside(layer.path):
-        each = replace(step, config={**step.config, **counterpart.within.get(step.step, {})})
-        rules, reason = rules_of(each)
-        its = rules[0].counterpart(each) if rules else None
-        if its is None or its.module is None or each.step not in counterpart.steps:
-            raise UnwritableError(reason or f"{each.class_name} in it")
-        found[counterpart.steps[each.step]] = _filled(each, its, its.module, inside)
-    return replace(module, arguments={**found, **module.arguments})
+        inner = replace(step, config={**step.config, **counterpart.within.get(step.step, {})})
+        rules, reason = rules_of(inner)
+        its = rules[0].counterpart(inner) if rules else None
+        if its is None or its.module is None or inner.step not in counterpart.steps:
+            raise UnwritableError(reason or f"{inner.class_name} in it")
+        modules[counterpart.steps[inner.step]] = _filled(inner, its, its.module, inside)
+    return replace(module, arguments={**modules, **module.arguments})
 
 
 def _made(module: Module) -> str:

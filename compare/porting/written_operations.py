@@ -55,11 +55,11 @@ def expression(layer: SourceLayer, call: Call, variables: Mapping[int, str], ten
       UnwritableError: it has none here.
     """
     name, config = layer.class_name, layer.config
-    given = [argument(each, variables) for each in call.arguments]
+    given = [argument(value, variables) for value in call.arguments]
     if name in _LIKE and call.keywords.keys() <= {"dtype"}:
         return _like(_LIKE[name], given, call)
     if name == "DotProductAttention":
-        return _attended(given, config, {key: argument(each, variables) for key, each in call.keywords.items()})
+        return _attended(given, config, {key: argument(value, variables) for key, value in call.keywords.items()})
     if call.keywords:
         raise UnwritableError(f"its call has {next(iter(call.keywords))}=")
     if name in _INFIX and len(given) == 2:
@@ -87,7 +87,7 @@ def _attended(given: list[str], config: Mapping[str, Plain], named: Mapping[str,
         raise UnwritableError("it has attn_logits_soft_cap or flash_attention")
     arguments = {**dict(zip(("query", "key", "value", "bias", "mask", "scale"), given, strict=False)), **named}
     listed = [arguments.pop(name) for name in ("query", "key", "value")]
-    listed += [f"{name}={each}" for name, each in arguments.items() if each != "None"]
+    listed += [f"{name}={text}" for name, text in arguments.items() if text != "None"]
     listed += ["is_causal=True"] if config.get("is_causal") else []
     return f"jax.nn.dot_product_attention({', '.join(listed)})"
 

@@ -27,7 +27,7 @@ def over_steps(caller: Caller) -> str:
     x, initial, mask = _given(caller)
     config, own = caller.layer.config, f"self.{caller.attribute}"
     last = not config.get("return_sequences")
-    if config.get("return_state") and any(each.class_name == "StackedRNNCells" for each in caller.inner):
+    if config.get("return_state") and any(layer.class_name == "StackedRNNCells" for layer in caller.inner):
         raise UnwritableError("it returns the states of stacked cells")
     if mask is None and not config.get("return_state"):
         states = _carry(caller, initial)
@@ -73,7 +73,11 @@ def _given(caller: Caller) -> tuple[str, list[str], str | None]:
     if len(states) == 1 and isinstance(states[0], dict) and "tuple" in states[0]:
         states = states[0]["tuple"]
     assert isinstance(states, list)
-    return argument(x, caller.variables), [argument(each, caller.variables) for each in states], caller.keyword("mask")
+    return (
+        argument(x, caller.variables),
+        [argument(state, caller.variables) for state in states],
+        caller.keyword("mask"),
+    )
 
 
 def _carry(caller: Caller, initial: list[str]) -> str:
