@@ -54,7 +54,7 @@ class BodyWriter:
     def write_backwards(self, gradient: Gradient, given: Sequence[Value]) -> None:
         """Write the nodes of a gradient of its own, which takes these and what is written already."""
         self.values |= {(at, 0): value for at, value in zip(gradient.given, given, strict=True) if at >= 0}
-        for at in sorted(needed(self.body, [each[0] for each in gradient.returned if each is not None])):
+        for at in sorted(needed(self.body, [place[0] for place in gradient.returned if place is not None])):
             if (at, 0) not in self.values:
                 self._write(at)
 
@@ -64,11 +64,11 @@ class BodyWriter:
             return
         values = [self.values[place] for place in node.inputs]
         try:
-            found = self._results(at, node, values)
+            results = self._results(at, node, values)
             self.module.written[node.type] += 1
         except UnwritableError as error:
-            found = self._left(node, values, str(error))
-        self.values |= {(at, number): value for number, value in enumerate(found)}
+            results = self._left(node, values, str(error))
+        self.values |= {(at, number): value for number, value in enumerate(results)}
 
     def _results(self, at: int, node: Node, values: list[Value]) -> list[Value]:
         self._comment = ""
@@ -96,7 +96,7 @@ class BodyWriter:
             return [Value(result, host=host)]
         parts = folded_parts(node, values)
         if parts is not None:
-            return [Value(each, host=part) for each, part in zip(node.results, parts, strict=True)]
+            return [Value(output, host=part) for output, part in zip(node.results, parts, strict=True)]
         call = Call(node, values, self)
         if node.type in TEMPLATES:
             texts = [call.template(TEMPLATES[node.type])]
@@ -117,14 +117,14 @@ class BodyWriter:
         """
         if texts[0] == "*":
             return self.assign(plain(texts[1]), node.results, self.wanted(at, node))
-        found = []
+        values = []
         for number, text in enumerate(texts):
             value = Value(node.results[number], text=plain(text))
             if not self._stays_in_line(at, number, node, value.text):
                 wanted = self.wanted(at, node)[number]
                 (value,) = self.assign(value.text, [node.results[number]], [wanted])
-            found.append(value)
-        return found
+            values.append(value)
+        return values
 
     def assign(self, text: str, results: Sequence[Result], wanted: Sequence[str]) -> list[Value]:
         """Variables for what an expression gives; several of what gives a tuple.
@@ -137,7 +137,7 @@ class BodyWriter:
         variables = [Variable(self.module.token(), name) for name in wanted]
         self.statements.append(Line(text, tuple(variables), self._comment))
         self._comment = ""
-        return [Value(result, text=each.token) for result, each in zip(results, variables, strict=True)]
+        return [Value(result, text=variable.token) for result, variable in zip(results, variables, strict=True)]
 
     def _stays_in_line(self, at: int, number: int, node: Node, text: str) -> bool:
         if self._comment:
@@ -155,8 +155,8 @@ class BodyWriter:
     def wanted(self, at: int, node: Node) -> list[str]:
         """What the results of a node are to be called."""
         number = len(node.results)
-        readers = [each for place in range(number) for each in self._readers.get((at, place), [])]
-        leaves = not readers or any(each.line != node.line or each.type == "Identity" for each in readers)
+        readers = [reader for place in range(number) for reader in self._readers.get((at, place), [])]
+        leaves = not readers or any(reader.line != node.line or reader.type == "Identity" for reader in readers)
         own = snake(node.type)
         if node.assigned and leaves:
             if len(node.assigned) == number:
@@ -184,7 +184,7 @@ class BodyWriter:
         return f"jnp.asarray(CONSTANTS[{keep(self.module.constants, array, wanted)!r}], {self.dtype(result)})"
 
     def _sizes(self, node: Node) -> list[Value]:
-        found = []
+        sizes = []
         for number, result in enumerate(node.results):
             value = self.values[node.inputs[number]]
             shape = value.result.shape
@@ -196,15 +196,15 @@ class BodyWriter:
                 size if size is not None else f"{self.named(value, node.inputs[number])}.shape[{axis}]"
                 for axis, size in enumerate(shape)
             ]
-            host = np.array(items, object if any(isinstance(each, str) for each in items) else np.int64)
+            host = np.array(items, object if any(isinstance(item, str) for item in items) else np.int64)
             if node.type == "Rank":
                 host = np.array(len(items))
             if node.type == "Size":
-                texts = [str(each) for each in items]
-                known = all(isinstance(each, int) for each in items)
+                texts = [str(item) for item in items]
+                known = all(isinstance(item, int) for item in items)
                 host = np.array(int(np.prod(items)) if known else f"({' * '.join(texts)})", None if known else object)
-            found.append(Value(result, host=host))
-        return found
+            sizes.append(Value(result, host=host))
+        return sizes
 
     def named(self, value: Value, place: Place) -> str:
         """A value as a variable."""
@@ -230,7 +230,7 @@ class BodyWriter:
             raise UnwritableError("it takes what is no array")
         dtype, result, host = self.dtype(value.result), value.result, value.host
         if host.dtype != object:
-            text = regular(host, dtype, lambda each: literal(each, result.dtype, result.follows))
+            text = regular(host, dtype, lambda number: literal(number, result.dtype, result.follows))
             if text:
                 return text
         if host.size > MOST_IN_TEXT:
@@ -249,7 +249,7 @@ class BodyWriter:
         length = reserved.length
         if length.isdigit() and places:
             length = str(max(int(length), max(places) + 1))
-        sizes = [length] + [str(each) for each in reserved.shape or ()]
+        sizes = [length] + [str(size) for size in reserved.shape or ()]
         if reserved.shape is None:
             sizes.append(f"*{reserved.items[0][1]}.shape")
         made = f"jnp.zeros({tuple_text(sizes)}, {self.dtype(reserved.element)})"
@@ -271,10 +271,10 @@ class BodyWriter:
         """A function that raises, called with the arrays that the node takes."""
         self.module.left[node.type] += 1
         self._comment = ""
-        if any(each.dtype in ("resource", "variant", "string") for each in node.results):
+        if any(result.dtype in ("resource", "variant", "string") for result in node.results):
             given = "None"
         else:
-            given = ", ".join(self.array(each) for each in values if each.text or each.host is not None)
+            given = ", ".join(self.array(value) for value in values if value.text or value.host is not None)
         name = f"{snake(node.type)}_{len(self.module.unwritten) + 1}"
         self.module.unwritten.append(Unwritten(name, node.type, node.line, reason))
         results = node.results

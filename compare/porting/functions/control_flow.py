@@ -30,13 +30,15 @@ def results(writer: BodyWriter, at: int, node: Node, values: list[Value]) -> lis
     """
     if node.type == "IdentityN":
         return own_gradient(writer, at, node, values)
-    if any(each.dtype in _STATE for each in node.results):
+    if any(result.dtype in _STATE for result in node.results):
         raise UnwritableError("it holds state")
     graph = writer.module.graph
     if not node.bodies:
         raise UnwritableError("what it calls cannot be read")
-    for number in (each for numbers in node.bodies.values() for each in numbers):
-        effect = next((each.type for each in graph.bodies[number].effects if each.type not in LEFT_OUT), "")
+    for number in (body_number for numbers in node.bodies.values() for body_number in numbers):
+        effect = next(
+            (operation.type for operation in graph.bodies[number].effects if operation.type not in LEFT_OUT), ""
+        )
         if effect:
             raise UnwritableError(f"it has an effect in it, {effect}")
     # Each is a variable, since its bodies may read it several times.
@@ -56,9 +58,9 @@ def results(writer: BodyWriter, at: int, node: Node, values: list[Value]) -> lis
 def _inner(writer: BodyWriter, number: int, given: Sequence[Value]) -> list[Value]:
     """The statements of a function, in the place of its call."""
     inner = BodyWriter(writer.module, writer.module.graph.bodies[number], given)
-    found = inner.write()
+    returned = inner.write()
     writer.statements += inner.statements
-    return found
+    return returned
 
 
 def _branches(writer: BodyWriter, at: int, node: Node, given: Sequence[Value]) -> list[Value]:
@@ -95,4 +97,4 @@ def _cases(writer: BodyWriter, at: int, node: Node, given: Sequence[Value]) -> l
 def _branch(writer: BodyWriter, number: int, wanted: str, given: Sequence[Value]) -> str:
     """The name of a function of nothing, which a branch becomes."""
     returned, inner = function(writer, writer.module.graph.bodies[number], given)
-    return defined(writer, wanted, inner, (), [inner.array(each) for each in returned])
+    return defined(writer, wanted, inner, (), [inner.array(value) for value in returned])

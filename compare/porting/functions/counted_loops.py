@@ -57,8 +57,8 @@ def linear(text: str) -> tuple[str, int]:
 def _is_whole(text: str) -> bool:
     """Whether every parenthesis in it is closed in it."""
     depth = 0
-    for each in text:
-        depth += {"(": 1, ")": -1}.get(each, 0)
+    for character in text:
+        depth += {"(": 1, ")": -1}.get(character, 0)
         if depth < 0:
             return False
     return depth == 0
@@ -74,21 +74,21 @@ def counted(writer: BodyWriter, body: Body, condition: Body, given: Sequence[Val
       given: what its variables begin with.
       fixed: the numbers of those that never change.
     """
-    found: dict[int, Count] = {}
+    counters: dict[int, Count] = {}
     for compared in _conjunction(condition, condition.outputs[0]):
         count = _counter(writer, body, condition, compared, given, fixed)
-        if count is None or (count.at in found and found[count.at] != count):
+        if count is None or (count.at in counters and counters[count.at] != count):
             return None
-        found[count.at] = count
-    every = [(each.steps, each) for each in found.values()]
+        counters[count.at] = count
+    every = [(counter.steps, counter) for counter in counters.values()]
     if len(every) == 1:
         return every[0][1]
     # They end together, or the first to end ends the loop; the loop's own counter says the same as the user's.
-    known = [(steps, each) for steps, each in every if steps is not None]
+    known = [(steps, counter) for steps, counter in every if steps is not None]
     if len(known) < len(every) or len({steps[0] for steps, _ in known}) != 1:
         return None
     least = min(steps[1] for steps, _ in known)
-    return max((each for steps, each in known if steps[1] == least), key=lambda each: each.at)
+    return max((counter for steps, counter in known if steps[1] == least), key=lambda counter: counter.at)
 
 
 def _counter(
@@ -98,7 +98,7 @@ def _counter(
     down = node.type in _DOWN
     if not down and node.type not in _UP:
         return None
-    counter, end = (_input_of(condition, each) for each in node.inputs)
+    counter, end = (_input_of(condition, operand) for operand in node.inputs)
     if not all(condition.nodes[at].results[number].dtype.startswith("int") for at, number in node.inputs):
         return None
     if counter is None or not _steps_by_one(writer, body, counter, given, down):
@@ -121,18 +121,18 @@ def _one_more(text: str) -> str:
 
 
 def _conjunction(body: Body, place: Place) -> list[Place]:
-    found = source(body, place)
-    node = body.nodes[found[0]]
+    origin = source(body, place)
+    node = body.nodes[origin[0]]
     if node.type == "LogicalAnd":
-        return [each for given in node.inputs for each in _conjunction(body, given)]
-    return [found]
+        return [compared for given in node.inputs for compared in _conjunction(body, given)]
+    return [origin]
 
 
 def _steps_by_one(writer: BodyWriter, body: Body, k: int, given: Sequence[Value], down: bool) -> bool:
     node = body.nodes[source(body, body.outputs[k])[0]]
     if node.type not in ("Add", "AddV2", "Sub") or (node.type == "Sub" and not down):
         return False
-    places = [source(body, each) for each in node.inputs]
+    places = [source(body, place) for place in node.inputs]
     own = (body.inputs[k], 0)
     if own not in places or (node.type == "Sub" and places[0] != own):
         return False

@@ -41,16 +41,16 @@ def folded(node: Node, values: Sequence[Value]) -> Host | None:
       node: itself.
       values: that it takes.
     """
-    hosts = [each.host for each in values]
-    if any(each is None for each in hosts) or not hosts:
+    hosts = [value.host for value in values]
+    if any(host is None for host in hosts) or not hosts:
         return None
-    given: list[Host] = [each for each in hosts if each is not None]
-    if sum(each.size for each in given) > MOST_IN_TEXT or len(node.results) != 1:
+    given: list[Host] = [host for host in hosts if host is not None]
+    if sum(host.size for host in given) > MOST_IN_TEXT or len(node.results) != 1:
         return None
-    found = _of_integers(node, given)
-    if found is not None and found.size > MOST_IN_TEXT:
+    computed = _of_integers(node, given)
+    if computed is not None and computed.size > MOST_IN_TEXT:
         return None
-    return found
+    return computed
 
 
 def folded_parts(node: Node, values: Sequence[Value]) -> list[Host] | None:
@@ -60,28 +60,28 @@ def folded_parts(node: Node, values: Sequence[Value]) -> list[Host] | None:
       node: itself.
       values: that it takes.
     """
-    hosts = [each.host for each in values]
-    if any(each is None for each in hosts) or node.type not in ("Unpack", "Split", "SplitV"):
+    hosts = [value.host for value in values]
+    if any(host is None for host in hosts) or node.type not in ("Unpack", "Split", "SplitV"):
         return None
-    given: list[Host] = [each for each in hosts if each is not None]
+    given: list[Host] = [host for host in hosts if host is not None]
     of = given[1] if node.type == "Split" else given[0]
-    if of.ndim != 1 or any(each.dtype == object for each in given if each is not of):
+    if of.ndim != 1 or any(host.dtype == object for host in given if host is not of):
         return None
     number = len(node.results)
     if node.type == "Unpack":
-        return [_repacked(each) for each in of]
+        return [_repacked(element) for element in of]
     if node.type == "Split":
-        return [_repacked(each) for each in np.split(of, number)]
-    sizes = [int(each) for each in given[1]]
-    sizes = [of.size - sum(sizes) - 1 if each < 0 else each for each in sizes]
+        return [_repacked(part) for part in np.split(of, number)]
+    sizes = [int(size) for size in given[1]]
+    sizes = [of.size - sum(sizes) - 1 if size < 0 else size for size in sizes]
     return [_repacked(of[sum(sizes[:at]) : sum(sizes[: at + 1])]) for at in range(number)]
 
 
 def _of_integers(node: Node, given: list[Host]) -> Host | None:
     dtype = node.results[0].dtype
-    known = all(each.dtype != object for each in given)
+    known = all(host.dtype != object for host in given)
     if node.type in _ARITHMETIC:
-        integers = all(each.dtype == object or each.dtype.kind in "iub" for each in given)
+        integers = all(host.dtype == object or host.dtype.kind in "iub" for host in given)
         if integers and not _divides_by_zero(node, given):
             return _elementwise(node.type, given[0], given[1])
         if known and node.type in _FLOATS:
@@ -97,7 +97,9 @@ def _of_integers(node: Node, given: list[Host]) -> Host | None:
 
 
 def _divides_by_zero(node: Node, given: list[Host]) -> bool:
-    return node.type in ("FloorDiv", "FloorMod") and any(isinstance(each, str) or each == 0 for each in given[1].flat)
+    return node.type in ("FloorDiv", "FloorMod") and any(
+        isinstance(divisor, str) or divisor == 0 for divisor in given[1].flat
+    )
 
 
 def _elementwise(kind: str, left: Host, right: Host) -> Host:
@@ -110,11 +112,11 @@ def _elementwise(kind: str, left: Host, right: Host) -> Host:
 
 
 def _packed(items: Sequence[Any], shape: Sequence[int]) -> Host:
-    if any(isinstance(each, str) for each in items):
+    if any(isinstance(item, str) for item in items):
         made = np.empty(len(items), object)
         made[:] = items
         return made.reshape(shape)
-    return np.array([each.item() if hasattr(each, "item") else each for each in items]).reshape(shape)
+    return np.array([item.item() if hasattr(item, "item") else item for item in items]).reshape(shape)
 
 
 def _cast(value: Host, dtype: str, follows: bool) -> Host | None:
@@ -135,11 +137,11 @@ def _moved(node: Node, given: list[Host]) -> Host | None:
         case "Pack":
             axis = node.attributes.get("axis")
             return _repacked(np.stack(given, axis if isinstance(axis, int) else 0))
-        case "ConcatV2" if given[-1].dtype != object and all(each.ndim for each in given[:-1]):
+        case "ConcatV2" if given[-1].dtype != object and all(host.ndim for host in given[:-1]):
             return _repacked(np.concatenate(given[:-1], int(given[-1].reshape(())[()])))
-        case "StridedSlice" if all(each.dtype != object for each in given[1:]):
+        case "StridedSlice" if all(host.dtype != object for host in given[1:]):
             return _repacked(first[indices(node, *given[1:])])
-        case "Slice" if first.ndim == 1 and all(each.dtype != object for each in given[1:]):
+        case "Slice" if first.ndim == 1 and all(host.dtype != object for host in given[1:]):
             begin, size = int(given[1][0]), int(given[2][0])
             return _repacked(first[begin : None if size < 0 else begin + size])
         case "Prod" if first.ndim == 1 and given[1].size == 1 and not node.attributes.get("keep_dims"):
@@ -147,20 +149,20 @@ def _moved(node: Node, given: list[Host]) -> Host | None:
         case "GatherV2" if first.ndim == 1 and given[1].dtype != object and given[2].dtype != object:
             return _repacked(first[given[1].astype(int)])
         case "Reshape" if given[1].dtype != object:
-            return first.reshape([int(each) for each in given[1]])
+            return first.reshape([int(size) for size in given[1]])
         case "ExpandDims" if given[1].dtype != object:
             return np.expand_dims(first, int(given[1].reshape(())[()]))
         case "Squeeze":
             axes = node.attributes.get("squeeze_dims")
             return np.squeeze(first, tuple(map(int, axes)) if isinstance(axes, list) and axes else None)
-        case "Range" if all(each.dtype != object for each in given):
-            return np.array(range(*(int(each) for each in given))) if given[0].dtype.kind in "iu" else None
+        case "Range" if all(host.dtype != object for host in given):
+            return np.array(range(*(int(host) for host in given))) if given[0].dtype.kind in "iu" else None
         case "Fill" if given[0].dtype != object and np.prod(given[0]) <= MOST_IN_TEXT:
-            return _repacked(np.full([int(each) for each in given[0]], given[1][()], given[1].dtype))
+            return _repacked(np.full([int(size) for size in given[0]], given[1][()], given[1].dtype))
         case "SelectV2" if given[0].ndim == 0:
             return _chosen(*given)
-        case "BroadcastArgs" if all(each.dtype != object for each in given):
-            return np.array(np.broadcast_shapes(*(tuple(int(i) for i in each) for each in given)))
+        case "BroadcastArgs" if all(host.dtype != object for host in given):
+            return np.array(np.broadcast_shapes(*(tuple(int(i) for i in shape) for shape in given)))
     return None
 
 
@@ -179,8 +181,8 @@ def _repacked(value: Any) -> Host:
 
 
 def _product(value: Host) -> Host:
-    numbers = [each for each in value.reshape(-1).tolist() if not isinstance(each, str)]
-    texts = [each for each in value.reshape(-1).tolist() if isinstance(each, str)]
+    numbers = [factor for factor in value.reshape(-1).tolist() if not isinstance(factor, str)]
+    texts = [factor for factor in value.reshape(-1).tolist() if isinstance(factor, str)]
     if not texts:
         return np.array(int(np.prod(numbers)) if value.dtype.kind in "iu" else np.prod(numbers))
     times = int(np.prod(numbers)) if numbers else 1

@@ -60,10 +60,10 @@ def write(reference: str, inputs: Sequence[str], folder: Path, worker: ModelWork
     given = of_known_sizes(specs)
     graph, arrays = worker.function_graph(reference, given)
     written = function_source(graph, arrays)
-    found = texts(written, specs, given, original_from(folder, reference))
-    contents: dict[str, str | bytes] = {file: formatted(text, file) for file, text in found.items()}
+    unformatted = texts(written, specs, given, original_from(folder, reference))
+    contents: dict[str, str | bytes] = {file: formatted(text, file) for file, text in unformatted.items()}
     if written.constants:
-        contents[CONSTANTS] = save({key: np.ascontiguousarray(each) for key, each in written.constants.items()})
+        contents[CONSTANTS] = save({key: np.ascontiguousarray(array) for key, array in written.constants.items()})
     with written_anew(folder, FILES, contents):
         return FunctionPort(folder, written)
 
@@ -79,17 +79,18 @@ def texts(
       given: name, shape and dtype of each.
       original: FILE.py:NAME from the folder of the port.
     """
-    found = {MODULE: written.text, PORT: _port(written, specs, original), TEST_FILE: TEST}
+    contents = {MODULE: written.text, PORT: _port(written, specs, original), TEST_FILE: TEST}
     if written.weights:
-        found[BUILDS["tf"]] = _BUILD_TF.format(original=original, given=list(given))
-        found[BUILDS["jax"]] = _BUILD_JAX.format(name=written.name)
-    return found
+        contents[BUILDS["tf"]] = _BUILD_TF.format(original=original, given=list(given))
+        contents[BUILDS["jax"]] = _BUILD_JAX.format(name=written.name)
+    return contents
 
 
 def _port(written: WrittenFunction, specs: Mapping[str, ArraySpec[int | str]], original: str) -> str:
     inputs = " ".join(f"{name!r}: {_spec(spec)}," for name, spec in specs.items())
     weights = " ".join(
-        f"{name!r}: ArraySpec({each.result.shape!r}, {each.result.dtype!r})," for name, each in written.weights.items()
+        f"{name!r}: ArraySpec({weight.result.shape!r}, {weight.result.dtype!r}),"
+        for name, weight in written.weights.items()
     )
     tf = f"{BUILDS['tf']}:build" if weights else original
     jax = f"{BUILDS['jax']}:build" if weights else f"{MODULE}:{written.name}"

@@ -64,35 +64,38 @@ def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
         given.append(Value(result, text=token))
         if result.follows and not module.follows:
             module.follows = f"{token}.real.dtype" if result.dtype.startswith("complex") else f"{token}.dtype"
-    weights = {each.name: each for each in graph.captured if each.is_variable}
-    writer = BodyWriter(module, body, [*given, *(_captured(each, module) for each in graph.captured)])
+    weights = {captured.name: captured for captured in graph.captured if captured.is_variable}
+    writer = BodyWriter(module, body, [*given, *(_captured(captured, module) for captured in graph.captured)])
     returned = writer.write()
-    result = _returned(graph.returned, [writer.array(each) for each in returned])
+    result = _returned(graph.returned, [writer.array(value) for value in returned])
     name = identifier(graph.name, "function")
-    reserved = [name, *(each.name for each in module.unwritten)]
+    reserved = [name, *(place.name for place in module.unwritten)]
     lines = rendered(writer.statements, result, tokens, reserved, list(tokens))
     effects = [
-        f"# {commented(each.type)} is left out: {commented(short(each.line))}"
-        for each in body.effects
-        if each.type in LEFT_OUT
+        f"# {commented(effect.type)} is left out: {commented(short(effect.line))}"
+        for effect in body.effects
+        if effect.type in LEFT_OUT
     ]
-    dropped = [each for each in body.effects if each.type not in LEFT_OUT]
-    for each in dropped:
+    dropped = [effect for effect in body.effects if effect.type not in LEFT_OUT]
+    for effect in dropped:
         reason = "it has an effect, and nothing that is returned needs it"
         unwritten = Unwritten(
-            f"{identifier(each.type.lower(), 'place')}_effect_{len(module.unwritten) + 1}", each.type, each.line, reason
+            f"{identifier(effect.type.lower(), 'place')}_effect_{len(module.unwritten) + 1}",
+            effect.type,
+            effect.line,
+            reason,
         )
         module.unwritten.append(unwritten)
-        module.left[each.type] += 1
+        module.left[effect.type] += 1
         lines.insert(0, f"{unwritten.name}()")
-    takes = [f"{WEIGHTS}: Any"] * bool(weights) + [f"{each}: jax.Array" for each in parameters]
+    takes = [f"{WEIGHTS}: Any"] * bool(weights) + [f"{parameter}: jax.Array" for parameter in parameters]
     kind = "jax.Array" if isinstance(graph.returned, dict) and "tensor" in graph.returned else "Any"
     docstring = _docstring(graph, parameters, returned, body.nodes, body.inputs)
     text = "\n".join([
         f'"""{name}, in jax.numpy."""\n',
         _IMPORTS,
         *([LOADED] if module.constants else []),
-        *(_place(each) for each in module.unwritten),
+        *(_place(place) for place in module.unwritten),
         f"def {name}({', '.join(takes)}) -> {kind}:",
         textwrap.indent("\n".join([docstring, *effects, *lines]), "    "),
         "",
@@ -131,10 +134,10 @@ def _returned(nest: Plain, texts: Sequence[str]) -> str:
         if "tensor" in nest:
             return texts[int(nest["tensor"])]
         if "tuple" in nest:
-            return tuple_text([_returned(each, texts) for each in nest["tuple"]])
-        return f"{{{', '.join(f'{key!r}: {_returned(each, texts)}' for key, each in nest['dict'])}}}"
+            return tuple_text([_returned(element, texts) for element in nest["tuple"]])
+        return f"{{{', '.join(f'{key!r}: {_returned(value, texts)}' for key, value in nest['dict'])}}}"
     if isinstance(nest, list):
-        return f"[{', '.join(_returned(each, texts) for each in nest)}]"
+        return f"[{', '.join(_returned(element, texts) for element in nest)}]"
     return "None"
 
 
@@ -154,10 +157,10 @@ def _docstring(
     inputs: Sequence[int],
 ) -> str:
     takes = ", ".join(f"{name} {_type(nodes[at].results[0])}" for name, at in zip(parameters, inputs, strict=False))
-    gives = ", ".join(_type(each.result) for each in returned)
+    gives = ", ".join(_type(value.result) for value in returned)
     return f'"""{takes} -> {gives}."""'
 
 
 def _type(result: Result) -> str:
-    sizes = "..." if result.shape is None else ", ".join("?" if each is None else str(each) for each in result.shape)
+    sizes = "..." if result.shape is None else ", ".join("?" if size is None else str(size) for size in result.shape)
     return f"{result.dtype}[{sizes}]"

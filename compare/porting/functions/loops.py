@@ -58,32 +58,32 @@ def loop(writer: BodyWriter, at: int, node: Node, given: Sequence[Value]) -> lis
     kept = _kept(made)
     tokens = {k: Variable(writer.module.token(), _wanted(made.body, k)) for k in kept}
     counter = Variable(writer.module.token(), "i")
-    inside = [_inside(made, k, each, tokens, counter) for k, each in enumerate(given)]
+    inside = [_inside(made, k, value, tokens, counter) for k, value in enumerate(given)]
     returned, inner = function(writer, made.body, inside)
     texts = [inner.array(returned[k]) for k in kept]
     state = [_begins(writer, made, k) for k in kept]
     values = list(given)
     if made.count and (made.stacked or made.count.down):
         items = [inner.array(returned[k]) for k in made.stacked]
-        found = _scanned(writer, made, inner, counter, tokens, texts, state, items)
+        results = _scanned(writer, made, inner, counter, tokens, texts, state, items)
     elif made.count and kept:
-        found = _for(writer, inner, made.count, counter, tokens, texts, state, node)
+        results = _for(writer, inner, made.count, counter, tokens, texts, state, node)
     elif made.count:
-        found = {}
+        results = {}
     else:
-        found = _while(writer, made, inner, tokens, texts, state, inside)
-    for k, value in found.items():
+        results = _while(writer, made, inner, tokens, texts, state, inside)
+    for k, value in results.items():
         values[k] = value
     if made.count and made.count.at in made.used:
         values[made.count.at] = Value(node.results[made.count.at], text=_after(made.count))
-    return [replace(each, result=result) for each, result in zip(values, node.results, strict=True)]
+    return [replace(value, result=result) for value, result in zip(values, node.results, strict=True)]
 
 
 def _read(writer: BodyWriter, at: int, node: Node, given: Sequence[Value]) -> _Loop:
     graph = writer.module.graph
     body, condition = graph.bodies[node.bodies["body"][0]], graph.bodies[node.bodies["cond"][0]]
     fixed = {k for k in range(len(given)) if source(body, body.outputs[k]) == (body.inputs[k], 0)}
-    used = {place[1] for each in writer.body.nodes for place in each.inputs if place[0] == at}
+    used = {place[1] for reader in writer.body.nodes for place in reader.inputs if place[0] == at}
     used |= {number for place, number in writer.body.outputs if place == at}
     count = counted(writer, body, condition, given, fixed)
     elements = {
@@ -124,8 +124,8 @@ def _element(body: Body, condition: Body, k: int, value: Value, count: Count) ->
 
 def _readers(body: Body, place: Place) -> int:
     """How many nodes and results read a result, those aside that hand it on."""
-    every = [each for node in body.nodes if node.type != "Identity" for each in node.inputs]
-    return sum(source(body, each) == place for each in (*every, *body.outputs))
+    every = [read for node in body.nodes if node.type != "Identity" for read in node.inputs]
+    return sum(source(body, read) == place for read in (*every, *body.outputs))
 
 
 def _inside(made: _Loop, k: int, value: Value, tokens: Mapping[int, Variable], counter: Variable) -> Value:
@@ -148,7 +148,7 @@ def _begins(writer: BodyWriter, made: _Loop, k: int) -> str:
     shape = _shape(made.body, node.inputs[1 if node.type == "TensorListPushBack" else 2])
     if shape is None or None in shape or node.type == "TensorListPushBack":
         raise UnwritableError("the shape of a list is not known where its loop begins")
-    return writer.array(replace(value, reserved=replace(value.reserved, shape=tuple(each or 0 for each in shape))))
+    return writer.array(replace(value, reserved=replace(value.reserved, shape=tuple(size or 0 for size in shape))))
 
 
 def _shape(body: Body, place: Place) -> tuple[int | None, ...] | None:
@@ -161,7 +161,7 @@ def _kept(made: _Loop) -> list[int]:
     at = {place: k for k, place in enumerate(body.inputs)}
     read = needed(made.condition, [place for place, _ in made.condition.outputs])
     open_ = set(made.used) | (set() if count else {k for k, place in enumerate(made.condition.inputs) if place in read})
-    found: set[int] = set()
+    kept: set[int] = set()
     seen: set[int] = set()
     while open_:
         k = open_.pop()
@@ -169,9 +169,9 @@ def _kept(made: _Loop) -> list[int]:
             continue
         seen.add(k)
         if k not in made.stacked:
-            found.add(k)
+            kept.add(k)
         open_ |= {at[node] for node in needed(body, [body.outputs[k][0]]) if node in at}
-    return sorted(found)
+    return sorted(kept)
 
 
 def _scanned(
@@ -185,7 +185,7 @@ def _scanned(
     stacked = _joined(items) if items else "None"
     lists = [Variable(writer.module.token(), "items") for _ in made.stacked]
     whole = lists if len(lists) == 1 else [Variable(writer.module.token(), "items")]
-    carried = [Variable(writer.module.token(), each.wanted) for each in tokens.values()]
+    carried = [Variable(writer.module.token(), variable.wanted) for variable in tokens.values()]
     whole_state = carried if len(carried) == 1 else [Variable(writer.module.token(), "state")]
     if not tokens and not count.down:
         name = defined(writer, "step", inner, [counter], [stacked])
@@ -202,8 +202,8 @@ def _scanned(
         writer.statements.append(Line(whole_state[0].token, tuple(carried)))
     results = made.node.results
     return {
-        k: Value(results[k], text=each.token)
-        for k, each in (*zip(made.stacked, lists, strict=True), *zip(tokens, carried, strict=True))
+        k: Value(results[k], text=variable.token)
+        for k, variable in (*zip(made.stacked, lists, strict=True), *zip(tokens, carried, strict=True))
     }
 
 
@@ -222,7 +222,7 @@ def _for(
 
 
 def _assigned(writer: BodyWriter, text: str, node: Node, tokens: Mapping[int, Variable]) -> dict[int, Value]:
-    made = writer.assign(text, [node.results[k] for k in tokens], [each.wanted for each in tokens.values()])
+    made = writer.assign(text, [node.results[k] for k in tokens], [variable.wanted for variable in tokens.values()])
     return dict(zip(tokens, made, strict=True))
 
 
@@ -241,8 +241,8 @@ def _while(
     if not tokens:
         raise UnwritableError("nothing in it changes")
     single = len(tokens) == 1
-    others = {k: Variable(writer.module.token(), each.wanted) for k, each in tokens.items()}
-    seen = [replace(each, text=others[k].token) if k in others else each for k, each in enumerate(inside)]
+    others = {k: Variable(writer.module.token(), variable.wanted) for k, variable in tokens.items()}
+    seen = [replace(value, text=others[k].token) if k in others else value for k, value in enumerate(inside)]
     truth, test = function(writer, made.condition, seen)
     text = [test.array(truth[0])]
     goes_on = defined(writer, "goes_on", test, [*others.values()] if single else _unpacked(writer, test, others), text)

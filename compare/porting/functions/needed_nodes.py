@@ -21,20 +21,20 @@ def needed(body: Body, roots: Sequence[int]) -> set[int]:
 
 def uses(body: Body, chosen: set[int]) -> Counter[Place]:
     """How often each result is read by these nodes, by what is returned, and by gradients of their own."""
-    found = Counter(place for at in chosen for place in body.nodes[at].inputs)
-    found.update(body.outputs)
+    counts = Counter(place for at in chosen for place in body.nodes[at].inputs)
+    counts.update(body.outputs)
     for gradient in body.gradients:
         # What a gradient of its own reads has to be a variable.
-        behind = needed(body, [each[0] for each in gradient.returned if each is not None])
+        behind = needed(body, [place[0] for place in gradient.returned if place is not None])
         for at in behind - chosen:
-            found.update({place: 2 for place in body.nodes[at].inputs})
-    return found
+            counts.update({place: 2 for place in body.nodes[at].inputs})
+    return counts
 
 
 def readers(body: Body, chosen: set[int]) -> dict[Place, list[Node]]:
     """The nodes among these that read each result."""
-    found: dict[Place, list[Node]] = {}
+    nodes: dict[Place, list[Node]] = {}
     for at in sorted(chosen):
         for place in body.nodes[at].inputs:
-            found.setdefault(place, []).append(body.nodes[at])
-    return found
+            nodes.setdefault(place, []).append(body.nodes[at])
+    return nodes

@@ -29,10 +29,10 @@ def own_gradient(writer: BodyWriter, at: int, node: Node, values: list[Value]) -
     """
     if at in writer.body.lost:
         raise UnwritableError(f"it has a gradient of its own, which is not written: {writer.body.lost[at]}")
-    gradient = next((each for each in writer.body.gradients if each.node == at), None)
+    gradient = next((candidate for candidate in writer.body.gradients if candidate.node == at), None)
     if gradient is None:
-        return [replace(each, result=result) for each, result in zip(values, node.results, strict=True)]
-    if any(each.dtype in UNSEEN for each in node.results):
+        return [replace(value, result=result) for value, result in zip(values, node.results, strict=True)]
+    if any(result.dtype in UNSEEN for result in node.results):
         raise UnwritableError("it has a gradient of its own, and reads variables")
     taken = [k for k, place in enumerate(gradient.returned) if place is not None]
     results_ = [k for k in range(len(node.results)) if k not in taken and _is_read(writer, at, k)]
@@ -63,14 +63,14 @@ def own_gradient(writer: BodyWriter, at: int, node: Node, values: list[Value]) -
     writer.statements.append(Definition(backward, (*parameters, *used), body, tuple_text(texts)))
     arguments = [writer.array(values[k]) for k in taken]
     of = [writer.array(values[k]) for k in results_]
-    held = ", ".join(tuple_text(each) for each in (of, arguments, outside))
+    held = ", ".join(tuple_text(expressions) for expressions in (of, arguments, outside))
     text = f"jaxport.ports.own_gradient({backward.token}, {held})"
     if len(results_) != 1:
         raise UnwritableError("it has a gradient of its own, and several results")
     made = writer.assign(f"{text}[0]", [node.results[results_[0]]], [writer.wanted(at, node)[0]])
-    found = list(values)
-    found[results_[0]] = made[0]
-    return [replace(each, result=result) for each, result in zip(found, node.results, strict=True)]
+    outputs = list(values)
+    outputs[results_[0]] = made[0]
+    return [replace(value, result=result) for value, result in zip(outputs, node.results, strict=True)]
 
 
 def _is_read(writer: BodyWriter, at: int, k: int) -> bool:

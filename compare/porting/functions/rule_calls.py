@@ -60,7 +60,7 @@ class Call:
         """An input as an array, or as a number where another input of its type is an array, in parentheses."""
         value = self.values[at]
         scalar = value.host is not None and value.host.ndim == 0
-        same = [each.host is None and each.result.dtype == value.result.dtype for each in self.values]
+        same = [operand.host is None and operand.result.dtype == value.result.dtype for operand in self.values]
         if scalar and value.host is not None and any(same):
             return f"({literal(value.host[()], value.result.dtype, value.result.follows)})"
         return self.array(at)
@@ -77,7 +77,7 @@ class Call:
     def template(self, text: str) -> str:
         """A text with $0 for the first input as an array, and %0 for it as an array or a number."""
         return _OPERAND.sub(
-            lambda found: self.array(int(found[2])) if found[1] == "$" else self.operand(int(found[2])), text
+            lambda match: self.array(int(match[2])) if match[1] == "$" else self.operand(int(match[2])), text
         )
 
     def host(self, at: int) -> np.ndarray[Any, Any]:
@@ -108,16 +108,16 @@ class Call:
 
     def numbers(self, at: int) -> str:
         """An input as a tuple of Python's integers."""
-        return tuple_text([str(each) for each in self.host(at).reshape(-1).tolist()])
+        return tuple_text([str(number) for number in self.host(at).reshape(-1).tolist()])
 
     def integers(self, at: int) -> list[int]:
         """An input as integers that are known."""
-        return [int(each) for each in self.known(at).reshape(-1)]
+        return [int(number) for number in self.known(at).reshape(-1)]
 
     def attribute(self, name: str, otherwise: Any = None) -> Any:
         """An attribute."""
-        found = self.node.attributes.get(name)
-        return otherwise if found is None else found
+        value = self.node.attributes.get(name)
+        return otherwise if value is None else value
 
     def rank(self, at: int) -> int:
         """How many axes an input has.
@@ -125,10 +125,10 @@ class Call:
         Raises:
           UnwritableError: that is not known.
         """
-        found = self.values[at].rank
-        if found is None:
+        rank = self.values[at].rank
+        if rank is None:
             raise UnwritableError(f"the rank of input {at} of it is not known")
-        return found
+        return rank
 
     def shape(self, at: int) -> tuple[int | None, ...]:
         """The shape of an input.

@@ -59,9 +59,9 @@ def shares(operations: Mapping[str, RawOperation]) -> Mapping[str, tuple[int, in
     """
     among: Mapping[str, frozenset[str]] = {
         "all": frozenset(operations),
-        "in tf.raw_ops": frozenset(name for name, each in operations.items() if each.public),
-        "that XLA compiles": frozenset(name for name, each in operations.items() if each.xla == "compiled"),
-        "that a row of the map is about": frozenset(name for name, each in operations.items() if each.rows),
+        "in tf.raw_ops": frozenset(name for name, operation in operations.items() if operation.public),
+        "that XLA compiles": frozenset(name for name, operation in operations.items() if operation.xla == "compiled"),
+        "that a row of the map is about": frozenset(name for name, operation in operations.items() if operation.rows),
     }
     return {kind: (sum(how(name) in WRITTEN for name in names), len(names)) for kind, names in among.items() if names}
 

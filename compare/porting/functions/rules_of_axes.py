@@ -12,10 +12,10 @@ from compare.porting.safe_expressions import UnwritableError
 
 def _axes(call: Call, at: int = 1) -> str:
     """The axes of a reduction as an argument; "" of all."""
-    found = sorted(each % max(call.rank(0), 1) if call.rank(0) else 0 for each in call.integers(at))
-    if len(found) == call.rank(0):
+    axes = sorted(axis % max(call.rank(0), 1) if call.rank(0) else 0 for axis in call.integers(at))
+    if len(axes) == call.rank(0):
         return ""
-    return str(call.integers(at)[0]) if len(found) == 1 else tuple_text([str(each) for each in found])
+    return str(call.integers(at)[0]) if len(axes) == 1 else tuple_text([str(axis) for axis in axes])
 
 
 def _reduction(function: str, floats: str = "", keep: str = "keep_dims") -> Rule:
@@ -52,7 +52,7 @@ def _cumulative(function: str, neutral: str) -> Rule:
         axis = call.integers(1)[0] % rank
         x, reverse = call.array(0), bool(call.attribute("reverse"))
         if call.attribute("exclusive"):
-            widths = [("1", "0") if each == axis else ("0", "0") for each in range(rank)]
+            widths = [("1", "0") if at == axis else ("0", "0") for at in range(rank)]
             chosen = ":, " * axis + (":-1" if not reverse else "1:")
             if reverse:
                 widths[axis] = ("0", "1")
@@ -60,8 +60,8 @@ def _cumulative(function: str, neutral: str) -> Rule:
             x = f"jnp.pad({x}[{chosen}], {pads}, constant_values={neutral})"
         if function == "cumprod" and call.is_float(0):
             inner = f"jnp.flip({x}, {axis})" if reverse else x
-            found = f"jaxport.elementwise.cumprod({inner}, {axis})"
-            return f"jnp.flip({found}, {axis})" if reverse else found
+            product = f"jaxport.elementwise.cumprod({inner}, {axis})"
+            return f"jnp.flip({product}, {axis})" if reverse else product
         return f"jax.lax.{function}({x}, {axis}{', reverse=True' if reverse else ''})"
 
     return rule
@@ -90,14 +90,14 @@ def _squeeze(call: Call) -> str:
     axes = call.attribute("squeeze_dims") or [at for at, size in enumerate(call.shape(0)) if size == 1]
     if not call.attribute("squeeze_dims") and None in call.shape(0):
         raise UnwritableError("which of its axes have size 1 is not known")
-    return f"jnp.squeeze({call.array(0)}, {axes[0] if len(axes) == 1 else tuple_text([str(each) for each in axes])})"
+    return f"jnp.squeeze({call.array(0)}, {axes[0] if len(axes) == 1 else tuple_text([str(axis) for axis in axes])})"
 
 
 def _transpose(call: Call) -> str:
     order = call.integers(1)
     moved = ".T" if order == [1, 0] else f".transpose({', '.join(map(str, order))})"
-    found = f"{call.array(0)}{moved}"
-    return f"jnp.conj({found})" if call.node.type == "ConjugateTranspose" and call.is_complex(0) else found
+    transposed = f"{call.array(0)}{moved}"
+    return f"jnp.conj({transposed})" if call.node.type == "ConjugateTranspose" and call.is_complex(0) else transposed
 
 
 def _stack(call: Call) -> str:
@@ -125,7 +125,7 @@ def _split(call: Call) -> Sequence[str]:
         whole = call.shape(0)[call.integers(2)[0]]
         if whole is None:
             raise UnwritableError("the size of one of its parts is not known")
-        sizes = [whole - sum(sizes) - 1 if each < 0 else each for each in sizes]
+        sizes = [whole - sum(sizes) - 1 if size < 0 else size for size in sizes]
     ends = [sum(sizes[: at + 1]) for at in range(number - 1)]
     return ("*", f"jnp.split({call.array(0)}, {ends}, {call.integers(2)[0]})")
 
@@ -148,7 +148,7 @@ def _slice(call: Call) -> str:
 def _strided(call: Call) -> str:
     given = [_elements(call, at) for at in (1, 2)]
     index = indices(call.node, given[0], given[1], call.host(3).tolist())
-    if any(isinstance(each, slice) and "v__" in f"{each.start}{each.stop}" and _is_traced(call) for each in index):
+    if any(isinstance(part, slice) and "v__" in f"{part.start}{part.stop}" and _is_traced(call) for part in index):
         return _dynamic(call, given)
     text = index_text(index)
     return f"{call.array(0)}[{text}]" if text else call.array(0)
@@ -175,11 +175,11 @@ def _elements(call: Call, at: int) -> list[object]:
     if length is None:
         raise UnwritableError("its ends are computed from arrays")
     name = call.variable(at)
-    return [f"{name}[{each}]" for each in range(length)]
+    return [f"{name}[{position}]" for position in range(length)]
 
 
 def _pad(call: Call) -> str:
-    widths = tuple_text([tuple_text([str(each) for each in row]) for row in call.host(1).tolist()])
+    widths = tuple_text([tuple_text([str(width) for width in row]) for row in call.host(1).tolist()])
     kind = call.node.type
     if kind == "MirrorPad":
         return f"jnp.pad({call.array(0)}, {widths}, {str(call.attribute('mode')).lower()!r})"
@@ -213,7 +213,7 @@ def _linspace(call: Call) -> str:
 
 def _flip(call: Call) -> str:
     axes = call.integers(1)
-    return f"jnp.flip({call.array(0)}, {axes[0] if len(axes) == 1 else tuple_text([str(each) for each in axes])})"
+    return f"jnp.flip({call.array(0)}, {axes[0] if len(axes) == 1 else tuple_text([str(axis) for axis in axes])})"
 
 
 def _roll(call: Call) -> str:

@@ -40,8 +40,8 @@ def _space_to_batch(call: Call) -> str:
     blocks, rank = call.integers(1), call.rank(0)
     pads = [[0, 0], *call.known(2).tolist(), *[[0, 0]] * (rank - len(blocks) - 1)]
     x, shape = call.variable(0), list(call.shape(0))
-    sizes = [str(each) if each is not None else f"{x}.shape[{at}]" for at, each in enumerate(shape)]
-    padded = x if not any(map(any, pads)) else f"jnp.pad({x}, {tuple_text([str(tuple(each)) for each in pads])})"
+    sizes = [str(size) if size is not None else f"{x}.shape[{at}]" for at, size in enumerate(shape)]
+    padded = x if not any(map(any, pads)) else f"jnp.pad({x}, {tuple_text([str(tuple(pad)) for pad in pads])})"
     split, front, outer, inner = [sizes[0]], [], [], []
     for at, (block, size) in enumerate(zip(blocks, sizes[1:], strict=False)):
         total = sum(pads[at + 1])
@@ -59,12 +59,12 @@ def _space_to_batch(call: Call) -> str:
 def _batch_to_space(call: Call) -> str:
     blocks, rank = call.integers(1), call.rank(0)
     crops, x = call.known(2).tolist(), call.variable(0)
-    sizes = [str(each) if each is not None else f"{x}.shape[{at}]" for at, each in enumerate(call.shape(0))]
+    sizes = [str(size) if size is not None else f"{x}.shape[{at}]" for at, size in enumerate(call.shape(0))]
     number = len(blocks)
     split = [*map(str, blocks), "-1", *sizes[1:]]
     order = [
         number,
-        *(each for at in range(number) for each in (number + 1 + at, at)),
+        *(axis for at in range(number) for axis in (number + 1 + at, at)),
         *range(2 * number + 1, rank + number),
     ]
     joined = [f"{size} * {block}" for size, block in zip(sizes[1:], blocks, strict=False)]

@@ -37,7 +37,11 @@ def _convolution(call: Call) -> str:
         groups = f", feature_group_count={_size(call, 0, -1)} // {_size(call, 1, -2)}"
     elif taken != channels:
         groups = f", feature_group_count={channels // taken}"
-    dilated = f", rhs_dilation={tuple_text(list(map(str, dilations)))}" if any(each != 1 for each in dilations) else ""
+    dilated = (
+        f", rhs_dilation={tuple_text(list(map(str, dilations)))}"
+        if any(dilation != 1 for dilation in dilations)
+        else ""
+    )
     layout = f"('N{space}C', '{space}IO', 'N{space}C')"
     return (
         f"jax.lax.conv_general_dilated({call.array(0)}, {kernel}, {tuple_text(list(map(str, strides)))}, "
@@ -53,7 +57,7 @@ def _size(call: Call, at: int, axis: int) -> str:
 
 def _transposed(call: Call) -> str:
     _batched_channels(call)
-    if any(each != 1 for each in call.attribute("dilations", [1])) or call.attribute("padding") == "EXPLICIT":
+    if any(dilation != 1 for dilation in call.attribute("dilations", [1])) or call.attribute("padding") == "EXPLICIT":
         raise UnwritableError("it is dilated, or padded by numbers of its own")
     strides, sizes = call.attribute("strides")[1:-1], call.host(0).tolist()[1:-1]
     kernel, given = call.shape(1), call.shape(2)
@@ -85,8 +89,8 @@ def _pool(call: Call) -> str:
     summed = f"jax.lax.reduce_window({x}, 0.0, jax.lax.add, {window}, {strides}, {padding!r})"
     if padding == "VALID":
         number = 1
-        for each in call.attribute("ksize"):
-            number *= each
+        for size in call.attribute("ksize"):
+            number *= size
         return f"{summed} / {number}"
     counted = f"jax.lax.reduce_window(jnp.ones_like({x}), 0.0, jax.lax.add, {window}, {strides}, {padding!r})"
     return f"{summed} / {counted}"
@@ -161,13 +165,13 @@ def _batch_norm(call: Call) -> list[str]:
 def _told(call: Call, x: str, mean: str, variance: str) -> list[str]:
     """What training says of this batch: its mean, and its variance as of a sample; or both mixed with those before."""
     count = f"({x}.size // {x}.shape[-1])"
-    found = [mean, f"{variance} * {count} / max({count} - 1, 1)"]
+    statistics = [mean, f"{variance} * {count} / max({count} - 1, 1)"]
     factor = float(call.attribute("exponential_avg_factor", 1.0))
     if factor == 1:
-        return [f"jax.lax.stop_gradient({each})" for each in found]
+        return [f"jax.lax.stop_gradient({statistic})" for statistic in statistics]
     before = [call.array(3), call.array(4)]
     share, rest = _exactly(factor), repr(1 - factor)
-    return [f"jax.lax.stop_gradient({rest} * {a} + {share} * {b})" for a, b in zip(before, found, strict=True)]
+    return [f"jax.lax.stop_gradient({rest} * {a} + {share} * {b})" for a, b in zip(before, statistics, strict=True)]
 
 
 def _bias_gradient(call: Call) -> str:

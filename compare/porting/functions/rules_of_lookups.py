@@ -96,7 +96,7 @@ def _in_top(call: Call) -> str:
 
 
 def _buckets(call: Call) -> str:
-    ends = ", ".join(repr(float(each)) for each in call.attribute("boundaries", []))
+    ends = ", ".join(repr(float(boundary)) for boundary in call.attribute("boundaries", []))
     x = call.variable(0)
     return f"jnp.searchsorted(jnp.array([{ends}], jnp.float32), {x}, side='right').astype({call.dtype()})"
 

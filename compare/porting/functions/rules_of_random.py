@@ -29,7 +29,7 @@ _PHILOX, _CHOSEN = 1, 3
 def _key_and_counter(call: Call) -> list[str]:
     """Both stand for the seed that they are made of: what draws from them is given that."""
     seed = call.values[0]
-    if seed.is_known and not all(-(2**31) <= each < 2**31 for each in call.integers(0)):
+    if seed.is_known and not all(-(2**31) <= number < 2**31 for number in call.integers(0)):
         raise UnwritableError("its seed is of more than 32 bits")
     if not seed.is_known and call.dtype_of(0) == "int64":
         raise UnwritableError("its seed is computed, and of 64 bits: jaxport.random takes int32")

@@ -27,22 +27,22 @@ def indices(node: Node, begin: Any, end: Any, strides: Any) -> Index:
     masks = {
         name: int(_number(node, f"{name}_mask")) for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
     }
-    found: list[Any] = []
+    parts: list[Any] = []
     for at, (low, high, step) in enumerate(zip(begin, end, strides, strict=True)):
         bit = 1 << at
         if masks["ellipsis"] & bit:
-            found.append(Ellipsis)
+            parts.append(Ellipsis)
         elif masks["new_axis"] & bit:
-            found.append(None)
+            parts.append(None)
         elif masks["shrink_axis"] & bit:
-            found.append(low if isinstance(low, str) else int(low))
+            parts.append(low if isinstance(low, str) else int(low))
         else:
             if isinstance(step, str):
                 raise UnwritableError("its strides are no constants")
             start = None if masks["begin"] & bit else _plain(low)
             stop = None if masks["end"] & bit else _plain(high)
-            found.append(slice(start, stop, None if step == 1 else int(step)))
-    return tuple(found)
+            parts.append(slice(start, stop, None if step == 1 else int(step)))
+    return tuple(parts)
 
 
 def _number(node: Node, name: str) -> int:
@@ -60,8 +60,8 @@ def index_text(index: Index) -> str:
     Args:
       index: of slices, integers, expressions, None and Ellipsis.
     """
-    parts = [_part(each) for each in index]
-    if all(each in (":", "...") for each in parts):
+    parts = [_part(part) for part in index]
+    if all(part in (":", "...") for part in parts):
         return ""
     # Behind an ellipsis, which takes the axes before it, each slice says of which axis it is by those that follow.
     while parts[-1] == "..." or (parts[-1] == ":" and "..." not in parts):
@@ -74,7 +74,7 @@ def _part(part: Any) -> str:
         return "..."
     if not isinstance(part, slice):
         return str(part)
-    ends = ["" if each is None else str(each) for each in (part.start, part.stop, part.step)]
+    ends = ["" if end is None else str(end) for end in (part.start, part.stop, part.step)]
     if ends[0] == "0" and (not ends[2] or not ends[2].startswith("-")):
         ends[0] = ""
     return ":".join(ends if ends[2] else ends[:2])

@@ -67,9 +67,11 @@ Statement = Line | Definition
 def read(statement: Statement) -> set[str]:
     """The variables that a statement reads or defines."""
     if isinstance(statement, Line):
-        return {each[0] for each in TOKEN.finditer(statement.text)} | {each.token for each in statement.defines}
-    found = {each[0] for each in TOKEN.finditer(statement.result)}
-    return found.union(*map(read, statement.body)) if statement.body else found
+        return {match[0] for match in TOKEN.finditer(statement.text)} | {
+            variable.token for variable in statement.defines
+        }
+    tokens = {match[0] for match in TOKEN.finditer(statement.result)}
+    return tokens.union(*map(read, statement.body)) if statement.body else tokens
 
 
 def rendered(
@@ -100,9 +102,9 @@ def rendered(
         dying = [token for token in alive if token not in outer and last.get(token, -1) <= at]
         for token in dying:
             alive.pop(token, None)
-        for each in statement.defines:
-            alive[each.token] = _free(each.wanted, alive.values(), reserved)
-        assigned = ", ".join(alive[each.token] for each in statement.defines)
+        for variable in statement.defines:
+            alive[variable.token] = _free(variable.wanted, alive.values(), reserved)
+        assigned = ", ".join(alive[variable.token] for variable in statement.defines)
         comment = f"  # {statement.comment}" if statement.comment else ""
         lines.append(f"{assigned} = {text}{comment}" if assigned else f"{text}{comment}")
     return [*lines, f"return {_named(result, alive)}"] if result else lines
@@ -110,18 +112,18 @@ def rendered(
 
 def _definition(made: Definition, alive: Mapping[str, str], reserved: Sequence[str]) -> list[str]:
     inner = dict(alive)
-    for each in made.parameters:
-        inner[each.token] = _free(each.wanted, inner.values(), reserved)
-    given = ", ".join(f"{inner[each.token]}: Any" for each in made.parameters)
-    body = rendered(made.body, made.result, inner, reserved, [each.token for each in made.parameters])
-    return ["", f"def {alive[made.name.token]}({given}) -> Any:", *(textwrap.indent(each, "    ") for each in body), ""]
+    for parameter in made.parameters:
+        inner[parameter.token] = _free(parameter.wanted, inner.values(), reserved)
+    given = ", ".join(f"{inner[parameter.token]}: Any" for parameter in made.parameters)
+    body = rendered(made.body, made.result, inner, reserved, [parameter.token for parameter in made.parameters])
+    return ["", f"def {alive[made.name.token]}({given}) -> Any:", *(textwrap.indent(line, "    ") for line in body), ""]
 
 
 def _last_uses(statements: Sequence[Statement], result: str) -> dict[str, int]:
     last: dict[str, int] = {}
     for at, statement in enumerate(statements):
         last |= dict.fromkeys(read(statement), at)
-    last |= {each[0]: len(statements) for each in TOKEN.finditer(result)}
+    last |= {match[0]: len(statements) for match in TOKEN.finditer(result)}
     # What an inner function reads is read when that is called.
     for statement in reversed(statements):
         if isinstance(statement, Definition):
@@ -131,15 +133,15 @@ def _last_uses(statements: Sequence[Statement], result: str) -> dict[str, int]:
 
 
 def _named(text: str, names: Mapping[str, str]) -> str:
-    return TOKEN.sub(lambda found: names[found[0]], text)
+    return TOKEN.sub(lambda match: names[match[0]], text)
 
 
 def _free(wanted: str, taken: Iterable[str], reserved: Iterable[str]) -> str:
     """The identifier, or with the first number that makes it new."""
     base = identifier(wanted, "value")
     used = {*taken, *reserved, *_RESERVED}
-    found, number = base, 1
-    while found in used:
+    name, number = base, 1
+    while name in used:
         number += 1
-        found = f"{base}_{number}"
-    return found
+        name = f"{base}_{number}"
+    return name

@@ -59,7 +59,7 @@ def results(writer: BodyWriter, at: int, node: Node, values: Sequence[Value]) ->
 
 def _made(node: Node, shape: Value, length: str) -> Value:
     sizes = shape.host.reshape(-1).tolist() if shape.is_known and shape.host is not None and shape.host.ndim else [-1]
-    known = all(each >= 0 for each in sizes)
+    known = all(size >= 0 for size in sizes)
     return Value(node.results[0], reserved=Reserved(length, element(node), tuple(map(int, sizes)) if known else None))
 
 
@@ -76,7 +76,7 @@ def _written(writer: BodyWriter, node: Node, values: Sequence[Value], place: str
     text = writer.variable(node, at)
     reserved = values[0].reserved
     if reserved is not None and values[0].text == "":
-        items = tuple(each for each in reserved.items if each[0] != place)
+        items = tuple(entry for entry in reserved.items if entry[0] != place)
         return Value(node.results[0], reserved=replace(reserved, items=(*items, (place, text))))
     if node.attributes.get("resize_if_index_out_of_bounds"):
         raise UnwritableError("the list grows where it is written: give the TensorArray its size")

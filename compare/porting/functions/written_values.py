@@ -89,7 +89,7 @@ def elements_text(host: np.ndarray[Any, Any], dtype: str, follows: bool) -> str:
     if not isinstance(host, np.ndarray) or host.ndim == 0:
         # The elements of an array of objects are no arrays.
         return literal(host[()] if isinstance(host, np.ndarray) else host, dtype, follows)
-    return f"[{', '.join(elements_text(each, dtype, follows) for each in host)}]"
+    return f"[{', '.join(elements_text(element, dtype, follows) for element in host)}]"
 
 
 def tuple_text(items: list[str]) -> str:
