@@ -149,7 +149,7 @@ class _Climbing:
 
     def _ran(self, failures: Sequence[Failure]) -> None:
         """What failed beside the gates, as a mode that did not run, fails `jaxport run`, and so it does here."""
-        lines = [f"{each.side}: {each.doing}: {each.reason}" for each in unique(failures)]
+        lines = [f"{failure.side}: {failure.doing}: {failure.reason}" for failure in unique(failures)]
         if lines:
             self._keep(replace(self.found[STRUCTURE], verdict=FAIL, told=first_lines(lines)))
 
@@ -198,8 +198,8 @@ class _Climbing:
         return collected, failures
 
     def _judged(self, collected: Mapping[str, Collected], failures: list[Failure]) -> tuple[Parity, Doubles]:
-        found = both_sides.doubles_of(self._pool, collected, self._prepared, failures)
-        doubles = both_sides.with_more_cases(found, self._prepared, failures)
+        drawn_doubles = both_sides.doubles_of(self._pool, collected, self._prepared, failures)
+        doubles = both_sides.with_more_cases(drawn_doubles, self._prepared, failures)
         return judging.parity_of(self._pool, self._prepared, collected, doubles, failures), doubles
 
     def _keep(self, rung: Rung, layers: Layers | None = None) -> None:
@@ -261,8 +261,8 @@ def remarks_of(layers: Layers | None) -> tuple[str, ...]:
         return ()
     if layers.reason:
         return (f"layers were not compared: {layers.reason}",)
-    compared = [each for each in layers.calls if each.state != NOT_COMPARED]
-    apart = [each for each in compared if each.state != AGREES]
+    compared = [call for call in layers.calls if call.state != NOT_COMPARED]
+    apart = [call for call in compared if call.state != AGREES]
     left = len(layers.calls) - len(compared)
     lines = [f"{len(compared) - len(apart)} of {len(layers.calls)} calls of layers agree, {left} were not compared"]
     if layers.told:
@@ -279,4 +279,4 @@ def _names(reference: str) -> dict[str, str]:
     path = Path(reference).with_name(RECEIPT)
     if not reference.endswith(".py") or not path.is_file():
         return {}
-    return {each.path: each.target.replace(".", "/") for each in receipt.read(path).layers if each.module}
+    return {layer.path: layer.target.replace(".", "/") for layer in receipt.read(path).layers if layer.module}

@@ -78,12 +78,12 @@ def _departing(original: Captured, port: Captured, pair: Paired, bound: float) -
     """The makers of those inputs of a call that depart; of all, where they cannot be told apart."""
     if pair.inputs is None:
         return list(pair.layer.makers)
-    found: list[int] = []
+    makers: list[int] = []
     for name, at in zip(pair.module.inputs, pair.inputs, strict=True):
         expected = original.arrays[pair.layer.inputs[at]]
         if far_from(port.arrays[name], expected).error > bound:
-            found.append(pair.layer.makers[at])
-    return found
+            makers.append(pair.layer.makers[at])
+    return makers
 
 
 def _before(original: Captured, said: Sequence[LayerVerdict], layer: LayerCall, makers: Sequence[int]) -> First:
@@ -121,12 +121,12 @@ def _between(
     return _ordered(between), _ordered(after)
 
 
-def _ordered(found: Mapping[int, str]) -> tuple[str, ...]:
-    return tuple(found[at] for at in sorted(found))
+def _ordered(layers: Mapping[int, str]) -> tuple[str, ...]:
+    return tuple(layers[at] for at in sorted(layers))
 
 
 def _result_differs(original: Captured, port: Captured, leaf: str, bound: float) -> bool:
-    expected, found = original.arrays.get(f"result/{leaf}"), port.arrays.get(f"result/{leaf}")
-    if expected is None or found is None or expected.shape != found.shape:
+    expected, actual = original.arrays.get(f"result/{leaf}"), port.arrays.get(f"result/{leaf}")
+    if expected is None or actual is None or expected.shape != actual.shape:
         return False
-    return far_from(found, expected).error > bound
+    return far_from(actual, expected).error > bound

@@ -78,11 +78,11 @@ def _handed_back(original: Captured, port: Captured, pair: Paired) -> tuple[str,
 def _held(original: Captured, port: Captured, names: zip[tuple[str, str]]) -> tuple[str, str]:
     state = _UNKNOWN
     for theirs, ours in names:
-        expected, found = original.arrays.get(theirs), port.arrays.get(ours)
-        if expected is None or found is None or expected.shape != found.shape:
+        expected, actual = original.arrays.get(theirs), port.arrays.get(ours)
+        if expected is None or actual is None or expected.shape != actual.shape:
             continue
         state = _AGREES
-        far = far_from(found, expected)
+        far = far_from(actual, expected)
         if far.error > _BOUND:
             at = f"{list(far.index)}: tf {_number(far.expected)}, jax {_number(far.found)}"
             return _DEPARTS, f"{at}; off by {far.error:.3g} of the largest"

@@ -63,12 +63,12 @@ def paired(original: Captured, port: Captured, matches: Mapping[int, int], bound
       matches: position of a call in the original -> in the port.
       bound: of an error.
     """
-    found: dict[int, Paired] = {}
+    pairs: dict[int, Paired] = {}
     for at, other in matches.items():
         layer, module = original.calls.calls[at], port.calls.calls[other]
         if not layer.reason and not module.reason:
-            found[at] = _with_inputs(original, port, layer, module, bound)
-    return found
+            pairs[at] = _with_inputs(original, port, layer, module, bound)
+    return pairs
 
 
 def _with_inputs(original: Captured, port: Captured, layer: LayerCall, module: LayerCall, bound: float) -> Paired:
@@ -105,18 +105,18 @@ def verdicts(
       matches: position of a call in the original -> in the port.
       bound: of an error.
     """
-    found: list[LayerVerdict] = []
+    said: list[LayerVerdict] = []
     for at, layer in enumerate(original.calls.calls):
         named = {"path": layer.path, "number": layer.number, "class_name": layer.class_name}
         if at in pairs:
-            found.append(_verdict(original, port, pairs[at], bound))
+            said.append(_verdict(original, port, pairs[at], bound))
         elif at in matches:
             module = port.calls.calls[matches[at]]
             why = layer.reason or module.reason
-            found.append(LayerVerdict(**named, module=module.path, state=NOT_COMPARED, reason=why))
+            said.append(LayerVerdict(**named, module=module.path, state=NOT_COMPARED, reason=why))
         else:
-            found.append(LayerVerdict(**named, state=NOT_COMPARED, reason="the port has no module of its name"))
-    return found
+            said.append(LayerVerdict(**named, state=NOT_COMPARED, reason="the port has no module of its name"))
+    return said
 
 
 def _verdict(original: Captured, port: Captured, pair: Paired, bound: float) -> LayerVerdict:
@@ -158,25 +158,25 @@ def _views(original: Captured, layer: LayerCall, ours: Sequence[np.ndarray] | No
     theirs = original.all_of(layer.outputs)
     if ours is None or theirs is None or not theirs:
         return {}
-    found: dict[str, list[np.ndarray]] = {}
-    if [each.shape for each in ours] == [each.shape for each in theirs]:
-        found[""] = theirs
+    views: dict[str, list[np.ndarray]] = {}
+    if [array.shape for array in ours] == [array.shape for array in theirs]:
+        views[""] = theirs
     before = original.arrays.get(layer.before_activation)
-    if before is not None and [each.shape for each in ours] == [before.shape]:
-        found[BEFORE_ACTIVATION] = [before]
+    if before is not None and [array.shape for array in ours] == [before.shape]:
+        views[BEFORE_ACTIVATION] = [before]
     if layer.class_name in _LAST_STEP and len(ours) == len(theirs) == 1 and ours[0].ndim == theirs[0].ndim + 1:
-        found |= {AT_LAST_STEP: theirs} if ours[0][:, -1].shape == theirs[0].shape else {}
-    return found
+        views |= {AT_LAST_STEP: theirs} if ours[0][:, -1].shape == theirs[0].shape else {}
+    return views
 
 
 def _farthest(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray], seen_as: str) -> Distance:
-    taken = [each[:, -1] for each in ours] if seen_as == AT_LAST_STEP else ours
-    return max((far_from(*each) for each in zip(taken, theirs, strict=True)), key=lambda far: far.error)
+    taken = [array[:, -1] for array in ours] if seen_as == AT_LAST_STEP else ours
+    return max((far_from(*pair) for pair in zip(taken, theirs, strict=True)), key=lambda far: far.error)
 
 
-def far_from(found: np.ndarray, expected: np.ndarray) -> Distance:
+def far_from(actual: np.ndarray, expected: np.ndarray) -> Distance:
     """How far an array is from another, of its largest value."""
-    return distance(found, expected, scale_of(expected, 0.0))
+    return distance(actual, expected, scale_of(expected, 0.0))
 
 
 def _kind(array: np.ndarray) -> str:
@@ -184,7 +184,7 @@ def _kind(array: np.ndarray) -> str:
 
 
 def _shapes(arrays: Sequence[np.ndarray]) -> str:
-    return ", ".join(str(list(each.shape)) for each in arrays) or "nothing"
+    return ", ".join(str(list(array.shape)) for array in arrays) or "nothing"
 
 
 def _number(value: Any) -> float | None:

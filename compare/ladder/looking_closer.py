@@ -46,25 +46,27 @@ def located(
       reporter: told of every step.
     """
     try:
-        (found,) = locating.locate_workload(pool, workload, choice, scratch, reporter).values()
+        (located_pass,) = locating.locate_workload(pool, workload, choice, scratch, reporter).values()
     except (RequestError, SideError) as error:
         return replace(rung, remarks=(*rung.remarks, f"the programs were not held against each other: {error}"))
-    operations = tuple(_operation(each, found) for each in found.departures)
-    if found.verdict in (locating.NONE, locating.FAILED):
-        return replace(rung, remarks=(*rung.remarks, f"the programs were not held against each other: {found.reason}"))
+    operations = tuple(_operation(departure, located_pass) for departure in located_pass.departures)
+    if located_pass.verdict in (locating.NONE, locating.FAILED):
+        return replace(
+            rung, remarks=(*rung.remarks, f"the programs were not held against each other: {located_pass.reason}")
+        )
     if not operations:
         said = "the programs of one call agree, value by value, on a random case and one of edges"
         return replace(rung, remarks=(*rung.remarks, said))
     return replace(rung, located=operations)
 
 
-def _operation(departure: Departure, found: locating.Located) -> LocatedOperation:
+def _operation(departure: Departure, located_pass: locating.Located) -> LocatedOperation:
     known = departure.cause != _NO_CAUSE
     proof = CAUSE if departure.by_change or (known and departure.confirmed) else PLACE if departure.confirmed else ""
     return LocatedOperation(
         operation=f"{departure.kind} {departure.op}",
-        jax=_line(departure.right.source if departure.right else "", found),
-        tf=_line(departure.left.source if departure.left else "", found),
+        jax=_line(departure.right.source if departure.right else "", located_pass),
+        tf=_line(departure.left.source if departure.left else "", located_pass),
         difference=departure.difference,
         cause=departure.cause if known else "",
         remedy=departure.remedy if known else "",
@@ -73,8 +75,8 @@ def _operation(departure: Departure, found: locating.Located) -> LocatedOperatio
     )
 
 
-def _line(source: str, found: locating.Located) -> str:
-    return f"{source}  {found.texts.get(source, '')}".rstrip()
+def _line(source: str, located_pass: locating.Located) -> str:
+    return f"{source}  {located_pass.texts.get(source, '')}".rstrip()
 
 
 def with_advice(rung: Rung, reference: str) -> Rung:
@@ -87,11 +89,11 @@ def with_advice(rung: Rung, reference: str) -> Rung:
     if rung.verdict != FAIL:
         return rung
     layers = rung.layers
-    found = [layers.told] if layers is not None and layers.told else []
+    advice = [layers.told] if layers is not None and layers.told else []
     for operation in rung.located:
-        found += [_looked_at(operation)]
-        found += [f"jaxport gotchas {operation.gotchas}"] if operation.gotchas and operation.proof == CAUSE else []
-    return replace(rung, next=(*found, *_COMMANDS.get(rung.name, lambda _: ())(reference)))
+        advice += [_looked_at(operation)]
+        advice += [f"jaxport gotchas {operation.gotchas}"] if operation.gotchas and operation.proof == CAUSE else []
+    return replace(rung, next=(*advice, *_COMMANDS.get(rung.name, lambda _: ())(reference)))
 
 
 def _looked_at(operation: LocatedOperation) -> str:

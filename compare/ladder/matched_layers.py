@@ -20,12 +20,12 @@ def matched(original: LayerCalls, port: LayerCalls, names: Mapping[str, str]) ->
     """
     modules = modules_of(original, port, names)
     positions = {(call.path, call.number): at for at, call in enumerate(port.calls)}
-    found = {
+    counterparts = {
         at: positions.get((modules[call.path], call.number))
         for at, call in enumerate(original.calls)
         if call.path in modules
     }
-    return {at: other for at, other in found.items() if other is not None}
+    return {at: other for at, other in counterparts.items() if other is not None}
 
 
 def modules_of(original: LayerCalls, port: LayerCalls, names: Mapping[str, str]) -> dict[str, str]:
@@ -39,18 +39,18 @@ def modules_of(original: LayerCalls, port: LayerCalls, names: Mapping[str, str])
     layers = list(dict.fromkeys(call.path for call in original.calls if call.path))
     modules = list(dict.fromkeys(call.path for call in port.calls if call.path))
     plain = {plain_path(module): module for module in modules}
-    found: dict[str, str] = {}
+    matches: dict[str, str] = {}
     for layer in layers:
         wanted = names.get(layer, layer)
         if plain_path(wanted) in plain:
-            found[layer] = plain[plain_path(wanted)]
-    left = [layer for layer in layers if layer not in found and layer not in names]
-    free = [module for module in modules if module not in found.values()]
+            matches[layer] = plain[plain_path(wanted)]
+    left = [layer for layer in layers if layer not in matches and layer not in names]
+    free = [module for module in modules if module not in matches.values()]
     for layer in left:
         alike = [module for module in free if _last(module) == _last(layer)]
         if len(alike) == 1 and sum(_last(other) == _last(layer) for other in left) == 1:
-            found[layer] = alike[0]
-    return found
+            matches[layer] = alike[0]
+    return matches
 
 
 def plain_path(path: str) -> str:
@@ -87,8 +87,8 @@ def exchanged(original: LayerCalls, port: LayerCalls, modules: Mapping[str, str]
 
 def _owners(calls: LayerCalls) -> dict[str, str | None]:
     """By digest, whose weight it is; None of what several have."""
-    found: dict[str, str | None] = {}
+    owners: dict[str, str | None] = {}
     for path, digests in calls.weights.items():
         for digest in digests:
-            found[digest] = path if found.get(digest, path) == path else None
-    return found
+            owners[digest] = path if owners.get(digest, path) == path else None
+    return owners

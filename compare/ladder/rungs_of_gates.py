@@ -31,24 +31,26 @@ Losses = Mapping[str, np.ndarray]
 def structure(parity: Parity) -> Rung:
     """Outputs of the forward pass: there at all, under the same names, of the same shapes and dtypes."""
     gate = parity.gates["structure"]
-    failing = [each for each in _failing(gate.comparisons, (_framework.FORWARD,)) if _is_refused(each)]
+    failing = [
+        comparison for comparison in _failing(gate.comparisons, (_framework.FORWARD,)) if _is_refused(comparison)
+    ]
     if failing or (gate.verdict == FAIL and not gate.comparisons):
         return _failed(STRUCTURE, failing, gate.reason)
-    leaves = {each.leaf for each in gate.comparisons if each.pass_ == _framework.FORWARD}
+    leaves = {comparison.leaf for comparison in gate.comparisons if comparison.pass_ == _framework.FORWARD}
     return Rung(STRUCTURE, PASS, (f"names, shapes and dtypes of {_counted(len(leaves), 'output')} are the original's",))
 
 
 def forward(parity: Parity) -> Rung:
     """Values of the forward pass, in every gate that judges them."""
     failing = [
-        each
+        comparison
         for name in _FORWARD_GATES
         if name in parity.gates
-        for each in _failing(parity.gates[name].comparisons, (_framework.FORWARD,))
+        for comparison in _failing(parity.gates[name].comparisons, (_framework.FORWARD,))
     ]
     silent = [
         gate.reason for name in _FORWARD_GATES if (gate := parity.gates.get(name)) is not None
-        and gate.verdict == FAIL and not any(each.verdict == FAIL for each in gate.comparisons)
+        and gate.verdict == FAIL and not any(comparison.verdict == FAIL for comparison in gate.comparisons)
     ]  # fmt: skip
     if failing or silent:
         return _failed(FORWARD, failing, "; ".join(silent))
@@ -59,10 +61,10 @@ def gradients(parity: Parity) -> Rung:
     """Gradients, in every gate that judges them."""
     gate = parity.gates["gradients"]
     failing = [
-        each
+        comparison
         for name in (GRADIENTS, "structure", "stability")
         if name in parity.gates
-        for each in _failing(parity.gates[name].comparisons, (_framework.GRADIENTS,))
+        for comparison in _failing(parity.gates[name].comparisons, (_framework.GRADIENTS,))
     ]
     if failing or gate.verdict == FAIL:
         return _failed(GRADIENTS, failing, gate.reason)
@@ -78,14 +80,14 @@ def optimizer(parity: Parity, workload: AnyWorkload) -> Rung:
         return Rung(OPTIMIZER, NOT_APPLICABLE, remarks=(gate.reason,))
     step = min(training.compared)
     remarks = () if step == 1 else (f"the first checkpoint is after {step} steps: add 1 to `checkpoints`",)
-    of_step = [each for each in gate.comparisons if not each.leaf or _is_after(each.leaf, step)]
-    failing = [each for each in of_step if each.verdict == FAIL]
-    if failing or (gate.verdict == FAIL and not any(each.verdict == FAIL for each in gate.comparisons)):
-        apart, leaves = ({each.leaf for each in chosen} for chosen in (failing, of_step))
+    of_step = [comparison for comparison in gate.comparisons if not comparison.leaf or _is_after(comparison.leaf, step)]
+    failing = [comparison for comparison in of_step if comparison.verdict == FAIL]
+    if failing or (gate.verdict == FAIL and not any(comparison.verdict == FAIL for comparison in gate.comparisons)):
+        apart, leaves = ({comparison.leaf for comparison in chosen} for chosen in (failing, of_step))
         told = f"{len(apart)} of {_counted(len(leaves), 'weight')} {'depart' if len(apart) > 1 else 'departs'} "
         rung = _failed(OPTIMIZER, failing, gate.reason, (told + f"after {_counted(step, 'update')}",))
         return replace(rung, remarks=remarks)
-    leaves = {each.leaf for each in of_step}
+    leaves = {comparison.leaf for comparison in of_step}
     return Rung(OPTIMIZER, PASS, (f"{_counted(len(leaves), 'weight')} agree after {_counted(step, 'update')}",),
                 remarks=remarks)  # fmt: skip
 
@@ -113,7 +115,9 @@ def trajectory(parity: Parity, workload: AnyWorkload, losses: Losses) -> Rung:
             f"the losses part at step {step} of {training.steps}, counted from 1: a loss is that before the update, so "
             f"that update {step - 1} is the first to do something else",
         )  # fmt: skip
-        return _failed(TRAJECTORY, [each for each in gate.comparisons if each.verdict == FAIL], gate.reason, when)
+        return _failed(
+            TRAJECTORY, [comparison for comparison in gate.comparisons if comparison.verdict == FAIL], gate.reason, when
+        )
     return Rung(TRAJECTORY, PASS, (f"losses and weights of {_counted(training.steps, 'step')} agree",))
 
 
@@ -143,7 +147,7 @@ def first_other_loss(of_sides: Losses) -> int | None:
 
 
 def _failing(comparisons: Sequence[Comparison], passes: Collection[str]) -> list[Comparison]:
-    return [each for each in comparisons if each.verdict == FAIL and each.pass_ in passes]
+    return [comparison for comparison in comparisons if comparison.verdict == FAIL and comparison.pass_ in passes]
 
 
 def _is_refused(comparison: Comparison) -> bool:
@@ -153,21 +157,21 @@ def _is_refused(comparison: Comparison) -> bool:
 
 def _failed(name: str, failing: Sequence[Comparison], reason: str, before: tuple[str, ...] = ()) -> Rung:
     """A rung that fails, with the first message of each gate and leaf."""
-    messages = dict.fromkeys(each.message for each in failing if each.message)
+    messages = dict.fromkeys(comparison.message for comparison in failing if comparison.message)
     told = (*before, *first_lines([*messages] or [reason]))
     return Rung(name, FAIL, told, failing[0].case if failing else "")
 
 
 def _rests_on(parity: Parity, gates: Collection[str]) -> tuple[str, ...]:
-    found: list[str] = []
+    lines: list[str] = []
     for name in gates:
         comparisons = parity.gates[name].comparisons if name in parity.gates else ()
-        errors = [each.error for each in comparisons if each.error is not None]
+        errors = [comparison.error for comparison in comparisons if comparison.error is not None]
         if errors:
-            leaves = {(each.case, each.leaf) for each in comparisons}
+            leaves = {(comparison.case, comparison.leaf) for comparison in comparisons}
             counted = _counted(len(leaves), "array")
-            found.append(f"{name}: {counted} within the bound, the largest error {max(errors):.2g}")
-    return tuple(found)
+            lines.append(f"{name}: {counted} within the bound, the largest error {max(errors):.2g}")
+    return tuple(lines)
 
 
 def _counted(number: int, what: str) -> str:
