@@ -25,10 +25,10 @@ _STREAMS = "recompilation"
 
 def known() -> dict[str, Limit]:
     """Every limit by name, nothing run yet."""
-    found = [_of_statement(theme, one) for theme, one in statements().values()]
-    found += [_of_stream(name, stream) for name, stream in STREAMS.items()]
-    found += [_of_pair(theme, pair) for theme, pair in limits().values()]
-    return {limit.name: limit for limit in found}
+    all_limits = [_of_statement(theme, one) for theme, one in statements().values()]
+    all_limits += [_of_stream(name, stream) for name, stream in STREAMS.items()]
+    all_limits += [_of_pair(theme, pair) for theme, pair in limits().values()]
+    return {limit.name: limit for limit in all_limits}
 
 
 def chosen(words: Sequence[str], among: Mapping[str, Limit]) -> list[Limit]:
@@ -41,15 +41,15 @@ def chosen(words: Sequence[str], among: Mapping[str, Limit]) -> list[Limit]:
     Raises:
       RequestError: a word is neither; the nearest are offered.
     """
-    found: dict[str, Limit] = {} if words else dict(among)
+    limits_by_name: dict[str, Limit] = {} if words else dict(among)
     for word in words:
         matching = {name: limit for name, limit in among.items() if word in (name, limit.theme)}
         if not matching:
             raise RequestError(
                 f"expected the name or the theme of a limit, found {word!r}: {offer(word, among, LISTED)}"
             )
-        found |= matching
-    return list(found.values())
+        limits_by_name |= matching
+    return list(limits_by_name.values())
 
 
 def offer(word: str, among: Mapping[str, Limit], otherwise: str, beside: Sequence[str] = ()) -> str:

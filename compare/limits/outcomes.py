@@ -50,10 +50,12 @@ def raised(reason: str, details: str, file: str, lines: Sequence[str]) -> LimitW
     told = f"XLA has no kernel for {', '.join(lacking)}" if lacking else _FOLDER.sub("", _REST.sub("", reason))
     listed = details.split(_TRACE)[:2][-1]
     places = [*_FRAME.findall(listed), *_DEFINED.findall(details)]
-    found = [int(line) for name, line in places if name == file]
-    if not found or not 0 < found[-1] <= len(lines):
+    line_numbers = [int(line) for name, line in places if name == file]
+    if not line_numbers or not 0 < line_numbers[-1] <= len(lines):
         return LimitWay(outcome=RAISES, told=told)
-    return LimitWay(outcome=RAISES, told=told, place=f"{file}:{found[-1]}", code=lines[found[-1] - 1].strip())
+    return LimitWay(
+        outcome=RAISES, told=told, place=f"{file}:{line_numbers[-1]}", code=lines[line_numbers[-1] - 1].strip()
+    )
 
 
 def gave(outputs: Arrays, eager: Arrays | None, padded: bool) -> LimitWay:
@@ -78,8 +80,8 @@ def _bits(array: np.ndarray) -> np.ndarray:
     return np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
 
 
-def _error(eager: np.ndarray, found: np.ndarray) -> float:
-    before, after = eager.astype(np.float64), found.astype(np.float64)
+def _error(eager: np.ndarray, output: np.ndarray) -> float:
+    before, after = eager.astype(np.float64), output.astype(np.float64)
     with np.errstate(invalid="ignore"):  # two infinities
         differences = np.nan_to_num(np.abs(before - after), nan=0.0)
     largest = float(np.max(np.abs(before), initial=0.0, where=np.isfinite(before)))
@@ -90,7 +92,7 @@ def _error(eager: np.ndarray, found: np.ndarray) -> float:
 def clustered(calls: Sequence[Sequence[RanNode]]) -> tuple[int, tuple[str, ...]]:
     """How many clusters the last call ran, and the types of the operations that it ran outside of them."""
     operations = [node.name.rpartition(":")[2] for node in calls[-1]] if calls else []
-    outside = dict.fromkeys(each for each in operations if each not in _PLUMBING)
+    outside = dict.fromkeys(operation for operation in operations if operation not in _PLUMBING)
     return operations.count(RUN), tuple(outside)
 
 
@@ -99,8 +101,8 @@ def counted(kept: SideLedger) -> LimitWay:
     failed = next((f"call {n}: {call.error}" for n, call in enumerate(kept.calls, start=1) if call.error), kept.error)
     if failed:
         return LimitWay(told=failed, lost=kept.lost)
-    each = counts(kept.traces, kept.compilations)
-    return LimitWay(outcome=", ".join(each), told=f"of {len(kept.calls)} calls", counts=each)
+    texts = counts(kept.traces, kept.compilations)
+    return LimitWay(outcome=", ".join(texts), told=f"of {len(kept.calls)} calls", counts=texts)
 
 
 def cut(within: ClusteredGraph | None, beyond: ClusteredGraph | None) -> LimitWay:
@@ -148,21 +150,23 @@ def unexpected(limit: Limit, raises: Mapping[Way, Raised], outside: Sequence[str
       outside: operations that are known to stay outside of every cluster.
     """
     expected = {way: _other_outcome(limit, way) for way in limit.expected}
-    found = {way: text for way, text in expected.items() if text}
-    errors = {way: _other_error(limit.ways[way], error) for way, error in raises.items() if way not in found}
-    found |= {way: text for way, text in errors.items() if text}
-    if outside and "tf/autocluster" not in found:
+    surprises = {way: text for way, text in expected.items() if text}
+    errors = {way: _other_error(limit.ways[way], error) for way, error in raises.items() if way not in surprises}
+    surprises |= {way: text for way, text in errors.items() if text}
+    if outside and "tf/autocluster" not in surprises:
         seen = limit.ways["tf/autocluster"].outside
         lacking = [name for name in outside if name not in seen]
         if lacking:
             told = ", ".join(seen) or "none"
-            found["tf/autocluster"] = f"expected {lacking[0]} outside of every cluster, not among those outside: {told}"
-    return found
+            surprises["tf/autocluster"] = (
+                f"expected {lacking[0]} outside of every cluster, not among those outside: {told}"
+            )
+    return surprises
 
 
 def _other_outcome(limit: Limit, way: str) -> str:
-    expected, found = limit.expected[way], _outcome(limit, way)
-    return "" if found == expected else f"expected {expected}, found {found or 'nothing'}"
+    expected, outcome = limit.expected[way], _outcome(limit, way)
+    return "" if outcome == expected else f"expected {expected}, found {outcome or 'nothing'}"
 
 
 def _other_error(seen: LimitWay, known: Raised) -> str:

@@ -86,18 +86,18 @@ def _ways(workers: WorkerSet, limit: Limit, statement: Statement, progress: Repo
     if statement.alone:
         workers.replace(list(workers.sides))
     arrays = {name: draw(spec, name, 0) for name, spec in statement.inputs.items()}
-    found: dict[str, LimitWay] = {}
+    ways: dict[str, LimitWay] = {}
     eager: Arrays | None = None
     for way in statement.seen:
         progress.step(way)
-        found[way], outputs = _way(workers, limit, way, arrays, eager, statement.padded)
+        ways[way], outputs = _way(workers, limit, way, arrays, eager, statement.padded)
         if way == outcomes.EAGER:
             eager = outputs
-            if not found[way].outcome:
+            if not ways[way].outcome:
                 break  # lost: no other result could be told from it
     if statement.alone:
         workers.replace(list(workers.sides))
-    return found
+    return ways
 
 
 def _way(
@@ -107,7 +107,7 @@ def _way(
     side, kind = mode.side, mode.name
     target = f"{_PACKAGES[side]}.{limit.theme}:{NAIVE if kind == 'naive' else ''}{limit.name}"
     try:
-        found = requests.attempt(workers.get(side), target, kind if side == "tf" else "jit", arrays)
+        attempted = requests.attempt(workers.get(side), target, kind if side == "tf" else "jit", arrays)
     except (Missing, NoDevice, BadTarget):
         raise
     except SideError as error:
@@ -115,11 +115,11 @@ def _way(
             return LimitWay(told=error.reason, lost=True), None
         path = _twin(side, limit.theme)
         return outcomes.raised(error.reason, error.details, path.name, path.read_text().splitlines()), None
-    seen = outcomes.gave(found.outputs, eager, padded and side == "jax")
-    if not found.calls:
-        return seen, found.outputs
-    clusters, outside = outcomes.clustered(found.calls)
-    return replace(seen, clusters=clusters, outside=outside), found.outputs
+    seen = outcomes.gave(attempted.outputs, eager, padded and side == "jax")
+    if not attempted.calls:
+        return seen, attempted.outputs
+    clusters, outside = outcomes.clustered(attempted.calls)
+    return replace(seen, clusters=clusters, outside=outside), attempted.outputs
 
 
 def _twin(side: str, theme: str) -> Path:
