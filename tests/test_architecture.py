@@ -208,6 +208,23 @@ def test_what_the_library_lacks_is_said_with_what_it_has() -> None:
         _ = jaxport.optimisers
 
 
+@pytest.mark.parametrize("folder", PACKAGES)
+def test_a_variable_says_what_it_holds(folder: str) -> None:
+    """Not that it is one of several, or was found: the thing has a name."""
+    nameless = [f"{path.name}:{name}" for path in files(folder) for name in bound(nodes_of(path)) & {"each", "found"}]
+    assert nameless == []
+
+
+def bound(nodes: Iterable[ast.AST]) -> set[str]:
+    """The names of variables and parameters."""
+    names: set[str] = set()
+    for node in nodes:
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) | ast.MatchAs(name=str(name)):
+                names.add(name)
+    return names
+
+
 def test_nothing_but_the_last_line_of_defence_swallows_every_exception() -> None:
     broad = []
     for path in (

@@ -105,7 +105,10 @@ class BodyWriter:
             texts = [made] if isinstance(made, str) else list(made)
         else:
             raise UnwritableError(REASONS.get(node.type, "no rule writes it"))
-        return self.assigned(at, node, texts)
+        written = self.assigned(at, node, texts)
+        if node.type == "Pack" and len(values) == 1 and written[0].text == plain(texts[0]):
+            return [replace(written[0], only=plain(call.array(0)))]
+        return written
 
     def assigned(self, at: int, node: Node, texts: Sequence[str]) -> list[Value]:
         """What expressions give, one for each result or one of all: in line, or a variable.

@@ -169,9 +169,8 @@ def _elements(call: Call, at: int) -> list[object]:
     if call.values[at].host is not None:
         return call.host(at).tolist()
     length = call.shape(at)[0]
-    packed = call.values[at].text
-    if length == 1 and packed.startswith("jnp.stack([") and packed.endswith("])"):
-        return [packed[len("jnp.stack([") : -2]]
+    if length == 1 and call.values[at].only:
+        return [call.values[at].only]
     if length is None:
         raise UnwritableError("its ends are computed from arrays")
     name = call.variable(at)

@@ -33,7 +33,7 @@ def results(writer: BodyWriter, at: int, node: Node, values: Sequence[Value]) ->
         case "TensorListFromTensor":
             return [Value(node.results[0], text=writer.variable(node, 0))]
         case "TensorListSetItem":
-            return [_written(writer, node, values, _length(writer, values[1]), values[2], 2)]
+            return [_written(writer, node, values, _length(writer, values[1]), 2)]
         case "TensorListPushBack":
             return [_pushed(writer, node, values)]
         case "TensorListLength":
@@ -72,7 +72,7 @@ def element(node: Node) -> Result:
     return Result(str(node.attributes["element_dtype"]), None, bool(node.attributes.get("element_dtype:follows")))
 
 
-def _written(writer: BodyWriter, node: Node, values: Sequence[Value], place: str, item: Value, at: int) -> Value:
+def _written(writer: BodyWriter, node: Node, values: Sequence[Value], place: str, at: int) -> Value:
     text = writer.variable(node, at)
     reserved = values[0].reserved
     if reserved is not None and values[0].text == "":
@@ -90,7 +90,7 @@ def _pushed(writer: BodyWriter, node: Node, values: Sequence[Value]) -> Value:
         name = writer.variable(node, 0)
         (made,) = writer.assign(f"jnp.concatenate([{name}, {writer.array(values[1])}[None]])", node.results, ["items"])
         return made
-    return _written(writer, node, values, str(len(reserved.items)), values[1], 1)
+    return _written(writer, node, values, str(len(reserved.items)), 1)
 
 
 def _size(writer: BodyWriter, node: Node, given: Value) -> Value:

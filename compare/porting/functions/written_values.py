@@ -35,11 +35,13 @@ class Value:
       result: its shape and dtype.
       text: an expression of an array; "" where only `host` is known.
       host: numbers, or expressions of Python's own integers, as an array of objects.
+      only: the expression of its one element, where `text` stacks that alone.
       reserved: what there is of a list of tensors that is no array yet.
     """
 
     result: Result
     text: str = ""
+    only: str = ""
     host: np.ndarray[Any, Any] | None = field(default=None, compare=False)
     reserved: Reserved | None = None
 
