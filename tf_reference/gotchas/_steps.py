@@ -36,7 +36,7 @@ def steps(
       settings: of the optimizer.
     """
     weights, gradients = arrays[: len(arrays) // 2], arrays[len(arrays) // 2 :]
-    shapes = tuple(tuple(each.shape) for each in weights)
+    shapes = tuple(tuple(weight.shape) for weight in weights)
     with tf.init_scope():
         optimizer, variables, at_rest = _built(kind, shapes, names, exclude, constraint, tuple(settings.items()))
     for variable, value in [*zip(variables, weights, strict=True), *at_rest]:
@@ -66,7 +66,7 @@ def _built(
     for variable in variables:
         variable.constraint = constraint
     optimizer.build(variables)
-    own = [(each, each.numpy()) for each in optimizer.variables if "learning_rate" not in each.path]
+    own = [(variable, variable.numpy()) for variable in optimizer.variables if "learning_rate" not in variable.path]
     return optimizer, variables, own
 
 

@@ -77,7 +77,7 @@ def batch_norm_of_replica(x: tf.Tensor) -> tf.Tensor:
 
 
 def batch_norm_moves_by_replicas(x: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor) -> dict[str, tf.Tensor]:
-    x, mean, variance = (tf.stop_gradient(each) for each in (x, mean, variance))
+    x, mean, variance = (tf.stop_gradient(tensor) for tensor in (x, mean, variance))
     moved = _over(lambda x: BATCH_NORM.stateless_call([], [mean, variance], x, training=True)[1], x)
     means, variances = zip(*moved, strict=True)
     return {"mean": tf.add_n(means) / REPLICAS, "variance": tf.add_n(variances) / REPLICAS}

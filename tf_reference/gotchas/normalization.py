@@ -138,16 +138,16 @@ def batch_norm_training(
 
 
 def moments_biased(x: tf.Tensor) -> tuple[tf.Tensor, ...]:
-    found: Any = tf.nn.moments(x, axes=[0])
-    return tuple(found)
+    moments: Any = tf.nn.moments(x, axes=[0])
+    return tuple(moments)
 
 
 def weighted_moments(x: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, ...]:
-    found: Any = tf.nn.weighted_moments(x, axes=[1], frequency_weights=weights)
-    return tuple(found)
+    moments: Any = tf.nn.weighted_moments(x, axes=[1], frequency_weights=weights)
+    return tuple(moments)
 
 
 def standardize(x: tf.Tensor) -> tf.Tensor:
-    found: Any = keras.ops.moments(x, axes=[-1], keepdims=True)
-    mean, variance = found
+    moments: Any = keras.ops.moments(x, axes=[-1], keepdims=True)
+    mean, variance = moments
     return (x - mean) * tf.math.rsqrt(variance + 1e-5)

@@ -25,8 +25,8 @@ FROZEN = _built(keras.layers.Dense(4, use_bias=False, trainable=False), 4, 6)
 MEAN = keras.metrics.Mean()
 SGD = keras.optimizers.SGD(0.1)
 ADAMW = keras.optimizers.AdamW(0.1)
-for each in (SGD, ADAMW):
-    each.build([WEIGHTS])
+for optimizer in (SGD, ADAMW):
+    optimizer.build([WEIGHTS])
 for average in (AVERAGE, AVERAGE_BY_STEP):
     average.apply([VARIABLE])
 

@@ -60,8 +60,8 @@ def printing(x: tf.Tensor) -> tf.Tensor:
 
 
 def lookup_table(keys: tf.Tensor, table: tf.lookup.StaticHashTable) -> tf.Tensor:
-    found = table.lookup(keys)
-    return tf.tanh(found) * 2.0 + found
+    values = table.lookup(keys)
+    return tf.tanh(values) * 2.0 + values
 
 
 def around_lookup_table(stage: Stage, keys: np.ndarray) -> Any:
