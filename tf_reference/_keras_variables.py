@@ -44,14 +44,14 @@ def is_lambda(layer: Any) -> bool:
     """Whether a layer calls a function of the user's and no more, whatever the mask, and in training too."""
     asks = ("_fn_expects_training_arg", "_fn_expects_mask_arg")
     alone = isinstance(layer, keras.layers.Lambda) and layer.mask is None
-    return alone and not any(getattr(layer, each, True) for each in asks)
+    return alone and not any(getattr(layer, attribute, True) for attribute in asks)
 
 
 def children(layer: Any) -> Iterator[tuple[str, Any]]:
     """The layers in a layer that stand for themselves, by name: those of a model, and attributes of a user's layer."""
     if is_keras(layer) and type(layer).__name__ in _CONTAINERS:
         held = getattr(layer, "operations", None) or layer.layers
-        yield from ((each.name, each) for each in held if not isinstance(each, keras.layers.InputLayer))
+        yield from ((child.name, child) for child in held if not isinstance(child, keras.layers.InputLayer))
     elif is_keras(layer):
         for name in _INNER.get(type(layer).__name__, ()):
             yield from _held(name, getattr(layer, name, None))
@@ -62,17 +62,17 @@ def children(layer: Any) -> Iterator[tuple[str, Any]]:
 def _of_attributes(layer: Any) -> Iterator[tuple[str, Any]]:
     """What a class of the user's holds, public attributes first; then what only Keras' list of its layers has."""
     functional = getattr(layer, "operations", None)
-    named = [(each.name, each) for each in functional or () if not isinstance(each, keras.layers.InputLayer)]
+    named = [(child.name, child) for child in functional or () if not isinstance(child, keras.layers.InputLayer)]
     attributes = sorted(vars(layer).items(), key=lambda item: item[0].startswith("_"))
     for name, value in attributes:
         if name not in _OF_KERAS and not name.startswith(_OF_TRACKING):
             named.extend(_held(name, value))
-    named.extend((each.name, each) for each in layer._flatten_layers(include_self=False, recursive=False))
+    named.extend((child.name, child) for child in layer._flatten_layers(include_self=False, recursive=False))
     seen: set[int] = set()
-    for name, each in named:
-        if id(each) not in seen and not isinstance(each, keras.layers.InputLayer):
-            seen.add(id(each))
-            yield name, each
+    for name, child in named:
+        if id(child) not in seen and not isinstance(child, keras.layers.InputLayer):
+            seen.add(id(child))
+            yield name, child
 
 
 def _held(name: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -94,7 +94,7 @@ def leaves(layer: Any, inner: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, 
       inner: its children, whose variables are their own.
     """
     # An operation of keras.ops between layers has none.
-    apart = {id(each) for _, child in inner for each in getattr(child, "weights", None) or ()}
+    apart = {id(weight) for _, child in inner for weight in getattr(child, "weights", None) or ()}
     for name, variable in _own(layer, "", set()):
         if id(variable) not in apart:
             yield name, variable
@@ -103,17 +103,17 @@ def leaves(layer: Any, inner: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, 
 def frozen(layer: Any) -> set[int]:
     """The variables, by id, of a layer that is not trained, and of those among the layers in it that are not."""
     if not getattr(layer, "trainable", True):
-        return {id(each) for each in layer.variables}
+        return {id(variable) for variable in layer.variables}
     inner = layer._flatten_layers(include_self=False, recursive=False) if isinstance(layer, keras.Layer) else ()
-    return {id(each) for child in inner if not child.trainable for each in child.variables}
+    return {id(variable) for child in inner if not child.trainable for variable in child.variables}
 
 
 def _own(layer: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
     if not isinstance(layer, keras.Layer) or id(layer) in seen:
         return
     seen.add(id(layer))
-    for each in (*layer._trainable_variables, *layer._non_trainable_variables):
-        yield f"{prefix}{each.name}", each
+    for variable in (*layer._trainable_variables, *layer._non_trainable_variables):
+        yield f"{prefix}{variable.name}", variable
     for held in layer._layers:
         yield from _own(held, f"{prefix}{held.name}/", seen)
 
@@ -125,20 +125,20 @@ def has_own(layer: Any) -> bool:
 
 def seeds(layer: Any) -> list[Any]:
     """The states of the random generators in a layer."""
-    weights = {id(each) for each in layer.weights}
-    metrics = {id(each) for each in getattr(layer, "metrics_variables", ())}
-    return [each for each in layer.variables if id(each) not in weights | metrics]
+    weights = {id(weight) for weight in layer.weights}
+    metrics = {id(variable) for variable in getattr(layer, "metrics_variables", ())}
+    return [variable for variable in layer.variables if id(variable) not in weights | metrics]
 
 
 def config(layer: Any) -> dict[str, Plain]:
     """What a layer or operation says of itself, as plain data; nothing where it cannot, as often those of users."""
     try:
-        found = _keras_config.plain_config(layer.get_config())
+        plain = _keras_config.plain_config(layer.get_config())
     except (NotImplementedError, TypeError, AttributeError, ValueError):
         return {}
     # The dtype of an operation is what it makes; that of a layer is its policy, which stands elsewhere.
     dtype = None if isinstance(layer, keras.Layer) else getattr(layer, "dtype", None)
-    return found if dtype is None else {**found, "dtype": keras.backend.standardize_dtype(dtype)}
+    return plain if dtype is None else {**plain, "dtype": keras.backend.standardize_dtype(dtype)}
 
 
 def input_shape(layer: Any) -> tuple[int | None, ...]:
@@ -153,8 +153,8 @@ def input_shape(layer: Any) -> tuple[int | None, ...]:
 def inputs(model: Any) -> tuple[Value, ...]:
     """The inputs of a model, as far as it knows them."""
     return tuple(
-        Value(each.name, str(each.dtype), tuple(None if size is None else int(size) for size in each.shape))
-        for each in getattr(model, "inputs", None) or ()
+        Value(tensor.name, str(tensor.dtype), tuple(None if size is None else int(size) for size in tensor.shape))
+        for tensor in getattr(model, "inputs", None) or ()
     )
 
 
@@ -162,7 +162,7 @@ def inputs(model: Any) -> tuple[Value, ...]:
 def seeds_kept(layer: Any) -> Iterator[list[Any]]:
     """Inside, the states of the random generators in a layer; behind, these are as if it had drawn nothing."""
     states = seeds(layer)
-    before = [each.numpy() for each in states]
+    before = [state.numpy() for state in states]
     try:
         yield states
     finally:

@@ -160,11 +160,11 @@ def _of_code(reference: str, made_anew: bool, closures: bool) -> Any:
 
 def _build_rest(made: keras.Model) -> None:
     """Let layers in a model make their weights that do so at the first call with numbers alone, as in fit()."""
-    if not made.inputs or all(each.built for each in made._flatten_layers()):
+    if not made.inputs or all(layer.built for layer in made._flatten_layers()):
         return
     nest = getattr(made, "_inputs_struct", made.inputs)
     example = keras.tree.map_structure(
-        lambda each: tf.zeros([1, *(size or _EXAMPLE for size in each.shape[1:])], each.dtype), nest
+        lambda symbol: tf.zeros([1, *(size or _EXAMPLE for size in symbol.shape[1:])], symbol.dtype), nest
     )
     # One that takes no such example is read as it is.
     with suppress(*_traced_calls.NOT_FOLLOWED):
@@ -173,8 +173,8 @@ def _build_rest(made: keras.Model) -> None:
 
 def _is_of_built_ones(made: Any) -> bool:
     """Whether a model of the user's is never called itself, as one of two that train against each other is not."""
-    held = [each for _, each in _keras_variables.children(made)]
-    return not _keras_variables.is_keras(made) and bool(held) and all(each.built for each in held)
+    held = [child for _, child in _keras_variables.children(made)]
+    return not _keras_variables.is_keras(made) and bool(held) and all(child.built for child in held)
 
 
 def of_model(made: Any, optimizer: bool = False) -> tuple[Source, dict[str, np.ndarray]]:
@@ -189,20 +189,20 @@ def of_model(made: Any, optimizer: bool = False) -> tuple[Source, dict[str, np.n
     """
     walk = _Walk()
     walk.add(made, None, "")
-    forgotten = [each.path for each in made.weights if id(each) not in walk.keys]
+    forgotten = [weight.path for weight in made.weights if id(weight) not in walk.keys]
     if forgotten:
         raise Unsupported(f"expected every weight of the model in a layer, found {forgotten[0]} in none")
     source = Source(
         layers=tuple(walk.layers),
         shared=walk.shared,
-        excluded=tuple(Excluded(each.path, _seed(each)) for each in _keras_variables.seeds(made)),
+        excluded=tuple(Excluded(state.path, _seed(state)) for state in _keras_variables.seeds(made)),
         inputs=_keras_variables.inputs(made),
         versions={"keras": keras.__version__, "tensorflow": tf.__version__},
         optimizer=_keras_optimizer.read(made, walk.keys) if optimizer else None,
     )
-    arrays = {walk.keys[each]: walk.arrays[each] for each in walk.arrays}
+    arrays = {walk.keys[identity]: walk.arrays[identity] for identity in walk.arrays}
     held = _keras_optimizer.variables(made, walk.keys) if optimizer else {}
-    return source, arrays | {key: np.array(each.numpy()) for key, each in held.items()}
+    return source, arrays | {key: np.array(variable.numpy()) for key, variable in held.items()}
 
 
 def _seed(state: Any) -> str:
@@ -266,7 +266,7 @@ def variables(made: Any) -> Iterator[tuple[str, Any]]:
     """Every variable once, by the key that `of_model` gives it."""
     walk = _Walk()
     walk.add(made, None, "")
-    by_id = {id(each): each for each in made.weights}
+    by_id = {id(weight): weight for weight in made.weights}
     return ((key, by_id[identity]) for identity, key in walk.keys.items())
 
 

@@ -48,9 +48,9 @@ class _WhenImported:
         """The spec of TensorFlow; None of anything else."""
         if name != "tensorflow" or self.observed:
             return None
-        found: list[Any] = []
-        _carefully("profile", _own_folder(), lambda: found.append(self._found(name, path, target)))
-        return found[0] if found else None
+        specs: list[Any] = []
+        _carefully("profile", _own_folder(), lambda: specs.append(self._found(name, path, target)))
+        return specs[0] if specs else None
 
     def _found(self, name: str, path: object, target: object) -> Any:
         others = [finder.find_spec for finder in sys.meta_path if finder is not self and hasattr(finder, "find_spec")]
@@ -222,8 +222,8 @@ def _users_line(operation: Any, frames: Any) -> str:
 def _callees(graph: Any, operation: Any) -> Iterator[Any]:
     for value in operation.node_def.attr.values():
         for function in [value.func, *value.list.func]:
-            found = graph._get_function(function.name) if function.name else None
-            callee = getattr(found, "graph", None)
+            called = graph._get_function(function.name) if function.name else None
+            callee = getattr(called, "graph", None)
             if callee is not None:
                 yield callee
 

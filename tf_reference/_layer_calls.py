@@ -132,8 +132,8 @@ class _Recording:
         calls: list[LayerCall] = []
         for position, (seen, path, number) in enumerate(zip(self.ended, paths, numbered(paths), strict=True)):
             calls.append(_told(seen, path, number, position, maker, gradients, arrays))
-            for each in seen.outputs:
-                made.setdefault(id(each), position)
+            for tensor in seen.outputs:
+                made.setdefault(id(tensor), position)
         layers = {path: seen.layer for seen, path in zip(self.ended, paths, strict=True)}
         return LayerCalls(
             tuple(calls),
@@ -161,12 +161,12 @@ def _told(
         arrays[f"{position}/{kind}/{at}"] = array
         return f"{position}/{kind}/{at}"
 
-    inputs = tuple(kept("in", at, on_host(each)) for at, each in enumerate(seen.inputs))
-    outputs = tuple(kept("out", at, on_host(each)) for at, each in enumerate(seen.outputs))
+    inputs = tuple(kept("in", at, on_host(tensor)) for at, tensor in enumerate(seen.inputs))
+    outputs = tuple(kept("out", at, on_host(tensor)) for at, tensor in enumerate(seen.outputs))
     before = kept("before", 0, on_host(seen.activated[0])) if len(seen.activated) == 1 else ""
-    makers = tuple(maker(each) for each in seen.received)
-    cotangents = tuple(kept("grad_out", at, gradients.get(id(each))) for at, each in enumerate(seen.outputs))
-    back = tuple(kept("grad_in", at, gradients.get(id(each))) for at, each in enumerate(seen.inputs))
+    makers = tuple(maker(tensor) for tensor in seen.received)
+    cotangents = tuple(kept("grad_out", at, gradients.get(id(tensor))) for at, tensor in enumerate(seen.outputs))
+    back = tuple(kept("grad_in", at, gradients.get(id(tensor))) for at, tensor in enumerate(seen.inputs))
     class_name = type(seen.layer).__name__
     return LayerCall(path, number, class_name, inputs, outputs, before, makers, cotangents, back)
 
@@ -176,7 +176,7 @@ def _is_float(tensor: Any) -> bool:
 
 
 def _tensors(structure: Any) -> list[Any]:
-    return [each for each in tf.nest.flatten(structure) if tf.is_tensor(each)]
+    return [value for value in tf.nest.flatten(structure) if tf.is_tensor(value)]
 
 
 @contextmanager
@@ -197,7 +197,7 @@ def _activation(layer: Any, given: list[Any]) -> Iterator[None]:
 
 def _paths(calls: Sequence[_Seen]) -> list[str]:
     """By call, names from the outside in: those that the keys of weights begin with, where it is one model."""
-    roots = list({id(each.layer): each.layer for each in calls if each.around is None}.values())
+    roots = list({id(call.layer): call.layer for call in calls if call.around is None}.values())
     alone = len(roots) == 1
     known: dict[int, str] = {}
     for root in roots:
@@ -208,22 +208,26 @@ def _paths(calls: Sequence[_Seen]) -> list[str]:
             known.setdefault(id(layer), "/".join(filter(None, (prefix, path))))
     paths: list[str] = []
     # Layers that a class of Keras makes for itself have no path there: they are named by who calls them.
-    for each in reversed(calls):
-        if id(each.layer) not in known:
-            known[id(each.layer)] = "/".join(filter(None, (known[id(each.around)], each.layer.name)))
-        paths.append(known[id(each.layer)])
+    for call in reversed(calls):
+        if id(call.layer) not in known:
+            known[id(call.layer)] = "/".join(filter(None, (known[id(call.around)], call.layer.name)))
+        paths.append(known[id(call.layer)])
     return paths[::-1]
 
 
 def _digests(layer: Any) -> tuple[str, ...]:
     """Of its own weights: those of layers in it are theirs."""
     inner = list(_keras_variables.children(layer))
-    found = (value_digest(np.asarray(each)) for _, each in _keras_variables.leaves(layer, inner))
-    return tuple(sorted(filter(None, found)))
+    digests = (value_digest(np.asarray(variable)) for _, variable in _keras_variables.leaves(layer, inner))
+    return tuple(sorted(filter(None, digests)))
 
 
 def _gradients(tape: tf.GradientTape, result: Any, calls: Sequence[_Seen]) -> dict[int, np.ndarray]:
     """By the id of a tensor that a call was given or gave, the gradient of the result with respect to it."""
-    watched = [each for seen in calls if not seen.reason for each in (*seen.inputs, *seen.outputs) if _is_float(each)]
-    found = tape.gradient(result, watched, unconnected_gradients=tf.UnconnectedGradients.ZERO)
-    return {id(each): on_host(tf.convert_to_tensor(gradient)) for each, gradient in zip(watched, found, strict=True)}
+    watched = [
+        tensor for seen in calls if not seen.reason for tensor in (*seen.inputs, *seen.outputs) if _is_float(tensor)
+    ]
+    gradients = tape.gradient(result, watched, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+    return {
+        id(tensor): on_host(tf.convert_to_tensor(gradient)) for tensor, gradient in zip(watched, gradients, strict=True)
+    }

@@ -105,7 +105,7 @@ def region_losses(logits: tf.Tensor, deltas: tf.Tensor, regions: Regions) -> tf.
 def positive_regions(regions: Regions, count: int) -> Regions:
     """So many regions, the positive ones first, for the mask head."""
     chosen = _detection.best(tf.cast(regions.labels > 0, tf.int32), count)
-    return Regions(*(tf.gather(each, chosen, batch_dims=1) for each in regions))
+    return Regions(*(tf.gather(tensor, chosen, batch_dims=1) for tensor in regions))
 
 
 def mask_loss(logits: tf.Tensor, regions: Regions, masks: tf.Tensor, image: int) -> tf.Tensor:

@@ -45,7 +45,7 @@ class MethodSource:
 
     def parameters(self) -> list[str]:
         """The names of its parameters behind self."""
-        return [each.arg for each in (*self.tree.args.args[1:], *self.tree.args.kwonlyargs)]
+        return [parameter.arg for parameter in (*self.tree.args.args[1:], *self.tree.args.kwonlyargs)]
 
     def refused(self, node: ast.AST) -> Unsupported:
         """An obstacle with its line."""

@@ -61,7 +61,7 @@ class _Following:
             result = original(layer, *given, **named)
             _keras_masks.forget(layer, given, named)
             return result
-        if not any(isinstance(each, keras.KerasTensor) for each in tf.nest.flatten((given, named))):
+        if not any(isinstance(value, keras.KerasTensor) for value in tf.nest.flatten((given, named))):
             given, named = tf.nest.map_structure(self._symbol, (given, named))
         result = self._of_function(original, layer, given, named) if self._functions else None
         return self._of_layer(original, layer, given, named) if result is None else result
@@ -148,7 +148,7 @@ def _beside(
 
 def _node(layer: Any, result: Any) -> Any:
     """The node of the graph that a call has made; None where it has made none."""
-    symbols = [each for each in tf.nest.flatten(result) if isinstance(each, keras.KerasTensor)]
+    symbols = [value for value in tf.nest.flatten(result) if isinstance(value, keras.KerasTensor)]
     history = getattr(symbols[0], "_keras_history", None) if symbols else None
     return layer._inbound_nodes[history.node_index] if history is not None and history.operation is layer else None
 

@@ -16,13 +16,13 @@ def registry() -> Registry:
     """Every type of operation by name."""
     kernels = _kernels()
     operations = {
-        each.name: Registered(
-            public=hasattr(tf.raw_ops, each.name),
-            stateful=each.is_stateful,
-            gradient=_gradient(each.name),
-            kernels=kernels.get(each.name, {}),
+        definition.name: Registered(
+            public=hasattr(tf.raw_ops, definition.name),
+            stateful=definition.is_stateful,
+            gradient=_gradient(definition.name),
+            kernels=kernels.get(definition.name, {}),
         )
-        for each in sorted(_private.operation_definitions(), key=lambda each: each.name)
+        for definition in sorted(_private.operation_definitions(), key=lambda definition: definition.name)
     }
     return Registry({"tensorflow": tf.__version__, "keras": keras.__version__}, operations)
 
@@ -31,9 +31,9 @@ def _kernels() -> dict[str, dict[str, dict[str, tuple[str, ...]]]]:
     """By operation, device and attribute, the dtypes of any kernel."""
     # Those of XLA are registered by the first compilation, not by the import.
     tf.function(lambda x: x + 1, jit_compile=True)(tf.zeros(()))
-    found: dict[str, dict[str, dict[str, set[str]]]] = {}
+    by_operation: dict[str, dict[str, dict[str, set[str]]]] = {}
     for kernel in _private.kernel_definitions():
-        of_device = found.setdefault(kernel.op, {}).setdefault(kernel.device_type, {})
+        of_device = by_operation.setdefault(kernel.op, {}).setdefault(kernel.device_type, {})
         for constraint in kernel.constraint:
             dtypes = map(_dtype, constraint.allowed_values.list.type)
             of_device.setdefault(constraint.name, set()).update(dtypes)
@@ -42,7 +42,7 @@ def _kernels() -> dict[str, dict[str, dict[str, tuple[str, ...]]]]:
             device: {attribute: tuple(sorted(dtypes)) for attribute, dtypes in sorted(attributes.items()) if dtypes}
             for device, attributes in sorted(devices.items())
         }
-        for name, devices in found.items()
+        for name, devices in by_operation.items()
     }
 
 

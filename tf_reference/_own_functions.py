@@ -32,8 +32,8 @@ def whole(layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Calla
     of_lambda = _keras_variables.is_lambda(layer)
     if not of_lambda and not (isinstance(layer, keras.layers.Activation) and is_own(layer.activation)):
         return None
-    tensors = [each for each in tf.nest.flatten((given, dict(named))) if hasattr(each, "dtype")]
-    if any(_cast(layer, each) or _keras_masks.of(each) is not None for each in tensors):
+    tensors = [value for value in tf.nest.flatten((given, dict(named))) if hasattr(value, "dtype")]
+    if any(_cast(layer, tensor) or _keras_masks.of(tensor) is not None for tensor in tensors):
         return None
     return layer.call if of_lambda else layer.activation
 

@@ -82,10 +82,10 @@ class _Following:
 
     def body(self, statements: Sequence[ast.stmt]) -> None:
         """Follow statements, up to the first that returns."""
-        for each in statements:
+        for statement in statements:
             if self.returned is not None:
                 return
-            self._statement(each)
+            self._statement(statement)
 
     def _statement(self, node: ast.stmt) -> None:
         match node:
@@ -122,9 +122,9 @@ class _Following:
 
     def _is_of_metrics(self, node: ast.AST) -> bool:
         """Whether every call in it is one of a metric's, so that it changes nothing that is trained."""
-        calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
+        calls = [call for call in ast.walk(node) if isinstance(call, ast.Call)]
         return bool(calls) and all(
-            isinstance(each.func, ast.Attribute) and each.func.attr in _OF_METRICS for each in calls
+            isinstance(call.func, ast.Attribute) and call.func.attr in _OF_METRICS for call in calls
         )
 
     def _effect(self, call: ast.Call) -> None:
@@ -151,7 +151,7 @@ class _Following:
         self.applied = gradients
 
     def _unpacked(self, node: ast.stmt, targets: Sequence[ast.expr], value: ast.expr) -> None:
-        names = [each.id if isinstance(each, ast.Name) else "" for each in targets]
+        names = [target.id if isinstance(target, ast.Name) else "" for target in targets]
         what = self.value(value)
         if what is Is.DATA and len(names) in (2, 3):
             parts: Sequence[Any] = (Is.INPUTS, Is.TARGETS, Is.WEIGHTS)
@@ -186,10 +186,10 @@ class _Following:
                 return self._number(node)
 
     def _number(self, node: ast.expr) -> float:
-        found = self.source.resolved(node)
-        if isinstance(found, bool) or not isinstance(found, int | float):
+        value = self.source.resolved(node)
+        if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.source.refused(node)
-        return float(found)
+        return float(value)
 
     def _sum(self, node: ast.AST, left: Any, right: Any) -> Loss:
         if not isinstance(left, Loss) or not isinstance(right, Loss):
@@ -201,7 +201,7 @@ class _Following:
             left, right = right, left
         if not isinstance(left, float) or not isinstance(right, Loss):
             raise self.source.refused(node)
-        return Loss(tuple(replace(each, weight=each.weight * left) for each in right.terms))
+        return Loss(tuple(replace(term, weight=term.weight * left) for term in right.terms))
 
     def _call(self, call: ast.Call) -> Any:
         match call.func:
@@ -214,7 +214,7 @@ class _Following:
             case ast.Attribute(value=ast.Name(id="self"), attr="compute_loss"):
                 return self._compute_loss(call)
         function = self.source.resolved(call.func)
-        given = [self.value(each) for each in call.args]
+        given = [self.value(argument) for argument in call.args]
         if function in _UNPACK:
             return Is.DATA
         if function in _MEANS and len(given) == 1 and isinstance(given[0], Examples | Loss) and not call.keywords:
@@ -226,15 +226,15 @@ class _Following:
         return self._loss(call, function, given)
 
     def _predictions(self, call: ast.Call) -> Is:
-        given = [self.value(each) for each in call.args]
-        training = [each for each in call.keywords if each.arg == "training"]
+        given = [self.value(argument) for argument in call.args]
+        training = [keyword for keyword in call.keywords if keyword.arg == "training"]
         trained = len(training) == 1 and self.source.resolved(training[0].value) is True
         if given != [Is.INPUTS] or len(call.keywords) != 1 or not trained:
             raise self.source.refused(call)
         return Is.PREDICTIONS
 
     def _gradients(self, call: ast.Call) -> Gradients:
-        given = [self.value(each) for each in call.args]
+        given = [self.value(argument) for argument in call.args]
         if len(given) != 2 or call.keywords or not isinstance(given[0], Loss) or given[1] is not Is.VARIABLES:
             raise self.source.refused(call)
         return Gradients(given[0])
@@ -252,16 +252,16 @@ class _Following:
 
     def _defining(self) -> type:
         name = self.source.function.__name__
-        return next(each for each in type(self.source.model).__mro__ if vars(each).get(name) is self.source.function)
+        return next(kind for kind in type(self.source.model).__mro__ if vars(kind).get(name) is self.source.function)
 
     def _compute_loss(self, call: ast.Call) -> Loss:
         given = {
             **dict(zip(_OF_COMPUTE_LOSS, call.args, strict=False)),
-            **{each.arg: each.value for each in call.keywords},
+            **{keyword.arg: keyword.value for keyword in call.keywords},
         }
-        for name, each in given.items():
-            said = isinstance(each, ast.Constant) and each.value in (None, True)
-            if not said and (name is None or self.value(each) is not _OF_COMPUTE_LOSS.get(name)):
+        for name, argument in given.items():
+            said = isinstance(argument, ast.Constant) and argument.value in (None, True)
+            if not said and (name is None or self.value(argument) is not _OF_COMPUTE_LOSS.get(name)):
                 raise self.source.refused(call)
         if not {"y", "y_pred"} <= given.keys():
             raise self.source.refused(call)
@@ -281,9 +281,11 @@ class _Following:
         over = self.value(generator.iter)
         match element:
             case ast.Call(func=function, args=[ast.Name(id=name), *bounds], keywords=[]):
-                clip = next((known for known, each in _CLIPS.items() if each is self.source.resolved(function)), "")
-                each = isinstance(generator.target, ast.Name) and generator.target.id == name
-                if clip and each and isinstance(over, Gradients) and not generator.ifs:
-                    found = tuple(self._number(bound) for bound in bounds)
-                    return replace(over, clips=(*over.clips, Clip(clip, found)))
+                clip = next(
+                    (known for known, operation in _CLIPS.items() if operation is self.source.resolved(function)), ""
+                )
+                is_target = isinstance(generator.target, ast.Name) and generator.target.id == name
+                if clip and is_target and isinstance(over, Gradients) and not generator.ifs:
+                    numbers = tuple(self._number(bound) for bound in bounds)
+                    return replace(over, clips=(*over.clips, Clip(clip, numbers)))
         raise self.source.refused(node)

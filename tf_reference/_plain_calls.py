@@ -46,7 +46,7 @@ class Numbering:
 
     def numbers(self, tensors: Sequence[Any]) -> tuple[int, ...]:
         """The numbers of tensors."""
-        return tuple(self.number(each) for each in tensors)
+        return tuple(self.number(tensor) for tensor in tensors)
 
     def add(self, tensor: Any, described: Tensor) -> None:
         """Give a tensor the next number."""
@@ -62,13 +62,13 @@ class Numbering:
         if self._is_tensor(value):
             return {TENSOR: self.number(value)}
         if isinstance(value, tuple):
-            return {TUPLE: [self.plain(each) for each in value]}
+            return {TUPLE: [self.plain(item) for item in value]}
         if isinstance(value, list):
-            return [self.plain(each) for each in value]
+            return [self.plain(item) for item in value]
         if isinstance(value, Mapping):
-            return {"dict": [[str(key), self.plain(each)] for key, each in value.items()]}
+            return {"dict": [[str(key), self.plain(item)] for key, item in value.items()]}
         if isinstance(value, slice):
-            return {SLICE: [self.plain(each) for each in (value.start, value.stop, value.step)]}
+            return {SLICE: [self.plain(part) for part in (value.start, value.stop, value.step)]}
         if value is Ellipsis:
             return {ELLIPSIS: True}
         value = value.item() if isinstance(value, np.generic) else value
@@ -86,13 +86,13 @@ def call(path: str, called: Called, still: Called, numbering: Numbering) -> Call
       still: the same call outside of it.
       numbering: of tensors.
     """
-    keywords = {str(name): numbering.plain(each) for name, each in called.named.items() if each is not None}
+    keywords = {str(name): numbering.plain(argument) for name, argument in called.named.items() if argument is not None}
     told = called.named.get("training")
     if isinstance(told, bool) and told is still.named.get("training"):
         # Whatever the model does, this call is told the same.
         keywords[f"training={told}"] = True
     return Call(
-        path, tuple(numbering.plain(each) for each in called.given), keywords, numbering.numbers(called.results)
+        path, tuple(numbering.plain(argument) for argument in called.given), keywords, numbering.numbers(called.results)
     )
 
 
@@ -106,8 +106,8 @@ def tensors_in(nest: Any, is_tensor: Callable[[Any], bool]) -> list[Any]:
     if is_tensor(nest):
         return [nest]
     if isinstance(nest, Mapping):
-        return [tensor for each in nest.values() for tensor in tensors_in(each, is_tensor)]
-    return [tensor for each in nest for tensor in tensors_in(each, is_tensor)] if isinstance(nest, list | tuple) else []
+        return [tensor for item in nest.values() for tensor in tensors_in(item, is_tensor)]
+    return [tensor for item in nest for tensor in tensors_in(item, is_tensor)] if isinstance(nest, list | tuple) else []
 
 
 def _shape(tensor: Any) -> tuple[int | None, ...]:

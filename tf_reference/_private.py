@@ -150,8 +150,8 @@ def policies_of(dtype: str) -> Iterator[None]:
     wide = _require("keras.src.dtype_policies", "DTypePolicy")(dtype)
 
     def get(identifier: Any) -> Any:
-        found = asked(identifier)
-        return wide if type(found) is type(wide) and found.compute_dtype in _FLOATS else found
+        policy = asked(identifier)
+        return wide if type(policy) is type(wide) and policy.compute_dtype in _FLOATS else policy
 
     policies: Any = sys.modules["keras.src.dtype_policies"]
     policies.get = get
@@ -208,13 +208,13 @@ def matched(status: Any) -> frozenset[int]:
 
     TensorFlow tells whether any is left, by `assert_consumed`, and not which.
     """
-    found = getattr(getattr(status, "_checkpoint", None), "object_by_proto_id", None)
-    if found is None:
+    objects = getattr(getattr(status, "_checkpoint", None), "object_by_proto_id", None)
+    if objects is None:
         raise PrivateModuleMoved(
             f"expected a status of a checkpoint as in TensorFlow {TRIED}, found {type(status).__name__} of TensorFlow "
             f"{tf.__version__}: install tensorflow=={TRIED}.*"
         )
-    return frozenset(found.keys())
+    return frozenset(objects.keys())
 
 
 def debug_info(serialized: bytes) -> Any:
@@ -246,7 +246,9 @@ def gradient_function(name: str) -> Any:
 def opcodes(serialized: bytes) -> frozenset[str]:
     """Opcodes of the instructions of a serialized HloModuleProto. No public reader of the proto exists."""
     proto = _require("tensorflow.compiler.xla.service.hlo_pb2", "HloModuleProto").FromString(serialized)
-    return frozenset(each.opcode for computation in proto.computations for each in computation.instructions)
+    return frozenset(
+        instruction.opcode for computation in proto.computations for instruction in computation.instructions
+    )
 
 
 # Operations that compute nothing: plumbing, and what only reads or changes a shape.
@@ -283,11 +285,11 @@ def events(xplane: bytes) -> list[TracedEvent]:
     lines = [(plane, line) for plane in space.planes for line in plane.lines if line.events]
     # Nanoseconds since 1970 have no room for fractions in a float.
     first = min((line.timestamp_ns for _, line in lines), default=0)
-    found = []
+    traced = []
     for thread, (plane, line) in enumerate(lines):
         for event in line.events:
             told = {plane.stat_metadata[stat.metadata_id].name: stat for stat in event.stats}
-            found.append(
+            traced.append(
                 TracedEvent(
                     name=plane.event_metadata[event.metadata_id].name,
                     instruction=_text(plane, told[HLO]) if HLO in told and OF_GRAPH not in told else None,
@@ -297,7 +299,7 @@ def events(xplane: bytes) -> list[TracedEvent]:
                     seconds=event.duration_ps * 1e-12,
                 )
             )
-    return sorted(found, key=lambda event: event.start_s)
+    return sorted(traced, key=lambda event: event.start_s)
 
 
 def _text(plane: Any, stat: Any) -> str:
@@ -315,11 +317,11 @@ def kernel(event: TracedEvent, eager: bool) -> str | None:
     if event.instruction is not None:
         return None if event.name.startswith("end: ") else event.name
     if eager:
-        _, found, operation = event.name.partition("EagerLocalExecute: ")
+        _, names_operation, operation = event.name.partition("EagerLocalExecute: ")
     else:
         match = _GRAPH_NODE.match(event.name)
-        found, operation = bool(match), match.group(1) if match else ""
-    if not found or operation in _STRUCTURAL or operation.startswith("__"):
+        names_operation, operation = bool(match), match.group(1) if match else ""
+    if not names_operation or operation in _STRUCTURAL or operation.startswith("__"):
         return None
     return operation if eager else event.name
 

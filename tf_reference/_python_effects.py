@@ -36,16 +36,16 @@ def effects(functions: Iterable[Any]) -> tuple[Effect, ...]:
     Args:
       functions: of Python; what has no source, or is a framework's, is left out.
     """
-    found: list[Effect] = []
+    side_effects: list[Effect] = []
     seen: set[FunctionType] = set()
-    level = [each for function in functions if (each := _plain(function))]
+    level = [plain for function in functions if (plain := _plain(function))]
     # Level by level, so that what can be reached by a long and a short way is looked into by the short one.
     for _ in range(DEPTH + 1):
-        level = [each for each in dict.fromkeys(level) if each not in seen]
+        level = [function for function in dict.fromkeys(level) if function not in seen]
         seen.update(level)
-        found += [effect for function in level for effect in _of_function(function)]
+        side_effects += [effect for function in level for effect in _of_function(function)]
         level = [helper for function in level for helper in _helpers(function)]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(side_effects))
 
 
 def _plain(value: Any) -> FunctionType | None:
@@ -53,15 +53,15 @@ def _plain(value: Any) -> FunctionType | None:
 
     Only of these an attribute is asked for: a user's object may do anything then, a lazy module imports itself.
     """
-    found: FunctionType | None = None
+    innermost: FunctionType | None = None
     for _ in range(_MOST_WRAPPERS):
         if issubclass(type(value), tf.types.experimental.PolymorphicFunction):
             value = value.python_function
         elif type(value) is MethodType:
             value = value.__func__
-        found = value if type(value) is FunctionType else found
+        innermost = value if type(value) is FunctionType else innermost
         value = inspect.getattr_static(value, "__wrapped__", None)
-    return found
+    return innermost
 
 
 def _helpers(function: FunctionType) -> Iterator[FunctionType]:
@@ -70,9 +70,9 @@ def _helpers(function: FunctionType) -> Iterator[FunctionType]:
     cells = zip(code.co_freevars, function.__closure__ or (), strict=False)
     known = function.__globals__ | {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
     for name in (*code.co_names, *code.co_freevars):
-        found = _plain(known.get(name))
-        if found is not None and found.__code__.co_filename == code.co_filename:
-            yield found
+        helper = _plain(known.get(name))
+        if helper is not None and helper.__code__.co_filename == code.co_filename:
+            yield helper
 
 
 def _is_filled(cell: Any) -> bool:
@@ -99,7 +99,7 @@ def _of_function(function: FunctionType) -> Iterator[Effect]:
         return
     local = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt | ast.expr)]
-    for node in sorted(statements, key=lambda each: (each.lineno, each.col_offset)):
+    for node in sorted(statements, key=lambda node: (node.lineno, node.col_offset)):
         kind = _kind(node, local)
         if kind:
             yield Effect(kind, lines[node.lineno - 1].strip(), f"{file}:{first + node.lineno - 1}")
@@ -111,7 +111,7 @@ def _kind(node: ast.AST, local: set[str]) -> str:
             return STATE
         case ast.AugAssign(target=ast.Attribute()):
             return STATE
-        case ast.Assign(targets=targets) if any(isinstance(each, ast.Attribute) for each in targets):
+        case ast.Assign(targets=targets) if any(isinstance(target, ast.Attribute) for target in targets):
             return STATE
         case ast.Call(func=ast.Name(id="print")):
             return PRINT

@@ -30,9 +30,9 @@ def replica_step(model: Model, gradients: Step, *inputs: tf.Tensor) -> tf.Tensor
       gradients: inputs -> the share, and its gradients.
       *inputs: of the replica.
     """
-    share, found = gradients(*inputs)
+    share, by_variable = gradients(*inputs)
     # Of all replicas: the optimizer of Keras adds them up before it updates.
-    model.optimizer.apply_gradients(zip(found, _trained(model), strict=True))
+    model.optimizer.apply_gradients(zip(by_variable, _trained(model), strict=True))
     return share
 
 
@@ -80,22 +80,28 @@ def in_turn(session: Session, strategy: str, division: Division, parts: int) -> 
     trained = _trained(model)
     own = {id(as_variable(variable)) for variable in trained}
     moving = [variable for variable in session.weights.values() if id(variable) not in own]
-    update = tf.function(lambda *found: model.optimizer.apply_gradients(zip(found, trained, strict=True)))
+    update = tf.function(lambda *by_variable: model.optimizer.apply_gradients(zip(by_variable, trained, strict=True)))
 
     def step(*inputs: tf.Tensor) -> tf.Tensor:
-        before, found = [variable.numpy() for variable in moving], []
+        before, computed = [variable.numpy() for variable in moving], []
         for number in range(parts):
             for variable, value in zip(moving, before, strict=True):
                 variable.assign(value)
             named = zip(session.twin.inputs, inputs, strict=True)
-            part = [tf.constant(part_of(each.numpy(), division.axes[name], number, parts)) for name, each in named]
+            part = [tf.constant(part_of(tensor.numpy(), division.axes[name], number, parts)) for name, tensor in named]
             loss, by_variable = gradients(*part)
-            found.append((loss.numpy(), [each.numpy() for each in by_variable], [each.numpy() for each in moving]))
-        losses, by_part, moved = zip(*found, strict=True)
-        averaged = [sum(each) / parts for each in zip(*by_part, strict=True)]
-        left = [sum(each) / parts for each in zip(*moved, strict=True)]
+            computed.append(
+                (
+                    loss.numpy(),
+                    [gradient.numpy() for gradient in by_variable],
+                    [variable.numpy() for variable in moving],
+                )
+            )
+        losses, by_part, moved = zip(*computed, strict=True)
+        averaged = [sum(of_variable) / parts for of_variable in zip(*by_part, strict=True)]
+        left = [sum(of_variable) / parts for of_variable in zip(*moved, strict=True)]
         if strategy == SUMMED:
-            averaged = [each * parts for each in averaged]
+            averaged = [gradient * parts for gradient in averaged]
         if strategy == ALONE:
             averaged, left = by_part[0], moved[0]
         for variable, value in zip(moving, left, strict=True):

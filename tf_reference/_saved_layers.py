@@ -57,17 +57,17 @@ def layers(folder: Path) -> Iterator[Layer]:
 
 def _described(metadata: str, folder: Path) -> Mapping[str, Any]:
     try:
-        found = json.loads(metadata)
+        layer = json.loads(metadata)
     except (ValueError, RecursionError) as error:
         raise _damaged(folder / METADATA) from error
-    if not isinstance(found, Mapping) or not isinstance(found.get("class_name"), str):
+    if not isinstance(layer, Mapping) or not isinstance(layer.get("class_name"), str):
         return {}
-    if _foreign.is_deeper(found, MOST_NESTING):
+    if _foreign.is_deeper(layer, MOST_NESTING):
         raise Unsupported(
             f"expected layers in {folder / METADATA}, found one nested more than {MOST_NESTING} levels deep: "
             "save the model again"
         )
-    named = {key: found.get(key) for key in ("class_name", "config", "name", "registered_name")}
+    named = {key: layer.get(key) for key in ("class_name", "config", "name", "registered_name")}
     return with_modules(_untupled(named))
 
 
@@ -111,9 +111,9 @@ def _in_layer(name: str, owners: Mapping[tuple[str, ...], bool]) -> bool:
     """Whether a node is a layer of Keras' own: its scope is that of the layer, behind that of the model or first."""
     scope = name.split("/")[:-1]
     for end in range(len(scope), 0, -1):
-        found = [owners[each] for start in (1, 0) if (each := tuple(scope[start:end])) in owners]
-        if found:
-            return found[0]
+        answers = [owners[path] for start in (1, 0) if (path := tuple(scope[start:end])) in owners]
+        if answers:
+            return answers[0]
     return False
 
 
@@ -121,7 +121,7 @@ def _line(info: Any, key: str) -> str:
     """FILE:LINE of the innermost frame that is no framework's; the outermost comes first in a trace."""
     number = info.name_to_trace_id.get(key, 0)
     numbers = info.traces_by_id[number].frame_id if number in info.traces_by_id else ()
-    for frame in (info.frames_by_id[each] for each in reversed(numbers) if each in info.frames_by_id):
+    for frame in (info.frames_by_id[frame_id] for frame_id in reversed(numbers) if frame_id in info.frames_by_id):
         file = info.files[frame.file_index] if 0 <= frame.file_index < len(info.files) else ""
         if file and not _frames.is_framework(file):
             return f"{file}:{frame.line}"

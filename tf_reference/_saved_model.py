@@ -41,11 +41,11 @@ def inspect(folder: Path) -> Inspection:
     saved = _read(folder)
     if not saved.meta_graphs:
         raise Unsupported(f"expected a SavedModel in {folder}, found one without a graph: save it again")
-    tagged = [each for each in saved.meta_graphs if _SERVE in each.meta_info_def.tags]
+    tagged = [graph for graph in saved.meta_graphs if _SERVE in graph.meta_info_def.tags]
     meta = (tagged or list(saved.meta_graphs))[0]
-    signatures = {name: each for name, each in meta.signature_def.items() if name not in _OWN_SIGNATURES}
+    signatures = {name: signature for name, signature in meta.signature_def.items() if name not in _OWN_SIGNATURES}
     functions = [] if signatures else _functions(meta)
-    outputs = [name for each in signatures.values() for name in _tensors(each.outputs.values())]
+    outputs = [name for signature in signatures.values() for name in _tensors(signature.outputs.values())]
     # Without an entry the graph is all there is, as one that was frozen.
     roots = outputs if signatures or functions else None
     bodies = _graph_nodes.reached(meta.graph_def, roots, functions)
@@ -55,9 +55,9 @@ def inspect(folder: Path) -> Inspection:
         operations=_graph_nodes.operations(bodies, _saved_layers.places(folder, layers)),
         layers=layers,
         entries=tuple(sorted(signatures)) or tuple(functions) or ("the whole graph",),
-        inputs=tuple(dict.fromkeys(_values(each.inputs for each in signatures.values()))),
-        outputs=tuple(dict.fromkeys(_values(each.outputs for each in signatures.values()))),
-        variables=tuple({each.name: each for each in _variables(meta)}.values()),
+        inputs=tuple(dict.fromkeys(_values(signature.inputs for signature in signatures.values()))),
+        outputs=tuple(dict.fromkeys(_values(signature.outputs for signature in signatures.values()))),
+        variables=tuple({variable.name: variable for variable in _variables(meta)}.values()),
         versions={"tensorflow": meta.meta_info_def.tensorflow_version} if meta.meta_info_def.tensorflow_version else {},
     )
 
@@ -115,9 +115,12 @@ def _functions(meta: Any) -> list[str]:
 def _variables(meta: Any) -> Iterator[Value]:
     """Variables by the object graph; of a model of TensorFlow 1 by the graph."""
     held = [node.variable for node in meta.object_graph_def.nodes if node.HasField("variable")]
-    for each in held:
+    for variable in held:
         yield Value(
-            each.name, _graph_nodes.dtype_name(each.dtype), _graph_nodes.shape_of(each.shape), bool(each.trainable)
+            variable.name,
+            _graph_nodes.dtype_name(variable.dtype),
+            _graph_nodes.shape_of(variable.shape),
+            bool(variable.trainable),
         )
     if not held:
         for node in meta.graph_def.node:

@@ -59,7 +59,7 @@ def read(folder: Path, leave: Mapping[str, str]) -> tuple[Source, dict[str, np.n
         with bounded_memory(MOST_BYTES):
             graph = opened(folder)
             named, excluded = _named(graph, leave)
-            arrays = {name: np.array(graph.reader.get_tensor(each.key)) for name, each in named.items()}
+            arrays = {name: np.array(graph.reader.get_tensor(variable.key)) for name, variable in named.items()}
     except Unusable as error:
         raise _refusal(folder, str(error)) from error
     except (*DAMAGED, OSError) as error:
@@ -99,30 +99,34 @@ def _named(graph: CheckpointGraph, leave: Mapping[str, str]) -> tuple[dict[str, 
     held, excluded = list(graph.variables()), []
     of_optimizers, dtypes = graph.of_optimizers(), graph.reader.get_variable_to_dtype_map()
     # Keras names a variable by its layer, and TensorFlow what has no name "Variable".
-    by_name = all("/" in each.full_name for each in held if each.path != SAVES and each.number not in of_optimizers)
-    names = [each.full_name if by_name and each.full_name else each.path for each in held]
+    by_name = all(
+        "/" in variable.full_name
+        for variable in held
+        if variable.path != SAVES and variable.number not in of_optimizers
+    )
+    names = [variable.full_name if by_name and variable.full_name else variable.path for variable in held]
     check_left(names, leave, "the SavedModel")
     named: dict[str, SavedVariable] = {}
-    for name, each in zip(names, held, strict=True):
-        why = _reason(each, name, of_optimizers, leave)
+    for name, variable in zip(names, held, strict=True):
+        why = _reason(variable, name, of_optimizers, leave)
         if not why and name in named:
-            why = _of_copy(graph, each, named[name], name)
-        kind = dtypes[each.key]
+            why = _of_copy(graph, variable, named[name], name)
+        kind = dtypes[variable.key]
         if why:
-            excluded.append(Excluded(each.path if name in named else name, why))
+            excluded.append(Excluded(variable.path if name in named else name, why))
         elif kind.is_floating or kind.is_integer or kind.is_bool:
-            named[name] = each
+            named[name] = variable
         else:
             raise Unusable(f"{name} of {kind.name}, which is no number: --leave {name}=REASON")
     return named, excluded
 
 
-def _reason(each: SavedVariable, name: str, of_optimizers: frozenset[int], leave: Mapping[str, str]) -> str:
+def _reason(variable: SavedVariable, name: str, of_optimizers: frozenset[int], leave: Mapping[str, str]) -> str:
     """Why a variable is not carried; "" where it is."""
     told = left_with(name, leave)
-    if told or each.number in of_optimizers:
+    if told or variable.number in of_optimizers:
         return told or _OF_OPTIMIZER
-    if each.path == SAVES:
+    if variable.path == SAVES:
         return COUNTER
     return _SEED if name.endswith("seed_generator_state") else ""
 
@@ -158,5 +162,5 @@ def _leaf(name: str, array: np.ndarray) -> Leaf:
     return Leaf(name.rpartition("/")[2], name, array.shape, array.dtype.name)
 
 
-def _refusal(folder: Path, found: str) -> Unsupported:
-    return Unsupported(f"expected the variables of a SavedModel at {folder}, found {found}: save the model again")
+def _refusal(folder: Path, actual: str) -> Unsupported:
+    return Unsupported(f"expected the variables of a SavedModel at {folder}, found {actual}: save the model again")

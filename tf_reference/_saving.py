@@ -32,16 +32,16 @@ class _Held(tf.Module):
     def __init__(self, program: Program, function: Callable[..., Any], twin: Twin) -> None:
         super().__init__()
         self.held = {
-            str(place): tf.Variable(twin.argument(each, twin.first_case, program.states), trainable=False)
-            for place, each in enumerate(program.parameters)
-            if each.kind != "input"
+            str(place): tf.Variable(twin.argument(parameter, twin.first_case, program.states), trainable=False)
+            for place, parameter in enumerate(program.parameters)
+            if parameter.kind != "input"
         }
-        inputs = {place: each for place, each in enumerate(program.parameters) if each.kind == "input"}
-        specs = [tf.TensorSpec(each.shape, each.dtype, each.name) for each in inputs.values()]
+        inputs = {place: parameter for place, parameter in enumerate(program.parameters) if parameter.kind == "input"}
+        specs = [tf.TensorSpec(parameter.shape, parameter.dtype, parameter.name) for parameter in inputs.values()]
 
         def call(*given: tf.Tensor) -> dict[str, tf.Tensor]:
             values = dict(zip(inputs, given, strict=True)) | {int(place): kept for place, kept in self.held.items()}
             results = function(*(values[place] for place in range(len(values))))
-            return {each.name: result for each, result in zip(program.results, results, strict=True)}
+            return {output.name: result for output, result in zip(program.results, results, strict=True)}
 
         self.call = tf.function(call, input_signature=specs, autograph=False)

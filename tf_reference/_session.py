@@ -178,13 +178,13 @@ def _named(weights: Sequence[str], most: int = 8) -> str:
 
 
 def _contracted(structure: Any) -> tf.Tensor:
-    found = list(map(tf.convert_to_tensor, leaves(structure).values()))
-    found = [leaf for leaf in found if is_differentiable(leaf.dtype.as_numpy_dtype)]
-    if not found:
+    tensors = list(map(tf.convert_to_tensor, leaves(structure).values()))
+    differentiable = [leaf for leaf in tensors if is_differentiable(leaf.dtype.as_numpy_dtype)]
+    if not differentiable:
         raise Unsupported("no output is a float: there is no gradient to take")
     floats = [
         part
-        for leaf in found
+        for leaf in differentiable
         for part in ([tf.math.real(leaf), tf.math.imag(leaf)] if leaf.dtype.is_complex else [leaf])
     ]
     return tf.add_n([tf.reduce_sum(leaf * _cotangent(leaf)) for leaf in floats])

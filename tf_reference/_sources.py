@@ -31,10 +31,10 @@ def sources(graph: Any) -> dict[str, str]:
     Args:
       graph: the FuncGraph of a ConcreteFunction.
     """
-    found: dict[str, set[str]] = {}
+    by_name: dict[str, set[str]] = {}
     for name, line in _Walk().named(graph, "", ""):
-        found.setdefault(name, set()).add(line)
-    return {name: lines.pop() for name, lines in found.items() if len(lines) == 1 and "" not in lines}
+        by_name.setdefault(name, set()).add(line)
+    return {name: lines.pop() for name, lines in by_name.items() if len(lines) == 1 and "" not in lines}
 
 
 class _Walk:
@@ -70,8 +70,8 @@ def callees(graph: Any, operation: Any) -> Iterator[tuple[str, Any]]:
     for value in operation.node_def.attr.values():
         for function in [value.func, *value.list.func]:
             # No public name leads from a node to the graph of what it calls, only to its definition.
-            found = graph._get_function(function.name) if function.name else None
-            callee = getattr(found, "graph", None)
+            called = graph._get_function(function.name) if function.name else None
+            callee = getattr(called, "graph", None)
             if callee is not None:
                 yield function.name, callee
 
@@ -81,7 +81,7 @@ def _lines(graph: Any) -> dict[str, str]:
     operations = graph.get_operations()
     own = {operation.name: users_line(operation.traceback or ()) for operation in operations}
     forward = _forward(operations, own)
-    return {each.name: own[each.name] or _of_scope(each, forward) for each in operations}
+    return {operation.name: own[operation.name] or _of_scope(operation, forward) for operation in operations}
 
 
 def users_line(traceback: Iterable[Any]) -> str:
@@ -106,11 +106,11 @@ def _is_machinery(file: str) -> bool:
 
 def _forward(operations: Sequence[Any], own: Mapping[str, str]) -> dict[str, set[tuple[str, str]]]:
     """By scope, type and line of the operations in it that have a line; "" is the scope of all."""
-    found: dict[str, set[tuple[str, str]]] = {}
-    for each in operations:
-        for scope in _scopes(each.name) if own[each.name] else ():
-            found.setdefault(scope, set()).add((each.type, own[each.name]))
-    return found
+    by_scope: dict[str, set[tuple[str, str]]] = {}
+    for operation in operations:
+        for scope in _scopes(operation.name) if own[operation.name] else ():
+            by_scope.setdefault(scope, set()).add((operation.type, own[operation.name]))
+    return by_scope
 
 
 def _of_scope(operation: Any, forward: Mapping[str, set[tuple[str, str]]]) -> str:
@@ -127,7 +127,7 @@ def _of_scope(operation: Any, forward: Mapping[str, set[tuple[str, str]]]) -> st
 def _differentiated(traceback: Iterable[Any]) -> str:
     """The operation, such as "Softmax" of what _SoftmaxGrad in TensorFlow's nn_grad.py made; "" of anything else."""
     names = [_GRADIENT.match(frame.name) for frame in traceback if frame.filename.endswith("_grad.py")]
-    return next((found[1] for found in names if found), "")
+    return next((match[1] for match in names if match), "")
 
 
 def _scopes(name: str) -> list[str]:

@@ -63,10 +63,10 @@ def lowered_for(kind: str, concrete: Any, tensors: Sequence[tf.Tensor]) -> tuple
     values = stateless(concrete)
     staged = tf.function(values.call, jit_compile=True, autograph=False)
     lower = partial(staged.experimental_get_compiler_ir(*tensors, *values.captured), platform_name=kind.upper())
-    found = _private.layout(lower(stage="hlo_serialized"))
-    own = len(found.results) - len(values.updated)
+    layout = _private.layout(lower(stage="hlo_serialized"))
+    own = len(layout.results) - len(values.updated)
     aliases = {own + place: len(tensors) + captured for place, captured in enumerate(values.updated)}
-    return lower, replace(found, aliases=aliases)
+    return lower, replace(layout, aliases=aliases)
 
 
 def stateless(concrete: Any) -> Stateless:
@@ -99,10 +99,13 @@ def stateless(concrete: Any) -> Stateless:
         given = {f"{name}:0": value for name, value in zip(names, values, strict=True)}
         passed = {f"{name}:0": given[f"{name}:0"] for name in read}
         made = [name for name in wanted if name not in given]
-        found = dict(zip(made, tf.graph_util.import_graph_def(body, passed, made, name=""), strict=True)) | given
-        return [found[name] for name in wanted]
+        by_name = dict(zip(made, tf.graph_util.import_graph_def(body, passed, made, name=""), strict=True)) | given
+        return [by_name[name] for name in wanted]
 
-    held = [variables[id(each)].read_value() if id(each) in variables else each for each in concrete.captured_inputs]
+    held = [
+        variables[id(captured)].read_value() if id(captured) in variables else captured
+        for captured in concrete.captured_inputs
+    ]
     return Stateless(call, tuple(held), tuple(updated))
 
 
@@ -187,14 +190,14 @@ class _Rewriting:
 
     def _call(self, node: Any, held: Mapping[int, _Held]) -> None:
         first = 1 if node.op in _CONDITIONS else 0
-        arguments = {place - first: each for place, each in held.items()}
+        arguments = {place - first: value for place, value in held.items()}
         for attribute in ("T", "Tin"):
             if attribute in node.attr:
                 _retype(node.attr[attribute].list.type, arguments)
         if node.op in _LOOPS:
             shapes = node.attr["output_shapes"].list.shape
-            for place, each in arguments.items():
-                shapes[place].CopyFrom(each.shape)
+            for place, value in arguments.items():
+                shapes[place].CopyFrom(value.shape)
         for attribute in _CALLS[node.op]:
             called = node.attr[attribute].func
             called.name = self._function(called.name, arguments)
@@ -213,9 +216,9 @@ class _Rewriting:
         return values
 
     def _take_values(self, function: Any, arguments: Mapping[int, _Held]) -> None:
-        handles = {function.signature.input_arg[place].name: each for place, each in arguments.items()}
-        for place, each in arguments.items():
-            _as_value(function.signature.input_arg[place], each)
+        handles = {function.signature.input_arg[place].name: value for place, value in arguments.items()}
+        for place, value in arguments.items():
+            _as_value(function.signature.input_arg[place], value)
             function.arg_attr[place].attr.clear()
         for result in function.signature.output_arg:
             source = function.ret[result.name]
@@ -228,7 +231,7 @@ class _Rewriting:
                 self._read(node, held)
                 _rename_result(function, node.name, was)
                 if was in _LOOPS:
-                    handles |= {f"{node.name}:output:{place}": each for place, each in held.items()}
+                    handles |= {f"{node.name}:output:{place}": value for place, value in held.items()}
 
 
 def _data(node: Any) -> list[str]:
@@ -266,8 +269,8 @@ def _as_value(argument: Any, held: _Held) -> None:
 
 
 def _retype(types: Any, arguments: Mapping[int, _Held]) -> None:
-    for place, each in arguments.items():
-        types[place] = each.dtype
+    for place, value in arguments.items():
+        types[place] = value.dtype
 
 
 _RESULTS = {"ReadVariableOp": ("value", "output")}

@@ -106,8 +106,8 @@ class Strategies:
             weights = {path: _copies(variable) for path, variable in session.weights.items()}
             state = {name: _copies(variable) for name, variable in session.state.items()}
             named = {**weights, **state}
-            found = (first_unlike(leaf, named[leaf], number + 1) for leaf in named)
-            kept.unlike += filter(None, found)
+            unlike = (first_unlike(leaf, named[leaf], number + 1) for leaf in named)
+            kept.unlike += filter(None, unlike)
             kept.step(loss.numpy(), _firsts(weights), _firsts(state))
         if checkpoint:
             self._saved(session).write(self._prefix(checkpoint, first + count))

@@ -24,8 +24,8 @@ def differ(one: Found, other: Found) -> bool:
     if left.returned != right.returned or [*map(_outline, left.bodies)] != [*map(_outline, right.bodies)]:
         return True
     return of_left.keys() != of_right.keys() or any(
-        not np.array_equal(np.asarray(of_left[key], each.dtype), each, equal_nan=each.dtype.kind in "fc")
-        for key, each in of_right.items()
+        not np.array_equal(np.asarray(of_left[key], array.dtype), array, equal_nan=array.dtype.kind in "fc")
+        for key, array in of_right.items()
     )
 
 
@@ -33,13 +33,13 @@ def _outline(body: Body) -> Any:
     """All of a body but names, lines and what a trace in another float type adds."""
     nodes = [
         (
-            each.type,
-            each.inputs,
-            [(result.dtype, result.shape) for result in each.results],
-            {name: value for name, value in each.attributes.items() if not name.endswith(":follows")},
-            each.bodies,
-            each.constant,
+            node.type,
+            node.inputs,
+            [(result.dtype, result.shape) for result in node.results],
+            {name: value for name, value in node.attributes.items() if not name.endswith(":follows")},
+            node.bodies,
+            node.constant,
         )
-        for each in body.nodes
+        for node in body.nodes
     ]
-    return nodes, body.inputs, body.outputs, [each.type for each in body.effects]
+    return nodes, body.inputs, body.outputs, [effect.type for effect in body.effects]

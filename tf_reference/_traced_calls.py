@@ -59,7 +59,7 @@ class Trace:
     @property
     def masked(self) -> bool:
         """Whether what it returns carries a mask."""
-        return any(_keras_masks.of(each) is not None for each in tf.nest.flatten(self.outputs))
+        return any(_keras_masks.of(symbol) is not None for symbol in tf.nest.flatten(self.outputs))
 
 
 @contextmanager
@@ -84,9 +84,9 @@ def remember(layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> No
       named: by name.
     """
     if layer not in _FIRST:
-        found = _call_arguments.bound(layer, given, named)
-        if found is not None:
-            _FIRST[layer] = found.symbols()
+        arguments = _call_arguments.bound(layer, given, named)
+        if arguments is not None:
+            _FIRST[layer] = arguments.symbols()
 
 
 def canonical(
@@ -101,18 +101,18 @@ def canonical(
       settled: the ids of the layers of which a call was seen: another call has to be as that one.
       masked: whether Keras adds the mask, so that tensors in the layer carry it too.
     """
-    found = _call_arguments.bound(layer, given, named)
-    if found is None:
+    arguments = _call_arguments.bound(layer, given, named)
+    if arguments is None:
         return given, named
     known = _FIRST.get(layer)
-    if id(layer) not in settled and (known is None or (known.names, known.masked) != (found.names, masked)):
-        known = _FIRST[layer] = replace(found.symbols(), masked=masked)
+    if id(layer) not in settled and (known is None or (known.names, known.masked) != (arguments.names, masked)):
+        known = _FIRST[layer] = replace(arguments.symbols(), masked=masked)
     settled.add(id(layer))
-    others = {name: each for name, each in named.items() if name == "training"}
-    if known is None or not known.takes(found) or known.masked != masked:
+    others = {name: value for name, value in named.items() if name == "training"}
+    if known is None or not known.takes(arguments) or known.masked != masked:
         return given, {OTHERWISE: True, **named}
-    _FIRST[layer] = known.widened(found)
-    return (found.nest if found.names else (found.nest,)), others
+    _FIRST[layer] = known.widened(arguments)
+    return (arguments.nest if arguments.names else (arguments.nest,)), others
 
 
 def call(layer: Any, nest: Any, **named: Any) -> Any:
@@ -170,7 +170,7 @@ def traced(layer: Any) -> Trace:
       Unsupported: it cannot be followed.
     """
     given = first(layer)
-    inputs = [keras.Input(batch_shape=each.shape, dtype=each.dtype) for each in tf.nest.flatten(given)]
+    inputs = [keras.Input(batch_shape=symbol.shape, dtype=symbol.dtype) for symbol in tf.nest.flatten(given)]
     nest = tf.nest.pack_sequence_as(given, inputs)
     # As in training: a layer that then is told that it is not in training never is.
     trains = {"training": True} if "training" in inspect.signature(layer.call).parameters else {}
@@ -181,15 +181,15 @@ def traced(layer: Any) -> Trace:
             outputs = call(layer, nest, **trains)
     except NOT_FOLLOWED as error:
         raise Unsupported(told(layer, error)) from error
-    returned = [each for each in tf.nest.flatten(outputs) if each is not None]
-    if not returned or not all(isinstance(each, keras.KerasTensor) for each in returned):
+    returned = [value for value in tf.nest.flatten(outputs) if value is not None]
+    if not returned or not all(isinstance(value, keras.KerasTensor) for value in returned):
         raise Unsupported(f"expected tensors of the call of {type(layer).__name__}, found something else")
     named = dict(zip(input_names(layer), inputs, strict=True))
     return _trace(named, nest, outputs, noted, followed=True)
 
 
 def _trace(inputs: Mapping[str, Any], nest: Any, outputs: Any, noted: _noted_calls.Noted, *, followed: bool) -> Trace:
-    constants = {id(each): array for each, array in noted.constants}
+    constants = {id(symbol): array for symbol, array in noted.constants}
     ended = {"ended_early": noted.ended_early, "ended_whole": noted.ended_whole}
     return Trace(inputs, nest, outputs, followed=followed, constants=constants, masks=noted.masks, **ended)
 
@@ -202,7 +202,7 @@ def again(graph: Any, names: Sequence[str], functions: bool = True) -> Trace:
       names: of its inputs.
       functions: whether those of the user's that layers call are followed.
     """
-    inputs = [keras.Input(batch_shape=each.shape, dtype=each.dtype) for each in graph.inputs]
+    inputs = [keras.Input(batch_shape=symbol.shape, dtype=symbol.dtype) for symbol in graph.inputs]
     nest = tf.nest.pack_sequence_as(graph._inputs_struct, inputs)
     try:
         with _noted_calls.noting(functions=functions) as noted:
@@ -221,7 +221,7 @@ def as_called(outputs: Any) -> Any:
 @contextmanager
 def other_weights(layer: Any) -> Iterator[None]:
     """Inside, the weights of a layer are others."""
-    kept = [(each, each.numpy()) for each in layer.variables if "float" in str(each.dtype)]
+    kept = [(variable, variable.numpy()) for variable in layer.variables if "float" in str(variable.dtype)]
     try:
         for number, (variable, array) in enumerate(kept):
             variable.assign(array + np.random.default_rng(number).normal(size=array.shape))
@@ -273,8 +273,8 @@ def told(layer: Any, error: BaseException) -> str:
       layer: that it is of.
       error: that it raises.
     """
-    frames = [each for each in traceback.extract_tb(error.__traceback__) if not _frames.is_framework(each.filename)]
-    own = [each for each in frames if os.path.dirname(each.filename) != os.path.dirname(__file__)]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _frames.is_framework(frame.filename)]
+    own = [frame for frame in frames if os.path.dirname(frame.filename) != os.path.dirname(__file__)]
     where = f" at {os.path.basename(own[-1].filename)}:{own[-1].lineno}" if own else ""
     reason = str(error).strip().splitlines()[0][:100] if str(error).strip() else type(error).__name__
     return f"the call of {type(layer).__name__} is not followed{where}: {reason}"

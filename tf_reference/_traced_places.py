@@ -36,10 +36,10 @@ def _places(graph: Any, function: str, caller: str, seen: set[str]) -> Iterator[
 def _in_layer(frames: Iterable[Any], line: str) -> bool:
     """Whether the innermost code that is not a framework's machinery is a layer of Keras."""
     after = True
-    found = False
+    in_layer = False
     for frame in frames:
         if line and users_line([frame]):
-            after, found = True, False
+            after, in_layer = True, False
         elif after and any(part in frame.filename for part in _LAYERS):
-            found = found or not frame.filename.endswith(_CALL)
-    return found
+            in_layer = in_layer or not frame.filename.endswith(_CALL)
+    return in_layer

@@ -33,19 +33,19 @@ class Program:
     @property
     def types(self) -> tuple[str, ...]:
         """The types of operation that its results need, once each."""
-        bodies = reached(self.graph.as_graph_def(), [each.name for each in self.graph.outputs])
+        bodies = reached(self.graph.as_graph_def(), [tensor.name for tensor in self.graph.outputs])
         types = {node.op for body in bodies for node in body.nodes}
         # A function may be called as a type of operation that has its name.
-        return tuple(sorted(each for each in types if definition(each) is not None))
+        return tuple(sorted(name for name in types if definition(name) is not None))
 
 
 def tried(expressions: Sequence[Expression]) -> Tried:
     """What becomes of expressions, and of the types of operation in them."""
     traced, programs = [], []
     for expression in expressions:
-        one, found = _traced(expression)
+        one, of_expression = _traced(expression)
         traced.append(one)
-        programs += found
+        programs += of_expression
     trials = {name: _best(calls) for name, calls in _alone(programs).items()}
     return Tried(tuple(traced), dict(sorted(_within(programs, trials).items())))
 
@@ -68,13 +68,13 @@ def _functions(expression: Expression) -> tuple[Any, Any]:
 
     def forward(*arguments: Any) -> Any:
         value = evaluate(expression.code, {**_NAMES, "layer": layer, **dict(zip(names, arguments, strict=True))})
-        return [each for each in tf.nest.flatten(value, expand_composites=True) if tf.is_tensor(each)]
+        return [leaf for leaf in tf.nest.flatten(value, expand_composites=True) if tf.is_tensor(leaf)]
 
     def backward(*arguments: Any) -> Any:
-        floats = [each for each in arguments if _is_float(each)]
+        floats = [argument for argument in arguments if _is_float(argument)]
         with tf.GradientTape() as tape:
             tape.watch(floats)
-            outputs = [each for each in forward(*arguments) if _is_float(each)]
+            outputs = [output for output in forward(*arguments) if _is_float(output)]
         weights = list(layer.trainable_variables) if layer is not None else []
         return _found(tape.gradient(outputs, floats + weights)) if outputs else []
 
@@ -83,7 +83,7 @@ def _functions(expression: Expression) -> tuple[Any, Any]:
 
 def _found(gradients: Sequence[Any]) -> list[Any]:
     """Those that are not None."""
-    return [each for each in gradients if each is not None]
+    return [gradient for gradient in gradients if gradient is not None]
 
 
 def _is_float(tensor: Any) -> bool:
@@ -108,23 +108,23 @@ def _program(function: Any, expression: Expression) -> Program:
 
 def _alone(programs: Sequence[Program]) -> dict[str, list[Trial]]:
     """By type of operation, what became of its calls."""
-    found: dict[str, list[Trial]] = {}
+    by_type: dict[str, list[Trial]] = {}
     seen: set[tuple[str, str]] = set()
     for program in programs:
         library = program.graph.as_graph_def().library
         for operation in _operations(program.graph, set()):
-            calls = found.setdefault(operation.type, [])
+            calls = by_type.setdefault(operation.type, [])
             key = (operation.type, _likeness(operation))
             if key not in seen and len(calls) < CALLS and can_stand_alone(operation):
                 seen.add(key)
                 calls.append(alone(operation, library))
-    return {name: calls for name, calls in found.items() if definition(name) is not None}
+    return {name: calls for name, calls in by_type.items() if definition(name) is not None}
 
 
 def _likeness(operation: Any) -> str:
     """What calls of one type that are like each other share: dtypes and shapes of inputs, and attributes."""
     attributes = [(name, value) for name, value in operation.node_def.attr.items() if not name.startswith("_")]
-    return str(([(each.dtype, each.shape) for each in operation.inputs], sorted(attributes, key=str)))
+    return str(([(tensor.dtype, tensor.shape) for tensor in operation.inputs], sorted(attributes, key=str)))
 
 
 def _operations(graph: Any, seen: set[str]) -> Iterator[Any]:
@@ -142,7 +142,7 @@ def _best(calls: Sequence[Trial]) -> Trial:
     outcomes = [call.outcome for call in calls]
     reasons = [call.reason for call in calls if call.outcome == "refused"]
     return Trial(
-        outcome=next((each for each in ("compiled", "refused") if each in outcomes), "not tried"),
+        outcome=next((outcome for outcome in ("compiled", "refused") if outcome in outcomes), "not tried"),
         reason=reasons[-1] if reasons else "",
         constants=tuple(sorted({name for call in calls for name in call.constants})),
         opcodes=tuple(sorted({opcode for call in calls for opcode in call.opcodes})),
@@ -152,12 +152,12 @@ def _best(calls: Sequence[Trial]) -> Trial:
 
 def _within(programs: Sequence[Program], trials: Mapping[str, Trial]) -> dict[str, Trial]:
     """The trials, and as compiled those of what compiles with an expression around it."""
-    found = {name: Trial(NOT_TRIED) for program in programs for name in program.types} | dict(trials)
+    by_type = {name: Trial(NOT_TRIED) for program in programs for name in program.types} | dict(trials)
     for program in programs:
-        open_ = [name for name in program.types if found[name].outcome != "compiled"]
+        open_ = [name for name in program.types if by_type[name].outcome != "compiled"]
         if open_ and _compiles(program):
-            found |= {name: replace(found[name], outcome="compiled") for name in open_}
-    return found
+            by_type |= {name: replace(by_type[name], outcome="compiled") for name in open_}
+    return by_type
 
 
 def _compiles(program: Program) -> bool:

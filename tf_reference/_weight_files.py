@@ -85,23 +85,23 @@ def _read(model: Any, path: Path, named: Path, optimizer: Any) -> tuple[Excluded
     """Load a file of HDF5 that the user knows by another name."""
     try:
         with bounded_memory(MOST_BYTES):
-            found = _arrays(path)
-            _check_optimizer(found, optimizer, named)
+            names = _arrays(path)
+            _check_optimizer(names, optimizer, named)
             model.load_weights(path)
     except Unusable as error:
         raise _refusal(named, str(error)) from error
     except _REFUSED as error:
         raise _refusal(named, f"none of this model ({_foreign.said(error)[:300]})") from error
-    _check_all_read(model, found, named)
+    _check_all_read(model, names, named)
     of_optimizer = () if optimizer is not None else _OPTIMIZERS
-    return tuple(Excluded(each, _OF_OPTIMIZER) for each in found if each.startswith(of_optimizer))
+    return tuple(Excluded(name, _OF_OPTIMIZER) for name in names if name.startswith(of_optimizer))
 
 
-def _check_optimizer(found: Sequence[str], optimizer: Any, named: Path) -> None:
+def _check_optimizer(names: Sequence[str], optimizer: Any, named: Path) -> None:
     """Keras only warns of an optimizer whose variables it does not read."""
     if optimizer is None:
         return
-    there, wanted = sum(each.startswith("optimizer/vars/") for each in found), len(optimizer.variables)
+    there, wanted = sum(name.startswith("optimizer/vars/") for name in names), len(optimizer.variables)
     if there != wanted:
         raise Unsupported(
             f"expected the {wanted} variables of {type(optimizer).__name__} at {named}, found {there}: save the model "
@@ -109,10 +109,10 @@ def _check_optimizer(found: Sequence[str], optimizer: Any, named: Path) -> None:
         )
 
 
-def _check_all_read(model: Any, found: Sequence[str], named: Path) -> None:
+def _check_all_read(model: Any, names: Sequence[str], named: Path) -> None:
     """Keras leaves alone what a file has beyond the model: then it is the file of another one."""
-    own = [each for each in found if not each.startswith(_OPTIMIZERS)]
-    held = len({id(each) for each in (*model.variables, *getattr(model, "non_trainable_variables", ()))})
+    own = [name for name in names if not name.startswith(_OPTIMIZERS)]
+    held = len({id(variable) for variable in (*model.variables, *getattr(model, "non_trainable_variables", ()))})
     if len(own) > held:
         raise _refusal(named, f"{len(own)} arrays, more than the {held} variables of the model")
 
@@ -121,11 +121,11 @@ def _arrays(path: Path) -> list[str]:
     """The names of all arrays of a file, each of which lies in it, is of numbers, and no larger than it can be."""
     _foreign.check(path, MOST_BYTES)
     with h5py.File(path, "r") as file:
-        found = list(_datasets(file, "", set()))
-    sizes = sum(size for _, size in found)
+        datasets = list(_datasets(file, "", set()))
+    sizes = sum(size for _, size in datasets)
     if sizes > MOST_BYTES:
         raise Unusable(f"arrays of {sizes >> 30} GiB, more than {MOST_BYTES >> 30}")
-    return [name for name, _ in found]
+    return [name for name, _ in datasets]
 
 
 def _datasets(group: Any, within: str, seen: set[int]) -> Iterator[tuple[str, int]]:
@@ -222,25 +222,25 @@ def _besides(
 ) -> tuple[Excluded, ...]:
     """What a checkpoint has besides what was restored, each with why it is not carried."""
     of_optimizers = graph.of_optimizers()
-    carried = {each.full_name: each for each in graph.variables() if each.number in matched}
-    check_left([each.path for each in graph.variables()], leave, prefix)
+    carried = {variable.full_name: variable for variable in graph.variables() if variable.number in matched}
+    check_left([variable.path for variable in graph.variables()], leave, prefix)
     left, extra = [], []
-    for each in graph.variables():
-        if each.number in matched:
+    for variable in graph.variables():
+        if variable.number in matched:
             continue
-        why = left_with(each.path, leave)
-        if not why and each.path == SAVES:
+        why = left_with(variable.path, leave)
+        if not why and variable.path == SAVES:
             why = COUNTER
-        elif not why and each.number in of_optimizers:
+        elif not why and variable.number in of_optimizers:
             why = _OF_OPTIMIZER
-        elif not why and _OF_METRICS.intersection(each.path.split("/")):
+        elif not why and _OF_METRICS.intersection(variable.path.split("/")):
             why = "it is a metric's, which starts anew"
-        elif not why and each.full_name in carried and graph.same(each, carried[each.full_name]):
-            why = copy_of(each.full_name)
+        elif not why and variable.full_name in carried and graph.same(variable, carried[variable.full_name]):
+            why = copy_of(variable.full_name)
         if why:
-            left.append(Excluded(each.path, why))
+            left.append(Excluded(variable.path, why))
         else:
-            extra.append(each.path)
+            extra.append(variable.path)
     if extra:
         more = f" (and {len(extra) - 1} more)" if len(extra) > 1 else ""
         raise Unsupported(
@@ -258,7 +258,7 @@ def _check_order(graph: CheckpointGraph, model: Any) -> None:
     """
     if not {"variables", "_all_variables"} <= set(graph.names):
         return
-    saved = {each.path: each.full_name for each in graph.variables()}
+    saved = {variable.path: variable.full_name for variable in graph.variables()}
     for number, variable in enumerate(model.variables):
         name = saved.get(f"variables/{number}", "")
         if _kind(name) != _kind(variable.path):
@@ -267,7 +267,7 @@ def _check_order(graph: CheckpointGraph, model: Any) -> None:
 
 def _kind(name: str) -> tuple[str, ...]:
     """The layer and the variable that a name ends with, without the numbers that Keras gives to equal names."""
-    return tuple(re.sub(r"_\d+$", "", each) for each in name.split("/")[-2:])
+    return tuple(re.sub(r"_\d+$", "", part) for part in name.split("/")[-2:])
 
 
 def _checkpoints(model: Any, optimizer: Any, names: Sequence[str]) -> Iterator[tf.train.Checkpoint]:
@@ -287,5 +287,5 @@ def _checkpoints(model: Any, optimizer: Any, names: Sequence[str]) -> Iterator[t
     yield tf.train.Checkpoint(model)
 
 
-def _refusal(path: Path, found: str) -> Unsupported:
-    return Unsupported(f"expected weights of Keras at {path}, found {found}: save them with model.save_weights()")
+def _refusal(path: Path, actual: str) -> Unsupported:
+    return Unsupported(f"expected weights of Keras at {path}, found {actual}: save them with model.save_weights()")

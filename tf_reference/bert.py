@@ -123,7 +123,7 @@ class Bert(keras.Model):
         mask = (tokens != _sentence_pairs.PADDING)[:, tf.newaxis, tf.newaxis]
         states = self.embeddings(tokens, segments, embedding_draws)
         for layer, block in enumerate(self.blocks):
-            draws = [None if each is None else each[layer] for each in (attention_draws, hidden_draws)]
+            draws = [None if by_layer is None else by_layer[layer] for by_layer in (attention_draws, hidden_draws)]
             states = block(states, mask, *draws)
         guessed = self.words(tf.gather(states, positions, batch_dims=1), tokens=self.embeddings.tokens)
         pairs = self.follows(self.pooler(states[:, 0]))

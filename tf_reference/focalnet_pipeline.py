@@ -34,7 +34,7 @@ def preprocess(patches: tf.Tensor) -> tf.Tensor:
     """Patches [..., crop, crop, 3] in [0, 1] -> halved in size, with the mean and deviation of ImageNet's channels."""
     matrix = tf.constant(pipeline.interpolation(patches.shape[-2]), patches.dtype)
     smaller = tf.einsum("rh,bphwc,sw->bprsc", matrix, patches, matrix)
-    mean, deviation = (tf.constant(each, patches.dtype) for each in (pipeline.MEAN, pipeline.DEVIATION))
+    mean, deviation = (tf.constant(statistic, patches.dtype) for statistic in (pipeline.MEAN, pipeline.DEVIATION))
     return (smaller - mean) / deviation
 
 
@@ -172,10 +172,10 @@ class Pipeline(keras.Model):
 
     def canonical(self) -> dict[str, Any]:
         """Every weight under its canonical path."""
-        found = norm("norm", self.norm) | dense("head", self.head)
+        weights = norm("norm", self.norm) | dense("head", self.head)
         for part in (*self.embeddings, *(block for blocks in self.stages for block in blocks)):
-            found |= part.canonical()
-        return found
+            weights |= part.canonical()
+        return weights
 
 
 def _gelu(x: Any) -> Any:

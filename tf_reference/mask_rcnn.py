@@ -145,11 +145,11 @@ class MaskRCNN(keras.Model):
         levels = self.pyramid(self.backbone(images))
         proposals, valid = self._proposals(*self.proposing(levels))
         logits, deltas = self.regions(self._pooled(levels, proposals, sizes["pool"]))
-        found = _detection.detect(logits, deltas, (proposals, valid), sizes["image"], sizes["detections"])
-        drawn = self.masks(self._pooled(levels, found["boxes"], sizes["mask_pool"]))
-        own = tf.gather(tf.transpose(drawn, [0, 1, 4, 2, 3]), tf.maximum(found["classes"] - 1, 0), batch_dims=2)
-        masks = tf.where((found["classes"] > 0)[..., None, None], tf.sigmoid(own), tf.zeros_like(own))
-        return found | {"masks": masks}
+        detections = _detection.detect(logits, deltas, (proposals, valid), sizes["image"], sizes["detections"])
+        drawn = self.masks(self._pooled(levels, detections["boxes"], sizes["mask_pool"]))
+        own = tf.gather(tf.transpose(drawn, [0, 1, 4, 2, 3]), tf.maximum(detections["classes"] - 1, 0), batch_dims=2)
+        masks = tf.where((detections["classes"] > 0)[..., None, None], tf.sigmoid(own), tf.zeros_like(own))
+        return detections | {"masks": masks}
 
     def loss_of(self, images: tf.Tensor, boxes: tf.Tensor, classes: tf.Tensor, masks: tf.Tensor) -> tf.Tensor:
         """The sum of the five losses. Proposals are taken as given: no gradient goes through a box.
@@ -166,12 +166,12 @@ class MaskRCNN(keras.Model):
         objects = losses.objects_of(boxes, classes, masks, sizes["image"])
         proposals, valid = self._proposals(tf.stop_gradient(logits), tf.stop_gradient(deltas))
         regions = losses.assign(proposals, valid, objects)
-        found = self.regions(self._pooled(levels, regions.boxes, sizes["pool"]))
+        of_regions = self.regions(self._pooled(levels, regions.boxes, sizes["pool"]))
         shown = losses.positive_regions(regions, sizes["mask_regions"])
         drawn = self.masks(self._pooled(levels, shown.boxes, sizes["mask_pool"]))
         return (
             losses.anchor_losses(logits, deltas, self.anchors, objects)
-            + losses.region_losses(*found, regions)
+            + losses.region_losses(*of_regions, regions)
             + losses.mask_loss(drawn, shown, masks, sizes["image"])
         )
 

@@ -78,11 +78,11 @@ class Bottleneck(keras.layers.Layer):
     def canonical(self) -> dict[str, Any]:
         """Its weights under their canonical paths."""
         named = {"reduce": self.reduce, "spatial": self.spatial, "expand": self.expand, "shortcut": self.shortcut}
-        found: dict[str, Any] = {}
+        weights: dict[str, Any] = {}
         for name, unit in named.items():
             if unit is not None:
-                found |= unit.canonical(f"{self.path_in_model}/{name}")
-        return found
+                weights |= unit.canonical(f"{self.path_in_model}/{name}")
+        return weights
 
 
 class ResNet(keras.Model):
@@ -111,10 +111,10 @@ class ResNet(keras.Model):
 
     def canonical(self) -> dict[str, Any]:
         """Every weight under its canonical path."""
-        found = self.stem.canonical("stem")
+        weights = self.stem.canonical("stem")
         for block in self.blocks:
-            found |= block.canonical()
-        return found | {"head/kernel": self.head.kernel, "head/bias": self.head.bias}
+            weights |= block.canonical()
+        return weights | {"head/kernel": self.head.kernel, "head/bias": self.head.bias}
 
 
 class SmoothedCrossEntropy(keras.losses.Loss):

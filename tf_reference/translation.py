@@ -77,7 +77,7 @@ class Translator(keras.Model):
         words = (source != _parallel_text.PAD)[:, tf.newaxis, tf.newaxis]
         memory = self.embedded(source, embedding_draws)
         for layer, block in enumerate(self.encoder):
-            draws = [None if each is None else each[layer] for each in (attention_draws, hidden_draws)]
+            draws = [None if by_layer is None else by_layer[layer] for by_layer in (attention_draws, hidden_draws)]
             memory = block(memory, words, *draws)
         return memory
 
@@ -94,10 +94,10 @@ class Translator(keras.Model):
         """The variables under the workload's names."""
         blocks = {f"encoder{layer}": block for layer, block in enumerate(self.encoder)}
         blocks |= {f"decoder{layer}": block for layer, block in enumerate(self.decoder)}
-        found = {"embedding": self.embedding.embeddings}
+        variables = {"embedding": self.embedding.embeddings}
         for name, block in blocks.items():
-            found |= block.canonical(name)
-        return found
+            variables |= block.canonical(name)
+        return variables
 
 
 def build(dimensions: Dimensions, dtype: str) -> Model:

@@ -44,10 +44,10 @@ class Search:
         def extended(*state: Any) -> Beams:
             return self.extended(Beams(*state), projected, mask)
 
-        found = tf.while_loop(going_on, extended, self.started(memory))
-        length = tf.reduce_sum(tf.cast(found.tokens != _parallel_text.PAD, memory.dtype), -1)
-        scores, order = tf.math.top_k(found.scores / ((5 + length) / 6) ** PENALTY, self.beams)
-        return tf.gather(found.tokens, order, batch_dims=1), scores
+        final = tf.while_loop(going_on, extended, self.started(memory))
+        length = tf.reduce_sum(tf.cast(final.tokens != _parallel_text.PAD, memory.dtype), -1)
+        scores, order = tf.math.top_k(final.scores / ((5 + length) / 6) ** PENALTY, self.beams)
+        return tf.gather(final.tokens, order, batch_dims=1), scores
 
     def started(self, memory: Any) -> Beams:
         """Before the first step: one beam is possible, so that the others do not repeat it."""
@@ -137,10 +137,10 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     def forward(source: tf.Tensor) -> dict[str, Any]:
         words = source != _parallel_text.PAD
         memory = model.encoded(source)
-        found = {name: search(memory, words) for name, search in searches.items()}
+        results = {name: search(memory, words) for name, search in searches.items()}
         # Which words are best has no gradient, and the loop that finds them no bound to unroll it by.
         return {
-            name: {"tokens": tokens, "scores": tf.stop_gradient(scores)} for name, (tokens, scores) in found.items()
+            name: {"tokens": tokens, "scores": tf.stop_gradient(scores)} for name, (tokens, scores) in results.items()
         }
 
     return Model(forward, model.canonical())
