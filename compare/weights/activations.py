@@ -66,7 +66,7 @@ def expression_of(name: Plain) -> str:
     return known.expression if known else f"the activation {name!r} of x"
 
 
-def is_activation(name: Plain, found: Plain) -> bool:
+def is_activation(name: Plain, function: Plain) -> bool:
     """Whether a function of a module is that activation of Keras."""
     known = ACTIVATIONS.get(str(name))
-    return known is not None and found in known.names
+    return known is not None and function in known.names

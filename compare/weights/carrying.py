@@ -105,16 +105,16 @@ def planned(request: Request, workers: WeightWorkers) -> Carriage:
 
 
 def _check_names(names: Mapping[str, str], source: Source, target: Target) -> None:
-    layers = {each.path for each in source.layers}
+    layers = {source_layer.path for source_layer in source.layers}
     matching = Matching(target, {})
-    modules = {each.path for each in target.modules}
-    own = {leaf.key for each in source.layers if each.container for leaf in each.leaves}
-    variables = {each.path for each in target.variables}
+    modules = {target_module.path for target_module in target.modules}
+    own = {leaf.key for source_layer in source.layers if source_layer.container for leaf in source_layer.leaves}
+    variables = {variable.path for variable in target.variables}
     for layer, module in names.items():
         if layer in own:
             if matching.canonical(module) not in variables:
-                found = f"{module!r}{_meant(module, variables)}"
-                raise RequestError(f"expected a variable of the target for {layer} in the map, found {found}")
+                given = f"{module!r}{_meant(module, variables)}"
+                raise RequestError(f"expected a variable of the target for {layer} in the map, found {given}")
             continue
         # The last step may be a module of a rule: the depthwise half of a separable convolution.
         if layer not in layers and layer.rpartition("/")[0] not in layers - {""}:
@@ -126,9 +126,9 @@ def _check_names(names: Mapping[str, str], source: Source, target: Target) -> No
 
 
 def _check_allowed(allowed: Mapping[str, str], target: Target) -> None:
-    variables = {each.path for each in target.variables}
+    variables = {variable.path for variable in target.variables}
     if target.optimizer is not None:
-        variables |= {FRESH, *(f"{PREFIX}{each.path}" for each in target.optimizer.slots)}
+        variables |= {FRESH, *(f"{PREFIX}{slot.path}" for slot in target.optimizer.slots)}
     for path in allowed:
         if path not in variables:
             raise RequestError(f"expected a variable of the target in --allow, found {path!r}{_meant(path, variables)}")

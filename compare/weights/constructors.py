@@ -37,12 +37,12 @@ _WITHOUT_DEFAULTS = frozenset({"jaxport.layers.Attention", "jaxport.normalizatio
 
 def written(module: Module) -> str:
     """The call that makes a module, of `rngs`: "nnx.Linear(in_features=8, out_features=3, rngs=rngs)"."""
-    inner = [f"{name}={written(each)}" for name, each in module.inner.items()]
+    inner = [f"{name}={written(submodule)}" for name, submodule in module.inner.items()]
     settings = {**module.constructed, **module.settings, **module.advised}
     kept = settings.get("param_dtype", "float32")
     whole = module.class_name in _WITHOUT_DEFAULTS
-    given = {name: each for name, each in settings.items() if whole or not _is_default(name, each, kept)}
-    told = [f"{name}={_value(name, each)}" for name, each in given.items()]
+    given = {name: value for name, value in settings.items() if whole or not _is_default(name, value, kept)}
+    told = [f"{name}={_value(name, value)}" for name, value in given.items()]
     random = [] if module.class_name in _WITHOUT_RANDOM else ["rngs=rngs"]
     return f"{module.class_name}({', '.join([*inner, *told, *random])})"
 
@@ -51,7 +51,7 @@ def _is_default(name: str, value: Plain, kept: Plain) -> bool:
     if name == "dtype":
         return value == kept == "float32"
     if name in _ONES:
-        return isinstance(value, list) and all(each == 1 for each in value)
+        return isinstance(value, list) and all(size == 1 for size in value)
     return name in _DEFAULTS and _DEFAULTS[name] == value
 
 

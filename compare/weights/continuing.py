@@ -51,9 +51,9 @@ class Trained:
 
 def trained(optimizer: SourceOptimizer, moves: Sequence[Move]) -> tuple[Trained, ...]:
     """The weights that an optimizer trains."""
-    by_key = {each.leaf.key: each for each in moves}
-    found = (by_key[key] for key in optimizer.trained if key in by_key)
-    return tuple(Trained(each.leaf.key, each.transform, each.variables) for each in found)
+    by_key = {move.leaf.key: move for move in moves}
+    trained_moves = (by_key[key] for key in optimizer.trained if key in by_key)
+    return tuple(Trained(move.leaf.key, move.transform, move.variables) for move in trained_moves)
 
 
 def gradients(weights: Sequence[Trained], arrays: Arrays) -> dict[str, np.ndarray]:
@@ -65,10 +65,10 @@ def gradients(weights: Sequence[Trained], arrays: Arrays) -> dict[str, np.ndarra
     """
     random, made = np.random.default_rng(SEED), {}
     for step in range(STEPS):
-        for each in weights:
-            like = arrays[each.key]
+        for weight in weights:
+            like = arrays[weight.key]
             sizes = 10 ** random.uniform(SMALLEST, 0, like.shape) * random.choice((-1, 1), like.shape)
-            made[f"{step}/{each.key}"] = np.asarray(sizes * (LARGE if step == STEPS - 1 else 1), like.dtype)
+            made[f"{step}/{weight.key}"] = np.asarray(sizes * (LARGE if step == STEPS - 1 else 1), like.dtype)
     return made
 
 
@@ -77,8 +77,10 @@ def carried(weights: Sequence[Trained], by_step: Arrays) -> dict[str, np.ndarray
     return {
         f"{step}/{variable}": array
         for step in range(STEPS)
-        for each in weights
-        for variable, array in zip(each.variables, each.transform.forward(by_step[f"{step}/{each.key}"]), strict=True)
+        for weight in weights
+        for variable, array in zip(
+            weight.variables, weight.transform.forward(by_step[f"{step}/{weight.key}"]), strict=True
+        )
     }
 
 
@@ -112,7 +114,7 @@ def _epsilon(dtype: np.dtype) -> float:
 def _line(variable: str, step: int, whence: str, there: np.ndarray, here: np.ndarray, bound: np.ndarray) -> str:
     over = np.nan_to_num(np.abs(here - there) - bound, nan=np.inf)
     worst = np.unravel_index(int(np.argmax(over)), over.shape)
-    place = f"{variable}{[int(each) for each in worst]}" if worst else variable
+    place = f"{variable}{[int(index) for index in worst]}" if worst else variable
     return (
         f"{place} after step {step + 1} {whence}: expected {there[worst]:.9g} as Keras' optimizer makes it, found "
         f"{here[worst]:.9g}, further than {bound[worst]:.2g}"

@@ -63,7 +63,7 @@ class Matching:
         self.matches: dict[str, Match] = {}
         self.findings: list[Finding] = []
         self._target, self._names = target, names
-        self._modules = {each.path: each for each in target.modules}
+        self._modules = {module.path: module for module in target.modules}
 
     def add(self, layer: SourceLayer) -> None:
         """Match a layer."""
@@ -91,7 +91,7 @@ class Matching:
             if layer.leaves:
                 self.findings.append(Finding("rule", f"{layer.named}: expected a rule, found that {reason}"))
             return Match(layer, place, module)
-        of_module = [each for each in rules if each.counterpart(layer).module]
+        of_module = [rule for rule in rules if rule.counterpart(layer).module]
         if not of_module:
             return Match(layer, place, module, rules[0], rules[0].counterpart(layer))
         return self._by_module(layer, place, module, of_module)
@@ -129,20 +129,22 @@ class Matching:
         first = rules[0].counterpart(layer)
         if module is not None or layer.leaves or first.steps:
             wanted = _listed([_class_of(rule.counterpart(layer).module) for rule in rules])
-            found = "none" if module is None else self._described(module)
+            described = "none" if module is None else self._described(module)
             self.findings.append(
-                Finding("module", f"{layer.named}: expected {wanted} at {place or 'the whole module'}, found {found}")
+                Finding(
+                    "module", f"{layer.named}: expected {wanted} at {place or 'the whole module'}, found {described}"
+                )
             )
         return Match(layer, place, module, rules[0], first)
 
     def _places(self, layer: SourceLayer, place: str, module: Module, within: str = "") -> dict[str, str]:
         """Where each module of a counterpart stands."""
-        found = {within: place}
+        places = {within: place}
         for name, inner in module.inner.items():
             path = joined(within, name)
             named = self._names.get(f"{layer.path}/{path.replace('.', '/')}")
-            found |= self._places(layer, self.canonical(named or joined(place, name)), inner, path)
-        return found
+            places |= self._places(layer, self.canonical(named or joined(place, name)), inner, path)
+        return places
 
     def _fits(self, module: Module, places: Mapping[str, str], within: str = "") -> bool:
         there = self._modules.get(places[within])
@@ -152,21 +154,23 @@ class Matching:
 
     def _described(self, module: TargetModule) -> str:
         inner = [
-            f"{each.path.removeprefix(module.path).lstrip('.')}: {each.class_name}"
-            for each in self._modules.values()
-            if each.path.rpartition(".")[0] == module.path and each.path != module.path
+            f"{submodule.path.removeprefix(module.path).lstrip('.')}: {submodule.class_name}"
+            for submodule in self._modules.values()
+            if submodule.path.rpartition(".")[0] == module.path and submodule.path != module.path
         ]
         return f"{module.class_name}{f' of {_listed(inner[:4])}' if inner and module.path else ''}"
 
     def unmatched(self, layers: Sequence[SourceLayer]) -> list[str]:
         """Modules with variables of their own that no layer was matched with, as PATH (CLASS)."""
-        taken = {path for each in self.matches.values() for path in (each.places or {}).values()}
-        taken |= {self.matches[each.path].target for each in layers if each.leaves and self.matches[each.path].module}
-        holding = dict.fromkeys(self._known(each.path.rpartition(".")[0]) for each in self._target.variables)
+        taken = {path for match in self.matches.values() for path in (match.places or {}).values()}
+        taken |= {
+            self.matches[layer.path].target for layer in layers if layer.leaves and self.matches[layer.path].module
+        }
+        holding = dict.fromkeys(self._known(variable.path.rpartition(".")[0]) for variable in self._target.variables)
         return [
             f"{path} ({self._modules[path].class_name})"
             for path in holding
-            if path in self._modules and not any(path == each or path.startswith(f"{each}.") for each in taken)
+            if path in self._modules and not any(path == place or path.startswith(f"{place}.") for place in taken)
         ]
 
     def _known(self, path: str) -> str:
@@ -188,9 +192,9 @@ def _class_of(module: Module | None) -> str:
     if module is None:
         return "a plain function"
     if module.class_name != ANY_MODULE:
-        inner = [each.class_name for each in module.inner.values()]
+        inner = [submodule.class_name for submodule in module.inner.values()]
         return f"{module.class_name} of {_listed(inner)}" if inner else module.class_name
-    return f"a module of {_listed([f'{name}: {each.class_name}' for name, each in module.inner.items()])}"
+    return f"a module of {_listed([f'{name}: {submodule.class_name}' for name, submodule in module.inner.items()])}"
 
 
 def _listed(texts: Sequence[str]) -> str:

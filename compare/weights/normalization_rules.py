@@ -15,7 +15,7 @@ def _affine(layer: SourceLayer) -> dict[str, Plain]:
 
 def _features(layer: SourceLayer, *leaves: str) -> int | None:
     """How many features a layer has, by its leaves or by its input."""
-    shape = next((found for name in leaves if (found := shape_if_any(layer, name))), ())
+    shape = next((leaf_shape for name in leaves if (leaf_shape := shape_if_any(layer, name))), ())
     return shape[-1] if shape else (layer.shape[-1] if layer.shape else None)
 
 
@@ -137,7 +137,9 @@ def _of_constants(layer: SourceLayer) -> Counterpart:
 def _no_constants(layer: SourceLayer) -> str:
     """Statistics that are weights, or none that stand along the last axis."""
     numbers = [layer.config.get(name) for name in ("mean", "variance")]
-    plain = all(isinstance(each, list) and all(isinstance(one, float | int) for one in each) for each in numbers)
+    plain = all(
+        isinstance(statistic, list) and all(isinstance(one, float | int) for one in statistic) for statistic in numbers
+    )
     return _not_last(layer) if plain else "a mean and variance that are no list of numbers"
 
 

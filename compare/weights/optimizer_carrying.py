@@ -40,7 +40,7 @@ def proved(
     workers: WeightWorkers,
     model: KerasModel,
     module: FlaxModule,
-    found: tuple[Source, Arrays, Target],
+    sides: tuple[Source, Arrays, Target],
     plans: tuple[Plan, SlotPlan],
     allowed: Mapping[str, str],
 ) -> SlotPlan:
@@ -50,19 +50,19 @@ def proved(
       workers: that take the steps.
       model: of Keras.
       module: of Flax.
-      found: the model with its arrays, and the module.
+      sides: the model with its arrays, and the module.
       plans: of the weights and of the optimizer, both without findings.
       allowed: with `FRESH`, only the carried state has to go on alike.
 
     Raises:
       RequestError: a side cannot take the steps.
     """
-    (source, arrays, target), (plan, slots) = found, plans
+    (source, arrays, target), (plan, slots) = sides, plans
     assert source.optimizer is not None
     weights = continuing.trained(source.optimizer, plan.moves)
     gradients = continuing.gradients(weights, arrays)
-    start = {each.path: plan.arrays[each.path] for each in target.variables
-             if each.kind == "Param" and each.path in plan.arrays}  # fmt: skip
+    start = {variable.path: plan.arrays[variable.path] for variable in target.variables
+             if variable.kind == "Param" and variable.path in plan.arrays}  # fmt: skip
     sent = {
         **{f"weights/{path}": array for path, array in start.items()},
         **{f"state/{path}": array for path, array in slots.arrays.items()},
@@ -82,8 +82,8 @@ def _reasons(target: Target, source: Source, slots: SlotPlan) -> Iterator[Findin
     """What may be behind steps that differ: attributes, then the formula."""
     assert source.optimizer is not None and target.optimizer is not None
     named = f"the optimizer ({source.optimizer.class_name})"
-    yield from (Finding("attribute", f"{named}: expected {each}") for each in slots.apart)
+    yield from (Finding("attribute", f"{named}: expected {attribute}") for attribute in slots.apart)
     rule, _ = rule_of(source.optimizer)
-    told = advice(rule, {each.state for each in target.optimizer.slots}) if rule else ""
+    told = advice(rule, {slot.state for slot in target.optimizer.slots}) if rule else ""
     if told and not slots.apart:
         yield Finding("rule", f"{named}: {told}")

@@ -148,7 +148,7 @@ RULES = (
          "epsilon": ("schedule_free_adamw.epsilon",)},
     ),
 )  # fmt: skip
-BY_CLASS: Mapping[str, OptimizerRule] = {each.class_name: each for each in RULES}
+BY_CLASS: Mapping[str, OptimizerRule] = {rule.class_name: rule for rule in RULES}
 
 
 def rule_of(optimizer: SourceOptimizer) -> tuple[OptimizerRule | None, str]:
@@ -214,7 +214,7 @@ def advice(rule: OptimizerRule, states: Iterable[str]) -> str:
       rule: of the optimizer.
       states: the classes of the states that have its slots.
     """
-    stock = sorted(each for each in states if each.startswith("optax.") and each in rule.fields)
+    stock = sorted(state for state in states if state.startswith("optax.") and state in rule.fields)
     if not stock:
         return ""
     return (

@@ -116,7 +116,7 @@ def plan(
 def _both_sides(matching: Matching, layers: Sequence[SourceLayer]) -> Iterator[Finding]:
     """Where layers found no module: those that are left on both sides, which the user may join."""
     modules = matching.unmatched(layers)
-    if modules and any(each.kind == "module" for each in matching.findings):
+    if modules and any(finding.kind == "module" for finding in matching.findings):
         yield Finding("module", f"no layer was matched with {', '.join(modules)}: name pairs with --map")
 
 
@@ -129,17 +129,17 @@ class _Planning:
         self.told: list[Told] = []
         self.left: dict[str, str] = {}
         self.arrays: dict[str, np.ndarray] = {}
-        self._variables = {each.path: each for each in target.variables}
-        self._modules = {each.path: each for each in target.modules}
+        self._variables = {variable.path: variable for variable in target.variables}
+        self._modules = {module.path: module for module in target.modules}
         self._sources, self._matching = arrays, matching
         self._writers: dict[str, str] = {}
 
     def add(self, match: Match) -> None:
         counterpart = match.counterpart
         if match.layer.container and match.layer.leaves:
-            found = match.module.class_name if match.module else ""
+            class_name = match.module.class_name if match.module else ""
             attributes = ("all attributes: it is no class of Keras",)
-            self.told.append(Told(match.layer, match.target, found, OWN, unchecked=attributes))
+            self.told.append(Told(match.layer, match.target, class_name, OWN, unchecked=attributes))
             for leaf in match.layer.leaves:
                 own = joined(match.target, leaf.name.replace("/", "."))
                 self._move(match, leaf, Carried(leaf.name, (self._matching.named(leaf.key, own),)), OWN)
@@ -152,15 +152,15 @@ class _Planning:
 
     def _tell(self, match: Match, counterpart: Counterpart) -> None:
         module = counterpart.module if match.places is not None else None
-        found = match.module if module is not None else None
+        target_module = match.module if module is not None else None
         checked, advice = self._checked(match, module) if module is not None else ([], [])
         self.told.append(
             Told(
                 layer=match.layer,
-                target=match.target if found else "",
-                module=found.class_name if found else "",
+                target=match.target if target_module else "",
+                module=target_module.class_name if target_module else "",
                 rule=match.rule.name if match.rule else "",
-                function="" if found else counterpart.function,
+                function="" if target_module else counterpart.function,
                 checked=tuple(checked),
                 unchecked=counterpart.unchecked,
                 advice=tuple(advice),
@@ -177,12 +177,12 @@ class _Planning:
             if name in there.attributes and agrees(name, wanted, there.attributes[name], rank, kept):
                 agreed.append(f"{joined(within, name)}={wanted!r}")
                 continue
-            found = f"{name}={there.attributes[name]!r}" if name in there.attributes else f"no attribute {name}"
+            actual = f"{name}={there.attributes[name]!r}" if name in there.attributes else f"no attribute {name}"
             self.findings.append(
                 Finding(
                     "attribute",
                     f"{match.layer.named} -> {there.path or 'the whole module'} ({there.class_name}): expected "
-                    f"{name}={wanted!r}, found {found} (rule {match.rule.name if match.rule else ''})",
+                    f"{name}={wanted!r}, found {actual} (rule {match.rule.name if match.rule else ''})",
                 )
             )
         advice = [
@@ -196,13 +196,13 @@ class _Planning:
         return agreed, advice
 
     def _leaves(self, match: Match, counterpart: Counterpart, rule: str) -> None:
-        carried = {each.leaf: each for each in counterpart.carried}
+        carried = {way.leaf: way for way in counterpart.carried}
         for leaf in match.layer.leaves:
             if leaf.name in counterpart.left:
                 self.left[leaf.key] = counterpart.left[leaf.name]
             elif leaf.name in carried:
                 way = carried.pop(leaf.name)
-                paths = tuple(self._path(match, each) for each in way.variables)
+                paths = tuple(self._path(match, variable) for variable in way.variables)
                 self._move(match, leaf, Carried(leaf.name, paths, way.transform), rule)
             else:
                 self._refuse("leaf", f"{match.layer.named}: expected no leaf {leaf.name}, which the rule {rule} lacks")
@@ -211,14 +211,14 @@ class _Planning:
 
     def _path(self, match: Match, variable: str) -> str:
         places = match.places or {"": match.target}
-        holder = max((each for each in places if not each or variable.startswith(f"{each}.")), key=len)
+        holder = max((within for within in places if not within or variable.startswith(f"{within}.")), key=len)
         return joined(places[holder], variable[len(holder) :].lstrip("."))
 
     def _move(self, match: Match, leaf: Leaf, way: Carried, rule: str) -> None:
         paths = tuple(self._matching.canonical(path) for path in way.variables)
         where = f"{match.layer.named}: {leaf.name}"
         if leaf.tied:
-            tied = next((each for each in self.moves if each.leaf.key == leaf.tied), None)
+            tied = next((move for move in self.moves if move.leaf.key == leaf.tied), None)
             if tied is None or tied.variables != paths:
                 self._refuse(
                     "leaf", f"{where}: expected the variable of {leaf.tied}, which it is tied to, found {_named(paths)}"
@@ -240,26 +240,28 @@ class _Planning:
         elif path in self._writers:
             self._refuse("variable", f"{where}: expected {path} for it alone, found {self._writers[path]} there too")
         elif (array.shape, array.dtype.name) != (variable.shape, variable.dtype):
-            wanted, found = _described(variable.dtype, variable.shape), _described(array.dtype.name, array.shape)
-            self._refuse("array", f"{where}: expected {wanted} for {path}, found {found} (rule {rule})")
+            wanted, actual = _described(variable.dtype, variable.shape), _described(array.dtype.name, array.shape)
+            self._refuse("array", f"{where}: expected {wanted} for {path}, found {actual} (rule {rule})")
         else:
             self._writers[path], self.arrays[path] = where, array
 
     def unwritten(self, allowed: Mapping[str, str]) -> Iterator[Finding]:
         """Variables that no leaf becomes, and those that are allowed to stay but are written."""
         met = Counter(path for move in self.moves for path in move.variables)
-        for each in self._variables.values():
-            if each.path in allowed and met[each.path]:
-                yield Finding("variable", f"{each.path}: expected no leaf for what --allow leaves as it is, found one")
-            elif not met[each.path] and each.path not in allowed:
-                yield Finding("variable", f"{_variable(each)}: expected a leaf of the source, found none")
+        for variable in self._variables.values():
+            if variable.path in allowed and met[variable.path]:
+                yield Finding(
+                    "variable", f"{variable.path}: expected no leaf for what --allow leaves as it is, found one"
+                )
+            elif not met[variable.path] and variable.path not in allowed:
+                yield Finding("variable", f"{_variable(variable)}: expected a leaf of the source, found none")
 
     def _refuse(self, kind: str, line: str) -> None:
         self.findings.append(Finding(kind, line))
 
 
-def _variable(each: TargetVariable) -> str:
-    return f"{each.path} ({each.kind}, {_described(each.dtype, each.shape)})"
+def _variable(variable: TargetVariable) -> str:
+    return f"{variable.path} ({variable.kind}, {_described(variable.dtype, variable.shape)})"
 
 
 def _described(dtype: str, shape: Sequence[int]) -> str:

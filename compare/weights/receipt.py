@@ -128,15 +128,15 @@ def made(
       sha256: of the file that was written.
       slots: the plan of the optimizer, without findings; None where it was not asked for.
     """
-    kinds = {each.path: each.kind for each in target.variables}
+    kinds = {variable.path: variable.kind for variable in target.variables}
     return Receipt(
         *(FORMAT, *names, sha256, {**source.versions, **target.versions}),
-        layers=tuple(_layer(each) for each in plan.told),
-        leaves=tuple(_leaf(each, plan, arrays, kinds) for each in plan.moves),
+        layers=tuple(_layer(told) for told in plan.told),
+        leaves=tuple(_leaf(move, plan, arrays, kinds) for move in plan.moves),
         tied={leaf.key: leaf.tied for layer in source.layers for leaf in layer.leaves if leaf.tied},
         left={**plan.left, **(slots.left if slots else {})},
         allowed=dict(allowed),
-        excluded={each.path: each.reason for each in (*source.excluded, *target.excluded)},
+        excluded={state.path: state.reason for state in (*source.excluded, *target.excluded)},
         optimizer=_optimizer(source, slots, arrays) if slots else None,
     )
 
@@ -144,7 +144,7 @@ def made(
 def _optimizer(source: Source, slots: SlotPlan, arrays: Mapping[str, np.ndarray]) -> CarriedOptimizer:
     assert source.optimizer is not None
     held = source.optimizer
-    leaves = tuple(_slot(each, slots, arrays[each.slot.key], held.class_name) for each in slots.moves)
+    leaves = tuple(_slot(move, slots, arrays[move.slot.key], held.class_name) for move in slots.moves)
     return CarriedOptimizer(held.class_name, slots.rule, dict(held.config), slots.apart, leaves)
 
 
@@ -153,9 +153,13 @@ def _slot(move: SlotMove, slots: SlotPlan, array: np.ndarray, class_name: str) -
     slot = move.slot
     return CarriedLeaf(
         *(slot.key, "", class_name, slot.name, slot.shape, slot.dtype, digest(array), move.rule, move.transform),
-        tuple(CarriedVariable(f"{PREFIX}{path}", "OptState", each.shape, each.dtype.name, digest(each))
-              for path, each in made),
-    )  # fmt: skip
+        tuple(
+            CarriedVariable(
+                f"{PREFIX}{path}", "OptState", state_array.shape, state_array.dtype.name, digest(state_array)
+            )
+            for path, state_array in made
+        ),
+    )
 
 
 def _layer(told: Told) -> CarriedLayer:
@@ -198,12 +202,12 @@ def read(path: Path) -> Receipt:
     Raises:
       RequestError: it is none, of another format, or has a leaf or a variable twice.
     """
-    found = files.convert(files.read_json(path, _EXPECTED), Receipt, path, _EXPECTED)
-    if found.format != FORMAT:
-        _EXPECTED.refuse(path, f"one of format {found.format}, where {FORMAT} is known")
-    keys = Counter(each.key for each in found.all_leaves)
-    paths = Counter(variable.path for each in found.all_leaves for variable in each.variables)
+    receipt = files.convert(files.read_json(path, _EXPECTED), Receipt, path, _EXPECTED)
+    if receipt.format != FORMAT:
+        _EXPECTED.refuse(path, f"one of format {receipt.format}, where {FORMAT} is known")
+    keys = Counter(leaf.key for leaf in receipt.all_leaves)
+    paths = Counter(variable.path for leaf in receipt.all_leaves for variable in leaf.variables)
     twice = [name for name, count in (*keys.items(), *paths.items()) if count > 1]
     if twice:
         _EXPECTED.refuse(path, f"{twice[0][:80]!r} twice")
-    return found
+    return receipt

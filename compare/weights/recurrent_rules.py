@@ -118,8 +118,7 @@ def _of_layer(cell: Cell, prefix: str) -> Callable[[SourceLayer], Counterpart]:
         inner = cell(layer, prefix)
         assert inner.module is not None
         carried = tuple(
-            Carried(each.leaf, tuple(f"cell.{name}" for name in each.variables), each.transform)
-            for each in inner.carried
+            Carried(way.leaf, tuple(f"cell.{name}" for name in way.variables), way.transform) for way in inner.carried
         )
         return Counterpart(_rnn(layer, inner.module), carried=present(layer, carried), unchecked=_outside(layer))
 

@@ -62,15 +62,15 @@ def written(weights: Path, model: KerasModel, path: Path, workers: WeightWorkers
     """
     receipt = receipts.read(receipts.beside(weights))
     model = replace(model, optimizer=receipt.optimizer is not None)
-    found = _read(weights, receipt, workers)
-    leaves = taken_back(receipt, found, weights)
+    by_variable = _read(weights, receipt, workers)
+    leaves = taken_back(receipt, by_variable, weights)
     _, own = workers.source(model)
     arrays = _completed(leaves, own, receipt)
     data, read = workers.written(model, arrays)
     write_atomically(path, data)
     return Returned(
         leaves=len(leaves),
-        changed=tuple(each.key for each in receipt.all_leaves if receipts.digest(leaves[each.key]) != each.sha256),
+        changed=tuple(leaf.key for leaf in receipt.all_leaves if receipts.digest(leaves[leaf.key]) != leaf.sha256),
         misread=tuple(key for key, array in leaves.items() if not _equal(read[key], array)),
         left=tuple(receipt.left),
         slots=len(receipt.optimizer.leaves) if receipt.optimizer else 0,
@@ -82,8 +82,8 @@ def _read(weights: Path, receipt: Receipt, workers: WeightWorkers) -> Arrays:
         return files.read_arrays(weights, _EXPECTED, MOST_BYTES)[0]
     wanted = {variable.path for leaf in receipt.all_leaves for variable in leaf.variables}
     kept = set(receipt.allowed)
-    found = {_known(path, wanted): array for path, array in workers.read_checkpoint(weights).items()}
-    return {path: array for path, array in found.items() if path not in kept}
+    arrays = {_known(path, wanted): array for path, array in workers.read_checkpoint(weights).items()}
+    return {path: array for path, array in arrays.items() if path not in kept}
 
 
 def _known(path: str, wanted: set[str]) -> str:
@@ -92,32 +92,32 @@ def _known(path: str, wanted: set[str]) -> str:
     return inner if path not in wanted and inner in wanted else path
 
 
-def taken_back(receipt: Receipt, found: Arrays, path: Path) -> dict[str, np.ndarray]:
+def taken_back(receipt: Receipt, arrays: Arrays, path: Path) -> dict[str, np.ndarray]:
     """The leaves that variables were made of, by key.
 
     Args:
       receipt: of the carriage.
-      found: by the path of the variable.
+      arrays: by the path of the variable.
       path: of the file that they come from, for the error.
 
     Raises:
       RequestError: a variable is missing, left over, or of another shape or dtype.
     """
-    variables = {each.path: each for leaf in receipt.all_leaves for each in leaf.variables}
-    absent, unknown = sorted(variables.keys() - found.keys()), sorted(found.keys() - variables.keys())
+    variables = {variable.path: variable for leaf in receipt.all_leaves for variable in leaf.variables}
+    absent, unknown = sorted(variables.keys() - arrays.keys()), sorted(arrays.keys() - variables.keys())
     if absent or unknown:
         _EXPECTED.refuse(path, f"no variable {absent[0]}" if absent else f"a variable {unknown[0]} of no receipt")
-    for name, each in variables.items():
-        array = found[name]
-        if (array.shape, array.dtype.name) != (each.shape, each.dtype):
-            wanted = f"{each.dtype}{list(each.shape)}"
+    for name, variable in variables.items():
+        array = arrays[name]
+        if (array.shape, array.dtype.name) != (variable.shape, variable.dtype):
+            wanted = f"{variable.dtype}{list(variable.shape)}"
             _EXPECTED.refuse(path, f"{array.dtype}{list(array.shape)} for {name}, which was {wanted}")
-    return {each.key: _leaf(each, found, path) for each in receipt.all_leaves}
+    return {leaf.key: _leaf(leaf, arrays, path) for leaf in receipt.all_leaves}
 
 
-def _leaf(leaf: CarriedLeaf, found: Arrays, path: Path) -> np.ndarray:
+def _leaf(leaf: CarriedLeaf, arrays: Arrays, path: Path) -> np.ndarray:
     try:
-        array = np.ascontiguousarray(leaf.transform.back([found[each.path] for each in leaf.variables]))
+        array = np.ascontiguousarray(leaf.transform.back([arrays[variable.path] for variable in leaf.variables]))
     except TransformError as error:
         _EXPECTED.refuse(path, f"{leaf.key}: {error}")
     array = array.reshape(array.shape if leaf.shape else ())
@@ -132,8 +132,8 @@ def _completed(leaves: Mapping[str, np.ndarray], own: Arrays, receipt: Receipt) 
     unknown = sorted(leaves.keys() - own.keys())
     lacking = sorted(own.keys() - leaves.keys() - receipt.left.keys())
     if unknown or lacking:
-        found = f"one without {unknown[0]}" if unknown else f"one with {lacking[0]} too"
-        raise RequestError(f"expected the model that the weights were carried from, found {found}: name that model")
+        given = f"one without {unknown[0]}" if unknown else f"one with {lacking[0]} too"
+        raise RequestError(f"expected the model that the weights were carried from, found {given}: name that model")
     return {key: leaves.get(key, array) for key, array in own.items()}
 
 

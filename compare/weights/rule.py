@@ -37,12 +37,12 @@ class Module:
     @property
     def inner(self) -> Mapping[str, Module]:
         """The modules in it, by name."""
-        return {name: each for name, each in self.arguments.items() if isinstance(each, Module)}
+        return {name: argument for name, argument in self.arguments.items() if isinstance(argument, Module)}
 
     @property
     def settings(self) -> Mapping[str, Plain]:
         """Its arguments that are no modules."""
-        return {name: each for name, each in self.arguments.items() if not isinstance(each, Module)}
+        return {name: argument for name, argument in self.arguments.items() if not isinstance(argument, Module)}
 
 
 Argument: TypeAlias = "Plain | Module"
@@ -116,21 +116,21 @@ class MissingLeafError(LookupError):
     """A layer without a leaf that its rule reads: the leaf."""
 
 
-def shape_of(layer: SourceLayer, leaf: str) -> tuple[int, ...]:
+def shape_of(layer: SourceLayer, name: str) -> tuple[int, ...]:
     """The shape of a leaf.
 
     Raises:
       MissingLeafError: the layer has none of that name.
     """
-    found = next((each.shape for each in layer.leaves if each.name == leaf), None)
-    if found is None:
-        raise MissingLeafError(leaf)
-    return found
+    shape = next((leaf.shape for leaf in layer.leaves if leaf.name == name), None)
+    if shape is None:
+        raise MissingLeafError(name)
+    return shape
 
 
-def shape_if_any(layer: SourceLayer, leaf: str) -> tuple[int, ...]:
+def shape_if_any(layer: SourceLayer, name: str) -> tuple[int, ...]:
     """The shape of a leaf; empty where the layer has none of that name."""
-    return next((each.shape for each in layer.leaves if each.name == leaf), ())
+    return next((leaf.shape for leaf in layer.leaves if leaf.name == name), ())
 
 
 def same(*pairs: tuple[str, str]) -> tuple[Carried, ...]:
@@ -140,8 +140,8 @@ def same(*pairs: tuple[str, str]) -> tuple[Carried, ...]:
 
 def present(layer: SourceLayer, carried: tuple[Carried, ...]) -> tuple[Carried, ...]:
     """Those of which the layer has the leaf: it has no bias without use_bias."""
-    names = {each.name for each in layer.leaves}
-    return tuple(each for each in carried if each.leaf in names)
+    names = {leaf.name for leaf in layer.leaves}
+    return tuple(way for way in carried if way.leaf in names)
 
 
 def called(layer: SourceLayer, *names: str) -> tuple[str, ...]:

@@ -91,13 +91,13 @@ def plan_slots(
         line = f"the optimizer ({source.class_name}): expected a rule, found that {reason}"
         return SlotPlan(findings=(Finding("rule", line),))
     planning = _Planning(rule, source, arrays, target)
-    weights = {each.leaf.key: each for each in moves}
+    weights = {move.leaf.key: move for move in moves}
     for slot in source.slots:
         planning.add(slot, weights)
     kept = dict(planning.kept(allowed))
     averages = (
-        Finding("attribute", f"the optimizer ({source.class_name}): expected {each}")
-        for each in averages_apart(source.config, target.told)
+        Finding("attribute", f"the optimizer ({source.class_name}): expected {attribute}")
+        for attribute in averages_apart(source.config, target.told)
     )
     findings = [*planning.findings, *planning.unwritten(kept), *averages]
     apart = tuple(told_apart(rule, source.config, target.told))
@@ -119,7 +119,7 @@ class _Planning:
         self.left: dict[str, str] = {}
         self.findings: list[Finding] = []
         self._rule, self._source, self._sources, self._target = rule, source, arrays, target
-        self._fields = {each.path: found for each in target.slots if (found := source_of(rule, each))}
+        self._fields = {place.path: source_field for place in target.slots if (source_field := source_of(rule, place))}
 
     def add(self, slot: Slot, weights: Mapping[str, Move]) -> None:
         if slot.weight and slot.weight not in weights:
@@ -132,17 +132,17 @@ class _Planning:
             self.left[slot.key] = _RATE_IN_CODE if slot.name == RATE else taken
             return
         if not places:
-            held = ", ".join(sorted({f"{each.state}.{each.field}" for each in self._target.slots})[:8]) or "none"
+            held = ", ".join(sorted({f"{place.state}.{place.field}" for place in self._target.slots})[:8]) or "none"
             self._refuse(
                 "variable", f"{named}: expected an array for it, found none among {held} (rule {self._rule.name})"
             )
             return
-        if slot.weight and tuple(each.variable for each in places) != weights[slot.weight].variables:
-            wanted, found = (", ".join(each) for each in (weights[slot.weight].variables, (p.path for p in places)))
-            self._refuse("variable", f"{named}: expected one array for each of {wanted}, found {found}")
+        if slot.weight and tuple(place.variable for place in places) != weights[slot.weight].variables:
+            wanted, actual = ", ".join(weights[slot.weight].variables), ", ".join(place.path for place in places)
+            self._refuse("variable", f"{named}: expected one array for each of {wanted}, found {actual}")
             return
         transform = self._transform(slot, places, weights)
-        paths = tuple(each.path for each in places)
+        paths = tuple(place.path for place in places)
         try:
             made = transform.forward(self._sources[slot.key])
         except TransformError as error:
@@ -154,19 +154,21 @@ class _Planning:
 
     def _places(self, slot: Slot, weights: Mapping[str, Move]) -> list[TargetSlot]:
         """The arrays that a variable becomes; those of a weight in the order in which its transform makes them."""
-        fitting = [each for each in self._target.slots if self._slot_of(each) == slot.name]
+        fitting = [place for place in self._target.slots if self._slot_of(place) == slot.name]
         if not slot.weight:
             return fitting
         order = weights[slot.weight].variables
-        return sorted((each for each in fitting if each.variable in order), key=lambda each: order.index(each.variable))
+        return sorted(
+            (place for place in fitting if place.variable in order), key=lambda place: order.index(place.variable)
+        )
 
     def _slot_of(self, place: TargetSlot) -> str:
-        found = self._fields.get(place.path)
-        return found.slot if found else ""
+        source_field = self._fields.get(place.path)
+        return source_field.slot if source_field else ""
 
     def _transform(self, slot: Slot, places: Sequence[TargetSlot], weights: Mapping[str, Move]) -> Transform:
         if not slot.weight:
-            return Copies(slot.dtype, tuple(each.dtype for each in places))
+            return Copies(slot.dtype, tuple(place.dtype for place in places))
         transform = weights[slot.weight].transform
         assert isinstance(transform, Simple)
         return Negated(transform) if self._fields[places[0].path].negated else transform
@@ -175,29 +177,29 @@ class _Planning:
         if place.path in self.arrays:
             self._refuse("variable", f"{named}: expected {place.path} for it alone, found another there too")
         elif (array.shape, array.dtype.name) != (place.shape, place.dtype):
-            wanted, found = f"{place.dtype}{list(place.shape)}", f"{array.dtype}{list(array.shape)}"
-            self._refuse("array", f"{named}: expected {wanted} for {place.path}, found {found}")
+            wanted, actual = f"{place.dtype}{list(place.shape)}", f"{array.dtype}{list(array.shape)}"
+            self._refuse("array", f"{named}: expected {wanted} for {place.path}, found {actual}")
         else:
             self.arrays[place.path] = array
 
     def kept(self, allowed: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         """Arrays that stay as they start, each with why."""
-        present = {each.name for each in self._source.slots}
-        for each in self._target.slots:
-            found: Field | None = self._fields.get(each.path)
-            if found is not None and found.optional and found.slot not in present:
-                yield each.path, _STARTS
-            elif f"{PREFIX}{each.path}" in allowed:
-                yield each.path, allowed[f"{PREFIX}{each.path}"]
+        present = {slot.name for slot in self._source.slots}
+        for place in self._target.slots:
+            source_field: Field | None = self._fields.get(place.path)
+            if source_field is not None and source_field.optional and source_field.slot not in present:
+                yield place.path, _STARTS
+            elif f"{PREFIX}{place.path}" in allowed:
+                yield place.path, allowed[f"{PREFIX}{place.path}"]
 
     def unwritten(self, kept: Mapping[str, str]) -> Iterator[Finding]:
         """Arrays of the state that nothing becomes, and those that stay but are written."""
-        for each in self._target.slots:
-            where = f"the state of optax: {each.path} ({each.state}.{each.field}, {each.dtype}{list(each.shape)})"
-            if each.path in kept and each.path in self.arrays:
+        for place in self._target.slots:
+            where = f"the state of optax: {place.path} ({place.state}.{place.field}, {place.dtype}{list(place.shape)})"
+            if place.path in kept and place.path in self.arrays:
                 yield Finding("variable", f"{where}: expected no variable for what --allow leaves, found one")
-            elif each.path not in self.arrays and each.path not in kept:
-                reason = "" if each.path in self._fields else f": no rule of {self._rule.name} knows this field"
+            elif place.path not in self.arrays and place.path not in kept:
+                reason = "" if place.path in self._fields else f": no rule of {self._rule.name} knows this field"
                 yield Finding("variable", f"{where}: expected a variable of the optimizer, found none{reason}")
 
     def _refuse(self, kind: str, line: str) -> None:

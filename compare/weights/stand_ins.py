@@ -38,7 +38,7 @@ def _pairs(value: Any, count: int) -> list[tuple[int, int]]:
     listed = value if isinstance(value, list) else [value] * count
     if count == 1 and listed and not isinstance(listed[0], list):
         listed = [listed] if len(listed) == 2 else [[listed[0], listed[0]]]
-    return [tuple(each) if isinstance(each, list) else (each, each) for each in listed]  # type: ignore[misc]
+    return [tuple(of_axis) if isinstance(of_axis, list) else (of_axis, of_axis) for of_axis in listed]  # type: ignore[misc]
 
 
 def _padded(count: int) -> Written:

@@ -90,9 +90,9 @@ class Split(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="
     def back(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
         """The array that they were made of."""
         first = arrays[0] if len(arrays) == self.parts else None
-        if first is None or self.axis >= first.ndim or len({(each.shape, each.dtype) for each in arrays}) != 1:
-            found = [list(each.shape) for each in arrays]
-            raise TransformError(f"expected {self.parts} arrays of one shape and dtype, found {found}")
+        if first is None or self.axis >= first.ndim or len({(array.shape, array.dtype) for array in arrays}) != 1:
+            shapes = [list(array.shape) for array in arrays]
+            raise TransformError(f"expected {self.parts} arrays of one shape and dtype, found {shapes}")
         return np.concatenate(arrays, self.axis)
 
     def __str__(self) -> str:
@@ -130,16 +130,16 @@ class Copies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
 
     def forward(self, array: np.ndarray) -> Arrays:
         """As many numbers as there are dtypes."""
-        made = tuple(array.astype(each) for each in self.after)
-        _require(all(_alike(each, array) for each in made), f"a number that {' and '.join(self.after)} can hold", array)
+        made = tuple(array.astype(dtype) for dtype in self.after)
+        _require(all(_alike(copy, array) for copy in made), f"a number that {' and '.join(self.after)} can hold", array)
         return made
 
     def back(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
         """The number that they are of."""
-        numbers = {each.tolist() for each in arrays if each.shape == ()}
+        numbers = {array.tolist() for array in arrays if array.shape == ()}
         if len(arrays) != len(self.after) or len(numbers) != 1:
-            found = [each.tolist() for each in arrays]
-            raise TransformError(f"expected one number {len(self.after)} times, found {found}")
+            values = [array.tolist() for array in arrays]
+            raise TransformError(f"expected one number {len(self.after)} times, found {values}")
         return arrays[0].astype(self.before)
 
     def __str__(self) -> str:
