@@ -40,40 +40,40 @@ def seen(pool: Pool, loading: Loading, whole: Mapping[Mode, Mode], reporter: Rep
       whole: by mode in blocks, the mode of the same side that its results are held against.
       reporter: told of every mode.
     """
-    found = Seen()
+    evidence = Seen()
     for name in dict.fromkeys(mode.side for mode in whole):
         modes = {mode: other for mode, other in whole.items() if mode.side == name}
         try:
             side = pool.get(name)
             requests.load(side, loading)
-            _kernels(side, dict.fromkeys((*modes, *modes.values())), found, reporter)
-            _results(side, loading.cases, modes, found)
+            _kernels(side, dict.fromkeys((*modes, *modes.values())), evidence, reporter)
+            _results(side, loading.cases, modes, evidence)
         except SideError as error:
-            found.failures.append(failure_of(error, "kernels and results in blocks"))
-    return found
+            evidence.failures.append(failure_of(error, "kernels and results in blocks"))
+    return evidence
 
 
-def _kernels(side: Side, modes: Iterable[Mode], found: Seen, reporter: Reporter) -> None:
+def _kernels(side: Side, modes: Iterable[Mode], evidence: Seen, reporter: Reporter) -> None:
     for mode in modes:
         reporter.step(f"{mode} kernels")
         requests.prepare(side, mode.name)
-        found.kernels[str(mode)] = kernel_times.profile(requests.profile(side, mode.name)).kernels
+        evidence.kernels[str(mode)] = kernel_times.profile(requests.profile(side, mode.name)).kernels
 
 
-def _results(side: Side, cases: Iterable[str], modes: Mapping[Mode, Mode], found: Seen) -> None:
+def _results(side: Side, cases: Iterable[str], modes: Mapping[Mode, Mode], evidence: Seen) -> None:
     for case in cases:
         held = {mode: _outputs(side, mode, case) for mode in dict.fromkeys((*modes, *modes.values()))}
         for mode, whole in modes.items():
             same = same_leaves(held[mode], held[whole])
-            found.bit_equal[str(mode)] = found.bit_equal.get(str(mode), True) and same
-            found.error[str(mode)] = max(found.error.get(str(mode), 0.0), _error(held[mode], held[whole]))
+            evidence.bit_equal[str(mode)] = evidence.bit_equal.get(str(mode), True) and same
+            evidence.error[str(mode)] = max(evidence.error.get(str(mode), 0.0), _error(held[mode], held[whole]))
 
 
 def _outputs(side: Side, mode: Mode, case: str) -> Arrays:
     return requests.outputs(side, mode.name, FORWARD, case, FLOAT32)
 
 
-def _error(found: Arrays, expected: Arrays) -> float:
+def _error(actual: Arrays, expected: Arrays) -> float:
     return max(
-        (distance(found[leaf], expected[leaf], scale_of(expected[leaf], 0.0)).error for leaf in expected), default=0.0
+        (distance(actual[leaf], expected[leaf], scale_of(expected[leaf], 0.0)).error for leaf in expected), default=0.0
     )

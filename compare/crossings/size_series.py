@@ -98,12 +98,12 @@ def drawn(series: Series, scratch: Path) -> list[tuple[int, Prepared | str]]:
     if sizes.dimension not in own.dimensions:
         named = ", ".join(own.dimensions) or "none: name one in a shape, as in x=f32[n,128]"
         raise RequestError(f"expected a dimension of {workload.name} ({named}), found {sizes.dimension!r}")
-    others = replace(own, others=tuple({sizes.dimension: each} for each in sizes.sizes))
-    found = prepare_others(others, scratch)
-    refused = [each for each in found if isinstance(each, str)]
-    if len(refused) == len(found):
+    others = replace(own, others=tuple({sizes.dimension: size} for size in sizes.sizes))
+    outcomes = prepare_others(others, scratch)
+    refused = [outcome for outcome in outcomes if isinstance(outcome, str)]
+    if len(refused) == len(outcomes):
         raise RequestError(refused[0])
-    return list(zip(sizes.sizes, found, strict=True))
+    return list(zip(sizes.sizes, outcomes, strict=True))
 
 
 def _least_size(workload: AnyWorkload) -> str | None:

@@ -65,11 +65,11 @@ class Surveyed(Generic[Run]):
 
     def runs(self, name: str) -> list[Run]:
         """Of a function, by size."""
-        return [each.run for each in self.judged[name]]
+        return [at_size.run for at_size in self.judged[name]]
 
     def taken(self, name: str) -> list[Samples | None]:
         """Of a function, by size, what was timed; None where nothing was."""
-        return [self.samples.get(each.timed.name) if each.timed else None for each in self.judged[name]]
+        return [self.samples.get(at_size.timed.name) if at_size.timed else None for at_size in self.judged[name]]
 
 
 def survey(
@@ -92,15 +92,15 @@ def survey(
       RequestError, BadTarget: a function has no such dimension, its code fails, or it does not exist.
       KeyboardInterrupt: before anything was timed.
     """
-    arrays = {each.workload.name: drawn(each, scratch) for each in series}
+    arrays = {function.workload.name: drawn(function, scratch) for function in series}
     judged: dict[str, list[Judged[Run]]] = {}
     with Pool(dict(asked.sources), scratch, asked.timeout_s) as pool:
-        for each in series:
-            name, sizes = each.workload.name, arrays[each.workload.name]
-            reporter.stage(f"{name}: parity at {len(sizes)} sizes of {each.sizes.dimension}", len(sizes) * _STEPS)
-            judged[name] = [judge(pool, each, size, prepared, reporter) for size, prepared in sizes]
+        for function in series:
+            name, sizes = function.workload.name, arrays[function.workload.name]
+            reporter.stage(f"{name}: parity at {len(sizes)} sizes of {function.sizes.dimension}", len(sizes) * _STEPS)
+            judged[name] = [judge(pool, function, size, prepared, reporter) for size, prepared in sizes]
         environment = record_parts.environment(pool.environments())
-    to_time = [each.timed for function in judged.values() for each in function if each.timed is not None]
+    to_time = [at_size.timed for by_size in judged.values() for at_size in by_size if at_size.timed is not None]
     samples, interrupted = measure(to_time, asked, scratch, reporter)
     return Surveyed(judged, samples, environment, interrupted)
 

@@ -53,15 +53,17 @@ def survey(chains: Sequence[Series], asked: Asked, scratch: Path, reporter: Repo
     Raises:
       RequestError, BadTarget, KeyboardInterrupt: as `sized_times.survey` does.
     """
-    found = sized_times.survey(chains, asked, scratch, reporter, _judge)
-    names = {each.workload.name: each for each in chains}
-    series = [_series(each, found.runs(name), found.taken(name), asked.plan.threads) for name, each in names.items()]
+    surveyed = sized_times.survey(chains, asked, scratch, reporter, _judge)
+    names = {chain.workload.name: chain for chain in chains}
+    series = [
+        _series(chain, surveyed.runs(name), surveyed.taken(name), asked.plan.threads) for name, chain in names.items()
+    ]
     return ChainsInBlocks(
         schema=SCHEMA,
         series=tuple(series),
         threads=asked.plan.threads,
-        environment=found.environment,
-        interrupted=found.interrupted,
+        environment=surveyed.environment,
+        interrupted=surveyed.interrupted,
     )
 
 
@@ -72,14 +74,18 @@ def _judge(pool: Pool, chain: Series, block: int, prepared: Prepared | str, repo
     run = BlockRun(block=block, parity=at.verdict, reason=at.reason)
     if at.verdict != PASS:
         return Judged(run)
-    found = seen(pool, prepared.loading, WHOLE, reporter)
+    evidence = seen(pool, prepared.loading, WHOLE, reporter)
     title = f"{chain.workload.name} in blocks of {block}"
-    return Judged(_with_evidence(run, found), Timed(sized_times.titled(prepared, title), MODES, {}))
+    return Judged(_with_evidence(run, evidence), Timed(sized_times.titled(prepared, title), MODES, {}))
 
 
-def _with_evidence(run: BlockRun, found: Seen) -> BlockRun:
+def _with_evidence(run: BlockRun, evidence: Seen) -> BlockRun:
     return replace(
-        run, kernels=found.kernels, bit_equal=found.bit_equal, error=found.error, failures=tuple(found.failures)
+        run,
+        kernels=evidence.kernels,
+        bit_equal=evidence.bit_equal,
+        error=evidence.error,
+        failures=tuple(evidence.failures),
     )
 
 
@@ -172,5 +178,5 @@ def _over_graph(mode: Mode, seconds: timing.Samples, base: timing.Samples, doubt
 
 def _advice(mode: Mode, runs: Sequence[BlockRun]) -> BlockAdvice:
     known = [(run.block or 0, run.over_whole.get(str(mode), SizeRatio())) for run in runs if run.block != UNCOMPILED]
-    found = block_sizes.advice([Blocks(block, ratio.ratio, sized_times.interval_of(ratio)) for block, ratio in known])
-    return BlockAdvice(mode=str(mode), layers=found.layers, shown=found.shown)
+    advice = block_sizes.advice([Blocks(block, ratio.ratio, sized_times.interval_of(ratio)) for block, ratio in known])
+    return BlockAdvice(mode=str(mode), layers=advice.layers, shown=advice.shown)

@@ -41,17 +41,18 @@ def survey(series: Sequence[Series], asked: Asked, scratch: Path, reporter: Repo
     Raises:
       RequestError, BadTarget, KeyboardInterrupt: as `sized_times.survey` does.
     """
-    found = sized_times.survey(series, asked, scratch, reporter, _judge)
-    names = {each.workload.name: each for each in series}
+    surveyed = sized_times.survey(series, asked, scratch, reporter, _judge)
+    names = {function.workload.name: function for function in series}
     judged = [
-        judged_series(each, found.runs(name), found.taken(name), asked.plan.threads) for name, each in names.items()
+        judged_series(function, surveyed.runs(name), surveyed.taken(name), asked.plan.threads)
+        for name, function in names.items()
     ]
     return Crossings(
         schema=SCHEMA,
         series=tuple(judged),
         threads=asked.plan.threads,
-        environment=found.environment,
-        interrupted=found.interrupted,
+        environment=surveyed.environment,
+        interrupted=surveyed.interrupted,
     )
 
 
@@ -115,8 +116,14 @@ def _ratio(pair: Pair, summary: Timing, taken: timing.Samples, level: float) -> 
 
 def _crossings(ratio: str, runs: Sequence[SizedRun]) -> list[CrossingPoint]:
     return [
-        CrossingPoint(ratio=ratio, at=found.at, between=found.between, becomes=found.becomes, undecided=found.undecided)
-        for found in crossings([_point(run, ratio) for run in runs])
+        CrossingPoint(
+            ratio=ratio,
+            at=crossing.at,
+            between=crossing.between,
+            becomes=crossing.becomes,
+            undecided=crossing.undecided,
+        )
+        for crossing in crossings([_point(run, ratio) for run in runs])
     ]
 
 

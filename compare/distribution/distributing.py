@@ -150,19 +150,19 @@ class _Survey:
         except SideError as error:
             reason = error.reason
             self._groups.drop(strategy.side, strategy.processes or self._asked.devices)
-        found = self._tried(strategy, final=True)
-        return found and replace(found, lost_first=reason)
+        step = self._tried(strategy, final=True)
+        return step and replace(step, lost_first=reason)
 
     def _tried(self, strategy: Strategy, final: bool = False) -> DistributedStep | None:
         self._reporter.step(str(strategy))
         processes = strategy.processes or self._asked.devices
-        each = self._each(strategy)
-        step = DistributedStep(means=strategy.means[0], devices=processes * each, processes=processes)
-        if self._given.examples % (processes * each):
-            why = f"{processes * each} devices do not divide a batch of {self._given.examples}"
+        per_process = self._each(strategy)
+        step = DistributedStep(means=strategy.means[0], devices=processes * per_process, processes=processes)
+        if self._given.examples % (processes * per_process):
+            why = f"{processes * per_process} devices do not divide a batch of {self._given.examples}"
             return replace(step, verdict=NOT_APPLICABLE, reason=why)
         try:
-            group = self._group(strategy.side, processes, each)
+            group = self._group(strategy.side, processes, per_process)
             if strategy.name not in self._known[f"{strategy.side}/{processes}"]:
                 return None
             judged = self._judged(group, strategy, step)
@@ -172,15 +172,17 @@ class _Survey:
             if error.lost and not final:
                 raise
             return self._refused(error, strategy, step, final)
-        self._ready[str(strategy)] = (strategy.side, processes, each, strategy.name)
+        self._ready[str(strategy)] = (strategy.side, processes, per_process, strategy.name)
         return judged
 
     def _group(self, side: str, processes: int, devices: int) -> Group:
         group = self._groups.get(side, processes, devices)
         given = self._given
         if group.loaded is not given:
-            for each in group.sides:
-                known = strategy_requests.divide(each, given.prepared.loading, side, devices, given.batch, given.axes)
+            for process in group.sides:
+                known = strategy_requests.divide(
+                    process, given.prepared.loading, side, devices, given.batch, given.axes
+                )
                 self._known[f"{side}/{processes}"] = [*known, *(["multi-worker"] if "mirrored" in known else [])]
             group.loaded = given
         return group
@@ -191,13 +193,13 @@ class _Survey:
     def _stepped(self, group: Group, name: str, strategy: str) -> tuple[Runs, int | None, list[Unlike]]:
         """The runs of both float types; what the float32 one compiled; copies that differ in either."""
         # What is compiled and timed is float32: the second one.
-        found = {
+        by_dtype = {
             dtype: strategy_requests.steps(group.sides, strategy, dtype, self._asked.steps)
             for dtype in (FLOAT64, FLOAT32)
         }
-        unlike = [each for stepped in found.values() for each in stepped.unlike]
-        runs = Runs(name, {dtype: stepped.arrays for dtype, stepped in found.items()})
-        return runs, found[FLOAT32].compilations, unlike
+        unlike = [copies for stepped in by_dtype.values() for copies in stepped.unlike]
+        runs = Runs(name, {dtype: stepped.arrays for dtype, stepped in by_dtype.items()})
+        return runs, by_dtype[FLOAT32].compilations, unlike
 
     def _plant(self, group: Group, side: str) -> None:
         for mistake in MISTAKES:
@@ -223,7 +225,7 @@ class _Survey:
             if (strategy.side, reference) in self._references
         }
         parity = tuple(departures.values())
-        held = {reference: each.verdict for reference, each in departures.items()}
+        held = {reference: departure.verdict for reference, departure in departures.items()}
         means = next((reference for reference in strategy.means if held.get(reference) == PASS), strategy.means[0])
         across = self._across(runs, strategy.side, means)
         resumed = self._resumed(strategy, runs, step) if self._asked.resumed else None
@@ -231,8 +233,8 @@ class _Survey:
         transfers = alike(strategy_requests.transfers(group.sides, strategy.name))
         untold = self._untold.get((strategy.side, strategy.means[0]), "it was not run")
         equal_parts = self.equal_parts.get(strategy.side)
-        found = Found(means, held.get(means), untold, across, unlike, transfers, resumed, equal_parts)
-        held_as, reason = verdict(found)
+        findings = Found(means, held.get(means), untold, across, unlike, transfers, resumed, equal_parts)
+        held_as, reason = verdict(findings)
         return replace(
             step,
             means=means,
@@ -266,8 +268,8 @@ class _Survey:
         other = self._references.get(("jax" if side == "tf" else "tf", means))
         if other is None:
             return None
-        found, expected = (runs, other) if side == "jax" else (other, runs)
-        judged = judging_steps.departure(found, expected, with_state=False)
+        jax_runs, expected = (runs, other) if side == "jax" else (other, runs)
+        judged = judging_steps.departure(jax_runs, expected, with_state=False)
         return replace(judged, against=other.name)
 
     def _refused(

@@ -14,14 +14,19 @@ def unlike_copies(unlike: Unlike) -> UnlikeCopies:
     return UnlikeCopies(unlike.leaf, unlike.step, unlike.index, unlike.devices, *unlike.values)
 
 
-def alike(found: Sequence[Collective]) -> tuple[Transfer, ...]:
+def alike(collectives: Sequence[Collective]) -> tuple[Transfer, ...]:
     """Collectives of one kind, groups and line together, the most bytes first."""
     together: dict[tuple[str, tuple[tuple[int, ...], ...], str], list[Collective]] = defaultdict(list)
-    for each in found:
-        together[each.kind, each.groups, each.source].append(each)
+    for collective in collectives:
+        together[collective.kind, collective.groups, collective.source].append(collective)
     made = (
         Transfer(
-            kind, len(alike), sum(each.arrays for each in alike), sum(each.bytes for each in alike), groups, source
+            kind,
+            len(alike),
+            sum(collective.arrays for collective in alike),
+            sum(collective.bytes for collective in alike),
+            groups,
+            source,
         )
         for (kind, groups, source), alike in together.items()
     )

@@ -32,18 +32,18 @@ class Runs:
     by_dtype: Mapping[str, Arrays]
 
 
-def departure(found: Runs, expected: Runs, with_state: bool) -> StepDeparture:
+def departure(judged: Runs, expected: Runs, with_state: bool) -> StepDeparture:
     """How far a run is from a reference, by the training gate: float64 against float64, float32 against the latter.
 
     Args:
-      found: what is judged.
+      judged: the run, in both float types.
       expected: the reference.
       with_state: whether the optimizer's state is compared too: within one framework its names are the same.
     """
-    held = _held(found, expected, with_state)
+    held = _held(judged, expected, with_state)
     failing = [leaf for leaf in held if leaf.verdict == FAIL]
     if not held:
-        return StepDeparture(expected.name, FAIL, message=f"{found.name} gave no arrays")
+        return StepDeparture(expected.name, FAIL, message=f"{judged.name} gave no arrays")
     return _told(expected.name, held, failing)
 
 
@@ -66,7 +66,7 @@ def _told(against: str, held: Sequence[Held], failing: Sequence[Held]) -> StepDe
     )
 
 
-def departure_of_equal_parts(name: str, found: Arrays, expected: Arrays) -> StepDeparture:
+def departure_of_equal_parts(name: str, judged: Arrays, expected: Arrays) -> StepDeparture:
     """How far what replicas of equal parts compute is from one device's step, in float64, weights and state.
 
     A sum that is averaged, or draws that are equal, change gradients by their own size. What a loss adds to the number
@@ -74,10 +74,10 @@ def departure_of_equal_parts(name: str, found: Arrays, expected: Arrays) -> Step
 
     Args:
       name: of the reference.
-      found: what is judged.
+      judged: what the replicas computed.
       expected: the reference.
     """
-    held = _held(_doubles(name, found, expected), Runs(name, dict.fromkeys((FLOAT32, FLOAT64), expected)), True)
+    held = _held(_doubles(name, judged, expected), Runs(name, dict.fromkeys((FLOAT32, FLOAT64), expected)), True)
     failing = [leaf for leaf in held if leaf.verdict == FAIL and not _share_of_largest(leaf) <= EQUAL_PARTS]
     return _told(name, held, failing)
 
@@ -102,29 +102,29 @@ def blind(right: Runs, mistaken: Arrays, mistake: str) -> Blind:
     return Blind(mistake, sum(leaf.verdict == FAIL for leaf in of_last), len(of_last))
 
 
-def _doubles(name: str, found: Arrays, narrow: Arrays) -> Runs:
+def _doubles(name: str, judged: Arrays, narrow: Arrays) -> Runs:
     """A run in float64, with a float32 one that is right: what is asked is what the float64 rule says."""
-    return Runs(name, {FLOAT32: narrow, FLOAT64: found})
+    return Runs(name, {FLOAT32: narrow, FLOAT64: judged})
 
 
-def _held(found: Runs, expected: Runs, with_state: bool) -> list[Held]:
+def _held(judged: Runs, expected: Runs, with_state: bool) -> list[Held]:
     held = _by_gate(
-        found.name,
-        {dtype: _trained(arrays) for dtype, arrays in found.by_dtype.items()},
+        judged.name,
+        {dtype: _trained(arrays) for dtype, arrays in judged.by_dtype.items()},
         {dtype: _trained(arrays) for dtype, arrays in expected.by_dtype.items()},
     )
     if not with_state:
         return held
-    ours, theirs = (_state(runs.by_dtype[FLOAT64]) for runs in (found, expected))
-    state = _by_gate(found.name, dict.fromkeys((FLOAT32, FLOAT64), ours), dict.fromkeys((FLOAT32, FLOAT64), theirs))
-    return [*held, *(each for each in state if each.place.found_from == JAX)]
+    ours, theirs = (_state(runs.by_dtype[FLOAT64]) for runs in (judged, expected))
+    state = _by_gate(judged.name, dict.fromkeys((FLOAT32, FLOAT64), ours), dict.fromkeys((FLOAT32, FLOAT64), theirs))
+    return [*held, *(leaf for leaf in state if leaf.place.found_from == JAX)]
 
 
-def _by_gate(name: str, found: Mapping[str, Arrays], expected: Mapping[str, Arrays]) -> list[Held]:
+def _by_gate(name: str, judged: Mapping[str, Arrays], expected: Mapping[str, Arrays]) -> list[Held]:
     # The gate has an original and a port: here the reference, and what is judged.
     trajectories = {
         (mode, dtype): arrays
-        for mode, by_dtype in ((TF_REFERENCE, expected), (PORT, found))
+        for mode, by_dtype in ((TF_REFERENCE, expected), (PORT, judged))
         for dtype, arrays in by_dtype.items()
     }
     evidence = Evidence(name, outputs={}, doubles={}, trajectories=trajectories)

@@ -48,16 +48,16 @@ def resumed(group: Callable[[], Group], drop: Callable[[], None], name: str, who
                 break
         else:
             return Resumed(after, reason=f"the process had taken its steps before it was killed, {KILLS} times")
-        found = strategy_requests.steps(group().sides, name, FLOAT64, count - after, after, folder).arrays
+        rest = strategy_requests.steps(group().sides, name, FLOAT64, count - after, after, folder).arrays
     except SideError as error:
         drop()
         return Resumed(after, reason=error.reason)
     expected = rest_of(whole, after)
     runs = [
         Runs(told, dict.fromkeys((FLOAT32, FLOAT64), arrays))
-        for told, arrays in (("resumed", found), ("whole", expected))
+        for told, arrays in (("resumed", rest), ("whole", expected))
     ]
-    return Resumed(after, said, identical(found, expected), judging_steps.departure(*runs, with_state=True))
+    return Resumed(after, said, identical(rest, expected), judging_steps.departure(*runs, with_state=True))
 
 
 def _remove_later(folder: Path, written: Collection[Path]) -> None:
@@ -94,9 +94,9 @@ def rest_of(whole: Arrays, after: int) -> dict[str, np.ndarray]:
     return kept
 
 
-def identical(found: Arrays, expected: Arrays) -> bool:
+def identical(actual: Arrays, expected: Arrays) -> bool:
     """Whether two runs are the same to the last bit."""
-    return found.keys() == expected.keys() and all(
+    return actual.keys() == expected.keys() and all(
         array.dtype == expected[leaf].dtype and array.tobytes() == expected[leaf].tobytes()
-        for leaf, array in found.items()
+        for leaf, array in actual.items()
     )

@@ -35,19 +35,21 @@ class Found:
     equal_parts: StepDeparture | None
 
 
-def verdict(found: Found) -> tuple[str, str]:
+def verdict(findings: Found) -> tuple[str, str]:
     """Pass or fail, and all reasons of a failure."""
-    if found.held is None:
-        return FAIL, f"nothing to hold it against: {found.untold}"
+    if findings.held is None:
+        return FAIL, f"nothing to hold it against: {findings.untold}"
     problems = {
-        "devices hold different values of one array": bool(found.unlike),
-        "it does not compute what it should": found.held == FAIL,
+        "devices hold different values of one array": bool(findings.unlike),
+        "it does not compute what it should": findings.held == FAIL,
         "replicas of equal parts take another step than one device: the loss adds up over examples, or draws come from "
-        "what every device is given whole": found.means == IN_TURN and found.held == PASS and _fails(found.equal_parts),
-        "the frameworks differ": _fails(found.across),
-        "nothing is exchanged: the step is not distributed": not found.transfers,
-        "resumed from a checkpoint it goes on otherwise": found.resumed is not None
-        and (found.resumed.departure is None or _fails(found.resumed.departure)),
+        "what every device is given whole": findings.means == IN_TURN
+        and findings.held == PASS
+        and _fails(findings.equal_parts),
+        "the frameworks differ": _fails(findings.across),
+        "nothing is exchanged: the step is not distributed": not findings.transfers,
+        "resumed from a checkpoint it goes on otherwise": findings.resumed is not None
+        and (findings.resumed.departure is None or _fails(findings.resumed.departure)),
     }
     reasons = [problem for problem, occurs in problems.items() if occurs]
     return (FAIL, "; ".join(reasons)) if reasons else (PASS, "")

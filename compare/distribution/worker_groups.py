@@ -93,11 +93,11 @@ class Groups:
 
     def versions(self) -> dict[str, str]:
         """By package, of the frameworks whose processes were asked."""
-        found: dict[str, str] = {}
+        versions: dict[str, str] = {}
         for (side, _), group in self._groups.items():
             told = requests.environment(group.sides[0])
-            found |= {package: str(told[package]) for package in PACKAGES[side]}
-        return found
+            versions |= {package: str(told[package]) for package in PACKAGES[side]}
+        return versions
 
     def _start(self, name: str) -> Side:
         side, devices = self._kinds[name]
@@ -112,7 +112,7 @@ def _names(side: str, processes: int) -> list[str]:
 def _free_addresses(count: int) -> list[str]:
     """Ports of loopback that are free now, all held until each has one of its own."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    addresses = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
-    for each in sockets:
-        each.close()
+    addresses = [f"127.0.0.1:{server.getsockname()[1]}" for server in sockets]
+    for server in sockets:
+        server.close()
     return addresses

@@ -48,31 +48,31 @@ def _judged(
     reason = ""
     for devices in DEVICES:
         try:
-            found = layout(name, devices, 2, step.program)
-            split = sharding(found, step.program, step.batch_axes)
+            mesh_layout = layout(name, devices, 2, step.program)
+            split = sharding(mesh_layout, step.program, step.batch_axes)
             results = worker.run_sharded(portable(step.program.artifact), split, arguments)
         except Unfit as error:
             reason = str(error)
             continue
         except (SideError, UnreadableProgram) as error:
             return JudgedLayout(layout=name, reason=error.reason if isinstance(error, SideError) else str(error))
-        return against(name, found.axes, step.program.named(results), expected)
+        return against(name, mesh_layout.axes, step.program.named(results), expected)
     return JudgedLayout(layout=name, reason=reason)
 
 
-def against(name: str, axes: Mapping[str, int], found: Arrays, expected: Arrays) -> JudgedLayout:
+def against(name: str, axes: Mapping[str, int], results: Arrays, expected: Arrays) -> JudgedLayout:
     """Results held against those of one device, by the gate that the four cells of program and compiler pass.
 
     Args:
       name: of the layout.
       axes: of its mesh.
-      found: by name, of the layout.
+      results: by name, of the layout.
       expected: by name, of one device.
 
     Raises:
       RequestError: there is nothing to compare.
     """
-    errors = cells.errors(found, expected)
+    errors = cells.errors(results, expected)
     if not errors:
         raise RequestError("expected results of one name on one device and on several, found none: report it")
     error = max(errors)

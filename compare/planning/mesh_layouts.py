@@ -56,46 +56,50 @@ def layout(name: LayoutName, devices: int, island: int, program: Program) -> Lay
         return Layout(name, {DATA: devices})
     note = MEGATRON if _is_transformer(program) else GENERIC
     if name == "tensor":
-        found = Layout(name, {MODEL: devices}, note)
-        _check(found, program)
-        return found
+        mesh_layout = Layout(name, {MODEL: devices}, note)
+        _check(mesh_layout, program)
+        return mesh_layout
     sizes = [size for size in range(min(island, devices // 2), 1, -1) if not devices % size]
     for size in sizes:
-        found = Layout(name, {DATA: devices // size, MODEL: size}, note)
+        mesh_layout = Layout(name, {DATA: devices // size, MODEL: size}, note)
         try:
-            _check(found, program)
+            _check(mesh_layout, program)
         except Unfit:
             continue
-        return found
+        return mesh_layout
     raise Unfit(
         f"expected a divisor of {devices} that divides what is split, found none: change the model or the devices"
     )
 
 
-def sharding(found: Layout, program: Program, batch_axes: Mapping[str, int | None]) -> Sharding:
+def sharding(mesh_layout: Layout, program: Program, batch_axes: Mapping[str, int | None]) -> Sharding:
     """How every parameter and result of a training step is split.
 
     Args:
-      found: the layout.
+      mesh_layout: the layout.
       program: the training step.
       batch_axes: by input, which of its axes are examples; None where none is.
 
     Raises:
       Unfit: the batch does not divide.
     """
-    of_weights = {each.name: _of_weight(found, each) for each in program.parameters if each.kind == "weight"}
-    specs = [_of(found, each, of_weights, batch_axes) for each in program.parameters]
-    by_result = {
-        (WEIGHTS if each.kind == "weight" else "state/") + each.name: spec
-        for each, spec in zip(program.parameters, specs, strict=True)
-        if each.kind in ("weight", "state")
+    of_weights = {
+        parameter.name: _of_weight(mesh_layout, parameter)
+        for parameter in program.parameters
+        if parameter.kind == "weight"
     }
-    results = [by_result.get(each.name, ("",) * len(each.shape)) for each in program.results]
-    return Sharding(dict(found.axes), tuple(map(tuple, specs)), tuple(map(tuple, results)))
+    specs = [_of(mesh_layout, parameter, of_weights, batch_axes) for parameter in program.parameters]
+    by_result = {
+        (WEIGHTS if parameter.kind == "weight" else "state/") + parameter.name: spec
+        for parameter, spec in zip(program.parameters, specs, strict=True)
+        if parameter.kind in ("weight", "state")
+    }
+    results = [by_result.get(result.name, ("",) * len(result.shape)) for result in program.results]
+    return Sharding(dict(mesh_layout.axes), tuple(map(tuple, specs)), tuple(map(tuple, results)))
 
 
 def _of(
-    found: Layout,
+    mesh_layout: Layout,
     parameter: Parameter,
     of_weights: Mapping[str, Sequence[str]],
     batch_axes: Mapping[str, int | None],
@@ -106,25 +110,27 @@ def _of(
         owner = of_weights.get(parameter.owner, ())
         if len(owner) == len(parameter.shape):
             return owner
-        return _largest_axis(parameter.shape, found.axes[DATA]) if found.name == "fsdp" else _whole(parameter)
-    return _of_input(found, parameter, batch_axes.get(parameter.name))
+        return (
+            _largest_axis(parameter.shape, mesh_layout.axes[DATA]) if mesh_layout.name == "fsdp" else _whole(parameter)
+        )
+    return _of_input(mesh_layout, parameter, batch_axes.get(parameter.name))
 
 
-def _of_input(found: Layout, parameter: Parameter, axis: int | None) -> Sequence[str]:
-    if axis is None or DATA not in found.axes:
+def _of_input(mesh_layout: Layout, parameter: Parameter, axis: int | None) -> Sequence[str]:
+    if axis is None or DATA not in mesh_layout.axes:
         return _whole(parameter)
-    size, count = parameter.shape[axis], found.axes[DATA]
+    size, count = parameter.shape[axis], mesh_layout.axes[DATA]
     if size % count:
         raise Unfit(f"expected a batch that {count} divides, found {size}: choose --batch")
     return _split(parameter.shape, axis, DATA)
 
 
-def _of_weight(found: Layout, parameter: Parameter) -> Sequence[str]:
-    if found.name == "fsdp":
-        return _largest_axis(parameter.shape, found.axes[DATA])
-    if MODEL not in found.axes:
+def _of_weight(mesh_layout: Layout, parameter: Parameter) -> Sequence[str]:
+    if mesh_layout.name == "fsdp":
+        return _largest_axis(parameter.shape, mesh_layout.axes[DATA])
+    if MODEL not in mesh_layout.axes:
         return _whole(parameter)
-    axis, _ = _mesh_rules.split_axis(parameter.name, parameter.shape, found.note == MEGATRON)
+    axis, _ = _mesh_rules.split_axis(parameter.name, parameter.shape, mesh_layout.note == MEGATRON)
     return _whole(parameter) if axis is None else _split(parameter.shape, axis, MODEL)
 
 
@@ -132,14 +138,14 @@ def _is_transformer(program: Program) -> bool:
     return _mesh_rules.is_transformer(_weights(program))
 
 
-def _check(found: Layout, program: Program) -> None:
-    why = _mesh_rules.undivided(_weights(program), found.axes[MODEL])
+def _check(mesh_layout: Layout, program: Program) -> None:
+    why = _mesh_rules.undivided(_weights(program), mesh_layout.axes[MODEL])
     if why:
         raise Unfit(why)
 
 
 def _weights(program: Program) -> dict[str, Sequence[int]]:
-    return {each.name: each.shape for each in program.parameters if each.kind == "weight"}
+    return {parameter.name: parameter.shape for parameter in program.parameters if parameter.kind == "weight"}
 
 
 def _largest_axis(shape: Sequence[int], count: int) -> Sequence[str]:

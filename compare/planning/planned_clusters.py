@@ -94,10 +94,10 @@ def _row(
     batch = asked.batch or max(USUAL_BATCH // cluster.size, 1) * cluster.size
     reporter.step(f"{cluster.name}: {name}")
     try:
-        found = _figures(cluster, name, steps, batch, asked.through, worker)
+        compiled = _figures(cluster, name, steps, batch, asked.through, worker)
     except (RequestError, SideError, UnreadableProgram) as error:
         return PlannedLayout(layout=name, batch=batch, reason=_reason(error))
-    row = _described(cluster, found, batch, not asked.through)
+    row = _described(cluster, compiled, batch, not asked.through)
     if asked.searching:
         row = _searched(cluster, row, name, steps, asked, worker, reporter)
     return _deepened(cluster, row, name, steps, worker, reporter) if asked.deepening else row
@@ -117,15 +117,15 @@ def _figures(
 
 
 def _compiled(cluster: Cluster, name: LayoutName, step: SizedStep, worker: DeviceWorker) -> _Compiled:
-    found = layout(name, cluster.size, _island(cluster), step.program)
+    mesh_layout = layout(name, cluster.size, _island(cluster), step.program)
     artifact = portable(step.program.artifact)
-    made = worker.compile(cluster.device, artifact, None, {}, sharding(found, step.program, step.batch_axes))
+    made = worker.compile(cluster.device, artifact, None, {}, sharding(mesh_layout, step.program, step.batch_axes))
     takes = made.takes
     check_hosts(cluster, takes.hosts)
     memory = {use: getattr(takes, f"{use}_bytes") for use in ("argument", "output", "temp", "alias", "code")}
     module = kernel_times.compiled_subject("jax", made.module, step.subject)
     described = describing.describe(cluster.device, Made(artifact, step.subject, module, memory))
-    read = [whole_array(each, cluster.size) for each in collectives(made.module)]
+    read = [whole_array(collective, cluster.size) for collective in collectives(made.module)]
     over = sent(read, cluster.hosts)
     figures = {
         "inside_bytes": over.inside,
@@ -137,22 +137,22 @@ def _compiled(cluster: Cluster, name: LayoutName, step: SizedStep, worker: Devic
         "bytes": described.bytes or 0.0,
         "compile_s": takes.compile_s,
     }
-    return _Compiled(found, figures, describing.product_types(step.subject), tuple(_grouped(read, cluster.hosts)))
+    return _Compiled(mesh_layout, figures, describing.product_types(step.subject), tuple(_grouped(read, cluster.hosts)))
 
 
-def check_hosts(cluster: Cluster, found: Sequence[int]) -> None:
+def check_hosts(cluster: Cluster, hosts: Sequence[int]) -> None:
     """Check that devices are numbered host by host, as the links between the groups of a collective are told by.
 
     Args:
       cluster: the devices; the hosts of a TPU are one island.
-      found: by number of a device, its host in the topology that was compiled for.
+      hosts: by number of a device, its host in the topology that was compiled for.
 
     Raises:
       RequestError: they are not.
     """
-    if cluster.between and tuple(found) != tuple(cluster.hosts):
+    if cluster.between and tuple(hosts) != tuple(cluster.hosts):
         raise RequestError(
-            f"expected the devices of {cluster.name} numbered host by host, found hosts {list(found)}: report it"
+            f"expected the devices of {cluster.name} numbered host by host, found hosts {list(hosts)}: report it"
         )
 
 
@@ -160,9 +160,9 @@ def _island(cluster: Cluster) -> int:
     return cluster.size // len(set(cluster.hosts))
 
 
-def _described(cluster: Cluster, found: _Compiled, batch: int, whole: bool) -> PlannedLayout:
-    figures, device = found.figures, cluster.device
-    unit = bounds.peak(device, found.product_types)
+def _described(cluster: Cluster, compiled: _Compiled, batch: int, whole: bool) -> PlannedLayout:
+    figures, device = compiled.figures, cluster.device
+    unit = bounds.peak(device, compiled.product_types)
     inside, between = cluster.inside.bandwidth, cluster.between.bandwidth if cluster.between else None
     least = {
         "compute": figures["flops"] / device.peaks[unit] if unit else None,
@@ -173,11 +173,11 @@ def _described(cluster: Cluster, found: _Compiled, batch: int, whole: bool) -> P
     told = {name: seconds for name, seconds in least.items() if seconds is not None}
     compute, memory, link, network = least.values()
     return PlannedLayout(
-        layout=found.layout.name,
-        axes=dict(found.layout.axes),
-        note=found.layout.note,
+        layout=compiled.layout.name,
+        axes=dict(compiled.layout.axes),
+        note=compiled.layout.note,
         batch=batch,
-        collectives=found.groups,
+        collectives=compiled.groups,
         inside_bytes=figures["inside_bytes"],
         between_bytes=figures["between_bytes"],
         argument_bytes=figures["argument_bytes"],
@@ -193,14 +193,14 @@ def _described(cluster: Cluster, found: _Compiled, batch: int, whole: bool) -> P
     )
 
 
-def _grouped(found: Iterable[Collective], hosts: Sequence[int]) -> Iterator[CollectiveGroup]:
+def _grouped(collectives: Iterable[Collective], hosts: Sequence[int]) -> Iterator[CollectiveGroup]:
     def arrangement(one: Collective) -> tuple[str, int, int, int]:
         spread = max((len({hosts[device] for device in group}) for group in one.groups), default=1)
         return one.kind, len(one.groups), max(map(len, one.groups), default=1), spread
 
-    for (kind, groups, devices, spread), same in groupby(sorted(found, key=arrangement), key=arrangement):
-        each = list(same)
-        yield CollectiveGroup(kind, len(each), float(sum(one.bytes for one in each)), groups, devices, spread)
+    for (kind, groups, devices, spread), same in groupby(sorted(collectives, key=arrangement), key=arrangement):
+        alike = list(same)
+        yield CollectiveGroup(kind, len(alike), float(sum(one.bytes for one in alike)), groups, devices, spread)
 
 
 def _searched(
@@ -223,10 +223,12 @@ def _searched(
         return row
     try:
         most = max(min(steps.most_examples() // unit, MOST_A_DEVICE), 1)
-        found = largest(peak_at, cluster.device.memory_bytes, max((row.batch or unit) // unit, 1), most)
+        search = largest(peak_at, cluster.device.memory_bytes, max((row.batch or unit) // unit, 1), most)
     except (RequestError, SideError, UnreadableProgram) as error:
         return replace(row, reason=f"no largest batch: {_reason(error)}")
-    fits, too_large, line = (each * unit if each else None for each in (found.fits, found.too_large, found.expected))
+    fits, too_large, line = (
+        multiple * unit if multiple else None for multiple in (search.fits, search.too_large, search.expected)
+    )
     return replace(row, largest_batch=fits, too_large_batch=too_large, expected_batch=line)
 
 
@@ -249,11 +251,11 @@ def _deepened(
         return row
     try:
         most = steps.most_layers()
-        found = largest(peak_at, cluster.device.memory_bytes, min(steps.layers(), most), most)
+        search = largest(peak_at, cluster.device.memory_bytes, min(steps.layers(), most), most)
     except (RequestError, SideError, UnreadableProgram) as error:
         return replace(row, reason=f"no largest model: {_reason(error)}")
-    parameters = steps.parameters(found.fits) if found.fits else None
-    return replace(row, largest_layers=found.fits, too_large_layers=found.too_large, largest_parameters=parameters)
+    parameters = steps.parameters(search.fits) if search.fits else None
+    return replace(row, largest_layers=search.fits, too_large_layers=search.too_large, largest_parameters=parameters)
 
 
 def _peak(compiled: Callable[[], _Compiled]) -> float | None:

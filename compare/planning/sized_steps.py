@@ -111,9 +111,9 @@ class SizedSteps:
             program = lowered(side, STEP, "cpu").program
             case = prepared.loading.cases[0]
             twin = twin_of(prepared)
-            arguments = [np.array(twin.argument(each, case, program.states)) for each in program.parameters]
-            found = requests.outputs(side, "jit", STEP, case, "float32")
-        return SizedStep(program, Subject(JAX, hlo_of_artifact(program.artifact)), axes), arguments, found
+            arguments = [np.array(twin.argument(parameter, case, program.states)) for parameter in program.parameters]
+            outputs = requests.outputs(side, "jit", STEP, case, "float32")
+        return SizedStep(program, Subject(JAX, hlo_of_artifact(program.artifact)), axes), arguments, outputs
 
     def batch_axes(self) -> Mapping[str, int | None]:
         """By input, the axis that grows with the batch.
