@@ -75,8 +75,8 @@ def split(spans: Iterable[Span]) -> TimeSplit:
             threads[span.thread].append((span, kind, label))
     sums: dict[str, int] = defaultdict(int)
     nodes: dict[str, int] = defaultdict(int)
-    for found in threads.values():
-        for kind, label, own in _own_times(found):
+    for thread in threads.values():
+        for kind, label, own in _own_times(thread):
             sums[kind] += own
             if kind == _OUTSIDE:
                 nodes[label] += own
@@ -105,10 +105,10 @@ def _kind(name: str) -> tuple[str, str]:
     return (_COMPILED, "") if _EXECUTABLE.fullmatch(name) else ("", "")
 
 
-def _own_times(found: Sequence[tuple[Span, str, str]]) -> Iterable[tuple[str, str, int]]:
+def _own_times(thread: Sequence[tuple[Span, str, str]]) -> Iterable[tuple[str, str, int]]:
     """Kind, label and own time of each span of a thread."""
     stack: list[_Open] = []
-    for span, kind, label in sorted(found, key=lambda one: (one[0].start, -one[0].end)):
+    for span, kind, label in sorted(thread, key=lambda one: (one[0].start, -one[0].end)):
         while stack and stack[-1].span.end <= span.start:
             yield _closed(stack.pop())
         if stack:

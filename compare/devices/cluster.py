@@ -88,24 +88,24 @@ def cluster(name: str) -> Cluster:
     """
     kind, _, shape = name.partition(":")
     gpu = gpus.named(kind)
-    found = _of_gpus(name, gpu, shape) if gpu else _of_tpus(name)
-    if found.size < 2:
+    devices = _of_gpus(name, gpu, shape) if gpu else _of_tpus(name)
+    if devices.size < 2:
         raise UnknownDevice(
             f"expected several devices, found {name!r}: name hosts and GPUs of each, as in H100:2x8, or a slice of a "
             "TPU, as in v5e:2x4"
         )
-    return found
+    return devices
 
 
 def _of_gpus(name: str, gpu: Device, shape: str) -> Cluster:
     match = _SHAPE.fullmatch(shape)
     if match is None or not int(match[1]) * int(match[2]):
         raise UnknownDevice(f"expected hosts x GPUs of each, as in {gpu.name}:2x8, found {name!r}: correct --target")
-    hosts, each = int(match[1]), int(match[2])
+    hosts, per_host = int(match[1]), int(match[2])
     inside, between = _GPU_LINKS[gpu.name]
-    written = f"{gpu.name}:{hosts}x{each}"
-    device = replace(gpu, name=written, topology=dict(gpu.topology) | {"topology": f"1x{hosts}x{each}"})
-    placed = tuple(number // each for number in range(hosts * each))
+    written = f"{gpu.name}:{hosts}x{per_host}"
+    device = replace(gpu, name=written, topology=dict(gpu.topology) | {"topology": f"1x{hosts}x{per_host}"})
+    placed = tuple(number // per_host for number in range(hosts * per_host))
     return Cluster(written, device, placed, inside, between if hosts > 1 else None)
 
 

@@ -72,12 +72,12 @@ def assembled(report: str) -> dict[str, Assembled]:
 
 
 def _annotations(metadata: str) -> Mapping[int, str]:
-    found: dict[int, str] = {}
+    annotations: dict[int, str] = {}
     for block in _ANNOTATED.findall(metadata):
         annotation, number = _ANNOTATION.search(block), _NUMBER.search(block)
         if annotation and number:
-            found[int(number[1])] = annotation[1]
-    return found
+            annotations[int(number[1])] = annotation[1]
+    return annotations
 
 
 def _launch(thunk: gpu.Thunk, annotations: Mapping[int, str]) -> Launch:

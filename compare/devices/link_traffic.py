@@ -24,8 +24,8 @@ def sent(collectives: Iterable[Collective], hosts: Sequence[int]) -> Sent:
       collectives: of the program, of whole arrays.
       hosts: by number of a device, its host.
     """
-    each = [of_one(collective, hosts) for collective in collectives]
-    return Sent(sum(one.inside for one in each), sum(one.between for one in each))
+    of_collectives = [of_one(collective, hosts) for collective in collectives]
+    return Sent(sum(one.inside for one in of_collectives), sum(one.between for one in of_collectives))
 
 
 def of_one(collective: Collective, hosts: Sequence[int]) -> Sent:
@@ -48,11 +48,11 @@ def of_one(collective: Collective, hosts: Sequence[int]) -> Sent:
 def _in_group(collective: Collective, placed: Sequence[int]) -> Sent:
     on_host = Counter(placed)
     # Where hosts have unlike numbers of devices, the most: a bound stays one.
-    each, count, size = max(on_host.values()), len(on_host), collective.bytes
+    per_host, count, size = max(on_host.values()), len(on_host), collective.bytes
     if collective.kind in ("all-to-all", "ragged-all-to-all"):
-        return Sent(size * (each - 1) / len(placed), size * (len(placed) - each) / len(placed))
+        return Sent(size * (per_host - 1) / len(placed), size * (len(placed) - per_host) / len(placed))
     passes = 2 if collective.kind == "all-reduce" else 1
-    return Sent(passes * size * (each - 1) / each, passes * size * (count - 1) / (count * each))
+    return Sent(passes * size * (per_host - 1) / per_host, passes * size * (count - 1) / (count * per_host))
 
 
 def _permuted(collective: Collective, hosts: Sequence[int]) -> Sent:

@@ -19,9 +19,9 @@ def device(name: str) -> Device:
     Raises:
       UnknownDevice: none of these.
     """
-    found = gpus.named(name) or tpus.named(name)
-    if found is not None:
-        return found
+    named = gpus.named(name) or tpus.named(name)
+    if named is not None:
+        return named
     path = Path(name)
     if path.suffix or "/" in name:
         return gpus.of_file(path)

@@ -38,7 +38,7 @@ _MOST_SAID = 4000
 
 def facts() -> dict[str, Any]:
     """The machine, and the versions of all that a result depends on."""
-    packages = {name: found for side in versions.of_sides().values() for name, found in side.items()}
+    packages = {name: version for side in versions.of_sides().values() for name, version in side.items()}
     return {
         "host": socket.gethostname(),
         "machine": BOOT.read_text().strip() if BOOT.exists() else socket.gethostname(),
@@ -64,11 +64,11 @@ def sources(root: Path = ROOT) -> str:
     Args:
       root: the folder of its packages.
     """
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for package in SOURCES:
         for path in sorted((root / package).rglob("*.py")):
-            found.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes() + b"\0")
-    return found.hexdigest()[:12]
+            digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
 
 
 def carried_out(files: bytes, arguments: Sequence[str]) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def as_nice_as(other: int, process: int) -> int:
     # Who may not take it back is told of by what is returned.
     with contextlib.suppress(PermissionError):
         os.setpriority(
-            os.PRIO_PROCESS, process, min(os.getpriority(os.PRIO_PROCESS, each) for each in (other, process))
+            os.PRIO_PROCESS, process, min(os.getpriority(os.PRIO_PROCESS, number) for number in (other, process))
         )
     return os.getpriority(os.PRIO_PROCESS, process)
 

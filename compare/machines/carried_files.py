@@ -92,9 +92,9 @@ class Carried:
         if size > MOST_BYTES:
             self._refuse(f"at most {MOST_BYTES // MEBIBYTE} MiB", f"{size // MEBIBYTE} MiB and more", what)
 
-    def _refuse(self, expected: str, found: str, what: str) -> None:
+    def _refuse(self, expected: str, actual: str, what: str) -> None:
         raise RequestError(
-            f"expected {expected} in {what}, which travel with --ray, found {found}: put the port file into a folder "
+            f"expected {expected} in {what}, which travel with --ray, found {actual}: put the port file into a folder "
             "of its own"
         )
 

@@ -60,8 +60,8 @@ def merged(
       known: by name, the nodes of the cluster; those that neither gave anything nor were lost are left out.
       size: that was asked for; None is the tour's.
     """
-    parts = {each.name: each.part for each in given} | dict(untold)
-    nodes = {name: _node(node, [each for each in given if each.node == name]) for name, node in known.items()}
+    parts = {result.name: result.part for result in given} | dict(untold)
+    nodes = {name: _node(node, [result for result in given if result.node == name]) for name, node in known.items()}
     lost_on = {name for part in parts.values() for name in part.lost_on}
     told = {name: node for name, node in nodes.items() if node.loads or node.lost or name in lost_on}
     worked = [node for node in told.values() if node.loads]
@@ -79,14 +79,14 @@ def merged(
 
 
 def _node(known: Node, given: Sequence[Given]) -> Node:
-    measured = next((each.record for each in given if each.record.machine), None)
-    dispatched = next((each.record for each in given if each.record.dispatch), None)
-    handed = next((each.record for each in given if each.record.handover), None)
+    measured = next((result.record for result in given if result.record.machine), None)
+    dispatched = next((result.record for result in given if result.record.dispatch), None)
+    handed = next((result.record for result in given if result.record.handover), None)
     return replace(
         known,
-        environment=next((each.record.environment for each in given), known.environment),
-        loads={each.name: each.load for each in given},
-        niceness=max((each.niceness for each in given), default=None),
+        environment=next((result.record.environment for result in given), known.environment),
+        loads={result.name: result.load for result in given},
+        niceness=max((result.niceness for result in given), default=None),
         machine=measured.machine if measured else {},
         dispatch=dispatched.dispatch if dispatched else {},
         handover=handed.handover if handed else {},
@@ -98,9 +98,15 @@ def in_common(environments: Sequence[Environment]) -> Environment:
     if not environments:
         return Environment()
     first, *others = environments
-    unlike = {key: None for key in MACHINE if any(getattr(each, key) != getattr(first, key) for each in others)}
+    unlike = {
+        key: None for key in MACHINE if any(getattr(environment, key) != getattr(first, key) for environment in others)
+    }
     sides = {
-        side: {key: value for key, value in facts.items() if all(_of(each, side, key) == value for each in others)}
+        side: {
+            key: value
+            for key, value in facts.items()
+            if all(_of(environment, side, key) == value for environment in others)
+        }
         for side, facts in first.sides.items()
     }
     return replace(first, sides=sides, **unlike)

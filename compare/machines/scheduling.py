@@ -117,8 +117,8 @@ class Schedule:
                 self._told(f"{names[task]} on {node.name}")
                 cluster.submit(task, node)
             if self._running:
-                for each in cluster.finished():
-                    self._take(each, names, cluster.now())
+                for finished in cluster.finished():
+                    self._take(finished, names, cluster.now())
             elif there := [until for node, until in self._rests.items() if node not in self.gone]:
                 cluster.wait(max(0.0, min(there) - cluster.now()))
             else:

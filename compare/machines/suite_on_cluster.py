@@ -108,11 +108,11 @@ def run(suite: Suite, where: Where, scratch: Path, reporter: Reporter) -> RunRes
     with WorkerSet(lambda name: LiveSide(name, scratch, timeout_s=2 * where.limit_s)) as workers:
         with _one_line(where):
             side = workers.get(RAY)
-            found = msgspec.convert(
+            cluster_nodes = msgspec.convert(
                 side.call("connect", {"address": where.address, "limit_s": where.limit_s}).value,
                 list[replies.ClusterNode],
             )
-            nodes = told_nodes(found, reporter)
+            nodes = told_nodes(cluster_nodes, reporter)
             side.call("carry", {}, {"files": np.frombuffer(suite.files, np.uint8)})
         work = _Work(suite, side, nodes)
         placed = [Node(name, node.id, node.facts.machine) for name, node in nodes.items() if node.facts]
@@ -154,10 +154,10 @@ class _Work:
     def finished(self) -> list[Finished]:
         """Wait a moment; the tasks that ended."""
         ended = msgspec.convert(self._side.call("finished", {}).value, list[replies.FinishedTask])
-        for each in ended:
-            if not each.lost:
-                self._take(each.task)
-        return [Finished(each.task, each.lost, each.gone) for each in ended]
+        for finished in ended:
+            if not finished.lost:
+                self._take(finished.task)
+        return [Finished(finished.task, finished.lost, finished.gone) for finished in ended]
 
     def now(self) -> float:
         """Seconds."""
@@ -188,7 +188,7 @@ class _Work:
         record = merging.merged(given, untold, names, known, self._suite.size)
         if interrupted:
             record = msgspec.structs.replace(record, workloads=record_parts.interrupted(record.workloads, names))
-        return RunResult(record, tuple(view for each in given for view in each.views), interrupted)
+        return RunResult(record, tuple(view for result in given for view in result.views), interrupted)
 
     def _take(self, number: int) -> None:
         task, node = self._suite.tasks[number], self._given_to[number]
@@ -213,27 +213,27 @@ class _Work:
         return envelope.Node(host=self._nodes[name].host, environment=environment, lost=gone.get(name, ""))
 
 
-def told_nodes(found: Sequence[replies.ClusterNode], reporter: Reporter) -> dict[str, replies.ClusterNode]:
+def told_nodes(nodes: Sequence[replies.ClusterNode], reporter: Reporter) -> dict[str, replies.ClusterNode]:
     """The nodes that can be given tasks, by a name of each.
 
     Args:
-      found: all.
+      nodes: all.
       reporter: is told of those that say nothing.
 
     Raises:
       RequestError: there are none, or their versions differ.
     """
-    for node in found:
+    for node in nodes:
         if node.facts is None:
             reporter.result(f"{node.host} is left out: {node.reason}")
-    told = [node for node in found if node.facts is not None]
+    told = [node for node in nodes if node.facts is not None]
     if not told:
-        reasons = "; ".join(f"{node.host}: {node.reason}" for node in found) or "no node with processors"
+        reasons = "; ".join(f"{node.host}: {node.reason}" for node in nodes) or "no node with processors"
         raise RequestError(f"expected nodes that have this jaxport, found {reasons}: install it on each")
     named = dict(zip(_names([node.host for node in told]), told, strict=True))
     by_node = {name: node.facts.versions for name, node in named.items() if node.facts}
     check_alike(by_node)
-    check_alike({name: {key: found.get(key) for key in OWN} for name, found in {HERE: own(), **by_node}.items()})
+    check_alike({name: {key: versions.get(key) for key in OWN} for name, versions in {HERE: own(), **by_node}.items()})
     return named
 
 
@@ -247,11 +247,11 @@ def check_alike(versions: Mapping[str, Mapping[str, str | None]]) -> None:
       RequestError: they differ.
     """
     (first, expected), *others = versions.items()
-    for name, found in others:
-        unlike = [key for key in dict.fromkeys((*expected, *found)) if expected.get(key) != found.get(key)]
+    for name, actual in others:
+        unlike = [key for key in dict.fromkeys((*expected, *actual)) if expected.get(key) != actual.get(key)]
         if unlike:
             said = "; ".join(
-                f"{key} {expected.get(key) or 'missing'} on {first} and {found.get(key) or 'missing'} on {name}"
+                f"{key} {expected.get(key) or 'missing'} on {first} and {actual.get(key) or 'missing'} on {name}"
                 for key in unlike
             )
             raise RequestError(f"expected the same versions on all nodes, found {said}: install the same on each")
