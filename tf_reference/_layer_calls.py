@@ -93,9 +93,12 @@ class _Recording:
         given, named = tf.nest.map_structure(self._own, (given, named))
         seen.inputs = _tensors((given, named))
         self._open.append(seen)
-        with _activation(layer, seen.activated):
-            result = original(layer, *given, **named)
-        self._open.pop()
+        try:
+            with _activation(layer, seen.activated):
+                result = original(layer, *given, **named)
+        finally:
+            # A model may catch what its layer raises, and go on.
+            self._open.pop()
         result = tf.nest.map_structure(self._own, result)
         seen.outputs = _tensors(result)
         self.ended.append(seen)

@@ -126,8 +126,8 @@ def _of_scope(operation: Any, forward: Mapping[str, set[tuple[str, str]]]) -> st
 
 def _differentiated(traceback: Iterable[Any]) -> str:
     """The operation, such as "Softmax" of what _SoftmaxGrad in TensorFlow's nn_grad.py made; "" of anything else."""
-    names = [_GRADIENT.match(frame.name) for frame in traceback if frame.filename.endswith("_grad.py")]
-    return next((match[1] for match in names if match), "")
+    matches = [_GRADIENT.match(frame.name) for frame in traceback if frame.filename.endswith("_grad.py")]
+    return next((match[1] for match in matches if match), "")
 
 
 def _scopes(name: str) -> list[str]:

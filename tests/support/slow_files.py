@@ -96,6 +96,7 @@ HEAVY = (
     "test_html.py",
     "test_installed_operations.py",
     "test_keras_mode.py",
+    "test_layer_calls.py",
     "test_library.py",
     "test_limits_agree.py",
     "test_linen.py",
