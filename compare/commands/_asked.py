@@ -120,7 +120,7 @@ def sources(options: argparse.Namespace) -> dict[str, Source]:
       RequestError: two places for one side, an interpreter that does not exist, or a device that is not there.
     """
     chosen = device(options)
-    found = {
+    by_side = {
         side: source(
             side,
             getattr(options, f"{side}_python"),
@@ -129,5 +129,5 @@ def sources(options: argparse.Namespace) -> dict[str, Source]:
         )
         for side in SIDES
     }
-    require_device(found, options.timeout)
-    return found
+    require_device(by_side, options.timeout)
+    return by_side

@@ -104,8 +104,8 @@ def _task(
     files: Carried,
 ) -> Task:
     if not isinstance(workload, Unreadable):
-        for each in (size, options.parity_size):
-            choose_size(workload, each)
+        for requested in (size, options.parity_size):
+            choose_size(workload, requested)
     name = f"{workload.name}@{size}" if several else workload.name
     arguments = [options.command, *_named(options, reference, files), *_told(options)]
     arguments += ["--size", size] if size else []
@@ -142,8 +142,8 @@ def _told(options: argparse.Namespace) -> Iterator[str]:
         if given.get(name):
             yield f"--{name.replace('_', '-')}"
     for name, option in _REPEATED.items():
-        for each in given.get(name) or ():
-            yield from (option, each)
+        for value in given.get(name) or ():
+            yield from (option, value)
     for name, written in _WRITTEN.items():
         if given.get(name):
             yield from written(given[name])

@@ -59,21 +59,21 @@ class Survey(Generic[Found]):
         with contextlib.ExitStack() as stack:
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
             progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
-            found = self.make(chosen, asked, scratch, progress)
-        self._deliver(found, out, options.json)
-        return HOLDS if _is_whole(found) else FAILS
+            record = self.make(chosen, asked, scratch, progress)
+        self._deliver(record, out, options.json)
+        return HOLDS if _is_whole(record) else FAILS
 
     @uninterrupted()
-    def _deliver(self, found: Found, out: Path, as_json: bool) -> None:
+    def _deliver(self, record: Found, out: Path, as_json: bool) -> None:
         """Write the record and its page, print the tables, or the record."""
-        plain: Any = to_json(found)
+        plain: Any = to_json(record)
         with or_else(lambda: rescue(plain, self.file, as_json)):
             write_json(out / self.file, plain)
-            page = self.write_page(found, out)
+            page = self.write_page(record, out)
         if as_json:
             terminal.print_json(plain)
             return
-        self.show(found, terminal.console())
+        self.show(record, terminal.console())
         terminal.say(page)
 
 
@@ -88,6 +88,6 @@ def named(names: Sequence[str], known: Mapping[str, Workload]) -> list[AnyWorklo
     return chosen
 
 
-def _is_whole(found: Crossings | ChainsInBlocks) -> bool:
-    runs = [run for series in found.series for run in series.runs]
-    return not found.interrupted and all(run.parity != FAIL and not run.failures for run in runs)
+def _is_whole(record: Crossings | ChainsInBlocks) -> bool:
+    runs = [run for series in record.series for run in series.runs]
+    return not record.interrupted and all(run.parity != FAIL and not run.failures for run in runs)

@@ -103,14 +103,14 @@ def main(options: argparse.Namespace) -> int:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
         prepared = [_prepared(workload, options, scratch / str(number)) for number, (_, workload) in enumerate(chosen)]
-        found = [
+        clusterings = [
             examine(_asked(title, ready, pythons, options), scratch / f"{number}" / "clusters", progress)
             for number, ((title, _), ready) in enumerate(zip(chosen, prepared, strict=True))
         ]
         time = _timed(prepared, options, scratch, progress) if options.time else None
-    graphs = [each.graph for each in found if each.graph]
-    differing = changes(graphs[0], graphs[1]) if len(graphs) == 2 == len(found) else None
-    record = Clusterings(schema=SCHEMA, clusterings=tuple(found), changes=differing, time=time)
+    graphs = [clustering.graph for clustering in clusterings if clustering.graph]
+    differing = changes(graphs[0], graphs[1]) if len(graphs) == 2 == len(clusterings) else None
+    record = Clusterings(schema=SCHEMA, clusterings=tuple(clusterings), changes=differing, time=time)
     written = write_clusters(record, out)
     write_json(out / "clusters.json", to_json(record))
     if options.json:
@@ -118,13 +118,13 @@ def main(options: argparse.Namespace) -> int:
     else:
         _print(record)
         terminal.say(*written)
-    return _exit_code(found[-1], options.expect)
+    return _exit_code(clusterings[-1], options.expect)
 
 
 def _print(record: Clusterings) -> None:
     console = terminal.console()
-    for each in record.clusterings:
-        print_clustering(each, console)
+    for clustering in record.clusterings:
+        print_clustering(clustering, console)
     if record.changes is not None:
         before, after = record.clusterings
         print_comparison(before, after, record.changes, record.time, console)

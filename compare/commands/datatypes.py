@@ -102,7 +102,7 @@ def main(options: argparse.Namespace) -> int:
         prepared = [_prepared(workload, options.size, scratch) for workload in chosen]
         workers = stack.enter_context(in_each_type.workers(pythons, options.timeout, scratch))
         asking = Asking(workers, scratch, progress)
-        functions = tuple(in_each_type.survey(each, dtypes, asking) for each in prepared)
+        functions = tuple(in_each_type.survey(ready, dtypes, asking) for ready in prepared)
         record = TypedFunctions(SCHEMA, functions, requests.versions(workers))
     if options.json:
         terminal.print_json(to_json(record))

@@ -96,8 +96,8 @@ def main(options: argparse.Namespace) -> int:
       RequestError: fewer than two devices, no such workload, or one that cannot be divided.
     """
     if min(options.devices) < 2:
-        found = ",".join(map(str, options.devices))
-        raise RequestError(f"expected --devices of at least 2, found {found}: one device exchanges nothing")
+        given = ",".join(map(str, options.devices))
+        raise RequestError(f"expected --devices of at least 2, found {given}: one device exchanges nothing")
     if options.out is not None:
         writable_file(options.out)
     pythons = interpreters(options)
@@ -114,26 +114,28 @@ def main(options: argparse.Namespace) -> int:
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
         made: list[Distribution] = []
         versions: dict[str, str] = {}
-        planned = [(each, chosen) for each in asked]
+        planned = [(request, chosen) for request in asked]
         while planned:
-            each, workloads = planned.pop(0)
+            request, workloads = planned.pop(0)
             # A process has as many devices as it was started with.
             with Groups(pythons, options.timeout, options.join_limit, scratch) as groups:
-                folder = scratch / f"{len(made)}-on-{each.devices}-devices"
+                folder = scratch / f"{len(made)}-on-{request.devices}-devices"
                 folder.mkdir()
-                done = [distributing.distribute(workload, each, groups, folder, progress) for workload in workloads]
+                done = [distributing.distribute(workload, request, groups, folder, progress) for workload in workloads]
                 versions |= groups.versions()
             if len(asked) == 1 and not made:
-                more = ((with_more_devices(one, each), workload) for one, workload in zip(done, workloads, strict=True))
+                more = (
+                    (with_more_devices(one, request), workload) for one, workload in zip(done, workloads, strict=True)
+                )
                 planned = [(again, [workload]) for again, workload in more if again is not None]
             made += done
     names = [workload.name for workload in chosen]
-    found = tuple(sorted(made, key=lambda each: names.index(each.name)))
-    record = Distributions(SCHEMA, found, available_processors(), versions)
+    distributions = tuple(sorted(made, key=lambda distribution: names.index(distribution.name)))
+    record = Distributions(SCHEMA, distributions, available_processors(), versions)
     if options.json:
         terminal.print_json(to_json(record))
     else:
         print_distributions(record, terminal.console())
     if options.out is not None:
         write_json(options.out, record)
-    return HOLDS if all(each.verdict == PASS for each in found) else FAILS
+    return HOLDS if all(distribution.verdict == PASS for distribution in distributions) else FAILS

@@ -75,8 +75,8 @@ def main(options: argparse.Namespace) -> int:
     check_interpreter(options.tf_python, "--tf-python")
     out = writable_folder(options.out)
     with ExitStack() as stack:
-        found = ModelWorker(options.tf_python, options.timeout, stack).inspect(options.target, inputs)
-    diagnosis = diagnosing.diagnose(options.target, found)
+        inspection = ModelWorker(options.tf_python, options.timeout, stack).inspect(options.target, inputs)
+    diagnosis = diagnosing.diagnose(options.target, inspection)
     page = write_page(diagnosis, out)
     if options.json:
         terminal.print_json({"schema": SCHEMA} | to_json(diagnosis))

@@ -98,7 +98,7 @@ def _deliver(folder: Path, out: Path, exported: Exported) -> None:
 def _sizes(folder: Path) -> Iterator[str]:
     """Each form, with its size."""
     for path in sorted(folder.iterdir()):
-        files = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
+        files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
         yield f"  {path.name}: {numbers.binary_bytes(sum(file.stat().st_size for file in files))}"
 
 

@@ -84,14 +84,14 @@ def main(options: argparse.Namespace) -> int:
     if options.records != DEFAULT_RECORDS and not options.records.exists() and not options.run:
         raise RequestError(f"expected a folder of records at {options.records}, found none: measure them with --run")
     failed = _run(rows, options) if options.run else 0
-    found = held(rows, {row.name: kept(row.name, options.records) for row in rows})
+    figures = held(rows, {row.name: kept(row.name, options.records) for row in rows})
     if options.json:
-        terminal.print_json(to_json(found))
+        terminal.print_json(to_json(figures))
     else:
-        print_figures(found, terminal.console())
+        print_figures(figures, terminal.console())
     if options.out is not None:
         with uninterrupted():
-            write_atomically(options.out, page(found, _command(options)))
+            write_atomically(options.out, page(figures, _command(options)))
     return FAILS if failed else HOLDS
 
 
@@ -105,7 +105,7 @@ def _run(rows: Sequence[Row], options: argparse.Namespace) -> int:
                 continue
             measured = run_row(row, Running(options.timeout, progress))
             keep(measured, options.records)
-            failed += sum(bool(each.reason) for each in measured.experiments)
+            failed += sum(bool(experiment.reason) for experiment in measured.experiments)
     return failed
 
 

@@ -85,20 +85,20 @@ def main(options: argparse.Namespace) -> int:
         prepared = prepare_one(workload, choose_size(workload, options.size), options.data, scratch)
         pythons = {TF: options.tf_python}
         asked = Asked(prepared, options.target, options.main_pass, False, pythons, options.timeout)
-        found = optimize(asked, scratch, progress)
-    written = write_optimization(found, out)
-    write_json(out / "grappler.json", to_json(found))
+        optimization = optimize(asked, scratch, progress)
+    written = write_optimization(optimization, out)
+    write_json(out / "grappler.json", to_json(optimization))
     if options.json:
-        terminal.print_json(to_json(found))
+        terminal.print_json(to_json(optimization))
     else:
-        print_optimization(found, terminal.console())
+        print_optimization(optimization, terminal.console())
         terminal.say(*written)
-    return _exit_code(found) if options.expect_bit_equal else HOLDS
+    return _exit_code(optimization) if options.expect_bit_equal else HOLDS
 
 
-def _exit_code(found: Optimization) -> int:
-    if found.results is not None and found.results.bit_equal:
+def _exit_code(optimization: Optimization) -> int:
+    if optimization.results is not None and optimization.results.bit_equal:
         return HOLDS
-    said = next(grappler_rows.result_lines(found), "results that were not compared")
-    terminal.complain(f"expected results of {found.name} equal to the last bit, found {said}")
+    said = next(grappler_rows.result_lines(optimization), "results that were not compared")
+    terminal.complain(f"expected results of {optimization.name} equal to the last bit, found {said}")
     return FAILS

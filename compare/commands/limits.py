@@ -63,7 +63,7 @@ def main(options: argparse.Namespace) -> int:
     Raises:
       RequestError: there is no such limit, or a page of what is not run was asked for.
     """
-    found = TriedLimits(SCHEMA, tuple(chosen(options.names, known())))
+    record = TriedLimits(SCHEMA, tuple(chosen(options.names, known())))
     run = bool(options.run or options.names)
     if options.out is not None:
         if not run:
@@ -71,14 +71,14 @@ def main(options: argparse.Namespace) -> int:
         writable_file(options.out)
     pythons = interpreters(options)
     if run:
-        found = _run(found.limits, pythons, options)
+        record = _run(record.limits, pythons, options)
     if options.json:
-        terminal.print_json(to_json(found))
+        terminal.print_json(to_json(record))
     else:
-        (print_limits if run else print_list)(found.limits, terminal.console())
+        (print_limits if run else print_list)(record.limits, terminal.console())
     if options.out is not None:
-        write_atomically(options.out, page(found, _command(options)))
-    return FAILS if any(limit.unexpected for limit in found.limits) else HOLDS
+        write_atomically(options.out, page(record, _command(options)))
+    return FAILS if any(limit.unexpected for limit in record.limits) else HOLDS
 
 
 def _run(limits: Sequence[Limit], pythons: Mapping[str, str | None], options: argparse.Namespace) -> TriedLimits:

@@ -91,7 +91,7 @@ def main(options: argparse.Namespace) -> int:
             return _show_missing(options, table, stack)
     chosen = _chosen(options, table)
     if options.json:
-        terminal.print_json(_head(table) | {"operations": [_described(each) for each in chosen]})
+        terminal.print_json(_head(table) | {"operations": [_described(operation) for operation in chosen]})
         return HOLDS
     console = terminal.console()
     if not _is_narrowed(options):
@@ -143,16 +143,16 @@ def _head(table: RawTable) -> dict[str, Any]:
     return {"schema": SCHEMA, "versions": table.versions, "counts": table.counts}
 
 
-def _described(found: Found) -> dict[str, Any]:
-    known = found.operation
+def _described(operation: Found) -> dict[str, Any]:
+    known = operation.operation
     assert known is not None
     return {
-        "name": found.name,
+        "name": operation.name,
         **to_json(known),
         "xla": known.xla,
-        "counterparts": {row.name: row.jax or None for row in found.about},
-        "of_version": found.version,
-        "gotchas": found.gotchas,
+        "counterparts": {row.name: row.jax or None for row in operation.about},
+        "of_version": operation.version,
+        "gotchas": operation.gotchas,
     }
 
 
@@ -169,7 +169,7 @@ def _show_missing(options: argparse.Namespace, table: RawTable, stack: ExitStack
     lacking = missing.missing(inspection.operations, table)
     verdict = FAILS if options.strict and lacking else HOLDS
     if options.json:
-        counts = {"operations": len(inspection.operations), "types": len({each.type for each in inspection.operations})}
+        counts = {"operations": len(inspection.operations), "types": len({node.type for node in inspection.operations})}
         terminal.print_json(_head(table) | {"target": options.missing, **counts, "missing": to_json(lacking)})
         return verdict
     operation_tables.print_missing(lacking, inspection.operations, terminal.console())
@@ -185,8 +185,8 @@ def _notes(table: RawTable, options: argparse.Namespace) -> Iterator[str]:
         return
     here = _version_here()
     other = here != of and not options.tf_python
-    found = f"; TensorFlow {here} is installed: --installed reads that one" if other and here else ""
-    yield f"TensorFlow {of}{found}"
+    hint = f"; TensorFlow {here} is installed: --installed reads that one" if other and here else ""
+    yield f"TensorFlow {of}{hint}"
 
 
 def _version_here() -> str:

@@ -150,8 +150,8 @@ def _deliver(record: Planned, out: Path, as_json: bool) -> None:
 
 def _through(layers: Sequence[int]) -> tuple[int, ...]:
     if layers and (len(layers) != 2 or layers[0] >= layers[1]):
-        found = ",".join(map(str, layers))
-        raise RequestError(f"expected two numbers of layers, the smaller first, found {found!r}: correct --layers")
+        given = ",".join(map(str, layers))
+        raise RequestError(f"expected two numbers of layers, the smaller first, found {given!r}: correct --layers")
     return tuple(layers)
 
 
@@ -168,18 +168,20 @@ def _planned(
     sizes = options.sizes or [BASE if isinstance(workload, Workload) and BASE in workload.sizes else None]
     steps = [SizedSteps(pool, workload, size, options.data, scratch) for size in sizes]
     if asked.through or asked.deepening:
-        for each in steps:
-            each.layers()
+        for sized in steps:
+            sized.layers()
     checked: tuple[JudgedLayout, ...] = ()
     if not options.no_parity:
         progress.stage(f"{workload.name}: layouts on CPU devices", 1)
         checked = judged(asked.layouts, _small(pool, workload, options.data, scratch), worker)
     told = []
-    for each in steps:
-        progress.stage(f"{workload.name} at {each.size}", len(clusters) * len(asked.layouts))
-        rows = tuple(planned(one, each, asked, worker, progress) for one in clusters)
-        told.append(_step(workload, each, asked, checked, rows))
-    packages = {name: version for found in worker.platforms().values() for name, version in found.versions.items()}
+    for sized in steps:
+        progress.stage(f"{workload.name} at {sized.size}", len(clusters) * len(asked.layouts))
+        rows = tuple(planned(one, sized, asked, worker, progress) for one in clusters)
+        told.append(_step(workload, sized, asked, checked, rows))
+    packages = {
+        name: version for of_platform in worker.platforms().values() for name, version in of_platform.versions.items()
+    }
     return Planned(schema=SCHEMA, packages=packages, steps=tuple(told))
 
 

@@ -119,9 +119,9 @@ def _example(options: argparse.Namespace) -> Asked:
         named = f"--{'call' if given[0] == 'texts' else given[0]}"
         raise RequestError(f"expected NAME alone or your own functions, found {options.name} and {named}: drop one")
     if options.name not in STREAMS:
-        found = offer(options.name, known(), f"choose one of {', '.join(STREAMS)}; `jaxport limits` lists all limits")
+        offered = offer(options.name, known(), f"choose one of {', '.join(STREAMS)}; `jaxport limits` lists all limits")
         raise RequestError(
-            f"expected the name of an example, found {options.name!r}: {found} (your own functions: --tf and --jax)"
+            f"expected the name of an example, found {options.name!r}: {offered} (your own functions: --tf and --jax)"
         )
     stream = STREAMS[options.name]
     stagings = {

@@ -84,11 +84,11 @@ def wanted(declared: Iterable[str], side: str, extras: Sequence[str]) -> list[st
 
 
 def _with_extra(declared: Iterable[str]) -> Iterator[tuple[str, str]]:
-    for each in declared:
-        found = _EXTRA.search(each)
-        yield (found.group(1) if found else "", _EXTRA.sub("", each).strip().rstrip(";").strip())
+    for requirement in declared:
+        match = _EXTRA.search(requirement)
+        yield (match.group(1) if match else "", _EXTRA.sub("", requirement).strip().rstrip(";").strip())
 
 
 def _name(requirement: str) -> str:
-    found = _NAME.match(requirement)
-    return found.group().lower() if found else requirement
+    match = _NAME.match(requirement)
+    return match.group().lower() if match else requirement

@@ -72,7 +72,7 @@ def _packages(worker: DeviceWorker) -> Mapping[DevicePlatform, Packages]:
 
 
 def _entry(device: Device, packages: Mapping[DevicePlatform, Packages]) -> dict[str, Any]:
-    found = packages[device.platform]
+    of_platform = packages[device.platform]
     return {
         "platform": device.platform,
         "description": device.description,
@@ -80,8 +80,8 @@ def _entry(device: Device, packages: Mapping[DevicePlatform, Packages]) -> dict[
         "bandwidth": device.bandwidth,
         "peaks": device.peaks,
         "source": device.source,
-        "packages": found.versions,
-        "reason": found.reason,
+        "packages": of_platform.versions,
+        "reason": of_platform.reason,
     }
 
 
@@ -98,9 +98,9 @@ def _row(device: Device, packages: Mapping[DevicePlatform, Packages]) -> tuple[s
 
 
 def _lines(packages: Mapping[DevicePlatform, Packages]) -> Iterator[str]:
-    for platform, found in packages.items():
-        if found.reason:
-            yield f"{platform.upper()}: {found.reason}; {advice(platform)}"
+    for platform, of_platform in packages.items():
+        if of_platform.reason:
+            yield f"{platform.upper()}: {of_platform.reason}; {advice(platform)}"
         else:
-            versions = ", ".join(f"{name} {version}" for name, version in found.versions.items())
+            versions = ", ".join(f"{name} {version}" for name, version in of_platform.versions.items())
             yield f"{platform.upper()}: compiled for by {versions}"

@@ -157,7 +157,7 @@ def _there(options: argparse.Namespace, model: KerasModel, workers: WeightWorker
         if options.json:
             terminal.print_json({"format": receipt.FORMAT, "findings": to_json(carriage.findings)})
         else:
-            print_findings([each.line for each in carriage.findings])
+            print_findings([finding.line for finding in carriage.findings])
         return FAILS
     if options.orbax:
         _tell(carrying.write_checkpoint(carriage, out, workers), out, options.json)
@@ -218,10 +218,10 @@ def _names(path: Path | None) -> Mapping[str, str]:
         return {}
     expected = files.Expected('TOML with lines like "encoder/dense" = "enc.linear"', "write one a pair", RequestError)
     try:
-        found: dict[str, Any] = tomllib.loads(files.read(path, expected, files.MOST_JSON_BYTES).decode())
+        pairs: dict[str, Any] = tomllib.loads(files.read(path, expected, files.MOST_JSON_BYTES).decode())
     except (ValueError, RecursionError) as error:  # an integer of too many digits is no TOMLDecodeError
         expected.refuse(path, error)
-    return files.convert(found, dict[str, str], path, expected)
+    return files.convert(pairs, dict[str, str], path, expected)
 
 
 def _allowed(texts: list[str], option: str) -> Mapping[str, str]:

@@ -119,7 +119,7 @@ def _by_turns(
 def _near(part: Part, own: Mapping[str, object]) -> Mapping[str, int] | None:
     """The sizes nearest to the workload's own that parity holds at."""
     judged = part.parity.sizes if part.parity else ()
-    holding = [each.dimensions for each in judged if each.verdict == PASS]
+    holding = [at_size.dimensions for at_size in judged if at_size.verdict == PASS]
     return min(holding, key=lambda sizes: _distance(sizes, own), default=None)
 
 

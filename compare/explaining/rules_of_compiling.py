@@ -34,7 +34,7 @@ def clusters(case: Case) -> Iterator[Sentence]:
         f"{held}; outside: {_outside(share)}",
         (nodes, inside, *known([case.figure(share.clusters, "clustering", "clusters"), *figures])),
         case.commands.by("clusters"),
-        tuple(dict.fromkeys(source for each in share.outside[:MOST_REASONS] for source in each.sources)),
+        tuple(dict.fromkeys(source for outside in share.outside[:MOST_REASONS] for source in outside.sources)),
         _times(share).get("outside_s", 0.0),
     )
 
@@ -42,8 +42,8 @@ def clusters(case: Case) -> Iterator[Sentence]:
 def _times(share: ClusteredShare) -> dict[str, float]:
     """Seconds of a call by who computed; empty where they are not known."""
     named = {name: getattr(share.time, name, None) for name in ("compiled_s", "outside_s", "overhead_s")}
-    found = {name: seconds for name, value in named.items() if (seconds := numbers.finite(value)) is not None}
-    return found if len(found) == len(named) else {}
+    times = {name: seconds for name, value in named.items() if (seconds := numbers.finite(value)) is not None}
+    return times if len(times) == len(named) else {}
 
 
 def _of_time(share: ClusteredShare) -> str:
@@ -58,26 +58,26 @@ def _of_time(share: ClusteredShare) -> str:
 
 
 def _outside(share: ClusteredShare) -> str:
-    told = [_told(each) for each in share.outside[:MOST_REASONS]]
-    rest = sum(each.count or 0 for each in share.outside[MOST_REASONS:])
+    told = [_told(outside) for outside in share.outside[:MOST_REASONS]]
+    rest = sum(outside.count or 0 for outside in share.outside[MOST_REASONS:])
     return "; ".join([*told, *([f"{counted(rest, 'node')} for other reasons"] if rest else [])])
 
 
-def _told(each: NodesOutside) -> str:
-    return f"{each.ops} ({each.why})"
+def _told(outside: NodesOutside) -> str:
+    return f"{outside.ops} ({outside.why})"
 
 
 def new_sizes(case: Case) -> Iterator[Sentence]:
     """What a call costs whose sizes were not called before, where it was compiled for them."""
     ledger = case.part.recompilation or RecompilationLedger()
     for name, side in ledger.sides.items():
-        found = _first_anew(side)
-        if found is None:
+        call_numbers = _first_anew(side)
+        if call_numbers is None:
             continue
-        anew = found[0]
+        anew = call_numbers[0]
         place = ("recompilation", "sides", name, "calls")
         figures = known([
-            case.figure(side.calls[number].seconds, *place, number, "seconds") for number in found
+            case.figure(side.calls[number].seconds, *place, number, "seconds") for number in call_numbers
         ] + [case.figure(side.calls[anew].compilations, *place, anew, "compilations")])  # fmt: skip
         if len(figures) < 3:
             continue
@@ -118,5 +118,5 @@ def _command(ledger: RecompilationLedger) -> str:
     """The same stream, kept again."""
     targets = [word for side, kept in ledger.sides.items() for word in (f"--{side}", kept.target)]
     first = next(iter(ledger.sides.values()))
-    calls = [word for each in first.calls for word in ("--call", each.call)]
+    calls = [word for call in first.calls for word in ("--call", call.call)]
     return f"jaxport recompiles {shlex.join([*targets, *calls])} --no-cures"

@@ -121,13 +121,13 @@ def other_threads(case: Case) -> Iterator[Sentence]:
     """A compiled call, no faster than one that is not, whose size XLA was seen to hand to other threads."""
     elements = _largest_input(case)
     for compiled, side, others in ((JAX_JIT, JAX, (TF_EAGER, TF_GRAPH, JAX_EAGER)), (TF_JIT, TF, (TF_EAGER,))):
-        found = case.record.handover.get(side) or Handover()
-        if found.below is None or found.above is None or elements < (found.above.elements or math.inf):
+        handover = case.record.handover.get(side) or Handover()
+        if handover.below is None or handover.above is None or elements < (handover.above.elements or math.inf):
             continue
         slower = next((mode for mode in others if case.verdict(compiled, mode) == SLOWER), None)
         if slower is None or not _short(case, compiled):
             continue
-        ends = {end: getattr(found, end) for end in ("below", "above")}
+        ends = {end: getattr(handover, end) for end in ("below", "above")}
         figures = known([
             figure(getattr(of, field), "handover", side, end, field)
             for end, of in ends.items() for field in ("elements", "seconds", "threads")
@@ -137,15 +137,15 @@ def other_threads(case: Case) -> Iterator[Sentence]:
         yield Sentence(
             "other_threads",
             f"{compiled} takes {took} and is slower than {slower}, which asks for no compilation; "
-            f"{tables.SIDES[side]}'s XLA {_handed_over(found)}; {inputs}",
+            f"{tables.SIDES[side]}'s XLA {_handed_over(handover)}; {inputs}",
             (*figures, *case.of_ratio(compiled, slower), *case.of_median(compiled)),
             case.commands.by("explain"),
-            seconds=(found.above.seconds or 0.0) - (found.below.seconds or 0.0),
+            seconds=(handover.above.seconds or 0.0) - (handover.below.seconds or 0.0),
         )
 
 
-def _handed_over(found: Handover) -> str:
-    below, above = found.below or SizedCall(), found.above or SizedCall()
+def _handed_over(handover: Handover) -> str:
+    below, above = handover.below or SizedCall(), handover.above or SizedCall()
     return (
         f"computed a sum of {numbers.count(below.elements)} elements on one thread, in "
         f"{numbers.seconds(below.seconds)}, and handed one of {numbers.count(above.elements)} to another thread, which "

@@ -18,12 +18,12 @@ def kernel_counts(case: Case) -> Iterator[Sentence]:
     """Kernels that a call ran, by mode."""
     profiles = case.part.profile
     figures = {
-        name: found
+        name: figure
         for name in tables.ordered(profiles)
-        if (found := case.figure(profiles[name].kernels, "profile", name, "kernels"))
+        if (figure := case.figure(profiles[name].kernels, "profile", name, "kernels"))
     }
     if len(figures) > 1:
-        listed = ", ".join(f"{name} {numbers.count(found.value)}" for name, found in figures.items())
+        listed = ", ".join(f"{name} {numbers.count(figure.value)}" for name, figure in figures.items())
         yield Sentence(
             "kernel_counts", f"kernels that ran in one call: {listed}", tuple(figures.values()), case.commands.by("run")
         )
@@ -109,12 +109,12 @@ def libraries(case: Case) -> Iterator[Sentence]:
 def modes_alike(case: Case) -> Iterator[Sentence]:
     """Modes that compiled nothing of their own."""
     for name, profile in case.part.profile.items():
-        found = case.figure(profile.kernels, "profile", name, "kernels")
-        if profile.same_as and found:
+        figure = case.figure(profile.kernels, "profile", name, "kernels")
+        if profile.same_as and figure:
             yield Sentence(
                 "modes_alike",
-                f"{name} compiled nothing: it runs the same {numbers.count(found.value)} kernels as {profile.same_as}",
-                (found,),
+                f"{name} compiled nothing: it runs the same {numbers.count(figure.value)} kernels as {profile.same_as}",
+                (figure,),
                 case.commands.by("clusters"),
             )
 

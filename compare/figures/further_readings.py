@@ -25,11 +25,11 @@ def named(rows: Iterable[Any], name: str) -> dict[str, Any]:
     Raises:
       Unread: none has.
     """
-    found = list(rows)
-    for row in found:
+    parts = list(rows)
+    for row in parts:
         if row.get("name") == name:
             return row
-    raise Unread(f"expected a record of {name}, found one of {', '.join(str(row.get('name')) for row in found)}")
+    raise Unread(f"expected a record of {name}, found one of {', '.join(str(row.get('name')) for row in parts)}")
 
 
 def without_and_with_fusion(name: str, device: str, vector_bytes: int | None = None) -> tuple[Reading, ...]:
@@ -108,10 +108,10 @@ def limits_that(what: str, agrees: bool | None, theme: str) -> Reading:
     """
 
     def read(data: Any) -> float:
-        found = [limit for limit in at(data, "limits") if limit["theme"] == theme]
-        if not found:
+        limits = [limit for limit in at(data, "limits") if limit["theme"] == theme]
+        if not limits:
             raise Unread(f"expected limits of {theme}, found none")
-        return sum(limit["agrees"] is agrees for limit in found)
+        return sum(limit["agrees"] is agrees for limit in limits)
 
     return reading(what, "", read)
 
@@ -197,10 +197,10 @@ def replayed() -> tuple[Reading, ...]:
         return [result for module in modules(data) for result in at(module, "results")]
 
     def unlike(data: Any) -> float:
-        differences = [each for result in results(data) for each in at(result, "differences").values()]
+        differences = [difference for result in results(data) for difference in at(result, "differences").values()]
         if not differences:
             raise Unread("the record holds no results")
-        return sum(not each["alike"] for each in differences)
+        return sum(not difference["alike"] for difference in differences)
 
     return (
         reading("modules replayed", "", lambda data: len({at(module, "module") for module in modules(data)})),
@@ -219,9 +219,9 @@ def in_blocks(name: str, mode: str, layers: int) -> tuple[Reading, ...]:
     """
 
     def run(data: Any, block: int) -> dict[str, Any]:
-        for found in at(named(at(data, "series"), name), "runs"):
-            if found["block"] == block:
-                return found
+        for block_run in at(named(at(data, "series"), name), "runs"):
+            if block_run["block"] == block:
+                return block_run
         raise Unread(f"the record has no blocks of {block} layers of {name}")
 
     def whole_over_single(answer: Answer) -> tuple[float, Interval]:
@@ -251,10 +251,10 @@ def files_in(name: str, folder: str) -> Reading:
     """
 
     def read(answer: Answer) -> tuple[float, None]:
-        found = sum(path.is_file() for path in (answer.folder / folder).rglob("*"))
-        if not found:
+        count = sum(path.is_file() for path in (answer.folder / folder).rglob("*"))
+        if not count:
             raise Unread(f"the experiment left no file in {folder}")
-        return found, None
+        return count, None
 
     return Reading(name, "", read)
 
@@ -263,10 +263,10 @@ def exported_error() -> Reading:
     """How far the exported example is from its results, as its runner prints it: the largest of all results."""
 
     def read(answer: Answer) -> tuple[float, None]:
-        found = re.findall(r"differs by (\S+) of its largest value", answer.text)
-        if not found:
+        differences = re.findall(r"differs by (\S+) of its largest value", answer.text)
+        if not differences:
             raise Unread(f"the runner printed no difference but {answer.text.strip()[:80]!r}")
-        return max(float(each) for each in found), None
+        return max(float(difference) for difference in differences), None
 
     return Reading("error of the example, by jaxlib alone", "", read)
 
@@ -276,7 +276,7 @@ def sentences() -> Reading:
     return reading(
         "sentences with a measurement",
         "",
-        lambda data: sum(len(at(each, "sentences")) for each in at(data, "workloads")),
+        lambda data: sum(len(at(workload, "sentences")) for workload in at(data, "workloads")),
     )
 
 
@@ -290,6 +290,6 @@ def cast(name: str, mode: str) -> Reading:
 
     def read(data: Any) -> float:
         rows = at(named(at(data, "functions"), name), "rows")
-        return sum(each["mode"] == mode and each["status"] in _TAKEN for row in rows for each in row["modes"])
+        return sum(typed["mode"] == mode and typed["status"] in _TAKEN for row in rows for typed in row["modes"])
 
     return reading(f"types that {mode} takes", "", read)

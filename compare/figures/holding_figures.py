@@ -32,27 +32,29 @@ def held(rows: Sequence[Row], measured: Mapping[str, MeasuredRow | None]) -> Fig
 def _row(row: Row, measured: MeasuredRow | None) -> FigureRow:
     figures, reasons = _figures(row, measured)
     stated = tuple(_stated(claim, row, figures, reasons) for claim in row.claims)
-    return FigureRow(row.name, row.what, stated, tuple(each.commands for each in row.experiments), measured)
+    return FigureRow(row.name, row.what, stated, tuple(experiment.commands for experiment in row.experiments), measured)
 
 
 def _figures(row: Row, measured: MeasuredRow | None) -> tuple[dict[str, Figure], list[str]]:
     """Our figures by name, of the experiments that are declared today; and why others are missing."""
     if measured is None:
         return {}, [f"`jaxport figures --run {row.name}` measures it"] if row.experiments else []
-    by_commands = {each.commands: each for each in measured.experiments}
-    found: dict[str, Figure] = {}
+    by_commands = {experiment.commands: experiment for experiment in measured.experiments}
+    figures: dict[str, Figure] = {}
     reasons = []
     for declared in row.experiments:
         experiment = by_commands.get(
             declared.commands, MeasuredExperiment(reason=_not_run(declared.commands, measured))
         )
-        found |= {figure.name: figure for figure in experiment.figures}
+        figures |= {figure.name: figure for figure in experiment.figures}
         reasons += [experiment.reason] if experiment.reason else []
-    return found, reasons
+    return figures, reasons
 
 
 def _not_run(commands: tuple[str, ...], measured: MeasuredRow) -> str:
-    others = "; ".join(each.commands[-1] for each in measured.experiments if each.commands) or "nothing"
+    others = (
+        "; ".join(experiment.commands[-1] for experiment in measured.experiments if experiment.commands) or "nothing"
+    )
     return f"expected a record of `{commands[-1]}`, found {others}"
 
 

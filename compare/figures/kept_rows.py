@@ -42,12 +42,12 @@ def kept(name: str, folder: Path) -> MeasuredRow | None:
     path = _path(folder, name)
     if not path.exists():
         return None
-    found = files.convert(files.read_json(path, A_ROW), MeasuredRow, path, A_ROW)
-    if found.row != name:
-        A_ROW.refuse(path, f"the row {found.row or 'of no name'}")
-    if found.schema is None or found.schema > SCHEMA:
-        A_ROW.refuse(path, f"schema {found.schema}, where {SCHEMA} or older is expected")
-    return found
+    measured = files.convert(files.read_json(path, A_ROW), MeasuredRow, path, A_ROW)
+    if measured.row != name:
+        A_ROW.refuse(path, f"the row {measured.row or 'of no name'}")
+    if measured.schema is None or measured.schema > SCHEMA:
+        A_ROW.refuse(path, f"schema {measured.schema}, where {SCHEMA} or older is expected")
+    return measured
 
 
 def _path(folder: Path, name: str) -> Path:

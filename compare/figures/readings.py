@@ -33,10 +33,10 @@ def number_at(data: Any, *path: str | int) -> float:
     Raises:
       Unread: there is none.
     """
-    found = at(data, *path)
-    if isinstance(found, bool) or not isinstance(found, int | float):
-        raise Unread(f"the record has {str(found)[:40]!r} at {'.'.join(map(str, path))}, and no number")
-    return float(found)
+    value = at(data, *path)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise Unread(f"the record has {str(value)[:40]!r} at {'.'.join(map(str, path))}, and no number")
+    return float(value)
 
 
 def reading(name: str, unit: str, read: Callable[[Any], float]) -> Reading:
@@ -61,12 +61,12 @@ def workload(data: Any, name: str, size: str) -> dict[str, Any]:
     Raises:
       Unread: the record is of another workload or another size.
     """
-    found = at(data, "workloads")
-    if name not in found:
-        raise Unread(f"expected a record of {name}, found one of {', '.join(found) or 'nothing'}")
-    if at(found, name, "size") != size:
-        raise Unread(f"expected a record of {name} at size {size}, found size {found[name]['size']}")
-    return found[name]
+    workloads = at(data, "workloads")
+    if name not in workloads:
+        raise Unread(f"expected a record of {name}, found one of {', '.join(workloads) or 'nothing'}")
+    if at(workloads, name, "size") != size:
+        raise Unread(f"expected a record of {name} at size {size}, found size {workloads[name]['size']}")
+    return workloads[name]
 
 
 class OfRun:

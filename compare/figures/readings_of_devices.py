@@ -59,7 +59,7 @@ def transfers(name: str, strategy: str) -> Reading:
     """
 
     def read(data: Any) -> float:
-        return sum(number_at(each, "count") for each in at(_step(data, name, strategy), "transfers"))
+        return sum(number_at(transfer, "count") for transfer in at(_step(data, name, strategy), "transfers"))
 
     return reading(f"exchanges in a step of {strategy}", "", read)
 

@@ -60,12 +60,13 @@ ROWS = (
     Row(
         "S17", "which blocks to compile: runs of small kernels, and larger blocks win",
         tuple(
-            Claim("A C", "larger blocks are faster", tuple(each.name for each in found), ANY, Faster(found[-1].name))
-            for found in _BLOCKS
+            Claim("A C", "larger blocks are faster", tuple(figure.name for figure in figures), ANY,
+                  Faster(figures[-1].name))
+            for figures in _BLOCKS
         ),
         (Experiment(
             ("jaxport blocks elementwise_chain --blocks 1,16 --pairs 8",),
-            tuple(each for found in _BLOCKS for each in found),
+            tuple(figure for figures in _BLOCKS for figure in figures),
         ),),
     ),
     Row(
@@ -85,7 +86,7 @@ ROWS = (
             Experiment(("jaxport ops",), counted_operations()),
             Experiment(
                 (f"jaxport limits {' '.join(_LIMITS)}",),
-                tuple(found for name in _LIMITS for found in outcomes(name, "tf/jit")),
+                tuple(outcome for name in _LIMITS for outcome in outcomes(name, "tf/jit")),
             ),
         ),
     ),
@@ -144,7 +145,7 @@ ROWS = (
             (f'jaxport launch --auto-jit -o launched -- python -c "{_TOY}"', "jaxport dump launched/xla"),
             (
                 reading("clusters dumped", "", lambda data: sum(
-                    each["cluster"] is not None for each in at(data, "modules")
+                    module["cluster"] is not None for module in at(data, "modules")
                 )),
                 files_in("files dumped", "launched/xla"),
             ),

@@ -56,7 +56,7 @@ def run_row(row: Row, running: Running) -> MeasuredRow:
     """
     commands = sum(len(experiment.commands) for experiment in row.experiments)
     running.progress.stage(f"{row.name}: {row.what}", commands)
-    experiments = tuple(_experiment(each, row.name, running) for each in row.experiments)
+    experiments = tuple(_experiment(experiment, row.name, running) for experiment in row.experiments)
     return MeasuredRow(SCHEMA, row.name, environment_here(), experiments)
 
 
@@ -73,7 +73,7 @@ def _experiment(experiment: Experiment, name: str, running: Running) -> Measured
     with tempfile.TemporaryDirectory(prefix="jaxport-figures-") as folder:
         try:
             answer = _answer(experiment, Path(folder), running)
-            figures = tuple(_figure(each, answer) for each in experiment.readings)
+            figures = tuple(_figure(reading, answer) for reading in experiment.readings)
         except ExperimentError as error:
             reason = str(error)
             running.progress.result(f"{name}: {reason}")
@@ -97,7 +97,7 @@ def _run(command: str, last: bool, folder: Path, timeout_s: float) -> str:
       ExperimentError: it could not be carried out, died, or ran out of time.
     """
     program, *arguments = shlex.split(command)
-    arguments = [str(_CHECKOUT / each) if each.startswith("examples/") else each for each in arguments]
+    arguments = [str(_CHECKOUT / argument) if argument.startswith("examples/") else argument for argument in arguments]
     json_too = [JSON] if last and program == "jaxport" else []
     whole = [sys.executable, *PROGRAMS[program], *arguments, *json_too]
     # A program that `jaxport launch` runs is this Python too.

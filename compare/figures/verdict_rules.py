@@ -31,11 +31,11 @@ class Counts:
         Raises:
           Unread: a figure is missing.
         """
-        found = {name: number(ours, name) for name in self.stated}
-        told = f"ours: {_listed(list(found.values()))}, stated: {_listed(list(self.stated.values()))}"
-        if all(abs(found[name] - stated) <= self.within * stated for name, stated in self.stated.items()):
+        numbers = {name: number(ours, name) for name in self.stated}
+        told = f"ours: {_listed(list(numbers.values()))}, stated: {_listed(list(self.stated.values()))}"
+        if all(abs(numbers[name] - stated) <= self.within * stated for name, stated in self.stated.items()):
             return AGREES, told if self.within == 0 else f"{told}; to {self.within:.0%} that is the same"
-        if len(found) > 1 and _steps(list(found.values())) == _steps(list(self.stated.values())):
+        if len(numbers) > 1 and _steps(list(numbers.values())) == _steps(list(self.stated.values())):
             return SAME_DIRECTION, told
         return DIFFERS, told
 
@@ -127,10 +127,10 @@ def number(ours: Mapping[str, Figure], name: str) -> float:
     """
     if name not in ours:
         raise Unread(f"the record has no {name}")
-    found = ours[name]
-    if found.value is None:
-        raise Unread(f"{name}: {found.reason or 'no number'}")
-    return float(found.value)
+    figure = ours[name]
+    if figure.value is None:
+        raise Unread(f"{name}: {figure.reason or 'no number'}")
+    return float(figure.value)
 
 
 def _steps(numbers: Sequence[float]) -> list[int]:
@@ -139,5 +139,5 @@ def _steps(numbers: Sequence[float]) -> list[int]:
 
 
 def _listed(numbers: Sequence[float]) -> str:
-    *first, last = (f"{each:,.2f}".removesuffix(".00") for each in numbers)
+    *first, last = (f"{value:,.2f}".removesuffix(".00") for value in numbers)
     return f"{', '.join(first)} and {last}" if first else last

@@ -74,12 +74,12 @@ def _kernels(ablation: Ablation) -> list[Kernels]:
     full = ablation.full
     if full is None:
         return []
-    found = [_table("the full pipeline", full.codes)]
+    tables = [_table("the full pipeline", full.codes)]
     for row in ablation.rows:
         if row.outcome == COMPARED and row.made is not None:
             changed = ablation_rows.changed_kernels(row.made, full)
-            found.append(_table(f"without {row.name}, where it is other than that", changed))
-    return [each for each in found if each.rows]
+            tables.append(_table(f"without {row.name}, where it is other than that", changed))
+    return [table for table in tables if table.rows]
 
 
 def _table(title: str, kernels: Sequence[AblatedKernel]) -> Kernels:

@@ -102,11 +102,11 @@ def sentences(ablation: Ablation) -> Iterator[str]:
 def others(ablation: Ablation) -> Iterator[tuple[str, str]]:
     """What has no figures of its own, by outcome, with the reasons."""
     for outcome, says in _NOT_COMPARED.items():
-        found = [row for row in ablation.rows if row.outcome == outcome]
-        if outcome == SAME_CODE and found:
-            yield says, ", ".join(row.name for row in found)
-        elif found:
-            yield says, "; ".join(f"{row.name}: {row.reason}" for row in found)
+        left_out = [row for row in ablation.rows if row.outcome == outcome]
+        if outcome == SAME_CODE and left_out:
+            yield says, ", ".join(row.name for row in left_out)
+        elif left_out:
+            yield says, "; ".join(f"{row.name}: {row.reason}" for row in left_out)
 
 
 def code(made: AblatedProgram) -> tuple[str, str]:
@@ -191,11 +191,11 @@ def _place(row: LeftOut) -> tuple[float, str]:
 
 def _by_verdict(compared: Sequence[LeftOut]) -> Iterator[str]:
     for verdict, says in ((_SLOWER, "Worth having"), (_FASTER, "In the way"), (_EQUIVALENT, "No difference in time")):
-        found = [row for row in compared if row.time and row.time.verdict == verdict and not row.time.withheld]
+        left_out = [row for row in compared if row.time and row.time.verdict == verdict and not row.time.withheld]
         if verdict == _FASTER:
-            found.reverse()
-        if found:
-            named = (f"{row.name} ({numbers.ratio(row.time.ratio if row.time else None)} without)" for row in found)
+            left_out.reverse()
+        if left_out:
+            named = (f"{row.name} ({numbers.ratio(row.time.ratio if row.time else None)} without)" for row in left_out)
             yield f"{says}: {', '.join(named)}."
 
 

@@ -38,9 +38,9 @@ class BlockRow:
 
 def modes(series: BlockSeries) -> list[tuple[str, list[BlockRow]]]:
     """By mode, a row for each size of the blocks; compiled whole last, in one row."""
-    found = [(mode, [_row(run, mode) for run in series.runs]) for mode in BLOCKED]
+    blocked = [(mode, [_row(run, mode) for run in series.runs]) for mode in BLOCKED]
     whole = [(mode, [_row(run, mode, "all") for run in series.runs[-1:]]) for mode in WHOLE]
-    return [*found, *whole]
+    return [*blocked, *whole]
 
 
 def _row(run: BlockRun, mode: str, block: str = "") -> BlockRow:
@@ -107,7 +107,7 @@ def notes(record: ChainsInBlocks) -> Iterator[str]:
             f"Intervals of one mode hold together at all sizes with 95 % (Bonferroni: {100 * series.level:.2f} % each "
             f"of {len(series.runs)}). Kernels are those that a profiler saw in one call."
         )
-    if any(_is_bare(run) for each in record.series for run in each.runs):
+    if any(_is_bare(run) for block_series in record.series for run in block_series.runs):
         yield crossing_rows.FEW_PAIRS
     if record.interrupted:
         yield crossing_rows.INTERRUPTED

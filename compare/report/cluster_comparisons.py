@@ -84,7 +84,7 @@ def times_compared(left: TimeSplit | None, right: TimeSplit | None, time: EditTi
       right: and after it.
       time: of both in pairs of processes; None where nobody asked.
     """
-    totals = [_total(each) for each in (left, right)]
+    totals = [_total(split) for split in (left, right)]
     if None not in totals:
         first, second = (numbers.seconds(total) for total in totals)
         bare = "" if time else " (a profiler's times of one process each, no verdict: --time measures pairs)"

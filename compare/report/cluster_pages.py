@@ -57,9 +57,9 @@ class ChangeSection:
 def write_clusters(record: Clusterings, out: Path) -> list[str]:
     """Write the page and its pictures into the folder, which is made; what was written, the page last."""
     shown = printable(record)
-    names = [each.name for each in shown.clusterings]
+    names = [clustering.name for clustering in shown.clusterings]
     stem = short_stem("-against-".join(names))
-    sections = [_of_clustering(each, out, stem, number) for number, each in enumerate(shown.clusterings)]
+    sections = [_of_clustering(clustering, out, stem, number) for number, clustering in enumerate(shown.clusterings)]
     page = _render("jaxport clusters", " against ".join(names), sections, change=_change(shown), notes=())
     write_atomically(out / f"{stem}.html", page)
     pictures = [str(out / section.picture_file) for section in sections if section.picture_file]
@@ -89,10 +89,10 @@ def short_stem(name: str) -> str:
     return file_stem(name)[:_LONGEST_STEM]
 
 
-def _of_clustering(each: Clustering, out: Path, stem: str, number: int) -> GraphSection:
-    lines = (*filter(None, [cluster_rows.time_line(each.time)]), *cluster_rows.whole_lines(each))
-    graph = each.graph or ClusteredGraph()
-    return _section(graph, each.name, lines, out / f"{stem}.{number}", number, each.minimum)
+def _of_clustering(clustering: Clustering, out: Path, stem: str, number: int) -> GraphSection:
+    lines = (*filter(None, [cluster_rows.time_line(clustering.time)]), *cluster_rows.whole_lines(clustering))
+    graph = clustering.graph or ClusteredGraph()
+    return _section(graph, clustering.name, lines, out / f"{stem}.{number}", number, clustering.minimum)
 
 
 def _section(
@@ -121,7 +121,7 @@ def data_url(file: Path) -> str:
 
 
 def _change(record: Clusterings) -> ChangeSection | None:
-    graphs = [each.graph for each in record.clusterings if each.graph]
+    graphs = [clustering.graph for clustering in record.clusterings if clustering.graph]
     if record.changes is None or len(graphs) != len(record.clusterings):
         return None
     left, right = record.clusterings

@@ -43,12 +43,12 @@ def drawn(title: str, graph: ClusteredGraph) -> tuple[graphviz.Digraph, int]:
     digraph.attr("edge", color=SOFT, arrowsize="0.6")
     whole = len(nodes) <= WHOLE
     boxes = {node.name: f"n{number}" for number, node in enumerate(nodes)}
-    for number, each in enumerate(graph.clusters):
-        members = [node for node in nodes if node.cluster == each.name]
+    for number, cluster in enumerate(graph.clusters):
+        members = [node for node in nodes if node.cluster == cluster.name]
         if whole:
-            digraph.subgraph(_box(number, each, members, boxes))
+            digraph.subgraph(_box(number, cluster, members, boxes))
         else:
-            _collapsed(digraph, number, each, members, boxes)
+            _collapsed(digraph, number, cluster, members, boxes)
     for node in nodes:
         if not node.cluster:
             _outside(digraph, boxes[node.name], node)

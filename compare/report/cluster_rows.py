@@ -92,13 +92,13 @@ def why(node: GraphNode, minimum: int | None = None) -> str:
 
 def outside_rows(graph: ClusteredGraph, minimum: int | None = None) -> list[OutsideRow]:
     """What stayed outside, by reason and operation; the most telling reason first, then the most nodes."""
-    found: dict[tuple[str, str], list[GraphNode]] = {}
+    by_reason_and_op: dict[tuple[str, str], list[GraphNode]] = {}
     for node in computing(graph):
         if node.outside:
             op = node.op if node.outside in _OF_OPERATION else ""
-            found.setdefault((why(node, minimum), op), []).append(node)
+            by_reason_and_op.setdefault((why(node, minimum), op), []).append(node)
     order = list(KINDS)
-    ranked = sorted(found.items(), key=lambda one: (order.index(one[1][0].outside), -len(one[1]), one[0]))
+    ranked = sorted(by_reason_and_op.items(), key=lambda one: (order.index(one[1][0].outside), -len(one[1]), one[0]))
     return [
         OutsideRow(ops_of(nodes), len(nodes), reason, places_of(nodes), tuple(node.name for node in nodes))
         for (reason, _), nodes in ranked
@@ -119,14 +119,14 @@ def cluster_rows(graph: ClusteredGraph) -> list[ClusterRow]:
     """The clusters, the largest first."""
     return [
         ClusterRow(
-            name=each.name,
-            nodes=numbers.count(each.nodes),
-            ops=listed(each.ops),
-            compiled=_compiled(each.compilations, each.compile_s),
-            made=_made(each.instructions, each.kernels),
-            seconds=numbers.seconds(each.seconds),
+            name=cluster.name,
+            nodes=numbers.count(cluster.nodes),
+            ops=listed(cluster.ops),
+            compiled=_compiled(cluster.compilations, cluster.compile_s),
+            made=_made(cluster.instructions, cluster.kernels),
+            seconds=numbers.seconds(cluster.seconds),
         )
-        for each in graph.clusters
+        for cluster in graph.clusters
     ]
 
 
@@ -152,14 +152,14 @@ def _made(instructions: int | None, kernels: int | None) -> str:
 
 def apart(graph: ClusteredGraph) -> list[str]:
     """Why clusters stayed apart: each pair of clusters once for each reason."""
-    found: dict[tuple[str, str, str], list[Apart]] = {}
+    by_ends_and_reason: dict[tuple[str, str, str], list[Apart]] = {}
     for pair in graph.apart:
         ends = pair.left_cluster or pair.left, pair.right_cluster or pair.right
-        found.setdefault((*ends, pair.reason.partition(" via [")[0]), []).append(pair)
+        by_ends_and_reason.setdefault((*ends, pair.reason.partition(" via [")[0]), []).append(pair)
     return [
         f"{_end([(one.left_cluster, one.left) for one in pairs])} and "
         f"{_end([(one.right_cluster, one.right) for one in pairs])} were not joined: {min(map(_said, pairs), key=len)}"
-        for pairs in found.values()
+        for pairs in by_ends_and_reason.values()
     ]
 
 

@@ -23,9 +23,9 @@ def ratios(series: SizeSeries) -> str:
     """Ratios by size with their intervals, crossings marked; empty where all are withheld."""
     rows = [row for pair in PAIRS for run in series.runs if (row := _ratio(run, pair))]
     crossings = [
-        Mark(at, crossing_rows.about(at), drawing.color(each.ratio))
-        for each in series.crossings
-        if (at := numbers.finite(each.at)) is not None
+        Mark(at, crossing_rows.about(at), drawing.color(crossing.ratio))
+        for crossing in series.crossings
+        if (at := numbers.finite(crossing.at)) is not None
     ]
     return size_charts.ratios(rows, _across(series), "time over that of tf/graph", crossings)
 

@@ -80,15 +80,15 @@ def sentences(series: SizeSeries) -> list[str]:
 
 def sentence(series: SizeSeries, pair: Pair) -> str:
     """Where a ratio crosses 1, or that it does not: "tf/jit is faster than tf/graph from about elements=1,900 on"."""
-    found = [each for each in series.crossings if each.ratio == str(pair)]
-    told = [_crossing(series, each) for each in found] or [_without(series, str(pair))]
+    crossings = [crossing for crossing in series.crossings if crossing.ratio == str(pair)]
+    told = [_crossing(series, crossing) for crossing in crossings] or [_without(series, str(pair))]
     return f"{pair.left} against {pair.right}: {'; '.join(told)}"
 
 
-def _crossing(series: SizeSeries, found: CrossingPoint) -> str:
-    low, high = map(numbers.count, found.between)
-    where = f"between {low} and {high}" + (", undecided between them" if found.undecided else "")
-    return f"{found.becomes} from about {series.dimension}={about(found.at)} on ({where})"
+def _crossing(series: SizeSeries, crossing: CrossingPoint) -> str:
+    low, high = map(numbers.count, crossing.between)
+    where = f"between {low} and {high}" + (", undecided between them" if crossing.undecided else "")
+    return f"{crossing.becomes} from about {series.dimension}={about(crossing.at)} on ({where})"
 
 
 def about(value: float | None) -> str:
@@ -102,7 +102,7 @@ def _without(series: SizeSeries, ratio: str) -> str:
     verdicts = [(run.size, run.ratios.get(ratio, SizeRatio()).verdict) for run in series.runs]
     if not any(verdict in (FASTER, SLOWER) for _, verdict in verdicts):
         return "undecided at every size"
-    runs = [(verdict, [size for size, _ in group]) for verdict, group in groupby(verdicts, key=lambda each: each[1])]
+    runs = [(verdict, [size for size, _ in group]) for verdict, group in groupby(verdicts, key=lambda sized: sized[1])]
     told = (f"{_VERDICTS.get(verdict, 'undecided')} {_range(sizes)}" for verdict, sizes in runs)
     return f"no crossing in the range: {', '.join(told)}"
 
@@ -128,7 +128,7 @@ def origin(environment: Environment | None, threads: int | None) -> list[str]:
         for side, package in (("tf", "tensorflow"), ("jax", "jax"))
         if (version := environment.sides.get(side, {}).get(package))
     ]
-    return [each for each in (environment.cpu, on, *packages) if each]
+    return [part for part in (environment.cpu, on, *packages) if part]
 
 
 def notes(record: Crossings) -> Iterator[str]:
@@ -144,7 +144,9 @@ def notes(record: Crossings) -> Iterator[str]:
         "Faster and slower: the interval lies on one side of 1. A size at which parity does not pass is not timed; "
         "one at which identical code differs from itself has no ratio."
     )
-    if any(is_bare(ratio) for each in record.series for run in each.runs for ratio in run.ratios.values()):
+    if any(
+        is_bare(ratio) for size_series in record.series for run in size_series.runs for ratio in run.ratios.values()
+    ):
         yield FEW_PAIRS
     if record.interrupted:
         yield INTERRUPTED

@@ -38,8 +38,8 @@ def print_distributions(record: Distributions, console: Console) -> None:
         for line in sentences(distribution):
             console.print(Text(line), soft_wrap=True)
         console.print()
-    for name in dict.fromkeys(each.name for each in record.workloads):
-        several = [each for each in record.workloads if each.name == name]
+    for name in dict.fromkeys(distribution.name for distribution in record.workloads):
+        several = [distribution for distribution in record.workloads if distribution.name == name]
         for line in _on_two_alone(several):
             console.print(Text(line), soft_wrap=True)
         if sum(map(_timed, several)) > 1:
@@ -51,14 +51,14 @@ def print_distributions(record: Distributions, console: Console) -> None:
 
 def _on_two_alone(several: Sequence[Distribution]) -> Iterator[str]:
     """Steps of a user's own that hold, and were not tried where a neighbour is not everybody."""
-    if max(each.devices or 0 for each in several) > 2:
+    if max(distribution.devices or 0 for distribution in several) > 2:
         return
-    for each in several:
-        for name, step in each.strategies.items():
+    for distribution in several:
+        for name, step in distribution.strategies.items():
             if _name(name) == OWN and step.verdict == PASS:
                 yield (
-                    f"{each.name}: {name} was run on two devices alone, where who exchanges with a neighbour exchanges "
-                    f"with all: 4 do not divide a batch of {each.batch}; take a size that they divide"
+                    f"{distribution.name}: {name} was run on two devices alone, where who exchanges with a neighbour "
+                    f"exchanges with all: 4 do not divide a batch of {distribution.batch}; take a size that they divide"
                 )
 
 
@@ -71,13 +71,13 @@ def scaling(several: Sequence[Distribution]) -> dict[str, dict[int, float]]:
     Args:
       several: one workload on different numbers of devices.
     """
-    found: dict[str, dict[int, float]] = {}
-    for each in several:
-        for name, step in each.strategies.items():
-            alone = each.references.get(f"{name.partition('/')[0]}/single")
+    ratios: dict[str, dict[int, float]] = {}
+    for distribution in several:
+        for name, step in distribution.strategies.items():
+            alone = distribution.references.get(f"{name.partition('/')[0]}/single")
             if step.seconds and alone and step.devices:
-                found.setdefault(name, {1: 1.0})[step.devices] = step.seconds / alone
-    return found
+                ratios.setdefault(name, {1: 1.0})[step.devices] = step.seconds / alone
+    return ratios
 
 
 def _timed(distribution: Distribution) -> bool:
@@ -135,7 +135,7 @@ def _cells(step: DistributedStep) -> Iterator[str]:
     yield _WORDS.get(by_reference.get(SINGLE), "")
     yield _WORDS.get(by_reference.get(IN_TURN), "")
     yield _WORDS.get(step.across.verdict if step.across else None, "")
-    yield f"{len({each.leaf for each in step.unlike})} differ" if step.unlike else "alike"
+    yield f"{len({array.leaf for array in step.unlike})} differ" if step.unlike else "alike"
     yield numbers.MISSING if step.compilations is None else str(step.compilations)
     yield exchanged(step)
     yield numbers.seconds(step.seconds)
@@ -143,7 +143,7 @@ def _cells(step: DistributedStep) -> Iterator[str]:
 
 def exchanged(step: DistributedStep) -> str:
     """How many transfers there are in a step, and the bytes that a device puts in."""
-    count, size = (sum(getattr(each, name) or 0 for each in step.transfers) for name in ("count", "bytes"))
+    count, size = (sum(getattr(transfer, name) or 0 for transfer in step.transfers) for name in ("count", "bytes"))
     return f"{count}, {numbers.binary_bytes(size)}" if count else "nothing"
 
 
@@ -179,7 +179,7 @@ def _of_step(step: DistributedStep) -> Iterator[str]:
         after = f" after step {first.step}" if first.step else ""
         yield (
             f"{first.leaf}{_at(first.index)}{after} is {first.found:g} on {first.devices[0]} and {first.other:g} on "
-            f"{first.devices[1]}; arrays that differ so: {len({each.leaf for each in step.unlike})}"
+            f"{first.devices[1]}; arrays that differ so: {len({array.leaf for array in step.unlike})}"
         )
     if step.resumed:
         yield _resumed(step.resumed)

@@ -25,7 +25,7 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     console.print(Text(headline(shown), style="bold"), soft_wrap=True)
     console.print(Text(summary(shown)), soft_wrap=True)
     for severity in (BLOCKER, ATTENTION):
-        _print_findings([each for each in shown.findings if each.severity == severity], severity, console)
+        _print_findings([finding for finding in shown.findings if finding.severity == severity], severity, console)
     if shown.layers:
         console.print()
         terminal.print_table(console, _layers(shown.layers))
@@ -34,10 +34,10 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
 
 
 def _print_findings(findings: Sequence[Finding], severity: str, console: Console) -> None:
-    for each in findings[:_MOST]:
+    for finding in findings[:_MOST]:
         console.print()
-        console.print(Text.assemble((severity, _STYLES[severity]), f"  {titled(each)}"), soft_wrap=True)
-        for line in filter(None, _told(each)):
+        console.print(Text.assemble((severity, _STYLES[severity]), f"  {titled(finding)}"), soft_wrap=True)
+        for line in filter(None, _told(finding)):
             console.print(Text(f"  {line}"), soft_wrap=True)
     if len(findings) > _MOST:
         console.print(Text(f"and {len(findings) - _MOST} more: the page has all of them"))
@@ -51,7 +51,7 @@ def _told(finding: Finding) -> Iterable[str]:
 
 
 def _places(places: Sequence[Place], count: int) -> str:
-    told = [where(each) for each in places[:_PLACES]]
+    told = [where(place) for place in places[:_PLACES]]
     more = count - len(told)
     return f"at {'; '.join(told)}{f'; and {more} more' if more > 0 else ''}" if told else ""
 
@@ -59,7 +59,7 @@ def _places(places: Sequence[Place], count: int) -> str:
 def _layers(layers: Sequence[LayerKind]) -> Table:
     counted = Column("", justify="right")
     table = Table(Column("layer", no_wrap=True), counted, "ported by", "counterpart", box=None, pad_edge=False)
-    for each in layers:
-        cells = (kind_of(each), str(len(each.names)), means(each), counterpart(each))
+    for layer in layers:
+        cells = (kind_of(layer), str(len(layer.names)), means(layer), counterpart(layer))
         table.add_row(*map(terminal.cell, cells))
     return table

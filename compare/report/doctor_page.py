@@ -19,7 +19,7 @@ def render(diagnosis: Diagnosis) -> str:
     """The page; every string of the model's is escaped."""
     shown = printable(diagnosis)
     groups = [
-        (severity, title, [each for each in shown.findings if each.severity == severity])
+        (severity, title, [finding for finding in shown.findings if finding.severity == severity])
         for severity, title in _TITLES.items()
     ]
     return (

@@ -36,8 +36,8 @@ def headline(diagnosis: Diagnosis) -> str:
 
 def summary(diagnosis: Diagnosis) -> str:
     """What the model is, in one line."""
-    layers = sum(len(each.names) for each in diagnosis.layers)
-    operations = sum(each.count for each in diagnosis.operations)
+    layers = sum(len(layer.names) for layer in diagnosis.layers)
+    operations = sum(operation.count for operation in diagnosis.operations)
     parts = [
         f"{diagnosis.target}: {KINDS.get(diagnosis.kind, diagnosis.kind)}",
         many(layers, "layer") if layers else "",
@@ -68,7 +68,7 @@ def counterpart(layer: LayerKind) -> str:
     """What computes the same, by name."""
     if layer.module == "keras.ops":
         return "an expression: see the operations"
-    named = [each for each in (layer.flax, layer.linen) if each]
+    named = [name for name in (layer.flax, layer.linen) if name]
     if named:
         return ", ".join(dict.fromkeys(named))
     if "own" in layer.means and layer.source:

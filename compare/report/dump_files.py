@@ -37,8 +37,8 @@ def tail(path: str, module: str) -> str:
       path: below the directory.
       module: the module's name.
     """
-    _, found, after = path.rpartition(f"{module}.")
-    return after if found else path
+    _, separator, after = path.rpartition(f"{module}.")
+    return after if separator else path
 
 
 def _print(rows: list[tuple[str, str, str]], console: Console) -> None:

@@ -113,11 +113,11 @@ def _introduction(figures: Figures, command: str) -> Iterator[str]:
 def _shared(rows: Sequence[FigureRow]) -> str:
     """Whether others computed meanwhile: what is busy when an experiment begins is not the experiment."""
     begun = [
-        (each.load, row.measured.environment.cores or 1)
+        (experiment.load, row.measured.environment.cores or 1)
         for row in rows
         if row.measured and row.measured.environment
-        for each in row.measured.experiments
-        if each.load is not None
+        for experiment in row.measured.experiments
+        if experiment.load is not None
     ]
     if not begun:
         return "Nothing was measured yet."
@@ -144,7 +144,7 @@ def _page_rows(row: FigureRow) -> Iterator[tuple[str, ...]]:
 
 def _measured_rows(figures: Figures) -> Iterator[tuple[str, ...]]:
     for row in figures.rows:
-        kept = {each.commands: each for each in row.measured.experiments} if row.measured else {}
+        kept = {experiment.commands: experiment for experiment in row.measured.experiments} if row.measured else {}
         for commands in row.commands or ((),):
             experiment = kept.get(commands)
             environment = row.measured.environment if row.measured and experiment else None

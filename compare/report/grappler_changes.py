@@ -72,31 +72,33 @@ class _Told:
     text: str
 
 
-def rewrite_rows(found: Optimization) -> list[RewriteRow]:
+def rewrite_rows(optimization: Optimization) -> list[RewriteRow]:
     """The changes, by the passes that made them; what is told as operations before and after first."""
     rows: dict[tuple[tuple[Known, str], _Told], list[Sequence[NodeRewrite]]] = {}
-    for members in _groups(found.rewrites):
-        rows.setdefault((_made_by(members[0], found), _told_of(members)), []).append(members)
+    for members in _groups(optimization.rewrites):
+        rows.setdefault((_made_by(members[0], optimization), _told_of(members)), []).append(members)
     made = [(by, told, _row(by[1], told, groups)) for (by, told), groups in rows.items()]
-    return [row for *_, row in sorted(made, key=lambda each: (each[0], *_place(each[1]), -each[2].count, each[2].what))]
+    return [
+        row for *_, row in sorted(made, key=lambda entry: (entry[0], *_place(entry[1]), -entry[2].count, entry[2].what))
+    ]
 
 
 def _place(told: _Told) -> tuple[bool, bool]:
     return told.form is _Form.HANDING_ON, told.form is not _Form.BEFORE_AND_AFTER
 
 
-def passes(rewrite: NodeRewrite, found: Optimization) -> str:
+def passes(rewrite: NodeRewrite, optimization: Optimization) -> str:
     """Which passes made a change, and by which experiment that is known.
 
     Args:
       rewrite: the change.
-      found: what it is a change of, with the experiments that were made.
+      optimization: what it is a change of, with the experiments that were made.
     """
-    return _made_by(rewrite, found)[1]
+    return _made_by(rewrite, optimization)[1]
 
 
-def _made_by(rewrite: NodeRewrite, found: Optimization) -> tuple[Known, str]:
-    if found.same_again is False:
+def _made_by(rewrite: NodeRewrite, optimization: Optimization) -> tuple[Known, str]:
+    if optimization.same_again is False:
         return Known.UNKNOWN, "not known: not tried, since the same switches gave another graph"
     if rewrite.needs:
         return Known.NEEDED, f"{' with '.join(rewrite.needs)} (not made without)"
@@ -105,7 +107,7 @@ def _made_by(rewrite: NodeRewrite, found: Optimization) -> tuple[Known, str]:
     if rewrite.always:
         return Known.UNKNOWN, "not known: made with every pass switched off"
     if rewrite.differs:
-        tried = " of those that could be tried" if _untried(found) else ""
+        tried = " of those that could be tried" if _untried(optimization) else ""
         without = ", ".join(rewrite.differs)
         return (
             Known.UNKNOWN,
@@ -114,23 +116,23 @@ def _made_by(rewrite: NodeRewrite, found: Optimization) -> tuple[Known, str]:
     return Known.UNKNOWN, "not known: no pass that was switched off undoes it"
 
 
-def _untried(found: Optimization) -> bool:
+def _untried(optimization: Optimization) -> bool:
     """Whether an experiment with a pass gave no graph."""
-    return any({f"without {name}", f"{name} alone"} & found.failed.keys() for name in found.passes)
+    return any({f"without {name}", f"{name} alone"} & optimization.failed.keys() for name in optimization.passes)
 
 
 def _groups(rewrites: Sequence[NodeRewrite]) -> Iterator[Sequence[NodeRewrite]]:
     """Those that stand for each other together; of the others each kind together."""
     standing: dict[int | None, list[NodeRewrite]] = {}
-    for each in rewrites:
-        if each.kind in _STANDING:
-            standing.setdefault(each.group, []).append(each)
+    for rewrite in rewrites:
+        if rewrite.kind in _STANDING:
+            standing.setdefault(rewrite.group, []).append(rewrite)
         else:
-            yield [each]
+            yield [rewrite]
     # A node that went, and that no new one of the same passes stands for, is told like those of its own kind.
     for members in standing.values():
-        if all(each.kind == ABSORBED for each in members):
-            yield from ([each] for each in members)
+        if all(rewrite.kind == ABSORBED for rewrite in members):
+            yield from ([rewrite] for rewrite in members)
         else:
             yield members
 
@@ -141,9 +143,9 @@ def _told_of(members: Sequence[NodeRewrite]) -> _Told:
         if node is not None and node.op in _PLUMBING:
             return _Told(_Form.HANDING_ON, _HANDING_ON)
         return _Told(_Form.KIND, KINDS.get(members[0].kind, members[0].kind))
-    before = Counter(each.before.op for each in members if each.before)
+    before = Counter(rewrite.before.op for rewrite in members if rewrite.before)
     telling = Counter({op: count for op, count in before.items() if op != _CONSTANT}) or before
-    after = Counter(shown_node(each.after) for each in members if each.after)
+    after = Counter(shown_node(rewrite.after) for rewrite in members if rewrite.after)
     if not before:
         return _Told(_Form.NEW, f"new: {listed(after)}")
     text = f"{listed(dict(telling.most_common()))} → {listed(dict(after.most_common()))}"
@@ -164,12 +166,14 @@ _SHOWN = 64
 
 
 def _row(made_by: str, told: _Told, groups: Sequence[Sequence[NodeRewrite]]) -> RewriteRow:
-    members = [each for group in groups for each in group]
-    nodes = [node for each in members if (node := each.before or each.after)]
+    members = [rewrite for group in groups for rewrite in group]
+    nodes = [node for rewrite in members if (node := rewrite.before or rewrite.after)]
     kinds = Counter(node.op for node in nodes)
     alone = all(len(group) == 1 for group in groups) and told.form in (_Form.KIND, _Form.HANDING_ON)
     times = f"{len(groups)} x " if len(groups) > 1 else ""
     alike = f"{counted(len(members), 'node')} ({listed(dict(kinds.most_common()))}): "
     places = Counter((node.source, node.line) for node in nodes if node.source)
     what = (alike if alone else times) + told.text
-    return RewriteRow(made_by, what, len(members), dict(places.most_common()), tuple(each.name for each in members))
+    return RewriteRow(
+        made_by, what, len(members), dict(places.most_common()), tuple(rewrite.name for rewrite in members)
+    )

@@ -70,7 +70,7 @@ def write_optimization(record: Optimization, out: Path) -> list[str]:
         operations=grappler_rows.operation_rows(shown),
         drawings=drawings,
         beside=len(shown.before) <= BESIDE,
-        nodes=[_row(each, shown) for each in shown.rewrites[:LONGEST]],
+        nodes=[_row(rewrite, shown) for rewrite in shown.rewrites[:LONGEST]],
         left_out=max(0, len(shown.rewrites) - LONGEST),
         constants=[(node.name, node.constant) for node in grappler_rows.constants(shown)[:LONGEST]],
     )
@@ -96,15 +96,15 @@ def _drawing(title: str, nodes: Sequence[OptimizedNode], shown: Optimization, st
     return Drawing(title, data_url(vector) if vector else "", file, picture.hint)
 
 
-def _row(each: NodeRewrite, shown: Optimization) -> NodeRow:
-    node = each.before or each.after or OptimizedNode()
+def _row(rewrite: NodeRewrite, shown: Optimization) -> NodeRow:
+    node = rewrite.before or rewrite.after or OptimizedNode()
     return NodeRow(
-        name=each.name,
-        what=KINDS.get(each.kind, each.kind),
-        before=_node(each.before),
-        after=_node(each.after),
-        passes=grappler_changes.passes(each, shown),
-        into=", ".join(each.into),
+        name=rewrite.name,
+        what=KINDS.get(rewrite.kind, rewrite.kind),
+        before=_node(rewrite.before),
+        after=_node(rewrite.after),
+        passes=grappler_changes.passes(rewrite, shown),
+        into=", ".join(rewrite.into),
         source=node.source,
         line=node.line,
     )

@@ -22,15 +22,15 @@ _LEGEND = {
 _CONSTANTS = ("Const", "NoOp")
 
 
-def drawn(title: str, nodes: Sequence[OptimizedNode], found: Optimization) -> tuple[graphviz.Digraph, int]:
+def drawn(title: str, nodes: Sequence[OptimizedNode], optimization: Optimization) -> tuple[graphviz.Digraph, int]:
     """The picture, and how many boxes it has. Constants that stayed are left out; of a large graph all that stayed.
 
     Args:
       title: above it.
       nodes: of one of the graphs.
-      found: what changed.
+      optimization: what changed.
     """
-    rewrites = {each.name: each for each in found.rewrites}
+    rewrites = {rewrite.name: rewrite for rewrite in optimization.rewrites}
     whole = len(nodes) <= WHOLE
     shown = [node for node in nodes if node.name in rewrites or (whole and node.op not in _CONSTANTS)]
     label = {"label": _legend(title, whole), "labelloc": "t"}
@@ -40,7 +40,7 @@ def drawn(title: str, nodes: Sequence[OptimizedNode], found: Optimization) -> tu
     boxes = {node.name: f"n{number}" for number, node in enumerate(shown)}
     for node in shown:
         rewrite = rewrites.get(node.name)
-        told = _told(rewrite, found) if rewrite else ()
+        told = _told(rewrite, optimization) if rewrite else ()
         digraph.node(boxes[node.name], literally(_label(node)), fillcolor=_color(rewrite), tooltip=_tooltip(node, told))
     _edges(digraph, shown, boxes)
     return digraph, len(boxes)
@@ -62,8 +62,8 @@ def _color(rewrite: NodeRewrite | None) -> str:
     return OPERATION if rewrite.before.op != rewrite.after.op else READS
 
 
-def _told(rewrite: NodeRewrite, found: Optimization) -> Sequence[str]:
-    return KINDS.get(rewrite.kind, rewrite.kind), ", ".join(rewrite.into), passes(rewrite, found)
+def _told(rewrite: NodeRewrite, optimization: Optimization) -> Sequence[str]:
+    return KINDS.get(rewrite.kind, rewrite.kind), ", ".join(rewrite.into), passes(rewrite, optimization)
 
 
 def _tooltip(node: OptimizedNode, told: Sequence[str]) -> str:

@@ -28,58 +28,58 @@ _CLUSTERED = ("_XlaCompile", "_XlaRun")
 _MOST_KINDS = 12
 
 
-def headline(found: Optimization) -> str:
+def headline(optimization: Optimization) -> str:
     """How many nodes there were, are, and changed."""
-    before, after = (len(nodes) for nodes in (found.before, found.after))
-    if not found.rewrites:
+    before, after = (len(nodes) for nodes in (optimization.before, optimization.after))
+    if not optimization.rewrites:
         return f"Grappler changed none of {counted(before, 'node')}"
-    went = sum(each.after is None for each in found.rewrites)
-    came = sum(each.before is None for each in found.rewrites)
-    changed = len(found.rewrites) - went - came
+    went = sum(rewrite.after is None for rewrite in optimization.rewrites)
+    came = sum(rewrite.before is None for rewrite in optimization.rewrites)
+    changed = len(optimization.rewrites) - went - came
     return (
         f"{counted(before, 'node')} before Grappler, {after:,} after: {went:,} went, {came:,} came, {changed:,} changed"
     )
 
 
-def traced_line(found: Optimization) -> str:
+def traced_line(optimization: Optimization) -> str:
     """What the runtime does without Grappler: inlining and lowering; empty where there is nothing to inline."""
-    there = Counter(node.op for node in found.before)
-    calling = [op for op in _CALLING if found.traced.get(op)]
-    gone = {op: found.traced[op] - there[op] for op in calling if found.traced[op] > there[op]}
+    there = Counter(node.op for node in optimization.before)
+    calling = [op for op in _CALLING if optimization.traced.get(op)]
+    gone = {op: optimization.traced[op] - there[op] for op in calling if optimization.traced[op] > there[op]}
     left = {op: there[op] for op in calling if there[op]}
     if not calling:
         return ""
-    made = f"; with Grappler switched off they run as {len(found.before):,}"
+    made = f"; with Grappler switched off they run as {len(optimization.before):,}"
     inlined = f": {listed(gone)} inlined or lowered by the runtime, which is not Grappler's doing" if gone else ""
     stay = f"; left as calls: {listed(left)}" if left else ""
-    return f"{counted(sum(found.traced.values()), 'node')} traced{made}{inlined}{stay}"
+    return f"{counted(sum(optimization.traced.values()), 'node')} traced{made}{inlined}{stay}"
 
 
-def operation_rows(found: Optimization) -> list[tuple[str, int, int]]:
+def operation_rows(optimization: Optimization) -> list[tuple[str, int, int]]:
     """By operation whose number changed, how many there were and are, without arguments and results."""
-    before, after = (Counter(node.op for node in nodes) for nodes in (found.before, found.after))
+    before, after = (Counter(node.op for node in nodes) for nodes in (optimization.before, optimization.after))
     changed = [(op, before[op], after[op]) for op in {**before, **after} if before[op] != after[op] and op not in ENDS]
     return sorted(changed, key=lambda row: (-abs(row[2] - row[1]), row[0]))
 
 
-def operations_line(found: Optimization) -> str:
+def operations_line(optimization: Optimization) -> str:
     """The same in one line; empty where no number changed."""
-    rows = operation_rows(found)
+    rows = operation_rows(optimization)
     said = ", ".join(f"{op} {before} → {after}" for op, before, after in rows[:_MOST_KINDS])
     more = ", ..." if len(rows) > _MOST_KINDS else ""
     return f"operations: {said}{more}" if rows else ""
 
 
-def constants(found: Optimization) -> list[OptimizedNode]:
+def constants(optimization: Optimization) -> list[OptimizedNode]:
     """The constants that Grappler computed, the largest first."""
-    made = [each.after for each in found.rewrites if each.kind in (FOLDED, CAME) and each.after]
+    made = [rewrite.after for rewrite in optimization.rewrites if rewrite.kind in (FOLDED, CAME) and rewrite.after]
     held = [node for node in made if node.constant]
     return sorted(held, key=lambda node: -((node.constant and node.constant.bytes) or 0))
 
 
-def constants_line(found: Optimization) -> str:
+def constants_line(optimization: Optimization) -> str:
     """How much the computed constants hold; empty where there is none."""
-    made = constants(found)
+    made = constants(optimization)
     if not made:
         return ""
     total = sum((node.constant and node.constant.bytes) or 0 for node in made)
@@ -87,34 +87,34 @@ def constants_line(found: Optimization) -> str:
     return f"{said}; the largest is {made[0].name}, {shown_node(made[0])}"
 
 
-def later_line(found: Optimization) -> str:
+def later_line(optimization: Optimization) -> str:
     """What the runtime replaced after Grappler; empty where it did nothing."""
-    ops = {node.name: node.op for node in found.after}
-    pairs = Counter(f"{ops.get(name, '?')} → {op}" for name, op in found.replaced_later.items())
+    ops = {node.name: node.op for node in optimization.after}
+    pairs = Counter(f"{ops.get(name, '?')} → {op}" for name, op in optimization.replaced_later.items())
     return f"replaced after Grappler, when the graph is placed: {listed(dict(pairs.most_common()))}" if pairs else ""
 
 
-def result_lines(found: Optimization) -> Iterator[str]:
+def result_lines(optimization: Optimization) -> Iterator[str]:
     """Whether the results are the same with and without Grappler, and eager."""
-    repeatable = found.repeatable
+    repeatable = optimization.repeatable
     if repeatable and not repeatable.bit_equal and not repeatable.reason:
         yield (
             f"results: not comparable: two calls of the same graph differ by {_by(repeatable)}, as they do with random "
             "numbers, or a variable that keeps what a call leaves"
         )
         return
-    calls = ", where functions that it calls are graphs with Grappler," if _calls(found) else ""
+    calls = ", where functions that it calls are graphs with Grappler," if _calls(optimization) else ""
     for held, what in (
-        (found.results, "with and without Grappler"),
-        (found.eager, f"eager{calls} and as a graph without Grappler"),
+        (optimization.results, "with and without Grappler"),
+        (optimization.eager, f"eager{calls} and as a graph without Grappler"),
     ):
         if held is not None:
             yield f"results {what}: {_said(held)}"
 
 
-def _calls(found: Optimization) -> bool:
+def _calls(optimization: Optimization) -> bool:
     """Whether the function calls others that are staged: eager mode runs those as graphs too."""
-    return any(found.traced.get(op) for op in ("PartitionedCall", "StatefulPartitionedCall"))
+    return any(optimization.traced.get(op) for op in ("PartitionedCall", "StatefulPartitionedCall"))
 
 
 def _said(held: ResultsHeld) -> str:
@@ -127,21 +127,21 @@ def _by(held: ResultsHeld) -> str:
     return f"{numbers.error(held.error)} of the largest value, in {held.leaf}"
 
 
-def kernel_lines(found: Optimization) -> Iterator[str]:
+def kernel_lines(optimization: Optimization) -> Iterator[str]:
     """The kernels of a call, by mode."""
-    within = _calls(found)
-    for mode, kernels in found.kernels.items():
+    within = _calls(optimization)
+    for mode, kernels in optimization.kernels.items():
         uncounted = ", without those in functions that it calls" if within and mode == "eager" else ""
         said = f" ({listed(dict(kernels))})" if kernels else ""
         yield f"kernels of a call, {mode}{uncounted}: {sum(kernels.values()):,}{said}"
-    idle = idle_line(found)
+    idle = idle_line(optimization)
     if idle:
         yield idle
 
 
-def idle_line(found: Optimization) -> str:
+def idle_line(optimization: Optimization) -> str:
     """What stands in the graph after Grappler and did not run; empty where all did."""
-    ops = Counter(node.op for node in found.after if node.name in set(found.idle))
+    ops = Counter(node.op for node in optimization.after if node.name in set(optimization.idle))
     if not ops:
         return ""
     return (
@@ -151,32 +151,32 @@ def idle_line(found: Optimization) -> str:
     )
 
 
-def _unseen(found: Optimization) -> list[str]:
+def _unseen(optimization: Optimization) -> list[str]:
     """The functions that the graph after calls, and of which it has no node."""
-    calls = [node for node in found.after if node.op in _CALLING]
+    calls = [node for node in optimization.after if node.op in _CALLING]
     names = {
         name for node in calls for attribute in _FUNCTIONS for name in node.attributes.get(attribute, "").split(", ")
     }
-    there = {node.name.partition("/")[0] for node in found.after}
+    there = {node.name.partition("/")[0] for node in optimization.after}
     return sorted(names - there - {""})
 
 
-def doubts(found: Optimization) -> Iterator[str]:
+def doubts(optimization: Optimization) -> Iterator[str]:
     """What keeps changes from being ascribed."""
-    unseen = _unseen(found)
+    unseen = _unseen(optimization)
     if unseen:
         yield (
             f"what is in {', '.join(unseen)} after Grappler is not known: TensorFlow shows the call and not the "
             "function; nodes that are there under another name count as gone"
         )
-    if found.same_again is False:
+    if optimization.same_again is False:
         yield "no change is ascribed to a pass: the same switches gave another graph when they were set again"
-    if any(node.op in _CLUSTERED for node in found.before):
+    if any(node.op in _CLUSTERED for node in optimization.before):
         yield (
             "XLA's clusters stand in both graphs, in place of what Grappler rewrote: TF_XLA_FLAGS switches "
             "autoclustering on, unset it to see Grappler's work"
         )
-    if found.same_again is None:
+    if optimization.same_again is None:
         yield "whether the same switches give the same graph is not known"
-    for what, reason in found.failed.items():
+    for what, reason in optimization.failed.items():
         yield f"{what}: not known: {reason}"

@@ -20,23 +20,27 @@ _MOST_ROWS = 10
 _MOST_PLACES = 2
 
 
-def print_optimization(found: Optimization, console: Console) -> None:
+def print_optimization(optimization: Optimization, console: Console) -> None:
     """One function."""
-    shown = on_lines(found)
+    shown = on_lines(optimization)
     console.print(Text.assemble((shown.name, "bold"), f": {grappler_rows.headline(shown)}"), soft_wrap=True)
     for line in _lines(shown):
         console.print(line, soft_wrap=True)
 
 
-def _lines(found: Optimization) -> Iterator[Text]:
-    for said in (grappler_rows.traced_line(found), grappler_rows.operations_line(found)):
+def _lines(optimization: Optimization) -> Iterator[Text]:
+    for said in (grappler_rows.traced_line(optimization), grappler_rows.operations_line(optimization)):
         if said:
             yield Text(f"  {said}")
-    for passes, rows in groupby(grappler_changes.rewrite_rows(found), key=lambda row: row.passes):
+    for passes, rows in groupby(grappler_changes.rewrite_rows(optimization), key=lambda row: row.passes):
         yield Text.assemble("  ", (passes, "bold"))
         yield from _of_passes(list(rows))
-    more = (grappler_rows.constants_line(found), grappler_rows.later_line(found))
-    ends = (*grappler_rows.result_lines(found), *grappler_rows.kernel_lines(found), *grappler_rows.doubts(found))
+    more = (grappler_rows.constants_line(optimization), grappler_rows.later_line(optimization))
+    ends = (
+        *grappler_rows.result_lines(optimization),
+        *grappler_rows.kernel_lines(optimization),
+        *grappler_rows.doubts(optimization),
+    )
     for said in (*filter(None, more), *ends):
         yield Text(f"  {said}")
 

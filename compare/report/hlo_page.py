@@ -238,12 +238,12 @@ def _kernels(view: Json) -> list[tuple[str, str, list[tuple[str, str, str]]]]:
     """The kernels that take longest: side, label and phase, and of each of these name, share and time."""
     groups = []
     for side, label, cell in zip(SIDES, entries(view, "labels"), (TF_CELL, JAX_CELL), strict=False):
-        phases = {text(each, "name"): text(each, "phase") for each in entries(view, "compiled", str(cell), "times")}
-        times = [(name, each, phases.get(name, "")) for name, each in mapping(view, side, "kernels").items()]
+        phases = {text(entry, "name"): text(entry, "phase") for entry in entries(view, "compiled", str(cell), "times")}
+        times = [(name, seconds, phases.get(name, "")) for name, seconds in mapping(view, side, "kernels").items()]
         times.sort(key=lambda kernel: -kernel[1])
-        total = sum(each for _, each, _ in times) or 1.0
+        total = sum(seconds for _, seconds, _ in times) or 1.0
         for phase, kernels in by_phase(times, itemgetter(2), itemgetter(1)):
-            rows = [(name, numbers.share(each / total), numbers.seconds(each)) for name, each, _ in kernels]
+            rows = [(name, numbers.share(seconds / total), numbers.seconds(seconds)) for name, seconds, _ in kernels]
             groups.append((side, f"{label}, {phase}" if phase else str(label), rows[:SHOWN_KERNELS]))
     return groups
 

@@ -125,7 +125,7 @@ def summary(limits: Sequence[Limit]) -> str:
     """How many agree with their documents, and how many are measurements of our own."""
     stated = [limit for limit in limits if limit.source != _OURS]
     claiming = [limit for limit in stated if limit.says]
-    agreeing, differing, unknown = (sum(limit.agrees is each for limit in claiming) for each in (True, False, None))
+    agreeing, differing, unknown = (sum(limit.agrees is agrees for limit in claiming) for agrees in (True, False, None))
     wrong = sum(bool(limit.unexpected) for limit in limits)
     ours = len(limits) - len(stated)
     told = f"{len(limits)} limits: {agreeing} agree with the document today, {differing} differ"
@@ -135,15 +135,15 @@ def summary(limits: Sequence[Limit]) -> str:
     return f"{told}; {wrong} not as known" if wrong else told
 
 
-def page(found: TriedLimits, command: str) -> str:
+def page(record: TriedLimits, command: str) -> str:
     """The whole page of limits that were run.
 
     Args:
-      found: what was seen.
+      record: what was seen.
       command: that ran them.
     """
-    limits = found.limits
-    lines = [*_introduction(found.versions, command), "", f"{summary(limits)}.", ""]
+    limits = record.limits
+    lines = [*_introduction(record.versions, command), "", f"{summary(limits)}.", ""]
     for theme in dict.fromkeys(limit.theme for limit in limits):
         lines += [f"## {theme.replace('_', ' ').capitalize()}", ""]
         chosen = [limit for limit in limits if limit.theme == theme]

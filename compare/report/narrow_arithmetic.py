@@ -29,6 +29,6 @@ def in_words(workload: Workload) -> tuple[str, ...]:
 
 
 def _program(name: str, cell: Compiled) -> TypedProgram:
-    converts = Counter(f"{each.before} to {each.after}" for each in cell.converts)
+    converts = Counter(f"{convert.before} to {convert.after}" for convert in cell.converts)
     calls = tuple(dict.fromkeys(call.target for call in cell.custom_calls))
     return TypedProgram(name, computes=cell.computes, asks=cell.asks, converts=converts, calls=calls)

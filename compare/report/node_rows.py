@@ -77,12 +77,14 @@ def sentences(record: Record) -> Iterator[str]:
 def _row(name: str, node: Node, record: Record) -> NodeRow:
     environment = node.environment or Environment()
     cores = f"{environment.cores} cores" if environment.cores else ""
-    loads = [load for each in node.loads.values() if (load := numbers.finite(each)) is not None]
+    loads = [load for value in node.loads.values() if (load := numbers.finite(value)) is not None]
     ends = [f"{load:.1f}" for load in (min(loads), max(loads))] if loads else []
     return NodeRow(
         name=name,
         machine=", ".join(filter(None, (environment.cpu, cores))),
         load=" to ".join(dict.fromkeys(ends)),
-        workloads=", ".join(each for each, workload in record.workloads.items() if workload.node == name),
+        workloads=", ".join(
+            workload_name for workload_name, workload in record.workloads.items() if workload.node == name
+        ),
         lost=node.lost,
     )

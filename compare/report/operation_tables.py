@@ -45,23 +45,23 @@ def counted(table: RawTable) -> Table:
     return shown
 
 
-def listed(found: Sequence[Found]) -> Table:
+def listed(operations: Sequence[Found]) -> Table:
     """An operation a line."""
     first = Column("operation", no_wrap=True)
     xla = Column("XLA", no_wrap=True)
     code = Column("in JAX", overflow="fold")
     shown = Table(first, "CPU", xla, "gradient", code, box=None, pad_edge=False)
-    for each in found:
-        shown.add_row(*map(terminal.cell, _line(each)))
+    for operation in operations:
+        shown.add_row(*map(terminal.cell, _line(operation)))
     return shown
 
 
-def _line(found: Found) -> tuple[str, ...]:
-    known = found.operation
+def _line(operation: Found) -> tuple[str, ...]:
+    known = operation.operation
     if known is None:
-        return (found.name, "", "", "", "")
-    code = _code(found.about[0]) if found.about else _without_row(found.name, known)
-    return (found.name, _on_cpu(known), known.xla, _GRADIENT[known.gradient], code)
+        return (operation.name, "", "", "", "")
+    code = _code(operation.about[0]) if operation.about else _without_row(operation.name, known)
+    return (operation.name, _on_cpu(known), known.xla, _GRADIENT[known.gradient], code)
 
 
 def _code(row: Row) -> str:
@@ -82,32 +82,35 @@ def _without_row(name: str, known: RawOperation) -> str:
     return next((f"({words} {names[0]})" for words, names in parts if names), "")
 
 
-def print_in_full(found: Sequence[Found], console: Console) -> None:
+def print_in_full(operations: Sequence[Found], console: Console) -> None:
     """Print operations with all that is known of each."""
-    for each in found:
-        console.print(Text(each.name, style="bold"), Padding(_in_full(each), (0, 0, 1, 2)), sep="\n")
+    for operation in operations:
+        console.print(Text(operation.name, style="bold"), Padding(_in_full(operation), (0, 0, 1, 2)), sep="\n")
 
 
-def _in_full(found: Found) -> Table:
+def _in_full(operation: Found) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value in _facts(found):
+    for name, value in _facts(operation):
         if value:
             table.add_row(name, terminal.cell(value))
     return table
 
 
-def _facts(found: Found) -> Iterator[tuple[str, str]]:
-    known = found.operation
+def _facts(operation: Found) -> Iterator[tuple[str, str]]:
+    known = operation.operation
     if known is None:
         return
-    for row in found.about:
+    for row in operation.about:
         code = row.tf if isinstance(row, MapRow) else row.keras
-        yield "in JAX", f"{code}: {_code(row)}" + ("" if found.version == found.name else f"  (as {found.version})")
-    if not found.about:
-        yield "in JAX", _without_row(found.name, known) or "the map has no row of it"
-    yield "gotchas", ", ".join(found.gotchas)
+        yield (
+            "in JAX",
+            f"{code}: {_code(row)}" + ("" if operation.version == operation.name else f"  (as {operation.version})"),
+        )
+    if not operation.about:
+        yield "in JAX", _without_row(operation.name, known) or "the map has no row of it"
+    yield "gotchas", ", ".join(operation.gotchas)
     yield "XLA", _of_xla(known)
     yield "constants", ", ".join(known.constants) and f"{', '.join(known.constants)}: known at compile time, for XLA"
     yield "HLO", " ".join(known.opcodes)
@@ -116,7 +119,7 @@ def _facts(found: Found) -> Iterator[tuple[str, str]]:
     yield "part of", _names(known.within)
     yield "gradient of", _names(known.backward)
     for device, dtypes in known.kernels.items():
-        yield device, "; ".join(f"{name}: {' '.join(each)}" for name, each in dtypes.items()) or "any dtype"
+        yield device, "; ".join(f"{name}: {' '.join(types)}" for name, types in dtypes.items()) or "any dtype"
     yield "public", "" if known.public else "no: tf.raw_ops does not have it"
 
 
@@ -140,20 +143,23 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-def print_missing(lacking: Sequence[Missing], found: Sequence[Operation], console: Console) -> None:
+def print_missing(lacking: Sequence[Missing], operations: Sequence[Operation], console: Console) -> None:
     """Print what a model lacks: what does not compile, then what has no counterpart.
 
     Args:
       lacking: in the order in which it is printed.
-      found: all nodes of the model.
+      operations: all nodes of the model.
       console: where to print.
     """
-    types = {each.type for each in found}
+    types = {operation.type for operation in operations}
     for lacks, title in (("compile", "XLA cannot compile here"), ("counterpart", "without a counterpart in JAX")):
-        of_it = [each for each in lacking if each.lacks == lacks]
-        nodes = sum(each.count for each in of_it)
+        of_it = [missing for missing in lacking if missing.lacks == lacks]
+        nodes = sum(missing.count for missing in of_it)
         console.print(
-            Text(f"{title}: {len({each.type for each in of_it})} of {len(types)} types, {nodes} of {len(found)} nodes")
+            Text(
+                f"{title}: {len({missing.type for missing in of_it})} of {len(types)} types, "
+                f"{nodes} of {len(operations)} nodes"
+            )
         )
         if of_it:
             console.print(Padding(_lacking(of_it), (0, 0, 1, 2)))
@@ -161,6 +167,6 @@ def print_missing(lacking: Sequence[Missing], found: Sequence[Operation], consol
 
 def _lacking(lacking: Sequence[Missing]) -> Table:
     shown = Table(Column("operation", no_wrap=True), "nodes", "why", "where", box=None, pad_edge=False)
-    for each in lacking:
-        shown.add_row(*map(terminal.cell, (each.type, str(each.count), each.why, " ".join(each.places))))
+    for missing in lacking:
+        shown.add_row(*map(terminal.cell, (missing.type, str(missing.count), missing.why, " ".join(missing.places))))
     return shown

@@ -18,13 +18,13 @@ def lines_of(port: Port) -> list[str]:
     """What was written, and what was not."""
     counted = f"{port.weights} weights carried" if port.weights else "no weights carried"
     lines = [f"{port.folder}: {port.written.class_name} in model_jax.py, {counted}"]
-    lines += [f"to be written: {each}" for each in port.unwritten]
-    lines += [f"weights do not fit: {each}" for each in port.findings]
-    return lines + [f"note: {each}" for each in (*port.written.remarks, *port.training.remarks)]
+    lines += [f"to be written: {place}" for place in port.unwritten]
+    lines += [f"weights do not fit: {finding}" for finding in port.findings]
+    return lines + [f"note: {remark}" for remark in (*port.written.remarks, *port.training.remarks)]
 
 
 def print_function(port: FunctionPort) -> None:
     """Print what was written of a function, a line each."""
     terminal.say(f"{port.folder}: {port.written.name} in {MODULE}, {port.coverage}")
-    for each in port.written.unwritten:
-        terminal.say(f"to be written: {each.told}")
+    for place in port.written.unwritten:
+        terminal.say(f"to be written: {place.told}")

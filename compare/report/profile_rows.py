@@ -141,7 +141,11 @@ def no_such_line(profile: ReadProfile, line: str) -> str:
     if not profile.lines:
         return f"{said}: no module of this profile names a line"
     name = PurePath(line.rpartition(":")[0]).name
-    of_file = [each.source for each in profile.lines if PurePath(each.source.rpartition(":")[0]).name == name]
+    of_file = [
+        profiled_line.source
+        for profiled_line in profile.lines
+        if PurePath(profiled_line.source.rpartition(":")[0]).name == name
+    ]
     if of_file:
         listed = ", ".join(sorted({source.rpartition(":")[2] for source in of_file}, key=int))
         return f"{said}: of {name}, kernels come from line {listed}"

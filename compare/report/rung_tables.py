@@ -71,24 +71,24 @@ def layer_table(layers: Layers) -> Table:
         *(Column("given TF's input", justify="right"), "why"),
         box=None, pad_edge=False,
     )  # fmt: skip
-    for each in _shown(layers.calls):
-        state = Text(_STATES.get(each.state, each.state), style="bold red" if each.state == "departs" else "")
-        texts = (_error(each.error), _error(each.own_error), each.reason or each.seen_as)
+    for call in _shown(layers.calls):
+        state = Text(_STATES.get(call.state, call.state), style="bold red" if call.state == "departs" else "")
+        texts = (_error(call.error), _error(call.own_error), call.reason or call.seen_as)
         table.add_row(
-            *map(terminal.cell, (_label(each), each.class_name, each.module or "none")), state,
+            *map(terminal.cell, (_label(call), call.class_name, call.module or "none")), state,
             *map(terminal.cell, texts),
         )  # fmt: skip
     return table
 
 
 def _shown(calls: Sequence[LayerVerdict]) -> Sequence[LayerVerdict]:
-    apart = [at for at, each in enumerate(calls) if each.state not in (AGREES, NOT_COMPARED)]
+    apart = [at for at, call in enumerate(calls) if call.state not in (AGREES, NOT_COMPARED)]
     return calls[max(0, apart[0] - _AROUND) : apart[-1] + 1] if apart else calls
 
 
 def _notes(layers: Layers) -> Iterator[str]:
-    compared = [each for each in layers.calls if each.state != NOT_COMPARED]
-    agree = sum(each.state == AGREES for each in compared)
+    compared = [call for call in layers.calls if call.state != NOT_COMPARED]
+    agree = sum(call.state == AGREES for call in compared)
     where = "as in training" if layers.pass_ == "gradients" else "as in inference"
     yield (
         f"{len(layers.calls)} calls of layers, {where}, {layers.dtype}, case {layers.case}: {agree} agree, "

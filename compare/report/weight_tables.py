@@ -17,7 +17,7 @@ from compare.weights.returning import Returned
 
 def print_carriage(receipt: Receipt, console: Console) -> None:
     """Print each layer with what became of it, and what nobody checked."""
-    counts = Counter(each.layer for each in receipt.leaves)
+    counts = Counter(leaf.layer for leaf in receipt.leaves)
     terminal.print_table(console, _layers(receipt.layers, counts))
     console.print()
     for line in _notes(receipt):
@@ -30,25 +30,25 @@ def _layers(layers: Sequence[CarriedLayer], counts: Counter[str]) -> Table:
         *(Column("layer", no_wrap=True), "class", "in Flax", "at", number, "attributes that agree"),
         box=None, pad_edge=False,
     )  # fmt: skip
-    for each in layers:
-        flax = each.module or each.function
-        at = each.target if each.module else ""
-        agree = f"{len(each.checked)}" if each.module else "none: no module"
-        table.add_row(*map(terminal.cell, (each.path, each.class_name, flax, at, str(counts[each.path]), agree)))
+    for layer in layers:
+        flax = layer.module or layer.function
+        at = layer.target if layer.module else ""
+        agree = f"{len(layer.checked)}" if layer.module else "none: no module"
+        table.add_row(*map(terminal.cell, (layer.path, layer.class_name, flax, at, str(counts[layer.path]), agree)))
     return table
 
 
 def _notes(receipt: Receipt) -> Sequence[str]:
-    variables = sum(len(each.variables) for each in receipt.leaves)
-    layers = len({each.layer for each in receipt.leaves})
+    variables = sum(len(leaf.variables) for leaf in receipt.leaves)
+    layers = len({leaf.layer for leaf in receipt.leaves})
     carried = (counted(len(receipt.leaves), "weight"), counted(layers, "layer"), counted(variables, "variable"))
     lines = ["{} of {} became {}".format(*carried)]
     lines += _of_optimizer(receipt.optimizer) if receipt.optimizer else []
     lines += [f"{key}: tied to {tied}" for key, tied in receipt.tied.items()]
     lines += _left(receipt.allowed)
     lines += [f"{key}: not carried, {reason}" for key, reason in receipt.left.items()]
-    lines += [f"{each.path}: better {advice}" for each in receipt.layers for advice in each.advice]
-    called = [f"{each.path} {', '.join(each.unchecked)}" for each in receipt.layers if each.unchecked]
+    lines += [f"{layer.path}: better {advice}" for layer in receipt.layers for advice in layer.advice]
+    called = [f"{layer.path} {', '.join(layer.unchecked)}" for layer in receipt.layers if layer.unchecked]
     lines += [f"not checked, since whoever calls the module applies it: {'; '.join(called)}"] if called else []
     return lines
 
@@ -56,7 +56,7 @@ def _notes(receipt: Receipt) -> Sequence[str]:
 def _of_optimizer(held: CarriedOptimizer) -> Sequence[str]:
     slots = counted(len(held.leaves), "variable")
     carried = f"{slots} of {held.class_name} became the state of optax (rule {held.rule}); both took equal steps"
-    return [carried, *(f"the optimizer: expected {each}, without effect on the steps" for each in held.apart)]
+    return [carried, *(f"the optimizer: expected {attribute}, without effect on the steps" for attribute in held.apart)]
 
 
 def _left(allowed: Mapping[str, str]) -> Sequence[str]:
