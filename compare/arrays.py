@@ -24,8 +24,8 @@ def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
       SafetensorError, OSError: the file is broken or absent.
     """
     with safe_open(path, "numpy") as file:
-        found = dict(_whole(name, file.get_tensor(name)) for name in file.keys())  # noqa: SIM118
-        return found, file.metadata() or {}
+        arrays = dict(_whole(name, file.get_tensor(name)) for name in file.keys())  # noqa: SIM118
+        return arrays, file.metadata() or {}
 
 
 _TYPES = {

@@ -138,10 +138,10 @@ def check_packages() -> None:
     """
     own = Path(__file__).resolve().parent.parent
     for name in PACKAGES:
-        found = importlib.util.find_spec(name)
-        places = [Path(place).resolve() for place in (found and found.submodule_search_locations) or ()]
+        spec = importlib.util.find_spec(name)
+        places = [Path(place).resolve() for place in (spec and spec.submodule_search_locations) or ()]
         if places != [own / name]:
-            other = places[0] if places else found and found.origin
+            other = places[0] if places else spec and spec.origin
             raise RequestError(
                 f"expected jaxport's own package {name}, found {other}: "
                 "take that folder off PYTHONPATH, or give the package another name"

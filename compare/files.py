@@ -54,13 +54,13 @@ class Expected:
     advice: str
     error: Callable[[str], Exception] = FileError
 
-    def refuse(self, path: Path, found: object) -> NoReturn:
+    def refuse(self, path: Path, problem: object) -> NoReturn:
         """Raise the one line.
 
         Raises:
           Exception: `error`, always.
         """
-        line = " ".join(f"expected {self.what} at {path}, found {found}: {self.advice}".split())
+        line = " ".join(f"expected {self.what} at {path}, found {problem}: {self.advice}".split())
         # A name from a file may steer a terminal, or be what no terminal can be sent.
         raise self.error("".join(character if character.isprintable() else "\ufffd" for character in line))
 

@@ -31,7 +31,7 @@ def mark(folder: Path) -> IO[bytes] | None:
 def sweep_folders(within: Path, prefix: str) -> None:
     """Remove the folders of that prefix that this user's programs have marked, and that none of them uses any more."""
     with suppress(OSError):
-        for folder in [each for each in within.iterdir() if each.name.startswith(prefix)]:
+        for folder in [entry for entry in within.iterdir() if entry.name.startswith(prefix)]:
             if _is_ours(folder) and _is_left(folder / MARK):
                 shutil.rmtree(folder, ignore_errors=True)
 
@@ -39,7 +39,7 @@ def sweep_folders(within: Path, prefix: str) -> None:
 def sweep_files(within: Path, prefix: str) -> None:
     """Remove the files of that prefix that nobody holds locked."""
     with suppress(OSError):
-        for file in [each for each in within.iterdir() if each.name.startswith(prefix)]:
+        for file in [entry for entry in within.iterdir() if entry.name.startswith(prefix)]:
             if _is_ours(file) and _is_left(file):
                 file.unlink(missing_ok=True)
 

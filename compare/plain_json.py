@@ -42,7 +42,7 @@ def _is_empty(value: Any) -> bool:
     if not isinstance(value, msgspec.Struct):
         return False
     held = (getattr(value, field) for field in value.__struct_fields__)
-    return all(each is None or (isinstance(each, str | tuple | Mapping) and not each) for each in held)
+    return all(content is None or (isinstance(content, str | tuple | Mapping) and not content) for content in held)
 
 
 def write_json(path: Path, value: Any) -> None:

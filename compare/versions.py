@@ -25,7 +25,7 @@ def of_sides() -> dict[str, dict[str, str | None]]:
 def told() -> str:
     """Lines for people: jaxport and Python, then each side in this interpreter."""
     sides = (
-        ", ".join(f"{name} {found or 'not installed'}" for name, found in packages.items())
+        ", ".join(f"{name} {version or 'not installed'}" for name, version in packages.items())
         for packages in of_sides().values()
     )
     return "\n".join((f"jaxport {own()} on Python {platform.python_version()}", *sides))

@@ -42,13 +42,13 @@ def judge(points: Sequence[SizedCall]) -> Handover:
     return Handover(by_size, alone[-1], shared[-1])
 
 
-def between(found: Handover) -> int | None:
+def between(handover: Handover) -> int | None:
     """The size to measure next; None where there is nothing to part, or both sizes are close."""
-    if found.below is None or found.above is None:
+    if handover.below is None or handover.above is None:
         return None
-    low, high = known(found.below.elements), known(found.above.elements)
+    low, high = known(handover.below.elements), known(handover.above.elements)
     middle = (low + high) // 2
-    tried = any(point.elements == middle for point in found.points)
+    tried = any(point.elements == middle for point in handover.points)
     return None if tried or high <= CLOSE * low else middle
 
 

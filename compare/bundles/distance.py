@@ -46,35 +46,35 @@ def tolerance_of(dtype: np.dtype) -> float:
     return min(LARGEST_TOLERANCE, ROUNDOFFS * measure.UNIT_ROUNDOFF.get(dtype.name, 0.0))
 
 
-def difference(found: np.ndarray, expected: np.ndarray, tolerance: float | None = None) -> Difference:
+def difference(actual: np.ndarray, expected: np.ndarray, tolerance: float | None = None) -> Difference:
     """How far one result is from another of the same shape.
 
     Args:
-      found: an array of any shape and dtype.
+      actual: an array of any shape and dtype.
       expected: the reference, of the same shape and dtype where both agree.
       tolerance: the largest error of floats, relative to the largest value; None takes that of the dtype.
     """
     is_float = measure.is_float(expected)
     allowed = tolerance_of(expected.dtype) if tolerance is None or not is_float else tolerance
-    if found.shape != expected.shape or found.dtype != expected.dtype:
+    if actual.shape != expected.shape or actual.dtype != expected.dtype:
         return Difference(math.inf, math.inf, None, False, allowed)
     if not is_float:
-        absolute = measure.exact_distance(found, expected, 1.0).error
+        absolute = measure.exact_distance(actual, expected, 1.0).error
         scale = measure.scale_of(expected, 0.0)
         return Difference(absolute, absolute / scale, None, True, allowed)
-    finite = (measure.pattern(found) == 0) & (measure.pattern(expected) == 0)
-    absolute = measure.distance(found, expected, 1.0, ignored=~finite).error
-    alike = not measure.unlike(found, expected).any()
+    finite = (measure.pattern(actual) == 0) & (measure.pattern(expected) == 0)
+    absolute = measure.distance(actual, expected, 1.0, ignored=~finite).error
+    alike = not measure.unlike(actual, expected).any()
     relative = absolute / measure.scale_of(expected, 0.0)
-    return Difference(absolute, relative, _ulp(found[finite], expected[finite]), alike, allowed)
+    return Difference(absolute, relative, _ulp(actual[finite], expected[finite]), alike, allowed)
 
 
-def _ulp(found: np.ndarray, expected: np.ndarray) -> int | None:
+def _ulp(actual: np.ndarray, expected: np.ndarray) -> int | None:
     if expected.dtype.kind == "c":
         return None
     if expected.size == 0:
         return 0
-    first, second = (_ordered(array).astype(object) for array in (found, expected))
+    first, second = (_ordered(array).astype(object) for array in (actual, expected))
     return int(np.max(np.abs(first - second)))
 
 

@@ -136,9 +136,12 @@ def _save_model(tf: Side, program: Program, folder: Path, kept: Path, executable
 
 def _write_program(folder: Path, prepared: Prepared, program: Program, results: Arrays) -> None:
     twin, case = mapped_twin(prepared), prepared.loading.cases[0]
-    held = {f"{each.kind}/{each.name}": twin.argument(each, case, program.states) for each in program.parameters}
+    held = {
+        f"{parameter.kind}/{parameter.name}": twin.argument(parameter, case, program.states)
+        for parameter in program.parameters
+    }
     inputs = {name: array for name, array in held.items() if name.startswith("input/")}
-    example = inputs | {f"result/{each.name}": results[each.name] for each in program.results}
+    example = inputs | {f"result/{result.name}": results[result.name] for result in program.results}
     write_atomically(folder / PROGRAM, program.artifact)
     write_atomically(folder / WEIGHTS, npz({name: array for name, array in held.items() if name not in inputs}))
     write_atomically(folder / EXAMPLE, npz(example))
@@ -151,8 +154,8 @@ def _write(folder: Path, environment: Mapping[str, Any], prepared: Prepared, pro
         "workload": prepared.workload.name,
         "size": prepared.size,
         "made_with": {name: environment[name] for name in ("jax", "jaxlib") if name in environment},
-        "parameters": [vars(each) for each in program.parameters],
-        "results": [vars(each) for each in program.results],
+        "parameters": [vars(parameter) for parameter in program.parameters],
+        "results": [vars(result) for result in program.results],
     }
     write_atomically(folder / INDEX, json.dumps(index, indent=1) + "\n")
     write_atomically(folder / RUNNER, RUNNER_SOURCE.read_text())

@@ -156,11 +156,11 @@ def _judged(
     signature: Signature,
     told: str,
     recorded: Mapping[str, Sequence[np.ndarray]],
-    found: Mapping[str, Sequence[np.ndarray]],
+    computed: Mapping[str, Sequence[np.ndarray]],
     refused: Mapping[str, str],
     tolerance: float | None,
 ) -> Replayed:
-    values = {**recorded, **found}
+    values = {**recorded, **computed}
     # What was recorded, else the one opinion that shares no code with XLA, else whoever came first.
     reference = next(iter([*recorded, *({INTERPRETER} & values.keys()), *values]), "")
     others = {label: arrays for label, arrays in values.items() if label != reference}

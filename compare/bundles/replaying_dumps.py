@@ -68,12 +68,12 @@ def replay_dump(path: Path, seed: int, tolerance: float | None, reporter: Report
     Raises:
       UnreadableProgram: the directory is not there, or holds no module.
     """
-    found = directory.modules(path)
-    reporter.stage(f"{path}: replay", len(found))
+    modules = directory.modules(path)
+    reporter.stage(f"{path}: replay", len(modules))
     # The worker is there before the first module is timed.
     executing.compile_bytecode(bindings.artifact(TRIVIAL))
     rows = []
-    for module in found:
+    for module in modules:
         reporter.step(f"{module.number} {module.function}")
         rows.append(_replayed(module, seed, tolerance))
     return ReplayedDump(schema=SCHEMA, directory=str(path), seed=seed, modules=tuple(rows))
@@ -171,19 +171,19 @@ def _hold_optimized(
         known.fields["not_compared"] = "its results differ from call to call"
         return
     try:
-        found = executing.compile_bytecode(standalone.artifact_of_file(stage_file(module, AFTER).data()))(arrays)
+        optimized = executing.compile_bytecode(standalone.artifact_of_file(stage_file(module, AFTER).data()))(arrays)
     except UnreadableProgram as error:
         known.fields["not_compared"] = str(error)
         return
-    if len(found) != len(results):
-        raise _Fails(f"expected {len(results)} results of the optimized module, found {len(found)}")
-    differences = [difference(one, other, tolerance) for one, other in zip(found, results, strict=True)]
-    worst = max((each.relative for each in differences), default=0.0)
+    if len(optimized) != len(results):
+        raise _Fails(f"expected {len(results)} results of the optimized module, found {len(optimized)}")
+    differences = [difference(one, other, tolerance) for one, other in zip(optimized, results, strict=True)]
+    worst = max((distance.relative for distance in differences), default=0.0)
     agrees = all(map(_agrees, differences))
     known.fields |= {"optimized_error": worst, "optimized_agrees": agrees}
     if not agrees:
         raise _Fails(f"the optimized module of the dump gives other results: by {worst:.2g} of the largest value")
 
 
-def _agrees(each: Difference) -> bool:
-    return each.agrees
+def _agrees(distance: Difference) -> bool:
+    return distance.agrees

@@ -74,17 +74,17 @@ class Program:
     @property
     def inputs(self) -> list[dict[str, Any]]:
         """Name, shape and dtype of each."""
-        return [each for each in self.told["parameters"] if each["kind"] == "input"]
+        return [parameter for parameter in self.told["parameters"] if parameter["kind"] == "input"]
 
     def __call__(self, **inputs: np.ndarray) -> dict[str, np.ndarray]:
         """The results by name."""
-        expected = [each["name"] for each in self.inputs]
+        expected = [parameter["name"] for parameter in self.inputs]
         if sorted(inputs) != sorted(set(expected)):
             raise SystemExit(f"expected the inputs {', '.join(expected)}, found {', '.join(inputs) or 'none'}")
-        arguments = [self._argument(each, inputs) for each in self.told["parameters"]]
+        arguments = [self._argument(parameter, inputs) for parameter in self.told["parameters"]]
         shards = self._compiled.execute_sharded(arguments).disassemble_into_single_device_arrays()
         values = [shard[0]._single_device_array_to_np_array_did_copy()[0] for shard in shards]
-        return {each["name"]: value for each, value in zip(self.told["results"], values, strict=True)}
+        return {result["name"]: value for result, value in zip(self.told["results"], values, strict=True)}
 
     def _argument(self, parameter: dict[str, Any], inputs: dict[str, np.ndarray]) -> Any:
         if parameter["kind"] != "input":
@@ -109,12 +109,12 @@ def arrays(path: Path) -> dict[str, np.ndarray]:
     return {name: array.view(np.dtype(dtype)) if dtype else array for (name, _, dtype), array in named}
 
 
-def largest_difference(found: np.ndarray, expected: np.ndarray) -> float:
+def largest_difference(actual: np.ndarray, expected: np.ndarray) -> float:
     """Relative to the largest of a result; 0 or infinite of what is no float."""
     if expected.dtype.kind in "iub":
-        return 0.0 if np.array_equal(found, expected) else float("inf")
+        return 0.0 if np.array_equal(actual, expected) else float("inf")
     wide = np.complex128 if expected.dtype.kind == "c" else np.float64
-    difference = np.abs(found.astype(wide) - expected.astype(wide)).max(initial=0.0)
+    difference = np.abs(actual.astype(wide) - expected.astype(wide)).max(initial=0.0)
     return float(difference / max(np.abs(expected.astype(wide)).max(initial=0.0), np.finfo(np.float64).tiny))
 
 

@@ -90,7 +90,7 @@ def _definitions(side: str, theme: str) -> tuple[_Definition, ...]:
     return tuple(
         _Definition(
             names=_defined(node),
-            reads=frozenset(each.id for each in ast.walk(node) if isinstance(each, ast.Name)),
+            reads=frozenset(inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)),
             text="\n".join(lines[_first(node) - 1 : node.end_lineno]),
             is_function=isinstance(node, ast.FunctionDef),
         )
@@ -105,7 +105,7 @@ def _defined(node: ast.stmt) -> tuple[str, ...]:
         return (node.name,)
     if isinstance(node, ast.Assign | ast.AnnAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        return tuple(each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name))
+        return tuple(inner.id for target in targets for inner in ast.walk(target) if isinstance(inner, ast.Name))
     return ()
 
 

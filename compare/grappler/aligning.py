@@ -66,7 +66,7 @@ def explained(
       after: likewise.
     """
     account = _Account(rewrites, by_name(before), by_name(after))
-    return tuple(account.of(each) if each.kind == GONE else each for each in rewrites)
+    return tuple(account.of(rewrite) if rewrite.kind == GONE else rewrite for rewrite in rewrites)
 
 
 class _Account:
@@ -74,7 +74,7 @@ class _Account:
 
     def __init__(self, rewrites: Sequence[NodeRewrite], before: Graph, after: Graph) -> None:
         self._before, self._after = before, after
-        self._new = {each.name for each in rewrites if each.kind in NEW_OPERATIONS}
+        self._new = {rewrite.name for rewrite in rewrites if rewrite.kind in NEW_OPERATIONS}
         self._readers = _readers(before)
         self._canonical = _canonical(before)
         left = set(map(function_of, after.values()))
@@ -108,20 +108,20 @@ class _Account:
 
     def _newly_read(self, reader: OptimizedNode) -> set[str]:
         """What a reader reads now, and did not, or not as often."""
-        now, then = (Counter(map(node_of, each.inputs)) for each in (reader, self._before[reader.name]))
+        now, then = (Counter(map(node_of, node.inputs)) for node in (reader, self._before[reader.name]))
         return set(now - then)
 
     def _copy(self, node: OptimizedNode) -> Iterable[str]:
         """The node that computes the same, where all that read this one read that one now."""
         newly = [self._newly_read(reader) for reader in self._left(node)]
         others = self._copies[self._canonical[node.name]] if newly else ()
-        return [each for each in others if each in self._after and all(each in names for names in newly)][:1]
+        return [other for other in others if other in self._after and all(other in names for names in newly)][:1]
 
     def _read_instead(self, node: OptimizedNode) -> Iterable[str]:
         """What it read, itself or through others that went, where all that read this one read that now."""
         above = self._above(node)
-        found = [sorted(above & self._newly_read(reader)) for reader in self._left(node)]
-        return [name for names in found for name in names] if found and all(found) else ()
+        by_reader = [sorted(above & self._newly_read(reader)) for reader in self._left(node)]
+        return [name for names in by_reader for name in names] if by_reader and all(by_reader) else ()
 
     def _above(self, node: OptimizedNode) -> set[str]:
         """What is left of what a node read, itself or through others that went."""
@@ -133,15 +133,15 @@ class _Account:
 
     def _beyond(self, start: str, following: Callable[[str], Iterable[str]]) -> set[str]:
         """The first nodes that are left, through those that went."""
-        open_, seen, found = [start], {start}, set[str]()
+        open_, seen, left = [start], {start}, set[str]()
         while open_:
             for name in set(following(open_.pop())) - seen:
                 seen.add(name)
                 if name in self._after:
-                    found.add(name)
+                    left.add(name)
                 elif name in self._before:
                     open_.append(name)
-        return found
+        return left
 
     def _became(self, node: OptimizedNode) -> Iterable[str]:
         """What it led to, where all of that is another operation now."""
@@ -150,11 +150,11 @@ class _Account:
 
     def _new_instead(self, node: OptimizedNode) -> Iterable[str]:
         """The new nodes that all it led to reads now, or is."""
-        found = [
+        by_reader = [
             [reader.name] if reader.name in self._new else sorted(self._newly_read(reader) & self._new)
             for reader in self._below(node)
         ]
-        return [name for names in found for name in names] if found and all(found) else ()
+        return [name for names in by_reader for name in names] if by_reader and all(by_reader) else ()
 
 
 def _canonical(graph: Graph) -> dict[str, str]:
@@ -162,41 +162,41 @@ def _canonical(graph: Graph) -> dict[str, str]:
     first = {name: name for name in graph}
     while True:
         by_computed: dict[object, str] = {}
-        found = {name: by_computed.setdefault(_computes(node, first), name) for name, node in graph.items()}
-        if found == first:
-            return found
-        first = found
+        refined = {name: by_computed.setdefault(_computes(node, first), name) for name, node in graph.items()}
+        if refined == first:
+            return refined
+        first = refined
 
 
 def _computes(node: OptimizedNode, first: Mapping[str, str]) -> object:
     if node.op in ARGUMENTS:
         return node.name
-    inputs = [(first.get(name := node_of(each), name), each.replace(name, "", 1)) for each in node.inputs]
+    inputs = [(first.get(name := node_of(tensor), name), tensor.replace(name, "", 1)) for tensor in node.inputs]
     return node.op, tuple(inputs), tuple(sorted(node.attributes.items())), value(node)
 
 
 def _readers(graph: Graph) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = defaultdict(list)
+    readers: dict[str, list[str]] = defaultdict(list)
     for node in graph.values():
         for name in dict.fromkeys(map(node_of, node.inputs)):
-            found[name].append(node.name)
-    return found
+            readers[name].append(node.name)
+    return readers
 
 
 def grouped(rewrites: Sequence[NodeRewrite]) -> tuple[NodeRewrite, ...]:
     """The same with a number for those that hang together: of the same passes, one standing for the other."""
-    by_node = {each.name: each for each in rewrites}
+    by_node = {rewrite.name: rewrite for rewrite in rewrites}
     beside: dict[str, set[str]] = defaultdict(set)
-    for each in rewrites:
-        for name in _hanging_together(each, by_node):
-            if name in by_node and passes_of(by_node[name]) == passes_of(each):
-                beside[name].add(each.name)
-                beside[each.name].add(name)
+    for rewrite in rewrites:
+        for name in _hanging_together(rewrite, by_node):
+            if name in by_node and passes_of(by_node[name]) == passes_of(rewrite):
+                beside[name].add(rewrite.name)
+                beside[rewrite.name].add(name)
     numbers: dict[str, int] = {}
     for name in by_node:
         if name not in numbers:
             numbers |= dict.fromkeys(_reached(name, beside), len(numbers))
-    return tuple(replace(each, group=numbers[each.name]) for each in rewrites)
+    return tuple(replace(rewrite, group=numbers[rewrite.name]) for rewrite in rewrites)
 
 
 def _hanging_together(rewrite: NodeRewrite, by_node: Mapping[str, NodeRewrite]) -> Iterable[str]:

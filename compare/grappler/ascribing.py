@@ -19,10 +19,12 @@ def needing(rewrites: Sequence[NodeRewrite], without: Mapping[str, Graph]) -> tu
     """
     return tuple(
         replace(
-            each,
-            needs=tuple(name for name, graph in without.items() if is_as(graph.get(each.name), each.before, each.kind)),
+            rewrite,
+            needs=tuple(
+                name for name, graph in without.items() if is_as(graph.get(rewrite.name), rewrite.before, rewrite.kind)
+            ),
         )
-        for each in rewrites
+        for rewrite in rewrites
     )
 
 
@@ -37,7 +39,9 @@ def made_alone(
       alone: by pass, the graph after the optimizer with all others switched off.
       none: the graph with every pass switched off: what is changed there no pass made. None where it is not known.
     """
-    return tuple(each if each.needs or none is None else _alone(each, without, alone, none) for each in rewrites)
+    return tuple(
+        rewrite if rewrite.needs or none is None else _alone(rewrite, without, alone, none) for rewrite in rewrites
+    )
 
 
 def _alone(rewrite: NodeRewrite, without: Mapping[str, Graph], alone: Mapping[str, Graph], none: Graph) -> NodeRewrite:

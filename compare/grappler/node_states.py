@@ -48,12 +48,12 @@ def function_of(node: OptimizedNode) -> str:
 
 def data(node: OptimizedNode) -> list[str]:
     """The tensors that a node reads."""
-    return [each for each in node.inputs if not each.startswith("^")]
+    return [tensor for tensor in node.inputs if not tensor.startswith("^")]
 
 
 def waits(node: OptimizedNode) -> set[str]:
     """The nodes that it only waits for."""
-    return {each for each in node.inputs if each.startswith("^")}
+    return {control_input for control_input in node.inputs if control_input.startswith("^")}
 
 
 def reads(node: OptimizedNode) -> set[str]:
@@ -70,14 +70,14 @@ def difference(before: OptimizedNode, after: OptimizedNode) -> str:
     """The most telling difference of two nodes of one name; empty where there is none."""
     if before.op != after.op:
         return _replacement(before, after)
-    found = {
+    differences = {
         VALUE: value(before) != value(after),
         REORDERED: data(before) != data(after) and sorted(data(before)) == sorted(data(after)),
         REWIRED: sorted(data(before)) != sorted(data(after)),
         ATTRIBUTES: dict(before.attributes) != dict(after.attributes),
         WAITS: waits(before) != waits(after),
     }
-    return next((kind for kind, differs in found.items() if differs), "")
+    return next((kind for kind, differs in differences.items() if differs), "")
 
 
 def _replacement(before: OptimizedNode, after: OptimizedNode) -> str:

@@ -45,7 +45,7 @@ def arithmetic_types(optimized: bytes) -> ArithmeticTypes:
                 of = graph.nodes[node.operands[0]] if node.opcode == "compare" else node
                 computes[of.shape.dtype] += 1
     summary = compiled.describe(optimized)
-    converts = Counter(f"{each.before} to {each.after}" for each in summary.converts)
+    converts = Counter(f"{convert.before} to {convert.after}" for convert in summary.converts)
     calls = tuple(dict.fromkeys(call.target for call in summary.custom_calls))
     return ArithmeticTypes(dict(computes), dict(converts), calls)
 

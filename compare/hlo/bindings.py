@@ -349,8 +349,8 @@ def load_partitioned(bytecode: bytes, annotate: Callable[[ir.Module], None], dev
     settings = partitioned([device.id for device in devices])
     try:
         annotate(module)
-        found = _private("jaxlib._jax", "DeviceList")(tuple(devices))
-        return devices[0].client.compile_and_load(module, found, settings)
+        device_list = _private("jaxlib._jax", "DeviceList")(tuple(devices))
+        return devices[0].client.compile_and_load(module, device_list, settings)
     except (_private("jaxlib._jax", "JaxRuntimeError"), ValueError) as error:
         raise UnreadableProgram(f"expected a program that XLA partitions, found {_first_line(error)}") from error
 
@@ -411,8 +411,8 @@ def compile_elsewhere(
         settings.env_option_overrides = list(options.items())
         compiled = devices[0].client.compile(module, _private("jaxlib._jax", "DeviceList")(devices), settings)
     except (error_type, NotImplementedError, ValueError) as error:
-        found = _first_line(error)
-        raise UnreadableProgram(f"expected a program that XLA compiles for the device, found {found}") from error
+        reason = _first_line(error)
+        raise UnreadableProgram(f"expected a program that XLA compiles for the device, found {reason}") from error
     memory = compiled.get_compiled_memory_stats()
     return CompiledElsewhere(
         optimized=compiled.hlo_modules()[0].as_serialized_hlo_module_proto(),

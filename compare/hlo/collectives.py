@@ -85,28 +85,28 @@ def _collective(graph: Graph, node: Node) -> Collective:
     return Collective(kind, len(taken), sum(map(array_bytes, taken)), groups_of(node), node.source)
 
 
-def whole_array(found: Collective, devices: int) -> Collective:
+def whole_array(collective: Collective, devices: int) -> Collective:
     """The same with the bytes of the whole array that it is about, and every device in a group.
 
     That array is what an all-reduce sums, what an all-gather gives, what a reduce-scatter takes, and what an all-to-all
     or a permute hands on.
 
     Args:
-      found: as one device sees it.
+      collective: as one device sees it.
       devices: of the program.
 
     Raises:
       UnreadableProgram: its groups hold other devices than the program's.
     """
-    if found.kind == "collective-permute":
-        return found
-    groups = found.groups or (tuple(range(devices)),)
+    if collective.kind == "collective-permute":
+        return collective
+    groups = collective.groups or (tuple(range(devices)),)
     if sorted(device for group in groups for device in group) != list(range(devices)):
         raise UnreadableProgram(
             f"expected replica groups of {devices} devices, found {str(groups)[:80]}: report this form of XLA"
         )
-    parts = len(groups[0]) if found.kind == "all-gather" else 1
-    return replace(found, bytes=found.bytes * parts, groups=groups)
+    parts = len(groups[0]) if collective.kind == "all-gather" else 1
+    return replace(collective, bytes=collective.bytes * parts, groups=groups)
 
 
 def array_bytes(shape: Shape) -> int:

@@ -31,8 +31,8 @@ def watched(artifact: bytes) -> tuple[bytes, Sequence[tuple[int, ...]]]:
       UnreadableProgram: the bytes are no StableHLO.
     """
     module = _inlined(artifact)
-    values = [each.value for each in _choices(module)]
-    shapes = [tuple(ir.RankedTensorType(each.type).shape) for each in values]
+    values = [choice.value for choice in _choices(module)]
+    shapes = [tuple(ir.RankedTensorType(value.type).shape) for value in values]
     _returning(module, values)
     # What serializes a module takes its values apart.
     return bindings.serialize(module), shapes
@@ -54,10 +54,10 @@ def decided(artifact: bytes) -> bytes:
         (block,) = main_of(module).regions[0].blocks
         scalar = ir.RankedTensorType.get([], ir.F64Type.get())
         turned: list[ir.Value] = []
-        for each in choices:
-            given, most = (block.add_argument(type_, nowhere) for type_ in (each.value.type, scalar))
-            turned += _decided_by(each, given, most)
-    _returning(module, [*(each.value for each in choices), *turned])
+        for choice in choices:
+            given, most = (block.add_argument(type_, nowhere) for type_ in (choice.value.type, scalar))
+            turned += _decided_by(choice, given, most)
+    _returning(module, [*(choice.value for choice in choices), *turned])
     return bindings.serialize(module)
 
 
@@ -108,14 +108,14 @@ def _inlined(artifact: bytes) -> ir.Module:
 def _choices(module: ir.Module) -> list[_Choice]:
     """Every value that is decided by, in the order in which it first is."""
     (block,) = main_of(module).regions[0].blocks
-    found: dict[Any, _Choice] = {}
-    for each in block.operations:
-        operation = each.operation
+    choices: dict[Any, _Choice] = {}
+    for view in block.operations:
+        operation = view.operation
         for at in _deciding(operation):
             value = operation.operands[at]
             if not _is_fixed(value):
-                found.setdefault(value, _Choice(value)).operands.append((operation, at))
-    return list(found.values())
+                choices.setdefault(value, _Choice(value)).operands.append((operation, at))
+    return list(choices.values())
 
 
 def _deciding(operation: ir.Operation) -> Sequence[int]:
@@ -150,7 +150,7 @@ def _returning(module: ir.Module, values: Sequence[ir.Value]) -> None:
         with ir.InsertionPoint(last):
             ir.Operation.create(last.name, [], returned)
         last.erase()
-        types = [each.type for each in block.arguments], [each.type for each in returned]
+        types = [argument.type for argument in block.arguments], [value.type for value in returned]
         main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(*types))
         # They say one thing of each parameter and result, as which buffer it may take: of none here.
         for name in ("arg_attrs", "res_attrs"):

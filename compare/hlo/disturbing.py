@@ -50,7 +50,7 @@ def _rounds(operation: ir.Operation) -> bool:
     name = _short(operation)
     if name in _HANDS_ON or not any(_is_double(result.type) for result in operation.results):
         return False
-    inner = (each.operation for region in operation.regions for block in region.blocks for each in block.operations)
+    inner = (view.operation for region in operation.regions for block in region.blocks for view in block.operations)
     return name not in _REDUCERS or any(map(_rounds, inner))
 
 

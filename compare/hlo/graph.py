@@ -125,11 +125,11 @@ class Graph:
 
 def needed(nodes: Mapping[int, Node], wanted: Iterable[int]) -> set[int]:
     """The values that some values are computed from, themselves among them."""
-    found: set[int] = set()
+    keys: set[int] = set()
     waiting = list(wanted)
     while waiting:
         key = waiting.pop()
-        if key not in found:
-            found.add(key)
+        if key not in keys:
+            keys.add(key)
             waiting.extend(nodes[key].operands)
-    return found
+    return keys

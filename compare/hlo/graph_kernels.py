@@ -37,7 +37,9 @@ class Schedule:
 
     def __init__(self, module: bytes) -> None:
         read = proto.read_module(module)
-        known = {each.id: each for computation in read.computations for each in computation.instructions}
+        known = {
+            instruction.id: instruction for computation in read.computations for instruction in computation.instructions
+        }
         self._order = {
             scheduled.computation_id: [
                 known[number].name
@@ -51,7 +53,7 @@ class Schedule:
             for computation, names in self._order.items()
             for position, name in enumerate(names)
         }
-        self._instructions = {each.name for each in known.values()}
+        self._instructions = {instruction.name for instruction in known.values()}
         launched = self._places.keys() or self._instructions
         written = Counter(map(_as_kernel, launched))
         self._written = {_as_kernel(name): name for name in launched if written[_as_kernel(name)] == 1}
@@ -63,15 +65,15 @@ class Schedule:
           kernels: names of all that ran of the module, in the order in which they started.
         """
         named = [name if name in self._instructions else self._written.get(name) for name in kernels]
-        found = [name or kernel for name, kernel in zip(named, kernels, strict=True)]
+        names = [name or kernel for name, kernel in zip(named, kernels, strict=True)]
         known = {name for name in named if name}
         for gap in _gaps(named):
             between = [name for name in self._between(gap.before, gap.after) if name not in known]
             if len(between) == 1:
                 between *= gap.end - gap.start
             if len(between) == gap.end - gap.start:
-                found[gap.start : gap.end] = between
-        return found
+                names[gap.start : gap.end] = between
+        return names
 
     def told(self, call: Sequence[KernelRun]) -> list[KernelRun]:
         """What one call ran, in the order in which it started, by the instructions that it computes."""

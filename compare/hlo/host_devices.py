@@ -48,7 +48,7 @@ def run_partitioned(
         ]
         loaded = bindings.load_partitioned(bytecode, annotate, devices)
         shards = loaded.execute_sharded(placed).disassemble_into_single_device_arrays()
-        return [_whole(mesh, spec, each) for spec, each in zip(results, shards, strict=True)]
+        return [_whole(mesh, spec, parts) for spec, parts in zip(results, shards, strict=True)]
 
 
 def _sharding(mesh: Any, spec: Spec) -> Any:

@@ -24,7 +24,11 @@ def main_of(module: ir.Module) -> ir.Operation:
 
 def inline_calls(module: ir.Module) -> None:
     """Write out, in place, every call in a block of main, and those in what was written out."""
-    functions = {_name(each.operation): each.operation for each in module.body.operations if _is_function(each)}
+    functions = {
+        _name(operation.operation): operation.operation
+        for operation in module.body.operations
+        if _is_function(operation)
+    }
     with module.context, ir.Location.unknown():
         waiting = _calls(main_of(module))
         while waiting:
@@ -39,19 +43,19 @@ def _written_out(call: ir.Operation, callee: ir.Operation) -> list[ir.Operation]
     (block,) = copy.regions[0].blocks
     for argument, given in zip(block.arguments, list(call.operands), strict=True):
         argument.replace_all_uses_with(given)
-    inner = [each.operation for each in block.operations]
-    for each in inner[:-1]:
-        each.move_before(call)
+    inner = [operation.operation for operation in block.operations]
+    for operation in inner[:-1]:
+        operation.move_before(call)
     for result, value in zip(call.results, list(inner[-1].operands), strict=True):
         result.replace_all_uses_with(value)
     call.erase()
     copy.erase()
-    return [each for each in inner[:-1] if each.name == _CALL]
+    return [operation for operation in inner[:-1] if operation.name == _CALL]
 
 
 def _calls(function: ir.Operation) -> list[ir.Operation]:
     (block,) = function.regions[0].blocks
-    return [each.operation for each in block.operations if each.operation.name == _CALL]
+    return [operation.operation for operation in block.operations if operation.operation.name == _CALL]
 
 
 def _is_function(operation: Any) -> bool:

@@ -51,4 +51,7 @@ def overwriting(artifact: bytes, results: Mapping[int, int]) -> bytes:
 def _of_parameters(main: ir.Operation, count: int) -> list[dict[str, Any]]:
     if "arg_attrs" not in main.attributes:
         return [{} for _ in range(count)]
-    return [{each.name: each.attr for each in ir.DictAttr(told)} for told in ir.ArrayAttr(main.attributes["arg_attrs"])]
+    return [
+        {attribute.name: attribute.attr for attribute in ir.DictAttr(told)}
+        for told in ir.ArrayAttr(main.attributes["arg_attrs"])
+    ]

@@ -40,7 +40,10 @@ def annotate(module: ir.Module, axes: Mapping[str, int], parameters: Sequence[Sp
 def _with_shardings(main: ir.Operation, name: str, specs: Sequence[Spec]) -> ir.ArrayAttr:
     known = [{} for _ in specs]
     if name in main.attributes:
-        known = [{each.name: each.attr for each in ir.DictAttr(told)} for told in ir.ArrayAttr(main.attributes[name])]
+        known = [
+            {attribute.name: attribute.attr for attribute in ir.DictAttr(told)}
+            for told in ir.ArrayAttr(main.attributes[name])
+        ]
     told = [
         attributes | {_SHARDING: ir.Attribute.parse(_written(spec))}
         for attributes, spec in zip(known, specs, strict=True)

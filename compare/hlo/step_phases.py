@@ -33,12 +33,12 @@ def phases(module: bytes) -> dict[str, str]:
         return {}
     fusions = {node.name for node in written if node.opcode == "fusion"}
     message, places = inline.inlined(module)
-    found: dict[str, list[_Member]] = {}
+    by_kernel: dict[str, list[_Member]] = {}
     for graph in _computations(read_module.read_message(message)):
         for member in _told([_member(node, places, named) for node in graph], graph):
             kernel = next((call for call in places.get(member.node.id, ()) if call in fusions), member.name)
-            found.setdefault(kernel, []).append(member)
-    return {name: phase for name, members in found.items() if (phase := _joined(members))}
+            by_kernel.setdefault(kernel, []).append(member)
+    return {name: phase for name, members in by_kernel.items() if (phase := _joined(members))}
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class _Member:
 def _member(node: Node, places: Mapping[int, tuple[str, ...]], named: Mapping[str, str]) -> _Member:
     """What names tell of an instruction; of a loop or a branch, those of all that it holds."""
     name = node.name.removeprefix("".join(f"{call}/" for call in places.get(node.id, ())))
-    inner = {op_names.phase(each.op_name) for region in node.regions for each in region.walk()}
+    inner = {op_names.phase(held.op_name) for region in node.regions for held in region.walk()}
     return _Member(node, name, _of_several({named.get(name, ""), *inner}) if inner else named.get(name, ""))
 
 

@@ -109,20 +109,20 @@ def parse_call(text: str) -> Named:
     if tree.args or any(keyword.arg is None for keyword in tree.keywords):
         raise _refused(text, "an argument without a name")
     names = {_PLACE.format(number): spec for number, spec in enumerate(arrays)}
-    found = {str(keyword.arg): _value(keyword.value, names, text) for keyword in tree.keywords}
-    if len(found) < len(tree.keywords) or not found:
-        raise _refused(text, "no argument" if not found else "an argument twice")
-    return found
+    arguments = {str(keyword.arg): _value(keyword.value, names, text) for keyword in tree.keywords}
+    if len(arguments) < len(tree.keywords) or not arguments:
+        raise _refused(text, "no argument" if not arguments else "an argument twice")
+    return arguments
 
 
 _QUOTED = 200
 """Characters of a call that a line repeats."""
 
 
-def _refused(text: str, found: str) -> RequestError:
+def _refused(text: str, problem: str) -> RequestError:
     quoted = text if len(text) <= _QUOTED else f"{text[:_QUOTED]}..."
     return RequestError(
-        f"expected a call like {EXAMPLES}, found {found[:_QUOTED]} in {quoted!r}: write NAME=VALUE, ..."
+        f"expected a call like {EXAMPLES}, found {problem[:_QUOTED]} in {quoted!r}: write NAME=VALUE, ..."
     )
 
 
@@ -173,19 +173,19 @@ def _typed(dtype: str, node: ast.expr, arrays: Mapping[str, ArraySpec[int | str]
 
 
 def _sizes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    found: dict[str, tuple[int, ...]] = {}
+    sizes: dict[str, tuple[int, ...]] = {}
     for text in texts:
         name, equals, numbers = text.partition("=")
         values = [number.strip() for number in numbers.split(",")]
         if not equals or not name.strip().isidentifier() or not all(re.fullmatch(r"0*[1-9]\d{0,8}", v) for v in values):
             raise RequestError(f"expected sizes like B=32,32,32,17, found {text!r}: write NAME=SIZE,SIZE,...")
-        if name.strip() in found:
+        if name.strip() in sizes:
             raise RequestError(f"expected the sizes of {name.strip()} once, found them twice: keep one")
-        found[name.strip()] = tuple(map(int, values))
-    if len({len(values) for values in found.values()}) > 1:
-        counts = ", ".join(f"{len(values)} of {name}" for name, values in found.items())
+        sizes[name.strip()] = tuple(map(int, values))
+    if len({len(values) for values in sizes.values()}) > 1:
+        counts = ", ".join(f"{len(values)} of {name}" for name, values in sizes.items())
         raise RequestError(f"expected as many sizes of every name, for they vary together, found {counts}")
-    return found
+    return sizes
 
 
 def _names(template: Any) -> set[str]:

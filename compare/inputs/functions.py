@@ -159,9 +159,9 @@ def check_reference(option: str, reference: str) -> None:
         raise RequestError(
             f"expected {f'{option} FILE.py:FUNCTION'.strip()}, found {reference!r}: name the file and the function"
         )
-    if where.endswith(".py") and (found := obstacle(Path(where))):
+    if where.endswith(".py") and (problem := obstacle(Path(where))):
         of = f" for {option}" if option else ""
-        raise RequestError(f"expected a Python file at {where}{of}, found {found}: check the path")
+        raise RequestError(f"expected a Python file at {where}{of}, found {problem}: check the path")
     if where.endswith(".py"):
         check_path(Path(where))
 

@@ -70,13 +70,13 @@ def judged(samples: Mapping[str, Sequence[Sequence[float]]]) -> EditTime:
     """
     edit, null = (timing.paired(samples, name, BEFORE) for name in (AFTER, AGAIN))
     assert edit is not None and null is not None, "a pair in which a process failed is none"
-    found = EditTime(pairs=edit.pairs, null=null.ratio, null_ci95=null.ci95)
+    edit_time = EditTime(pairs=edit.pairs, null=null.ratio, null_ci95=null.ci95)
     if edit.pairs < stats.LEAST_PAIRS:
         return EditTime(pairs=edit.pairs, withheld=f"an interval needs {stats.LEAST_PAIRS} pairs of processes")
     if stats.excluding_one(null):
-        return replace(found, withheld="identical code in two processes did not take equal times")
+        return replace(edit_time, withheld="identical code in two processes did not take equal times")
     verdict = stats.verdict(edit, stats.equivalence_margin([null]))
-    return replace(found, ratio=edit.ratio, ci95=edit.ci95, verdict=verdict)
+    return replace(edit_time, ratio=edit.ratio, ci95=edit.ci95, verdict=verdict)
 
 
 def _pair(loadings: Mapping[str, Prepared], plan: EditPlan, pair: int, scratch: Path) -> Measured[str]:

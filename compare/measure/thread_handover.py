@@ -47,17 +47,17 @@ def search(side: Side) -> Handover:
       SideError: it cannot compile or run the program.
     """
     points = [_sized(side, elements) for elements in SIZES]
-    found = handover.judge(points)
+    closest = handover.judge(points)
     for _ in range(STEPS):
-        middle = handover.between(found)
+        middle = handover.between(closest)
         if middle is None:
             break
         points.append(_sized(side, middle))
         closer = handover.judge(points)
         if closer.below is None:
             break  # this one time fits no part; those before it stand
-        found = closer
-    return found
+        closest = closer
+    return closest
 
 
 def _of_side(name: str, loading: Loading, workers: Workers, reporter: Reporter) -> Handover:

@@ -146,37 +146,37 @@ def measure_noise(evidence: Evidence) -> Noise:
     return noise
 
 
-def mismatch(place: Place, found: np.ndarray | None, expected: np.ndarray | None) -> str:
+def mismatch(place: Place, actual: np.ndarray | None, expected: np.ndarray | None) -> str:
     """Why two arrays cannot be compared element by element; empty where they can.
 
     Args:
       place: what is compared with what.
-      found: f[...], None where the run lacks the leaf.
+      actual: f[...], None where the run lacks the leaf.
       expected: f[...], likewise.
     """
-    if found is None and expected is not None:
+    if actual is None and expected is not None:
         return messages.one_sided(place.expected_name, place.found_from, expected)
-    if expected is None and found is not None:
-        return messages.one_sided(place.found_from, place.expected_name, found)
-    if found is not None and expected is not None and found.shape != expected.shape:
-        shapes = list(found.shape), list(expected.shape)
+    if expected is None and actual is not None:
+        return messages.one_sided(place.found_from, place.expected_name, actual)
+    if actual is not None and expected is not None and actual.shape != expected.shape:
+        shapes = list(actual.shape), list(expected.shape)
         return messages.unequal("shape", place.found_from, shapes[0], place.expected_name, shapes[1])
     return ""
 
 
 def missing_runs(
-    context: Context, place: Place, found: Arrays | None, expected: Arrays | None, dtypes: tuple[str, str]
+    context: Context, place: Place, actual: Arrays | None, expected: Arrays | None, dtypes: tuple[str, str]
 ) -> list[Held]:
     """The failed comparison for each run that is not there; nothing where both are.
 
     Args:
       context: tells why a run is missing.
       place: what is compared with what.
-      found: the leaves of one run, None where it is missing.
+      actual: the leaves of one run, None where it is missing.
       expected: the leaves of the other, likewise.
-      dtypes: of the found and of the expected leaves.
+      dtypes: of the actual and of the expected leaves.
     """
-    runs = zip((place.found_from, place.expected_from), (found, expected), dtypes, strict=True)
+    runs = zip((place.found_from, place.expected_from), (actual, expected), dtypes, strict=True)
     return [
         refuse(place, messages.absent(source, dtype, context.evidence.why(side_of(source))), dtype)
         for source, run, dtype in runs

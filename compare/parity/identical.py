@@ -31,19 +31,19 @@ def _same(port: dict[tuple[str, str], Arrays], original: dict[tuple[str, str], A
     return port.keys() == original.keys() and all(same_leaves(port[run], original[run]) for run in port)
 
 
-def same_leaves(found: Arrays, expected: Arrays) -> bool:
+def same_leaves(actual: Arrays, expected: Arrays) -> bool:
     """Whether two sets of arrays are equal to the last bit: names, dtypes, shapes and values."""
-    return found.keys() == expected.keys() and all(
-        found[leaf].dtype == expected[leaf].dtype
-        and found[leaf].shape == expected[leaf].shape
-        and _same_bits(found[leaf], expected[leaf])
-        for leaf in found
+    return actual.keys() == expected.keys() and all(
+        actual[leaf].dtype == expected[leaf].dtype
+        and actual[leaf].shape == expected[leaf].shape
+        and _same_bits(actual[leaf], expected[leaf])
+        for leaf in actual
     )
 
 
-def _same_bits(found: np.ndarray, expected: np.ndarray) -> bool:
+def _same_bits(actual: np.ndarray, expected: np.ndarray) -> bool:
     """Of arrays of one dtype and shape, read in place: at paper size copies of all gradients are gigabytes."""
-    if np.iscomplexobj(found):  # no integer is as wide as complex128
-        return _same_bits(np.real(found), np.real(expected)) and _same_bits(np.imag(found), np.imag(expected))
-    bits = f"u{found.itemsize}"
-    return np.array_equal(found.view(bits), expected.view(bits))
+    if np.iscomplexobj(actual):  # no integer is as wide as complex128
+        return _same_bits(np.real(actual), np.real(expected)) and _same_bits(np.imag(actual), np.imag(expected))
+    bits = f"u{actual.itemsize}"
+    return np.array_equal(actual.view(bits), expected.view(bits))

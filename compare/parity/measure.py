@@ -60,11 +60,11 @@ def pattern(array: np.ndarray) -> np.ndarray:
     return codes(np.real(values)) + 4 * codes(np.imag(values)) if np.iscomplexobj(values) else codes(values)
 
 
-def unlike(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
+def unlike(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
     """Where arrays of one shape differ exactly: in value for exact dtypes, in NaN and infinities for floats."""
     if is_float(expected):
-        return np.asarray(pattern(found) != pattern(expected))
-    return np.asarray(found != expected)
+        return np.asarray(pattern(actual) != pattern(expected))
+    return np.asarray(actual != expected)
 
 
 def largest(arrays: Iterable[np.ndarray]) -> float:
@@ -83,13 +83,13 @@ def scale_of(expected: np.ndarray, model_scale: float) -> float:
     return largest([expected]) or model_scale or 1.0
 
 
-def distance(found: np.ndarray, expected: np.ndarray, scale: float, ignored: np.ndarray | None = None) -> Distance:
-    """max|found - expected| / scale, over arrays of one shape.
+def distance(actual: np.ndarray, expected: np.ndarray, scale: float, ignored: np.ndarray | None = None) -> Distance:
+    """max|actual - expected| / scale, over arrays of one shape.
 
     NaN and infinities count nothing where both arrays have them alike, and infinitely where not.
 
     Args:
-      found: x[...], numbers of any dtype.
+      actual: x[...], numbers of any dtype.
       expected: x[...], of the same shape.
       scale: what the difference is divided by.
       ignored: bool[...], the elements that count nothing; None ignores none.
@@ -97,41 +97,41 @@ def distance(found: np.ndarray, expected: np.ndarray, scale: float, ignored: np.
     if expected.size == 0:
         return Distance(0.0)
     with np.errstate(invalid="ignore", over="ignore"):
-        gap = np.abs(wide(found) - wide(expected))
+        gap = np.abs(wide(actual) - wide(expected))
     if not np.isfinite(gap).all():
-        found_pattern, expected_pattern = pattern(found), pattern(expected)
-        gap = np.where(found_pattern == expected_pattern, np.where(found_pattern == 0, gap, 0.0), np.inf)
+        actual_pattern, expected_pattern = pattern(actual), pattern(expected)
+        gap = np.where(actual_pattern == expected_pattern, np.where(actual_pattern == 0, gap, 0.0), np.inf)
     if ignored is not None:
         gap = np.where(ignored, 0.0, gap)
-    return at(found, expected, int(np.argmax(gap)), float(np.max(gap)) / scale)
+    return at(actual, expected, int(np.argmax(gap)), float(np.max(gap)) / scale)
 
 
-def exact_distance(found: np.ndarray, expected: np.ndarray, scale: float) -> Distance:
+def exact_distance(actual: np.ndarray, expected: np.ndarray, scale: float) -> Distance:
     """The largest difference of integers over `scale`, without rounding; infinite where patterns of floats differ.
 
     Args:
-      found: x[...], integers or bits of floats.
+      actual: x[...], integers or bits of floats.
       expected: x[...], of the same shape.
       scale: what the difference is divided by.
     """
-    differing = np.flatnonzero(unlike(found, expected))
+    differing = np.flatnonzero(unlike(actual, expected))
     if differing.size == 0:
         return Distance(0.0)
     if is_float(expected):
-        return at(found, expected, int(differing[0]), float("inf"))
-    gaps = [abs(int(found.flat[i]) - int(expected.flat[i])) for i in differing]
+        return at(actual, expected, int(differing[0]), float("inf"))
+    gaps = [abs(int(actual.flat[i]) - int(expected.flat[i])) for i in differing]
     worst = int(np.argmax(np.asarray(gaps, dtype=np.float64)))
-    return at(found, expected, int(differing[worst]), gaps[worst] / scale)
+    return at(actual, expected, int(differing[worst]), gaps[worst] / scale)
 
 
-def at(found: np.ndarray, expected: np.ndarray, position: int, error: float) -> Distance:
+def at(actual: np.ndarray, expected: np.ndarray, position: int, error: float) -> Distance:
     """The error with the element at a flat position.
 
     Args:
-      found: x[...]
+      actual: x[...]
       expected: x[...], of the same shape.
       position: the index into the flattened arrays.
       error: the error there.
     """
     index = tuple(int(i) for i in np.unravel_index(position, expected.shape))
-    return Distance(error, index, found[index], expected[index])
+    return Distance(error, index, actual[index], expected[index])

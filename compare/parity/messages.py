@@ -91,22 +91,22 @@ def one_sided(holder: str, other: str, array: np.ndarray) -> str:
     return f"only {holder} has it, {described(array)}; {other} does not"
 
 
-def unequal(what: str, found_from: str, found: object, expected_from: str, expected: object) -> str:
+def unequal(what: str, found_from: str, actual: object, expected_from: str, expected: object) -> str:
     """Shapes or dtypes that differ.
 
     Args:
       what: "shape" or "dtype".
       found_from: the mode or side of the first.
-      found: its shape or dtype.
+      actual: its shape or dtype.
       expected_from: the mode or side of the other.
       expected: its shape or dtype.
     """
-    return f"{what} {found} in {found_from}, {expected} in {expected_from}"
+    return f"{what} {actual} in {found_from}, {expected} in {expected_from}"
 
 
-def widths(found: str, expected: str) -> str:
+def widths(actual: str, expected: str) -> str:
     """What to do about JAX's 32 bits where TensorFlow has 64."""
-    if (found, expected) == ("int32", "int64"):
+    if (actual, expected) == ("int32", "int64"):
         return (
             ": JAX has no 64-bit integers unless asked; ask TensorFlow for 32 bits (output_type=tf.int32, tf.cast), "
             'or JAX for 64 (jax.config.update("jax_enable_x64", True))'

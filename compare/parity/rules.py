@@ -70,27 +70,27 @@ def compare_doubles(context: Context, gate: str, pass_: str, cases: Iterable[str
     held: list[Held] = []
     for case in cases:
         run = Place(evidence.workload, gate, pass_, case, "", "jax", "tf")
-        found, expected = (evidence.doubles.get((side, pass_, case)) for side in ("jax", "tf"))
-        if found is None or expected is None:
-            held += missing_runs(context, run, found, expected, ("float64", "float64"))
+        port, expected = (evidence.doubles.get((side, pass_, case)) for side in ("jax", "tf"))
+        if port is None or expected is None:
+            held += missing_runs(context, run, port, expected, ("float64", "float64"))
             continue
         scales = evidence.scales(pass_, case, expected)
-        for leaf in sorted({*found, *expected}):
-            held.append(_double_leaf(context, run, leaf, found, expected, scales, base))
+        for leaf in sorted({*port, *expected}):
+            held.append(_double_leaf(context, run, leaf, port, expected, scales, base))
     return held
 
 
 def _double_leaf(
-    context: Context, run: Place, leaf: str, found: Arrays, expected: Arrays, scales: Scales, base: Base
+    context: Context, run: Place, leaf: str, port: Arrays, expected: Arrays, scales: Scales, base: Base
 ) -> Held:
     place = replace(run, leaf=leaf)
-    problem = mismatch(place, found.get(leaf), expected.get(leaf))
+    problem = mismatch(place, port.get(leaf), expected.get(leaf))
     if problem:
         return refuse(place, problem, "float64")
     declared = context.evidence.declared_bound(place.gate)
     measured = [
         (
-            distance(found[leaf], expected[leaf], band.scale, band.others),
+            distance(port[leaf], expected[leaf], band.scale, band.others),
             Bound(
                 base(leaf, band.scale, scales.model),
                 CONSTANTS_FACTOR * _spread(context, place, rank),
@@ -101,16 +101,16 @@ def _double_leaf(
         for rank, band in enumerate(scales.bands[leaf])
     ]
     worst, bound = _worst(measured)
-    narrow = None if declared else _narrow(place, found[leaf], expected[leaf])
+    narrow = None if declared else _narrow(place, port[leaf], expected[leaf])
     if narrow:
         source, dtype = narrow
         return refuse(place, messages.not_double(source, dtype, place.gate, worst.error), dtype)
-    return hold(context, place, worst, bound, dtype=str(found[leaf].dtype))
+    return hold(context, place, worst, bound, dtype=str(port[leaf].dtype))
 
 
-def _narrow(place: Place, found: np.ndarray, expected: np.ndarray) -> tuple[str, str] | None:
+def _narrow(place: Place, port: np.ndarray, expected: np.ndarray) -> tuple[str, str] | None:
     """The side whose float64 run gave another type of float, and which; a declared bound makes up for that."""
-    for source, array in ((place.found_from, found), (place.expected_from, expected)):
+    for source, array in ((place.found_from, port), (place.expected_from, expected)):
         if is_float(array) and array.dtype.name not in WIDE:
             return source, str(array.dtype)
     return None
@@ -134,16 +134,16 @@ def compare_rounding(context: Context, gate: str, pass_: str, cases: Iterable[st
     for case in cases:
         for mode in evidence.judged_modes(pass_):
             run = Place(evidence.workload, gate, pass_, case, "", mode, "tf")
-            found, oracle = evidence.outputs.get((mode, pass_, case)), oracles.get(case)
-            if found is None or oracle is None:
-                held += missing_runs(context, run, found, oracle, ("float32", "float64"))
+            actual, oracle = evidence.outputs.get((mode, pass_, case)), oracles.get(case)
+            if actual is None or oracle is None:
+                held += missing_runs(context, run, actual, oracle, ("float32", "float64"))
                 continue
-            held += _rounded_run(context, run, found, oracle, scales[case], tf_errors)
+            held += _rounded_run(context, run, actual, oracle, scales[case], tf_errors)
     return held
 
 
 def _rounded_run(
-    context: Context, run: Place, found: Arrays, oracle: Arrays, scales: Scales, tf_errors: Errors
+    context: Context, run: Place, actual: Arrays, oracle: Arrays, scales: Scales, tf_errors: Errors
 ) -> list[Held]:
     """A run against the oracle; where it fails, against what its choices beside an edge make of float64.
 
@@ -157,39 +157,39 @@ def _rounded_run(
             held += _rounded_leaf(context, run, leaf, these, {**oracle, **expected}, scales, tf_errors, told)
         return held
 
-    held = against(oracle, found)
+    held = against(oracle, actual)
     if _all_hold(held):
         return held
     for choices in context.evidence.choices.get((run.pass_, run.case), ()):
         own, decided = (
-            {leaf: each[leaf] for leaf in oracle if leaf in each} for each in (choices.own, choices.decided)
+            {leaf: arrays[leaf] for leaf in oracle if leaf in arrays} for arrays in (choices.own, choices.decided)
         )
-        if choices.turned and _all_hold(against(oracle, {**found, **own})):
-            explained = against(decided, found, messages.turned(choices.turned, choices.all))
+        if choices.turned and _all_hold(against(oracle, {**actual, **own})):
+            explained = against(decided, actual, messages.turned(choices.turned, choices.all))
             if _all_hold(explained):
                 return explained
     return held
 
 
 def _all_hold(held: Iterable[Held]) -> bool:
-    return all(each.verdict == PASS for each in held)
+    return all(comparison.verdict == PASS for comparison in held)
 
 
 def _rounded_leaf(
     context: Context,
     run: Place,
     leaf: str,
-    found: Arrays,
+    actual: Arrays,
     oracle: Arrays,
     scales: Scales,
     tf_errors: Errors,
     choices: str = "",
 ) -> list[Held]:
     place = replace(run, leaf=leaf)
-    problem = mismatch(place, found.get(leaf), oracle.get(leaf))
+    problem = mismatch(place, actual.get(leaf), oracle.get(leaf))
     if problem:
         return [refuse(place, problem, "float32")]
-    eager = context.evidence.outputs.get((TF_REFERENCE, run.pass_, run.case), {}).get(leaf, found[leaf])
+    eager = context.evidence.outputs.get((TF_REFERENCE, run.pass_, run.case), {}).get(leaf, actual[leaf])
     if not is_float(eager):
         return []
     ignored = _without_value(oracle[leaf], eager if eager.shape == oracle[leaf].shape else oracle[leaf])
@@ -199,7 +199,7 @@ def _rounded_leaf(
     own = [tf_errors.get((leaf, len(bands), rank)) for rank in range(len(bands))]
     measured = [
         (
-            distance(found[leaf], oracle[leaf], band.scale, _either(ignored, band)),
+            distance(actual[leaf], oracle[leaf], band.scale, _either(ignored, band)),
             replace(
                 _rounding_bound(context, place, dtype, band.scale, scales.model, own[rank]),
                 allowance=_spread(context, place, rank),
@@ -208,7 +208,7 @@ def _rounded_leaf(
         )
         for rank, band in enumerate(bands)
     ]
-    return [hold(context, place, *_worst(measured), dtype=str(found[leaf].dtype), choices=choices)]
+    return [hold(context, place, *_worst(measured), dtype=str(actual[leaf].dtype), choices=choices)]
 
 
 def _worst(measured: list[tuple[Distance, Bound]]) -> tuple[Distance, Bound]:

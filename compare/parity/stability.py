@@ -79,8 +79,8 @@ def by_leaf(values: Values, rounding: Rounding, *, until_broken: bool = False) -
     """
     said: dict[str, Outcome] = {}
     for leaf, exact in values.exact.items():
-        found, original = values.found.get(leaf), values.original.get(leaf)
-        if found is None or original is None or not exact.size or not found.shape == original.shape == exact.shape:
+        port, original = values.found.get(leaf), values.original.get(leaf)
+        if port is None or original is None or not exact.size or not port.shape == original.shape == exact.shape:
             continue
         said[leaf] = (_leaf if is_float(exact) else _exact_leaf)(leaf, values, rounding)
         if until_broken and said[leaf].status in (BREAKS, BOTH):
@@ -98,12 +98,12 @@ _SEVERITY: Mapping[str, int] = {UNJUDGED: -1, HOLDS: 0, BETTER: 1, BOTH: 2, BREA
 
 def _exact_leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
     """Integers and booleans, where rounding of the original's formula does not decide them."""
-    exact, original, found = (leaves[leaf] for leaves in (values.exact, values.original, values.found))
+    exact, original, port = (leaves[leaf] for leaves in (values.exact, values.original, values.found))
     decided = np.logical_and.reduce([original == exact, *(moved[leaf] == exact for moved in values.moved)])
-    wrong = decided & (found != exact)
+    wrong = decided & (port != exact)
     if not wrong.any():
         return Outcome(HOLDS if decided.any() else UNJUDGED, leaf)
-    return _at(BREAKS, leaf, int(np.argmax(wrong)), (found, original, exact), np.where(wrong, np.inf, 0.0), 0.0 * wrong)
+    return _at(BREAKS, leaf, int(np.argmax(wrong)), (port, original, exact), np.where(wrong, np.inf, 0.0), 0.0 * wrong)
 
 
 def _leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
@@ -113,10 +113,10 @@ def _leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
 
 def _holds(leaf: str, values: Values, rounding: Rounding) -> bool:
     """Whether it is soon told that a leaf holds: by bounds no wider than those of `weighed`, where elements are off."""
-    exact, original, found = (wide(leaves[leaf]) for leaves in (values.exact, values.original, values.found))
+    exact, original, port = (wide(leaves[leaf]) for leaves in (values.exact, values.original, values.found))
     sizes, floor = np.abs(exact), rounding.floors.get(leaf, 0.0)
     allowed = rounding.accurate * sizes + floor
-    off, port_off = (np.abs(run - exact) for run in (original, found))
+    off, port_off = (np.abs(run - exact) for run in (original, port))
     doubtful = np.flatnonzero(~((off <= allowed) & (port_off <= allowed)))
     spreads = [np.abs(wide(moved[leaf]) - exact) for moved in values.moved]
     if not np.max(sizes) + np.max([0.0, *map(np.max, spreads)]) < rounding.largest / 2**4:
@@ -125,7 +125,7 @@ def _holds(leaf: str, values: Values, rounding: Rounding) -> bool:
         return True
     off, port_off = (_infinite_where_nan(errors.ravel()[doubtful]) for errors in (off, port_off))
     sizes = sizes.ravel()[doubtful]
-    spread = np.max([0.0 * sizes, *(each.ravel()[doubtful] for each in spreads)], axis=0)
+    spread = np.max([0.0 * sizes, *(sample.ravel()[doubtful] for sample in spreads)], axis=0)
     scale = _scales(exact, values.original[leaf]).ravel()[doubtful]
     times = rounding.at_most
     floor += times * rounding.tiny
@@ -150,7 +150,7 @@ def weighed(leaf: str, values: Values, rounding: Rounding) -> Outcome:
       values: of one call.
       rounding: of it.
     """
-    exact, original, found = (wide(leaves[leaf]) for leaves in (values.exact, values.original, values.found))
+    exact, original, port = (wide(leaves[leaf]) for leaves in (values.exact, values.original, values.found))
     with np.errstate(all="ignore"):
         spread = np.max([np.zeros(exact.shape), *(np.abs(wide(moved[leaf]) - exact) for moved in values.moved)], axis=0)
         known = np.isfinite(exact) & np.isfinite(spread)
@@ -162,15 +162,15 @@ def weighed(leaf: str, values: Values, rounding: Rounding) -> Outcome:
         once = rounding.unit * scale + spread
         times = rounding.at_most
         floor = times * rounding.tiny + rounding.floors.get(leaf, 0.0)
-        off, port_off = (_infinite_where_nan(np.abs(run - exact)) for run in (original, found))
+        off, port_off = (_infinite_where_nan(np.abs(run - exact)) for run in (original, port))
         right = judged & (off <= np.maximum(rounding.accurate * np.abs(exact), times * once) + floor)
         took = float(np.max((off - floor) / np.maximum(once, rounding.tiny), where=right, initial=0.0))
         bound = np.maximum(rounding.accurate * np.abs(exact), max(times, TIMES_ORIGINAL * took) * once) + floor
         within = port_off <= bound
         lost, port_lost = (errors > rounding.accurate * scale + floor for errors in (off, port_off))
         # A port that is finite where the original overflows, in float64 too, is the better one.
-        alike = np.isinf(exact) & (pattern(original) == pattern(exact)) & (pattern(found) != pattern(exact))
-        alike &= ~np.isfinite(found)
+        alike = np.isinf(exact) & (pattern(original) == pattern(exact)) & (pattern(port) != pattern(exact))
+        alike &= ~np.isfinite(port)
         told = {
             BREAKS: right & ~within | alike,
             BOTH: judged & ~right & ~within,
@@ -181,7 +181,7 @@ def weighed(leaf: str, values: Values, rounding: Rounding) -> Outcome:
             if where.any():
                 excess = np.where(where, _infinite_where_nan(port_off / np.maximum(bound, rounding.tiny)), -1.0)
                 at = int(np.argmax(excess))
-                return _at(status, leaf, at, (found, original, exact), port_off / scale, bound / scale)
+                return _at(status, leaf, at, (port, original, exact), port_off / scale, bound / scale)
     return Outcome(HOLDS if judged.any() else UNJUDGED, leaf)
 
 
@@ -206,8 +206,8 @@ def _at(
     bounds: np.ndarray,
 ) -> Outcome:
     index = tuple(int(at) for at in np.unravel_index(position, errors.shape))
-    found, original, exact = (float(np.real(array[index])) for array in values)
-    return Outcome(status, leaf, index, found, original, exact, float(errors[index]), float(bounds[index]))
+    port, original, exact = (float(np.real(array[index])) for array in values)
+    return Outcome(status, leaf, index, port, original, exact, float(errors[index]), float(bounds[index]))
 
 
 def broken(probe: Probe, outcome: Outcome) -> Broken:

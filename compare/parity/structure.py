@@ -31,23 +31,23 @@ def compare_structure(context: Context) -> list[Held]:
 
 def _compare_run(context: Context, run: Place) -> list[Held]:
     outputs = context.evidence.outputs
-    found = outputs.get((run.found_from, run.pass_, run.case))
+    actual = outputs.get((run.found_from, run.pass_, run.case))
     expected = outputs.get((run.expected_from, run.pass_, run.case))
-    if found is None or expected is None:
-        return missing_runs(context, run, found, expected, ("float32", "float32"))
+    if actual is None or expected is None:
+        return missing_runs(context, run, actual, expected, ("float32", "float32"))
     xla = outputs.get((TF_XLA, run.pass_, run.case), {})
     model = largest(expected.values())
-    return [_compare_leaf(context, run, leaf, found, expected, xla, model) for leaf in sorted({*found, *expected})]
+    return [_compare_leaf(context, run, leaf, actual, expected, xla, model) for leaf in sorted({*actual, *expected})]
 
 
 def _compare_leaf(
-    context: Context, run: Place, leaf: str, found: Arrays, expected: Arrays, xla: Arrays, model: float
+    context: Context, run: Place, leaf: str, actual: Arrays, expected: Arrays, xla: Arrays, model: float
 ) -> Held:
     place = replace(run, leaf=leaf)
-    problem = mismatch(place, found.get(leaf), expected.get(leaf))
+    problem = mismatch(place, actual.get(leaf), expected.get(leaf))
     if problem:
-        return refuse(place, problem, str((found if leaf in found else expected)[leaf].dtype))
-    ours, theirs = found[leaf], expected[leaf]
+        return refuse(place, problem, str((actual if leaf in actual else expected)[leaf].dtype))
+    ours, theirs = actual[leaf], expected[leaf]
     if ours.dtype != theirs.dtype:
         dtypes = messages.unequal("dtype", place.found_from, ours.dtype, place.expected_name, theirs.dtype)
         return refuse(place, dtypes + messages.widths(str(ours.dtype), str(theirs.dtype)), str(ours.dtype))
@@ -57,8 +57,8 @@ def _compare_leaf(
     return hold(context, place, far, bound, str(ours.dtype), (*notes, *_tf_unlike_itself(theirs, xla.get(leaf))))
 
 
-def _extent(found: np.ndarray, expected: np.ndarray) -> str:
-    return messages.differing(int(np.count_nonzero(unlike(found, expected))), expected.size, is_float(expected))
+def _extent(actual: np.ndarray, expected: np.ndarray) -> str:
+    return messages.differing(int(np.count_nonzero(unlike(actual, expected))), expected.size, is_float(expected))
 
 
 def _tf_unlike_itself(eager: np.ndarray, xla: np.ndarray | None) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ def judged(evidence: Evidence, dtype: str, stand_in: bool = False, missing: str 
     ran = {mode for mode, _, _ in evidence.outputs}
     held = {**_by_mode(_held(evidence, dtype), ran), TF_REFERENCE: _alone(evidence, dtype)}
     said = {mode: _said(evidence, dtype, mode, held[mode], missing) for mode in sorted(ran)}
-    return {mode: _stood_in(each, evidence, dtype) for mode, each in said.items()} if stand_in else said
+    return {mode: _stood_in(typed, evidence, dtype) for mode, typed in said.items()} if stand_in else said
 
 
 def _held(evidence: Evidence, dtype: str) -> list[Held]:
@@ -63,13 +63,17 @@ def _alone(evidence: Evidence, dtype: str) -> list[Held]:
 
 def _by_mode(held: Iterable[Held], modes: Iterable[str]) -> dict[str, list[Held]]:
     kept = list(held)
-    return {mode: [each for each in kept if each.place.found_from == mode] for mode in modes}
+    return {mode: [comparison for comparison in kept if comparison.place.found_from == mode] for mode in modes}
 
 
 def _said(evidence: Evidence, dtype: str, mode: str, held: list[Held], missing: str) -> TypedMode:
     runs = {case: arrays for (ran, _, case), arrays in evidence.outputs.items() if ran == mode}
     dtypes = tuple(sorted({array.dtype.name for arrays in runs.values() for array in arrays.values()}))
-    worst = max((each for each in held if each.bound is not None), key=lambda each: each.error, default=None)
+    worst = max(
+        (comparison for comparison in held if comparison.bound is not None),
+        key=lambda comparison: comparison.error,
+        default=None,
+    )
     error, bound = (worst.error, worst.limit) if worst else (None, None)
     status, reason = _status(evidence, dtype, mode, runs, held)
     if status == UNJUDGED and missing:
@@ -78,7 +82,7 @@ def _said(evidence: Evidence, dtype: str, mode: str, held: list[Held], missing: 
 
 
 def _status(evidence: Evidence, dtype: str, mode: str, runs: Mapping[str, Arrays], held: list[Held]) -> tuple[str, str]:
-    other = next((_told(each, evidence.stand_in) for each in _other_types(evidence, dtype, runs)), "")
+    other = next((_told(result, evidence.stand_in) for result in _other_types(evidence, dtype, runs)), "")
     if other:
         return OTHER_TYPE, other
     if not _has(evidence, TF_REFERENCE):
@@ -87,7 +91,7 @@ def _status(evidence: Evidence, dtype: str, mode: str, runs: Mapping[str, Arrays
             return DIFFERS, lost
     if mode == TF_REFERENCE:
         return REFERENCE, ""
-    failing = next((each.message for each in held if each.verdict == FAIL), "")
+    failing = next((comparison.message for comparison in held if comparison.verdict == FAIL), "")
     if failing:
         return DIFFERS, failing
     unheld = _unheld(runs, held)
@@ -96,7 +100,7 @@ def _status(evidence: Evidence, dtype: str, mode: str, runs: Mapping[str, Arrays
 
 def _unheld(runs: Mapping[str, Arrays], held: list[Held]) -> str:
     """Which value was compared with nothing: a float without a float64 result, anything else without an eager run."""
-    compared = {(each.place.case, each.place.leaf, each.place.gate) for each in held}
+    compared = {(comparison.place.case, comparison.place.leaf, comparison.place.gate) for comparison in held}
     for case, arrays in runs.items():
         for leaf, array in arrays.items():
             if is_float(array) and not is_kinks(case) and (case, leaf, "rounding") not in compared:
@@ -129,12 +133,12 @@ def _other_types(evidence: Evidence, dtype: str, runs: Mapping[str, Arrays]) -> 
     for case, arrays in runs.items():
         theirs = evidence.outputs.get((TF_REFERENCE, FORWARD, case), {})
         for leaf, array in arrays.items():
-            found = array.dtype.name
-            if leaf not in theirs and (found == "bool" or (dtype in UNIT_ROUNDOFF and not is_float(array))):
+            actual = array.dtype.name
+            if leaf not in theirs and (actual == "bool" or (dtype in UNIT_ROUNDOFF and not is_float(array))):
                 continue
             expected = theirs[leaf].dtype.name if leaf in theirs else dtype
-            if found != expected:
-                yield _Other(leaf, found, expected, leaf in theirs)
+            if actual != expected:
+                yield _Other(leaf, actual, expected, leaf in theirs)
 
 
 def _stood_in(said: TypedMode, evidence: Evidence, dtype: str) -> TypedMode:
@@ -156,14 +160,14 @@ def _not_finite(evidence: Evidence, runs: Mapping[str, Arrays]) -> str:
     """Where a result is NaN or infinite and the reference, rounded to the result's type, is not, or otherwise."""
     for case, arrays in runs.items():
         for leaf, expected in evidence.doubles.get((TF, FORWARD, case), {}).items():
-            found = arrays.get(leaf)
-            if found is None or not is_float(found) or found.shape != expected.shape:
+            actual = arrays.get(leaf)
+            if actual is None or not is_float(actual) or actual.shape != expected.shape:
                 continue
             with np.errstate(over="ignore", invalid="ignore"):
-                apart = unlike(found, expected.astype(found.dtype))
+                apart = unlike(actual, expected.astype(actual.dtype))
             if apart.any():
                 at = tuple(int(i) for i in np.argwhere(apart)[0])
-                return f"{leaf}{list(at)} is {found[at]} where float64 gives {expected[at]:.6g}"
+                return f"{leaf}{list(at)} is {actual[at]} where float64 gives {expected[at]:.6g}"
     return ""
 
 

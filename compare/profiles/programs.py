@@ -98,11 +98,11 @@ def dumped(directory: Path) -> dict[Key, bytes]:
     Raises:
       UnreadableProgram: it is not there, no directory, or holds no module.
     """
-    found: dict[Key, bytes] = {}
+    optimized: dict[Key, bytes] = {}
     for module in modules(directory):
         with contextlib.suppress(UnreadableProgram):
-            found[module.name, str(module.number)] = stage_bytes(module, AFTER)[0]
-    return found
+            optimized[module.name, str(module.number)] = stage_bytes(module, AFTER)[0]
+    return optimized
 
 
 def instructions(module: bytes) -> Mapping[str, Instruction]:

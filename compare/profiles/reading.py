@@ -30,20 +30,20 @@ def read_profile(recorded: Recorded, dumped: Mapping[Key, bytes] | None = None) 
     Raises:
       RequestError: a file cannot be read, or is no profile.
     """
-    found = traced.read(recorded.files)
-    programs = Programs(found.modules, dumped)
-    found.runs = told_of_graphs(found.runs, programs)
-    kernels = _kernels(found, programs)
+    trace = traced.read(recorded.files)
+    programs = Programs(trace.modules, dumped)
+    trace.runs = told_of_graphs(trace.runs, programs)
+    kernels = _kernels(trace, programs)
     return ReadProfile(
         schema=SCHEMA,
         files=tuple(map(str, recorded.files)),
-        span_s=_span(found.runs),
-        busy_s=_seconds(sum(end - start for start, end in spent.merged((run.start, run.done) for run in found.runs))),
+        span_s=_span(trace.runs),
+        busy_s=_seconds(sum(end - start for start, end in spent.merged((run.start, run.done) for run in trace.runs))),
         kernels=kernels,
         phases=_phases(kernels),
         lines=_lines(kernels),
-        pauses=_pauses(found.runs, found.host),
-        notes=tuple(_notes(recorded, found, programs, kernels)),
+        pauses=_pauses(trace.runs, trace.host),
+        notes=tuple(_notes(recorded, trace, programs, kernels)),
     )
 
 
@@ -55,11 +55,11 @@ def _span(runs: Sequence[Ran]) -> float:
     return _seconds(max(run.done for run in runs) - min(run.start for run in runs)) if runs else 0.0
 
 
-def _kernels(found: Traced, programs: Programs) -> tuple[ProfiledKernel, ...]:
-    own = spent.own_times(found.runs, lambda run: programs.instruction(run.module, run.name).opcode)
-    shared = shared_times(found.runs, found.tasks)
+def _kernels(trace: Traced, programs: Programs) -> tuple[ProfiledKernel, ...]:
+    own = spent.own_times(trace.runs, lambda run: programs.instruction(run.module, run.name).opcode)
+    shared = shared_times(trace.runs, trace.tasks)
     grouped: dict[tuple[str, Key, str, str], list[int]] = defaultdict(list)
-    for run, length, elsewhere in zip(found.runs, own, shared, strict=True):
+    for run, length, elsewhere in zip(trace.runs, own, shared, strict=True):
         grouped[run.kind, run.module, run.name, run.operation].append(length + elsewhere)
     of_nodes = dict(step_phases.of_operations({name for kind, _, name, _ in grouped if kind == NODE}))
     total = sum(own) + sum(shared) or 1
@@ -117,7 +117,7 @@ def _pauses(runs: Sequence[Ran], host: Sequence[HostSpan]) -> tuple[Pause, ...]:
     grouped = spent.by_kernels(spent.pauses(runs), host)
     pauses = []
     for (before, after), group in grouped.items():
-        name, longest = max(group.host.items(), key=lambda each: each[1], default=("", 0))
+        name, longest = max(group.host.items(), key=lambda entry: entry[1], default=("", 0))
         pauses.append(
             Pause(
                 before=before,
@@ -131,15 +131,15 @@ def _pauses(runs: Sequence[Ran], host: Sequence[HostSpan]) -> tuple[Pause, ...]:
     return tuple(sorted(pauses, key=lambda pause: -(pause.seconds or 0.0)))
 
 
-def _notes(recorded: Recorded, found: Traced, programs: Programs, kernels: Sequence[ProfiledKernel]) -> Iterator[str]:
+def _notes(recorded: Recorded, trace: Traced, programs: Programs, kernels: Sequence[ProfiledKernel]) -> Iterator[str]:
     if recorded.older:
         yield f"the newest of {recorded.older + 1} profiles in this folder: name a file to read another"
-    if not found.runs:
+    if not trace.runs:
         yield "no kernel and no operation ran while this profile was recorded: call the function within the trace"
     for name, reason in programs.problems.items():
         yield f"module {name} cannot be read, and its kernels have neither opcodes nor lines: {reason}"
-    lacking = Counter(run.module[0] for run in found.runs if run.module[0] and not programs.has(run.module))
+    lacking = Counter(run.module[0] for run in trace.runs if run.module[0] and not programs.has(run.module))
     for name in lacking:
         yield f"the profile does not hold module {name}: name a dump of it with --dump"
-    if any(run.module[0] for run in found.runs) and not any(kernel.sources for kernel in kernels):
+    if any(run.module[0] for run in trace.runs) and not any(kernel.sources for kernel in kernels):
         yield "no module names a line of your code, as TensorFlow's do not: look for the frontend's names"

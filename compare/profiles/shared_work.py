@@ -98,7 +98,7 @@ class _Innermost:
     def __init__(self, spans: Sequence[Timed]) -> None:
         self._spans = spans
         self._ordered: dict[int, list[int]] = defaultdict(list)
-        for at in sorted(range(len(spans)), key=lambda each: spans[each].start):
+        for at in sorted(range(len(spans)), key=lambda place: spans[place].start):
             self._ordered[spans[at].thread].append(at)
         self._starts = {thread: [spans[at].start for at in ats] for thread, ats in self._ordered.items()}
         # By place, when the last of all spans up to it ended: beyond that nothing earlier can still go on.

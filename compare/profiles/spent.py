@@ -55,8 +55,8 @@ def own_times(runs: Sequence[Ran], opcode: Callable[[Ran], str]) -> list[int]:
     for at, run in enumerate(runs):
         if (opcode(run) or run.name) in ("while", "call", "conditional") or _LOOPS.fullmatch(run.name):
             if run.module not in starts:
-                of_module = sorted((each for each in runs if each.module == run.module), key=attrgetter("start"))
-                starts[run.module] = [each.start for each in of_module], of_module
+                of_module = sorted((ran for ran in runs if ran.module == run.module), key=attrgetter("start"))
+                starts[run.module] = [ran.start for ran in of_module], of_module
             own[at] = min(own[at], run.end - run.start - _covered(run, *starts[run.module]))
     return own
 
@@ -64,8 +64,8 @@ def own_times(runs: Sequence[Ran], opcode: Callable[[Ran], str]) -> list[int]:
 def _covered(run: Ran, starts: Sequence[int], ordered: Sequence[Ran]) -> int:
     """How much of a run other runs cover that began and ended meanwhile."""
     meanwhile = ordered[bisect_left(starts, run.start) : bisect_right(starts, run.end)]
-    inner = [each for each in meanwhile if each is not run and each.end <= run.end]
-    return sum(end - start for start, end in merged((each.start, min(each.done, run.end)) for each in inner))
+    inner = [other for other in meanwhile if other is not run and other.end <= run.end]
+    return sum(end - start for start, end in merged((other.start, min(other.done, run.end)) for other in inner))
 
 
 def _without_inner(runs: Sequence[Ran]) -> list[int]:
@@ -80,7 +80,7 @@ def _without_inner(runs: Sequence[Ran]) -> list[int]:
 def _nested(spans: Sequence[_Any]) -> Iterator[tuple[int, int]]:
     """Places of each span that is within another of its thread, after that of the innermost such one."""
     open_: dict[int, list[int]] = defaultdict(list)
-    for at in sorted(range(len(spans)), key=lambda each: (spans[each].start, -spans[each].end)):
+    for at in sorted(range(len(spans)), key=lambda place: (spans[place].start, -spans[place].end)):
         outer = open_[spans[at].thread]
         while outer and spans[outer[-1]].end <= spans[at].start:
             outer.pop()
@@ -102,30 +102,30 @@ def merged(intervals: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def pauses(runs: Iterable[Ran]) -> list[Pause]:
     """When nothing ran between the start of the first run and the end of the last, in order."""
-    found: list[Pause] = []
+    pauses: list[Pause] = []
     last: Ran | None = None
     for run in sorted(runs, key=attrgetter("start")):
         if last and run.start > last.done:
-            found.append(Pause(last, run, last.done, run.start))
+            pauses.append(Pause(last, run, last.done, run.start))
         last = run if last is None or run.done > last.done else last
-    return found
+    return pauses
 
 
-def by_kernels(found: Sequence[Pause], host: Sequence[HostSpan]) -> dict[tuple[str, str], Pauses]:
+def by_kernels(pauses: Sequence[Pause], host: Sequence[HostSpan]) -> dict[tuple[str, str], Pauses]:
     """Pauses by the names of the kernels around them, with what the host was in meanwhile.
 
     Args:
-      found: pauses, in order.
+      pauses: in order.
       host: what threads of the user's program were in; the innermost counts.
     """
     groups: dict[tuple[str, str], Pauses] = {}
-    for pause in found:
+    for pause in pauses:
         group = groups.setdefault((pause.before.name, pause.after.name), Pauses())
         group.times += 1
         group.length += pause.end - pause.start
-    starts, ends = [pause.start for pause in found], [pause.end for pause in found]
+    starts, ends = [pause.start for pause in pauses], [pause.end for pause in pauses]
     for name, start, end in _innermost(host):
-        for pause in found[bisect_right(ends, start) : bisect_left(starts, end)]:
+        for pause in pauses[bisect_right(ends, start) : bisect_left(starts, end)]:
             meanwhile = min(end, pause.end) - max(start, pause.start)
             groups[pause.before.name, pause.after.name].host[name] += meanwhile
     return groups
@@ -138,9 +138,9 @@ def _innermost(spans: Sequence[HostSpan]) -> Iterator[tuple[str, int, int]]:
         inner[outer].append(at)
     for at, span in enumerate(spans):
         start = span.start
-        for each in inner.get(at, ()):
-            if spans[each].start > start:
-                yield span.name, start, spans[each].start
-            start = max(start, spans[each].end)
+        for place in inner.get(at, ()):
+            if spans[place].start > start:
+                yield span.name, start, spans[place].start
+            start = max(start, spans[place].end)
         if start < span.end:
             yield span.name, start, span.end

@@ -136,17 +136,17 @@ def _with_largest(
         reporter.step(f"{device.name}: {side} batch {batch:,}")
         given = batches.program(side, device.platform, batch)
         dumps = Path(tempfile.mkdtemp(dir=scratch)) / device.name.replace(":", "-")
-        found, _ = compile_alike(worker, device, {side: given}, dumps, assembling=False)[side]
+        compiled, _ = compile_alike(worker, device, {side: given}, dumps, assembling=False)[side]
         shutil.rmtree(dumps.parent)
-        if found.reason and _TOO_LARGE not in found.reason:
-            raise SideError(side, f"compile batch {batch}", found.reason)
-        return found.peak_bytes
+        if compiled.reason and _TOO_LARGE not in compiled.reason:
+            raise SideError(side, f"compile batch {batch}", compiled.reason)
+        return compiled.peak_bytes
 
     if not device.memory_bytes:
         return replace(cell, notes=(*cell.notes, "no largest batch: the memory of the device is not known"))
     try:
-        found = largest(peak_at, device.memory_bytes, batches.first, batches.most)
+        bounds = largest(peak_at, device.memory_bytes, batches.first, batches.most)
     except (SideError, RequestError, UnreadableProgram) as error:
         reason = error.reason if isinstance(error, SideError) else str(error)
         return replace(cell, notes=(*cell.notes, f"no largest batch: {reason}"))
-    return replace(cell, largest_batch=found.fits, too_large_batch=found.too_large)
+    return replace(cell, largest_batch=bounds.fits, too_large_batch=bounds.too_large)

@@ -142,19 +142,19 @@ def _judged_pass(of: _Pass, cases: Sequence[str], doubles: Doubles, evidence: Ev
 
 def _gaps(pass_: str, case: str, runs: Runs, evidence: Evidence) -> Arrays:
     """By leaf, how far each element of the port is off; 0 where that may be rounding of the size that is common."""
-    found, expected = (runs[side][case] for side in ("jax", "tf"))
+    port, expected = (runs[side][case] for side in ("jax", "tf"))
     scales = evidence.scales(pass_, case, expected)
     return {
-        leaf: _gaps_in(found[leaf], expected[leaf], bands, NOTHING * ordinary(evidence, pass_, leaf))
+        leaf: _gaps_in(port[leaf], expected[leaf], bands, NOTHING * ordinary(evidence, pass_, leaf))
         for leaf, bands in scales.bands.items()
-        if leaf in found
+        if leaf in port
     }
 
 
 def _gaps_in(
-    found: np.ndarray, expected: np.ndarray, bands: Sequence[Band], nothing: float
+    port: np.ndarray, expected: np.ndarray, bands: Sequence[Band], nothing: float
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
-    gap = _apart(found, expected)
+    gap = _apart(port, expected)
     common = np.full(gap.shape, nothing)
     for band in bands:
         within = True if band.others is None else ~band.others

@@ -104,10 +104,10 @@ def _held(
     described: Mapping[str, program_parts.Compiled], outputs: Mapping[str, Arrays], expected: Arrays, name: str
 ) -> dict[str, program_parts.Compiled]:
     """Cells with how far their results are from expected ones."""
-    found = {cell: errors(outputs[cell], expected, _narrow(described[cell])) for cell in outputs}
+    by_cell = {cell: errors(outputs[cell], expected, _narrow(described[cell])) for cell in outputs}
     return {
         cell: replace(described[cell], error=max(told, default=None), usual_error=usual(told), held_against=name)
-        for cell, told in found.items()
+        for cell, told in by_cell.items()
     }
 
 
@@ -210,26 +210,26 @@ def _noise(expected: Arrays, dtype: str) -> dict[str, float]:
     return {name: max(least, narrow * measure.largest(of_kind[name.partition("/")[0]])) for name in floats}
 
 
-def errors(found: Arrays, expected: Arrays, dtype: str = "float32") -> list[float]:
+def errors(actual: Arrays, expected: Arrays, dtype: str = "float32") -> list[float]:
     """The relative difference of every result that both programs name alike; 0 where it is rounding in that type.
 
     Args:
-      found: results of one program.
+      actual: results of one program.
       expected: of the other.
       dtype: the least precise float that either computes in.
     """
     noise = _noise(expected, dtype)
     told = []
-    for name in sorted(found.keys() & expected.keys()):
-        if found[name].shape != expected[name].shape:
+    for name in sorted(actual.keys() & expected.keys()):
+        if actual[name].shape != expected[name].shape:
             return [float("inf")]
         scale = measure.scale_of(expected[name], 0.0)
-        error = measure.distance(found[name], expected[name], scale).error
+        error = measure.distance(actual[name], expected[name], scale).error
         told.append(0.0 if error * scale <= noise.get(name, -1.0) else error)
     return told
 
 
-def usual(found: Sequence[float]) -> float | None:
+def usual(errors: Sequence[float]) -> float | None:
     """The largest error but for the half that may be moved by what tipped over; of few results, the largest of all."""
-    spared = int(len(found) * TIPPED_PART) if len(found) >= MANY else 0
-    return sorted(found)[-1 - spared] if found else None
+    spared = int(len(errors) * TIPPED_PART) if len(errors) >= MANY else 0
+    return sorted(errors)[-1 - spared] if errors else None

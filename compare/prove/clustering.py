@@ -87,14 +87,14 @@ def examine(asked: Asked, scratch: Path, reporter: Reporter) -> Clustering:
         before = len(_log(side))
         ran = requests.clustered(side, pass_)
         log = read_log(_log(side)[before:].splitlines())
-        found = _clustering(asked, pass_, log, ran, dump)
+        clustering = _clustering(asked, pass_, log, ran, dump)
         if not asked.whole:
-            return found
+            return clustering
         reporter.step("compiled whole by TensorFlow")
         jit = _whole(side, pass_)
         reporter.step("compiled whole by JAX")
         jax = _loaded_whole(workers, asked, pass_) if asked.jax else None
-    return replace(found, jit=jit, jax=jax)
+    return replace(clustering, jit=jit, jax=jax)
 
 
 def _log(side: Side) -> str:
@@ -119,8 +119,8 @@ def _clustering(asked: Asked, pass_: str, log: ClusteringLog, ran: Clustered, du
 
 
 def _with_times(graph: ClusteredGraph, times: MeasuredTimes, compiled: Mapping[str, DumpedModule]) -> ClusteredGraph:
-    described = (replace(each, seconds=times.clusters.get(each.name)) for each in graph.clusters)
-    return replace(graph, clusters=tuple(with_module(each, compiled) for each in described))
+    described = (replace(cluster, seconds=times.clusters.get(cluster.name)) for cluster in graph.clusters)
+    return replace(graph, clusters=tuple(with_module(cluster, compiled) for cluster in described))
 
 
 def with_module(cluster: Cluster, compiled: Mapping[str, DumpedModule]) -> Cluster:
@@ -143,24 +143,24 @@ def _compiled_modules(dump: Path) -> dict[str, DumpedModule]:
 
 def by_cluster(dumped: Iterable[DumpedModule]) -> dict[str, DumpedModule]:
     """The first module of each cluster."""
-    found: dict[str, DumpedModule] = {}
+    first: dict[str, DumpedModule] = {}
     for module in dumped:
         if module.origin.cluster is not None:
-            found.setdefault(module.function, module)
-    return found
+            first.setdefault(module.function, module)
+    return first
 
 
 def texts_of(places: set[str]) -> dict[str, str]:
     """By FILE:LINE, what stands there; without what cannot be read."""
     lines: dict[str, list[str]] = {}
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for place in sorted(places):
         file, _, number = place.rpartition(":")
         if file not in lines:
             lines[file] = _lines(Path(file))
         if number.isdecimal() and 0 < int(number) <= len(lines[file]):
-            found[place] = lines[file][int(number) - 1].strip()
-    return found
+            texts[place] = lines[file][int(number) - 1].strip()
+    return texts
 
 
 def _lines(file: Path) -> list[str]:

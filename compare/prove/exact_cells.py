@@ -36,9 +36,9 @@ def exact_results(sides: Mapping[str, Side], collected: Mapping[str, Collected],
     except (PromotionError, UnreadableProgram):
         return {}
     for side in sides.values():
-        found = _run(side, wide, case)
-        if found:
-            return found
+        results = _run(side, wide, case)
+        if results:
+            return results
     return {}
 
 

@@ -161,9 +161,9 @@ def _remarks(run: Mapping[str, Running], base: Arrays, uses: Mapping[str, Use]) 
     return lines
 
 
-def _differ(found: np.ndarray, expected: np.ndarray) -> bool:
-    if found.shape != expected.shape:
+def _differ(given: np.ndarray, expected: np.ndarray) -> bool:
+    if given.shape != expected.shape:
         return True
     if not is_float(expected):
-        return bool((found != expected).any())
-    return distance(found, expected, scale_of(expected, 0.0)).error > SEMANTICS_BOUND
+        return bool((given != expected).any())
+    return distance(given, expected, scale_of(expected, 0.0)).error > SEMANTICS_BOUND

@@ -186,11 +186,11 @@ def _program(asking: Asking, name: str, collected: Collected) -> TypedProgram:
     try:
         worker = asking.workers.get(name)
         handle = requests.compile_program(worker, program).handle
-        found = arithmetic_types(requests.optimized(worker, handle).module)
+        arithmetic = arithmetic_types(requests.optimized(worker, handle).module)
         asks = asked_types(program.artifact)
     except (SideError, UnreadableProgram) as error:
         return TypedProgram(side=side, parameters=parameters, reason=getattr(error, "reason", str(error)))
-    return TypedProgram(side, parameters, found.computes, asks, found.converts, found.calls)
+    return TypedProgram(side, parameters, arithmetic.computes, asks, arithmetic.converts, arithmetic.calls)
 
 
 def differing(functions: Sequence[TypedFunction]) -> Iterator[tuple[str, str, TypedMode]]:

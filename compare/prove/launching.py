@@ -122,7 +122,8 @@ def read(launch: Launch, ended: Ended, given: Mapping[str, str], conflicts: Sequ
         variables=given,
         notes=(*conflicts, *unread, *observed.notes, *_missing(text, graphs)),
         graphs=tuple(
-            replace(graph, clusters=tuple(with_module(each, compiled) for each in graph.clusters)) for graph in graphs
+            replace(graph, clusters=tuple(with_module(cluster, compiled) for cluster in graph.clusters))
+            for graph in graphs
         ),
         single_operations=len(log.functions) - len(log.of_users),
         compiled={name: CompiledName(times=one.times, seconds=one.seconds) for name, one in log.compiled.items()},

@@ -60,7 +60,7 @@ def choices_beside_edges(
     """
     training, unit = prepared.workload.training, UNIT_ROUNDOFF[evidence.computes_in or FLOAT32]
     checkpoints = training.compared if training else ()
-    found: dict[tuple[str, str], tuple[Choices, ...]] = {}
+    choices: dict[tuple[str, str], tuple[Choices, ...]] = {}
     for fused, options in FUSED.items():
         runs = undecided(held, fused)
         for pass_ in sorted({pass_ for pass_, _ in runs}):
@@ -68,8 +68,10 @@ def choices_beside_edges(
             cases = sorted(case for ran, case in runs if ran == pass_)
             if program is not None:
                 explained = explain_by_choices(twin, program, pass_, cases, unit, checkpoints, options)
-                found |= {(pass_, case): (*found.get((pass_, case), ()), each) for case, each in explained.items()}
-    return found
+                choices |= {
+                    (pass_, case): (*choices.get((pass_, case), ()), of_case) for case, of_case in explained.items()
+                }
+    return choices
 
 
 def explain_by_choices(
@@ -140,7 +142,9 @@ class _Together:
         decided = deciding.decided(widened.artifact)
         disturbed = disturbing.disturbed(decided, ROUNDINGS * unit)
         narrow = running(dataclasses.replace(program, artifact=watched), twin, options)
-        exact, moved = (running(dataclasses.replace(widened, artifact=each), twin) for each in (decided, disturbed))
+        exact, moved = (
+            running(dataclasses.replace(widened, artifact=artifact), twin) for artifact in (decided, disturbed)
+        )
         return cls(narrow, exact, moved, shapes, ROUNDINGS * unit)
 
     def plainly(self, exact: Values) -> _Results:
@@ -152,9 +156,9 @@ class _Together:
         everything = [np.inf] * len(self.shapes)
         rounded = self.narrow.executable(narrow)
         own = len(self.narrow.program.results)
-        given = [wide(each) for each in rounded[own:]]
+        given = [wide(value) for value in rounded[own:]]
         plain = self.plainly(exact)
-        moved = [self._rounded(each, number) for number, each in enumerate(moved)]
+        moved = [self._rounded(value, number) for number, value in enumerate(moved)]
         disturbed = self._results(self.moved, moved, plain.values, everything)
         most = [FACTOR * _apart(one, two) for one, two in zip(disturbed.values, plain.values, strict=True)]
         decided = self._results(self.exact, exact, given, most)
@@ -170,12 +174,12 @@ class _Together:
         return array * (1 + self.unit * np.random.default_rng(seed).uniform(-1, 1, array.shape))
 
     def _results(self, run: Running, given: Values, values: Values, most: Sequence[float]) -> _Results:
-        told = [each for value, reach in zip(values, most, strict=True) for each in (value, np.array(reach))]
-        found = run.executable([*given, *told])
+        told = [argument for value, reach in zip(values, most, strict=True) for argument in (value, np.array(reach))]
+        results = run.executable([*given, *told])
         own = len(run.program.results)
-        flags = found[own + len(values) :]
-        turned, choices = sum(int(each.sum()) for each in flags), sum(each.size for each in flags)
-        return _Results(found[:own], found[own : own + len(values)], turned, choices)
+        flags = results[own + len(values) :]
+        turned, choices = sum(int(flag.sum()) for flag in flags), sum(flag.size for flag in flags)
+        return _Results(results[:own], results[own : own + len(values)], turned, choices)
 
 
 @dataclass(frozen=True)
@@ -219,15 +223,15 @@ def _chosen(given: np.ndarray, own: np.ndarray, most: float) -> np.ndarray:
 def _called(together: _Together, case: Arrays) -> Choices:
     """The results of one case."""
     twin = together.exact.twin
-    narrow, exact = (arguments(each.program, twin, case) for each in (together.narrow, together.exact))
-    found = together.step(narrow, exact, exact)
-    decided, own = (_named(together, each.own) for each in (found.decided, found.plain))
-    return Choices(decided, own, found.decided.turned, found.decided.choices)
+    narrow, exact = (arguments(run.program, twin, case) for run in (together.narrow, together.exact))
+    stepped = together.step(narrow, exact, exact)
+    decided, own = (_named(together, results.own) for results in (stepped.decided, stepped.plain))
+    return Choices(decided, own, stepped.decided.turned, stepped.decided.choices)
 
 
 def _named(together: _Together, results: Values) -> Arrays:
     program = together.exact.program
-    names = [each.name for each in program.results]
+    names = [result.name for result in program.results]
     return without_states(program, dict(zip(names, results, strict=True)))
 
 
@@ -258,11 +262,13 @@ class _Training:
     def step(self, given: list[np.ndarray]) -> Values:
         """The results of one step in float64; the other two programs go on from what they left."""
         narrow, moved = self.together.narrow.program, self.together.moved.program
-        found = self.together.step(_going_on(narrow, given, self._narrow), given, _going_on(moved, given, self._moved))
-        self._narrow, self._moved = narrow.named(found.narrow), moved.named(found.moved.own)
-        self.turned += found.decided.turned
-        self.choices += found.decided.choices
-        return found.decided.own
+        stepped = self.together.step(
+            _going_on(narrow, given, self._narrow), given, _going_on(moved, given, self._moved)
+        )
+        self._narrow, self._moved = narrow.named(stepped.narrow), moved.named(stepped.moved.own)
+        self.turned += stepped.decided.turned
+        self.choices += stepped.decided.choices
+        return stepped.decided.own
 
 
 def _going_on(program: Program, given: Values, left: Arrays) -> list[np.ndarray]:

@@ -138,11 +138,11 @@ def _noted(path: Path, kind: type[_Note], notes: list[str]) -> Iterator[_Note]:
 
 def _of_functions(traced: Sequence[_Lines]) -> dict[str, dict[str, str]]:
     """By function, its lines; a node that stood on different lines in different traces has none."""
-    found: dict[str, dict[str, str]] = {}
+    by_function: dict[str, dict[str, str]] = {}
     for one in traced:
-        known = found.setdefault(one.function, {})
+        known = by_function.setdefault(one.function, {})
         known.update({name: line if known.get(name, line) == line else "" for name, line in one.lines.items()})
-    return {function: {name: line for name, line in lines.items() if line} for function, lines in found.items()}
+    return {function: {name: line for name, line in lines.items() if line} for function, lines in by_function.items()}
 
 
 def _profiled(
@@ -176,5 +176,5 @@ def _profiled(
 def _source(node: str, lines: Mapping[str, Mapping[str, str]]) -> str:
     """FILE:LINE of a node, where all functions that have one of its name agree: a profile does not say whose it is."""
     name = node.rpartition(":")[0]
-    found = {source for function in lines.values() if (source := source_of(name, function))} if name else set()
-    return found.pop() if len(found) == 1 else ""
+    sources = {source for function in lines.values() if (source := source_of(name, function))} if name else set()
+    return sources.pop() if len(sources) == 1 else ""

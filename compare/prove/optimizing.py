@@ -64,14 +64,14 @@ def optimize(asked: Asked, scratch: Path, reporter: Reporter) -> Optimization:
         passes = requests.load(side, prepared.loading)
         wanted = chosen_pass(passes, asked.pass_, asked.title)
         examination = _Examination(workers, wanted, prepared.loading.cases[0])
-        found = examination.graphs()
+        optimization = examination.graphs()
         reporter.step("each pass switched off")
-        found = examination.ascribed(found)
+        optimization = examination.ascribed(optimization)
         reporter.step("the results with and without it")
-        found = examination.with_results(found)
+        optimization = examination.with_results(optimization)
         reporter.step("the kernels")
-        found = examination.with_kernels(found)
-    return replace(found, schema=SCHEMA, name=asked.title, size=asked.prepared.size)
+        optimization = examination.with_kernels(optimization)
+    return replace(optimization, schema=SCHEMA, name=asked.title, size=asked.prepared.size)
 
 
 @dataclasses.dataclass
@@ -88,7 +88,7 @@ class _Examination:
         off = self._graph(switches.OFF)
         on = self._graph(switches.ON)
         lines = texts_of(set(on.sources.values()))
-        before, after = (_nodes(each, lines) for each in (off, on))
+        before, after = (_nodes(rewritten, lines) for rewritten in (off, on))
         return Optimization(
             of_pass=self.pass_,
             traced=off.traced,
@@ -98,15 +98,15 @@ class _Examination:
             replaced_later=on.kernels,
         )
 
-    def ascribed(self, found: Optimization) -> Optimization:
+    def ascribed(self, optimization: Optimization) -> Optimization:
         """The same with the passes that made each change, and with what became of what went."""
         again = self._tried("a second run", switches.AGAIN)
-        same = again is None or not aligning.aligned(found.after, tuple(again.values()))
-        switched_off = bool(same and found.rewrites)
-        rewrites = self._with_passes(found.rewrites) if switched_off else found.rewrites
+        same = again is None or not aligning.aligned(optimization.after, tuple(again.values()))
+        switched_off = bool(same and optimization.rewrites)
+        rewrites = self._with_passes(optimization.rewrites) if switched_off else optimization.rewrites
         return replace(
-            found,
-            rewrites=aligning.grouped(aligning.explained(rewrites, found.before, found.after)),
+            optimization,
+            rewrites=aligning.grouped(aligning.explained(rewrites, optimization.before, optimization.after)),
             same_again=None if again is None else same,
             passes=switches.PASSES if switched_off else (),
             failed=self.failed,
@@ -115,7 +115,7 @@ class _Examination:
     def _with_passes(self, rewrites: tuple[NodeRewrite, ...]) -> tuple[NodeRewrite, ...]:
         without = self._each(lambda name: (f"without {name}", switches.without(name)))
         needed = ascribing.needing(rewrites, without)
-        if all(each.needs for each in needed):
+        if all(rewrite.needs for rewrite in needed):
             return needed
         none = self._tried("without any pass", switches.without(*switches.PASSES))
         alone = self._each(lambda name: (f"{name} alone", switches.only(name)))
@@ -136,11 +136,11 @@ class _Examination:
     def _graph(self, options: switches.Options) -> replies.Rewritten:
         return requests.rewritten(self.workers.get(TF), self.pass_, options)
 
-    def with_results(self, found: Optimization) -> Optimization:
+    def with_results(self, optimization: Optimization) -> Optimization:
         """The same with what the results say: eager, without Grappler, with it, and with it once more."""
-        off, on, again = (self._results(each) for each in (switches.OFF, switches.ON, switches.ON))
+        off, on, again = (self._results(options) for options in (switches.OFF, switches.ON, switches.ON))
         eager = self._ran(lambda: requests.outputs(self.workers.get(TF), EAGER, self.pass_, self.case, "float32"))
-        return replace(found, repeatable=_held(again, on), results=_held(on, off), eager=_held(off, eager))
+        return replace(optimization, repeatable=_held(again, on), results=_held(on, off), eager=_held(off, eager))
 
     def _results(self, options: switches.Options) -> Arrays | str:
         return self._ran(lambda: requests.outputs_with(self.workers.get(TF), self.pass_, self.case, options))
@@ -151,7 +151,7 @@ class _Examination:
         except SideError as error:
             return error.reason
 
-    def with_kernels(self, found: Optimization) -> Optimization:
+    def with_kernels(self, optimization: Optimization) -> Optimization:
         """The same with the kernels that a call ran, eager and as a graph."""
         ran: dict[str, list[str]] = {}
         for mode in (EAGER, GRAPH):
@@ -163,7 +163,7 @@ class _Examination:
             if calls:
                 ran[mode] = [kernel.name for kernel in calls[-1]]
         counted = {mode: dict(Counter(map(_operation, names)).most_common()) for mode, names in ran.items()}
-        return replace(found, kernels=counted, failed=self.failed, idle=idle(found, ran))
+        return replace(optimization, kernels=counted, failed=self.failed, idle=idle(optimization, ran))
 
 
 def _operation(kernel: str) -> str:
@@ -171,24 +171,24 @@ def _operation(kernel: str) -> str:
     return kernel.rpartition(":")[2]
 
 
-def idle(found: Optimization, ran: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+def idle(optimization: Optimization, ran: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """The nodes of the graph after that did not run, of operations that eager mode ran as kernels.
 
     Args:
-      found: with both graphs.
+      optimization: with both graphs.
       ran: by mode, the kernels of one call: operations of eager mode, and NAME:OP of a graph.
     """
     if EAGER not in ran or GRAPH not in ran:
         return ()
     kernels, nodes = set(map(_operation, ran[EAGER])), {name.rpartition(":")[0] for name in ran[GRAPH]}
     # A profile names the nodes of a function that is left as a call without the function.
-    functions = called(found.after)
-    own = (node for node in found.after if function_of(node) not in functions)
+    functions = called(optimization.after)
+    own = (node for node in optimization.after if function_of(node) not in functions)
     return tuple(node.name for node in own if node.op in kernels and node.name not in nodes)
 
 
-def _nodes(found: replies.Rewritten, lines: Mapping[str, str]) -> tuple[OptimizedNode, ...]:
-    return tuple(_node(node, found.sources if lines else {}, lines) for node in found.nodes)
+def _nodes(rewritten: replies.Rewritten, lines: Mapping[str, str]) -> tuple[OptimizedNode, ...]:
+    return tuple(_node(node, rewritten.sources if lines else {}, lines) for node in rewritten.nodes)
 
 
 def _node(node: replies.RewrittenNode, sources: Mapping[str, str], lines: Mapping[str, str]) -> OptimizedNode:
@@ -205,17 +205,17 @@ def _node(node: replies.RewrittenNode, sources: Mapping[str, str], lines: Mappin
     )
 
 
-def _held(found: Arrays | str, expected: Arrays | str) -> ResultsHeld:
+def _held(actual: Arrays | str, expected: Arrays | str) -> ResultsHeld:
     """How far results are from others, by the leaf that is farthest."""
-    for each in (found, expected):
-        if isinstance(each, str):
-            return ResultsHeld(reason=each)
-    assert not isinstance(found, str) and not isinstance(expected, str)
-    if same_leaves(found, expected):
+    for results in (actual, expected):
+        if isinstance(results, str):
+            return ResultsHeld(reason=results)
+    assert not isinstance(actual, str) and not isinstance(expected, str)
+    if same_leaves(actual, expected):
         return ResultsHeld(bit_equal=True, error=0.0)
-    if _forms(found) != _forms(expected):
-        return ResultsHeld(reason=f"their names, dtypes or shapes differ: {_forms(found)} and {_forms(expected)}")
-    errors = {name: distance(found[name], array, largest([array]) or 1.0).error for name, array in expected.items()}
+    if _forms(actual) != _forms(expected):
+        return ResultsHeld(reason=f"their names, dtypes or shapes differ: {_forms(actual)} and {_forms(expected)}")
+    errors = {name: distance(actual[name], array, largest([array]) or 1.0).error for name, array in expected.items()}
     worst = max(errors, key=lambda name: errors[name])
     return ResultsHeld(error=errors[worst], leaf=worst)
 

@@ -152,7 +152,7 @@ class _Pass:
             # What holds by fewer samples holds: the more there are, the wider the bound.
             left = [at for at, leaves in enumerate(said) if stability.worst(leaves.values()).status in (BREAKS, BOTH)]
             for at, moved in zip(left, self._rounded([calls[at] for at in left], seed), strict=True):
-                found, original, exact = runs[at]
+                port, original, exact = runs[at]
                 samples[at].append(moved)
                 settled = {leaf: one for leaf, one in said[at].items() if one.status in (HOLDS, UNJUDGED)}
                 # The leaf that broke before the others, which need not be asked if it breaks again.
@@ -160,7 +160,7 @@ class _Pass:
                     (leaf for leaf in exact if leaf not in settled), key=lambda leaf: leaf not in said[at]
                 )
                 asked = {leaf: exact[leaf] for leaf in left_over}
-                values, last = Values(found, original, asked, samples[at]), seed == SAMPLES - 1
+                values, last = Values(port, original, asked, samples[at]), seed == SAMPLES - 1
                 said[at] = settled | stability.by_leaf(values, self._rounding, until_broken=not last)
         return [stability.worst(leaves.values()) for leaves in said]
 

@@ -100,22 +100,22 @@ def _eager(collected: Collected) -> Doubles:
 
 def _doubles(workers: WorkerSet, name: str, tf: Collected, prepared: Prepared) -> tuple[Doubles, str, str]:
     """The original in float64 or complex128 by case, where it came from, and why there is none."""
-    found: Doubles = {}
+    original: Doubles = {}
     reason = missing = ""
     try:
         worker = workers.get(name)
         requests.load(worker, prepared.loading)
         doubles = find_doubles(worker, [tf], prepared)
-        found = dict(doubles.arrays)
+        original = dict(doubles.arrays)
         reason = str(doubles.sources.get((TF, FORWARD), ""))
         missing = next((failure.reason or "" for failure in doubles.failures), "")
     except SideError as error:
         missing = error.reason
-    if not found and (FORWARD, FLOAT64) in tf.programs:
+    if not original and (FORWARD, FLOAT64) in tf.programs:
         # The type itself is refused in every mode; the same function of the same numbers in float64 is not.
-        found = {(TF, FORWARD, case): arrays for (_, case), arrays in tf.doubles.items()}
+        original = {(TF, FORWARD, case): arrays for (_, case), arrays in tf.doubles.items()}
         reason = "native"
-    return found, reason, "" if found else missing or tf.not_double.get(FORWARD, "")
+    return original, reason, "" if original else missing or tf.not_double.get(FORWARD, "")
 
 
 def _int64(workers: WorkerSet, prepared: Prepared, dtype: str) -> tuple[Collected, Prepared] | None:

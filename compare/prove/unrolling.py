@@ -45,8 +45,8 @@ def _check(side: Side, prepared: Prepared, collected: Collected, reporter: Repor
     case = prepared.loading.cases[0]
     for mode in collected.modes.get(UNROLLED, ()):
         reporter.step(f"{side.name}/{mode} {steps} steps in one program")
-        found = attempt(collected, lambda mode=mode: requests.outputs(side, mode, UNROLLED, case, FLOAT32))
-        if found is not None and (reason := difference(found, expected, steps)):
+        unrolled = attempt(collected, lambda mode=mode: requests.outputs(side, mode, UNROLLED, case, FLOAT32))
+        if unrolled is not None and (reason := difference(unrolled, expected, steps)):
             failures.append(Failure(side.name, f"{side.name}/{mode} unrolled", reason))
     return failures
 
@@ -63,18 +63,18 @@ def single_steps(trained: Arrays, steps: int) -> Arrays:
     return {LOSS: trained[LOSS][:steps], **weights}
 
 
-def difference(found: Arrays, expected: Arrays, steps: int) -> str:
+def difference(unrolled: Arrays, expected: Arrays, steps: int) -> str:
     """How the results of a loop differ from those of single steps; empty where they agree as two compilers do.
 
     Args:
-      found: results of the loop by leaf.
+      unrolled: results of the loop by leaf.
       expected: those of single steps.
       steps: of the loop.
     """
-    missing = sorted(expected.keys() - found.keys())
+    missing = sorted(expected.keys() - unrolled.keys())
     if missing:
         return f"expected {missing[0]} among the results of {steps} steps in one program, found none"
-    errors = cells.errors(found, expected)
+    errors = cells.errors(unrolled, expected)
     if cells.agrees(max(errors), cells.usual(errors)):
         return ""
     return f"{steps} steps in one program differ from as many single steps by {max(errors):.2g} of the largest value"

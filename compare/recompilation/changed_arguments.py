@@ -23,8 +23,8 @@ def changes(before: Named, after: Named, side: str = "") -> dict[str, str]:
       side: in whose words: JAX compiles values in of static arguments alone, and gives Python numbers a weak type.
     """
     named = {**before, **after}
-    found = {name: _change(name, before.get(name, _ABSENT), after.get(name, _ABSENT), side) for name in named}
-    return {name: text for name, text in found.items() if text}
+    texts = {name: _change(name, before.get(name, _ABSENT), after.get(name, _ABSENT), side) for name in named}
+    return {name: text for name, text in texts.items() if text}
 
 
 def only_values(before: Named, after: Named, name: str) -> bool:

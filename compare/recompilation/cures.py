@@ -60,15 +60,15 @@ def cures(side: str, staging: Staging, calls: Sequence[Call], ledger: SideLedger
     paddings = [stream.padded("buckets", "sizes that vary are padded to powers of two", _power_of_two)]
     paddings.append(stream.padded("largest", "sizes that vary are padded to the largest", None))
     paddings.append(stream.without_last())
-    found = [*paddings, *stream.staged(), stream.arrays()]
-    return _each_once([cure for cure in found if cure is not None])
+    candidates = [*paddings, *stream.staged(), stream.arrays()]
+    return _each_once([cure for cure in candidates if cure is not None])
 
 
-def _each_once(found: Sequence[Trial | Refused]) -> list[Trial | Refused]:
+def _each_once(candidates: Sequence[Trial | Refused]) -> list[Trial | Refused]:
     """Cures that make the same stream are tried once, under the first name."""
     kept: list[Trial | Refused] = []
     seen: dict[tuple[object, ...], str] = {}
-    for cure in found:
+    for cure in candidates:
         if isinstance(cure, Refused):
             kept.append(cure)
             continue
@@ -175,14 +175,14 @@ class _Stream:
 
     def _varying(self) -> dict[Path, dict[int, list[int]]]:
         """By array of one dtype and rank, and by axis, the sizes that vary, call by call of those that have it."""
-        found: dict[Path, dict[int, list[int]]] = {}
+        varying: dict[Path, dict[int, list[int]]] = {}
         for path, values in self._by_path().items():
             if len({_kind(value) for value in values}) > 1 or not isinstance(values[0], np.ndarray):
                 continue
             axes = {axis: [value.shape[axis] for value in values] for axis in range(values[0].ndim)}
             if axes := {axis: sizes for axis, sizes in axes.items() if len(set(sizes)) > 1}:
-                found[path] = axes
-        return found
+                varying[path] = axes
+        return varying
 
     def _one_form(self) -> str:
         """Why the calls cannot share a signature; empty where they can."""
@@ -192,9 +192,9 @@ class _Stream:
         return f"{'.'.join(unlike[0])} is of more than one dtype, rank or kind" if unlike else ""
 
     def _by_path(self) -> Mapping[Path, list[Any]]:
-        each = [leaves(call.arguments) for call in self.calls]
-        paths = dict.fromkeys(path for held in each for path in held)
-        return {path: [held[path] for held in each if path in held] for path in paths}
+        by_call = [leaves(call.arguments) for call in self.calls]
+        paths = dict.fromkeys(path for held in by_call for path in held)
+        return {path: [held[path] for held in by_call if path in held] for path in paths}
 
 
 def _kind(leaf: Any) -> object:

@@ -94,8 +94,10 @@ def _side_ledger(workers: WorkerSet, side: str, asked: Asked, progress: Reporter
     ledger = _summed(SideLedger(staging.target, ran.staged, tuple(lines), lost=ran.lost))
     if not asked.with_cures:
         return ledger
-    found = cures(side, staging, asked.calls, ledger)
-    progress.stage(f"{asked.name}, {side}: cures", sum(len(cure.calls) for cure in found if isinstance(cure, Trial)))
+    candidates = cures(side, staging, asked.calls, ledger)
+    progress.stage(
+        f"{asked.name}, {side}: cures", sum(len(cure.calls) for cure in candidates if isinstance(cure, Trial))
+    )
 
     def again(staged: Staging, calls: Sequence[Call]) -> _Ran:
         # What one stream compiled would make the next one look cheap.
@@ -103,7 +105,9 @@ def _side_ledger(workers: WorkerSet, side: str, asked: Asked, progress: Reporter
         return _run(workers, side, staged, calls, progress)
 
     control = _Control(lambda: again(staging, asked.calls), ran.results)
-    return msgspec.structs.replace(ledger, cures=tuple(_cured(cure, again, ran.results, control) for cure in found))
+    return msgspec.structs.replace(
+        ledger, cures=tuple(_cured(cure, again, ran.results, control) for cure in candidates)
+    )
 
 
 def _run(workers: WorkerSet, side: str, staging: Staging, calls: Sequence[Call], progress: Reporter) -> _Ran:

@@ -43,9 +43,9 @@ def reason(call: Named, earlier: Mapping[int, Named], seen: Seen, probe: Probe, 
     if not traced and len(changed) == 1:
         # The stream itself held all else fixed: call N is in the cache, and nothing else is different.
         return Reason(_compiled(nearest, call, changed), True)
-    found = _alone(nearest, call, changed, traced, probe)
-    if found:
-        return Reason(_compiled(nearest, call, found) if not traced else "; ".join(found.values()), True)
+    alone = _alone(nearest, call, changed, traced, probe)
+    if alone:
+        return Reason(_compiled(nearest, call, alone) if not traced else "; ".join(alone.values()), True)
     together = probe(nearest, call, not traced)
     if together is not None and _missed(together, traced):
         return Reason(f"together: {'; '.join(changed.values())}", True)
@@ -66,15 +66,15 @@ def _nearest(call: Named, earlier: Mapping[int, Named]) -> tuple[int, Named]:
 
 def _alone(before: Named, after: Named, changed: Mapping[str, str], traced: bool, probe: Probe) -> dict[str, str]:
     """The changes that miss the cache when all other arguments stay as they were."""
-    found: dict[str, str] = {}
+    alone: dict[str, str] = {}
     for name, text in changed.items():
         if traced and only_values(before, after, name) and len(changed) > 1:
             continue
         one = _with(before, after, name)
         seen = probe(before, one, not traced)
         if seen is not None and _missed(seen, traced):
-            found[name] = text
-    return found
+            alone[name] = text
+    return alone
 
 
 def _with(before: Named, after: Named, name: str) -> Named:
@@ -87,8 +87,8 @@ def _missed(seen: Seen, traced: bool) -> bool:
     return seen.traces > 0 if traced else seen.compilations > 0
 
 
-def _compiled(before: Named, after: Named, found: Mapping[str, str]) -> str:
-    told = "; ".join(found.values())
-    if all(only_numbers(before, after, name) for name in found):
+def _compiled(before: Named, after: Named, changed: Mapping[str, str]) -> str:
+    told = "; ".join(changed.values())
+    if all(only_numbers(before, after, name) for name in changed):
         return f"{told}, which XLA needs as a constant: compiled again under the same trace"
     return f"{told}: compiled again under the same trace"

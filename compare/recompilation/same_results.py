@@ -22,8 +22,8 @@ def unlike(before: Sequence[Arrays], after: Sequence[Arrays], how: Comparison) -
       how: whether more than the shape before is looked at.
     """
     pairs = enumerate(zip(before, after, strict=True), start=1)
-    found = [(number, text) for number, (one, other) in pairs if (text := call_unlike(one, other, how))]
-    return f"call {found[0][0]}: {found[0][1]}" if found else ""
+    differences = [(number, text) for number, (one, other) in pairs if (text := call_unlike(one, other, how))]
+    return f"call {differences[0][0]}: {differences[0][1]}" if differences else ""
 
 
 def call_unlike(before: Arrays, after: Arrays, how: Comparison) -> str:

@@ -166,7 +166,7 @@ def _is_apart(place: Path, folder: Path, without: Path) -> bool:
         return False
     at, own = place.resolve(), folder.resolve()
     known = at.is_relative_to(own) or at.is_relative_to(without.resolve())
-    return not known and not any(each.is_relative_to(at) for each in (own, Path.cwd(), Path.home().resolve()))
+    return not known and not any(path.is_relative_to(at) for path in (own, Path.cwd(), Path.home().resolve()))
 
 
 def file_stamp(path: Path) -> str:
@@ -176,10 +176,10 @@ def file_stamp(path: Path) -> str:
       Unknown: it cannot be read.
     """
     try:
-        found = path.stat()
-        if found.st_size > READ_BYTES:
+        status = path.stat()
+        if status.st_size > READ_BYTES:
             # Whoever copies a file may copy its time of change, but not that of its inode.
-            return f"{found.st_size} bytes of {found.st_mtime_ns}, {found.st_ctime_ns}"
+            return f"{status.st_size} bytes of {status.st_mtime_ns}, {status.st_ctime_ns}"
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise Unknown(f"{path} cannot be read") from error
@@ -202,7 +202,10 @@ def _targets(targets: Targets) -> list[Any]:
         packages = targets.worker.platforms()
     except SideError as error:
         raise Unknown(f"what compiles for other devices cannot be asked: {error.reason}") from error
-    return [to_json(list(targets.devices)), {platform: dict(found.versions) for platform, found in packages.items()}]
+    return [
+        to_json(list(targets.devices)),
+        {platform: dict(installed.versions) for platform, installed in packages.items()},
+    ]
 
 
 def _folders(prepared: Prepared) -> Iterator[Path]:

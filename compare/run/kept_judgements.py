@@ -100,24 +100,24 @@ class Judgements:
         if kept is not None:
             told(f"{name}: judged before, and nothing changed")
             return kept
-        found = judge()
-        if found.part.parity is None or found.part.failures:
-            return found  # what is missing may come the next time
+        judgement = judge()
+        if judgement.part.parity is None or judgement.part.failures:
+            return judgement  # what is missing may come the next time
         try:
             imported = self._imported(pool, began)
             changed = self._grounds(pool, both) != rests_on
         except (grounds.Unknown, SideError) as why:
             told(f"{name}: cannot be resumed: {why}")
-            return found
+            return judgement
         if changed:
             told(f"{name}: cannot be resumed: its files changed while it was judged")
-            return found
+            return judgement
         try:
-            write_atomically(path, _packed(rests_on, imported, found))
+            write_atomically(path, _packed(rests_on, imported, judgement))
         except UnwrittenError as why:
             # What a later run would be spared is no reason to lose this one: its record may still find a place.
             told(f"{name}: cannot be resumed: {why}")
-        return found
+        return judgement
 
     def forget(self) -> None:
         """Remove all that was kept."""
@@ -178,8 +178,8 @@ def _unchanged(stamps: Mapping[str, str]) -> bool:
         return False
 
 
-def _packed(rests_on: str, imported: Mapping[str, str], found: Judgement) -> bytes:
-    timed, arrays = found.timed, {}
+def _packed(rests_on: str, imported: Mapping[str, str], judgement: Judgement) -> bytes:
+    timed, arrays = judgement.timed, {}
     times = None
     if timed is not None:
         packed = {side: wire.pack_program(program) for side, program in timed.programs.items()}
@@ -193,8 +193,8 @@ def _packed(rests_on: str, imported: Mapping[str, str], found: Judgement) -> byt
             "steps": timed.steps,
         }
     kept = {
-        "format": FORMAT, "grounds": rests_on, "files": dict(imported), "part": to_json(found.part),
-        "view": to_json(found.view), "times": times,
+        "format": FORMAT, "grounds": rests_on, "files": dict(imported), "part": to_json(judgement.part),
+        "view": to_json(judgement.view), "times": times,
     }  # fmt: skip
     head = wire.pack_bytes(_JSON, json.dumps(kept).encode()).arrays
     return save(wire.contiguous({**arrays, **head}))

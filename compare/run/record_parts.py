@@ -133,8 +133,8 @@ def workload(
 
 def _passes(collected: Mapping[str, Collected]) -> tuple[str, ...]:
     """Those that every side has which delivered anything."""
-    found = [set(asked.modes) for asked in collected.values()]
-    return tuple(pass_ for pass_ in PASSES if found and pass_ in set.intersection(*found))
+    by_side = [set(asked.modes) for asked in collected.values()]
+    return tuple(pass_ for pass_ in PASSES if by_side and pass_ in set.intersection(*by_side))
 
 
 def not_judged(spec: AnyWorkload, size: str | None, failure: Failure) -> Workload:

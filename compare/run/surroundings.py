@@ -99,7 +99,7 @@ def _told(name: str) -> bool:
 def memory_bytes(memory: Path = MEMORY) -> int | None:
     """Of the machine, as Linux tells it."""
     try:
-        found = re.search(r"^MemTotal:\s+(\d+) kB$", memory.read_text(), re.MULTILINE)
+        match = re.search(r"^MemTotal:\s+(\d+) kB$", memory.read_text(), re.MULTILINE)
     except OSError:
         return None
-    return int(found[1]) * 1024 if found else None
+    return int(match[1]) * 1024 if match else None

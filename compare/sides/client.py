@@ -138,8 +138,8 @@ class LiveSide(Side):
             sent.unlink(missing_ok=True)
         if not answer["arrays"]:
             return Reply(answer["value"])
-        found = Reply(answer["value"], self._received(reply, doing))
-        return as_stablehlo(self.name, found) if method == "program" else found
+        received = Reply(answer["value"], self._received(reply, doing))
+        return as_stablehlo(self.name, received) if method == "program" else received
 
     def wait_until_started(self) -> None:
         """Wait until the framework is imported.
@@ -271,10 +271,12 @@ class LiveSide(Side):
         reason = f"expected a reply, found {printed!r} on standard output; name an interpreter that prints nothing"
         raise SideError(self.name, doing, reason, lost=True)
 
-    def _not_ours(self, doing: str, found: str) -> SideError:
+    def _not_ours(self, doing: str, received: str) -> SideError:
         """What else writes to the pipe of replies makes all that follows worthless: the worker is ended."""
         self.close()
-        reason = f"expected the reply to this request, found {found}: the port's code writes to the files of its worker"
+        reason = (
+            f"expected the reply to this request, found {received}: the port's code writes to the files of its worker"
+        )
         return SideError(self.name, doing, reason, lost=True)
 
     def _stalled(self, doing: str) -> SideError:

@@ -89,7 +89,7 @@ class DeviceCompiler(Host):
         (given,) = unpack_calls([parameters.arguments], arrays)
         sharding = parameters.sharding
         try:
-            found = host_devices.run_partitioned(
+            results = host_devices.run_partitioned(
                 arrays[PROGRAM].tobytes(),
                 _annotating(sharding),
                 sharding.axes,
@@ -99,7 +99,7 @@ class DeviceCompiler(Host):
             )
         except bindings.UnreadableProgram as error:
             raise Unsupported(str(error)) from error
-        (described,), packed = pack_calls([found])
+        (described,), packed = pack_calls([results])
         return Reply(described, packed)
 
     def assemble(self, parameters: Assemble, arrays: Arrays) -> Reply:
@@ -139,11 +139,11 @@ def _ran(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
 def _assembler() -> Path | None:
     for package, inside in _ASSEMBLERS:
         try:
-            found = Path(str(resources.files(package).joinpath(inside)))
+            assembler = Path(str(resources.files(package).joinpath(inside)))
         except ModuleNotFoundError:
             continue
-        if found.exists():
-            return found
+        if assembler.exists():
+            return assembler
     on_path = shutil.which("ptxas")
     return Path(on_path) if on_path else None
 
@@ -170,10 +170,10 @@ def _tpu_packages() -> Packages:
 
 
 def _versions(names: Sequence[str]) -> dict[str, str]:
-    found = {}
+    versions = {}
     for name in names:
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions

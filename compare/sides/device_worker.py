@@ -106,8 +106,8 @@ class DeviceWorker:
         parameters = {"sharding": msgspec.to_builtins(sharding), "arguments": described}
         sent = {device_compiler.PROGRAM: np.frombuffer(program, np.uint8), **packed}
         reply = self._ask("run_sharded", parameters, sent)
-        (found,) = unpack_calls([reply.value], reply.arrays)
-        return found
+        (results,) = unpack_calls([reply.value], reply.arrays)
+        return results
 
     def assemble(self, dump: Path) -> dict[str, Assembled]:
         """By PTX file of a dump, the assembler's report and the machine code.

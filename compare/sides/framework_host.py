@@ -77,8 +77,8 @@ class Worker(Host):
         written = os.path.join(os.path.realpath(tempfile.gettempdir()), "")
         later = [module for name, module in list(sys.modules.items()) if name not in self._before]
         places = (vars(module).get("__file__") for module in later if isinstance(module, ModuleType))
-        found = {os.path.realpath(place) for place in places if isinstance(place, str)}
-        return Reply(sorted(place for place in found if not place.startswith(written)))
+        paths = {os.path.realpath(place) for place in places if isinstance(place, str)}
+        return Reply(sorted(place for place in paths if not place.startswith(written)))
 
     def changed(self, parameters: Nothing, arrays: Arrays) -> Reply:
         """What all code of this process shares, and is another one since the first workload was loaded."""
@@ -107,10 +107,10 @@ class Worker(Host):
 
     def layers(self, parameters: LayersOf, arrays: Arrays) -> Reply:
         """What each layer was given and gave."""
-        calls, found = self._framework.layers(
+        calls, values = self._framework.layers(
             parameters.pass_, parameters.case, parameters.dtype, parameters.given, arrays
         )
-        travelling = {name: each for name, each in found.items() if each.dtype.name in wire.DTYPES}
+        travelling = {name: value for name, value in values.items() if value.dtype.name in wire.DTYPES}
         return Reply(msgspec.to_builtins(calls), travelling)
 
     def program(self, parameters: Lowering, arrays: Arrays) -> Reply:
@@ -163,9 +163,9 @@ class Worker(Host):
 
     def clustered(self, parameters: Pass, arrays: Arrays) -> Reply:
         """A pass with autoclustering, and the nodes that it ran."""
-        found = self._framework.clustered(parameters.pass_)
-        calls = [[dataclasses.astuple(node) for node in call] for call in found.calls]
-        return Reply({"function": found.function, "calls": calls, "sources": dict(found.sources)})
+        clustered = self._framework.clustered(parameters.pass_)
+        calls = [[dataclasses.astuple(node) for node in call] for call in clustered.calls]
+        return Reply({"function": clustered.function, "calls": calls, "sources": dict(clustered.sources)})
 
     def rewritten(self, parameters: Rewriting, arrays: Arrays) -> Reply:
         """A graph after the optimizer."""
@@ -294,8 +294,8 @@ class Worker(Host):
     def attempt(self, parameters: Attempt, arrays: Arrays) -> Reply:
         """Call a function in a mode."""
         arguments = unpacked(parameters.arguments, arrays)
-        found = self._framework.attempt(parameters.target, parameters.mode, arguments)
-        return Reply([[dataclasses.astuple(node) for node in call] for call in found.calls], found.outputs)
+        attempted = self._framework.attempt(parameters.target, parameters.mode, arguments)
+        return Reply([[dataclasses.astuple(node) for node in call] for call in attempted.calls], attempted.outputs)
 
     def _watched(self) -> Watch:
         if self._watch is None:

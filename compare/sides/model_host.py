@@ -61,8 +61,8 @@ class Models(Host):
     def function_graph(self, parameters: InspectCode, arrays: Arrays) -> Reply:
         """The graph of a function of a file, with its constants."""
         os.chdir(parameters.folder)
-        graph, found = importlib.import_module(_FUNCTION).read(parameters.reference, parameters.inputs)
-        return Reply(msgspec.to_builtins(graph), found)
+        graph, constants = importlib.import_module(_FUNCTION).read(parameters.reference, parameters.inputs)
+        return Reply(msgspec.to_builtins(graph), constants)
 
     def operations(self, parameters: Nothing, arrays: Arrays) -> Reply:
         """The operations that TensorFlow registers."""
@@ -75,8 +75,8 @@ class Models(Host):
     def weights(self, parameters: KerasWeights, arrays: Arrays) -> Reply:
         """The layers of a Keras model and its weights."""
         with _weights_of(parameters) as (module, given, scratch):
-            source, found = module.read(given, scratch)
-        return Reply(msgspec.to_builtins(source), found)
+            source, weights = module.read(given, scratch)
+        return Reply(msgspec.to_builtins(source), weights)
 
     def architecture(self, parameters: KerasWeights, arrays: Arrays) -> Reply:
         """The calls of the layers of a Keras model, and what it was compiled with."""
@@ -87,15 +87,15 @@ class Models(Host):
     def write_weights(self, parameters: KerasWeights, arrays: Arrays) -> Reply:
         """A file of weights, and what is read from it."""
         with _weights_of(parameters) as (_, given, scratch):
-            data, found = importlib.import_module(_WRITTEN).write(given, arrays, scratch)
-        return Reply(arrays={**wire.pack_bytes(_FILE, data).arrays, **found})
+            data, weights = importlib.import_module(_WRITTEN).write(given, arrays, scratch)
+        return Reply(arrays={**wire.pack_bytes(_FILE, data).arrays, **weights})
 
     def optimizer_steps(self, parameters: KerasSteps, arrays: Arrays) -> Reply:
         """Weights after steps of a model's optimizer."""
         with _weights_of(parameters.model) as (_, given, scratch):
             written = importlib.import_module(_WRITTEN)
-            found = written.stepped(given, arrays, parameters.steps, parameters.fresh, scratch)
-        return Reply(arrays=found)
+            weights = written.stepped(given, arrays, parameters.steps, parameters.fresh, scratch)
+        return Reply(arrays=weights)
 
 
 @contextlib.contextmanager
@@ -115,5 +115,5 @@ def _weights_of(parameters: KerasWeights) -> Iterator[tuple[Any, Any, Path]]:
         yield module, given, Path(scratch)
 
 
-def _plain(found: Any) -> Reply:
-    return Reply(msgspec.to_builtins(found))
+def _plain(value: Any) -> Reply:
+    return Reply(msgspec.to_builtins(value))

@@ -62,7 +62,7 @@ class ModelWorker:
                 f"expected the folder of a SavedModel, a {' or '.join(ARCHIVES[:2])} file or FILE.py:NAME, found "
                 f"{target!r}: {_advice(path, where)}"
             )
-        given = {"reference": target, "folder": str(Path.cwd()), "inputs": [list(each) for each in inputs]}
+        given = {"reference": target, "folder": str(Path.cwd()), "inputs": [list(argument) for argument in inputs]}
         return self._asked(target, "code", given)
 
     def function_graph(self, target: str, inputs: Sequence[Input]) -> tuple[FunctionGraph, Arrays]:
@@ -75,7 +75,7 @@ class ModelWorker:
         Raises:
           RequestError: there is no such function, or it cannot be traced.
         """
-        given = {"reference": target, "folder": str(Path.cwd()), "inputs": [list(each) for each in inputs]}
+        given = {"reference": target, "folder": str(Path.cwd()), "inputs": [list(argument) for argument in inputs]}
         try:
             with self._worker.asking:
                 reply = self._worker.call(self._worker.started(), "function_graph", given)

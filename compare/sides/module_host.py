@@ -36,12 +36,12 @@ class Modules(Host):
     def module(self, parameters: ModuleReference, arrays: Arrays) -> Reply:
         """What is in a module."""
         os.chdir(parameters.folder)
-        found = self._reader.read(parameters.reference, parameters.inputs)
+        target = self._reader.read(parameters.reference, parameters.inputs)
         if parameters.optimizer:
             optimizers = importlib.import_module(_OPTIMIZERS)
             held = optimizers.read(parameters.optimizer, parameters.reference, parameters.inputs)
-            found = replace(found, optimizer=held)
-        return Reply(msgspec.to_builtins(found))
+            target = replace(target, optimizer=held)
+        return Reply(msgspec.to_builtins(target))
 
     def module_steps(self, parameters: ModuleSteps, arrays: Arrays) -> Reply:
         """Parameters of a module after steps of an optimizer."""

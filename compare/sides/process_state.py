@@ -39,10 +39,10 @@ class ProcessState:
     def changed(self, settings: Mapping[str, str]) -> list[str]:
         """What is another one now, each with both values; of the environment, which may hold secrets, names alone."""
         now = _shared() | dict(settings)
-        found = [name for name in self._shared.keys() | now.keys() if self._shared.get(name) != now.get(name)]
+        names = [name for name in self._shared.keys() | now.keys() if self._shared.get(name) != now.get(name)]
         return [
             name if _of_environment(name) else f"{name} (from {self._shared.get(name)} to {now.get(name)})"
-            for name in sorted(found, key=lambda name: (_of_environment(name), name))
+            for name in sorted(names, key=lambda name: (_of_environment(name), name))
         ]
 
     def replaced(self) -> list[str]:

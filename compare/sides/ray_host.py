@@ -67,16 +67,16 @@ class RayHost(Host):
                 f"expected a Ray cluster at {address}, found {_line(error)}: check --ray; this machine has to be one "
                 "of its nodes, with the same Ray and Python, or the address has to begin with ray://"
             ) from error
-        found = {node["NodeID"]: node for node in self._ray.nodes() if node["Alive"] and node["Resources"].get("CPU")}
-        for name, node in found.items():
+        nodes = {node["NodeID"]: node for node in self._ray.nodes() if node["Alive"] and node["Resources"].get("CPU")}
+        for name, node in nodes.items():
             self._wholes[name] = _Whole(node["Resources"]["CPU"], node["Resources"].get("GPU", 0))
         at_node: Any = importlib.import_module(AT_NODE)
-        asked = {name: self._remote(at_node.facts, name, _Whole(0, 0)).remote() for name in found}
+        asked = {name: self._remote(at_node.facts, name, _Whole(0, 0)).remote() for name in nodes}
         self._ray.wait(list(asked.values()), num_returns=len(asked), timeout=limit_s / 2) if asked else None
         return Reply(
             [
                 {"id": name, "host": node["NodeManagerHostname"], **self._facts(asked[name], limit_s / 2)}
-                for name, node in found.items()
+                for name, node in nodes.items()
             ]
         )
 
@@ -95,7 +95,7 @@ class RayHost(Host):
 
     def finished(self, parameters: Nothing, arrays: Arrays) -> Reply:
         """Wait a moment for a task; those that ended, and why those were lost that gave no result."""
-        running = {each.reference: number for number, each in self._tasks.items() if each.result is None}
+        running = {task.reference: number for number, task in self._tasks.items() if task.result is None}
         done, _ = self._ray.wait(list(running), num_returns=1, timeout=_WAIT_S)
         return Reply([{"task": running[reference], **self._taken(running[reference])} for reference in done])
 
@@ -141,7 +141,7 @@ class RayHost(Host):
         return {}
 
     def _alive(self, node: str) -> bool:
-        return any(each["Alive"] for each in self._ray.nodes() if each["NodeID"] == node)
+        return any(entry["Alive"] for entry in self._ray.nodes() if entry["NodeID"] == node)
 
 
 def _check_reachable(address: str, limit_s: float) -> None:

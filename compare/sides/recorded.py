@@ -170,15 +170,15 @@ class RecordedSide(Side):
             return
         facts = requests.environment(self)
         kind = facts.get("lowered_for") or str(facts.get("device")).partition(" ")[0]
-        found = (kind, facts.get("matmul_precision"))
+        recorded_for = (kind, facts.get("matmul_precision"))
         if device.precision == TF32 and facts.get("lowered_for"):
             raise RecordedSideError(
                 f"expected a {self.name} side at {self.path} that was recorded on a {device.kind} with "
                 f"--matmul-precision {TF32}, found outputs of a CPU, which rounds no product to TensorFloat-32: choose "
                 f"--matmul-precision {HIGHEST}"
             )
-        if found != (device.kind, device.precision):
-            named = " ".join(str(fact)[:80] for fact in found if fact)
+        if recorded_for != (device.kind, device.precision):
+            named = " ".join(str(fact)[:80] for fact in recorded_for if fact)
             raise RecordedSideError(
                 f"expected a recorded {self.name} side at {self.path} with programs for {device.kind} "
                 f"{device.precision}, found {named}: record it again with --platform {device.kind} "
@@ -203,7 +203,7 @@ class RecordedSide(Side):
             for asked in ("", *PASSES)
         }
         return {
-            asked: asked or default_pass(each.value["modes"]) for asked, each in kept.items() if each and each.value
+            asked: asked or default_pass(reply.value["modes"]) for asked, reply in kept.items() if reply and reply.value
         }
 
     def _without(self, parameters: Mapping[str, Any]) -> str:

@@ -63,14 +63,14 @@ def imported(side: Side) -> list[str]:
 
 def versions(workers: WorkerSet) -> dict[str, str]:
     """By package, of the sides that come up."""
-    found: dict[str, str] = {}
+    by_package: dict[str, str] = {}
     for side, packages in (("tf", ("tensorflow",)), ("jax", ("jax", "jaxlib"))):
         try:
             told = environment(workers.get(side))
         except SideError:
             continue  # what was asked of it says why
-        found |= {package: str(told[package]) for package in packages if package in told}
-    return found
+        by_package |= {package: str(told[package]) for package in packages if package in told}
+    return by_package
 
 
 @dataclasses.dataclass(frozen=True)

@@ -44,9 +44,9 @@ class Strategies(Host):
 
     def steps(self, parameters: StrategySteps, arrays: Arrays) -> Reply:
         """Some training steps."""
-        found = self._side.steps(*msgspec.structs.astuple(parameters))
-        unlike = [dataclasses.asdict(each) for each in found.unlike]
-        return Reply({"compilations": found.compilations, "unlike": unlike}, found.arrays)
+        stepped = self._side.steps(*msgspec.structs.astuple(parameters))
+        unlike = [dataclasses.asdict(difference) for difference in stepped.unlike]
+        return Reply({"compilations": stepped.compilations, "unlike": unlike}, stepped.arrays)
 
     def transfers(self, parameters: StrategyNamed, arrays: Arrays) -> Reply:
         """What a step exchanges between devices."""
@@ -54,8 +54,8 @@ class Strategies(Host):
         from compare.hlo.collectives import collectives
 
         program = self._side.program(parameters.strategy)
-        found = collectives(program.module) if program.module else program.collectives
-        return Reply([dataclasses.asdict(each) for each in found])
+        exchanged = collectives(program.module) if program.module else program.collectives
+        return Reply([dataclasses.asdict(collective) for collective in exchanged])
 
     def step_times(self, parameters: StrategyCalls, arrays: Arrays) -> Reply:
         """Seconds of each of some calls of a step; it is compiled and called once before."""

@@ -84,30 +84,30 @@ def steps(
     asked: dict[str, Any] = {"strategy": strategy, "dtype": dtype, "count": count, "equal_parts": equal_parts}
     if checkpoint is not None:
         asked |= {"first": first, "checkpoint": str(checkpoint)}
-    found = [
+    answers = [
         (msgspec.convert(reply.value, SteppedOn), reply.arrays)
         for reply in _of_all(sides, "steps", [asked] * len(sides))
     ]
-    unlike = [Unlike(**msgspec.structs.asdict(each)) for told, _ in found for each in told.unlike]
-    processes = [f"process {at}" for at in range(len(found))]
-    for name in found[0][1]:
-        copies = dict(zip(processes, (arrays[name] for _, arrays in found), strict=True))
+    unlike = [Unlike(**msgspec.structs.asdict(difference)) for told, _ in answers for difference in told.unlike]
+    processes = [f"process {at}" for at in range(len(answers))]
+    for name in answers[0][1]:
+        copies = dict(zip(processes, (arrays[name] for _, arrays in answers), strict=True))
         known = kept_as(name)
         unlike += filter(None, [first_unlike(known.path, copies, known.step) if known else first_unlike(name, copies)])
-    counted = [told.compilations for told, _ in found if told.compilations is not None]
-    return Stepped(found[0][1], sum(counted) if counted else None, unlike)
+    counted = [told.compilations for told, _ in answers if told.compilations is not None]
+    return Stepped(answers[0][1], sum(counted) if counted else None, unlike)
 
 
 def transfers(sides: Sequence[Side], strategy: str) -> list[Collective]:
     """What a step exchanges between devices, as one process has it."""
     (first, *_) = _of_all(sides, "transfers", [{"strategy": strategy}] * len(sides))
-    return [Collective(**msgspec.structs.asdict(each)) for each in msgspec.convert(first.value, list[Transfer])]
+    return [Collective(**msgspec.structs.asdict(transfer)) for transfer in msgspec.convert(first.value, list[Transfer])]
 
 
 def step_times(sides: Sequence[Side], strategy: str, calls: int) -> list[float]:
     """Seconds of each of some calls, as the slowest process has them."""
     replies = _of_all(sides, "step_times", [{"strategy": strategy, "calls": calls}] * len(sides))
-    return [max(each) for each in zip(*(reply.value for reply in replies), strict=True)]
+    return [max(seconds) for seconds in zip(*(reply.value for reply in replies), strict=True)]
 
 
 def _of_all(
@@ -137,7 +137,7 @@ def _of_all(
             # In the process itself nothing can be said: TensorFlow waits there and lets no other thread run.
             for side in sides:
                 side.kill()
-            missing = ", ".join(str(at) for at, each in enumerate(asked) if not each.done())
+            missing = ", ".join(str(at) for at, future in enumerate(asked) if not future.done())
             processes = len(parameters[0].get("addresses", sides))
             reason = (
                 f"expected {processes} processes to {method} within {limit_s:g} s, found that process {missing} still "
@@ -148,7 +148,7 @@ def _of_all(
             for side in sides if len(sides) > 1 else ():
                 side.kill()
             raise
-        return [each.result() for each in asked]
+        return [future.result() for future in asked]
 
 
 def _cause(failed: Future[Reply], asked: Sequence[Future[Reply]]) -> Future[Reply]:

@@ -115,8 +115,8 @@ class WeightWorkers:
           RequestError: the model has other weights, or cannot be read.
         """
         reply = _asked(self._models, model.reference, "write_weights", model.parameters, arrays)
-        found = {name: array for name, array in reply.arrays.items() if name != _FILE}
-        return reply.arrays[_FILE].tobytes(), found
+        weights = {name: array for name, array in reply.arrays.items() if name != _FILE}
+        return reply.arrays[_FILE].tobytes(), weights
 
     def target(self, module: FlaxModule, inputs: Sequence[Value] = ()) -> Target:
         """What is in a module.

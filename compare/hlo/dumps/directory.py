@@ -111,8 +111,8 @@ def listing(directory: Path, besides: Path | None = None) -> Listing:
     Raises:
       UnreadableProgram: it is not there, no directory, or holds no module.
     """
-    found = [entry for entry in _entries(directory) if besides is None or not files.is_same(entry, besides)]
-    entries = [file for entry in found for file in _opened(entry)]
+    listed = [entry for entry in _entries(directory) if besides is None or not files.is_same(entry, besides)]
+    entries = [file for entry in listed for file in _opened(entry)]
     keys = grammar.known(entry.name for entry in entries if not entry.is_dir())
     owned: dict[Key, list[DumpedFile]] = {key: [] for key in keys}
     unknown: list[tuple[Path, int]] = []

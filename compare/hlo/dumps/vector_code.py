@@ -161,15 +161,15 @@ def _busyness(block: _Block) -> tuple[int, int]:
 
 
 def _lanes(line: str) -> int:
-    found = _FLOATS.search(line)
-    return 0 if found is None else int(found[1] or 1)
+    match = _FLOATS.search(line)
+    return 0 if match is None else int(match[1] or 1)
 
 
 def _widest(block: _Block) -> tuple[str, int]:
     """Of its arithmetic, or of what it moves where it computes nothing."""
     computing = [line for line in block.lines if _ARITHMETIC.search(line)]
-    found = [match for line in computing or block.lines if (match := _FLOATS.search(line))]
-    widest = max(found, key=lambda match: int(match[1] or 1), default=None)
+    matches = [match for line in computing or block.lines if (match := _FLOATS.search(line))]
+    widest = max(matches, key=lambda match: int(match[1] or 1), default=None)
     if widest is None:
         return "", 1
     return (f"{widest[1]} x {widest[2]}", int(widest[1])) if widest[1] else (widest[3], 1)

@@ -166,7 +166,8 @@ def _epsilons(spot: Spot) -> list[float]:
         return []
     side = spot.mine.side
     numbers = [_naming.constants_of(side, key) for key in spot.mine.computing if side.program.node(key).opcode == "add"]
-    return list(dict.fromkeys(each[0] for each in numbers if len(each) == 1 and is_tiny(each[0])))[:2]
+    tiny = dict.fromkeys(constants[0] for constants in numbers if len(constants) == 1 and is_tiny(constants[0]))
+    return list(tiny)[:2]
 
 
 def _corrections(spot: Spot) -> list[tuple[float, ...]]:
@@ -175,7 +176,7 @@ def _corrections(spot: Spot) -> list[tuple[float, ...]]:
     keys = (*spot.theirs.nodes, *spot.theirs.leaves)
     divisors = [program.node(key).operands[1] for key in keys if program.node(key).opcode == "divide"]
     flat = [arrays[key] for key in dict.fromkeys(divisors) if key in arrays]
-    numbers = [tuple(float(array.flat[0]) for array in each) for each in flat if all(map(_is_fraction, each))]
+    numbers = [tuple(float(array.flat[0]) for array in by_case) for by_case in flat if all(map(_is_fraction, by_case))]
     return list(dict.fromkeys(numbers))
 
 
