@@ -54,11 +54,15 @@ def named(adapter: str, source: str) -> Iterator[Named]:
     """
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in READERS:
-            texts = [each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+            texts = [
+                argument.value
+                for argument in node.args
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+            ]
             if texts and len(texts) == len(node.args):
                 yield Named(adapter, texts[0], texts[1] if len(texts) > 1 else "")
         elif isinstance(node, ast.ImportFrom) and str(node.module).startswith("jaxlib"):
-            yield from (Named(adapter, str(node.module), each.name) for each in node.names)
+            yield from (Named(adapter, str(node.module), alias.name) for alias in node.names)
 
 
 def moved(name: Named) -> str:
@@ -76,17 +80,17 @@ def moved(name: Named) -> str:
 def main() -> int:
     """Print a line for each name that has moved, and a line of counts; the exit code."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    names = sorted({each for path in ADAPTERS for each in named(path, (ROOT / path).read_text())}, key=str)
-    absent = sorted({each.framework for each in names if importlib.util.find_spec(each.framework) is None})
+    names = sorted({name for path in ADAPTERS for name in named(path, (ROOT / path).read_text())}, key=str)
+    absent = sorted({name.framework for name in names if importlib.util.find_spec(name.framework) is None})
     if absent:
         print(f"expected {', '.join(absent)} in {sys.prefix}, found none: install what is to be probed")
         return 2
-    found = {each: moved(each) for each in names}
-    for each in (each for each in names if found[each]):
-        print(f"{each.adapter}: {each}: {found[each]}")
-    releases = ", ".join(_release(each) for each in ("tensorflow", "jax", "jaxlib"))
-    print(f"{sum(not why for why in found.values())} of {len(found)} private names are there in {releases}")
-    return int(any(found.values()))
+    reasons = {name: moved(name) for name in names}
+    for name in (name for name in names if reasons[name]):
+        print(f"{name.adapter}: {name}: {reasons[name]}")
+    releases = ", ".join(_release(framework) for framework in ("tensorflow", "jax", "jaxlib"))
+    print(f"{sum(not why for why in reasons.values())} of {len(reasons)} private names are there in {releases}")
+    return int(any(reasons.values()))
 
 
 def _release(framework: str) -> str:

@@ -21,29 +21,32 @@ def rows(measured: Path) -> list[dict[str, float]]:
     """Instructions a program, seconds and MiB of aligning two of them."""
     return [
         {
-            "instructions": int(each["params"]["instructions"]),
-            "seconds": each["stats"]["median"],
-            "mib": each["extra_info"]["peak_mib"],
+            "instructions": int(benchmark["params"]["instructions"]),
+            "seconds": benchmark["stats"]["median"],
+            "mib": benchmark["extra_info"]["peak_mib"],
         }
-        for each in json.loads(measured.read_text())["benchmarks"]
+        for benchmark in json.loads(measured.read_text())["benchmarks"]
     ]
 
 
-def chart(found: list[dict[str, float]]) -> alt.VConcatChart:
+def chart(measurements: list[dict[str, float]]) -> alt.VConcatChart:
     """Time and memory against instructions, both axes logarithmic; grey is what linear growth would be."""
     return alt.vconcat(
-        *(_panel(found, field, title) for field, title in (("seconds", "seconds"), ("mib", "MiB above the start")))
+        *(
+            _panel(measurements, field, title)
+            for field, title in (("seconds", "seconds"), ("mib", "MiB above the start"))
+        )
     )
 
 
-def _panel(found: list[dict[str, float]], field: str, title: str) -> alt.LayerChart:
-    first = found[0]
-    linear = [{**row, field: first[field] * row["instructions"] / first["instructions"]} for row in found]
+def _panel(measurements: list[dict[str, float]], field: str, title: str) -> alt.LayerChart:
+    first = measurements[0]
+    linear = [{**row, field: first[field] * row["instructions"] / first["instructions"]} for row in measurements]
     x = alt.X("instructions:Q", title="instructions of each program", scale=alt.Scale(type="log"))
     y = alt.Y(f"{field}:Q", title=title, scale=alt.Scale(type="log"))
     layers = [
         alt.Chart(alt.Data(values=linear)).mark_line(color=drawing.NULL_COLOR, strokeDash=[4, 4]).encode(x=x, y=y),
-        alt.Chart(alt.Data(values=found)).mark_line(color=drawing.JAX_COLOR, point=True).encode(x=x, y=y),
+        alt.Chart(alt.Data(values=measurements)).mark_line(color=drawing.JAX_COLOR, point=True).encode(x=x, y=y),
     ]
     return drawing.layered(layers, height=160)
 

@@ -15,10 +15,10 @@ def of_record(record: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
     """
     (part,) = json.loads(record.read_text())["workloads"].values()
     gates = part["parity"]["gates"]
-    held = [each for gate in gates.values() for each in gate["comparisons"]]
+    held = [comparison for gate in gates.values() for comparison in gate["comparisons"]]
     return {gate: told["verdict"] for gate, told in gates.items()}, held
 
 
 def failing(held: list[dict[str, Any]]) -> list[str]:
     """What is said of the comparisons that fail."""
-    return [each["message"] for each in held if each["verdict"] == "fail"]
+    return [comparison["message"] for comparison in held if comparison["verdict"] == "fail"]

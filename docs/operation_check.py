@@ -83,12 +83,12 @@ def problems(row: Row) -> list[str]:
         keras.utils.set_random_seed(0)
         if isinstance(row, Layer) and row.linen:
             operator.attrgetter(row.linen.removeprefix("nn."))(linen)
-        found = [problem for pair in pairs(row) for problem in _of_pair(row, pair)] if row.has_counterpart else []
+        wrong = [problem for pair in pairs(row) for problem in _of_pair(row, pair)] if row.has_counterpart else []
     except Exception as error:  # noqa: BLE001  whatever a row's code raises is its failure
         place = traceback.extract_tb(error.__traceback__)[-1]
         first = (str(error).strip() or "nothing said").splitlines()[0]
-        found = [f"raised {type(error).__name__} at {place.filename.rpartition('/')[2]}:{place.lineno}: {first}"]
-    return list(dict.fromkeys(found))
+        wrong = [f"raised {type(error).__name__} at {place.filename.rpartition('/')[2]}:{place.lineno}: {first}"]
+    return list(dict.fromkeys(wrong))
 
 
 @dataclass(frozen=True)
@@ -181,10 +181,10 @@ def _of_pair(row: Row, pair: Pair) -> Iterator[str]:
     run_jax = jax_runner(pair.jax, differentiate, jit)
     differ = False
     for case, arrays in pair.cases.items():
-        expected, found = run_tensorflow(pair.tensorflow, arrays, differentiate), run_jax(arrays)
+        expected, actual = run_tensorflow(pair.tensorflow, arrays, differentiate), run_jax(arrays)
         compare = distribution_problem if row.values == "distribution" else difference
-        yield from (f"{pair.what}, {case}: {text}" for text in _outputs(expected, found, compare))
-        of_case = list(_gradients(expected, found))
+        yield from (f"{pair.what}, {case}: {text}" for text in _outputs(expected, actual, compare))
+        of_case = list(_gradients(expected, actual))
         differ = differ or bool(of_case)
         if row.gradients == "same":
             yield from (f"{pair.what}, {case}: {text}" for text in of_case)
@@ -209,40 +209,40 @@ def _lacks_gradient(pair: Pair) -> bool:
     )
 
 
-def _outputs(expected: Computed, found: Computed, compare: Callable[[np.ndarray, np.ndarray], str]) -> Iterator[str]:
-    if len(expected.outputs) != len(found.outputs) or not expected.outputs:
-        yield f"expected {len(expected.outputs)} outputs and at least one, found {len(found.outputs)}"
+def _outputs(expected: Computed, actual: Computed, compare: Callable[[np.ndarray, np.ndarray], str]) -> Iterator[str]:
+    if len(expected.outputs) != len(actual.outputs) or not expected.outputs:
+        yield f"expected {len(expected.outputs)} outputs and at least one, found {len(actual.outputs)}"
         return
-    for number, (left, right) in enumerate(zip(expected.outputs, found.outputs, strict=True)):
+    for number, (left, right) in enumerate(zip(expected.outputs, actual.outputs, strict=True)):
         if problem := compare(left, right):
             yield f"output {number}: {problem}"
 
 
-def _gradients(expected: Computed, found: Computed) -> Iterator[str]:
-    if expected.gradients.keys() != found.gradients.keys():
-        yield f"expected gradients of {list(expected.gradients)}, found {list(found.gradients)}"
+def _gradients(expected: Computed, actual: Computed) -> Iterator[str]:
+    if expected.gradients.keys() != actual.gradients.keys():
+        yield f"expected gradients of {list(expected.gradients)}, found {list(actual.gradients)}"
         return
     floor = NOISE / GRADIENTS * max(map(_largest, expected.gradients.values()), default=0.0)
     for name, left in expected.gradients.items():
-        if problem := difference(left, found.gradients[name], GRADIENTS, floor):
+        if problem := difference(left, actual.gradients[name], GRADIENTS, floor):
             yield f"gradient of {name}: {problem}"
 
 
-def difference(expected: np.ndarray, found: np.ndarray, bound: float = VALUES, floor: float = 0.0) -> str:
+def difference(expected: np.ndarray, actual: np.ndarray, bound: float = VALUES, floor: float = 0.0) -> str:
     """How two arrays differ, or nothing.
 
     Args:
       expected: of TensorFlow.
-      found: of JAX.
+      actual: of JAX.
       bound: of the error of floats, relative to the largest value.
       floor: taken for the largest value where that is smaller.
     """
-    if problem := structure_problem(expected, found):
+    if problem := structure_problem(expected, actual):
         return problem
     if expected.dtype.kind in "biu":
-        wrong = int(np.sum(expected != found))
+        wrong = int(np.sum(expected != actual))
         return f"{wrong} of {expected.size} elements differ" if wrong else ""
-    left, right = _wide(expected), _wide(found)
+    left, right = _wide(expected), _wide(actual)
     finite = np.isfinite(left) & np.isfinite(right)
     if not np.array_equal(left[~finite], right[~finite], equal_nan=True):
         return "NaN or infinities differ"
@@ -259,12 +259,12 @@ def _largest(array: np.ndarray) -> float:
     return float(np.max(wide[np.isfinite(wide)], initial=0))
 
 
-def structure_problem(expected: np.ndarray, found: np.ndarray) -> str:
+def structure_problem(expected: np.ndarray, actual: np.ndarray) -> str:
     """How shapes or dtypes differ, or nothing."""
-    if expected.shape != found.shape:
-        return f"expected shape {expected.shape}, found {found.shape}"
-    if str(found.dtype) not in (str(expected.dtype), NARROWED.get(str(expected.dtype))):
-        return f"expected {expected.dtype}, found {found.dtype}"
+    if expected.shape != actual.shape:
+        return f"expected shape {expected.shape}, found {actual.shape}"
+    if str(actual.dtype) not in (str(expected.dtype), NARROWED.get(str(expected.dtype))):
+        return f"expected {expected.dtype}, found {actual.dtype}"
     return ""
 
 
@@ -272,10 +272,10 @@ def _wide(array: np.ndarray) -> np.ndarray:
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
-def distribution_problem(expected: np.ndarray, found: np.ndarray) -> str:
+def distribution_problem(expected: np.ndarray, actual: np.ndarray) -> str:
     """How the distributions of two samples differ, or nothing."""
-    if problem := structure_problem(expected, found):
+    if problem := structure_problem(expected, actual):
         return problem
-    left, right = (np.round(_wide(array).ravel(), DIGITS) for array in (expected, found))
+    left, right = (np.round(_wide(array).ravel(), DIGITS) for array in (expected, actual))
     p = float(stats.ks_2samp(left, right).pvalue)
     return "" if p > ALIKE else f"not of one distribution, p = {p:.1g}"

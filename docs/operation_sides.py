@@ -55,10 +55,10 @@ def run_tensorflow(program: Program, arrays: Arrays, differentiate: bool) -> Com
     if total is None:
         return Computed(outputs, {})
     try:
-        found = tape.gradient(total, floats, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        gradients = tape.gradient(total, floats, unconnected_gradients=tf.UnconnectedGradients.ZERO)
     except LookupError as error:
         raise GradientError(f"no gradient in TensorFlow: {error}") from error
-    return Computed(outputs, {name: tf.convert_to_tensor(value).numpy() for name, value in found.items()})
+    return Computed(outputs, {name: tf.convert_to_tensor(value).numpy() for name, value in gradients.items()})
 
 
 def _tensorflow_total(leaves: Sequence[tf.Tensor]) -> tf.Tensor | None:
@@ -87,9 +87,9 @@ def jax_runner(program: Program, differentiate: bool, jit: bool) -> Callable[[Ar
         others = {name: jnp.asarray(array) for name, array in arrays.items() if name not in floats}
         if not differentiate or not floats:
             return Computed([np.asarray(leaf) for leaf in values(floats, others)], {})
-        (_, leaves), found = gradients(floats, others)
+        (_, leaves), by_name = gradients(floats, others)
         has_floats = any(is_float(leaf) for leaf in leaves)
-        taken = {name: np.conj(value) for name, value in found.items()} if has_floats else {}
+        taken = {name: np.conj(value) for name, value in by_name.items()} if has_floats else {}
         return Computed([np.asarray(leaf) for leaf in leaves], {n: np.asarray(value) for n, value in taken.items()})
 
     compiled: Callable[..., Any] = jax.jit if jit else lambda function: function

@@ -84,11 +84,11 @@ def recorded(name: str) -> Planned | None:
 
 def page() -> str:
     """The page of all records."""
-    found = {name: recorded(name) for name in PARTS}
-    there = [record for record in found.values() if record is not None]
+    records = {name: recorded(name) for name in PARTS}
+    there = [record for record in records.values() if record is not None]
     steps: list[PlannedStep] = [step for record in there for step in record.steps]
     packages = {name: version for record in there for name, version in record.packages.items()}
-    lines = [f"- missing: `{' '.join(command(name))}`: {WHY}" for name, record in found.items() if record is None]
+    lines = [f"- missing: `{' '.join(command(name))}`: {WHY}" for name, record in records.items() if record is None]
     whole = Planned(schema=1, packages=packages, steps=tuple(steps))
     return "\n".join(filter(None, [HEAD, "\n".join([*lines, ""]) if lines else "", plan_markdown(whole)]))
 

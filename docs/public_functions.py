@@ -119,11 +119,11 @@ on a machine that had other work. `python docs/public_functions.py NAME` makes a
 def judged(name: str) -> dict[str, object]:
     """The record of one function: what was written, and how each gate came out."""
     function = FUNCTIONS[name]
-    arguments = ", ".join(each.partition("=")[0] for each in function.inputs)
+    arguments = ", ".join(declared.partition("=")[0] for declared in function.inputs)
     source = f"import keras\nimport tensorflow as tf\n\n\ndef {name}({arguments}):\n    return {function.code}\n"
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "f.py").write_text(source)
-        inputs = [word for each in function.inputs for word in ("--input", each)]
+        inputs = [word for declared in function.inputs for word in ("--input", declared)]
         command = [sys.executable, "-m", "compare", "init", f"f.py:{name}", *inputs, "-o", "port"]
         start = time.monotonic()
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
@@ -133,7 +133,7 @@ def judged(name: str) -> dict[str, object]:
     told = COVERAGE.search(done.stdout)
     left = [line for line in done.stdout.splitlines() if line.startswith("to be written")]
     errors = done.stderr.strip().splitlines()[-1:] if done.returncode == 2 else []
-    failures = [each.replace(f"{folder}/", "") for each in (*left, *failing(held), *errors)]
+    failures = [message.replace(f"{folder}/", "") for message in (*left, *failing(held), *errors)]
     return {
         "written": list(map(int, told.groups())) if told else [], "seconds": seconds, "gates": gates,
         "exit": done.returncode, "failures": failures[:3],
@@ -145,15 +145,17 @@ def page() -> str:
     rows, failures, passed, known, whole = "", "", 0, 0, 0
     for name, function in FUNCTIONS.items():
         path = RECORDS / f"{name}.json"
-        found = json.loads(path.read_text()) if path.exists() else {}
-        gates, written = found.get("gates", {}), found.get("written", [])
-        known += bool(found)
+        record = json.loads(path.read_text()) if path.exists() else {}
+        gates, written = record.get("gates", {}), record.get("written", [])
+        known += bool(record)
         whole += bool(written) and written[0] == written[1]
-        passed += found.get("exit") == 0
+        passed += record.get("exit") == 0
         cells = [f"`{function.code}`", f"{written[0]} of {written[1]}" if written else "-"]
         cells += [gates.get(gate, "-").replace("not_applicable", "none") for gate in GATES]
-        rows += f"| {' | '.join(cells)} | {found.get('seconds', '-')} |\n"
-        failures += "".join(f"- {name}: {each.removeprefix(f'{name}: ')}\n" for each in found.get("failures", [])[:1])
+        rows += f"| {' | '.join(cells)} | {record.get('seconds', '-')} |\n"
+        failures += "".join(
+            f"- {name}: {failure.removeprefix(f'{name}: ')}\n" for failure in record.get("failures", [])[:1]
+        )
     line, gates = "---|" * len(GATES), " | ".join(GATES)
     told = f"\n{known} of {len(FUNCTIONS)} functions were tried: {whole} are written whole, {passed} hold every gate.\n"
     if failures:

@@ -45,7 +45,9 @@ def page(operations: Mapping[str, RawOperation]) -> str:
         f"| {name} | {reason(name)} |\n" for name in sorted(operations) if how(name) == "place" and reason(name)
     )
     open_ = sorted(
-        name for name, each in operations.items() if how(name) == "place" and each.xla == "compiled" and each.rows
+        name
+        for name, operation in operations.items()
+        if how(name) == "place" and operation.xla == "compiled" and operation.rows
     )
     return f"""# Operations that `jaxport init` writes
 

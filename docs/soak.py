@@ -58,13 +58,13 @@ class Held:
 
 def small_ports(count: int, folder: Path) -> list[Workload]:
     """Ports of their own shape and constant: nothing that was compiled for one serves another."""
-    found = []
+    ports = []
     for n in range(count):
         (folder / f"tf{n}.py").write_text(TF.format(n=n))
         (folder / f"jax{n}.py").write_text(JAX.format(n=n))
         references = (f"{folder}/{side}{n}.py:port{n}" for side in SIDES)
-        found.append(functions.from_functions(*references, [f"x=f32[4,{n + 2}]"]))
-    return found
+        ports.append(functions.from_functions(*references, [f"x=f32[4,{n + 2}]"]))
+    return ports
 
 
 def held(process: Path) -> Held:
@@ -82,14 +82,14 @@ def children() -> dict[Path, list[str]]:
             parents[int(process.name)] = int((process / "stat").read_text().rpartition(")")[2].split()[1]), process
         except OSError:  # it ended meanwhile
             continue
-    ours, found = {os.getpid()}, {}
+    ours, words = {os.getpid()}, {}
     while new := {number for number, (parent, _) in parents.items() if parent in ours} - ours:
         ours |= new
         for number in new:
             with contextlib.suppress(OSError):
                 process = parents[number][1]
-                found[process] = (process / "cmdline").read_bytes().decode().split("\0")
-    return found
+                words[process] = (process / "cmdline").read_bytes().decode().split("\0")
+    return words
 
 
 def workers(running: Mapping[Path, Sequence[str]]) -> dict[str, Path]:
@@ -122,20 +122,20 @@ class Meanwhile(Silent):
         print(f"| {self._ports} | {own.row} | {' | '.join(cells)} | {len(running)} | {left} |", flush=True)
         self.rows.append(
             {"processes": len(running), "temporary files": left}
-            | {f"files of {name}": each.files for name, each in {"coordinator": own, **sides}.items()}
-            | {f"threads of {name}": each.threads for name, each in {"coordinator": own, **sides}.items()}
+            | {f"files of {name}": holding.files for name, holding in {"coordinator": own, **sides}.items()}
+            | {f"threads of {name}": holding.threads for name, holding in {"coordinator": own, **sides}.items()}
         )
 
 
 def grown(rows: Sequence[Mapping[str, int]]) -> list[str]:
     """What grew from the second and third row, when every worker is warm, to the last two."""
     early, late = rows[1:3], rows[-2:]
-    found = []
+    growth = []
     for what in sorted({name for row in late for name in row}):
         before, after = (max((row[what] for row in part if what in row), default=0) for part in (early, late))
         if after > before + SLACK:
-            found.append(f"{what}: {before} to {after}")
-    return found
+            growth.append(f"{what}: {before} to {after}")
+    return growth
 
 
 def main() -> None:
@@ -152,11 +152,11 @@ def main() -> None:
         print("|---|---|---|---|---|---|")
         with foreign_code_apart():
             asked = Request(small_ports(count, folder), plans=(), parity_only=True, modes=("tf/jit", "jax/jit"))
-            found = whole_run.run(asked, meanwhile).record.workloads
+            results = whole_run.run(asked, meanwhile).record.workloads
         meanwhile.row()
-    failed = [name for name, each in found.items() if each.parity is None or each.parity.verdict != "pass"]
+    failed = [name for name, result in results.items() if result.parity is None or result.parity.verdict != "pass"]
     for name in failed[:3]:
-        print(f"{name}: {found[name].failures or found[name].parity}", file=sys.stderr)
+        print(f"{name}: {results[name].failures or results[name].parity}", file=sys.stderr)
     growth = grown(meanwhile.rows)
     print(f"\n{count - len(failed)} of {count} ports pass {' '.join(failed)}")
     print(f"grew: {', '.join(growth) or 'nothing'}")

@@ -77,7 +77,7 @@ class Ended:
     def is_right(self, trial: Trial) -> bool:
         """Whether it did as it should."""
         wrong = ("Traceback", "internal error", "Exception ignored", "expected no ")
-        return self.code in trial.codes and trial.says in self.said and not any(each in self.said for each in wrong)
+        return self.code in trial.codes and trial.says in self.said and not any(text in self.said for text in wrong)
 
 
 def mounted(options: str, where: str, then: str) -> str:
@@ -236,11 +236,11 @@ def updated(page: str, told: Mapping[str, str]) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Print a row for each; 1 where one is not as it should be."""
-    asked = [each for each in arguments if not each.startswith("-")]
+    asked = [argument for argument in arguments if not argument.startswith("-")]
     chosen = [
         trial
         for trial in QUICK + (() if "--quick" in arguments else LIVE)
-        if not asked or any(each in trial.name for each in asked)
+        if not asked or any(part in trial.name for part in asked)
     ]
     print("| where | exit code | what is said | took |\n|---|---|---|---|", flush=True)
     wrong, told = 0, {}

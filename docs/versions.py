@@ -172,7 +172,7 @@ def interpreter(folder: Path, place: Place, own: bool) -> str | None:
 def dependencies() -> list[str]:
     """Names of what jaxport itself needs, without the releases that it is known to work with."""
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    names = (re.match(r"[\w-]+", each) for each in listed)
+    names = (re.match(r"[\w-]+", requirement) for requirement in listed)
     return [name.group() for name in names if name and name.group() != "tensorflow"]
 
 
@@ -235,7 +235,9 @@ def missing(plain: Mapping[str, Any]) -> Iterator[str]:
     for name, part in plain.get("workloads", {}).items():
         if (part.get("parity") or {}).get("verdict") != "pass":
             yield f"parity of {name}"
-        yield from (f"{each['side']}: {each['doing']}: {each['reason']}" for each in part.get("failures", ()))
+        yield from (
+            f"{failure['side']}: {failure['doing']}: {failure['reason']}" for failure in part.get("failures", ())
+        )
         for cell, compiled in part.get("compiled", {}).items():
             if compiled.get("reason"):
                 yield f"{cell}: {compiled['reason']}"
@@ -257,7 +259,7 @@ def tried_in(folder: Path, name: str) -> Found:
     """
     trial = TRIALS[name]
     places = [interpreter(folder, place, place == trial.own) for place in (trial.tf, trial.jax, trial.own)]
-    return tried(*places, legacy=any(each.startswith("tf-keras") for each in trial.tf.requirements))
+    return tried(*places, legacy=any(requirement.startswith("tf-keras") for requirement in trial.tf.requirements))
 
 
 def places_of(names: Sequence[str]) -> set[Place]:
@@ -279,22 +281,22 @@ def main() -> int:
     folder = Path(sys.argv[1]).resolve()
     folder.mkdir(exist_ok=True)
     names = sys.argv[2:] or list(TRIALS)
-    found = {}
+    results = {}
     for number, name in enumerate(names, 1):
         print(name, flush=True)
         file = folder / f"{name}.json"
         try:
             if not file.exists():
                 file.write_text(json.dumps(asdict(tried_in(folder, name)), indent=1))
-            found[name] = Found(**json.loads(file.read_text()))
+            results[name] = Found(**json.loads(file.read_text()))
         except PythonAbsent as absent:
             print(f"{name}: {absent}", flush=True)
         for place in places_of([name]) - places_of(names[number:]):
             shutil.rmtree(folder / place.name, ignore_errors=True)
-    shown = kept() | found
+    shown = kept() | results
     KEPT.write_text(json.dumps({name: asdict(shown[name]) for name in TRIALS if name in shown}, indent=1) + "\n")
     PAGE.write_text(page(kept()))
-    return int(any(code for each in found.values() for code in each.codes.values()))
+    return int(any(code for result in results.values() for code in result.codes.values()))
 
 
 if __name__ == "__main__":

@@ -64,35 +64,37 @@ LOSSES = {
 """By a part of what is said."""
 
 
-def page(found: Mapping[str, Found]) -> str:
+def page(results: Mapping[str, Found]) -> str:
     """The page.
 
     Args:
-      found: by the name of a trial.
+      results: by the name of a trial.
     """
-    together = {name: each for name, each in found.items() if name.startswith("together")}
-    apart = {name: each for name, each in found.items() if name not in together}
-    lost = [text for each in found.values() for text in each.lost]
+    together = {name: result for name, result in results.items() if name.startswith("together")}
+    apart = {name: result for name, result in results.items() if name not in together}
+    lost = [text for result in results.values() for text in result.lost]
     losses = [f"| {part} | {why} |" for part, why in LOSSES.items() if any(part in text for text in lost)]
     foot = FOOT.format(losses="\n".join(losses), worker=" ".join(WORKER))
     return "\n".join([HEAD, *_table(apart), TOGETHER, *_table(together), foot])
 
 
-def _table(found: Mapping[str, Found]) -> Iterator[str]:
+def _table(results: Mapping[str, Found]) -> Iterator[str]:
     yield f"| TensorFlow side | JAX side | {' | '.join(COMMANDS)} | lost | tried |"
     yield "|---|---|" + "---|" * (len(COMMANDS) + 2)
-    for name, each in found.items():
-        sides = {**each.sides, "tf": ", ".join((each.sides.get("tf", ""), *_keras_2(name)))}
-        codes = " | ".join(str(each.codes[command]) for command in COMMANDS)
-        tried = f"{each.created[:10]}, {each.jaxport}"
-        yield f"| {sides['tf']} | {sides.get('jax', '')} | {codes} | {_lost(each.lost)} | {tried} |"
+    for name, result in results.items():
+        sides = {**result.sides, "tf": ", ".join((result.sides.get("tf", ""), *_keras_2(name)))}
+        codes = " | ".join(str(result.codes[command]) for command in COMMANDS)
+        tried = f"{result.created[:10]}, {result.jaxport}"
+        yield f"| {sides['tf']} | {sides.get('jax', '')} | {codes} | {_lost(result.lost)} | {tried} |"
 
 
 def _keras_2(name: str) -> Iterator[str]:
     """What tf.keras is in a trial, where it is not Keras 3."""
     wanted = TRIALS[name].tf.requirements if name in TRIALS else ()
     yield from (
-        f"tf.keras of {each.replace('==', ' ').replace('-', '_')}" for each in wanted if each.startswith("tf-keras")
+        f"tf.keras of {requirement.replace('==', ' ').replace('-', '_')}"
+        for requirement in wanted
+        if requirement.startswith("tf-keras")
     )
 
 

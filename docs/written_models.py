@@ -54,14 +54,14 @@ class Page:
     def text(self, folder: Path | None = None) -> str:
         """The page of all records in a folder."""
         records = self.recorded(folder or self.records)
-        text = self.head + "".join(_row(name, self.columns[name], found) for name, found in records.items())
+        text = self.head + "".join(_row(name, self.columns[name], record) for name, record in records.items())
         choices = [
             f"{name}, {case}: {told}" for name, of in records.items() for case, told in of.get("choices", {}).items()
         ]
         if choices:
-            listed = "".join(f"- {each}\n" for each in choices)
+            listed = "".join(f"- {choice}\n" for choice in choices)
             text += f"\n[Choices beside an edge](../parity.md#the-float64-oracle) that rounding made:\n\n{listed}"
-        failures = [f"- {each}\n" for of in records.values() for each in of.get("failures", [])[:1]]
+        failures = [f"- {failure}\n" for of in records.values() for failure in of.get("failures", [])[:1]]
         if failures:
             text += f"\nThe first of what fails:\n\n{''.join(failures)}"
         return text + _share(records, self.counted)
@@ -118,39 +118,41 @@ def _judged(source: str, written_only: bool, folder: Path) -> Record:
         done = subprocess.run(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT, check=False)
         output.seek(0)
         told = output.read()
-    found = {"seconds": round(time.monotonic() - start), **_of_port(folder / "port")}
-    if done.returncode not in (0, 1) or not found["written"]:
-        found["failures"] = [*told.strip().splitlines()[-1:], f"jaxport init ended with {done.returncode}"]
-    return found
+    record = {"seconds": round(time.monotonic() - start), **_of_port(folder / "port")}
+    if done.returncode not in (0, 1) or not record["written"]:
+        record["failures"] = [*told.strip().splitlines()[-1:], f"jaxport init ended with {done.returncode}"]
+    return record
 
 
 def _of_port(port: Path) -> Record:
     """What a folder that `jaxport init` wrote says: whether all of it was written, its weights, each gate."""
-    receipt, source, record = (port / each for each in ("weights.receipt.json", "model_jax.py", RESULTS))
-    found: Record = {
+    receipt, source, record = (port / name for name in ("weights.receipt.json", "model_jax.py", RESULTS))
+    fields: Record = {
         "written": source.exists() and "NotImplementedError" not in source.read_text(),
         "weights": len(json.loads(receipt.read_text())["leaves"]) if receipt.exists() else 0,
         "gates": {},
     }
     if record.exists():
-        found["gates"], held = of_record(record)
-        found["failures"] = failing(held)[:3]
-        found["choices"] = {each["case"]: told[1] for each in held if (told := CHOICES.search(each["message"]))}
-    return found
+        fields["gates"], held = of_record(record)
+        fields["failures"] = failing(held)[:3]
+        fields["choices"] = {
+            comparison["case"]: told[1] for comparison in held if (told := CHOICES.search(comparison["message"]))
+        }
+    return fields
 
 
-def _row(name: str, columns: tuple[object, ...], found: Mapping[str, Any]) -> str:
-    written = {True: "yes", False: "no"}.get(found.get("written", ""), "not tried")
-    gates = (found.get("gates", {}).get(gate, "-") for gate in GATES)
-    cells = (name, *columns, written, found.get("weights", "-"), *gates, found.get("seconds", "-"))
+def _row(name: str, columns: tuple[object, ...], record: Mapping[str, Any]) -> str:
+    written = {True: "yes", False: "no"}.get(record.get("written", ""), "not tried")
+    gates = (record.get("gates", {}).get(gate, "-") for gate in GATES)
+    cells = (name, *columns, written, record.get("weights", "-"), *gates, record.get("seconds", "-"))
     return f"| {' | '.join(map(str, cells))} |\n"
 
 
 def _share(records: Mapping[str, Record], counted: str) -> str:
     """How many models pass, of those that were judged."""
-    judged = [found["gates"] for found in records.values() if found.get("gates")]
+    judged = [record["gates"] for record in records.values() if record.get("gates")]
     passed = sum(all(gates.get(gate) in HOLDS for gate in GATES) for gates in judged)
-    whole = sum(bool(found.get("written")) for found in records.values())
+    whole = sum(bool(record.get("written")) for record in records.values())
     return (
         f"\nOf {len(records)} {counted} {whole} are written without a place to fill in, {len(judged)} were judged, and "
         f"{passed} pass every gate without a line by hand.\n"

@@ -105,7 +105,7 @@ def ftrl(
 
     def rule(gradient: jax.Array, slots: Slots, weight: jax.Array, step: jax.Array) -> tuple[jax.Array, Slots]:
         rate, squares = rate_of(step, gradient.dtype), slots["squares"] + gradient * gradient
-        root, root_before = (each**-learning_rate_power for each in (squares, slots["squares"]))
+        root, root_before = (accumulator**-learning_rate_power for accumulator in (squares, slots["squares"]))
         linear = slots["linear"] + (gradient + 2 * l2_shrinkage * weight) - (root - root_before) / rate * weight
         quadratic = root / rate + 2 * (l2 + beta / (2 * rate))
         after = (jnp.clip(linear, -l1, l1) - linear) / quadratic

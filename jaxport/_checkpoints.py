@@ -23,8 +23,8 @@ def read(folder: Path, like: Any) -> Any:
       like: a pytree of the same structure, shapes, types and devices.
     """
     with ocp.StandardCheckpointer() as checkpointer:
-        found = checkpointer.restore(folder, jax.tree.map(ocp.utils.to_shape_dtype_struct, _filled(like)))
-    leaves = [found[str(number)] for number in range(len(found))]
+        restored = checkpointer.restore(folder, jax.tree.map(ocp.utils.to_shape_dtype_struct, _filled(like)))
+    leaves = [restored[str(number)] for number in range(len(restored))]
     return jax.tree.unflatten(jax.tree.structure(like), leaves)
 
 

@@ -56,6 +56,6 @@ def exportable(jitted: Any, mode: str, arguments: Sequence[Any]) -> Any:
     traced = jitted.trace(*arguments).jaxpr
     # Arrays of other traces come before the arguments.
     moved = len(traced.in_avals) > len(jax.tree.leaves(arguments))
-    if not moved and not any(isinstance(each, jax.Ref) for each in traced.consts):
+    if not moved and not any(isinstance(constant, jax.Ref) for constant in traced.consts):
         return jitted
     return in_mode(_private.without_refs(jitted.__wrapped__, arguments), mode)

@@ -39,7 +39,7 @@ class Dense(nnx.Module):
         param_dtype: Any,
         rngs: nnx.Rngs,
     ) -> None:
-        self.inputs, self.outputs = (each if isinstance(each, tuple) else (each,) for each in (inputs, outputs))
+        self.inputs, self.outputs = (sizes if isinstance(sizes, tuple) else (sizes,) for sizes in (inputs, outputs))
         self.dtype = dtype
         fan_in, fan_out = tuple(range(len(self.inputs))), tuple(range(-len(self.outputs), 0))
         start = nnx.initializers.lecun_normal(fan_in, fan_out)

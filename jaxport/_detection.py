@@ -83,7 +83,7 @@ def encode(references: jax.Array, boxes: jax.Array, wanted: jax.Array, scales: S
       scales: four numbers, for y, x, height and width.
     """
     unit = jnp.array([0, 0, 1, 1], boxes.dtype)
-    references, boxes = (jnp.where(wanted[:, None], each, unit) for each in (references, boxes))
+    references, boxes = (jnp.where(wanted[:, None], corners, unit) for corners in (references, boxes))
     sizes, targets = references[:, 2:] - references[:, :2], boxes[:, 2:] - boxes[:, :2]
     moves = (boxes[:, :2] + targets / 2 - references[:, :2] - sizes / 2) / sizes
     return jnp.concatenate([moves, jnp.log(targets / sizes)], -1) * jnp.array(scales, boxes.dtype)
@@ -223,9 +223,9 @@ def detect(
     boxes, scores, usable = boxes.reshape(-1, 4)[chosen], scores.ravel()[chosen], usable.ravel()[chosen]
     # Boxes of other classes lie in other places: one suppression serves all classes.
     apart = boxes + (classes_of * 2 * image).astype(boxes.dtype)[:, None]
-    places, found = first_kept(surviving(apart, usable, rules.DETECTION_OVERLAP), count)
+    places, detected = first_kept(surviving(apart, usable, rules.DETECTION_OVERLAP), count)
     return {
-        "boxes": jnp.where(found[:, None], boxes[places], 0),
-        "scores": jnp.where(found, scores[places], 0),
-        "classes": jnp.where(found, classes_of[places] + 1, 0),
+        "boxes": jnp.where(detected[:, None], boxes[places], 0),
+        "scores": jnp.where(detected, scores[places], 0),
+        "classes": jnp.where(detected, classes_of[places] + 1, 0),
     }

@@ -28,11 +28,11 @@ def require(device: Device) -> None:
         )
     # A plugin that finds no driver is left out by JAX, or refused, by how it fails.
     try:
-        found = jax.devices()[0]
+        first = jax.devices()[0]
     except RuntimeError as error:
         raise _unusable(device, str(error).splitlines()[0]) from error
-    if found.platform != GPU:
-        raise _unusable(device, f"its first device is a {found.platform.upper()}")
+    if first.platform != GPU:
+        raise _unusable(device, f"its first device is a {first.platform.upper()}")
 
 
 def _unusable(device: Device, reason: str) -> DeviceAbsent:
@@ -42,9 +42,9 @@ def _unusable(device: Device, reason: str) -> DeviceAbsent:
     )
 
 
-def described(found: Any) -> str:
+def described(device: Any) -> str:
     """The kind of a device and its name: "gpu nvidia h100 80gb hbm3"; of a CPU only "cpu"."""
-    return CPU if found.platform == CPU else f"{found.platform} {found.device_kind}".lower()
+    return CPU if device.platform == CPU else f"{device.platform} {device.device_kind}".lower()
 
 
 def pinned(device: Device) -> dict[str, Any]:

@@ -34,16 +34,16 @@ def digest(executable: Any) -> str:
     except (ValueError, KeyError, IndexError, TypeError):
         return ""
     # Kernels are compiled by several threads, and stand in the order in which these were done.
-    code = sorted(each for number, each in parts if number in (_SYMBOL, _OBJECT) and isinstance(each, bytes))
+    code = sorted(content for number, content in parts if number in (_SYMBOL, _OBJECT) and isinstance(content, bytes))
     module = executable.hlo_modules()[0]
-    calls = [_nested(each, module.name.encode()) for number, each in parts if number == _CALLS]
+    calls = [_nested(content, module.name.encode()) for number, content in parts if number == _CALLS]
     if not calls:
         return ""
-    found = hashlib.sha256(_private.text_without_lines(module).encode())
-    found.update(repr(calls).encode())
+    hashed = hashlib.sha256(_private.text_without_lines(module).encode())
+    hashed.update(repr(calls).encode())
     for part in code:
-        found.update(part)
-    return found.hexdigest()
+        hashed.update(part)
+    return hashed.hexdigest()
 
 
 def _nested(content: Content, module: bytes) -> object:
@@ -59,7 +59,7 @@ def _nested(content: Content, module: bytes) -> object:
     except (ValueError, IndexError):
         return content
     numbered = (_MODULE_NAME, module) in inside
-    return [(at, _nested(each, module)) for at, each in inside if not (numbered and at == _MODULE_NUMBER)]
+    return [(at, _nested(inner, module)) for at, inner in inside if not (numbered and at == _MODULE_NUMBER)]
 
 
 def _after_header(data: bytes) -> bytes:

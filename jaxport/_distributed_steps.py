@@ -55,8 +55,8 @@ def by_hand(parts: Parts, mesh: Mesh, specs: Sequence[PartitionSpec]) -> Step:
     """
 
     def step(parameters: Any, state: Any, *inputs: Any) -> tuple[Any, Any, Any]:
-        found = parts.gradients(parameters, state, *inputs)
-        gradients, loss, moved = jax.lax.pmean(found, AXIS)
+        local = parts.gradients(parameters, state, *inputs)
+        gradients, loss, moved = jax.lax.pmean(local, AXIS)
         parameters, state = parts.update(parameters, state, gradients, moved)
         return parameters, state, loss
 
@@ -84,12 +84,12 @@ def in_turn(parts: Parts, strategy: str) -> Callable[..., tuple[Any, Any, Any]]:
     gradients, update = jax.jit(parts.gradients), jax.jit(parts.update)
 
     def step(divided: Any, parameters: Any, state: Any, *inputs: Any) -> tuple[Any, Any, Any]:
-        found = [gradients(parameters, state, *part) for part in divided(inputs)]
-        averaged, loss, moved = jax.tree.map(lambda *each: sum(each[1:], each[0]) / len(each), *found)
+        by_part = [gradients(parameters, state, *part) for part in divided(inputs)]
+        averaged, loss, moved = jax.tree.map(lambda *leaves: sum(leaves[1:], leaves[0]) / len(leaves), *by_part)
         if strategy == SUMMED:
-            averaged = jax.tree.map(lambda each: each * len(found), averaged)
+            averaged = jax.tree.map(lambda leaf: leaf * len(by_part), averaged)
         if strategy == ALONE:
-            averaged, _, moved = found[0]
+            averaged, _, moved = by_part[0]
         return (*update(parameters, state, averaged, moved), loss)
 
     return step

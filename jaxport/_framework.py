@@ -147,14 +147,14 @@ class Jax:
         """
         session = self._loaded.session(dtype)
         with session.precision():
-            found, jitted, arguments = self._exported(session, pass_, platform)
+            artifact, jitted, arguments = self._exported(session, pass_, platform)
             sources, states = _binding.parameter_sources(session, pass_, arguments)
             names = _binding.leaf_names(session, pass_, jax.eval_shape(jitted, *arguments))
-        kept = found.module_kept_var_idx
+        kept = artifact.module_kept_var_idx
         return Program(
-            artifact=found.mlir_module_serialized,
-            parameters=tuple(sources[index].parameter(found.in_avals[index]) for index in kept),
-            results=tuple(_binding.result(name, aval) for name, aval in zip(names, found.out_avals, strict=True)),
+            artifact=artifact.mlir_module_serialized,
+            parameters=tuple(sources[index].parameter(artifact.in_avals[index]) for index in kept),
+            results=tuple(_binding.result(name, aval) for name, aval in zip(names, artifact.out_avals, strict=True)),
             states=states,
         )
 
@@ -235,7 +235,7 @@ class Jax:
 
         def run(arguments: list[np.ndarray]) -> list[np.ndarray]:
             with _private.enable_x64(True):
-                return [np.array(value) for value in executable([jax.device_put(each) for each in arguments])]
+                return [np.array(value) for value in executable([jax.device_put(argument) for argument in arguments])]
 
         return unroll(run, program, self._loaded.twin, checkpoints)
 
@@ -313,7 +313,7 @@ class Jax:
                 call = warmed(self.prepare(target).call)
             else:
                 pass_ = main_pass(session)
-                call = self._used(session, pass_, target, lambda each: warmed(called(session, pass_, each)[0]))
+                call = self._used(session, pass_, target, lambda function: warmed(called(session, pass_, function)[0]))
             return [profiled(call) for _ in range(PROFILED_CALLS)]
 
     def donation(self) -> Donation:
@@ -359,10 +359,10 @@ class Jax:
         # Without x64 JAX would narrow what another frontend's program declares as 64 bits wide.
         with _private.enable_x64(True):
             return [
-                kept[each.name]
-                if each.kind == "input" and str(kept[each.name].dtype) == each.dtype
-                else jax.device_put(self._loaded.twin.argument(each, case, program.states))
-                for each in program.parameters
+                kept[parameter.name]
+                if parameter.kind == "input" and str(kept[parameter.name].dtype) == parameter.dtype
+                else jax.device_put(self._loaded.twin.argument(parameter, case, program.states))
+                for parameter in program.parameters
             ]
 
 

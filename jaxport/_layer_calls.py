@@ -26,7 +26,7 @@ def layer_calls(
       given: what calls are given besides.
       sent: the arrays of these.
     """
-    by_start = {each.started: [sent[name] for name in each.inputs] for each in given}
+    by_start = {call.started: [sent[name] for name in call.inputs] for call in given}
     recording, result = _recorded(function, arguments, by_start)
     if all(seen.reason for seen in recording.ended) and has_modules():
         # What is compiled within the function runs no Python, or on symbols alone.
@@ -65,8 +65,8 @@ def _gradients(
         with entered(Recording({}, dict(zip(zeros, added, strict=True)))):
             return function(*arguments)
 
-    found = jax.grad(moved)([*zeros.values()])
-    return {place: np.array(gradient) for place, gradient in zip(zeros, found, strict=True)}
+    gradients = jax.grad(moved)([*zeros.values()])
+    return {place: np.array(gradient) for place, gradient in zip(zeros, gradients, strict=True)}
 
 
 def _told(
@@ -93,8 +93,8 @@ def _call(
     if seen.reason:
         return LayerCall(path, number, seen.class_name, started=seen.started, reason=seen.reason)
 
-    def kept(kind: str, found: Sequence[Any]) -> tuple[str, ...]:
-        names = {f"{seen.started}/{kind}/{at}": np.array(each) for at, each in enumerate(found)}
+    def kept(kind: str, values: Sequence[Any]) -> tuple[str, ...]:
+        names = {f"{seen.started}/{kind}/{at}": np.array(value) for at, value in enumerate(values)}
         arrays.update(names)
         return tuple(names)
 

@@ -44,13 +44,13 @@ def of_linen(module: nn.Module, inputs: Sequence[Value]) -> Target:
       Unsupported: it needs another argument, or two variables have one path.
     """
     met, variables = _initialized(module, inputs)
-    found = by_path(variables)
-    shapes = {path: tuple(each.shape) for path, (_, each) in found.items()}
+    flat = by_path(variables)
+    shapes = {path: tuple(variable.shape) for path, (_, variable) in flat.items()}
     return Target(
-        modules=tuple(_told(path, each, shapes) for path, each in sorted(met.items())),
+        modules=tuple(_told(path, called, shapes) for path, called in sorted(met.items())),
         variables=tuple(
-            TargetVariable(path, KINDS.get(collection, collection), tuple(each.shape), str(each.dtype))
-            for path, (collection, each) in sorted(found.items())
+            TargetVariable(path, KINDS.get(collection, collection), tuple(variable.shape), str(variable.dtype))
+            for path, (collection, variable) in sorted(flat.items())
         ),
         versions={"flax": flax.__version__, "jax": jax.__version__},
     )
@@ -78,7 +78,7 @@ def _initialized(module: nn.Module, inputs: Sequence[Value]) -> tuple[dict[str, 
         return call(*given, **named)
 
     named: dict[str, Any] = dict(_flags(module, len(inputs)))
-    arrays = [jax.ShapeDtypeStruct(_shape(each), each.dtype) for each in inputs]
+    arrays = [jax.ShapeDtypeStruct(_shape(value), value.dtype) for value in inputs]
 
     def initialized(*arrays: Any) -> Any:
         keys = {name: jax.random.key(at) for at, name in enumerate(("params", "dropout"))}
@@ -90,7 +90,7 @@ def _initialized(module: nn.Module, inputs: Sequence[Value]) -> tuple[dict[str, 
 
 def _shape(value: Value) -> tuple[int, ...]:
     batch, *others = value.shape or (None,)
-    return (batch or 1, *(each or UNKNOWN_SIZE for each in others))
+    return (batch or 1, *(size or UNKNOWN_SIZE for size in others))
 
 
 def _flags(module: nn.Module, inputs: int) -> dict[str, bool]:
@@ -100,14 +100,18 @@ def _flags(module: nn.Module, inputs: int) -> dict[str, bool]:
       Unsupported: it needs something else.
     """
     parameters = list(inspect.signature(type(module).__call__).parameters.values())[1:]
-    needed = [each for each in parameters[inputs:] if each.default is each.empty and each.kind not in _VARIADIC]
-    unknown = [each.name for each in needed if each.name not in FLAGS]
+    needed = [
+        parameter
+        for parameter in parameters[inputs:]
+        if parameter.default is parameter.empty and parameter.kind not in _VARIADIC
+    ]
+    unknown = [parameter.name for parameter in needed if parameter.name not in FLAGS]
     if unknown:
         raise Unsupported(
             f"expected {type(module).__name__} to be called with the {inputs} input{'s' * (inputs != 1)} of the model, "
             f"found that it needs {', '.join(unknown)} too: give it a default"
         )
-    return {each.name: FLAGS[each.name] for each in needed}
+    return {parameter.name: FLAGS[parameter.name] for parameter in needed}
 
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

@@ -19,13 +19,13 @@ def by_path(variables: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
     Raises:
       Unsupported: two collections have a variable of one path.
     """
-    found: dict[str, tuple[str, Any]] = {}
+    flat: dict[str, tuple[str, Any]] = {}
     for collection, nested in variables.items():
         for path, value in traverse_util.flatten_dict(dict(nested), sep=".").items():
-            if path in found:
-                raise Unsupported(f"expected one variable at {path}, found it in {found[path][0]} and in {collection}")
-            found[path] = (collection, value)
-    return found
+            if path in flat:
+                raise Unsupported(f"expected one variable at {path}, found it in {flat[path][0]} and in {collection}")
+            flat[path] = (collection, value)
+    return flat
 
 
 def replaced(variables: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def _backward(
 
     def step(later: State, at: tuple[jax.Array, tuple[jax.Array, ...]]) -> tuple[State, jax.Array]:
         present, (_, cell, squashed, i, f, g, o) = at
-        by_hidden, by_cell = (jnp.where(present, each, 0) for each in later)
+        by_hidden, by_cell = (jnp.where(present, by_state, 0) for by_state in later)
         by_cell = by_cell + by_hidden * o * (1 - squashed * squashed)
         by_gates = jnp.concatenate(
             [

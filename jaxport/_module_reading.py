@@ -35,8 +35,8 @@ def read(reference: str, inputs: Sequence[Value] = ()) -> Target:
     Raises:
       Unsupported: there is no module by that name, or it does not take these inputs.
     """
-    found = module(reference)
-    return of_linen(found, inputs) if isinstance(found, linen.Module) else of_module(found)
+    whole = module(reference)
+    return of_linen(whole, inputs) if isinstance(whole, linen.Module) else of_module(whole)
 
 
 def module(reference: str) -> Any:
@@ -57,7 +57,9 @@ def module(reference: str) -> Any:
 def _made(value: Any, reference: str) -> Any:
     parameters = _parameters(value)
     empty, variadic = inspect.Parameter.empty, (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    needed = [each.name for each in parameters if each.default is empty and each.kind not in variadic]
+    needed = [
+        parameter.name for parameter in parameters if parameter.default is empty and parameter.kind not in variadic
+    ]
     if needed not in ([], ["rngs"]):
         raise Unsupported(
             f"expected a module at {reference}, or what makes one of no arguments or of rngs, found one that takes "
@@ -71,26 +73,26 @@ def _parameters(value: Any) -> list[inspect.Parameter]:
     is_class = inspect.isclass(value)
     try:
         # Of a class of Flax itself, the signature is that of its metaclass.
-        found = list(inspect.signature(value.__init__ if is_class else value).parameters.values())
+        parameters = list(inspect.signature(value.__init__ if is_class else value).parameters.values())
     except (TypeError, ValueError):
         return []
-    return found[1:] if is_class else found
+    return parameters[1:] if is_class else parameters
 
 
 def of_module(whole: Any) -> Target:
     """The modules and variables of a module, each once, where it stands first in the order of names."""
     modules, variables, excluded = [_module("", whole)], [], []
     shared: dict[str, str] = {}
-    for path, each, before in nodes(whole):
+    for path, node, before in nodes(whole):
         if before is not None:
             shared[path] = before
-        elif isinstance(each, nnx.Module):
-            modules.append(_module(path, each))
-        elif isinstance(each, nnx.RngState):
+        elif isinstance(node, nnx.Module):
+            modules.append(_module(path, node))
+        elif isinstance(node, nnx.RngState):
             excluded.append(Excluded(path, _RANDOM))
-        elif isinstance(each, nnx.Variable):
-            value = array_of(each, path)
-            variables.append(TargetVariable(path, type(each).__name__, tuple(value.shape), str(value.dtype)))
+        elif isinstance(node, nnx.Variable):
+            value = array_of(node, path)
+            variables.append(TargetVariable(path, type(node).__name__, tuple(value.shape), str(value.dtype)))
     versions = {"flax": flax.__version__, "jax": jax.__version__}
     return Target(tuple(modules), tuple(variables), shared, tuple(excluded), versions)
 

@@ -53,8 +53,8 @@ def training_parts(loss: Callable[..., jax.Array], optimizer: optax.GradientTran
     """A training step in two parts, of (parameters, *inputs) -> loss: the loss is that before the update."""
 
     def gradients(parameters: Any, state: Any, *inputs: jax.Array) -> tuple[Any, jax.Array, None]:
-        found, value, _ = gradients_of(lambda weights: (loss(weights, *inputs), None), parameters, state)
-        return found, value, None
+        gradients, value, _ = gradients_of(lambda weights: (loss(weights, *inputs), None), parameters, state)
+        return gradients, value, None
 
     def update(parameters: Any, state: Any, gradients: Any, moved: None) -> tuple[Any, Any]:
         updates, state = optimizer.update(gradients, state, parameters)

@@ -53,8 +53,8 @@ def parameters(module: Any, inputs: tuple[Value, ...]) -> Parameters:
     """
     if isinstance(module, linen.Module):
         return _linen_reading.shapes(module, inputs)["params"]
-    found = nnx.to_pure_dict(nnx.state(module, nnx.Param))
-    return jax.tree.map(lambda each: jax.ShapeDtypeStruct(each.shape, each.dtype), found)
+    nested = nnx.to_pure_dict(nnx.state(module, nnx.Param))
+    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), nested)
 
 
 def read(reference: str, module: str, inputs: tuple[Value, ...]) -> TargetOptimizer:
@@ -82,7 +82,7 @@ def of(optimizer: optax.GradientTransformation, held: Parameters) -> TargetOptim
     known = {path for path, _ in named_leaves(held)}
     nodes = dict(_named_tuples(state, ""))
     return TargetOptimizer(
-        tuple(_slot(path, each, nodes, known) for path, each in named_leaves(state)), _told(optimizer)
+        tuple(_slot(path, leaf, nodes, known) for path, leaf in named_leaves(state)), _told(optimizer)
     )
 
 
@@ -94,19 +94,19 @@ def _named_tuples(node: Any, path: str) -> Iterator[tuple[str, Any]]:
         for name in getattr(node, "_fields"):  # noqa: B009 - a type checker knows no fields of a tuple
             yield from _named_tuples(getattr(node, name), f"{around}{name}")
     elif isinstance(node, Mapping):
-        for name, each in node.items():
-            yield from _named_tuples(each, f"{around}{name}")
+        for name, child in node.items():
+            yield from _named_tuples(child, f"{around}{name}")
     elif isinstance(node, list | tuple):
-        for number, each in enumerate(node):
-            yield from _named_tuples(each, f"{around}{number}")
+        for number, child in enumerate(node):
+            yield from _named_tuples(child, f"{around}{number}")
 
 
 def _slot(path: str, leaf: Any, nodes: Mapping[str, Any], known: set[str]) -> TargetSlot:
-    around = max((each for each in nodes if not each or path.startswith(f"{each}.")), key=len, default=None)
+    around = max((outer for outer in nodes if not outer or path.startswith(f"{outer}.")), key=len, default=None)
     within = around or ""
     steps = path.removeprefix(f"{within}." if within else "").split(".")
     endings = (".".join(steps[start:]) for start in range(1, len(steps)))
-    variable = next((each for each in endings if each in known), "")
+    variable = next((ending for ending in endings if ending in known), "")
     name = ".".join(steps).removesuffix(f".{variable}" if variable else "")
     kind = type(nodes[within]) if around is not None else None
     state = f"{kind.__module__.split('.')[0]}.{kind.__name__}" if kind else ""
@@ -115,28 +115,28 @@ def _slot(path: str, leaf: Any, nodes: Mapping[str, Any], known: set[str]) -> Ta
 
 def _told(optimizer: optax.GradientTransformation) -> dict[str, Plain]:
     """What functions of optax and jaxport in it were told: numbers in their closures, by FUNCTION.NAME."""
-    found: dict[str, Plain] = {}
-    _closed_over(optimizer.update, found, set(), _HYPERPARAMETERS)
-    return found
+    told: dict[str, Plain] = {}
+    _closed_over(optimizer.update, told, set(), _HYPERPARAMETERS)
+    return told
 
 
-def _closed_over(function: Any, found: dict[str, Plain], seen: set[int], depth: int) -> None:
+def _closed_over(function: Any, told: dict[str, Plain], seen: set[int], depth: int) -> None:
     if id(function) in seen or not depth:
         return
     seen.add(id(function))
     if isinstance(function, tuple | list):
-        for each in function:
-            _closed_over(each, found, seen, depth)
+        for part in function:
+            _closed_over(part, told, seen, depth)
         return
     if not inspect.isfunction(function):
         return
     kept = inspect.getclosurevars(function).nonlocals
     maker = function.__qualname__.partition(".")[0]
-    numbers = {name: each for name, each in kept.items() if isinstance(each, bool | int | float)}
+    numbers = {name: value for name, value in kept.items() if isinstance(value, bool | int | float)}
     for name, value in plain_attributes(numbers.items()):
-        found.setdefault(f"{maker}.{name}", value)
-    for each in kept.values():
-        _closed_over(each, found, seen, depth - 1)
+        told.setdefault(f"{maker}.{name}", value)
+    for value in kept.values():
+        _closed_over(value, told, seen, depth - 1)
 
 
 def stepped(
@@ -152,19 +152,19 @@ def stepped(
       steps: how many.
       fresh: whether the state is that which the optimizer starts with.
     """
-    zeros = {name: np.zeros(each.shape, each.dtype) for name, each in named_leaves(held)}
-    given = {name.removeprefix("weights/"): each for name, each in arrays.items() if name.startswith("weights/")}
+    zeros = {name: np.zeros(leaf.shape, leaf.dtype) for name, leaf in named_leaves(held)}
+    given = {name.removeprefix("weights/"): array for name, array in arrays.items() if name.startswith("weights/")}
     weights = with_arrays(held, {**zeros, **given})
-    carried = {name.removeprefix("state/"): each for name, each in arrays.items() if name.startswith("state/")}
+    carried = {name.removeprefix("state/"): array for name, array in arrays.items() if name.startswith("state/")}
     state = state_of(optimizer, held, given, {} if fresh else carried)
     step_of = jax.jit(optimizer.update)
-    found: dict[str, np.ndarray] = {}
+    by_step: dict[str, np.ndarray] = {}
     for step in range(steps):
         gradients = {name: arrays.get(f"{step}/{name}", zero) for name, zero in zeros.items()}
         updates, state = step_of(with_arrays(held, gradients), state, weights)
         weights = optax.apply_updates(weights, updates)
-        found |= {f"{step}/{name}": np.asarray(each) for name, each in named_leaves(weights)}
-    return found
+        by_step |= {f"{step}/{name}": np.asarray(leaf) for name, leaf in named_leaves(weights)}
+    return by_step
 
 
 def state_of(
@@ -181,9 +181,9 @@ def state_of(
       weights: the parameters, by path; what is missing is zeros.
       arrays: of the state, by path.
     """
-    zeros = {name: np.zeros(each.shape, each.dtype) for name, each in named_leaves(held)}
+    zeros = {name: np.zeros(leaf.shape, leaf.dtype) for name, leaf in named_leaves(held)}
     state = optimizer.init(with_arrays(held, {**zeros, **weights}))
-    return with_arrays(state, {name: arrays.get(name, each) for name, each in named_leaves(state)})
+    return with_arrays(state, {name: arrays.get(name, leaf) for name, leaf in named_leaves(state)})
 
 
 def with_arrays(tree: Any, arrays: Mapping[str, Any]) -> Any:

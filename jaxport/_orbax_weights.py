@@ -58,9 +58,9 @@ def write(
     if optimizer is not None:
         state = {path.removeprefix(PREFIX): array for path, array in arrays.items() if path.startswith(PREFIX)}
         held = _optimizer_reading.parameters(module, inputs)
-        found = _optimizer_reading.state_of(optimizer, held, weights, state)
+        filled = _optimizer_reading.state_of(optimizer, held, weights, state)
         # Orbax writes no tree without an array, such as the state of plain SGD.
-        trees |= {OPTIMIZER: found} if jax.tree.leaves(found) else {}
+        trees |= {OPTIMIZER: filled} if jax.tree.leaves(filled) else {}
     written = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.absolute().parent))
     try:
         for name, tree in trees.items():
@@ -79,8 +79,8 @@ def _of_nnx(module: nnx.Module, weights: Mapping[str, np.ndarray]) -> dict[Any, 
 
 
 def _of_linen(module: linen.Module, inputs: tuple[Value, ...], weights: Mapping[str, np.ndarray]) -> dict[Any, Any]:
-    found = by_path(_linen_reading.shapes(module, inputs))
-    return _nested({(kind, *path.split(".")): weights.get(path) for path, (kind, _) in found.items()}, weights)
+    variables = by_path(_linen_reading.shapes(module, inputs))
+    return _nested({(kind, *path.split(".")): weights.get(path) for path, (kind, _) in variables.items()}, weights)
 
 
 def _nested(flat: Mapping[tuple[Any, ...], np.ndarray | None], weights: Mapping[str, np.ndarray]) -> dict[Any, Any]:
@@ -102,7 +102,7 @@ def read(folder: Path) -> dict[str, np.ndarray]:
     Raises:
       Unsupported: it is no such checkpoint.
     """
-    found: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = {}
     for name, prefix in ((WEIGHTS, ""), (OPTIMIZER, PREFIX)):
         if name == OPTIMIZER and not (folder / name).exists():
             continue
@@ -114,5 +114,5 @@ def read(folder: Path) -> dict[str, np.ndarray]:
                 f"expected a checkpoint of Orbax that jaxport wrote at {folder}, found {_foreign.said(error)[:200]}: "
                 "name the folder that holds the folder weights"
             ) from error
-        found |= {f"{prefix}{path}": np.asarray(each) for path, each in named_leaves(tree)}
-    return found
+        arrays |= {f"{prefix}{path}": np.asarray(leaf) for path, leaf in named_leaves(tree)}
+    return arrays

@@ -47,8 +47,8 @@ def _plain(value: Any) -> Any:
         items = [_plain(item) for item in value]
         return _UNTOLD if _UNTOLD in items else items
     if isinstance(value, Mapping) and len(value) <= _LONGEST:
-        found = {str(key): _plain(item) for key, item in value.items()}
-        return _UNTOLD if _UNTOLD in found.values() else found
+        entries = {str(key): _plain(item) for key, item in value.items()}
+        return _UNTOLD if _UNTOLD in entries.values() else entries
     return _function(value) if callable(value) else _UNTOLD
 
 

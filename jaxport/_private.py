@@ -94,17 +94,17 @@ def without_refs(function: Callable[..., Any], arguments: Sequence[Any]) -> Call
       jax.errors.UnexpectedTracerError: it closes over an array of another trace.
     """
     closed, shapes = jax.make_jaxpr(function, return_shape=True)(*arguments)
-    if any(isinstance(each, Tracer) for each in closed.consts):
+    if any(isinstance(constant, Tracer) for constant in closed.consts):
         raise jax.errors.UnexpectedTracerError("it closes over an array of another trace")
     explicit, refs = _require("jax._src.interpreters.pxla", "_move_mutable_consts")(closed)
     run = jaxpr_as_fun(_require("jax._src.state.discharge", "discharge_state")(explicit))
     # Read here: inside of the call they would be closed over again.
-    held = [each[...] for each in refs]
+    held = [ref[...] for ref in refs]
     results, structure = jax.tree.flatten(shapes)
 
     def call(*arguments: Any) -> Any:
-        found = run(*jax.tree.leaves(arguments), *held)
-        return jax.tree.unflatten(structure, found[: len(results)])
+        outputs = run(*jax.tree.leaves(arguments), *held)
+        return jax.tree.unflatten(structure, outputs[: len(results)])
 
     return call
 

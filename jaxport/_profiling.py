@@ -37,8 +37,8 @@ def kernels(data: Any) -> list[KernelRun]:
     """
     lines = [line for plane in data.planes for line in plane.lines]
     traced = [(event, dict(event.stats), thread) for thread, line in enumerate(lines) for event in line.events]
-    on_gpu = [each for each in traced if ON_GPU in each[1]]
-    runs = sorted(on_gpu or filter(_is_hlo, traced), key=lambda each: each[0].start_ns)
+    on_gpu = [run for run in traced if ON_GPU in run[1]]
+    runs = sorted(on_gpu or filter(_is_hlo, traced), key=lambda run: run[0].start_ns)
     first = runs[0][0].start_ns if runs else 0.0
     return [
         KernelRun(

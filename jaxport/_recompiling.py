@@ -174,14 +174,14 @@ def _nothing_like(function: Callable[..., Any]) -> Callable[..., Any]:
 @contextmanager
 def watched_events() -> Iterator[Mapping[str, list[float]]]:
     """Seconds of what JAX tells of inside, by the name of the event."""
-    found: dict[str, list[float]] = defaultdict(list)
+    seconds: dict[str, list[float]] = defaultdict(list)
 
     def note(event: str, duration_secs: float, **_: str | int) -> None:
-        found[event].append(duration_secs)
+        seconds[event].append(duration_secs)
 
     jax.monitoring.register_event_duration_secs_listener(note)
     try:
-        yield found
+        yield seconds
     finally:
         jax.monitoring.unregister_event_duration_listener(note)
 

@@ -112,7 +112,7 @@ class Recording:
         seen = Seen(module, class_name, self._started, around)
         self._started += 1
         seen.inputs = _arrays((positional, named))
-        if self._added is None and any(isinstance(each, Tracer) for each in seen.inputs):
+        if self._added is None and any(isinstance(array, Tracer) for array in seen.inputs):
             seen.reason = _TRACED
         elif self._added is None:
             seen.weights = weights()
@@ -123,7 +123,7 @@ class Recording:
         self._open.pop()
         result = self._moved("out", seen, result)
         seen.outputs = _arrays(result)
-        if not seen.reason and self._added is None and any(isinstance(each, Tracer) for each in seen.outputs):
+        if not seen.reason and self._added is None and any(isinstance(array, Tracer) for array in seen.outputs):
             seen.reason = _TRACED
         self.ended.append(seen)
         return result
@@ -161,7 +161,7 @@ class Recording:
                 known[id(root)] = prefix
                 for path, node, _ in nodes(root):
                     known.setdefault(id(node), "/".join(filter(None, (prefix, path.replace(".", "/")))))
-        return [_path(each, known) for each in self.ended]
+        return [_path(seen, known) for seen in self.ended]
 
 
 def _path(seen: Seen, known: Mapping[int, str]) -> str:
@@ -177,15 +177,15 @@ def _path(seen: Seen, known: Mapping[int, str]) -> str:
 @contextmanager
 def entered(recording: Recording) -> Iterator[None]:
     """Inside, every call of a Flax module is noted."""
-    originals = [(each, name, method) for each in _below(nnx.Module) for name, method in _methods(each)]
-    for each, name, original in originals:
-        setattr(each, name, (_noted if name == "__call__" else _within)(recording, original))
+    originals = [(kind, name, method) for kind in _below(nnx.Module) for name, method in _methods(kind)]
+    for kind, name, original in originals:
+        setattr(kind, name, (_noted if name == "__call__" else _within)(recording, original))
     try:
         with linen.intercept_methods(functools.partial(_intercepted, recording)):
             yield
     finally:
-        for each, name, original in originals:
-            setattr(each, name, original)
+        for kind, name, original in originals:
+            setattr(kind, name, original)
 
 
 def _methods(kind: type) -> Iterator[tuple[str, Any]]:
@@ -211,11 +211,11 @@ def _within(recording: Recording, original: Callable[..., Any]) -> Callable[...,
 def has_modules() -> bool:
     """Whether there is a class of modules that no library made."""
     classes = (*_below(nnx.Module), *_below(linen.Module))
-    return any(not _of_library(each) for each in classes)
+    return any(not _of_library(kind) for kind in classes)
 
 
 def _below(kind: type) -> list[type]:
-    return [found for each in kind.__subclasses__() for found in (each, *_below(each))]
+    return [below for subclass in kind.__subclasses__() for below in (subclass, *_below(subclass))]
 
 
 def _noted(recording: Recording, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -248,16 +248,16 @@ def _intercepted(recording: Recording, call: Callable[..., Any], positional: Any
         return unbound.apply(variables, *positional, mutable=True, **named)[0]
 
     def digests() -> tuple[str, ...]:
-        own = (each for held in module.variables.values() for each in held.values() if not isinstance(each, Mapping))
-        return tuple(sorted(filter(None, (value_digest(np.asarray(each)) for each in own))))
+        own = (value for held in module.variables.values() for value in held.values() if not isinstance(value, Mapping))
+        return tuple(sorted(filter(None, (value_digest(np.asarray(value)) for value in own))))
 
     return recording.call(module.path, type(module).__name__, positional, named, call, copied, digests)
 
 
 def _digests(module: nnx.Module) -> tuple[str, ...]:
     variables = (child.get_value() for _, child in nnx.iter_children(module) if isinstance(child, nnx.Variable))
-    found = (value_digest(np.asarray(each)) for each in variables if _is_number(each))
-    return tuple(sorted(filter(None, found)))
+    digests = (value_digest(np.asarray(value)) for value in variables if _is_number(value))
+    return tuple(sorted(filter(None, digests)))
 
 
 def _is_number(value: Any) -> bool:
@@ -274,8 +274,8 @@ def _is_whole(value: Any) -> bool:
 
 
 def _arrays(structure: Any) -> list[Any]:
-    return [each for each in jax.tree.leaves(structure, is_leaf=_is_whole) if _is_array(each)]
+    return [leaf for leaf in jax.tree.leaves(structure, is_leaf=_is_whole) if _is_array(leaf)]
 
 
 def _replaced(structure: Any, other: Callable[[Any], Any]) -> Any:
-    return jax.tree.map(lambda each: other(each) if _is_array(each) else each, structure, is_leaf=_is_whole)
+    return jax.tree.map(lambda leaf: other(leaf) if _is_array(leaf) else leaf, structure, is_leaf=_is_whole)

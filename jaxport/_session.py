@@ -124,11 +124,11 @@ class Session:
 
     def changed_weights(self, case: str) -> tuple[str, ...]:
         """Weights that `to_weights` does not give back as `from_weights` took them, but for rounding."""
-        found = self.by_weight(self.parameters(case))
+        given_back = self.by_weight(self.parameters(case))
         return tuple(
             path
             for path, array in self.twin.weights_of(case).items()
-            if path in found and not _alike(np.asarray(found[path], np.float64), array.astype(np.float64))
+            if path in given_back and not _alike(np.asarray(given_back[path], np.float64), array.astype(np.float64))
         )
 
     def _array(self, array: np.ndarray) -> jax.Array:
@@ -162,11 +162,11 @@ class Session:
         return self.by_weight(by_parameter) | named
 
     def _check_weights(self, parameters: Any) -> None:
-        found = self.by_weight(parameters)
+        given_back = self.by_weight(parameters)
         expected = self.twin.weights_of(self.twin.first_case)
-        for path in expected.keys() | found.keys():
+        for path in expected.keys() | given_back.keys():
             want = expected[path].shape if path in expected else "no such weight"
-            have = found[path].shape if path in found else "no such weight"
+            have = given_back[path].shape if path in given_back else "no such weight"
             if want != have:
                 raise WeightsError(
                     f"expected weight {path!r} as {want}, found {have} after a round trip through the JAX twin: "
@@ -174,9 +174,9 @@ class Session:
                 )
 
 
-def _alike(found: np.ndarray, expected: np.ndarray) -> bool:
+def _alike(actual: np.ndarray, expected: np.ndarray) -> bool:
     scale = np.max(np.abs(expected), initial=0.0)
-    return bool(np.allclose(found, expected, rtol=0, atol=_ROUNDING * scale, equal_nan=True))
+    return bool(np.allclose(actual, expected, rtol=0, atol=_ROUNDING * scale, equal_nan=True))
 
 
 def _keeps_64_bits(twin: Twin) -> bool:
@@ -203,10 +203,12 @@ def _ascending(gradients: Any) -> Any:
 
 
 def _contracted(structure: Any) -> jax.Array:
-    found = [leaf for leaf in map(jnp.asarray, leaves(structure).values()) if is_differentiable(leaf.dtype)]
-    if not found:
+    differentiable = [leaf for leaf in map(jnp.asarray, leaves(structure).values()) if is_differentiable(leaf.dtype)]
+    if not differentiable:
         raise Unsupported("no output is a float: there is no gradient to take")
-    floats = [part for leaf in found for part in ([leaf.real, leaf.imag] if jnp.iscomplexobj(leaf) else [leaf])]
+    floats = [
+        part for leaf in differentiable for part in ([leaf.real, leaf.imag] if jnp.iscomplexobj(leaf) else [leaf])
+    ]
     return sum((jnp.sum(leaf * _cotangent(leaf)) for leaf in floats), start=jnp.zeros((), floats[0].dtype))
 
 

@@ -30,7 +30,7 @@ def by_rule(rule: Rule, **starts: Callable[[jax.Array], jax.Array]) -> optax.Gra
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, State]:
         gradients, tree = jax.tree.flatten(updates)
-        weights, *slots = (tree.flatten_up_to(each) for each in (params, *_values(state.slots, starts)))
+        weights, *slots = (tree.flatten_up_to(pytree) for pytree in (params, *_values(state.slots, starts)))
         results = [
             rule(gradient, dict(zip(starts, own, strict=True)), weight, state.step)
             for gradient, weight, *own in zip(gradients, weights, *slots, strict=True)

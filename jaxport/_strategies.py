@@ -223,8 +223,8 @@ class Strategies:
         def parts(inputs: Sequence[Any]) -> list[list[Any]]:
             return [
                 [
-                    jnp.asarray(part_of(np.asarray(each), axis, number, devices))
-                    for each, axis in zip(inputs, axes, strict=True)
+                    jnp.asarray(part_of(np.asarray(array), axis, number, devices))
+                    for array, axis in zip(inputs, axes, strict=True)
                 ]
                 for number in range(devices)
             ]

@@ -97,11 +97,11 @@ def staged_apart(function: Any, arguments: Sequence[Any]) -> dict[str, Any]:
 
 
 def analysed(compiled: Any) -> Analysis:
-    found = compiled.memory_analysis()
-    if found is None:  # the backend keeps no count
+    memory = compiled.memory_analysis()
+    if memory is None:  # the backend keeps no count
         return Analysis()
     sizes = (f"{kind}_size_in_bytes" for kind in ("argument", "output", "temp", "alias"))
-    return Analysis(memory=MemoryAnalysis(*(getattr(found, size) for size in sizes)))
+    return Analysis(memory=MemoryAnalysis(*(getattr(memory, size) for size in sizes)))
 
 
 def carrying_state(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[[], None]:

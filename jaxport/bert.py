@@ -78,7 +78,7 @@ class Bert(nnx.Module):
         mask = (tokens != _sentence_pairs.PADDING)[:, None, None]
         states = self.embeddings(tokens, segments, embedding_draws)
         for layer, block in enumerate(self.blocks):
-            draws = [None if each is None else each[layer] for each in (attention_draws, hidden_draws)]
+            draws = [None if by_layer is None else by_layer[layer] for by_layer in (attention_draws, hidden_draws)]
             states = block(states, mask, *draws)
         guessed = self.words(jax.vmap(_taken)(states, positions), self.embeddings.tokens)
         pairs = self.follows(jnp.tanh(self.pooler(states[:, 0])))

@@ -119,13 +119,13 @@ def _by_kernel(images: jax.Array, cotangent: jax.Array, size: int) -> jax.Array:
     count, height, width, channels = images.shape
     padded = _padded(images, size)
     together = next(
-        each for each in range(1, count + 1) if count % each == 0 and each * height >= min(ROWS, count * height)
+        number for number in range(1, count + 1) if count % number == 0 and number * height >= min(ROWS, count * height)
     )
     rows = [(image, row) for image in range(together) for row in range(height)]
 
     # Sliced by number: a reshape before the loop would be fused with what makes the cotangent, and so would its pad.
     def add(totals: jax.Array, first: jax.Array) -> tuple[jax.Array, None]:
-        around, wanted = (jax.lax.dynamic_slice_in_dim(each, first, together) for each in (padded, cotangent))
+        around, wanted = (jax.lax.dynamic_slice_in_dim(array, first, together) for array in (padded, cotangent))
         by_place = [
             sum(
                 (around[image, row + down, right : right + width] * wanted[image, row] for image, row in rows),

@@ -190,5 +190,5 @@ def clip_by_norm(x: jax.Array, norm: float) -> jax.Array:
       norm: the largest norm, above 0.
     """
     squares = jnp.sum(x * x)
-    found = jnp.sqrt(jnp.where(squares > 0, squares, 1))
-    return x * norm / maximum(jnp.where(squares > 0, found, squares), norm)
+    root = jnp.sqrt(jnp.where(squares > 0, squares, 1))
+    return x * norm / maximum(jnp.where(squares > 0, root, squares), norm)

@@ -48,7 +48,7 @@ def preprocess(patches: jax.Array) -> jax.Array:
     *around, crop, _, channels = patches.shape
     small = crop // pipeline.SHRINK
     smaller = jax.image.resize(patches, (*around, small, small, channels), "linear", antialias=False)
-    mean, deviation = (jnp.array(each, patches.dtype) for each in (pipeline.MEAN, pipeline.DEVIATION))
+    mean, deviation = (jnp.array(by_channel, patches.dtype) for by_channel in (pipeline.MEAN, pipeline.DEVIATION))
     return (smaller - mean) / deviation
 
 
@@ -199,7 +199,7 @@ def step_of_compiled(parts: Sequence[Part], optimizer: optax.GradientTransformat
 
     @jax.jit
     def update(parameters: Parameters, state: Any, by_part: Sequence[Parameters]) -> tuple[Any, Any]:
-        gradients = jax.tree.map(lambda *each: sum(each), *by_part)
+        gradients = jax.tree.map(lambda *leaves: sum(leaves), *by_part)
         updates, state = optimizer.update(gradients, state, parameters)
         return optax.apply_updates(parameters, updates), state
 

@@ -80,8 +80,8 @@ def first_occurrences(x: jax.Array) -> jax.Array:
     """
     _, first, by_size = jnp.unique(x, return_index=True, return_inverse=True, size=x.size)
     # What jnp.unique fills up with stands last and repeats the first value's place.
-    found = jnp.arange(x.size) <= jnp.max(by_size)
-    order = jnp.argsort(jnp.argsort(jnp.where(found, first, x.size)))
+    distinct = jnp.arange(x.size) <= jnp.max(by_size)
+    order = jnp.argsort(jnp.argsort(jnp.where(distinct, first, x.size)))
     return order[by_size]
 
 

@@ -69,7 +69,9 @@ class GRUCell(nnx.RNNCellBase):
         kernel, recurrent = self.kernel.get_value(), self.recurrent_kernel.get_value()
         bias = None if self.bias is None else self.bias.get_value()
         if self.dtype is not None:
-            carry, inputs, kernel, recurrent = (each.astype(self.dtype) for each in (carry, inputs, kernel, recurrent))
+            carry, inputs, kernel, recurrent = (
+                array.astype(self.dtype) for array in (carry, inputs, kernel, recurrent)
+            )
             bias = None if bias is None else bias.astype(self.dtype)
         outer = inputs @ kernel
         if self.reset_after:

@@ -152,8 +152,8 @@ def mean_squared_logarithmic_error(y_true: jax.Array, y_pred: jax.Array) -> jax.
       y_true: [..., n].
       y_pred: [..., n].
     """
-    found, wanted = (jnp.log(maximum(values, SMALL) + 1) for values in (y_pred, y_true))
-    return jnp.mean(jnp.square(found - wanted), axis=-1)
+    predicted, wanted = (jnp.log(maximum(values, SMALL) + 1) for values in (y_pred, y_true))
+    return jnp.mean(jnp.square(predicted - wanted), axis=-1)
 
 
 def hinge(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
@@ -233,8 +233,8 @@ def _cross_entropy_forward(labels: jax.Array, logits: jax.Array) -> tuple[jax.Ar
 
 def _cross_entropy_backward(kept: Any, cotangent: jax.Array) -> tuple[jax.Array, jax.Array]:
     labels, logits = kept
-    each = cotangent[..., None]
-    return -each * jax.nn.log_softmax(logits), each * (jax.nn.softmax(logits) - labels)
+    expanded = cotangent[..., None]
+    return -expanded * jax.nn.log_softmax(logits), expanded * (jax.nn.softmax(logits) - labels)
 
 
 softmax_cross_entropy.defvjp(_cross_entropy_forward, _cross_entropy_backward)

@@ -132,7 +132,7 @@ class Upsampling(nnx.Module):
     def __call__(self, values: jax.Array) -> jax.Array:
         """[n, height, width, channels] -> [n, 2 height, 2 width, channels]."""
         count, height, width, _ = values.shape
-        kernel, bias = (each[...].astype(self.dtype) for each in (self.kernel, self.bias))
+        kernel, bias = (parameter[...].astype(self.dtype) for parameter in (self.kernel, self.bias))
         squares = jnp.einsum("nhwc,ijdc->nhiwjd", values.astype(self.dtype), kernel)
         return squares.reshape(count, 2 * height, 2 * width, -1) + bias
 
@@ -178,9 +178,9 @@ class Finder:
         image, count = self.sizes["image"], self.sizes["detections"]
         levels, logits, deltas = self._looked_at(parameters, images)
         proposals = self._proposals(logits, deltas)
-        found = detect(*self._named(parameters, levels, proposals[0]), proposals, image=image, count=count)
-        drawn = self._drawn(parameters, levels, found["boxes"])
-        return found | {"masks": mask_probabilities(drawn, found["classes"])}
+        detected = detect(*self._named(parameters, levels, proposals[0]), proposals, image=image, count=count)
+        drawn = self._drawn(parameters, levels, detected["boxes"])
+        return detected | {"masks": mask_probabilities(drawn, detected["classes"])}
 
     def loss(
         self, parameters: Parameters, images: jax.Array, boxes: jax.Array, classes: jax.Array, masks: jax.Array

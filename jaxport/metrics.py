@@ -62,10 +62,10 @@ def auc(y_true: jax.Array, y_pred: jax.Array, num_thresholds: int = 200) -> jax.
     inner = jnp.arange(1, num_thresholds - 1, dtype=y_pred.dtype) / (num_thresholds - 1)
     thresholds = jnp.concatenate([jnp.array([-_SMALL]), inner, jnp.array([1 + _SMALL])]).astype(y_pred.dtype)
     above = (y_pred > thresholds[:, None]).astype(y_pred.dtype)
-    found, alarms = above @ y_true.astype(y_pred.dtype), above @ (1 - y_true).astype(y_pred.dtype)
+    hits, alarms = above @ y_true.astype(y_pred.dtype), above @ (1 - y_true).astype(y_pred.dtype)
     # Counts are exact: no difference of two rates is left over where there is none.
-    twice = jnp.sum((alarms[:-1] - alarms[1:]) * (found[:-1] + found[1:]))
-    return divide_no_nan(twice / 2, alarms[0] * found[0])
+    twice = jnp.sum((alarms[:-1] - alarms[1:]) * (hits[:-1] + hits[1:]))
+    return divide_no_nan(twice / 2, alarms[0] * hits[0])
 
 
 def f1_score(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:

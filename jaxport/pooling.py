@@ -57,8 +57,8 @@ def overlapping_max_pool(images: jax.Array) -> jax.Array:
 
 def _overlapping_forward(images: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
     across, columns = _of_three(images, 2)
-    found, rows = _of_three(across, 1)
-    return found, (columns, rows)
+    pooled, rows = _of_three(across, 1)
+    return pooled, (columns, rows)
 
 
 def _overlapping_backward(chosen: tuple[jax.Array, jax.Array], cotangent: jax.Array) -> tuple[jax.Array]:
@@ -137,7 +137,7 @@ def _adaptive(x: jax.Array, sizes: Sequence[int], reduced: Callable[..., jax.Arr
         places = x.shape[axis]
         # the ceiling by whole numbers
         bounds = [(window * places // windows, -(-(window + 1) * places // windows)) for window in range(windows)]
-        x = jnp.stack([reduced(jax.lax.slice_in_dim(x, *each, axis=axis), axis=axis) for each in bounds], axis)
+        x = jnp.stack([reduced(jax.lax.slice_in_dim(x, *ends, axis=axis), axis=axis) for ends in bounds], axis)
     return x
 
 

@@ -191,9 +191,9 @@ class _Network:
 
 def _widen(module: nnx.Module, dtype: Any) -> None:
     """Let modules that compute in a type of their own compute in this one."""
-    for _, each in nnx.iter_modules(module):
-        if _is_float_type(getattr(each, "dtype", None)):
-            vars(each)["dtype"] = dtype
+    for _, nested in nnx.iter_modules(module):
+        if _is_float_type(getattr(nested, "dtype", None)):
+            vars(nested)["dtype"] = dtype
 
 
 def _is_float_type(value: Any) -> bool:
@@ -207,14 +207,14 @@ def _is_float_type(value: Any) -> bool:
 def _check_places(network: _Network, leaves: _Leaves, receipt: Path) -> None:
     """Raise WeightsError unless every variable of the module is written, and nothing else."""
     written = {place for leaf in leaves.all for place in leaf.places}
-    for places, what, found in (
+    for places, what, absence in (
         (network.places - written, f"a weight for every variable in {receipt.name}", "none for"),
         (written - network.places, f"every variable of {receipt.name} in the module", "no"),
     ):
         if places:
             first = min(".".join(map(str, place)) for place in places)
             raise WeightsError(
-                f"expected {what}, found {found} {first}: carry the weights again with `jaxport weights`, or correct "
+                f"expected {what}, found {absence} {first}: carry the weights again with `jaxport weights`, or correct "
                 "the module"
             )
 
@@ -254,20 +254,20 @@ class _Leaves:
 
 def _leaves(path: Path) -> _Leaves:
     _foreign.check(path, _MOST_BYTES)
-    found = json.loads(path.read_bytes())
+    receipt = json.loads(path.read_bytes())
     return _Leaves([
         _Leaf(
-            each["key"],
-            tuple(each["shape"]),
-            each["transform"],
-            tuple(_place(variable["path"]) for variable in each["variables"]),
+            leaf["key"],
+            tuple(leaf["shape"]),
+            leaf["transform"],
+            tuple(_place(variable["path"]) for variable in leaf["variables"]),
         )
-        for each in found["leaves"]
+        for leaf in receipt["leaves"]
     ])  # fmt: skip
 
 
 def _place(path: str) -> tuple[str | int, ...]:
-    return tuple(int(each) if each.isdigit() else each for each in path.split("."))
+    return tuple(int(step) if step.isdigit() else step for step in path.split("."))
 
 
 def _forward(transform: Mapping[str, Any], array: Any) -> tuple[Any, ...]:

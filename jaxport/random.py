@@ -49,7 +49,7 @@ def bits(seed: Any, shape: Sequence[int]) -> jax.Array:
       shape: of the result.
     """
     seed = jnp.asarray(seed, jnp.int32)
-    words, signs = (each.astype(jnp.uint32) for each in (seed, seed >> 31))
+    words, signs = (half.astype(jnp.uint32) for half in (seed, seed >> 31))
     mixed = philox(jnp.asarray(_SCRAMBLING_KEY, jnp.uint32), jnp.stack([words[0], signs[0], words[1], signs[1]]))
     size = math.prod(shape)
     blocks = jnp.arange(-(-size // 4), dtype=jnp.uint32)
@@ -100,7 +100,7 @@ def normal(seed: Any, shape: Sequence[int], kernels: bool = False) -> jax.Array:
     """
     size = math.prod(shape)
     sizes = [size] if kernels else [*shape] or [1]
-    axis = next((place for place, each in enumerate(sizes) if each % 2 == 0), sizes.index(max(sizes)))
+    axis = next((place for place, length in enumerate(sizes) if length % 2 == 0), sizes.index(max(sizes)))
     pairs = -(-sizes[axis] // 2)
     drawn = uniform(seed, (*sizes[:axis], pairs, 2, *sizes[axis + 1 :]), kernels=kernels)
     first, second = jnp.moveaxis(drawn, axis + 1, 0)

@@ -194,7 +194,7 @@ def gru_step(
       activation: of the candidate h.
     """
     (update, reset, candidate), (update_inner, reset_inner, candidate_inner) = (
-        jnp.split(each, 3, axis=-1) for each in (outer, inner)
+        jnp.split(gates, 3, axis=-1) for gates in (outer, inner)
     )
     update = recurrent_activation(update + update_inner)
     reset = recurrent_activation(reset + reset_inner)
@@ -222,7 +222,7 @@ def _over_time(
 
     at = jnp.swapaxes(inputs, 0, 1), None if mask is None else mask.T
     if go_backwards:
-        at = jax.tree.map(lambda each: each[::-1], at)
+        at = jax.tree.map(lambda leaf: leaf[::-1], at)
     nothing = jnp.zeros_like(jax.tree.leaves(state)[0])
     (last, _), outputs = scan(masked, kernels, constants, (state, nothing), at)
     return jnp.swapaxes(outputs, 0, 1), last

@@ -93,9 +93,9 @@ def crop_and_resize(
     columns = jax.vmap(lambda box: _box_places(box[1], box[3], width, sizes[1]))(boxes)
 
     def crop(image: jax.Array, down: jax.Array, across: jax.Array) -> jax.Array:
-        found = _linear(_linear(image, down, 0), across, 1)
+        sampled = _linear(_linear(image, down, 0), across, 1)
         inside = ((down >= 0) & (down <= height - 1))[:, None] & ((across >= 0) & (across <= width - 1))
-        return jnp.where(inside[:, :, None], found, extrapolation_value)
+        return jnp.where(inside[:, :, None], sampled, extrapolation_value)
 
     return jax.vmap(crop)(images[box_indices], rows, columns)
 

@@ -61,8 +61,8 @@ def segment_max(x: jax.Array, segments: jax.Array, count: int) -> jax.Array:
     Returns:
       [count, ...]: the lowest finite number of its type where a segment is empty.
     """
-    found = jax.ops.segment_max(*_flat(x, segments), count)
-    return found if _is_whole(x) else jnp.where(_is_empty(x, segments, count), jnp.finfo(x.dtype).min, found)
+    maxima = jax.ops.segment_max(*_flat(x, segments), count)
+    return maxima if _is_whole(x) else jnp.where(_is_empty(x, segments, count), jnp.finfo(x.dtype).min, maxima)
 
 
 def segment_min(x: jax.Array, segments: jax.Array, count: int) -> jax.Array:
@@ -76,8 +76,8 @@ def segment_min(x: jax.Array, segments: jax.Array, count: int) -> jax.Array:
     Returns:
       [count, ...]: the largest finite number of its type where a segment is empty.
     """
-    found = jax.ops.segment_min(*_flat(x, segments), count)
-    return found if _is_whole(x) else jnp.where(_is_empty(x, segments, count), jnp.finfo(x.dtype).max, found)
+    minima = jax.ops.segment_min(*_flat(x, segments), count)
+    return minima if _is_whole(x) else jnp.where(_is_empty(x, segments, count), jnp.finfo(x.dtype).max, minima)
 
 
 def _flat(x: jax.Array, segments: jax.Array) -> tuple[jax.Array, jax.Array]:

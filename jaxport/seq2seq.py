@@ -73,7 +73,7 @@ def _encoded(
 
     One loop reads both ways: half the loops, and each of its kernels has twice the work.
     """
-    kernels, recurrent, biases = (jnp.stack(each) for each in zip(*grus, strict=True))
+    kernels, recurrent, biases = (jnp.stack(pair) for pair in zip(*grus, strict=True))
     both = jnp.stack([words, words[::-1]], 1)
     # What depends on no state is one product over all steps.
     projected = jnp.einsum("tdbi,dio->tdbo", both, kernels) + biases[:, :1]

@@ -36,7 +36,7 @@ def over_steps(
     """
     at = jnp.moveaxis(inputs, 1, 0), None if mask is None else mask.astype(bool).T
     if rnn.reverse:
-        at = jax.tree.map(lambda each: each[::-1], at)
+        at = jax.tree.map(lambda leaf: leaf[::-1], at)
     # Zeros, whatever is drawn.
     carry = rnn.cell.initialize_carry(at[0].shape[1:], nnx.Rngs(0))
     if initial is not None:
@@ -143,15 +143,15 @@ def attention_mask(
     Raises:
       ValueError: there is no mask at all.
     """
-    found = [None if query is None else query[:, None, :, None]]
-    found += [None if each is None else each[:, None, None, :] for each in (value, key)]
-    found.append(pairs if pairs is None or pairs.ndim > 3 else jnp.expand_dims(pairs, -3))
-    masks = [each.astype(bool) for each in found if each is not None]
+    given = [None if query is None else query[:, None, :, None]]
+    given += [None if mask is None else mask[:, None, None, :] for mask in (value, key)]
+    given.append(pairs if pairs is None or pairs.ndim > 3 else jnp.expand_dims(pairs, -3))
+    masks = [mask.astype(bool) for mask in given if mask is not None]
     if not masks:
         raise ValueError("expected a mask, found none: call the attention without")
     whole = masks[0]
-    for each in masks[1:]:
-        whole = whole & each
+    for mask in masks[1:]:
+        whole = whole & mask
     return whole
 
 
@@ -170,11 +170,11 @@ def attention_of_kept(
       mask: bool[batch, heads or 1, queries, keys].
       **told: what else nnx.MultiHeadAttention says.
     """
-    found = nnx.dot_product_attention(query, key, value, mask=mask, **told)
+    attended = nnx.dot_product_attention(query, key, value, mask=mask, **told)
     if mask is None:
-        return found
+        return attended
     some = jnp.swapaxes(mask.astype(bool).any(-1), -2, -1)
-    return jnp.where(some[..., None], found, jnp.zeros((), found.dtype))
+    return jnp.where(some[..., None], attended, jnp.zeros((), attended.dtype))
 
 
 def _turned(cell: nnx.RNNCellBase, states: tuple[Any, ...]) -> tuple[Any, ...]:

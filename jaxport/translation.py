@@ -84,7 +84,7 @@ class Translator(nnx.Module):
         words = (source != _parallel_text.PAD)[:, None, None]
         memory = self.embedded(source, embedding_draws)
         for layer, block in enumerate(self.encoder):
-            draws = [None if each is None else each[layer] for each in (attention_draws, hidden_draws)]
+            draws = [None if by_layer is None else by_layer[layer] for by_layer in (attention_draws, hidden_draws)]
             memory = block(memory, words, *draws)
         return memory
 

@@ -52,12 +52,12 @@ def search(
     def going_on(state: Beams) -> jax.Array:
         return (state.time < steps) & ~state.ended.all()
 
-    found = jax.lax.while_loop(
+    final = jax.lax.while_loop(
         going_on, partial(_extended, model, projected, mask), _started(model, memory, beams, steps)
     )
-    length = (found.tokens != _parallel_text.PAD).sum(-1).astype(memory.dtype)
-    scores, order = jax.lax.top_k(found.scores / ((5 + length) / 6) ** PENALTY, beams)
-    return jnp.take_along_axis(found.tokens, order[..., None], 1), scores
+    length = (final.tokens != _parallel_text.PAD).sum(-1).astype(memory.dtype)
+    scores, order = jax.lax.top_k(final.scores / ((5 + length) / 6) ** PENALTY, beams)
+    return jnp.take_along_axis(final.tokens, order[..., None], 1), scores
 
 
 def _started(model: Translator, memory: jax.Array, beams: int, steps: int) -> Beams:
@@ -140,11 +140,11 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         model = nnx.merge(graph, parameters)
         words = source != _parallel_text.PAD
         memory = model.encoded(source)
-        found = {}
+        by_search = {}
         for name, beams in (("greedy", 1), ("beams", dimensions["beams"])):
             tokens, scores = search(model, memory, words, beams, dimensions["steps"])
-            found[name] = {"tokens": tokens, "scores": scores}
-        return found
+            by_search[name] = {"tokens": tokens, "scores": scores}
+        return by_search
 
     def forward(parameters: Parameters, source: jax.Array) -> dict[str, Any]:
         # Which words are best has no gradient, and the loop that finds them no bound to unroll it by.

@@ -56,12 +56,12 @@ def load(module: nnx.Module | Mapping[str, Any], path: str | Path) -> nnx.Module
     """
     arrays, kept = _read(Path(path), optimizer=False)
     if isinstance(module, nnx.Module):
-        variables = {name: each for name, each in variables_of(module).items() if name not in kept}
-        _check({name: array_of(each, name) for name, each in variables.items()}, arrays, Path(path))
+        variables = {name: variable for name, variable in variables_of(module).items() if name not in kept}
+        _check({name: array_of(variable, name) for name, variable in variables.items()}, arrays, Path(path))
         for name, variable in variables.items():
             variable.set_value(jnp.asarray(arrays[name]))
         return module
-    nested = {name: each for name, (_, each) in by_path(module).items() if name not in kept}
+    nested = {name: value for name, (_, value) in by_path(module).items() if name not in kept}
     _check(nested, arrays, Path(path))
     return replaced(module, {name: jnp.asarray(arrays[name]) for name in nested})
 
@@ -91,13 +91,13 @@ def load_optimizer(state: Any, path: str | Path) -> Any:
     if isinstance(state, nnx.Optimizer):
         made = load_optimizer(state.opt_state, path)
         state.opt_state = nnx.data(made)
-        counts = ((name.rpartition(".")[2], each) for name, each in named_leaves(made) if not each.shape)
-        steps = next((each for name, each in counts if name in ("count", "step")), None)
+        counts = ((name.rpartition(".")[2], leaf) for name, leaf in named_leaves(made) if not leaf.shape)
+        steps = next((count for name, count in counts if name in ("count", "step")), None)
         if steps is not None:
             state.step.set_value(jnp.asarray(steps, state.step.get_value().dtype))
         return state
     arrays, kept = _read(Path(path), optimizer=True)
-    there = {name: each for name, each in named_leaves(state) if name not in kept}
+    there = {name: leaf for name, leaf in named_leaves(state) if name not in kept}
     if not arrays and there:
         raise _refusal(Path(path), "no optimizer", "--optimizer")
     _check(there, arrays, Path(path))
@@ -109,9 +109,9 @@ def load_optimizer(state: Any, path: str | Path) -> Any:
 def variables_of(module: nnx.Module) -> dict[str, nnx.Variable[Any]]:
     """The variables of a module by the path that they stand under first, without states of random generators."""
     return {
-        path: each
-        for path, each, before in nodes(module)
-        if before is None and isinstance(each, nnx.Variable) and not isinstance(each, nnx.RngState)
+        path: node
+        for path, node, before in nodes(module)
+        if before is None and isinstance(node, nnx.Variable) and not isinstance(node, nnx.RngState)
     }
 
 
@@ -131,7 +131,7 @@ def _read(path: Path, optimizer: bool) -> tuple[dict[str, np.ndarray], Mapping[s
 
 
 def _without_prefix(named: Mapping[str, Any]) -> dict[str, Any]:
-    return {name.removeprefix(PREFIX): each for name, each in named.items() if name.startswith(PREFIX)}
+    return {name.removeprefix(PREFIX): value for name, value in named.items() if name.startswith(PREFIX)}
 
 
 def _check(variables: Mapping[str, Any], arrays: Mapping[str, np.ndarray], path: Path) -> None:
@@ -141,16 +141,16 @@ def _check(variables: Mapping[str, Any], arrays: Mapping[str, np.ndarray], path:
     if unknown:
         raise _refusal(path, f"{unknown[0]}, which the module has not{_more(unknown)}")
     for name, here in variables.items():
-        found = arrays[name]
-        if (tuple(here.shape), str(here.dtype)) != (found.shape, found.dtype.name):
+        array = arrays[name]
+        if (tuple(here.shape), str(here.dtype)) != (array.shape, array.dtype.name):
             wanted = f"{here.dtype}{list(here.shape)}"
-            raise _refusal(path, f"{found.dtype}{list(found.shape)} for {name}, which takes {wanted}")
+            raise _refusal(path, f"{array.dtype}{list(array.shape)} for {name}, which takes {wanted}")
 
 
 def _more(names: list[str]) -> str:
     return f" (and {len(names) - 1} more)" if len(names) > 1 else ""
 
 
-def _refusal(path: Path, found: str, option: str = "") -> WeightsError:
+def _refusal(path: Path, instead: str, option: str = "") -> WeightsError:
     command = f"jaxport weights {option}".strip()
-    return WeightsError(f"expected the weights of this module at {path}, found {found}: run `{command}` for it")
+    return WeightsError(f"expected the weights of this module at {path}, found {instead}: run `{command}` for it")

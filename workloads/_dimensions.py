@@ -76,7 +76,7 @@ def _fitting(dimensions: Dimensions, name: str, fits: Callable[[Dimensions], boo
 def _sizes(turn: int, ends: Range | None, fitting: int) -> list[int]:
     """From the least to the largest."""
     low, high = ends or (1, max(fitting + turn, 1))
-    everyday = (_within(each + 2 * turn, (low, high)) for each in (_ODD, _EVEN))
+    everyday = (_within(size + 2 * turn, (low, high)) for size in (_ODD, _EVEN))
     return sorted({low, *(low + more for more in (1, 2) if low + more <= high), *everyday, high})
 
 

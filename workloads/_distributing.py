@@ -164,14 +164,14 @@ class Distributing(Protocol):
         ...
 
 
-def check_devices(found: int, division: Division) -> None:
+def check_devices(devices: int, division: Division) -> None:
     """Refuse to compute on fewer devices than there should be: every strategy would pass on one.
 
     Raises:
       RuntimeError: this process has others.
     """
-    if found != division.devices:
-        raise RuntimeError(f"expected {division.devices} logical devices in this process, found {found}")
+    if devices != division.devices:
+        raise RuntimeError(f"expected {division.devices} logical devices in this process, found {devices}")
 
 
 def part_of(array: np.ndarray, axis: int | None, number: int, parts: int) -> np.ndarray:

@@ -99,9 +99,9 @@ def is_deeper(value: Any, most: int) -> bool:
     """Whether mappings and lists are nested more than so many levels deep."""
     level = [value]
     for _ in range(most):
-        inner = [list(each.values()) if isinstance(each, Mapping) else each for each in level]
+        inner = [list(item.values()) if isinstance(item, Mapping) else item for item in level]
         level = [item for items in inner if isinstance(items, list) for item in items]
-    return any(isinstance(each, Mapping | list) for each in level)
+    return any(isinstance(item, Mapping | list) for item in level)
 
 
 def said(error: Exception) -> str:
@@ -196,10 +196,10 @@ def npz(path: Path, names: Sequence[str], most: int) -> Mapping[str, np.ndarray]
       Unusable: no .npz, an array is missing, too large, of objects, or not as long as its head says.
     """
     with zip_opened(path) as archive:
-        found = [each.removesuffix(".npy") for each in archive.namelist()]
-        missing = [name for name in names if name not in found]
+        present = [member.removesuffix(".npy") for member in archive.namelist()]
+        missing = [name for name in names if name not in present]
         if missing:
-            raise Unusable(f"the arrays {_listed(found)}")
+            raise Unusable(f"the arrays {_listed(present)}")
         return {name: _npy(name, member_bytes(archive, f"{name}.npy", most)) for name in names}
 
 

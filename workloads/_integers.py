@@ -33,7 +33,7 @@ def whole(dtype: str, nonzero: bool = False) -> Domain:
 
 def within(numbers: Iterable[int], domain: Domain) -> list[int]:
     """Those that may be drawn, each once."""
-    kept = (each for each in numbers if domain.low <= each <= domain.high and (each or not domain.nonzero))
+    kept = (number for number in numbers if domain.low <= number <= domain.high and (number or not domain.nonzero))
     return list(dict.fromkeys(kept))
 
 
@@ -48,12 +48,12 @@ def draw(domain: Domain, spec: ArraySpec, name: str, case: int) -> np.ndarray:
     """
     generator = np.random.default_rng([case, zlib.crc32(name.encode()), 2])
     if case < 2:
-        found = generator.permutation(np.resize(_extremes(domain), spec.shape).reshape(-1)).reshape(spec.shape)
+        drawn = generator.permutation(np.resize(_extremes(domain), spec.shape).reshape(-1)).reshape(spec.shape)
     else:
         low, high = (domain.low, domain.high) if case == 2 else _small(domain)
-        found = generator.integers(low, high, spec.shape, np.dtype(spec.dtype), endpoint=True)
-    found = found.astype(spec.dtype)
-    return np.where(found == 0, np.array(1, spec.dtype), found) if domain.nonzero else found
+        drawn = generator.integers(low, high, spec.shape, np.dtype(spec.dtype), endpoint=True)
+    drawn = drawn.astype(spec.dtype)
+    return np.where(drawn == 0, np.array(1, spec.dtype), drawn) if domain.nonzero else drawn
 
 
 def _extremes(domain: Domain) -> np.ndarray:

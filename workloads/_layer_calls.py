@@ -90,8 +90,8 @@ def value_digest(array: np.ndarray) -> str:
 def numbered(paths: Iterable[str]) -> list[int]:
     """Of each path, how often it came before."""
     counts: dict[str, int] = {}
-    found: list[int] = []
+    numbers: list[int] = []
     for path in paths:
-        found.append(counts.get(path, 0))
-        counts[path] = found[-1] + 1
-    return found
+        numbers.append(counts.get(path, 0))
+        counts[path] = numbers[-1] + 1
+    return numbers

@@ -21,20 +21,20 @@ MOST = 48
 
 def around_floats(numbers: Iterable[float], spec: ArraySpec) -> list[float]:
     """Each number that is one to float types, and what lies a little and a whole one beside it, within the range."""
-    found: dict[float, None] = {}
+    marks: dict[float, None] = {}
     for number in numbers:
         if _LEAST <= abs(number) <= _MOST:
             step = _ASIDE * abs(number)
             exact = [float(number)] if _is_simple(number) else []
-            found |= dict.fromkeys([*exact, number - step, number + step, number - 1.0, number + 1.0])
+            marks |= dict.fromkeys([*exact, number - step, number + step, number - 1.0, number + 1.0])
     low, high = (-math.inf, math.inf) if spec.low is None or spec.high is None else (spec.low, spec.high)
-    return [each for each in found if low <= each <= high][:MOST]
+    return [mark for mark in marks if low <= mark <= high][:MOST]
 
 
 def around_integers(numbers: Iterable[float], domain: Domain) -> list[int]:
     """Each whole number and its neighbours, as far as they may be drawn."""
-    whole = [int(each) for each in numbers if float(each).is_integer()]
-    return within((each + aside for each in whole for aside in (0, 1, -1)), domain)[:MOST]
+    whole = [int(number) for number in numbers if float(number).is_integer()]
+    return within((number + aside for number in whole for aside in (0, 1, -1)), domain)[:MOST]
 
 
 def placed(numbers: Sequence[float | int], spec: ArraySpec, turn: int, case: int) -> np.ndarray:

@@ -79,8 +79,8 @@ def is_foreign(reference: str) -> bool:
 
 def check_file(path: Path) -> None:
     """Raise RegistryError where there is no port file, or none that can be run where it is."""
-    if found := obstacle(path):
-        raise RegistryError(f"expected a port file at {path}, found {found}: check the path")
+    if instead := obstacle(path):
+        raise RegistryError(f"expected a port file at {path}, found {instead}: check the path")
     try:
         check_path(path)
     except PathError as error:
@@ -92,8 +92,8 @@ def _from_file(path: Path) -> Workload:
     try:
         module = load_file(path)
     except Exception as error:
-        found = f"an error while reading it: {told(error, path)}"
-        raise RegistryError(f"expected a port file in {path}, found {found}: correct it") from error
+        failure = f"an error while reading it: {told(error, path)}"
+        raise RegistryError(f"expected a port file in {path}, found {failure}: correct it") from error
     workload = _declared(module, str(path))
     return workload if workload.folder else dataclasses.replace(workload, folder=path.parent.resolve())
 

@@ -87,7 +87,7 @@ def _example(generator: np.random.Generator, lexicon: Lexicon, length: int, pred
     follows = int(generator.integers(2))
     topic = int(generator.integers(TOPICS))
     other = topic if follows else (topic + int(generator.integers(1, TOPICS))) % TOPICS
-    first, second = (_sentence(generator, lexicon, each, (length - 3) // 2) for each in (topic, other))
+    first, second = (_sentence(generator, lexicon, subject, (length - 3) // 2) for subject in (topic, other))
     used = len(first) + len(second) + 3
     tokens = np.full(length, PADDING, np.int32)
     tokens[:used] = [START, *first, SEPARATOR, *second, SEPARATOR]

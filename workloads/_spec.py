@@ -210,8 +210,8 @@ class Training:
         if self.steps < 1:
             raise ValueError(f"expected at least one training step, found {self.steps}")
         if (self.dataset is None) == (self.synthetic is None):
-            found = "neither" if self.dataset is None else "both"
-            raise ValueError(f"expected a dataset or synthetic examples, found {found}: name one source of examples")
+            given = "neither" if self.dataset is None else "both"
+            raise ValueError(f"expected a dataset or synthetic examples, found {given}: name one source of examples")
 
     def examples(self, path: Path | None, dimensions: Dimensions) -> Arrays:
         """The examples at a size; a path names the file of a dataset."""

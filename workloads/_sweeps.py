@@ -131,7 +131,7 @@ def _exponents(spec: ArraySpec, moderate: bool, step: int) -> list[int]:
     most = max(most, inner)
     ranges = (range(-_FINE, _FINE + 1, fine), range(-inner, inner + 1, middling), range(0, most, coarse),
               range(0, least, -coarse), (least, most))  # fmt: skip
-    return sorted({each for numbers in ranges for each in numbers if least <= each <= most})
+    return sorted({exponent for numbers in ranges for exponent in numbers if least <= exponent <= most})
 
 
 def _values(probe: Probe, name: str, spec: ArraySpec) -> np.ndarray:
@@ -145,9 +145,9 @@ def _values(probe: Probe, name: str, spec: ArraySpec) -> np.ndarray:
 
 def _sizes(generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     """Between 1/4 and 1, the first of them 1."""
-    found = generator.uniform(0.25, 1, shape)
-    found.reshape(-1)[:1] = 1
-    return found
+    sizes = generator.uniform(0.25, 1, shape)
+    sizes.reshape(-1)[:1] = 1
+    return sizes
 
 
 def _mixed(generator: np.random.Generator, magnitude: float, shape: tuple[int, ...]) -> np.ndarray:
@@ -175,9 +175,9 @@ def _nearly_equal(generator: np.random.Generator, magnitude: float, shape: tuple
 
 
 def _outlier(generator: np.random.Generator, magnitude: float, shape: tuple[int, ...]) -> np.ndarray:
-    found = generator.standard_normal(shape)
-    found.reshape(-1)[:1] = magnitude
-    return found
+    values = generator.standard_normal(shape)
+    values.reshape(-1)[:1] = magnitude
+    return values
 
 
 MIXED, POSITIVE, NEGATIVE = "of both signs, up to ", "positive, up to ", "negative, down to -"

@@ -33,9 +33,9 @@ def resolve(reference: str, anew: bool = False) -> Any:
     value = getattr(module, attribute, None)
     if callable(value):
         return value
-    found = sorted(name for name, item in vars(module).items() if callable(item) and not name.startswith("_"))
+    names = sorted(name for name, item in vars(module).items() if callable(item) and not name.startswith("_"))
     raise TargetError(
-        f"expected a function {attribute!r} in {where}, found {', '.join(found) or 'no function at all'}: "
+        f"expected a function {attribute!r} in {where}, found {', '.join(names) or 'no function at all'}: "
         "name one of those"
     )
 
@@ -65,8 +65,8 @@ def _imported(name: str) -> ModuleType:
 
 
 def _file(path: Path) -> ModuleType:
-    if found := obstacle(path):
-        raise TargetError(f"expected a Python file at {path}, found {found}: check the path")
+    if instead := obstacle(path):
+        raise TargetError(f"expected a Python file at {path}, found {instead}: check the path")
     _check(path)
     return load_file(path)
 

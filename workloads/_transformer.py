@@ -65,12 +65,12 @@ def attention_weights(prefix: str, block: Block) -> dict[str, ArraySpec]:
         part: ((width, *inner), inner) for part in ("query", "key", "value")
     }
     shapes["output"] = ((*inner, width), (width,))
-    found: dict[str, ArraySpec] = {}
+    specs: dict[str, ArraySpec] = {}
     for part, (kernel, bias) in shapes.items():
-        found[f"{prefix}/{part}/kernel"] = ArraySpec(kernel, scale=width**-0.5)
+        specs[f"{prefix}/{part}/kernel"] = ArraySpec(kernel, scale=width**-0.5)
         if block.attention_bias:
-            found[f"{prefix}/{part}/bias"] = ArraySpec(bias, scale=0.1)
-    return found
+            specs[f"{prefix}/{part}/bias"] = ArraySpec(bias, scale=0.1)
+    return specs
 
 
 def feed_forward_weights(prefix: str, block: Block) -> dict[str, ArraySpec]:

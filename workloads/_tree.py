@@ -15,12 +15,12 @@ def leaves(structure: Any) -> dict[str, Any]:
     Raises:
       ValueError: two leaves have one path, such as those of {"a/b": x, "a": {"b": y}}: one would hide the other.
     """
-    found: dict[str, Any] = {}
-    _collect(structure, "", found)
-    return found
+    flat: dict[str, Any] = {}
+    _collect(structure, "", flat)
+    return flat
 
 
-def _collect(node: Any, path: str, found: dict[str, Any]) -> None:
+def _collect(node: Any, path: str, flat: dict[str, Any]) -> None:
     if node is None:
         return
     if isinstance(node, Mapping):
@@ -31,9 +31,9 @@ def _collect(node: Any, path: str, found: dict[str, Any]) -> None:
         items = [(str(index), value) for index, value in enumerate(node)]
     else:
         name = path or LONE
-        if name in found:
+        if name in flat:
             raise ValueError(f"expected one leaf at {name!r} of the result, found two: rename a key")
-        found[name] = node
+        flat[name] = node
         return
     for key, value in items:
-        _collect(value, f"{path}/{key}" if path else key, found)
+        _collect(value, f"{path}/{key}" if path else key, flat)

@@ -26,8 +26,11 @@ def drawn_weights(receipt: Path) -> dict[str, ArraySpec]:
     Args:
       receipt: a .receipt.json file.
     """
-    found = json.loads(receipt.read_bytes())
-    return {each["key"]: _spec(each["class_name"], each["leaf"], tuple(each["shape"])) for each in found["leaves"]}
+    content = json.loads(receipt.read_bytes())
+    return {
+        weight["key"]: _spec(weight["class_name"], weight["leaf"], tuple(weight["shape"]))
+        for weight in content["leaves"]
+    }
 
 
 def left_weights(receipt: Path) -> frozenset[str]:

@@ -90,12 +90,12 @@ def dimensions_of(data: Arrays) -> Dimensions:
     Raises:
       DataError: images too small to be pooled twice.
     """
-    found = _digits.image_dimensions_of(data)
+    dimensions = _digits.image_dimensions_of(data)
     try:
-        features({**found, "filters": 1})
+        features({**dimensions, "filters": 1})
     except ValueError as error:
         raise _digits.DataError(str(error)) from error
-    return found
+    return dimensions
 
 
 WORKLOAD = Workload(

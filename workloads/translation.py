@@ -74,10 +74,10 @@ def weights(dimensions: Dimensions) -> dict[str, ArraySpec]:
     Sharing it: Vaswani et al. 2017, section 3.4.
     """
     block = block_of(dimensions)
-    found = {"embedding": ArraySpec((dimensions["vocabulary"], block.width), scale=block.width**-0.5)}
+    specs = {"embedding": ArraySpec((dimensions["vocabulary"], block.width), scale=block.width**-0.5)}
     for layer in range(dimensions["layers"]):
-        found |= encoder_block_weights(f"encoder{layer}", block) | decoder_block_weights(f"decoder{layer}", block)
-    return found
+        specs |= encoder_block_weights(f"encoder{layer}", block) | decoder_block_weights(f"decoder{layer}", block)
+    return specs
 
 
 def cost(dimensions: Dimensions) -> Cost:

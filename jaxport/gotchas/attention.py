@@ -33,8 +33,8 @@ def naive_mha_key_dim(query: jax.Array, value: jax.Array, *weights: jax.Array) -
 
 def _attention(query: jax.Array, values: jax.Array, weights: Any, scale: float | None = None) -> jax.Array:
     query, key, value = (
-        jnp.einsum("btd,dhk->bthk", each, kernel)
-        for each, kernel in zip((query, values, values), weights[:3], strict=True)
+        jnp.einsum("btd,dhk->bthk", sequence, kernel)
+        for sequence, kernel in zip((query, values, values), weights[:3], strict=True)
     )
     return jnp.einsum("bthk,hkd->btd", jax.nn.dot_product_attention(query, key, value, scale=scale), weights[3])
 
@@ -77,7 +77,8 @@ def naive_mha_causal_lengths(query: jax.Array, value: jax.Array, *weights: jax.A
 
 def mha_scores(query: jax.Array, value: jax.Array, *weights: jax.Array) -> jax.Array:
     projected, key = (
-        jnp.einsum("btd,dhk->bthk", each, kernel) for each, kernel in zip((query, value), weights[:2], strict=True)
+        jnp.einsum("btd,dhk->bthk", sequence, kernel)
+        for sequence, kernel in zip((query, value), weights[:2], strict=True)
     )
     return jax.nn.softmax(jnp.einsum("bthk,bshk->bhts", projected * 4**-0.5, key))
 
@@ -105,7 +106,7 @@ def naive_attention_scale(query: jax.Array, value: jax.Array, key: jax.Array) ->
 
 
 def _one_head(query: jax.Array, key: jax.Array, value: jax.Array, scale: float | None = None) -> jax.Array:
-    query, key, value = (each[:, :, None] for each in (query, key, value))
+    query, key, value = (sequence[:, :, None] for sequence in (query, key, value))
     return jax.nn.dot_product_attention(query, key, value, scale=scale)[:, :, 0]
 
 

@@ -62,14 +62,14 @@ def naive_masked_loss_mean(y_true: jax.Array, y_pred: jax.Array, mask: jax.Array
 
 def sparse_crossentropy_ignore_class(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
     kept = y_true != -1
-    each = optax.losses.softmax_cross_entropy_with_integer_labels(y_pred, jnp.where(kept, y_true, 0))
-    return losses.reduce(each, mask=kept)
+    by_label = optax.losses.softmax_cross_entropy_with_integer_labels(y_pred, jnp.where(kept, y_true, 0))
+    return losses.reduce(by_label, mask=kept)
 
 
 def naive_sparse_crossentropy_ignore_class(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
     kept = y_true != -1
-    each = optax.losses.softmax_cross_entropy_with_integer_labels(y_pred, jnp.where(kept, y_true, 0))
-    return jnp.mean(jnp.where(kept, each, 0))
+    by_label = optax.losses.softmax_cross_entropy_with_integer_labels(y_pred, jnp.where(kept, y_true, 0))
+    return jnp.mean(jnp.where(kept, by_label, 0))
 
 
 def binary_crossentropy_clips(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:

@@ -29,7 +29,9 @@ def root_mean_squared_error(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
 
 def naive_root_mean_squared_error(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
     return jnp.mean(
-        jnp.stack([jnp.sqrt(jnp.mean(jnp.square(wanted - found))) for wanted, found in _batches(y_true, y_pred)])
+        jnp.stack(
+            [jnp.sqrt(jnp.mean(jnp.square(wanted - predicted))) for wanted, predicted in _batches(y_true, y_pred)]
+        )
     )
 
 
@@ -91,9 +93,9 @@ def f1_score_per_class(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
 
 
 def naive_f1_score_per_class(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    wanted, found = jax.nn.one_hot(y_true, 4), jax.nn.one_hot(jnp.argmax(y_pred, axis=-1), 4)
-    both = jnp.sum(wanted * found, axis=0)
-    return jnp.mean(2 * both / jnp.maximum(jnp.sum(wanted, axis=0) + jnp.sum(found, axis=0), 1))
+    wanted, predicted = jax.nn.one_hot(y_true, 4), jax.nn.one_hot(jnp.argmax(y_pred, axis=-1), 4)
+    both = jnp.sum(wanted * predicted, axis=0)
+    return jnp.mean(2 * both / jnp.maximum(jnp.sum(wanted, axis=0) + jnp.sum(predicted, axis=0), 1))
 
 
 def mean_iou_absent_class(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
@@ -101,9 +103,9 @@ def mean_iou_absent_class(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
 
 
 def naive_mean_iou_absent_class(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    wanted, found = jax.nn.one_hot(y_true, 6), jax.nn.one_hot(y_pred, 6)
-    shared = jnp.sum(wanted * found, axis=0)
-    return jnp.mean(shared / (jnp.sum(wanted, axis=0) + jnp.sum(found, axis=0) - shared))
+    wanted, predicted = jax.nn.one_hot(y_true, 6), jax.nn.one_hot(y_pred, 6)
+    shared = jnp.sum(wanted * predicted, axis=0)
+    return jnp.mean(shared / (jnp.sum(wanted, axis=0) + jnp.sum(predicted, axis=0) - shared))
 
 
 def top_k_ties(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
@@ -158,6 +160,6 @@ def true_positives(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
 
 def mean_squared_error_metric(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
     metric = nnx.metrics.Average()
-    for wanted, found in _batches(y_true, y_pred):
-        metric.update(values=jnp.square(wanted - found))
+    for wanted, predicted in _batches(y_true, y_pred):
+        metric.update(values=jnp.square(wanted - predicted))
     return jnp.asarray(metric.compute())

@@ -47,12 +47,12 @@ def lstm_gate_order(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias:
 
 
 def naive_lstm_gate_order(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.Array) -> jax.Array:
-    weights = (_reordered(each, 0, 1, 3, 2) for each in (kernel, recurrent, bias))
+    weights = (_reordered(weight, 0, 1, 3, 2) for weight in (kernel, recurrent, bias))
     return _rnn(_lstm_cell(*weights))(x)
 
 
 def lstm_tf1_gate_order(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.Array) -> jax.Array:
-    kernel, recurrent, bias = (_reordered(each, 0, 2, 1, 3) for each in (kernel, recurrent, bias))
+    kernel, recurrent, bias = (_reordered(weight, 0, 2, 1, 3) for weight in (kernel, recurrent, bias))
     return _rnn(_lstm_cell(kernel, recurrent, _add_to_forget_gate(bias)))(x)
 
 
@@ -119,7 +119,7 @@ def gru_recurrent_bias(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bi
 
 
 def naive_gru_recurrent_bias(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.Array) -> jax.Array:
-    weights = (_reordered(each, 1, 0, 2) for each in (kernel, recurrent, bias[0] + bias[1]))
+    weights = (_reordered(weight, 1, 0, 2) for weight in (kernel, recurrent, bias[0] + bias[1]))
     return _rnn(_gru_cell(*weights))(x)
 
 
@@ -128,7 +128,7 @@ def gru_reset_before(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias
 
 
 def naive_gru_reset_before(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.Array) -> jax.Array:
-    weights = (_reordered(each, 1, 0, 2) for each in (kernel, recurrent, bias))
+    weights = (_reordered(weight, 1, 0, 2) for weight in (kernel, recurrent, bias))
     return _rnn(_gru_cell(*weights))(x)
 
 
@@ -285,7 +285,7 @@ def simple_rnn(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.
 
 
 def bidirectional(x: jax.Array, *weights: jax.Array) -> jax.Array:
-    forward, backward = (_rnn(_lstm_cell(*each)) for each in (weights[:3], weights[3:]))
+    forward, backward = (_rnn(_lstm_cell(*of_direction)) for of_direction in (weights[:3], weights[3:]))
     both: Any = nnx.Bidirectional(forward, backward)
     return both(x)
 

@@ -42,8 +42,8 @@ def _two_devices() -> list[Any]:
 
 
 def _sum_of_products(x: jax.Array) -> jax.Array:
-    def multiplied(product: jax.Array, each: jax.Array) -> tuple[jax.Array, jax.Array]:
-        product = jnp.sin(product * each)
+    def multiplied(product: jax.Array, factor: jax.Array) -> tuple[jax.Array, jax.Array]:
+        product = jnp.sin(product * factor)
         return product, product
 
     return lax.scan(multiplied, jnp.ones([], x.dtype), x)[1].sum()
@@ -94,7 +94,7 @@ def naive_dynamic_tensor_array(x: jax.Array) -> jax.Array:
 
 
 def dynamic_tensor_array(x: jax.Array) -> jax.Array:
-    return lax.scan(lambda _, each: (None, each * each), None, x)[1]
+    return lax.scan(lambda _, value: (None, value * value), None, x)[1]
 
 
 def seed_of_tensorflow(x: jax.Array) -> jax.Array:

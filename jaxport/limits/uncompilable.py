@@ -89,8 +89,8 @@ def printing(x: jax.Array) -> jax.Array:
 def lookup_table(keys: jax.Array) -> jax.Array:
     values = jnp.asarray(_KEYS.astype(np.float32) / 100.0)
     place = jnp.searchsorted(_KEYS, keys).clip(max=len(_KEYS) - 1)
-    found = jnp.where(jnp.asarray(_KEYS)[place] == keys, values[place], -1.0)
-    return jnp.tanh(found) * 2.0 + found
+    looked_up = jnp.where(jnp.asarray(_KEYS)[place] == keys, values[place], -1.0)
+    return jnp.tanh(looked_up) * 2.0 + looked_up
 
 
 def outside_compilation(x: jax.Array) -> jax.Array:

@@ -54,6 +54,6 @@ class Limit:
 def limits() -> dict[str, tuple[str, Limit]]:
     """By name, every limit and its theme: a file of the package that has such pairs has a tuple LIMITS."""
     package = importlib.import_module(PACKAGE)
-    themes = sorted(found.name for found in pkgutil.iter_modules(package.__path__) if not found.name.startswith("_"))
+    themes = sorted(module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_"))
     declared = {theme: getattr(importlib.import_module(f"{PACKAGE}.{theme}"), "LIMITS", ()) for theme in themes}
     return {limit.name: (theme, limit) for theme, pairs in declared.items() for limit in pairs}

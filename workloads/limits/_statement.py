@@ -76,16 +76,16 @@ def seen(
     eager: Outcome = "runs",
 ) -> dict[Way, Outcome]:
     """What a function does by way; without a naive port, none of it."""
-    found: dict[Way, Outcome] = {"tf/eager": eager, "tf/autocluster": autocluster, "tf/jit": jit}
+    outcomes: dict[Way, Outcome] = {"tf/eager": eager, "tf/autocluster": autocluster, "tf/jit": jit}
     if naive:
-        found["jax/naive"] = naive
-    found["jax/port"] = port
-    return found
+        outcomes["jax/naive"] = naive
+    outcomes["jax/port"] = port
+    return outcomes
 
 
 def statements() -> dict[str, tuple[str, Statement]]:
     """By name, every statement and its theme: a file of the package that has some has a tuple STATEMENTS."""
     package = importlib.import_module(__package__ or "")
-    themes = sorted(found.name for found in pkgutil.iter_modules(package.__path__) if not found.name.startswith("_"))
+    themes = sorted(module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_"))
     declared = {theme: getattr(importlib.import_module(f"{__package__}.{theme}"), "STATEMENTS", ()) for theme in themes}
     return {one.name: (theme, one) for theme, several in declared.items() for one in several}
