@@ -56,7 +56,7 @@ MUTANTS = (
     Mutant("softmax over the batch", "lstm", "sequences, lengths))", "sequences, lengths), axis=0)"),
     Mutant("kernel meets the state after", "lstm", "return state, (hidden,", "return state, (state[0],", "gradients"),
     Mutant("slope of tanh forgotten", "lstm", "o * (1 - squashed * squashed)", "o", "gradients"),
-    Mutant("padding in the gradient", "lstm", "jnp.where(present, each, 0)", "each", "gradients"),
+    Mutant("padding in the gradient", "lstm", "jnp.where(present, by_state, 0)", "by_state", "gradients"),
     Mutant("cell's gradient not carried", "lstm", ", by_cell * f\n", ", by_hidden * f\n", "gradients"),
     Mutant("sum instead of mean", "lstm", "labels).mean()", "labels).sum()", "gradients"),
     Mutant("gates i, g, f, o in the cell", "lstm_cell", "i, f, g, o = jnp.split", "i, g, f, o = jnp.split"),

@@ -87,6 +87,6 @@ MUTANTS = (
     Mutant(
         "sentences that ended go on", "translation_decode", "jnp.where(state.ended[..., None], padding, steps)", "steps"
     ),
-    Mutant("no length penalty", "translation_decode", "found.scores / ((5 + length) / 6) ** PENALTY", "found.scores"),
+    Mutant("no length penalty", "translation_decode", "final.scores / ((5 + length) / 6) ** PENALTY", "final.scores"),
     Mutant("cache written too early", "translation_decode", "start_index=time,", "start_index=time - 1,"),
 )
