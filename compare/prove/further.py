@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -58,9 +59,10 @@ def further(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles) -> Fur
     cases = {f"{INTEGERS}{number}": _case(base, domains, specs, number) for number in range(_integers.CASES)}
     cases = (cases if domains else {}) | _decisive(base, _marks_of(programs, twin, specs, domains), specs)
     told = dataclasses.replace(twin, cases={**twin.cases, **cases})
-    run = _both(twin, doubles, FORWARD)
+    # Compiled where it is asked for: most programs decide nothing and look nothing up.
+    run = functools.cache(lambda: _both(twin, doubles, FORWARD))
     covered, unseen = covering(
-        told, specs, programs, lambda case: all(_is_finite(program([case])[0]) for program in run.values())
+        told, specs, programs, lambda case: all(_is_finite(program([case])[0]) for program in run().values())
     )
     cases |= covered
     remarks = (*_remarks(run, base, uses), *unseen)
@@ -149,13 +151,13 @@ def _is_finite(arrays: Arrays) -> bool:
     return all(bool(np.isfinite(array).all()) for array in arrays.values() if is_float(array))
 
 
-def _remarks(run: Mapping[str, Running], base: Arrays, uses: Mapping[str, Use]) -> list[str]:
+def _remarks(run: Callable[[], Mapping[str, Running]], base: Arrays, uses: Mapping[str, Use]) -> list[str]:
     """What an index beyond its table means, where that is not the same on both sides."""
     beyond = {name: told.table for name, told in uses.items() if told.indexes and told.table and not told.counts}
     lines: list[str] = []
     for name, table in beyond.items():
         outside = np.resize([-1, table], base[name].shape).astype(base[name].dtype)
-        (expected,), (given,) = (run[side]([{**base, name: outside}]) for side in SIDES)
+        (expected,), (given,) = (run()[side]([{**base, name: outside}]) for side in SIDES)
         if any(_differ(given[leaf], expected[leaf]) for leaf in expected.keys() & given.keys()):
             lines.append(messages.beyond(name, table))
     return lines
