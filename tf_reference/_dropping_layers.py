@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import keras
@@ -12,7 +12,6 @@ import tensorflow as tf
 
 from tf_reference import _keras_variables, _traced_calls
 from workloads._framework import Unsupported
-from workloads._inspection import Plain
 
 _MOST_ELEMENTS, _MOST_EXAMPLES = 1 << 22, 1 << 13
 """Of what a layer is called with."""
@@ -24,8 +23,21 @@ _CHANCE = 1e-6
 """How unlikely a layer that drops at its rate may look by chance."""
 
 
-def dropout(layer: Any) -> Mapping[str, Plain] | None:
-    """The attributes of the Dropout that a layer is; None of one that is none.
+@dataclass(frozen=True)
+class Dropout:
+    """What a layer drops, with the attributes of Keras' own.
+
+    Attributes:
+      rate: the share that is dropped, in (0, 1).
+      noise_shape: of its draws, with None for a size of what is dropped; None where there is one for each element.
+    """
+
+    rate: float
+    noise_shape: list[int | None] | None
+
+
+def dropout(layer: Any) -> Dropout | None:
+    """The Dropout that a layer is; None of one that is none.
 
     It is one where in training every element is either 0 or as many times what it was as a rate says that the layer has
     as an attribute, drawn at that rate, for each example and maybe for all along some axes at once, each apart from its
@@ -68,8 +80,8 @@ def _numbers(tensor: Any) -> np.ndarray:
     return np.asarray(tf.cast(tensor, tf.float32))
 
 
-def _described(drawn: np.ndarray, still: np.ndarray, told: list[float]) -> Mapping[str, Plain] | None:
-    """The attributes of a Dropout that made something of an array.
+def _described(drawn: np.ndarray, still: np.ndarray, told: list[float]) -> Dropout | None:
+    """The Dropout that made something of an array.
 
     Args:
       drawn: f[examples, ...], what it made.
@@ -85,11 +97,11 @@ def _described(drawn: np.ndarray, still: np.ndarray, told: list[float]) -> Mappi
         # Of numbers in bfloat16 the third digit is one of rounding.
         scaled = np.allclose(drawn, np.where(kept, still / (1 - rate), 0.0), rtol=1e-2, atol=0)
         if scaled and _are_likely(draws, 1 - rate):
-            return {"rate": rate, "noise_shape": _noise(kept.ndim, alike)}
+            return Dropout(rate, _noise(kept.ndim, alike))
     return None
 
 
-def _noise(rank: int, alike: list[int]) -> Plain:
+def _noise(rank: int, alike: list[int]) -> list[int | None] | None:
     return [None, *(1 if axis in alike else None for axis in range(1, rank))] if alike else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -146,7 +147,7 @@ class _Walk:
         except Unsupported as error:
             dropout = _dropping_layers.dropout(layer)
             if dropout is not None:
-                self.dropouts[path] = dropout
+                self.dropouts[path] = dataclasses.asdict(dropout)
                 return
             self.reasons[path] = str(error)
         if path in self.reasons:

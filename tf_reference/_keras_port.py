@@ -19,6 +19,7 @@ from tf_reference import (
     _keras_weights,
     _own_steps,
     _private,
+    _same_masks,
     _traced_calls,
     _watched_tape,
 )
@@ -37,7 +38,7 @@ _RATES = ("rate", "stddev", "drop_path_rate", "_dropout")
 def keras_port(source: str, receipt: Path, dtype: str, *, inputs: int, trained: bool) -> Model:
     """A Keras model for `jaxport run`, by the keys that `jaxport weights` gives its weights.
 
-    Nothing is dropped in training, and no noise is added: the masks of two frameworks are not the same.
+    A Dropout drops the same elements in training as that of the port; what else drops does not, nor is noise added.
 
     Args:
       source: a .keras file, or FILE.py:NAME of a function that makes the model.
@@ -49,8 +50,7 @@ def keras_port(source: str, receipt: Path, dtype: str, *, inputs: int, trained: 
     narrow = _narrow_outputs(source) if trained and dtype == "float64" else ()
     with _floats(dtype):
         model = _made(source, dtype)
-        for layer in model._flatten_layers():
-            _silence(layer)
+        _draw_alike(model)
         _write_anew(model)
         variables = _carried(model, receipt)
         if not trained:
@@ -233,18 +233,29 @@ def _carried(model: Any, receipt: Path) -> dict[str, Any]:
     return {key: variable for key, variable in _keras_weights.variables(model) if key not in left}
 
 
+def _draw_alike(model: Any) -> None:
+    """Let what drops by itself drop what the port drops, and what else draws draw nothing."""
+    layers = list(model._flatten_layers())
+    within = {
+        id(inner)
+        for layer in layers
+        if isinstance(layer, _WITH_DROPOUT)
+        for inner in layer._flatten_layers(include_self=False)
+    }
+    for layer in layers:
+        if type(layer) in _same_masks.DROPOUTS and id(layer) not in within:
+            _same_masks.drop_by_place(layer, layer.rate, _same_masks.noise_of(layer))
+        elif (told := _dropping_layers.dropout(layer)) is not None:
+            _same_masks.drop_by_place(layer, told.rate, told.noise_shape)
+        else:
+            _silence(layer)
+
+
 def _silence(layer: Any) -> None:
-    if _dropping_layers.dropout(layer) is not None:
-        layer.call = partial(_untrained, layer.call)
-    if not isinstance(layer, keras.Model):
+    if not isinstance(layer, (keras.Model, *_WITH_DROPOUT)):
         for name in _RATES:
-            if isinstance(getattr(layer, name, None), float) and not isinstance(layer, _WITH_DROPOUT):
+            if isinstance(getattr(layer, name, None), float):
                 setattr(layer, name, 0.0)
-
-
-def _untrained(call: Callable[..., Any], *given: Any, **named: Any) -> Any:
-    """What a layer that drops returns outside of training, which is judged as it is."""
-    return call(*given, **{**named, "training": False})
 
 
 def _refresh(layer: Any) -> None:

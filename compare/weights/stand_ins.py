@@ -63,6 +63,19 @@ def _repeated(count: int) -> Written:
     return written
 
 
+def _up_sampled(config: Mapping[str, Plain]) -> str:
+    size: Any = config.get("size")
+    rows, columns = size if isinstance(size, list) else (size, size)
+    sizes = f"{rows} * x.shape[1], {columns} * x.shape[2]"
+    match config.get("interpolation"):
+        case "bilinear":
+            # Larger in both directions, it is the same with antialiasing and without.
+            return f"jax.image.resize(x, (len(x), {sizes}, x.shape[3]), 'bilinear')"
+        case "bicubic":
+            return f"jaxport.resizing.resize_bicubic(x, ({sizes}))"
+    return _repeated(2)(config)
+
+
 def _fixed(text: str) -> Written:
     return lambda config: text
 
@@ -123,7 +136,7 @@ _FUNCTIONS: Mapping[str, Written] = {
     "Cropping2D": _cropped(2),
     "Cropping3D": _cropped(3),
     "UpSampling1D": _repeated(1),
-    "UpSampling2D": _repeated(2),
+    "UpSampling2D": _up_sampled,
     "UpSampling3D": _repeated(3),
     "Rescaling": lambda config: f"x * {config.get('scale')!r} + {config.get('offset')!r}",
     "UnitNormalization": lambda config: f"jaxport.normalization.unit_normalize(x, {config.get('axis')!r})",
@@ -150,7 +163,7 @@ _ON_CHANNELS_LAST = frozenset(
     for name in _FUNCTIONS
     if name.startswith(("Max", "Average", "Global", "ZeroPadding", "Cropping", "UpSampling"))
 ) - {"Maximum"}
-_ON_IMAGES = {"data_format": ("channels_last", None), "interpolation": ("nearest",)}
+_ON_IMAGES = {"data_format": ("channels_last", None), "interpolation": ("nearest", "bilinear", "bicubic")}
 
 
 def _stand_in(written: Written) -> Callable[[SourceLayer], Counterpart]:

@@ -113,6 +113,8 @@ FUNCTIONS: dict[str, Case] = {
     "cropping3d": (lambda: L.Cropping3D(1), (f(4, 4, 4, 3),)),
     "up_sampling1d": (lambda: L.UpSampling1D(3), (f(4, 3),)),
     "up_sampling2d": (lambda: L.UpSampling2D((2, 3)), (f(2, 3, 4),)),
+    "up_sampling2d_bilinear": (lambda: L.UpSampling2D((2, 3), interpolation="bilinear"), (f(3, 4, 2),)),
+    "up_sampling2d_bicubic": (lambda: L.UpSampling2D(2, interpolation="bicubic"), (f(3, 4, 2),)),
     "up_sampling3d": (lambda: L.UpSampling3D((1, 2, 3)), (f(2, 3, 2, 3),)),
     "rescaling": (lambda: L.Rescaling(1 / 127.5, -1.0), (f(8),)),
     "unit_normalization": (lambda: L.UnitNormalization(), (f(8),)),

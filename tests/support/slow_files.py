@@ -77,6 +77,7 @@ SLOW = (
     "test_weights_of_layers.py",
     "test_written_loops.py",
     "test_written_operations.py",
+    "test_what_is_dropped.py",
     "test_wrong_where_few_look.py",
 )
 """What `make slow` runs, and `make test` leaves out: half of all the time for a tenth of the specifications."""

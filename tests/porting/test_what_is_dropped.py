@@ -1,0 +1,160 @@
+"""What a Dropout drops is judged: both sides drop the same, so that one that is missing or elsewhere is seen."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from filled_modules import distance, filled, module_of, written_of
+from flax import nnx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jaxport._same_masks import drop_by_place
+from tf_reference import _keras_port, _keras_weights
+from tf_reference._same_masks import dropped
+from workloads._same_masks import threshold
+
+L = keras.layers
+
+BOUND = 3e-6
+"""Of the normwise difference in float32."""
+
+NUMBERS = np.random.default_rng(2)
+
+
+class DroppedExample(L.Layer):
+    """Stochastic depth."""
+
+    def __init__(self, rate: float, **named: Any) -> None:
+        super().__init__(**named)
+        self.rate, self.seed = rate, keras.random.SeedGenerator(3)
+
+    def call(self, x: Any, training: bool = False) -> Any:
+        if not training:
+            return x
+        ops: Any = keras.ops
+        drawn = keras.random.uniform((ops.shape(x)[0], *(1 for _ in x.shape[1:])), seed=self.seed) >= self.rate
+        return x * ops.cast(drawn, x.dtype) / (1 - self.rate)
+
+
+LAYERS = {
+    "each element": ((21,), lambda: L.Dropout(0.3, name="drop")),
+    "each element of a sequence": ((5, 8), lambda: L.Dropout(0.5, name="drop")),
+    "steps alike": ((5, 8), lambda: L.Dropout(0.5, noise_shape=(None, 1, None), name="drop")),
+    "features of a sequence": ((5, 8), lambda: L.SpatialDropout1D(0.5, name="drop")),
+    "channels of an image": ((4, 5, 8), lambda: L.SpatialDropout2D(0.4, name="drop")),
+    "channels of a volume": ((2, 3, 2, 8), lambda: L.SpatialDropout3D(0.4, name="drop")),
+    "a whole example": ((5, 8), lambda: DroppedExample(0.5, name="drop")),
+}
+
+
+def made(name: str) -> tuple[Any, np.ndarray]:
+    """A model with a dropout between two dense layers, and what it is given."""
+    keras.utils.clear_session()
+    shape, drop = LAYERS[name]
+    x = keras.Input(shape)
+    y = L.Dense(3, name="after")(drop()(L.Dense(shape[-1], name="before")(x)))
+    model = keras.Model(x, y)
+    _keras_weights._build_rest(model)
+    for number, weight in enumerate(model.weights):
+        weight.assign(np.random.default_rng(number).uniform(0.1, 0.9, weight.shape))
+    return model, NUMBERS.normal(size=(16, *shape)).astype("float32")
+
+
+def trained(model: Any, module: Any, x: np.ndarray) -> float:
+    """How far a module is from a model where both are trained and drop the same."""
+    _keras_port._draw_alike(model)
+    drop_by_place(module)
+    module.train()
+    return distance(module(jnp.asarray(x)), np.asarray(model(x, training=True)))
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_written_port_drops_what_its_original_drops(name: str) -> None:
+    model, x = made(name)
+    _, module = module_of(model)
+    still = np.asarray(model(x))
+    assert trained(model, module, x) < BOUND
+    assert distance(np.asarray(model(x, training=True)), still) > 0.1
+    assert np.array_equal(np.asarray(model(x)), still)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("self.drop(x)", "x"), ("self.drop(x)", "self.drop(self.drop(x))"), ("self.drop(x)", "self.drop(-x) + 2 * x")],
+    ids=["missing", "twice", "of another array"],
+)
+def test_another_dropout_is_seen(name: str, old: str, new: str) -> None:
+    model, x = made(name)
+    written = written_of(model)
+    assert old in written.text
+    module = filled(written, written.text.replace(old, new), model)
+    assert trained(model, module, x) > 0.01
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize(("attribute", "value"), [("rate", 0.2), ("broadcast_dims", (0,))])
+def test_a_dropout_that_was_changed_after_its_weights_were_carried_is_seen(
+    name: str, attribute: str, value: Any
+) -> None:
+    model, x = made(name)
+    _, module = module_of(model)
+    setattr(module.drop, attribute, value)
+    assert trained(model, module, x) > 0.01
+
+
+def test_a_dropout_in_another_place_is_seen() -> None:
+    model, x = made("each element")
+    written = written_of(model)
+    text = written.text.replace("x = self.drop(x)", "x = x").replace("self.before(x)", "self.before(self.drop(x))")
+    assert text.count("self.drop(x)") == 1
+    assert trained(model, filled(written, text, model), x) > 0.01
+
+
+def test_attention_with_a_dropout_drops_nothing() -> None:
+    """Its masks are those of the weights of attention, which a port may lay out otherwise."""
+    keras.utils.clear_session()
+    x = keras.Input((5, 8))
+    model = keras.Model(x, L.MultiHeadAttention(2, 4, dropout=0.5)(x, x))
+    given_ = NUMBERS.normal(size=(2, 5, 8)).astype("float32")
+    still = np.asarray(model(given_))
+    _keras_port._draw_alike(model)
+    assert np.allclose(np.asarray(model(given_, training=True)), still, rtol=1e-6, atol=0)
+
+
+SHAPES = st.lists(st.integers(1, 9), min_size=1, max_size=4)
+
+
+@settings(max_examples=30)
+@given(SHAPES, st.floats(0, 1), st.data())
+def test_both_sides_drop_the_same_elements(shape: list[int], rate: float, data: st.DataObject) -> None:
+    alike = data.draw(st.sets(st.integers(0, len(shape) - 1)))
+    module = nnx.Dropout(rate, broadcast_dims=tuple(alike), rngs=nnx.Rngs(0))
+    drop_by_place(module)
+    x = np.ones(shape, "float32")
+    noise = [1 if axis in alike else None for axis in range(len(shape))]
+    assert np.array_equal(np.asarray(module(jnp.asarray(x))), np.asarray(dropped(tf.constant(x), rate, noise)))
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.01, 0.1, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("shape", [(64, 144), (89, 55), (4096, 2), (16, 16, 16)])
+def test_as_many_are_dropped_as_the_rate_says_and_neighbours_along_no_axis_alike(
+    shape: tuple[int, ...], rate: float
+) -> None:
+    kept = np.asarray(dropped(tf.ones(shape), rate)) != 0
+    spread = 5 * math.sqrt(rate * (1 - rate) / kept.size)
+    assert abs(kept.mean() - (1 - rate)) <= spread
+    for axis, size in enumerate(shape):
+        alike = kept.take(range(1, size), axis) == kept.take(range(size - 1), axis)
+        assert abs(alike.mean() - (rate**2 + (1 - rate) ** 2)) <= 5 * math.sqrt(0.25 / alike.size)
+
+
+def test_a_rate_of_one_drops_all_hashes_but_the_last() -> None:
+    assert [threshold(rate) for rate in (0.0, 0.5, 1.0)] == [0, 1 << 31, (1 << 32) - 1]

@@ -1,0 +1,25 @@
+"""Which elements a dropout drops while it is judged: both sides drop the same, since no two frameworks draw alike.
+
+An element is dropped by its place in the array of draws, in row-major order, through a hash of 32 bits: places that
+are neighbours along any axis have nothing to do with each other.
+"""
+
+from __future__ import annotations
+
+MULTIPLIERS = (2654435761, 2246822519)
+"""Odd, of 32 bits with about as many ones as zeros (the first two primes of xxHash32, https://xxhash.com)."""
+
+SHIFTS = (15, 13)
+"""By how much a hash is shifted to the right, and combined with itself, after each multiplication."""
+
+HASHES = 1 << 32
+"""As many as there are."""
+
+
+def threshold(rate: float) -> int:
+    """Elements whose hash is below it are dropped.
+
+    Args:
+      rate: the share that is dropped, in [0, 1].
+    """
+    return min(round(rate * HASHES), HASHES - 1)
