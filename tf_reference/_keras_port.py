@@ -29,7 +29,7 @@ from workloads._precision import NARROW
 from workloads._written_port import left_weights
 
 _WITH_DROPOUT = (keras.layers.MultiHeadAttention, keras.layers.GroupQueryAttention)
-"""They have a Dropout, which is silenced, and compute in another way where they have none."""
+"""They have a Dropout, which is silenced where their own call is, and compute in another way where they have none."""
 
 _RATES = ("rate", "stddev", "drop_path_rate", "_dropout")
 """Attributes of Keras' layers that say how much is dropped, or how loud noise is."""
@@ -239,7 +239,7 @@ def _draw_alike(model: Any) -> None:
     within = {
         id(inner)
         for layer in layers
-        if isinstance(layer, _WITH_DROPOUT)
+        if isinstance(layer, _WITH_DROPOUT) and not _traced_calls.is_followed(layer)
         for inner in layer._flatten_layers(include_self=False)
     }
     for layer in layers:

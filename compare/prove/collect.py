@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from compare.errors import RequestError
+from compare.hlo import bindings
+from compare.hlo.bindings import UnreadableProgram
 from compare.inputs.at_size import Prepared
 from compare.progress import Reporter
 from compare.record.program_parts import Profile
@@ -214,13 +216,28 @@ def _collect_doubles(side: Side, prepared: Prepared, collected: Collected, repor
         try:
             for case in prepared.loading.cases:
                 collected.doubles[pass_, case] = requests.outputs(side, NATIVE_MODE[side.name], pass_, case, FLOAT64)
-            collected.programs[pass_, FLOAT64] = requests.program(side, pass_, FLOAT64)
+            collected.programs[pass_, FLOAT64] = _double_program(side, pass_)
         except SideError as error:
             # Not a failure: a side that cannot be rebuilt in float64 has a promoted program instead.
             if error.lost:
                 raise
             collected.not_double[pass_] = error.reason
         _collect_written(side, pass_, collected)
+
+
+def _double_program(side: Side, pass_: str) -> Program:
+    """The program of a pass in float64.
+
+    Raises:
+      SideError: there is none, or its types do not fit: TensorFlow's XLA gives float32 for the gradient of a resized
+        image whatever its type, which no operation takes beside float64.
+    """
+    program = requests.program(side, pass_, FLOAT64)
+    try:
+        bindings.parse(program.artifact)
+    except UnreadableProgram as error:
+        raise SideError(side.name, f"float64 {pass_}", "its float64 program is not valid StableHLO") from error
+    return program
 
 
 def _collect_written(side: Side, pass_: str, collected: Collected) -> None:
@@ -256,7 +273,7 @@ def _collect_double_training(side: Side, compared: Sequence[int], collected: Col
     reporter.step(f"{side.name}/{mode} training float64")
     try:
         arrays = requests.trajectory(side, mode, FLOAT64, compared)
-        collected.programs[STEP, FLOAT64] = requests.program(side, STEP, FLOAT64)
+        collected.programs[STEP, FLOAT64] = _double_program(side, STEP)
     except SideError as error:
         # As with any pass: what cannot be rebuilt in float64 has a promoted program instead.
         if error.lost:

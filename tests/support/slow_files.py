@@ -72,6 +72,7 @@ SLOW = (
     "test_tune.py",
     "test_tuned.py",
     "test_types_between_layers.py",
+    "test_types_that_do_not_fit.py",
     "test_weights_command.py",
     "test_weights_of_functions.py",
     "test_weights_of_layers.py",
