@@ -43,6 +43,17 @@ class DroppedExample(L.Layer):
         return x * ops.cast(drawn, x.dtype) / (1 - self.rate)
 
 
+class DroppedScores(L.MultiHeadAttention):
+    """Attention with a call of its own."""
+
+    def call(self, query: Any, value: Any, training: bool = False) -> Any:  # type: ignore[override]
+        ops: Any = keras.ops
+        query, key, value = self._query_dense(query), self._key_dense(value), self._value_dense(value)
+        scores = self._softmax(ops.einsum("btnh,bsnh->bnts", query, key))
+        scores = self._dropout_layer(scores, training=training)
+        return self._output_dense(ops.einsum("bnts,bsnh->btnh", scores, value))
+
+
 LAYERS = {
     "each element": ((21,), lambda: L.Dropout(0.3, name="drop")),
     "each element of a sequence": ((5, 8), lambda: L.Dropout(0.5, name="drop")),
@@ -116,6 +127,21 @@ def test_a_dropout_in_another_place_is_seen() -> None:
     text = written.text.replace("x = self.drop(x)", "x = x").replace("self.before(x)", "self.before(self.drop(x))")
     assert text.count("self.drop(x)") == 1
     assert trained(model, filled(written, text, model), x) > 0.01
+
+
+def test_the_scores_of_an_attention_with_a_call_of_its_own_are_dropped() -> None:
+    keras.utils.clear_session()
+    x = keras.Input((5, 8))
+    layer = DroppedScores(2, 4, dropout=0.5, name="own")
+    layer.build(x.shape, x.shape)
+    model = keras.Model(x, layer(x, x))
+    for number, weight in enumerate(model.weights):
+        weight.assign(np.random.default_rng(number).uniform(0.1, 0.9, weight.shape))
+    _, module = module_of(model)
+    given_ = NUMBERS.normal(size=(2, 5, 8)).astype("float32")
+    still = np.asarray(model(given_))
+    assert trained(model, module, given_) < BOUND
+    assert distance(np.asarray(model(given_, training=True)), still) > 0.1
 
 
 def test_attention_with_a_dropout_drops_nothing() -> None:
