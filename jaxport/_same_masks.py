@@ -23,7 +23,8 @@ class DroppingByPlace(nnx.Dropout):
           deterministic: whether nothing is dropped; None asks the attribute.
           rngs: not used.
         """
-        if self.deterministic if deterministic is None else deterministic:
+        still = self.deterministic if deterministic is None else deterministic
+        if still or self.rate == 0:
             return inputs
         sizes = list(inputs.shape)
         for axis in self.broadcast_dims:

@@ -76,7 +76,9 @@ def flax_port(
         return nnx.to_pure_dict(nnx.state(nnx.Optimizer(module, used, wrt=wrt)))
 
     def step(parameters: Any, state: Any, *given: Any) -> tuple[Any, Any, jax.Array]:
-        module = network.module(parameters)
+        module: Any = network.module(parameters)
+        # As a validation leaves it: a step that does not turn training on would train without.
+        module.eval()
         trained = nnx.Optimizer(module, used, wrt=wrt)
         kept = nnx.state(trained)
         nnx.replace_by_pure_dict(kept, state)

@@ -16,6 +16,7 @@ from tf_reference import (
     _dropping_layers,
     _keras_constants,
     _keras_outputs,
+    _keras_variables,
     _keras_weights,
     _own_steps,
     _private,
@@ -31,7 +32,7 @@ from workloads._written_port import left_weights
 _WITH_DROPOUT = (keras.layers.MultiHeadAttention, keras.layers.GroupQueryAttention)
 """They have a Dropout, which is silenced where their own call is, and compute in another way where they have none."""
 
-_RATES = ("rate", "stddev", "drop_path_rate", "_dropout")
+_RATES = ("rate", "stddev", "drop_path_rate", "_dropout", "dropout", "recurrent_dropout")
 """Attributes of Keras' layers that say how much is dropped, or how loud noise is."""
 
 
@@ -236,14 +237,18 @@ def _carried(model: Any, receipt: Path) -> dict[str, Any]:
 def _draw_alike(model: Any) -> None:
     """Let what drops by itself drop what the port drops, and what else draws draw nothing."""
     layers = list(model._flatten_layers())
+    # What these do with the layers in them is their own: attention is silenced whole, steps are taken all at once.
     within = {
         id(inner)
         for layer in layers
-        if isinstance(layer, _WITH_DROPOUT) and not _traced_calls.is_followed(layer)
+        if (isinstance(layer, _WITH_DROPOUT) and not _traced_calls.is_followed(layer)) or _drops_each_step(layer)
         for inner in layer._flatten_layers(include_self=False)
     }
     for layer in layers:
-        if type(layer) in _same_masks.DROPOUTS and id(layer) not in within:
+        if _drops_each_step(layer):
+            noise = _same_masks.noise_of(layer.layer)
+            _same_masks.drop_by_place(layer, layer.layer.rate, noise and [noise[0], None, *noise[1:]])
+        elif type(layer) in _same_masks.DROPOUTS and id(layer) not in within:
             _same_masks.drop_by_place(layer, layer.rate, _same_masks.noise_of(layer))
         elif (told := _dropping_layers.dropout(layer)) is not None:
             _same_masks.drop_by_place(layer, told.rate, told.noise_shape)
@@ -251,11 +256,18 @@ def _draw_alike(model: Any) -> None:
             _silence(layer)
 
 
+def _drops_each_step(layer: Any) -> bool:
+    return type(layer) is keras.layers.TimeDistributed and type(layer.layer) in _same_masks.DROPOUTS
+
+
 def _silence(layer: Any) -> None:
-    if not isinstance(layer, (keras.Model, *_WITH_DROPOUT)):
-        for name in _RATES:
-            if isinstance(getattr(layer, name, None), float):
-                setattr(layer, name, 0.0)
+    own = not _keras_variables.is_keras(layer)
+    # What a layer of the user's own has of that name may be any number, where it draws nothing itself.
+    if isinstance(layer, (keras.Model, *_WITH_DROPOUT)) or (own and not _keras_variables.own_seeds(layer)):
+        return
+    for name in _RATES:
+        if isinstance(vars(layer).get(name), float):
+            setattr(layer, name, 0.0)
 
 
 def _refresh(layer: Any) -> None:

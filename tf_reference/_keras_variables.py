@@ -130,6 +130,12 @@ def seeds(layer: Any) -> list[Any]:
     return [variable for variable in layer.variables if id(variable) not in weights | metrics]
 
 
+def own_seeds(layer: Any) -> list[Any]:
+    """The states of the random generators in a layer that are in none of the layers in it."""
+    inner = {id(state) for held in layer._flatten_layers(include_self=False) for state in seeds(held)}
+    return [state for state in seeds(layer) if id(state) not in inner]
+
+
 def config(layer: Any) -> dict[str, Plain]:
     """What a layer or operation says of itself, as plain data; nothing where it cannot, as often those of users."""
     try:

@@ -160,9 +160,11 @@ def _of_code(reference: str, made_anew: bool, closures: bool) -> Any:
 
 def _build_rest(made: keras.Model) -> None:
     """Let layers in a model make their weights that do so at the first call with numbers alone, as in fit()."""
-    if not made.inputs or all(layer.built for layer in made._flatten_layers()):
+    # A model of a class of the user's own has none where it was built or called, not made of symbols.
+    inputs = getattr(made, "inputs", None)
+    if not inputs or all(layer.built for layer in made._flatten_layers()):
         return
-    nest = getattr(made, "_inputs_struct", made.inputs)
+    nest = getattr(made, "_inputs_struct", inputs)
     example = keras.tree.map_structure(
         lambda symbol: tf.zeros([1, *(size or _EXAMPLE for size in symbol.shape[1:])], symbol.dtype), nest
     )

@@ -44,7 +44,8 @@ def noise_of(layer: Any) -> Sequence[int | None] | None:
     """The shape of the draws of a Dropout of Keras, as `drop_by_place` takes it."""
     if type(layer) is keras.layers.Dropout:
         return layer.noise_shape
-    return [None, *[1] * (layer.input_spec.ndim - 2), None]
+    places = [1] * (layer.input_spec.ndim - 2)
+    return [None, None, *places] if getattr(layer, "data_format", "") == "channels_first" else [None, *places, None]
 
 
 def dropped(x: tf.Tensor, rate: float, noise: Sequence[int | None] | None = None) -> tf.Tensor:
@@ -55,6 +56,8 @@ def dropped(x: tf.Tensor, rate: float, noise: Sequence[int | None] | None = None
       rate: the share that is dropped.
       noise: the shape of the draws, as in `drop_by_place`.
     """
+    if rate == 0:
+        return x
     sizes = tf.shape(x) if noise is None else [size or tf.shape(x)[axis] for axis, size in enumerate(noise)]
     hashes = tf.cast(tf.range(tf.reduce_prod(sizes)), tf.uint32) + _uint32(1)
     for multiplier, shift in zip(MULTIPLIERS, SHIFTS, strict=True):

@@ -13,7 +13,7 @@ from workloads._transfer import SourceLayer
 
 _OF_NOISE = frozenset({"GaussianNoise", "GaussianDropout", "AlphaDropout"})
 
-OF_ALL_STEPS = frozenset({"Dense", "Conv1D", "Conv2D", "Conv3D", "LayerNormalization"})
+OF_ALL_STEPS = frozenset({"Dense", "Conv1D", "Conv2D", "Conv3D", "LayerNormalization", "Dropout"})
 """Layers whose modules take any leading axes: what TimeDistributed calls for each step is one call. A batch norm is
 none of them, since Keras takes the statistics of each step."""
 
@@ -78,7 +78,7 @@ def _of_all_steps(inner: Sequence[SourceLayer]) -> Parts:
     parts = parts_of(layer) if not layer.container else None
     if parts is not None and not parts.modules and layer.class_name not in _OF_NOISE:
         return replace(parts, called=layer, each_step=True)
-    if layer.class_name not in OF_ALL_STEPS:
+    if layer.class_name not in OF_ALL_STEPS or layer.config.get("noise_shape"):
         raise UnwritableError(f"it calls {layer.class_name} for every step: call the module on all steps at once")
     return replace(parts_of(layer), called=layer)
 

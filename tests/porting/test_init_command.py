@@ -111,6 +111,7 @@ def test_a_file_is_written_and_kept_beside(capsys: pytest.CaptureFixture[str]) -
     ("file", "old", "new"),
     [
         ("model_jax.py", "self.drop(x)", "x"),
+        ("training_jax.py", "    model.train()\n", ""),
         pytest.param("model_jax.py", "epsilon=0.001", "epsilon=0.0011", marks=IN_ZOO),
         pytest.param("training_jax.py", "learning_rate=0.01", "learning_rate=0.0101", marks=IN_ZOO),
     ],

@@ -376,6 +376,41 @@ def test_what_is_not_known_to_be_right_is_a_place(make: Callable[[], tuple[Any, 
     assert written_of(make()[0]).places
 
 
+class Plain(keras.Model):
+    """Not made of symbols: it has no inputs until it is called on some."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dense = L.Dense(2)
+
+    def build(self, shape: Any) -> None:
+        self.dense.build(shape)
+
+    def call(self, x: Any) -> Any:
+        return self.dense(x)
+
+
+def built_alone() -> Any:
+    model = Plain()
+    model.build((None, 4))
+    return model
+
+
+def called_on_numbers() -> Any:
+    model = Plain()
+    model(np.zeros((1, 4), "float32"))
+    return model
+
+
+@pytest.mark.parametrize("make", [built_alone, called_on_numbers])
+def test_a_model_of_ones_own_is_read_however_it_made_its_weights(
+    make: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_keras_weights, "resolve", lambda reference: make)
+    model = _keras_weights._of_code("mine.py:make", made_anew=True, closures=False)
+    assert [weight.path.rpartition("/")[2] for weight in model.weights] == ["kernel", "bias"]
+
+
 def test_a_penalty_of_a_weight_outside_of_layers_is_part_of_the_loss() -> None:
     keras.utils.clear_session()
     model, given = of(STEPS, Penalised())

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from jaxport._same_masks import drop_by_place
 from tf_reference import _keras_port, _keras_weights
-from tf_reference._same_masks import dropped
+from tf_reference._same_masks import dropped, noise_of
 from workloads._same_masks import threshold
 
 L = keras.layers
@@ -43,6 +43,18 @@ class DroppedExample(L.Layer):
         return x * ops.cast(drawn, x.dtype) / (1 - self.rate)
 
 
+class Asking(L.Layer):
+    """It asks its rate, which is that of the layer in it, and computes with a number of that kind of name."""
+
+    def __init__(self, rate: float, **named: Any) -> None:
+        super().__init__(**named)
+        self.rate, self.stddev = rate, 0.7
+        self.dropout = L.Dropout(rate)
+
+    def call(self, x: Any, training: bool = False) -> Any:
+        return self.stddev * (self.dropout(x, training=training) if self.rate > 0 else x)
+
+
 class DroppedScores(L.MultiHeadAttention):
     """Attention with a call of its own."""
 
@@ -61,6 +73,8 @@ LAYERS = {
     "features of a sequence": ((5, 8), lambda: L.SpatialDropout1D(0.5, name="drop")),
     "channels of an image": ((4, 5, 8), lambda: L.SpatialDropout2D(0.4, name="drop")),
     "channels of a volume": ((2, 3, 2, 8), lambda: L.SpatialDropout3D(0.4, name="drop")),
+    "by a layer that asks its rate": ((5, 8), lambda: Asking(0.5, name="drop")),
+    "each step for itself": ((5, 8), lambda: L.TimeDistributed(L.Dropout(0.5), name="drop")),
     "a whole example": ((5, 8), lambda: DroppedExample(0.5, name="drop")),
 }
 
@@ -117,7 +131,7 @@ def test_a_dropout_that_was_changed_after_its_weights_were_carried_is_seen(
 ) -> None:
     model, x = made(name)
     _, module = module_of(model)
-    setattr(module.drop, attribute, value)
+    setattr(getattr(module.drop, "dropout", module.drop), attribute, value)
     assert trained(model, module, x) > 0.01
 
 
@@ -153,6 +167,27 @@ def test_attention_with_a_dropout_drops_nothing() -> None:
     still = np.asarray(model(given_))
     _keras_port._draw_alike(model)
     assert np.allclose(np.asarray(model(given_, training=True)), still, rtol=1e-6, atol=0)
+
+
+def test_channels_come_first_where_the_layer_says_so() -> None:
+    layer = L.SpatialDropout2D(0.5, data_format="channels_first")
+    assert noise_of(layer) == [None, None, 1, 1]
+
+
+def test_at_a_rate_of_zero_integers_stay_what_they_are() -> None:
+    module = nnx.Dropout(0.0, rngs=nnx.Rngs(0))
+    drop_by_place(module)
+    assert dropped(tf.constant([3, 4]), 0.0).numpy().tolist() == module(jnp.array([3, 4])).tolist() == [3, 4]
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [L.Attention(dropout=0.5), L.AdditiveAttention(dropout=0.5), L.LSTMCell(3, dropout=0.5, recurrent_dropout=0.5)],
+    ids=lambda layer: type(layer).__name__,
+)
+def test_what_drops_by_a_rate_of_its_own_drops_nothing(layer: Any) -> None:
+    _keras_port._silence(layer)
+    assert (layer.dropout, getattr(layer, "recurrent_dropout", 0.0)) == (0.0, 0.0)
 
 
 SHAPES = st.lists(st.integers(1, 9), min_size=1, max_size=4)
