@@ -79,14 +79,19 @@ def flax_port(
         module: Any = network.module(parameters)
         # As a validation leaves it: a step that does not turn training on would train without.
         module.eval()
-        trained = nnx.Optimizer(module, used, wrt=wrt)
-        kept = nnx.state(trained)
-        nnx.replace_by_pure_dict(kept, state)
-        nnx.update(trained, kept)
+        trained = _with_state(nnx.Optimizer(module, used, wrt=wrt), state)
         value = judged_step(module, trained, given[:inputs], _targets(given[inputs:]))
         return network.parameters(module), nnx.to_pure_dict(nnx.state(trained)), value
 
     return Model(forward, leaves.there, leaves.back, loss=loss_of, init=init, step=step)
+
+
+def _with_state(optimizer: nnx.Optimizer, state: Any) -> nnx.Optimizer:
+    """The optimizer as the step before left it: it is changed."""
+    kept = nnx.state(optimizer)
+    nnx.replace_by_pure_dict(kept, state)
+    nnx.update(optimizer, kept)
+    return optimizer
 
 
 def flax_rest(

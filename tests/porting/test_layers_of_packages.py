@@ -153,34 +153,6 @@ class Penalised(L.Layer):
         return tf.tensordot(x, self.table, 1)
 
 
-class DropPath(L.Layer):
-    """Stochastic depth: an example is dropped whole."""
-
-    def __init__(self, kept: float) -> None:
-        super().__init__()
-        self.kept, self.seed = kept, keras.random.SeedGenerator(3)
-
-    def call(self, x: Any, training: bool = False) -> Any:
-        if not training:
-            return x
-        shape = (ops.shape(x)[0], *(1 for _ in x.shape[1:]))
-        drawn = keras.random.uniform(shape, seed=self.seed) < self.kept
-        return x * ops.cast(drawn, x.dtype) / self.kept
-
-
-class DroppedDepth(DropPath):
-    """It drops the whole batch, which no Dropout does."""
-
-    def call(self, x: Any, training: bool = False) -> Any:
-        drawn = keras.random.uniform((1,), seed=self.seed) < self.kept
-        return x * ops.cast(drawn, x.dtype) / self.kept if training else x
-
-
-class Unscaled(DropPath):
-    def call(self, x: Any, training: bool = False) -> Any:
-        return super().call(x, training) * (self.kept if training else 1.0)
-
-
 class Activated(L.Layer):
     """A dropout behind an activation: no dropout."""
 
@@ -190,23 +162,6 @@ class Activated(L.Layer):
 
     def call(self, x: Any, training: bool = False) -> Any:
         return self.drop(self.act(x), training=training)
-
-
-class DropBlock(DropPath):
-    """It drops neighbours together."""
-
-    def call(self, x: Any, training: bool = False) -> Any:
-        if not training:
-            return x
-        drawn = keras.random.uniform((ops.shape(x)[0], 3, 4), seed=self.seed) < self.kept
-        return x * ops.cast(ops.repeat(drawn, 2, axis=1), x.dtype) / self.kept
-
-
-class Clipped(DropPath):
-    """Its numbers are those that it is given, if they are small."""
-
-    def call(self, x: Any, training: bool = False) -> Any:
-        return super().call(ops.clip(x, -3, 3), training)
 
 
 class Windows(L.Layer):
@@ -445,23 +400,3 @@ def test_each_input_of_a_dict_is_drawn_for_what_reads_it() -> None:
     drawn = {name: input_spec(architecture, graph, number) for name, number in graph.inputs.items()}
     assert "high=7" in drawn["tokens"]
     assert "high" not in drawn["kept"]
-
-
-@pytest.mark.parametrize("kept", [0.75, 0.999])
-def test_a_layer_that_drops_examples_is_a_dropout(kept: float) -> None:
-    keras.utils.clear_session()
-    model, given = of(STEPS, DropPath(kept))
-    model(given)
-    state = model.layers[1].seed.state.numpy()
-    written, module = module_of(model)
-    assert f"nnx.Dropout(rate={1 - kept!r}, broadcast_dims=(1, 2), rngs=rngs)" in written.text
-    assert apart(module, model, given) == 0
-    assert (model.layers[1].seed.state.numpy() == state).all()
-
-
-@pytest.mark.parametrize("kind", [DroppedDepth, Unscaled, DropBlock, Clipped])
-def test_a_layer_that_draws_otherwise_is_a_place(kind: type[DropPath]) -> None:
-    keras.utils.clear_session()
-    model, given = of(STEPS, kind(0.5))
-    model(given)
-    assert len(written_of(model).places) == 1

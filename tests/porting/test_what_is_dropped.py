@@ -21,6 +21,7 @@ from tf_reference._same_masks import dropped, noise_of
 from workloads._same_masks import threshold
 
 L = keras.layers
+ops: Any = keras.ops
 
 BOUND = 3e-6
 """Of the normwise difference in float32."""
@@ -28,19 +29,49 @@ BOUND = 3e-6
 NUMBERS = np.random.default_rng(2)
 
 
-class DroppedExample(L.Layer):
-    """Stochastic depth."""
+class DropPath(L.Layer):
+    """Stochastic depth: an example is dropped whole."""
 
-    def __init__(self, rate: float, **named: Any) -> None:
+    def __init__(self, kept: float, **named: Any) -> None:
         super().__init__(**named)
-        self.rate, self.seed = rate, keras.random.SeedGenerator(3)
+        self.kept, self.seed = kept, keras.random.SeedGenerator(3)
 
     def call(self, x: Any, training: bool = False) -> Any:
         if not training:
             return x
-        ops: Any = keras.ops
-        drawn = keras.random.uniform((ops.shape(x)[0], *(1 for _ in x.shape[1:])), seed=self.seed) >= self.rate
-        return x * ops.cast(drawn, x.dtype) / (1 - self.rate)
+        shape = (ops.shape(x)[0], *(1 for _ in x.shape[1:]))
+        drawn = keras.random.uniform(shape, seed=self.seed) < self.kept
+        return x * ops.cast(drawn, x.dtype) / self.kept
+
+
+class DroppedDepth(DropPath):
+    """It drops the whole batch, which no Dropout does."""
+
+    def call(self, x: Any, training: bool = False) -> Any:
+        drawn = keras.random.uniform((1,), seed=self.seed) < self.kept
+        return x * ops.cast(drawn, x.dtype) / self.kept if training else x
+
+
+class Unscaled(DropPath):
+    def call(self, x: Any, training: bool = False) -> Any:
+        return super().call(x, training) * (self.kept if training else 1.0)
+
+
+class DropBlock(DropPath):
+    """It drops neighbours together."""
+
+    def call(self, x: Any, training: bool = False) -> Any:
+        if not training:
+            return x
+        drawn = keras.random.uniform((ops.shape(x)[0], 3, 4), seed=self.seed) < self.kept
+        return x * ops.cast(ops.repeat(drawn, 2, axis=1), x.dtype) / self.kept
+
+
+class Clipped(DropPath):
+    """Its numbers are those that it is given, if they are small."""
+
+    def call(self, x: Any, training: bool = False) -> Any:
+        return super().call(ops.clip(x, -3, 3), training)
 
 
 class Asking(L.Layer):
@@ -59,7 +90,6 @@ class DroppedScores(L.MultiHeadAttention):
     """Attention with a call of its own."""
 
     def call(self, query: Any, value: Any, training: bool = False) -> Any:  # type: ignore[override]
-        ops: Any = keras.ops
         query, key, value = self._query_dense(query), self._key_dense(value), self._value_dense(value)
         scores = self._softmax(ops.einsum("btnh,bsnh->bnts", query, key))
         scores = self._dropout_layer(scores, training=training)
@@ -75,7 +105,7 @@ LAYERS = {
     "channels of a volume": ((2, 3, 2, 8), lambda: L.SpatialDropout3D(0.4, name="drop")),
     "by a layer that asks its rate": ((5, 8), lambda: Asking(0.5, name="drop")),
     "each step for itself": ((5, 8), lambda: L.TimeDistributed(L.Dropout(0.5), name="drop")),
-    "a whole example": ((5, 8), lambda: DroppedExample(0.5, name="drop")),
+    "a whole example": ((5, 8), lambda: DropPath(0.5, name="drop")),
 }
 
 
@@ -219,3 +249,28 @@ def test_as_many_are_dropped_as_the_rate_says_and_neighbours_along_no_axis_alike
 
 def test_a_rate_of_one_drops_all_hashes_but_the_last() -> None:
     assert [threshold(rate) for rate in (0.0, 0.5, 1.0)] == [0, 1 << 31, (1 << 32) - 1]
+
+
+def of_steps(layer: Any) -> tuple[Any, np.ndarray]:
+    x = keras.Input((6, 4))
+    return keras.Model(x, layer(x)), NUMBERS.normal(size=(3, 6, 4)).astype("float32")
+
+
+@pytest.mark.parametrize("kept", [0.75, 0.999])
+def test_a_layer_that_drops_examples_is_a_dropout(kept: float) -> None:
+    keras.utils.clear_session()
+    model, x = of_steps(DropPath(kept))
+    model(x)
+    state = model.layers[1].seed.state.numpy()
+    written, module = module_of(model)
+    assert f"nnx.Dropout(rate={1 - kept!r}, broadcast_dims=(1, 2), rngs=rngs)" in written.text
+    assert distance(module(jnp.asarray(x)), np.asarray(model(x))) == 0
+    assert (model.layers[1].seed.state.numpy() == state).all()
+
+
+@pytest.mark.parametrize("kind", [DroppedDepth, Unscaled, DropBlock, Clipped])
+def test_a_layer_that_draws_otherwise_is_a_place(kind: type[DropPath]) -> None:
+    keras.utils.clear_session()
+    model, x = of_steps(kind(0.5))
+    model(x)
+    assert len(written_of(model).places) == 1
