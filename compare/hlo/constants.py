@@ -1,7 +1,8 @@
-"""Float constants of a StableHLO program as NumPy arrays, and back."""
+"""Float and complex constants of a StableHLO program as NumPy arrays, and back."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,58 @@ def float_values(attribute: ir.Attribute, type_: ir.Type) -> np.ndarray:
     if not isinstance(shaped.element_type, ir.BF16Type):
         return np.array(dense).astype(np.float64)
     with attribute.context, ir.Location.unknown():
-        wide = ir.RankedTensorType.get(shaped.shape, ir.F64Type.get())
-        module = ir.Module.create()
-        with ir.InsertionPoint(module.body):
-            function = bindings.func("FuncOp")("main", ([], [wide]))
-        with ir.InsertionPoint(function.add_entry_block()):
-            value = bindings.stablehlo("convert")(wide, bindings.stablehlo("constant")(attribute))
-            bindings.func("ReturnOp")([value])
-        return np.array(bindings.stablehlo("eval_module")(module, [])[0])
+        return _interpreted(shaped.shape, lambda wide: _convert(bindings.stablehlo("constant")(attribute), wide))
+
+
+def split_complex(operation: ir.Operation) -> None:
+    """Replace a constant of complex numbers by what two constants of float64 make one of.
+
+    Args:
+      operation: a `stablehlo.constant` of complex elements.
+    """
+    shape = ir.RankedTensorType(operation.results[0].type).shape
+    with operation.context, ir.Location.unknown():
+        # The bindings have no view of a complex attribute: the operation itself is what is read.
+        parts = [
+            _interpreted(shape, lambda wide, part=part: _convert(bindings.stablehlo(part)(operation.clone()), wide))
+            for part in ("real", "imag")
+        ]
+        with ir.InsertionPoint(operation):
+            wide = _doubles(shape)
+            made = [bindings.stablehlo("constant")(dense(_as_splat(part), wide)) for part in parts]
+            whole = bindings.stablehlo("complex")(*made)
+    operation.results[0].replace_all_uses_with(whole)
+    operation.erase()
+
+
+def _as_splat(values: np.ndarray) -> np.ndarray:
+    # By bits: 0 and -0 are on either side of the cut that a complex root or logarithm has.
+    bits = values.view(np.int64)
+    return values.flat[0].reshape(()) if values.size and (bits == bits.flat[0]).all() else values
+
+
+def _doubles(shape: Sequence[int]) -> ir.Type:
+    return ir.RankedTensorType.get(shape, ir.F64Type.get())
+
+
+def _convert(value: ir.Value, wide: ir.Type) -> ir.Value:
+    return bindings.stablehlo("convert")(wide, value)
+
+
+def _interpreted(shape: Sequence[int], value: Callable[[ir.Type], ir.Value]) -> np.ndarray:
+    """Float64 [*shape], as the reference interpreter computes it.
+
+    Args:
+      shape: of the value.
+      value: makes the operations that compute it, given its type.
+    """
+    wide = _doubles(shape)
+    module = ir.Module.create()
+    with ir.InsertionPoint(module.body):
+        function = bindings.func("FuncOp")("main", ([], [wide]))
+    with ir.InsertionPoint(function.add_entry_block()):
+        bindings.func("ReturnOp")([value(wide)])
+    return np.array(bindings.stablehlo("eval_module")(module, [])[0])
 
 
 def dense(values: np.ndarray, type_: ir.Type) -> ir.Attribute:

@@ -46,6 +46,9 @@ def promote(artifact: bytes) -> bytes:
     module = bindings.parse(artifact)
     make_portable(module)
     with module.context, ir.Location.unknown():
+        for operation in bindings.operations(module):
+            if operation.name == "stablehlo.constant" and _is_complex(operation.results[0].type):
+                constants.split_complex(operation)
         operations = bindings.operations(module)
         for operation in operations:
             _refuse_unsafe(operation)
@@ -184,8 +187,6 @@ def _refuse_unsafe(operation: ir.Operation) -> None:
             target = ir.StringAttr(operation.attributes["call_target_name"]).value
             if target not in _NEUTRAL_CALLS | CALLED:
                 raise PromotionError(f"expected StableHLO operations, found custom_call {target}: its types are fixed")
-        case "stablehlo.constant" if isinstance(_element(operation.results[0].type), ir.ComplexType):
-            raise PromotionError("expected real constants, found a complex constant: build it from two real ones")
         case name if batch_norm.is_batch_norm(operation) and not _is_static(operation):
             raise PromotionError(f"expected static shapes, found {name} of dynamic shape: export with fixed shapes")
 
@@ -215,6 +216,10 @@ def _is_main(operation: ir.Operation) -> bool:
 
 def _is_float8(type_: ir.Type) -> bool:
     return any(isinstance(leaf, _FLOAT8) for leaf in _leaves(type_))
+
+
+def _is_complex(type_: ir.Type) -> bool:
+    return isinstance(_element(type_), ir.ComplexType)
 
 
 def _element(type_: ir.Type) -> ir.Type:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.promote import PromotionError
@@ -13,7 +14,7 @@ from compare.parity.holding import Leaves
 from compare.prove.beside_ties import judged_beside
 from compare.prove.collect import Collected
 from compare.prove.near_choices import choices_beside_edges
-from compare.prove.oracle import Doubles, explain, twin_with
+from compare.prove.oracle import Doubles, explain_by_constants, runner_of, twin_with
 from compare.prove.own_formula import explain_by_formula
 from compare.record.parity_part import Parity
 from compare.record.vocabulary import PASS
@@ -23,6 +24,9 @@ from compare.sides.pool import Pool
 from compare.sides.workers import failure_of
 from workloads._framework import GRADIENTS
 from workloads._precision import narrow_dtype
+
+Place = TypeVar("Place")
+"""Of an error that is explained."""
 
 
 def parity_of(
@@ -46,8 +50,8 @@ def parity_of(
 
     def explained(doubles: Doubles) -> tuple[Evidence, Leaves]:
         evidence = dataclasses.replace(_evidence(prepared, collected, doubles, failures), ordinary=ordinary or {})
-        evidence, held = _with_allowance(pool, prepared, collected, doubles, failures, evidence)
-        return _with_formula(prepared, doubles, evidence, held)
+        explaining = _Explaining(pool, prepared, collected, doubles, failures)
+        return explaining.by_formula(*explaining.by_constants(evidence))
 
     evidence, held = explained(doubles)
     try:
@@ -65,64 +69,67 @@ def parity_of(
     return judge(dataclasses.replace(evidence, choices=choices)) if choices else parity
 
 
-def _with_allowance(
-    pool: Pool,
-    prepared: Prepared,
-    collected: Mapping[str, Collected],
-    doubles: Doubles,
-    failures: list[Failure],
-    evidence: Evidence,
-) -> tuple[Evidence, Leaves]:
-    """The evidence with what rounding does to states and constants, and what it is held to with that."""
-    held = held_leaves(evidence)
-    # A rate that is kept in float32 mostly explains all there is, and no program is compiled anew to move it.
-    for constants in (False, True):
-        known = len(failures)
-        allowance = _allowance(pool, prepared, collected, doubles, failures, evidence, explicable(held), constants)
-        if any(allowance.values()):
-            evidence = dataclasses.replace(evidence, allowance={**evidence.allowance, **allowance})
-            held = held_leaves(evidence)
-        if len(failures) > known:
-            break
-    return evidence, held
+@dataclasses.dataclass(frozen=True)
+class _Explaining:
+    """What widens the bounds of one workload, and whom to ask.
 
+    Attributes:
+      pool: has the sides.
+      prepared: the workload, and the arrays that it is judged on.
+      collected: what each side delivered, by side.
+      doubles: the float64 evidence.
+      failures: gets what fails meanwhile.
+    """
 
-def _with_formula(prepared: Prepared, doubles: Doubles, evidence: Evidence, held: Leaves) -> tuple[Evidence, Leaves]:
-    """The evidence with what rounding does to the original's formula; as given where all holds, or nothing tells."""
-    if judge_held(evidence, held).verdict == PASS:
+    pool: Pool
+    prepared: Prepared
+    collected: Mapping[str, Collected]
+    doubles: Doubles
+    failures: list[Failure]
+
+    def by_constants(self, evidence: Evidence) -> tuple[Evidence, Leaves]:
+        """The evidence with what rounding does to states and constants, and what it is held to with that."""
+        held = held_leaves(evidence)
+        # A rate that is kept in float32 mostly explains all there is, and no program is compiled anew to move it.
+        for constants in (False, True):
+            runs, known = explicable(held), len(self.failures)
+            if runs and (allowance := self._ask("allowance", explain_by_constants, evidence, runs, constants)):
+                evidence = dataclasses.replace(evidence, allowance={**evidence.allowance, **allowance})
+                held = held_leaves(evidence)
+            if len(self.failures) > known:
+                break
         return evidence, held
-    try:
-        spreads = explain_by_formula(twin_with(prepared, doubles), doubles, evidence, held)
-    except UnreadableProgram:
-        return evidence, held
-    if not any(spreads.values()):
-        return evidence, held
-    evidence = dataclasses.replace(evidence, formula=spreads)
-    return evidence, held_leaves(evidence)
 
+    def by_formula(self, evidence: Evidence, held: Leaves) -> tuple[Evidence, Leaves]:
+        """The evidence with what rounding does to the original's formula; as given where all holds, or nothing tells.
 
-def _allowance(
-    pool: Pool,
-    prepared: Prepared,
-    collected: Mapping[str, Collected],
-    doubles: Doubles,
-    failures: list[Failure],
-    evidence: Evidence,
-    runs: Collection[tuple[str, str]],
-    constants: bool,
-) -> Mapping[tuple[str, str, str, int], float]:
-    """What states, or constants too, rounded to float32 explain; nothing where the JAX side cannot be asked."""
-    if not runs or "jax" not in collected or collected["jax"].lost:
+        Args:
+          evidence: what is judged.
+          held: what it is held to.
+        """
+        if judge_held(evidence, held).verdict == PASS:
+            return evidence, held
+        spreads = self._ask("formula", explain_by_formula, evidence, held)
+        if not spreads:
+            return evidence, held
+        evidence = dataclasses.replace(evidence, formula=spreads)
+        return evidence, held_leaves(evidence)
+
+    def _ask(self, doing: str, explain: Callable[..., Mapping[Place, float]], *of: object) -> Mapping[Place, float]:
+        """What explains errors, by place; nothing where the JAX side, which trains, cannot be asked."""
+        if "jax" not in self.collected or self.collected["jax"].lost:
+            return {}
+        try:
+            spreads = explain(runner_of(self.pool.get("jax"), self.doubles, self.prepared), self.doubles, *of)
+        except (PromotionError, UnreadableProgram) as error:
+            self.failures.append(Failure("jax", doing, str(error)))
+        except SideError as error:
+            self.failures.append(failure_of(error, doing))
+            # This workload asks it nothing more: another worker has not loaded it.
+            self.collected["jax"].lost |= error.lost
+        else:
+            return spreads if any(spreads.values()) else {}
         return {}
-    try:
-        return explain(pool.get("jax"), doubles, prepared, evidence, runs, constants)
-    except (PromotionError, UnreadableProgram) as error:
-        failures.append(Failure("jax", "allowance", str(error)))
-    except SideError as error:
-        failures.append(failure_of(error, "allowance"))
-        # This workload asks it nothing more: another worker has not loaded it.
-        collected["jax"].lost |= error.lost
-    return {}
 
 
 def _evidence(

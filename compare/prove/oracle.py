@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,6 +26,9 @@ from workloads._spec import Arrays
 
 PERTURBATIONS = 3
 """How often the rounded constants are moved to see what such rounding does to the outputs."""
+
+Run = Callable[[Program, str, Sequence[str]], Mapping[str, Arrays]]
+"""By case, what a float64 program of a pass returns; of a step, what its training run leaves."""
 
 
 @dataclass
@@ -66,13 +69,8 @@ def find_doubles(jax: Side, sides: Sequence[Collected], prepared: Prepared) -> D
     return doubles
 
 
-def explain(
-    jax: Side,
-    doubles: Doubles,
-    prepared: Prepared,
-    evidence: Evidence,
-    runs: Collection[tuple[str, str]],
-    constants: bool,
+def explain_by_constants(
+    run: Run, doubles: Doubles, evidence: Evidence, runs: Collection[tuple[str, str]], constants: bool
 ) -> dict[tuple[str, str, str, int], float]:
     """The relative spread of float64 results that numbers rounded to float32 explain.
 
@@ -81,9 +79,8 @@ def explain(
     within its rounding a few times; the spreads of both sides add up.
 
     Args:
-      jax: the JAX side.
+      run: runs a float64 program of either side.
       doubles: the float64 programs.
-      prepared: the workload, and the arrays that it is judged on.
       evidence: tells what an error is relative to.
       runs: pass and case of those to explain.
       constants: whether constants are moved too; each pass costs several compilations a side.
@@ -92,13 +89,11 @@ def explain(
       SideError: the JAX side cannot run the programs.
     """
     allowance: dict[tuple[str, str, str, int], float] = {}
-    twin, training = twin_with(prepared, doubles), prepared.workload.training
-    checkpoints = training.compared if training else ()
     for (_, pass_), program in doubles.programs.items():
         cases = sorted(case for ran, case in runs if ran == pass_)
         moved = bool(promote.rounded_constants(program.artifact)) if cases and constants else False
         if cases and (moved or (pass_ == STEP and _rounded_states(program))):
-            for place, spread in _spread(jax, program, pass_, twin, evidence, cases, checkpoints, moved).items():
+            for place, spread in _spread(run, program, pass_, evidence, cases, moved).items():
                 allowance[pass_, *place] = allowance.get((pass_, *place), 0.0) + spread
     return allowance
 
@@ -107,6 +102,26 @@ def twin_with(prepared: Prepared, doubles: Doubles) -> Twin:
     """The workload's arrays, the cases among them that neither side was given."""
     twin = twin_of(prepared)
     return dataclasses.replace(twin, cases={**twin.cases, **doubles.cases})
+
+
+def runner_of(jax: Side, doubles: Doubles, prepared: Prepared) -> Run:
+    """What runs float64 programs of either side; a training run is the JAX side's, which has its batches.
+
+    Args:
+      jax: the JAX side, with the workload loaded.
+      doubles: has the cases that neither side was given.
+      prepared: the workload, and the arrays that it is judged on.
+    """
+    twin, training = twin_with(prepared, doubles), prepared.workload.training
+    checkpoints = training.compared if training else ()
+
+    def run(program: Program, pass_: str, cases: Sequence[str]) -> Mapping[str, Arrays]:
+        if pass_ == STEP:
+            handle = requests.compile_program(jax, program).handle
+            return {case: requests.unroll(jax, handle, checkpoints) for case in cases}
+        return running(program, twin).by_case(cases)
+
+    return run
 
 
 def _one_pass(jax: Side, collected: Collected, pass_: str, prepared: Prepared, doubles: Doubles) -> None:
@@ -204,17 +219,10 @@ def promoted(program: Program) -> Program:
 
 
 def _spread(
-    jax: Side,
-    program: Program,
-    pass_: str,
-    twin: Twin,
-    evidence: Evidence,
-    cases: Sequence[str],
-    checkpoints: Sequence[int],
-    constants: bool,
+    run: Run, program: Program, pass_: str, evidence: Evidence, cases: Sequence[str], constants: bool
 ) -> dict[tuple[str, str, int], float]:
     told = trajectories_as_runs(evidence) if pass_ == STEP else evidence
-    base = _run_cases(jax, program, pass_, twin, cases, checkpoints)
+    base = run(program, pass_, cases)
     scales = {case: told.scales(pass_, case, arrays) for case, arrays in base.items()}
     perturbed = (
         dataclasses.replace(
@@ -224,18 +232,8 @@ def _spread(
         )
         for seed in range(PERTURBATIONS)
     )
-    runs = (_run_cases(jax, moved, pass_, twin, cases, checkpoints) for moved in perturbed)
+    runs = (run(moved, pass_, cases) for moved in perturbed)
     return largest_spreads(base, runs, scales)
-
-
-def _run_cases(
-    jax: Side, program: Program, pass_: str, twin: Twin, cases: Sequence[str], checkpoints: Sequence[int]
-) -> dict[str, Arrays]:
-    """By case what a program returns; a training run is the JAX side's, which has its batches."""
-    if pass_ == STEP:
-        handle = requests.compile_program(jax, program).handle
-        return {case: requests.unroll(jax, handle, checkpoints) for case in cases}
-    return running(program, twin).by_case(cases)
 
 
 def _rounded_states(program: Program) -> bool:

@@ -9,15 +9,13 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from compare.hlo import disturbing
-from compare.parity.evidence import TF_REFERENCE, Evidence
+from compare.parity.evidence import TF_REFERENCE, Evidence, trajectories_as_runs
 from compare.parity.holding import Held, Leaves
 from compare.parity.measure import UNIT_ROUNDOFF, WIDE, largest
 from compare.parity.messages import Place
-from compare.prove.oracle import Doubles, largest_spreads
-from compare.prove.running import running
+from compare.prove.oracle import Doubles, Run, largest_spreads
 from compare.record.vocabulary import FAIL
-from workloads._framework import FORWARD, GRADIENTS, Program, Twin
-from workloads._spec import Arrays
+from workloads._framework import FORWARD, GRADIENTS, STEP, Program
 
 SAMPLES = 2
 """Disturbed programs that are compiled; an error is held against the largest spread of a whole group of magnitudes."""
@@ -33,38 +31,41 @@ NOTHING = 1e-9
 Spreads = dict[tuple[str, str, str, str, int], float]
 
 
-def explain_by_formula(twin: Twin, doubles: Doubles, evidence: Evidence, leaves: Leaves) -> Spreads:
+def explain_by_formula(run: Run, doubles: Doubles, evidence: Evidence, leaves: Leaves) -> Spreads:
     """By width, pass, case, leaf and group of magnitudes, the relative spread; empty where it can explain nothing.
 
     Args:
-      twin: the workload's arrays.
+      run: runs a float64 program of the original, disturbed or not.
       doubles: the float64 programs, and their results.
       evidence: tells what an error is relative to.
       leaves: what was held against its bound.
 
     Raises:
       UnreadableProgram: XLA cannot run the original's float64 program apart.
+      SideError: the JAX side cannot run that of its step.
     """
+    told = {FORWARD: evidence, GRADIENTS: evidence, STEP: trajectories_as_runs(evidence)}
     wanted: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
     for width, held in _failures(leaves):
-        if width == "float32" and _is_wide(evidence, held.place):
+        pass_ = held.place.pass_
+        if width == "float32" and _is_wide(told[pass_], held.place):
             # As wide as the reference: float32's roundings are what such a port must not make.
             continue
-        if held.error <= LARGEST[width] or vanishes(evidence, held.place):
-            wanted[width, held.place.pass_].add((held.place.case, held.place.leaf))
+        if held.error <= LARGEST[width] or vanishes(told[pass_], held.place):
+            wanted[width, pass_].add((held.place.case, held.place.leaf))
     spreads: Spreads = {}
     for (width, pass_), places in sorted(wanted.items()):
         program = doubles.programs.get(("tf", pass_))
         if program is not None:
             unit = UNIT_ROUNDOFF[width if width == "float64" else evidence.computes_in or width]
-            spreads |= _spreads(twin, program, (width, pass_), places, unit, evidence)
+            spreads |= _spreads(run, program, (width, pass_), places, unit, told[pass_])
     return spreads
 
 
 def _failures(leaves: Leaves) -> Iterator[tuple[str, Held]]:
-    for name in ("semantics", "rounding", GRADIENTS):
+    for name in ("semantics", "rounding", GRADIENTS, "training"):
         for held in leaves[name]:
-            if held.verdict == FAIL and held.place.pass_ in (FORWARD, GRADIENTS) and np.isfinite(held.error):
+            if held.verdict == FAIL and held.place.pass_ in (FORWARD, GRADIENTS, STEP) and np.isfinite(held.error):
                 # A side named without a mode is its float64 run.
                 yield ("float64" if held.place.found_from == "jax" else "float32"), held
 
@@ -99,15 +100,15 @@ def ordinary(evidence: Evidence, pass_: str, leaf: str) -> float:
 
 
 def _spreads(
-    twin: Twin, program: Program, of: tuple[str, str], places: set[tuple[str, str]], unit: float, evidence: Evidence
+    run: Run, program: Program, of: tuple[str, str], places: set[tuple[str, str]], unit: float, evidence: Evidence
 ) -> Spreads:
     (width, pass_), cases = of, sorted({case for case, _ in places})
-    base = _results(twin, program, program.artifact, cases)
+    base = run(program, pass_, cases)
     # Those of the judge: where all cancels, what XLA makes of the program may be 0 and what its framework made not.
     judged = {case: evidence.doubles.get(("tf", pass_, case), arrays) for case, arrays in base.items()}
     scales = {case: evidence.scales(pass_, case, arrays) for case, arrays in judged.items()}
     disturbed = (disturbing.disturbed(program.artifact, ROUNDINGS * unit, seed) for seed in range(SAMPLES))
-    runs = (_results(twin, program, artifact, cases) for artifact in disturbed)
+    runs = (run(dataclasses.replace(program, artifact=artifact), pass_, cases) for artifact in disturbed)
     spreads: Spreads = {}
     for (case, leaf, rank), spread in largest_spreads(base, runs, scales).items():
         if (case, leaf) in places:
@@ -115,7 +116,3 @@ def _spreads(
             most = max(LARGEST[width], NOTHING * ordinary(evidence, pass_, leaf) / scale)
             spreads[width, pass_, case, leaf, rank] = min(FACTOR * spread / ROUNDINGS, most)
     return spreads
-
-
-def _results(twin: Twin, program: Program, artifact: bytes, cases: list[str]) -> dict[str, Arrays]:
-    return running(dataclasses.replace(program, artifact=artifact), twin).by_case(cases)

@@ -98,6 +98,18 @@ EXACT = [
         id="algorithm",
     ),
     pytest.param(lambda x: jnp.abs(jnp.fft.rfft(x)), (X,), lambda x: np.abs(np.fft.rfft(x)), id="complex in between"),
+    pytest.param(
+        lambda x: jnp.abs(x * jnp.asarray([1j, 2, 3 - 0.5j, 4, 5], jnp.complex64)),
+        (X,),
+        lambda x: np.abs(x * np.array([1j, 2, 3 - 0.5j, 4, 5])),
+        id="complex constant",
+    ),
+    pytest.param(
+        lambda x: jnp.imag(jnp.sqrt(-jnp.square(x) * jnp.complex64(1 + 0j) + jnp.complex64(complex(0, -0.0)))),
+        (X,),
+        lambda x: np.imag(np.sqrt(-np.square(x) * (1 + 0j) + complex(0, -0.0))),
+        id="complex splats, one of a zero below the cut",
+    ),
 ]
 
 
@@ -159,7 +171,6 @@ class TestPromote:
         [
             pytest.param(lambda x: jax.lax.bitcast_convert_type(x, jnp.int32), "bitcast_convert", id="bits of a float"),
             pytest.param(lambda x: jnp.linalg.qr(x)[0], "custom_call", id="a library's call"),
-            pytest.param(lambda x: x * jnp.asarray([1j, 2, 3, 4, 5], jnp.complex64), "complex", id="complex constant"),
             pytest.param(lambda x: x.astype(jnp.float8_e5m2fnuz), "f8E5M2FNUZ", id="float8 without zero"),
             pytest.param(
                 lambda x: x.astype(jnp.float8_e4m3fn).astype(jnp.float32),

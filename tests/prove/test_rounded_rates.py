@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,9 @@ from compare.parity import Evidence
 from compare.parity.evidence import TRAJECTORY
 from compare.prove import oracle
 from compare.prove.oracle import Doubles
-from compare.sides import requests
 from jaxport._framework import Jax
-from workloads._framework import STEP, Compiled, Parameter, Program, Result, Twin
+from workloads._framework import STEP, Parameter, Program, Result, Twin
+from workloads._spec import Arrays
 
 TEXT = """
 func.func @main(%w: tensor<2xf64>, %rate: tensor<f64>) -> tensor<2xf64> {{
@@ -37,43 +36,34 @@ def step(number: str, rate: str = "float32") -> Program:
     return Program(artifact, signature, results, {"rate": np.array(0.1, rate)})
 
 
-def explained(monkeypatch: pytest.MonkeyPatch, program: Program, constants: bool) -> tuple[dict[Any, float], int]:
-    """The spreads, and how many programs were compiled for them."""
-    compiled: list[Program] = []
+def explained(program: Program, constants: bool) -> tuple[dict[Any, float], int]:
+    """The spreads, and how many programs were run for them."""
+    ran: set[bytes] = set()
 
-    def compile_program(side: object, asked: Program) -> Compiled:
-        compiled.append(asked)
-        return Compiled(len(compiled) - 1, 0.0)
+    def run(asked: Program, _: str, cases: Sequence[str]) -> dict[str, Arrays]:
+        ran.add(asked.artifact)
+        return {case: {LEAF: np.ones(2) + asked.states["rate"]} for case in cases}
 
-    def unroll(side: object, handle: int, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
-        return {LEAF: np.ones(2) + compiled[handle].states["rate"]}
-
-    monkeypatch.setattr(requests, "compile_program", compile_program)
-    monkeypatch.setattr(requests, "unroll", unroll)
-    monkeypatch.setattr(oracle, "twin_with", lambda *_: Twin("", False, {}, {}, {}))
-    prepared: Any = SimpleNamespace(workload=SimpleNamespace(training=SimpleNamespace(compared=(1,))))
-    run = {LEAF: np.ones(2)}
-    evidence = Evidence("port", outputs={}, doubles={}, trajectories={("tf/graph", "float64"): run})
-    doubles, side = Doubles(programs={("tf", STEP): program}), SimpleNamespace()
-    found = oracle.explain(side, doubles, prepared, evidence, [(STEP, TRAJECTORY)], constants)  # type: ignore[arg-type]
-    return found, len({each.artifact for each in compiled})
+    leaves = {LEAF: np.ones(2)}
+    evidence = Evidence("port", outputs={}, doubles={}, trajectories={("tf/graph", "float64"): leaves})
+    doubles = Doubles(programs={("tf", STEP): program})
+    found = oracle.explain_by_constants(run, doubles, evidence, [(STEP, TRAJECTORY)], constants)
+    return found, len(ran)
 
 
-def test_a_rate_is_moved_in_one_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    found, programs = explained(monkeypatch, step(ROUNDED), constants=False)
+def test_a_rate_is_moved_in_one_program() -> None:
+    found, programs = explained(step(ROUNDED), constants=False)
     assert programs == 1
     assert 0 < found[STEP, TRAJECTORY, LEAF, 0] < 2**-23
 
 
 @pytest.mark.parametrize(("number", "programs"), [(ROUND, 1), (ROUNDED, 1 + oracle.PERTURBATIONS)])
-def test_constants_that_are_rounded_are_moved_on_request(
-    monkeypatch: pytest.MonkeyPatch, number: str, programs: int
-) -> None:
-    assert explained(monkeypatch, step(number), constants=True)[1] == programs
+def test_constants_that_are_rounded_are_moved_on_request(number: str, programs: int) -> None:
+    assert explained(step(number), constants=True)[1] == programs
 
 
-def test_without_anything_rounded_nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert explained(monkeypatch, step(ROUND, rate="float64"), constants=True) == ({}, 0)
+def test_without_anything_rounded_nothing_is_run() -> None:
+    assert explained(step(ROUND, rate="float64"), constants=True) == ({}, 0)
 
 
 def test_a_program_that_differs_in_states_alone_is_compiled_once() -> None:
