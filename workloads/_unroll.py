@@ -46,8 +46,14 @@ def unroll(
         held.update(results)
         return held["loss"]
 
+    # One that no loss reaches is no result of TensorFlow's step: it stays as it is, in the type of those that change.
+    taken = {parameter.dtype for parameter in program.parameters if parameter.kind == "weight"}
+    unreached = {
+        path: array.astype(np.float64) if taken == {"float64"} and "float" in array.dtype.name else array
+        for path, array in twin.weights_of(twin.first_case).items()
+    }
+
     def weights() -> Arrays:
-        # One that no loss reaches is no result of TensorFlow's step: it stays as it is.
-        return {path: held.get(WEIGHTS + path, array) for path, array in twin.weights_of(twin.first_case).items()}
+        return {path: held.get(WEIGHTS + path, array) for path, array in unreached.items()}
 
     return trajectory(twin, checkpoints, step, weights)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workloads._framework import FORWARD, STEP, Program, Result, Twin, Unsupported
+from workloads._framework import FORWARD, STEP, Parameter, Program, Result, Twin, Unsupported
 from workloads._loaded import Loaded, main_pass
 from workloads._spec import dtype_in
 from workloads._trajectory import trajectory
@@ -156,10 +156,15 @@ def test_what_was_compiled_is_forgotten_with_the_twin() -> None:
     assert not loaded.executables
 
 
-def test_a_weight_that_a_step_program_does_not_return_stays_as_it_is() -> None:
-    program = Program(b"", (), (Result("loss", (), "float32"), Result("weights/w", (2,), "float32")))
-    started = {"w": np.zeros(2, np.float32), "unused": np.array([4.0], np.float32)}
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_weight_that_a_step_program_does_not_return_stays_as_it_is_in_its_type(dtype: str) -> None:
+    results = Result("loss", (), dtype), Result("weights/w", (2,), dtype)
+    program = Program(b"", (Parameter("weight", "w", (2,), dtype),), results)
+    started = {"w": np.zeros(2, np.float32), "unused": np.array([4.0], np.float32), "seen": np.array([7])}
     batches = {"x": np.zeros((2, 2), np.float32)}
-    found = unroll(lambda arguments: [1.0, [2.0, 3.0]], program, twin(weights=started, batches=batches), (2,))  # type: ignore[arg-type,return-value]
+    given = twin(weights=started, batches=batches)
+    found = unroll(lambda arguments: [1.0, [2.0, 3.0]], program, given, (2,))  # type: ignore[arg-type,return-value]
     np.testing.assert_array_equal(found["weights@2/w"], [2, 3])
     np.testing.assert_array_equal(found["weights@2/unused"], [4])
+    assert found["weights@2/unused"].dtype == dtype
+    assert found["weights@2/seen"].dtype == np.int64
