@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from compare.parity.bands import Scales, bands_of
 from compare.parity.measure import largest
 from compare.record.workload_part import Failure
@@ -73,6 +75,8 @@ class Evidence:
     formula: Mapping[tuple[str, str, str, str, int], float] = field(default_factory=dict)
     """("float64" or "float32", pass, case, leaf, group of magnitudes) -> relative spread that rounding of that width
     makes of the original's own formula; 0 where absent."""
+    moved: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """leaf of a training run -> how far roundings of float32 in the original's step move each element."""
     trajectories: Mapping[tuple[str, str], Arrays] = field(default_factory=dict)
     """(mode, dtype) -> "loss" of shape [steps], and "weights@STEP/LEAF" at each checkpoint."""
     deviations: tuple[Deviation, ...] = ()

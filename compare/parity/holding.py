@@ -85,7 +85,8 @@ class Held:
       noise: of TensorFlow, in the same measure; None where its modes did not run.
       verdict: whether the error is within the bound.
       message: one line where it is not, or where the bound was widened.
-      choices: which choices beside an edge it is held with; empty where it holds, or fails, without.
+      choices: which choices beside an edge it is held with, or which elements it is held without; empty where it
+        holds, or fails, as it is.
     """
 
     place: Place
@@ -217,7 +218,7 @@ def hold(
       bound: what the error may be.
       dtype: of what was found.
       notes: further remarks for the message.
-      choices: which choices beside an edge were made in what is expected.
+      choices: which choices beside an edge were made in what is expected, or which elements are left out.
     """
     own_noise = context.noise.get((place.pass_, place.case, place.leaf))
     verdict = PASS if bound.holds(far.error) else FAIL

@@ -180,6 +180,18 @@ def formula(widening: float) -> str:
     return f"widened by {widening:.3g}, which roundings of TF's own formula explain"
 
 
+def moved(count: int, elements: int, leaf: str) -> str:
+    """Why elements of a training run are left out.
+
+    Args:
+      count: of those that are off.
+      elements: of all.
+      leaf: what they are of.
+    """
+    of = f"{count:,} of {elements:,} elements of {leaf}"
+    return f"without {of}, which roundings of TF's own step move as far: the rest holds"
+
+
 def turned(count: int, choices: int) -> str:
     """Why a run is held against other values than those of float64 alone."""
     return (

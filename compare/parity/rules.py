@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,10 +11,10 @@ from compare.parity import messages
 from compare.parity.bands import Band, Scales
 from compare.parity.evidence import TF_REFERENCE
 from compare.parity.holding import Bound, Context, Held, hold, mismatch, missing_runs, refuse
-from compare.parity.measure import SEMANTICS_BOUND, UNIT_ROUNDOFF, WIDE, Distance, distance, is_float
+from compare.parity.measure import SEMANTICS_BOUND, UNIT_ROUNDOFF, WIDE, Distance, distance, is_float, wide
 from compare.parity.messages import Place
 from compare.record.vocabulary import PASS
-from workloads._framework import GRADIENTS
+from workloads._framework import GRADIENTS, STEP
 from workloads._spec import FLOAT8, Arrays
 
 CONSTANTS_FACTOR = 4
@@ -195,20 +195,32 @@ def _rounded_leaf(
     ignored = _without_value(oracle[leaf], eager if eager.shape == oracle[leaf].shape else oracle[leaf])
     # The reference's dtype, not the port's: a port that drops to bfloat16 must not widen its own bound.
     dtype = max(eager.dtype.name, context.evidence.computes_in, key=lambda name: UNIT_ROUNDOFF.get(name, 0.0))
-    bands = scales.bands[leaf]
-    own = [tf_errors.get((leaf, len(bands), rank)) for rank in range(len(bands))]
-    measured = [
+    own = [tf_errors.get((leaf, len(scales.bands[leaf]), rank)) for rank in range(len(scales.bands[leaf]))]
+    bands = [
         (
-            distance(actual[leaf], oracle[leaf], band.scale, _either(ignored, band)),
+            band,
             replace(
                 _rounding_bound(context, place, dtype, band.scale, scales.model, own[rank]),
                 allowance=_spread(context, place, rank),
                 formula=_formula(context, "float32", place, rank),
             ),
         )
-        for rank, band in enumerate(bands)
+        for rank, band in enumerate(scales.bands[leaf])
     ]
-    return [hold(context, place, *_worst(measured), dtype=str(actual[leaf].dtype), choices=choices)]
+    far, bound = _worst(_measured(actual[leaf], oracle[leaf], bands, ignored))
+    if not bound.holds(far.error):
+        smallest = min(bound.value * band.scale for band, bound in bands)
+        moved = _moved(context, place, actual[leaf], oracle[leaf], smallest)
+        rest, bound_of_rest = _worst(_measured(actual[leaf], oracle[leaf], bands, ignored | moved))
+        if moved.any() and bound_of_rest.holds(rest.error):
+            far, bound, choices = rest, bound_of_rest, messages.moved(int(moved.sum()), moved.size, leaf)
+    return [hold(context, place, far, bound, dtype=str(actual[leaf].dtype), choices=choices)]
+
+
+def _measured(
+    actual: np.ndarray, oracle: np.ndarray, bands: Sequence[tuple[Band, Bound]], ignored: np.ndarray
+) -> list[tuple[Distance, Bound]]:
+    return [(distance(actual, oracle, band.scale, _either(ignored, band)), bound) for band, bound in bands]
 
 
 def _worst(measured: list[tuple[Distance, Bound]]) -> tuple[Distance, Bound]:
@@ -234,6 +246,14 @@ def _rounding_bound(
         parts["one rounding of the largest gradient"] = unit * model_scale / scale
     basis = max(parts, key=lambda part: parts[part])
     return Bound(parts[basis], declared=context.evidence.declared_bound(place.gate), basis=basis)
+
+
+def _moved(context: Context, place: Place, actual: np.ndarray, oracle: np.ndarray, bound: float) -> np.ndarray:
+    """Which elements of a training run are off by more than a bound, and roundings move them as far."""
+    far = context.evidence.moved.get(place.leaf, 0.0) if place.pass_ == STEP else 0.0
+    with np.errstate(invalid="ignore"):
+        errors = np.abs(wide(actual) - wide(oracle))
+    return (errors > bound) & (errors <= far)
 
 
 def _spread(context: Context, place: Place, rank: int) -> float:

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
+import numpy as np
+
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
@@ -13,11 +15,12 @@ from compare.parity import Evidence, explicable, held_leaves, judge, judge_held
 from compare.parity.holding import Leaves
 from compare.prove.beside_ties import judged_beside
 from compare.prove.collect import Collected
+from compare.prove.moved_by_rounding import moved_by_rounding
 from compare.prove.near_choices import choices_beside_edges
 from compare.prove.oracle import Doubles, explain_by_constants, runner_of, twin_with
 from compare.prove.own_formula import explain_by_formula
 from compare.record.parity_part import Parity
-from compare.record.vocabulary import PASS
+from compare.record.vocabulary import FAIL, PASS
 from compare.record.workload_part import Failure
 from compare.sides._side import SideError
 from compare.sides.pool import Pool
@@ -27,6 +30,8 @@ from workloads._precision import narrow_dtype
 
 Place = TypeVar("Place")
 """Of an error that is explained."""
+Far = TypeVar("Far", float, np.ndarray)
+"""How large an error is explained, of a group of magnitudes or of each element."""
 
 
 def parity_of(
@@ -51,7 +56,7 @@ def parity_of(
     def explained(doubles: Doubles) -> tuple[Evidence, Leaves]:
         evidence = dataclasses.replace(_evidence(prepared, collected, doubles, failures), ordinary=ordinary or {})
         explaining = _Explaining(pool, prepared, collected, doubles, failures)
-        return explaining.by_formula(*explaining.by_constants(evidence))
+        return explaining.by_steps(*explaining.by_formula(*explaining.by_constants(evidence)))
 
     evidence, held = explained(doubles)
     try:
@@ -115,7 +120,23 @@ class _Explaining:
         evidence = dataclasses.replace(evidence, formula=spreads)
         return evidence, held_leaves(evidence)
 
-    def _ask(self, doing: str, explain: Callable[..., Mapping[Place, float]], *of: object) -> Mapping[Place, float]:
+    def by_steps(self, evidence: Evidence, held: Leaves) -> tuple[Evidence, Leaves]:
+        """The evidence with what rounding does to the original's training run, where nothing but that run fails.
+
+        Args:
+          evidence: what is judged.
+          held: what it is held to.
+        """
+        gates = judge_held(evidence, held).gates
+        if [name for name, gate in gates.items() if gate.verdict == FAIL] != ["training"]:
+            return evidence, held
+        moved = self._ask("training", moved_by_rounding, evidence, held)
+        if not moved:
+            return evidence, held
+        evidence = dataclasses.replace(evidence, moved=moved)
+        return evidence, held_leaves(evidence)
+
+    def _ask(self, doing: str, explain: Callable[..., Mapping[Place, Far]], *of: object) -> Mapping[Place, Far]:
         """What explains errors, by place; nothing where the JAX side, which trains, cannot be asked."""
         if "jax" not in self.collected or self.collected["jax"].lost:
             return {}
@@ -128,7 +149,7 @@ class _Explaining:
             # This workload asks it nothing more: another worker has not loaded it.
             self.collected["jax"].lost |= error.lost
         else:
-            return spreads if any(spreads.values()) else {}
+            return spreads if np.any([np.any(spread) for spread in spreads.values()]) else {}
         return {}
 
 

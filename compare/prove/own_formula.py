@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from compare.hlo import disturbing
-from compare.parity.evidence import TF_REFERENCE, Evidence, trajectories_as_runs
+from compare.parity.evidence import TF_REFERENCE, Evidence
 from compare.parity.holding import Held, Leaves
 from compare.parity.measure import UNIT_ROUNDOFF, WIDE, largest
 from compare.parity.messages import Place
 from compare.prove.oracle import Doubles, Run, largest_spreads
 from compare.record.vocabulary import FAIL
-from workloads._framework import FORWARD, GRADIENTS, STEP, Program
+from workloads._framework import FORWARD, GRADIENTS, Program
 
 SAMPLES = 2
 """Disturbed programs that are compiled; an error is held against the largest spread of a whole group of magnitudes."""
@@ -42,36 +42,38 @@ def explain_by_formula(run: Run, doubles: Doubles, evidence: Evidence, leaves: L
 
     Raises:
       UnreadableProgram: XLA cannot run the original's float64 program apart.
-      SideError: the JAX side cannot run that of its step.
     """
-    told = {FORWARD: evidence, GRADIENTS: evidence, STEP: trajectories_as_runs(evidence)}
     wanted: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
     for width, held in _failures(leaves):
-        pass_ = held.place.pass_
-        if width == "float32" and _is_wide(told[pass_], held.place):
+        if width == "float32" and is_wide(evidence, held.place):
             # As wide as the reference: float32's roundings are what such a port must not make.
             continue
-        if held.error <= LARGEST[width] or vanishes(told[pass_], held.place):
-            wanted[width, pass_].add((held.place.case, held.place.leaf))
+        if held.error <= LARGEST[width] or vanishes(evidence, held.place):
+            wanted[width, held.place.pass_].add((held.place.case, held.place.leaf))
     spreads: Spreads = {}
     for (width, pass_), places in sorted(wanted.items()):
         program = doubles.programs.get(("tf", pass_))
         if program is not None:
             unit = UNIT_ROUNDOFF[width if width == "float64" else evidence.computes_in or width]
-            spreads |= _spreads(run, program, (width, pass_), places, unit, told[pass_])
+            spreads |= _spreads(run, program, (width, pass_), places, unit, evidence)
     return spreads
 
 
 def _failures(leaves: Leaves) -> Iterator[tuple[str, Held]]:
-    for name in ("semantics", "rounding", GRADIENTS, "training"):
+    for name in ("semantics", "rounding", GRADIENTS):
         for held in leaves[name]:
-            if held.verdict == FAIL and held.place.pass_ in (FORWARD, GRADIENTS, STEP) and np.isfinite(held.error):
+            if held.verdict == FAIL and held.place.pass_ in (FORWARD, GRADIENTS) and np.isfinite(held.error):
                 # A side named without a mode is its float64 run.
                 yield ("float64" if held.place.found_from == "jax" else "float32"), held
 
 
-def _is_wide(evidence: Evidence, place: Place) -> bool:
-    """Whether the original's own result, as it is written, is float64 already."""
+def is_wide(evidence: Evidence, place: Place) -> bool:
+    """Whether the original's own result, as it is written, is float64 already.
+
+    Args:
+      evidence: has the results.
+      place: of the result.
+    """
     written = evidence.outputs.get((TF_REFERENCE, place.pass_, place.case), {}).get(place.leaf)
     return written is not None and written.dtype.name in WIDE
 

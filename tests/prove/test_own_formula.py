@@ -9,11 +9,10 @@ import pytest
 
 from compare.hlo import bindings
 from compare.parity import Evidence, held_leaves
-from compare.parity.measure import UNIT_ROUNDOFF
 from compare.prove.oracle import Doubles
 from compare.prove.own_formula import LARGEST, explain_by_formula
 from compare.prove.running import running
-from workloads._framework import STEP, Parameter, Program, Result, Twin
+from workloads._framework import Parameter, Program, Result, Twin
 from workloads._spec import Arrays
 
 pytestmark = pytest.mark.usefixtures("programs_here")
@@ -102,56 +101,3 @@ def test_where_all_cancels_what_is_explained_is_relative_to_what_the_framework_f
 @pytest.mark.parametrize(("ordinary", "explains"), [(1.0, True), (1e-15, False)])
 def test_what_vanishes_at_one_size_is_told_by_what_is_ordinary_at_another(ordinary: float, explains: bool) -> None:
     assert (spread(VANISHING, ORDINARY, np.full(4, 2e-16), 0.5, ordinary) > 0.5) is explains
-
-
-# Adam's first step of a gradient that cancels: the step is as large as any, and its direction what rounding says.
-ADAM = """
-  %e = stablehlo.exponential %x : tensor<4xf64>
-  %g = stablehlo.subtract %e, %one : tensor<4xf64>
-  %size = stablehlo.abs %g : tensor<4xf64>
-  %tiny = stablehlo.constant dense<1.0e-7> : tensor<4xf64>
-  %sum = stablehlo.add %size, %tiny : tensor<4xf64>
-  %y = stablehlo.divide %g, %sum : tensor<4xf64>"""
-GRADIENT = np.linspace(1e-8, 2e-8, 4)
-STEPPED = GRADIENT / (GRADIENT + 1e-7)
-
-
-def spread_of_training(body: str, x: np.ndarray, weights: np.ndarray, error: float, dtype: str) -> float:
-    """As `spread`, of the weights that a training run leaves, in float64 or float32."""
-    wrong = weights.copy()
-    wrong[0] += error * np.abs(weights).max()
-    runs: dict[tuple[str, str], Arrays] = {
-        (mode, kind): {"weights@1/w": weights.astype(kind)}
-        for mode in ("tf/eager", "jax/jit")
-        for kind in ("float64", "float32")
-    }
-    evidence = Evidence(
-        "port",
-        outputs={},
-        doubles={},
-        trajectories={**runs, ("jax/jit", dtype): {"weights@1/w": wrong.astype(dtype)}},
-    )
-    doubles = Doubles(programs={("tf", STEP): program(body)})
-
-    def run(program: Program, _: str, cases: Sequence[str]) -> Mapping[str, Arrays]:
-        results = running(program, Twin("", False, {}, {"": {"x": x}}, {})).by_case([""])
-        return {case: {"weights@1/w": results[""]["y"]} for case in cases}
-
-    spreads = explain_by_formula(run, doubles, evidence, held_leaves(evidence))
-    assert {(width, pass_) for width, pass_, *_ in spreads} <= {(dtype, STEP)}
-    return max(spreads.values(), default=0.0)
-
-
-@pytest.mark.parametrize(("dtype", "error"), [("float64", 1e-8), ("float32", 0.005)])
-def test_a_step_whose_gradient_cancels_explains_an_error_of_its_size(dtype: str, error: float) -> None:
-    assert spread_of_training(ADAM, GRADIENT, STEPPED, error, dtype) >= error
-
-
-@pytest.mark.parametrize(("dtype", "error"), [("float64", 1e-8), ("float32", 0.005)])
-def test_a_step_whose_gradient_does_not_cancel_explains_rounding_alone(dtype: str, error: float) -> None:
-    spread = spread_of_training(PLAIN, ORDINARY, np.exp(ORDINARY), error, dtype)
-    assert 0 < spread <= 8 * UNIT_ROUNDOFF[dtype]
-
-
-def test_an_error_of_a_step_beyond_a_hundredth_asks_for_no_explanation() -> None:
-    assert spread_of_training(ADAM, GRADIENT, STEPPED, 0.02, "float32") == 0.0
