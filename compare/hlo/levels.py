@@ -26,12 +26,8 @@ _RULES: dict[str, tuple[Rule, ...]] = {
 # Of one pair: both programs and four modules are read, each for several comparisons.
 _remembered = functools.lru_cache(maxsize=8)
 
-_WITHOUT_FUSION = {
-    "xla_disable_hlo_passes": "fusion,dot-library-rewriter",
-    # What comes after HLO: no code is run.
-    "xla_backend_optimization_level": 0,
-    "xla_llvm_disable_expensive_passes": True,
-}
+# No code is run: what comes after HLO counts nothing.
+_WITHOUT_FUSION = {**executing.QUICKLY, "xla_disable_hlo_passes": "fusion,dot-library-rewriter"}
 
 
 @dataclass(frozen=True)

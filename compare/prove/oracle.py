@@ -10,6 +10,7 @@ import numpy as np
 
 from compare.hlo import promote
 from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.executing import QUICKLY
 from compare.hlo.portable import portable
 from compare.inputs.at_size import Prepared
 from compare.parity.bands import Band, Scales
@@ -117,7 +118,7 @@ def runner_of(jax: Side, doubles: Doubles, prepared: Prepared) -> Run:
 
     def run(program: Program, pass_: str, cases: Sequence[str]) -> Mapping[str, Arrays]:
         if pass_ == STEP:
-            handle = requests.compile_program(jax, program).handle
+            handle = requests.compile_program(jax, program, QUICKLY).handle
             return {case: requests.unroll(jax, handle, checkpoints) for case in cases}
         return running(program, twin).by_case(cases)
 
@@ -137,7 +138,7 @@ def _one_pass(jax: Side, collected: Collected, pass_: str, prepared: Prepared, d
     if source.kind == "native":
         runs = {case: collected.doubles[pass_, case] for case in cases}
     else:
-        handle = requests.compile_program(jax, program).handle
+        handle = requests.compile_program(jax, program, QUICKLY).handle
         runs = {case: without_states(program, requests.execute(jax, handle, case)) for case in cases}
     for case, arrays in runs.items():
         doubles.arrays[collected.side, pass_, case] = arrays
@@ -162,7 +163,7 @@ def _training(jax: Side, collected: Collected, prepared: Prepared, doubles: Doub
     if not reason:
         return
     training = prepared.workload.training
-    handle = requests.compile_program(jax, program).handle
+    handle = requests.compile_program(jax, program, QUICKLY).handle
     checkpoints = training.compared if training else ()
     doubles.trajectories[promoted_mode(collected.side), FLOAT64] = requests.unroll(jax, handle, checkpoints)
     doubles.sources[collected.side, STEP] = OracleSource("promoted", reason)
