@@ -10,11 +10,12 @@ import numpy as np
 
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.promote import PromotionError
+from compare.hlo.roundings import roundings
 from compare.inputs.at_size import Prepared
 from compare.parity import Evidence, explicable, held_leaves, judge, judge_held
 from compare.parity.holding import Leaves
 from compare.prove.beside_ties import judged_beside
-from compare.prove.collect import Collected
+from compare.prove.collect import FLOAT32, Collected
 from compare.prove.moved_by_rounding import moved_by_rounding
 from compare.prove.near_choices import choices_beside_edges
 from compare.prove.oracle import Doubles, explain_by_constants, runner_of, twin_with
@@ -25,7 +26,7 @@ from compare.record.workload_part import Failure
 from compare.sides._side import SideError
 from compare.sides.pool import Pool
 from compare.sides.workers import failure_of
-from workloads._framework import GRADIENTS
+from workloads._framework import FORWARD, GRADIENTS, STEP
 from workloads._precision import narrow_dtype
 
 Place = TypeVar("Place")
@@ -114,7 +115,8 @@ class _Explaining:
         """
         if judge_held(evidence, held).verdict == PASS:
             return evidence, held
-        spreads = self._ask("formula", explain_by_formula, evidence, held)
+        rounded = tuple(pass_ for pass_ in (FORWARD, GRADIENTS) if self._rounds_further(pass_))
+        spreads = self._ask("formula", explain_by_formula, evidence, held, rounded)
         if not spreads:
             return evidence, held
         evidence = dataclasses.replace(evidence, formula=spreads)
@@ -123,18 +125,26 @@ class _Explaining:
     def by_steps(self, evidence: Evidence, held: Leaves) -> tuple[Evidence, Leaves]:
         """The evidence with what rounding does to the original's training run, where nothing but that run fails.
 
+        A port whose step rounds to fewer bits than the original's is told by few elements more: none is left out.
+
         Args:
           evidence: what is judged.
           held: what it is held to.
         """
         gates = judge_held(evidence, held).gates
-        if [name for name, gate in gates.items() if gate.verdict == FAIL] != ["training"]:
+        if [name for name, gate in gates.items() if gate.verdict == FAIL] != ["training"] or self._rounds_further(STEP):
             return evidence, held
         moved = self._ask("training", moved_by_rounding, evidence, held)
         if not moved:
             return evidence, held
         evidence = dataclasses.replace(evidence, moved=moved)
         return evidence, held_leaves(evidence)
+
+    def _rounds_further(self, pass_: str) -> bool:
+        """Whether the port's program rounds to a type of fewer bits than float32 that the original's has not."""
+        of = {name: side.programs.get((pass_, FLOAT32)) for name, side in self.collected.items()}
+        rounded = {name: roundings(program.artifact) for name, program in of.items() if program is not None}
+        return bool(rounded.get("jax", frozenset()) - rounded.get("tf", frozenset()))
 
     def _ask(self, doing: str, explain: Callable[..., Mapping[Place, Far]], *of: object) -> Mapping[Place, Far]:
         """What explains errors, by place; nothing where the JAX side, which trains, cannot be asked."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
@@ -31,7 +31,9 @@ NOTHING = 1e-9
 Spreads = dict[tuple[str, str, str, str, int], float]
 
 
-def explain_by_formula(run: Run, doubles: Doubles, evidence: Evidence, leaves: Leaves) -> Spreads:
+def explain_by_formula(
+    run: Run, doubles: Doubles, evidence: Evidence, leaves: Leaves, rounded: Collection[str] = ()
+) -> Spreads:
     """By width, pass, case, leaf and group of magnitudes, the relative spread; empty where it can explain nothing.
 
     Args:
@@ -39,13 +41,14 @@ def explain_by_formula(run: Run, doubles: Doubles, evidence: Evidence, leaves: L
       doubles: the float64 programs, and their results.
       evidence: tells what an error is relative to.
       leaves: what was held against its bound.
+      rounded: passes that the port rounds to fewer bits than the original does: in float32 nothing explains those.
 
     Raises:
       UnreadableProgram: XLA cannot run the original's float64 program apart.
     """
     wanted: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
     for width, held in _failures(leaves):
-        if width == "float32" and is_wide(evidence, held.place):
+        if width == "float32" and (held.place.pass_ in rounded or is_wide(evidence, held.place)):
             # As wide as the reference: float32's roundings are what such a port must not make.
             continue
         if held.error <= LARGEST[width] or vanishes(evidence, held.place):
