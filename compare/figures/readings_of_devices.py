@@ -64,16 +64,16 @@ def transfers(name: str, strategy: str) -> Reading:
     return reading(f"exchanges in a step of {strategy}", "", read)
 
 
-def written_times(side: str, names: Sequence[str]) -> tuple[Reading, ...]:
+def written_times(label: str, names: Sequence[str]) -> tuple[Reading, ...]:
     """The times that an example prints as its last line.
 
     Args:
-      side: tf or jax.
+      label: of the training.
       names: of the batch, the step and both.
     """
 
     def of(key: str, name: str) -> Reading:
-        return Reading(f"{side}: time of {name}", SECONDS, lambda answer: (number_at(_printed(answer), key), None))
+        return Reading(f"{label}: time of {name}", SECONDS, lambda answer: (number_at(_printed(answer), key), None))
 
     return tuple(of(key, name) for key, name in zip(_TOLD, names, strict=True))
 

@@ -12,6 +12,11 @@ _REFUSED = (
     "device; JAX compiles one program for all devices"
 )
 _TIMES = ("a batch", "a step", "a batch and its step")
+_TRAININGS = {
+    "tf": ("train_tf.py", "tf.data and MirroredStrategy"),
+    "jax": ("train_jax.py", "tf.data and a step over a mesh"),
+    "jax with Grain": ("train_jax.py grain", "Grain and a step over a mesh"),
+}
 _STRATEGIES = ("tf/mirrored", "jax/shard_map")
 
 ROWS = (
@@ -38,10 +43,10 @@ ROWS = (
     Row(
         "S15", "a data pipeline, distribution, mixed precision and XLA in one example",
         tuple(
-            Claim("A", "", tuple(f"{side}: time of {what}" for what in _TIMES), remark=remark)
-            for side, remark in (("tf", "tf.data and MirroredStrategy"), ("jax", "tf.data and a step over a mesh"))
+            Claim("A", "", tuple(f"{label}: time of {what}" for what in _TIMES), remark=remark)
+            for label, (_, remark) in _TRAININGS.items()
         ),
-        tuple(Experiment((f"python examples/input_pipeline/train_{side}.py",), written_times(side, _TIMES))
-              for side in ("tf", "jax")),
+        tuple(Experiment((f"python examples/input_pipeline/{script}",), written_times(label, _TIMES))
+              for label, (script, _) in _TRAININGS.items()),
     ),
 )  # fmt: skip
