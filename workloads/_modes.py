@@ -128,7 +128,10 @@ ON_REQUEST = (TF_KERAS_GRAPH, TF_KERAS_STEPS)
 PORT = JAX_JIT
 """The mode in which the port is always judged."""
 
-COMPILED_PORTS = (JAX_JIT, JAX_DONATED, JAX_TUNED)
+JAX_RETAINED = Mode(JAX, "retained")
+"""`JAX_JIT` in a process whose C library keeps the memory that it is given back: timed on request."""
+
+COMPILED_PORTS = (JAX_JIT, JAX_DONATED, JAX_TUNED, JAX_RETAINED)
 
 CONTROL_NAMES = ("jit", "graph", "autocluster", "eager")
 """Names of modes; the first that a side was timed in is its A/A control: two processes run identical code."""

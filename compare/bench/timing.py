@@ -19,6 +19,7 @@ from workloads._modes import (
     JAX_APART,
     JAX_EAGER,
     JAX_JIT,
+    JAX_RETAINED,
     JAX_TUNED,
     TF_APART,
     TF_AUTOCLUSTER,
@@ -48,6 +49,7 @@ PEER_MARGIN = 0.10
 WITHIN = (
     Pair(JAX_JIT, JAX_EAGER),
     Pair(JAX_TUNED, JAX_JIT),
+    Pair(JAX_RETAINED, JAX_JIT),
     Pair(TF_GRAPH, TF_EAGER),
     Pair(TF_JIT, TF_EAGER),
     *(Pair(compiled, TF_GRAPH) for compiled in (TF_AUTOCLUSTER, TF_JIT, TF_KERAS)),

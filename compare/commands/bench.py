@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import platform
 
 from compare.commands import _arguments, _asked, _option_types, _timing_arguments
 from compare.commands._output import deliver, writable_folder
 from compare.commands._parser import Help
+from compare.errors import RequestError
 from compare.inputs.request import Extras, Plan
 from compare.progress import reporter
 from compare.report import terminal
@@ -26,6 +28,7 @@ to run the original in JAX (peers). Takes several minutes for each workload; run
   jaxport bench mnist_mlp --batches 32,1024,8192 --memory-limit 512M
   jaxport bench mnist_mlp --baseline tf/graph    every mode over TensorFlow's graph mode
   jaxport bench my_port.py --pass forward       inference in place of the training step
+  jaxport bench bert --allocator retain         what mapping memory anew in every call costs the port
   jaxport bench my_port.py --unroll 10          ten training steps in one program, told per step
   jaxport bench --ray 10.0.0.1:6379 --size smoke,default
                                                 each workload at each size on a node of this Ray cluster
@@ -74,6 +77,11 @@ def _add_extras(command: argparse._ActionsContainer) -> None:
         "--no-peers", action="store_true", help="do not judge and time tf2jax, call_tf and Keras on JAX"
     )
     command.add_argument(
+        "--allocator", choices=("retain",),
+        help="also time jax/jit in a process whose C library keeps its memory (jax/retained): what page faults cost "
+        "(default: the C library as it is)",
+    )  # fmt: skip
+    command.add_argument(
         "--batches", type=_option_types.counts, default=(), metavar="N,...",
         help="batch sizes at which to measure memory and throughput of what is timed, in every mode (default: none)",
     )  # fmt: skip
@@ -96,6 +104,8 @@ def main(options: argparse.Namespace) -> int:
         result = on_cluster(options, timed=True)
         return deliver(result, out, options.json, options.history if options.save else None, options.baseline)
     workloads = _asked.workloads(options)
+    if options.allocator and platform.libc_ver()[0] != "glibc":
+        raise RequestError(f"expected glibc for --allocator {options.allocator}, found another C library: drop it")
     if options.batches:
         _asked.check_batches(workloads, options, "--batches")
     request = whole_run.Request(
@@ -129,4 +139,5 @@ def _plans(options: argparse.Namespace) -> list[Plan]:
     headline, *others = (
         _timing_arguments.plan(options, threads) for threads in _option_types.thread_counts(options.threads)
     )
-    return [headline, *(dataclasses.replace(other, peers=False) for other in others)]
+    others = [dataclasses.replace(other, peers=False) for other in others]
+    return [dataclasses.replace(headline, retained=options.allocator is not None), *others]

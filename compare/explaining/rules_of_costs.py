@@ -86,7 +86,8 @@ def page_faults(case: Case) -> Iterator[Sentence]:
     ]
     yield Sentence(
         "page_faults",
-        f"page faults in a call: {listed}; `{tables.LARGE_PAGES}` in the environment asks for large pages",
+        f"page faults in a call: {listed}; `{tables.LARGE_PAGES}` in the environment asks for large pages, "
+        "and `jaxport bench --allocator retain` measures what keeping the memory saves",
         known(places),
         case.commands.by("bench"),
         seconds=min(tables.FAULT_S * (numbers.finite(counted[0]) or 0.0), tables.median(case.timing, PORT) or 0.0),

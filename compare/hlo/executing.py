@@ -15,9 +15,6 @@ from compare.hlo.steps import Steps
 Options = Mapping[str, Any]
 """XLA's debug options by name, such as {"xla_disable_hlo_passes": "fusion"}."""
 
-QUICKLY: Options = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-"""Where values are wanted, not speed: a third of the time to compile, and three times that to run."""
-
 
 class ProgramLost(UnreadableProgram):
     """The process that a program ran in ended, or the program did not end in time."""

@@ -26,8 +26,12 @@ _RULES: dict[str, tuple[Rule, ...]] = {
 # Of one pair: both programs and four modules are read, each for several comparisons.
 _remembered = functools.lru_cache(maxsize=8)
 
-# No code is run: what comes after HLO counts nothing.
-_WITHOUT_FUSION = {**executing.QUICKLY, "xla_disable_hlo_passes": "fusion,dot-library-rewriter"}
+_WITHOUT_FUSION = {
+    "xla_disable_hlo_passes": "fusion,dot-library-rewriter",
+    # What comes after HLO: no code is run.
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+}
 
 
 @dataclass(frozen=True)

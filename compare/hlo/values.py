@@ -10,8 +10,13 @@ from compare.hlo import bindings, executing, steps
 from compare.hlo.graph import Graph
 from compare.hlo.write_module import written
 
-# A fused kernel a value takes ten times as long to compile, and its intermediates are rounded otherwise.
-_UNFUSED = {**executing.QUICKLY, "xla_disable_hlo_passes": "fusion"}
+_QUICK = {
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+    # A fused kernel a value takes ten times as long to compile, and its intermediates are rounded otherwise.
+    "xla_disable_hlo_passes": "fusion",
+}
+"""Where values are wanted, not speed."""
 
 
 def prepare(graph: Graph, wanted: Sequence[int]) -> PreparedGraph:
@@ -22,7 +27,7 @@ def prepare(graph: Graph, wanted: Sequence[int]) -> PreparedGraph:
     """
     arrays = tuple(key for key in wanted if graph.nodes[key].shape.is_array)
     bytecode = bindings.bytecode_of_hlo(written(graph, arrays))
-    return PreparedGraph(arrays, executing.compile_bytecode(bytecode, _UNFUSED))
+    return PreparedGraph(arrays, executing.compile_bytecode(bytecode, _QUICK))
 
 
 def prepare_in_steps(graph: Graph, wanted: Sequence[int]) -> PreparedGraph:
@@ -35,7 +40,7 @@ def prepare_in_steps(graph: Graph, wanted: Sequence[int]) -> PreparedGraph:
     planned = steps.planned(graph, arrays)
     if planned is None:
         return prepare(graph, arrays)
-    return PreparedGraph(arrays, executing.compile_steps(planned, _UNFUSED))
+    return PreparedGraph(arrays, executing.compile_steps(planned, _QUICK))
 
 
 class PreparedGraph:

@@ -31,7 +31,13 @@ from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet, failure_of
 from workloads._device import Device
 from workloads._framework import Program
-from workloads._modes import CELLS, Arm, Mode
+from workloads._modes import CELLS, JAX, JAX_JIT, JAX_RETAINED, Arm, Mode
+
+RETAINED = 3
+"""The copy of the port's process whose memory is retained."""
+
+FILLING = 4
+"""How often calls are counted before they count where memory is retained: the first ones still map it."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +78,15 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class _Process:
-    """One of a side's two processes, or that of a peer."""
+    """One of a side's two processes, that of a peer, or the port's whose memory is retained."""
 
     side: str
     copy: int = 1
+    retained: bool = False
 
     def __str__(self) -> str:
-        return self.side if self.copy == 1 else f"{self.side}#{self.copy}"
+        own = self.side if self.copy == 1 else f"{self.side}#{self.copy}"
+        return f"{own} (retained)" if self.retained else own
 
 
 @dataclass(frozen=True)
@@ -86,7 +94,7 @@ class _Running:
     """A process that is up."""
 
     side: Side
-    copy: int
+    process: _Process
 
 
 def timed(prepared: Prepared, collected: Mapping[str, Collected], part: Workload) -> Timed:
@@ -153,7 +161,7 @@ def _measure_all(
 
     def start(name: str, settings: Settings = settings) -> LiveSide:
         side = processes[name].side
-        placed = replace(settings, device=sources[side].device)
+        placed = replace(settings, device=sources[side].device, retained_memory=processes[name].retained)
         return LiveSide(side, scratch, sources[side].python, timeout_s, placed)
 
     # The memory that these hold is told: a user's process has whatever its framework imports.
@@ -204,15 +212,16 @@ def _replaced(group: WorkerSet, before: Timed | None) -> list[str]:
 
 
 def _processes(workloads: Sequence[Timed], sources: Mapping[str, Source], plan: Plan) -> list[_Process]:
-    """Two processes of each live side, and one of each peer that a workload has."""
+    """Two processes of each live side, one of each peer that a workload has, and the port's with retained memory."""
     sides = [name for name, source in sources.items() if source.recorded is None and name in SIDES]
     peers = dict.fromkeys(name for workload in workloads for name in workload.modes if name not in SIDES)
     beside = map(_Process, peers) if plan.peers else ()
-    return [*(_Process(side, copy) for side in sides for copy in SLOWDOWNS), *beside]
+    retained = [_Process(JAX, retained=True)] if plan.retained and JAX in sides else []
+    return [*(_Process(side, copy) for side in sides for copy in SLOWDOWNS), *beside, *retained]
 
 
 def _running(group: Mapping[str, Side], processes: Mapping[str, _Process]) -> list[_Running]:
-    return [_Running(side, processes[name].copy) for name, side in group.items()]
+    return [_Running(side, processes[name]) for name, side in group.items()]
 
 
 def _stage(pair: int, plan: Plan) -> str:
@@ -278,16 +287,18 @@ def _ready_one(process: _Running, workload: Timed, samples: Samples, first: bool
 def _targets(process: _Running, workload: Timed, samples: Samples) -> Iterator[tuple[Arm, str | int]]:
     """The arms of one process, and what each asks it to run.
 
-    The second of a side runs all that the first runs, or it would not be identical.
+    The second of a side runs all that the first runs, or it would not be identical. So does the one that retains its
+    memory, of which one arm counts.
 
     A process that runs one mode of many is idle longer and finds its inputs cold: tf/jit alone in a
     process came out 8 % slower than the same code among its other modes.
     """
-    side, copy = process.side, process.copy
+    side, retained = process.side, process.process.retained
+    copy = RETAINED if retained else process.process.copy
     for name in workload.modes[side.name]:
         mode = Mode(side.name, name)
-        yield Arm(mode, copy), name
-        if side.name in SIDES and mode == control_of(side.name, workload.modes[side.name]):
+        yield Arm(JAX_RETAINED) if retained and mode == JAX_JIT else Arm(mode, copy), name
+        if side.name in SIDES and not retained and mode == control_of(side.name, workload.modes[side.name]):
             yield Arm(mode, copy, SLOWDOWNS[copy]), name
     for cell in CELLS:
         if cell.compiler != side.name or cell.frontend not in workload.programs:
@@ -308,9 +319,15 @@ def _prepare(side: Side, arm: Arm, target: str | int, samples: Samples, first: b
     try:
         phases = requests.prepare(side, target)
         if first:
-            counted = {name: count / steps for name, count in requests.counters(side, target).items()}
-            samples.phases[arm] = timing_part.Mode(**phases, **counted)
+            samples.phases[arm] = timing_part.Mode(**phases, **_counted(side, arm, target, steps))
     except SideError as error:
         samples.failures.append(Failure(side.name, f"timing {arm}", error.reason))
         return False
     return True
+
+
+def _counted(side: Side, arm: Arm, target: str | int, steps: int) -> dict[str, float]:
+    """What a call adds to counters of its process, for each step; where memory is kept, once there is enough."""
+    for _ in range(FILLING if arm.code == JAX_RETAINED else 0):
+        requests.counters(side, target)
+    return {name: count / steps for name, count in requests.counters(side, target).items()}

@@ -10,7 +10,7 @@ import numpy as np
 
 from compare.hlo import promote
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.executing import QUICKLY
+from compare.hlo.executing import Options
 from compare.hlo.portable import portable
 from compare.inputs.at_size import Prepared
 from compare.parity.bands import Band, Scales
@@ -27,6 +27,10 @@ from workloads._spec import Arrays
 
 PERTURBATIONS = 3
 """How often the rounded constants are moved to see what such rounding does to the outputs."""
+
+QUICKLY: Options = {"xla_backend_optimization_level": 1, "xla_llvm_disable_expensive_passes": True}
+"""For what is run for a few steps: little is left of compiling. At level 0 a depthwise convolution takes nine times as
+long."""
 
 Run = Callable[[Program, str, Sequence[str]], Mapping[str, Arrays]]
 """By case, what a float64 program of a pass returns; of a step, what its training run leaves."""

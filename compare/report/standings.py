@@ -11,7 +11,7 @@ from compare.record.vocabulary import FAIL
 from compare.record.workload_part import Workload
 from compare.report import numbers, tables
 from compare.report.tables import RatioRow, ordered, recorded_ratio
-from workloads._modes import JAX_DONATED, JAX_TUNED, PORT, TF_JIT, Mode, Pair, recorded_mode
+from workloads._modes import JAX_DONATED, JAX_RETAINED, JAX_TUNED, PORT, TF_JIT, Mode, Pair, recorded_mode
 
 FASTER = "faster"
 
@@ -20,6 +20,7 @@ _RELATIONS = {"slower": "slower than", "equivalent": "equivalent to", "inconclus
 _OTHER_MODES = {
     JAX_DONATED: "updating its state in place, as TensorFlow does,",
     JAX_TUNED: "with its compiler options",
+    JAX_RETAINED: "with memory that the C library keeps",
 }
 
 

@@ -17,7 +17,7 @@ from compare.report import numbers
 from compare.report.showable import given
 from workloads import _modes
 from workloads._framework import default_pass
-from workloads._modes import CELL_PAIRS, PORT, TF_CELL, TF_JIT, Cell, Mode, Pair, recorded_pair
+from workloads._modes import CELL_PAIRS, JAX_RETAINED, PORT, TF_CELL, TF_JIT, Cell, Mode, Pair, recorded_pair
 
 SIDES = {_modes.TF: "TF", _modes.JAX: "JAX"}
 
@@ -242,9 +242,18 @@ def page_faults_in_words(workload: Workload) -> str:
         return ""
     return (
         f"{PORT} takes {numbers.count(own)} page faults a call, {mode} {numbers.count(other)}, "
-        "about a microsecond each: its memory is mapped anew each time. "
+        f"about a microsecond each: its memory is mapped anew each time. {_without_faults(timing)}"
         f"{LARGE_PAGES} in the environment asks for large pages"
     )
+
+
+def _without_faults(timing: Timing) -> str:
+    """What the port takes where its memory is kept; empty where that was not measured."""
+    kept, left = recorded_ratio(timing, Pair(JAX_RETAINED, PORT)), _page_faults(timing, JAX_RETAINED)
+    if kept is None or kept.withheld or left is None:
+        return ""
+    faults = numbers.count(left)
+    return f"Where the C library keeps it there are {faults}, and the time is {kept.ratio} {kept.interval} of that. "
 
 
 def environment(record: Record) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:

@@ -17,6 +17,13 @@ THREAD_VARIABLES = (
     *("NPROC", "PJRT_NPROC"),
 )
 
+RETAINING = {
+    "MALLOC_MMAP_THRESHOLD_": str(8 << 30),
+    "MALLOC_TRIM_THRESHOLD_": str(16 << 30),
+    "MALLOC_TOP_PAD_": str(1 << 30),
+}
+"""What glibc maps apart, returns and asks for at once, in bytes: nothing that a call needs is mapped in every call."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -35,6 +42,7 @@ class Settings:
       logical_devices: that the CPU of a process which hosts several is taken apart into; None leaves it whole.
       whole_imports: with every library that a framework imports where it finds it: for what measures the import, or
         the memory that the process holds.
+      retained_memory: whether the C library, glibc, keeps what it is given back instead of returning it to the kernel.
     """
 
     threads: int | None = None
@@ -46,6 +54,7 @@ class Settings:
     x64: bool | None = None
     device: Device = ON_CPU
     logical_devices: int | None = None
+    retained_memory: bool = False
 
     def variables(self, side: str, inherited: Mapping[str, str]) -> dict[str, str]:
         """The environment variables that say so to a side; flags that were set before are kept."""
@@ -61,6 +70,8 @@ class Settings:
             flags = variables.get("XLA_FLAGS", inherited.get("XLA_FLAGS", ""))
             variables["XLA_FLAGS"] = f"{flags} --xla_force_host_platform_device_count={self.logical_devices}".strip()
             variables[LOGICAL_DEVICES] = str(self.logical_devices)
+        if self.retained_memory:
+            variables |= RETAINING
         if self.whole_imports:
             variables[optional_imports.WHOLE] = "1"
         if self.clustering is not None and side == "tf":

@@ -29,7 +29,7 @@ from compare.sides.replies import Changed
 from compare.sides.settings import Settings
 from workloads import _registry
 from workloads._device import GPU, HIGHEST, ON_CPU, Device
-from workloads._modes import JAX_JIT, TF_JIT, Arm
+from workloads._modes import JAX_JIT, JAX_RETAINED, TF_JIT, Arm
 from workloads._spec import Arrays
 
 PLAN = Plan(3, 3, budget_s=0.01, threads=1)
@@ -63,11 +63,11 @@ class Started(Side):
         """Nothing runs."""
 
 
-def measured(folder: Path, device: Device = ON_CPU) -> timed_samples.Samples:
+def measured(folder: Path, device: Device = ON_CPU, retained: bool = False) -> timed_samples.Samples:
     """Three sets of such processes."""
     _, prepared = prepare_both(_registry.get("add"), "smoke", None, folder)
     timed = timed_sets.Timed(prepared, {"tf": ["jit"], "jax": ["jit"]}, {})
-    plan = Plan(3, 3, budget_s=0.01, threads=1)
+    plan = Plan(3, 3, budget_s=0.01, threads=1, retained=retained)
     sources = {name: Source(device=device) for name in SIDES}
     return timed_sets.measure([timed], sources, plan, folder, 1, Silent())["add"]
 
@@ -80,6 +80,23 @@ def test_every_process_computes_on_the_device_that_was_asked_for(
     asked = Device(GPU, 1, HIGHEST)
     measured(tmp_path, asked)
     assert {settings.device for settings in Started.settings} == {asked}
+
+
+@pytest.mark.parametrize("retained", [False, True])
+def test_on_request_the_port_has_a_process_more_that_keeps_its_memory(
+    retained: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(timed_sets, "LiveSide", Started)
+    monkeypatch.setattr(Started, "settings", [])
+    samples = measured(tmp_path, retained=retained)
+    of_port = [settings for settings in Started.settings if settings.retained_memory]
+    assert len(of_port) == (1 + 3) * retained
+    arm = Arm(JAX_RETAINED)
+    assert (arm in samples.phases) is retained
+    assert all((arm in pair.medians) is retained for pair in samples.pairs)
+    ratios = timed_samples.summarise(samples, ()).timing.ratios
+    assert ("jax/retained vs jax/jit" in ratios) is retained
+    assert ("jax/retained vs tf/jit" in ratios) is retained
 
 
 def test_one_process_a_side_compiles_and_those_that_are_timed_share_what_it_compiled(

@@ -234,6 +234,18 @@ def test_many_page_faults_of_the_port_alone_are_told_with_their_remedy(
     assert tables.page_faults_in_words(workload_of(honest)) == (words if said else "")
 
 
+def test_what_kept_memory_saves_is_told_beside_page_faults_where_it_was_measured(honest: dict[str, Any]) -> None:
+    modes, ratios = honest["timing"]["modes"], honest["timing"]["ratios"]
+    modes["jax/jit"] |= {"page_faults": 12400, "median_s": 0.1}
+    modes["tf/jit"]["page_faults"] = 2
+    modes["jax/retained"] = {"median_s": 0.08, "page_faults": 3}
+    ratios["jax/retained vs jax/jit"] = ratios["jax/jit vs tf/jit"] | {"ratio": 0.8, "ci95": [0.78, 0.82]}
+    words = tables.page_faults_in_words(workload_of(honest))
+    assert "Where the C library keeps it there are 3, and the time is 0.800x [0.780, 0.820] of that." in words
+    ratios["jax/retained vs jax/jit"]["withheld"] = "a second process of itself is missing"
+    assert "Where the C library" not in tables.page_faults_in_words(workload_of(honest))
+
+
 def test_a_row_of_the_matrix_is_a_frontend_and_a_column_a_compiler(honest: dict[str, Any]) -> None:
     names = [[cell.name for cell in cells] for _, cells in tables.matrix(workload_of(honest))]
     assert names == [["tf@tf", "tf@jax"], ["jax@tf", "jax@jax"]]
