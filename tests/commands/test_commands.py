@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -65,6 +66,18 @@ def test_bench_times_on_all_threads_and_on_one_with_everything_beside(asked: lis
     extras = request.extras
     assert (extras.limits, extras.phases, extras.peers) == (True, 3, True)
     assert (extras.batches, extras.memory_limit) == ((64, 32), 2 << 20)
+
+
+def test_bench_times_with_kept_memory_on_all_threads_alone_and_only_where_glibc_is(
+    asked: list[Request], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(platform, "libc_ver", lambda: ("glibc", "2.36"))
+    cli.main(["bench", "add", "--threads", "2,1", "--allocator", "retain"])
+    (request,) = asked
+    assert [plan.retained for plan in request.plans] == [True, False]
+    monkeypatch.setattr(platform, "libc_ver", lambda: ("", ""))
+    assert cli.main(["bench", "add", "--allocator", "retain"]) == 2
+    assert "expected glibc for --allocator retain, found another C library: drop it" in capsys.readouterr().err
 
 
 def test_bench_leaves_out_what_is_not_wanted(asked: list[Request]) -> None:

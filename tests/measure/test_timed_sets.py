@@ -26,7 +26,7 @@ from compare.sides._side import SIDES, Reply, Side
 from compare.sides.client import LiveSide
 from compare.sides.pool import Source
 from compare.sides.replies import Changed
-from compare.sides.settings import Settings
+from compare.sides.settings import RETAINING, Settings
 from workloads import _registry
 from workloads._device import GPU, HIGHEST, ON_CPU, Device
 from workloads._modes import JAX_JIT, JAX_RETAINED, TF_JIT, Arm
@@ -97,6 +97,12 @@ def test_on_request_the_port_has_a_process_more_that_keeps_its_memory(
     ratios = timed_samples.summarise(samples, ()).timing.ratios
     assert ("jax/retained vs jax/jit" in ratios) is retained
     assert ("jax/retained vs tf/jit" in ratios) is retained
+
+
+def test_memory_is_kept_by_variables_of_the_port_s_process_and_no_other() -> None:
+    told = Settings(retained_memory=True).variables("jax", {})
+    assert set(told) == set(RETAINING)
+    assert not set(Settings().variables("jax", {})) & set(RETAINING)
 
 
 def test_one_process_a_side_compiles_and_those_that_are_timed_share_what_it_compiled(
