@@ -82,11 +82,9 @@ class _Process:
 
     side: str
     copy: int = 1
-    retained: bool = False
 
     def __str__(self) -> str:
-        own = self.side if self.copy == 1 else f"{self.side}#{self.copy}"
-        return f"{own} (retained)" if self.retained else own
+        return self.side if self.copy == 1 else f"{self.side}#{self.copy}"
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ class _Running:
     """A process that is up."""
 
     side: Side
-    process: _Process
+    copy: int
 
 
 def timed(prepared: Prepared, collected: Mapping[str, Collected], part: Workload) -> Timed:
@@ -161,7 +159,7 @@ def _measure_all(
 
     def start(name: str, settings: Settings = settings) -> LiveSide:
         side = processes[name].side
-        placed = replace(settings, device=sources[side].device, retained_memory=processes[name].retained)
+        placed = replace(settings, device=sources[side].device, retained_memory=processes[name].copy == RETAINED)
         return LiveSide(side, scratch, sources[side].python, timeout_s, placed)
 
     # The memory that these hold is told: a user's process has whatever its framework imports.
@@ -170,7 +168,7 @@ def _measure_all(
     reporter.stage(f"compiling{_on(plan)}", len(workloads) + 1)
     reporter.step("starting")
     with WorkerSet(start_whole) as group:
-        group.start(name for name, process in processes.items() if process.copy == 1)
+        group.start(name for name, process in processes.items() if process.copy in (1, RETAINED))
         threads: Threads | None = None
         for before, workload in zip([None, *workloads], workloads, strict=False):
             reporter.step(workload.name)
@@ -216,12 +214,12 @@ def _processes(workloads: Sequence[Timed], sources: Mapping[str, Source], plan: 
     sides = [name for name, source in sources.items() if source.recorded is None and name in SIDES]
     peers = dict.fromkeys(name for workload in workloads for name in workload.modes if name not in SIDES)
     beside = map(_Process, peers) if plan.peers else ()
-    retained = [_Process(JAX, retained=True)] if plan.retained and JAX in sides else []
+    retained = [_Process(JAX, RETAINED)] if plan.retained and JAX in sides else []
     return [*(_Process(side, copy) for side in sides for copy in SLOWDOWNS), *beside, *retained]
 
 
 def _running(group: Mapping[str, Side], processes: Mapping[str, _Process]) -> list[_Running]:
-    return [_Running(side, processes[name]) for name, side in group.items()]
+    return [_Running(side, processes[name].copy) for name, side in group.items()]
 
 
 def _stage(pair: int, plan: Plan) -> str:
@@ -293,8 +291,7 @@ def _targets(process: _Running, workload: Timed, samples: Samples) -> Iterator[t
     A process that runs one mode of many is idle longer and finds its inputs cold: tf/jit alone in a
     process came out 8 % slower than the same code among its other modes.
     """
-    side, retained = process.side, process.process.retained
-    copy = RETAINED if retained else process.process.copy
+    side, copy, retained = process.side, process.copy, process.copy == RETAINED
     for name in workload.modes[side.name]:
         mode = Mode(side.name, name)
         yield Arm(JAX_RETAINED) if retained and mode == JAX_JIT else Arm(mode, copy), name

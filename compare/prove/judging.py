@@ -99,7 +99,7 @@ class _Explaining:
         # A rate that is kept in float32 mostly explains all there is, and no program is compiled anew to move it.
         for constants in (False, True):
             runs, known = explicable(held), len(self.failures)
-            if runs and (allowance := self._ask("allowance", explain_by_constants, evidence, runs, constants)):
+            if runs and (allowance := self._ask(explain_by_constants, evidence, runs, constants, told_as="allowance")):
                 evidence = dataclasses.replace(evidence, allowance={**evidence.allowance, **allowance})
                 held = held_leaves(evidence)
             if len(self.failures) > known:
@@ -116,7 +116,7 @@ class _Explaining:
         if judge_held(evidence, held).verdict == PASS:
             return evidence, held
         rounded = tuple(pass_ for pass_ in (FORWARD, GRADIENTS) if self._rounds_further(pass_))
-        spreads = self._ask("formula", explain_by_formula, evidence, held, rounded)
+        spreads = self._ask(explain_by_formula, evidence, held, rounded)
         if not spreads:
             return evidence, held
         evidence = dataclasses.replace(evidence, formula=spreads)
@@ -134,7 +134,7 @@ class _Explaining:
         gates = judge_held(evidence, held).gates
         if [name for name, gate in gates.items() if gate.verdict == FAIL] != ["training"] or self._rounds_further(STEP):
             return evidence, held
-        moved = self._ask("training", moved_by_rounding, evidence, held)
+        moved = self._ask(moved_by_rounding, evidence, held)
         if not moved:
             return evidence, held
         evidence = dataclasses.replace(evidence, moved=moved)
@@ -146,16 +146,20 @@ class _Explaining:
         rounded = {name: roundings(program.artifact) for name, program in of.items() if program is not None}
         return bool(rounded.get("jax", frozenset()) - rounded.get("tf", frozenset()))
 
-    def _ask(self, doing: str, explain: Callable[..., Mapping[Place, Far]], *of: object) -> Mapping[Place, Far]:
-        """What explains errors, by place; nothing where the JAX side, which trains, cannot be asked."""
+    def _ask(self, explain: Callable[..., Mapping[Place, Far]], *of: object, told_as: str = "") -> Mapping[Place, Far]:
+        """What explains errors, by place; nothing where the JAX side, which trains, cannot be asked.
+
+        A program that does not run apart from its framework is a failure only where it is told as something.
+        """
         if "jax" not in self.collected or self.collected["jax"].lost:
             return {}
         try:
             spreads = explain(runner_of(self.pool.get("jax"), self.doubles, self.prepared), self.doubles, *of)
         except (PromotionError, UnreadableProgram) as error:
-            self.failures.append(Failure("jax", doing, str(error)))
+            if told_as:
+                self.failures.append(Failure("jax", told_as, str(error)))
         except SideError as error:
-            self.failures.append(failure_of(error, doing))
+            self.failures.append(failure_of(error, told_as or "explaining"))
             # This workload asks it nothing more: another worker has not loaded it.
             self.collected["jax"].lost |= error.lost
         else:
