@@ -316,7 +316,9 @@ def _prepare(side: Side, arm: Arm, target: str | int, samples: Samples, first: b
     try:
         phases = requests.prepare(side, target)
         if first:
-            samples.phases[arm] = timing_part.Mode(**phases, **_counted(side, arm, target, steps))
+            # What is compiled there was compiled before, by the process whose memory is not kept.
+            own = {} if arm.code == JAX_RETAINED else phases
+            samples.phases[arm] = timing_part.Mode(**own, **_counted(side, arm, target, steps))
     except SideError as error:
         samples.failures.append(Failure(side.name, f"timing {arm}", error.reason))
         return False
