@@ -208,9 +208,10 @@ def _rounded_leaf(
         for rank, band in enumerate(scales.bands[leaf])
     ]
     far, bound = _worst(_measured(actual[leaf], oracle[leaf], bands, ignored))
-    if not bound.holds(far.error):
+    movable = place.pass_ == STEP and leaf in context.evidence.moved
+    if movable and not bound.holds(far.error):
         smallest = min(bound.value * band.scale for band, bound in bands)
-        moved = _moved(context, place, actual[leaf], oracle[leaf], smallest)
+        moved = _moved(context.evidence.moved[leaf], actual[leaf], oracle[leaf], smallest)
         rest, bound_of_rest = _worst(_measured(actual[leaf], oracle[leaf], bands, ignored | moved))
         if moved.any() and bound_of_rest.holds(rest.error):
             far, bound, choices = rest, bound_of_rest, messages.moved(int(moved.sum()), moved.size, leaf)
@@ -248,9 +249,8 @@ def _rounding_bound(
     return Bound(parts[basis], declared=context.evidence.declared_bound(place.gate), basis=basis)
 
 
-def _moved(context: Context, place: Place, actual: np.ndarray, oracle: np.ndarray, bound: float) -> np.ndarray:
-    """Which elements of a training run are off by more than a bound, and roundings move them as far."""
-    far = context.evidence.moved.get(place.leaf, 0.0) if place.pass_ == STEP else 0.0
+def _moved(far: np.ndarray, actual: np.ndarray, oracle: np.ndarray, bound: float) -> np.ndarray:
+    """Which elements of a training run are off by more than a bound, and no further than roundings move them."""
     with np.errstate(invalid="ignore"):
         errors = np.abs(wide(actual) - wide(oracle))
     return (errors > bound) & (errors <= far)

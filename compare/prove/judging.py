@@ -9,8 +9,8 @@ from typing import TypeVar
 import numpy as np
 
 from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.narrowings import narrowings
 from compare.hlo.promote import PromotionError
-from compare.hlo.roundings import roundings
 from compare.inputs.at_size import Prepared
 from compare.parity import Evidence, explicable, held_leaves, judge, judge_held
 from compare.parity.holding import Leaves
@@ -131,6 +131,9 @@ class _Explaining:
           evidence: what is judged.
           held: what it is held to.
         """
+        # Most hold: those are not judged a second time.
+        if all(leaf.verdict == PASS for leaf in held["training"]):
+            return evidence, held
         gates = judge_held(evidence, held).gates
         if [name for name, gate in gates.items() if gate.verdict == FAIL] != ["training"] or self._rounds_further(STEP):
             return evidence, held
@@ -143,8 +146,8 @@ class _Explaining:
     def _rounds_further(self, pass_: str) -> bool:
         """Whether the port's program rounds to a type of fewer bits than float32 that the original's has not."""
         of = {name: side.programs.get((pass_, FLOAT32)) for name, side in self.collected.items()}
-        rounded = {name: roundings(program.artifact) for name, program in of.items() if program is not None}
-        return bool(rounded.get("jax", frozenset()) - rounded.get("tf", frozenset()))
+        narrow = {name: narrowings(program.artifact) for name, program in of.items() if program is not None}
+        return bool(narrow.get("jax", frozenset()) - narrow.get("tf", frozenset()))
 
     def _ask(self, explain: Callable[..., Mapping[Place, Far]], *of: object, told_as: str = "") -> Mapping[Place, Far]:
         """What explains errors, by place; nothing where the JAX side, which trains, cannot be asked.

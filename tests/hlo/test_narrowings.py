@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hlo_programs import exported
 
-from compare.hlo.roundings import roundings
+from compare.hlo.narrowings import narrowings
 
 X, W = np.ones((4, 5), np.float32), np.ones((5, 3), np.float32)
 
@@ -29,10 +29,10 @@ X, W = np.ones((4, 5), np.float32), np.ones((5, 3), np.float32)
     ],
 )
 def test_types_of_several_numbers_are_named(function: Callable[..., Any], named: set[str]) -> None:
-    assert roundings(exported(function, X, W)) == named
+    assert narrowings(exported(function, X, W)) == named
 
 
 def test_a_product_by_a_narrow_algorithm_is_named() -> None:
     preset = jax.lax.DotAlgorithmPreset.BF16_BF16_F32
-    (name,) = roundings(exported(lambda x, w: jax.lax.dot(x, w, precision=preset), X, W))
+    (name,) = narrowings(exported(lambda x, w: jax.lax.dot(x, w, precision=preset), X, W))
     assert "bf16" in name

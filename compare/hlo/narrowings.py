@@ -12,7 +12,7 @@ from compare.hlo.bindings import ir
 _FLOAT32_BITS, _FLOAT32_MANTISSA_BITS = 32, 23
 
 
-def roundings(artifact: bytes) -> frozenset[str]:
+def narrowings(artifact: bytes) -> frozenset[str]:
     """By name, the types that hold several numbers, the precisions and the algorithms of products.
 
     Such as "bf16", "e5m10" of a reduce_precision, and the algorithm of a dot as StableHLO writes it.
