@@ -122,8 +122,18 @@ class Session:
                 tape.watch(inputs[index])
             value = self.scalar(*inputs)
         sources = dict(self.weights) | {self.twin.inputs[index]: inputs[index] for index in watched}
-        gradients = tape.gradient(value, sources, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        try:
+            gradients = tape.gradient(value, sources, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        except LookupError as error:
+            without = str(error).partition(_NO_GRADIENT)[2].strip('"')
+            if not without:
+                raise
+            raise Unsupported(f"TensorFlow has no gradient of {without}") from error
         return {path: tf.convert_to_tensor(gradient) for path, gradient in gradients.items()}
+
+
+_NO_GRADIENT = "gradient registry has no entry for: "
+"""How TensorFlow says that an operation was registered without a gradient."""
 
 
 def _as_step(step: Callable[..., Any]) -> Pass:

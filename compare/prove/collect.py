@@ -61,7 +61,7 @@ class Collected:
     """pass -> why the twin could not be built in float64."""
     failures: list[Failure] = field(default_factory=list)
     refusals: list[Failure] = field(default_factory=list)
-    """What the side says that this workload has not: no failure, but a reason where both sides lack it."""
+    """What the side says that this workload has not: no failure, but a reason where the original lacks it."""
     remarks: list[str] = field(default_factory=list)
     """What a reader has to know of how the side came to all that."""
     lost: bool = False
@@ -81,6 +81,8 @@ class Collected:
         """Why the side has nothing of a pass; empty where it has it, or failed at it."""
         if pass_ not in self.modes:
             return "no input or weight is a float that TensorFlow differentiates"
+        if any(ran == pass_ for _, ran, _ in self.outputs):
+            return ""
         return next((refusal.reason for refusal in self.refusals if refusal.of_pass == pass_), "")
 
 

@@ -173,16 +173,18 @@ class _Explaining:
 def _evidence(
     prepared: Prepared, collected: Mapping[str, Collected], doubles: Doubles, failures: Sequence[Failure]
 ) -> Evidence:
+    not_applicable = _not_applicable(prepared, collected)
+    outputs = {key: arrays for delivered in collected.values() for key, arrays in delivered.outputs.items()}
     return Evidence(
         workload=prepared.title,
-        outputs={key: arrays for delivered in collected.values() for key, arrays in delivered.outputs.items()},
-        doubles=doubles.arrays,
+        outputs={key: arrays for key, arrays in outputs.items() if key[1] not in not_applicable},
+        doubles={key: arrays for key, arrays in doubles.arrays.items() if key[1] not in not_applicable},
         oracle=doubles.sources,
         trajectories=doubles.trajectories
         | {key: arrays for delivered in collected.values() for key, arrays in delivered.trajectories.items()},
         deviations=prepared.workload.deviations,
         failures=(*failures, *(refusal for delivered in collected.values() for refusal in delivered.refusals)),
-        not_applicable=_not_applicable(prepared, collected),
+        not_applicable=not_applicable,
         remarks=(*doubles.remarks, *(remark for delivered in collected.values() for remark in delivered.remarks)),
         computes_in=narrow_dtype(prepared.loading.dimensions),
     )
@@ -192,7 +194,6 @@ def _not_applicable(prepared: Prepared, collected: Mapping[str, Collected]) -> d
     reasons: dict[str, str] = {}
     if prepared.workload.training is None:
         reasons["training"] = "the workload has no training step"
-    refused = [delivered.refused(GRADIENTS) for delivered in collected.values()]
-    if collected and all(refused):
-        reasons["gradients"] = next(filter(None, refused))
-    return reasons
+    # A gradient that the original has not is one that no port can be held to.
+    refused = collected["tf"].refused(GRADIENTS) if "tf" in collected else ""
+    return reasons | ({GRADIENTS: refused} if refused else {})

@@ -69,7 +69,8 @@ def sweep(
         exact = doubles.programs.get(("tf", pass_))
         known = [program for program in (*programs, exact) if program is not None]
         if len(known) <= len(SIDES):
-            reasons.append(f"{pass_}: not swept, a side gave no program")
+            refused = collected["tf"].refused(pass_) if "tf" in collected else ""
+            reasons.append(f"{pass_}: {refused or 'not swept, a side gave no program'}")
             continue
         try:
             reached += _Pass(pass_, prepared, *known, dtype, options or {}).reach()

@@ -26,6 +26,40 @@ def test_a_port_that_returns_indices_passes_without_gradients(tmp_path: Path) ->
     assert gates["rounding"]["verdict"] == "not_applicable"
 
 
+NO_GRADIENT = """
+import tensorflow as tf
+def f(x): return tf.image.adjust_contrast(x, 1.5)
+"""
+CONTRAST = """
+from workloads import ArraySpec, Workload
+port = Workload(name="contrast", inputs={"x": ArraySpec((2, 4, 4, 3))}, tf="t.py:f", jax="j.py:f", builds=False)
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("factor", "verdict"), [(1.5, "pass"), (1.5001, "fail")])
+def test_a_port_is_held_to_no_gradient_that_tensorflow_has_not(tmp_path: Path, factor: float, verdict: str) -> None:
+    (tmp_path / "t.py").write_text(NO_GRADIENT)
+    mean = "x.mean((1, 2), keepdims=True)"
+    (tmp_path / "j.py").write_text(f"def f(x): return (x - {mean}) * {factor} + {mean}")
+    (tmp_path / "port.py").write_text(CONTRAST)
+    parity = record_of(str(tmp_path / "port.py"), plans=())["workloads"]["contrast"]["parity"]
+    assert parity["verdict"] == verdict
+    told = "TensorFlow has no gradient of AdjustContrastv2"
+    assert (parity["gates"]["gradients"]["verdict"], parity["gates"]["gradients"]["reason"]) == ("not_applicable", told)
+
+
+@pytest.mark.process
+def test_a_gradient_that_raises_is_no_gradient_that_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "t.py").write_text(
+        "import tensorflow as tf\n@tf.custom_gradient\ndef f(x): return 2 * x, lambda g: {}['missing']"
+    )
+    (tmp_path / "j.py").write_text("def f(x): return 2 * x")
+    (tmp_path / "port.py").write_text(CONTRAST)
+    parity = record_of(str(tmp_path / "port.py"), plans=())["workloads"]["contrast"]["parity"]
+    assert (parity["verdict"], parity["gates"]["gradients"]["verdict"]) == ("fail", "fail")
+
+
 def test_the_tour_is_of_built_in_workloads() -> None:
     assert set(_registry.TOUR) <= set(_registry.built_in()) <= set(_registry.names())
 

@@ -198,6 +198,11 @@ def _fill(call: Call) -> str:
     return f"jnp.full({call.numbers(0)}, {value}, {call.dtype()})"
 
 
+def _empty(call: Call) -> str:
+    # Zeros also where TensorFlow leaves what the memory holds: no result can depend on that.
+    return f"jnp.zeros({call.numbers(0)}, {call.dtype()})"
+
+
 def _range(call: Call) -> str:
     start, limit, step = (call.number(at) for at in range(3))
     ends = limit if start == "0" and step == "1" else f"{start}, {limit}" + ("" if step == "1" else f", {step}")
@@ -238,8 +243,8 @@ RULES: Mapping[str, Rule] = {
     "Cumsum": _cumulative("cumsum", "0"), "Cumprod": _cumulative("cumprod", "1"), "TopKV2": _top, "Reshape": _reshape,
     "ExpandDims": _expand, "Squeeze": _squeeze, "Transpose": _transpose, "ConjugateTranspose": _transpose,
     "Pack": _stack, "Unpack": _unstack, "ConcatV2": _concatenate, "Split": _split, "SplitV": _split, "Slice": _slice,
-    "StridedSlice": _strided, "Pad": _pad, "PadV2": _pad, "MirrorPad": _pad, "Fill": _fill, "Range": _range,
-    "LinSpace": _linspace, "CumulativeLogsumexp": _sums_of_exponentials,
+    "StridedSlice": _strided, "Pad": _pad, "PadV2": _pad, "MirrorPad": _pad, "Fill": _fill, "Empty": _empty,
+    "Range": _range, "LinSpace": _linspace, "CumulativeLogsumexp": _sums_of_exponentials,
     "InvertPermutation": lambda call: f"jnp.argsort({call.array(0)}).astype({call.dtype()})",
     "ReverseV2": _flip, "Roll": _roll,
     "Tile": lambda call: f"jnp.tile({call.array(0)}, {call.numbers(1)})",
