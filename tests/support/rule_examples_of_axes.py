@@ -85,6 +85,8 @@ EXAMPLES: tuple[Example, ...] = (
     of("Fill", [2, 3], "f32[]"),
     of("Fill", [2, 3], "i32[]"),
     of("Fill", NONE, "f32[]"),
+    of("Empty", [2, 3], dtype="float32", init=True),
+    of("Empty", [2, 3], dtype="float32", left="whatever the memory held"),
     of("ReverseV2", _CUBE, [1]),
     of("ReverseV2", _CUBE, [0, -1]),
     of("ReverseV2", _CUBE, NONE),

@@ -199,7 +199,8 @@ def _fill(call: Call) -> str:
 
 
 def _empty(call: Call) -> str:
-    # Zeros also where TensorFlow leaves what the memory holds: no result can depend on that.
+    if not call.attribute("init", False):
+        raise UnwritableError("it holds whatever the memory held")
     return f"jnp.zeros({call.numbers(0)}, {call.dtype()})"
 
 
