@@ -14,9 +14,13 @@ Written = Callable[[Mapping[str, Plain]], str]
 """(attributes of a layer) -> the expression that stands in for it."""
 
 
+def _per_axis(value: Any, count: int) -> list[Any]:
+    """Of each axis of space, what Keras tells for all of them or one by one."""
+    return value if isinstance(value, list) else [value] * count
+
+
 def _sizes(value: Plain, count: int) -> str:
-    listed = value if isinstance(value, list) else [value] * count
-    return f"({', '.join(map(str, listed))}{',' if count == 1 else ''})"
+    return f"({', '.join(map(str, _per_axis(value, count)))}{',' if count == 1 else ''})"
 
 
 def _pool(function: str, count: int, more: str = "") -> Written:
@@ -35,19 +39,25 @@ def _over_space(function: str, count: int) -> Written:
 
 
 def _pairs(value: Any, count: int) -> list[tuple[int, int]]:
-    listed = value if isinstance(value, list) else [value] * count
+    listed = _per_axis(value, count)
     if count == 1 and listed and not isinstance(listed[0], list):
         listed = [listed] if len(listed) == 2 else [[listed[0], listed[0]]]
     return [tuple(of_axis) if isinstance(of_axis, list) else (of_axis, of_axis) for of_axis in listed]  # type: ignore[misc]
 
 
 def _padded(count: int) -> Written:
-    return lambda config: f"jnp.pad(x, {((0, 0), *_pairs(config.get('padding'), count), (0, 0))})"
+    def written(config: Mapping[str, Plain]) -> str:
+        pairs = _pairs(config.get("padding"), count)
+        return f"jnp.pad(x, {((0, 0), *pairs, (0, 0))})" if any(map(any, pairs)) else "x"
+
+    return written
 
 
 def _cropped(count: int) -> Written:
     def written(config: Mapping[str, Plain]) -> str:
         pairs = _pairs(config.get("cropping"), count)
+        if not any(map(any, pairs)):
+            return "x"
         return f"x[:, {', '.join(f'{before}:{-behind or None}' for before, behind in pairs)}]".replace(":None", ":")
 
     return written
@@ -55,8 +65,8 @@ def _cropped(count: int) -> Written:
 
 def _repeated(count: int) -> Written:
     def written(config: Mapping[str, Plain]) -> str:
-        size, text = config.get("size"), "x"
-        for axis, times in enumerate(size if isinstance(size, list) else [size] * count, start=1):
+        text = "x"
+        for axis, times in enumerate(_per_axis(config.get("size"), count), start=1):
             text = f"jnp.repeat({text}, {times}, {axis})"
         return text
 
@@ -64,8 +74,7 @@ def _repeated(count: int) -> Written:
 
 
 def _up_sampled(config: Mapping[str, Plain]) -> str:
-    size: Any = config.get("size")
-    rows, columns = size if isinstance(size, list) else (size, size)
+    rows, columns = _per_axis(config.get("size"), 2)
     sizes = f"{rows} * x.shape[1], {columns} * x.shape[2]"
     match config.get("interpolation"):
         case "bilinear":

@@ -107,6 +107,8 @@ FUNCTIONS: dict[str, Case] = {
     "zero_padding2d": (lambda: L.ZeroPadding2D(((1, 2), (2, 1))), (f(6, 6, 3),)),
     "zero_padding2d_one": (lambda: L.ZeroPadding2D((1, 2)), (f(6, 6, 3),)),
     "zero_padding3d": (lambda: L.ZeroPadding3D(1), (f(3, 3, 3, 2),)),
+    "zero_padding2d_of_nothing": (lambda: L.ZeroPadding2D(0), (f(6, 6, 3),)),
+    "cropping2d_of_nothing": (lambda: L.Cropping2D(((0, 0), (0, 0))), (f(6, 6, 3),)),
     "cropping1d": (lambda: L.Cropping1D((1, 2)), (f(7, 3),)),
     "cropping1d_in_front": (lambda: L.Cropping1D((2, 0)), (f(7, 3),)),
     "cropping2d": (lambda: L.Cropping2D(((1, 2), (2, 0))), (f(6, 6, 3),)),
