@@ -262,7 +262,9 @@ class _Writing:
             text = self._call(written, parts.get(path), path, call, alive, frozenset(alive.values()))
             variables.read(tensors_of(call))
             outputs = ", ".join(variables.assign(call.outputs, tensors_of(call)))
-            lines.append(Line(outputs, text, self._comment(written, path, call)))
+            # An Identity, or a padding of nothing, changes no variable.
+            if outputs != text:
+                lines.append(Line(outputs, text, self._comment(written, path, call)))
         return Body(lines, argument(graph.outputs, variables.names))
 
     def _own_weights(self, written: WrittenClass, target: str) -> dict[str, str]:

@@ -111,6 +111,14 @@ def inputs_of(model: Any) -> list[np.ndarray]:
     ]
 
 
+def test_a_layer_that_changes_nothing_is_no_line() -> None:
+    x = keras.Input(IMAGES)
+    model = keras.Model(x, L.Dense(3, name="out")(L.Identity()(L.Cropping2D(0)(L.ZeroPadding2D(0)(x)))))
+    written, _ = made(model)
+    call = written.text.partition("def __call__")[2].splitlines()[1:]
+    assert [line.strip() for line in call] == ["x = self.out(x)  # [batch, 8, 8, 3]", "return x"]
+
+
 @pytest.mark.parametrize(
     "make", [small_cnn, shared_and_nested, sequences, operations, around_layers, both_directions, hostile]
 )
