@@ -9,8 +9,9 @@ from typing import Any
 import keras
 
 from tf_reference import _traced_calls
+from tf_reference._function_graph import UNTRACED
 from tf_reference._keras_described import described
-from workloads._architecture import Described
+from workloads._architecture import Described, drawn_size
 from workloads._framework import Unsupported
 
 
@@ -156,3 +157,25 @@ def _described(given: Any) -> Iterator[Described]:
             yield Described(item)
         elif item is not None:
             yield described(item)
+
+
+def drawn(model: Any) -> tuple[tuple[int | None, ...], ...]:
+    """See `workloads._architecture.Architecture.drawn`.
+
+    Args:
+      model: of Keras.
+    """
+
+    def sized(tensor: Any) -> Any:
+        shape = (tensor.shape[0], *(drawn_size(size, len(tensor.shape)) for size in tensor.shape[1:]))
+        return keras.KerasTensor(shape, tensor.dtype)
+
+    try:
+        told = keras.tree.flatten(model.output)
+        if all(None not in tensor.shape[1:] for tensor in told):
+            return ()
+        made = keras.tree.flatten(model.compute_output_spec(keras.tree.map_structure(sized, model.input)))
+    except UNTRACED:
+        # A class of one's own has no symbols; a model may not take what is drawn.
+        return ()
+    return tuple(tensor.shape for tensor in made) if len(made) == len(told) else ()

@@ -226,6 +226,8 @@ class Architecture:
       penalties: of regularizers.
       frozen: keys of leaves that are not trained, though their kind would be.
       compiled: None where it was not.
+      drawn: the shape of each output, in the order in which Keras flattens them, where sizes that the inputs leave open
+        are as `drawn_size` has them; empty where no output leaves one open, or Keras cannot tell.
     """
 
     name: str
@@ -236,3 +238,14 @@ class Architecture:
     penalties: tuple[Penalty, ...] = ()
     frozen: tuple[str, ...] = ()
     compiled: Compiled | None = None
+    drawn: tuple[tuple[int | None, ...], ...] = ()
+
+
+def drawn_size(size: int | None, rank: int) -> int:
+    """A size of an input that is drawn, where it is not fixed: 10 steps, or 64 of an image, which is to survive pooling.
+
+    Args:
+      size: as the model has it.
+      rank: of the input.
+    """
+    return size if size is not None else (64 if rank > 3 else 10)

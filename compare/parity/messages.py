@@ -192,6 +192,17 @@ def moved(count: int, elements: int, leaf: str) -> str:
     return f"without {of}, which roundings of TF's own step move as far: the rest holds"
 
 
+def calls_chosen(pass_: str, calls: int) -> str:
+    """So many calls of a sweep hold with choices beside an edge made as in float32.
+
+    Args:
+      pass_: that was swept.
+      calls: how many.
+    """
+    number = "1 call holds" if calls == 1 else f"{calls} calls hold"
+    return f"{pass_}: {number} with choices beside an edge made as in float32"
+
+
 def turned(count: int, choices: int) -> str:
     """Why a run is held against other values than those of float64 alone."""
     return (

@@ -8,11 +8,8 @@ from dataclasses import replace
 
 from compare.errors import RequestError
 from compare.porting.safe_expressions import apart, tensors
-from workloads._architecture import Architecture, Graph, Tensor
+from workloads._architecture import Architecture, Graph, Tensor, drawn_size
 from workloads._transfer import SourceLayer
-
-_STEPS, _SIDE = 10, 64
-"""A size that is not fixed, of a sequence and of an image."""
 
 EMBEDDINGS = frozenset({"Embedding", "ReversibleEmbedding"})
 """Layers that look up tokens, of which they make integers."""
@@ -51,14 +48,9 @@ def tensor_spec(tensor: Tensor, ends: Ends | None = None) -> str:
     sizes = list(tensor.shape)
     if any(size == 0 for size in sizes):
         raise RequestError(f"expected inputs that hold something, found one of shape {sizes}")
-    told = ", ".join(["batch", *(str(_size(size, len(sizes))) for size in sizes[1:])])
+    told = ", ".join(["batch", *(str(drawn_size(size, len(sizes))) for size in sizes[1:])])
     dtype = "" if tensor.dtype == "float32" else f", {tensor.dtype!r}"
     return f"ArraySpec(({told},){dtype}{'' if ends is None else f', low={ends[0]!r}, high={ends[1]!r}'})"
-
-
-def _size(size: int | None, rank: int) -> int:
-    """A size that is not fixed: of images it has to survive some pooling."""
-    return size if size is not None else (_SIDE if rank > 3 else _STEPS)
 
 
 def _reading(architecture: Architecture, graph: Graph, number: int) -> Iterator[SourceLayer]:

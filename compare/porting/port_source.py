@@ -181,14 +181,14 @@ def input_specs(architecture: Architecture, written: Written, trained: bool) -> 
 
 
 def _targets(architecture: Architecture, graph: Graph) -> Mapping[str, str]:
-    judged = [output for output in trained_outputs(architecture) if output.loss is not None]
+    outputs = trained_outputs(architecture)
+    shapes = architecture.drawn or [graph.tensors[output.tensor].shape for output in outputs]
+    judged = [(output.loss, shape) for output, shape in zip(outputs, shapes, strict=True) if output.loss is not None]
     specs: dict[str, str] = {}
-    for place, output in enumerate(judged):
-        loss, tensor = output.loss, graph.tensors[output.tensor]
+    for place, (loss, shape) in enumerate(judged):
         name = "targets" if len(judged) == 1 else f"targets_{place + 1}"
-        if loss is not None and takes_classes(loss):
-            classes = tensor.shape[-1] or 2
-            specs[name] = tensor_spec(Tensor(tensor.shape[:-1], "int32"), (0, classes))
-        elif loss is not None:
-            specs[name] = tensor_spec(Tensor(tensor.shape, "float32"), (0, 1) if takes_shares(loss) else None)
+        if takes_classes(loss):
+            specs[name] = tensor_spec(Tensor(shape[:-1], "int32"), (0, shape[-1] or 2))
+        else:
+            specs[name] = tensor_spec(Tensor(shape, "float32"), (0, 1) if takes_shares(loss) else None)
     return specs

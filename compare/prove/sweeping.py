@@ -24,6 +24,7 @@ from compare.prove.collect import FLOAT32, Collected
 from compare.prove.oracle import Doubles, promoted
 from compare.prove.running import Running, running
 from compare.prove.subjects import first_inputs, subject, twin_of
+from compare.prove.swept_choices import holds_but_for_choices
 from compare.record.parity_part import Call
 from compare.sides._side import SIDES
 from workloads import _sweeps
@@ -38,6 +39,8 @@ MOST_ELEMENTS = 1 << 20
 """Inputs of more elements are not swept: every call costs their size."""
 LARGE, LARGE_STEP = 1 << 22, 6
 """A model of more weights is swept in steps of so many powers of two: each call gives as many gradients."""
+MOST_LOOKS = 8
+"""So many calls of a pass are looked at for choices beside an edge: a port that breaks in more does not by chance."""
 CLOSE = 1.01
 """The ratio between a magnitude that holds and one that does not, once the limit is known."""
 
@@ -73,7 +76,9 @@ def sweep(
             reasons.append(f"{pass_}: {refused or 'not swept, a side gave no program'}")
             continue
         try:
-            reached += _Pass(pass_, prepared, *known, dtype, options or {}).reach()
+            swept = _Pass(pass_, prepared, *known, dtype, options or {})
+            reached += swept.reach()
+            reasons += [swept.chosen] if swept.chosen else []
         except ProgramLost:
             raise
         except UnreadableProgram as error:
@@ -108,7 +113,8 @@ class _Pass:
         self._specs, self._twin = prepared.inputs, twin_of(prepared)
         self._base = first_inputs(self._twin, self._specs)
         self._original, self._exact = (running(program, self._twin) for program in (original, exact))
-        self._port = running(port, self._twin, options)
+        self._port, self._options = running(port, self._twin, options), options
+        self._looks = self._turned = 0
         self._moderate = bool(self._twin.weights)
         weights = sum(array.size for array in self._twin.weights.values())
         self._step = LARGE_STEP if weights > LARGE else _sweeps.STEPS[0]
@@ -120,6 +126,11 @@ class _Pass:
         outcomes = dict(zip(probes, self._outcomes(probes), strict=True))
         for moved in dict.fromkeys(probe.moved for probe in probes):
             yield self._reach_of(moved, {probe: said for probe, said in outcomes.items() if probe.moved == moved})
+
+    @property
+    def chosen(self) -> str:
+        """How many calls hold by choices beside an edge; empty where none does."""
+        return messages.calls_chosen(self._pass, self._turned) if self._turned else ""
 
     @cached_property
     def _disturbed(self) -> Running:
@@ -163,7 +174,27 @@ class _Pass:
                 asked = {leaf: exact[leaf] for leaf in left_over}
                 values, last = Values(port, original, asked, samples[at]), seed == SAMPLES - 1
                 said[at] = settled | stability.by_leaf(values, self._rounding, until_broken=not last)
-        return [stability.worst(leaves.values()) for leaves in said]
+        return [
+            self._beside_edges(call, Values(*run, moved), stability.worst(leaves.values()))
+            for call, run, moved, leaves in zip(calls, runs, samples, said, strict=True)
+        ]
+
+    def _beside_edges(self, call: Arrays, values: Values, said: Outcome) -> Outcome:
+        """What is said of a call of a model, where it breaks by choices beside an edge alone: that it holds."""
+        breaks = said.status == BREAKS and np.isfinite(said.error)
+        if not breaks or not self._twin.weights or self._looks == MOST_LOOKS:
+            return said
+        self._looks += 1
+        try:
+            if not holds_but_for_choices(self._port, values, call, self._pass, self._rounding, self._options):
+                return said
+        except ProgramLost:
+            raise
+        except (PromotionError, UnreadableProgram):
+            # What cannot be explained breaks.
+            return said
+        self._turned += 1
+        return Outcome(HOLDS)
 
     def _rounded(self, calls: Sequence[Arrays], seed: int) -> list[Arrays]:
         """The original in float64 with every value moved by a rounding, in each call."""

@@ -281,3 +281,21 @@ def test_outputs_in_another_order_than_that_of_their_keys_leave_the_step() -> No
     architecture = _keras_compiled.of_model(model)
     (place,) = training_source(architecture, model_source(architecture)).unwritten
     assert "OrderedDict" in place
+
+
+def test_targets_have_the_sizes_that_the_outputs_have_for_what_is_drawn() -> None:
+    image = keras.Input((None, None, 3))
+    y = L.MaxPooling2D()(L.Conv2D(4, 3, padding="same")(image))
+    outputs = {
+        "mask": L.Conv2D(1, 1, name="mask")(y),
+        "kind": L.Dense(5, name="kind")(L.GlobalAveragePooling2D()(y)),
+    }
+    model = keras.Model(image, outputs)
+    model.compile("sgd", {"mask": MSE, "kind": keras.losses.SparseCategoricalCrossentropy(from_logits=True)})
+    architecture = _keras_compiled.of_model(model)
+    specs = input_specs(architecture, model_source(architecture), trained=True)
+    assert specs == {
+        "x": "ArraySpec((batch, 64, 64, 3,))",
+        "targets_1": "ArraySpec((batch,), 'int32', low=0, high=5)",
+        "targets_2": "ArraySpec((batch, 32, 32, 1,))",
+    }

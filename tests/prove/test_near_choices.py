@@ -11,15 +11,18 @@ from compare.hlo import bindings
 from compare.parity import Evidence, held_leaves, judge, undecided
 from compare.parity.evidence import Choices
 from compare.parity.measure import UNIT_ROUNDOFF
+from compare.parity.stability import BREAKS, Rounding, Values, by_leaf, worst
 from compare.prove.near_choices import FUSED, explain_by_choices
 from compare.prove.oracle import promoted
 from compare.prove.running import running
+from compare.prove.swept_choices import holds_but_for_choices
 from workloads._framework import GRADIENTS, STEP, Parameter, Program, Result, Twin
 from workloads._spec import Arrays
 
 pytestmark = pytest.mark.usefixtures("programs_here")
 
 UNIT = UNIT_ROUNDOFF["float32"]
+ROUNDING = Rounding(UNIT, 2.0**-126, 2.0**128, 10)
 ROWS, TERMS = 64, 32
 X, W, SUMS = f"tensor<{ROWS}x{TERMS}xf32>", f"tensor<{TERMS}xf32>", f"tensor<{ROWS}xf32>"
 FLAGS = f"tensor<{ROWS}xi1>"
@@ -203,3 +206,33 @@ def test_a_training_run_is_followed_step_by_step() -> None:
     assert set(found.decided) == {"loss", "weights@1/w", "weights@2/w"}
     assert np.abs(narrow - found.own["weights@1/w"]).max() > 0.01
     assert np.abs(narrow - found.decided["weights@1/w"]).max() < 1e-4
+
+
+def swept(original: Program, port: Program) -> tuple[Values, bool]:
+    """A call of a sweep that lies beside an edge: what it gives, and whether it holds but for its choices."""
+    case = beside_an_edge()
+    twin = Twin("", False, {}, {"seed0": case}, {})
+    run = running(port, twin)
+    (exact,), (found,) = running(promoted(original), twin)([case]), run([case])
+    values = Values(found, {leaf: array.astype(np.float32) for leaf, array in exact.items()}, exact)
+    return values, holds_but_for_choices(run, values, case, GRADIENTS, ROUNDING, {})
+
+
+def test_a_swept_call_holds_but_for_its_choices() -> None:
+    values, holds = swept(program(), program())
+    assert worst(by_leaf(values, ROUNDING).values()).status == BREAKS
+    assert holds
+
+
+@pytest.mark.parametrize("shift", [1e-4, -1e-4])
+def test_a_swept_call_with_an_edge_elsewhere_does_not_hold(shift: float) -> None:
+    _, holds = swept(program(), program(shift=shift))
+    assert not holds
+
+
+def test_a_swept_call_that_is_off_beside_its_choices_does_not_hold() -> None:
+    case = beside_an_edge()
+    run = running(program(), Twin("", False, {}, {"seed0": case}, {}))
+    values, _ = swept(program(), program())
+    off = {"w": values.found["w"] + np.float32(0.01) * np.abs(values.exact["w"]).max()}
+    assert not holds_but_for_choices(run, replace(values, found=off), case, GRADIENTS, ROUNDING, {})
