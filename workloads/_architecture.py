@@ -242,7 +242,7 @@ class Architecture:
 
 
 def drawn_size(size: int | None, rank: int) -> int:
-    """A size of an input that is drawn, where it is not fixed: 10 steps, or 64 of an image, which is to survive pooling.
+    """A size of an input that is drawn, where it is not fixed: 10 steps, or 64 of an image, which survives pooling.
 
     Args:
       size: as the model has it.
