@@ -12,7 +12,7 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.narrowings import narrowings
 from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
-from compare.parity import Evidence, explicable, held_leaves, judge, judge_held
+from compare.parity import Evidence, explicable, held_leaves, judge_held
 from compare.parity.holding import Leaves
 from compare.prove.beside_ties import judged_beside
 from compare.prove.collect import FLOAT32, Collected
@@ -57,7 +57,7 @@ def parity_of(
     def explained(doubles: Doubles) -> tuple[Evidence, Leaves]:
         evidence = dataclasses.replace(_evidence(prepared, collected, doubles, failures), ordinary=ordinary or {})
         explaining = _Explaining(pool, prepared, collected, doubles, failures)
-        return explaining.by_steps(*explaining.by_formula(*explaining.by_constants(evidence)))
+        return explaining.by_formula(*explaining.by_constants(evidence))
 
     evidence, held = explained(doubles)
     try:
@@ -71,8 +71,12 @@ def parity_of(
         choices = choices_beside_edges(twin_with(prepared, doubles), prepared, collected, evidence, held)
     except (PromotionError, UnreadableProgram):
         # What cannot be explained stays a failure.
-        return judge_held(evidence, held)
-    return judge(dataclasses.replace(evidence, choices=choices)) if choices else parity
+        choices = {}
+    if choices:
+        evidence = dataclasses.replace(evidence, choices=choices)
+        held = held_leaves(evidence)
+    # Last, since it compiles the training step several times.
+    return judge_held(*_Explaining(pool, prepared, collected, doubles, failures).by_steps(evidence, held))
 
 
 @dataclasses.dataclass(frozen=True)
