@@ -298,9 +298,10 @@ def _back(leaf: _Leaf, arrays: Sequence[Any]) -> Any:
     return arrays[0].reshape(leaf.shape)
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def own_gradient(backward: Callable[..., Any], results: Any, inputs: Any, kept: Any) -> Any:
     """The results as they are, with gradients of their own, as tf.custom_gradient gives them to inputs.
+
+    What is computed on the way there is differentiated nowhere: it may hold loops that JAX has no reverse mode of.
 
     Args:
       backward: (*kept, *gradients of the results) -> a gradient for each input.
@@ -308,6 +309,11 @@ def own_gradient(backward: Callable[..., Any], results: Any, inputs: Any, kept: 
       inputs: those that gradients go to.
       kept: what backward needs of the way there.
     """
+    return _own_gradient(backward, jax.lax.stop_gradient(results), inputs, jax.lax.stop_gradient(kept))
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _own_gradient(backward: Callable[..., Any], results: Any, inputs: Any, kept: Any) -> Any:
     return results
 
 
@@ -319,4 +325,4 @@ def _own_backward(backward: Callable[..., Any], kept: Any, gradients: Any) -> tu
     return None, tuple(backward(*kept, *gradients)), None
 
 
-own_gradient.defvjp(_own_forward, _own_backward)
+_own_gradient.defvjp(_own_forward, _own_backward)

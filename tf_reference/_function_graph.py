@@ -209,8 +209,9 @@ class Reading:
             # The more exact of the two: it rounds to the other.
             exact = twin if twin is not None and twin.outputs[0].dtype in (tf.float64, tf.complex128) else node
             self._arrays[constant] = tf.make_ndarray(exact.node_def.attr["value"].tensor)
+        bodies = self._called(graph, node, other, twin)
         return Node(
-            type=node.type,
+            type=_CALLED if bodies and not definition(node.type) else node.type,
             name=node.name,
             inputs=tuple(_place(tensor, at) for tensor in node.inputs),
             results=tuple(
@@ -222,31 +223,49 @@ class Reading:
                 for i, tensor in enumerate(node.outputs)
             ),
             attributes=_attributes(node, twin),
-            bodies=self._called(graph, node, other, twin),
+            bodies=bodies,
             line=line,
             assigned=assigned(line),
             constant=constant,
         )
 
     def _called(self, graph: Any, node: Any, other: Any, twin: Any) -> dict[str, tuple[int, ...]]:
-        graphs = dict(callees(graph, node))
-        twins = {} if twin is None else dict(callees(other, twin))
+        graphs = _graphs_called(graph, node)
+        twins = {} if twin is None else _graphs_called(other, twin)
         bodies = {}
-        for name, value in sorted(node.node_def.attr.items()):
-            functions = [function.name for function in (value.func, *value.list.func) if function.name in graphs]
-            if name.startswith("_") or not functions:
-                continue
-            attr = None if twin is None else twin.node_def.attr[name]
-            theirs = (
-                [None] * len(functions)
-                if attr is None
-                else [function.name for function in (attr.func, *attr.list.func)]
-            )
-            theirs = [their for their in theirs if their != ""]
-            bodies[name] = tuple(
-                self._body(graphs[own], twins.get(their)) for own, their in zip(functions, theirs, strict=True)
-            )
+        for name, functions in _functions_of(node).items():
+            own = [function for function in functions if function in graphs]
+            theirs = [None] * len(own) if twin is None else [there for there in _functions_of(twin)[name] if there]
+            if own:
+                bodies[name] = tuple(
+                    self._body(graphs[one], twins.get(there)) for one, there in zip(own, theirs, strict=True)
+                )
         return bodies
+
+
+_CALLED = "PartitionedCall"
+"""What an operation is whose type is the name of a function."""
+
+
+def _functions_of(node: Any) -> dict[str, list[str]]:
+    """By attribute, the names of the functions that it holds; of an operation that is a call, as of that."""
+    if not definition(node.type):
+        return {"f": [node.type]}
+    return {
+        name: [function.name for function in (value.func, *value.list.func)]
+        for name, value in sorted(node.node_def.attr.items())
+        if not name.startswith("_")
+    }
+
+
+def _graphs_called(graph: Any, node: Any) -> dict[str, Any]:
+    """By name, the graphs of the functions that an operation calls."""
+    graphs = dict(callees(graph, node))
+    shapes = [tensor.shape for tensor in node.inputs]
+    for name in {name for names in _functions_of(node).values() for name in names if name} - graphs.keys():
+        made = _private.defined_graph(graph, name, shapes)
+        graphs |= {} if made is None else {name: made}
+    return graphs
 
 
 def _attributes(node: Any, twin: Any) -> dict[str, Plain]:

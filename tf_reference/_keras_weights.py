@@ -261,7 +261,9 @@ class _Walk:
         if not tied:
             self.keys[id(variable)] = key
             self.arrays[id(variable)] = np.asarray(variable.numpy())
-        return Leaf(name, key, tuple(map(int, variable.shape)), str(variable.dtype), bool(variable.trainable), tied)
+        # Keras says of a frozen layer that it trains none; what it holds keeps what each was made as.
+        made = variable if isinstance(variable, tf.Variable) else variable.value
+        return Leaf(name, key, tuple(map(int, variable.shape)), str(variable.dtype), bool(made.trainable), tied)
 
 
 def variables(made: Any) -> Iterator[tuple[str, Any]]:

@@ -243,6 +243,29 @@ def gradient_function(name: str) -> Any:
     return _require("tensorflow.python.framework.ops", "gradient_registry").lookup(name)
 
 
+def defined_graph(graph: Any, name: str, shapes: Sequence[Any]) -> Any:
+    """The graph of a function that was defined without one, as those in tf.nn.ctc_loss are; None of another.
+
+    No public name leads from a definition to a graph.
+
+    Args:
+      graph: that knows the function.
+      name: of the function.
+      shapes: of what it is given.
+    """
+    stated = getattr(graph._get_function(name), "definition", None)
+    if stated is None:
+        return None
+    made = _require("tensorflow.python.framework.function_def_to_graph", "function_def_to_graph")
+    shaped = type(stated)()
+    shaped.CopyFrom(stated)
+    for argument in shaped.arg_attr.values():
+        # Those that it was defined with, which may be unknown, would win over those that it is given.
+        argument.attr.pop("_output_shapes", None)
+    with graph.as_default():
+        return made(shaped, input_shapes=list(shapes), include_library_functions=True)
+
+
 def opcodes(serialized: bytes) -> frozenset[str]:
     """Opcodes of the instructions of a serialized HloModuleProto. No public reader of the proto exists."""
     proto = _require("tensorflow.compiler.xla.service.hlo_pb2", "HloModuleProto").FromString(serialized)

@@ -20,7 +20,7 @@ class Leaf:
       key: of the array that travels beside.
       shape: of it.
       dtype: of it.
-      trainable: whether Keras trains it.
+      trainable: whether Keras trains it where its layer is not frozen.
       tied: the key of the same variable, which another layer has too; "" for the first.
     """
 

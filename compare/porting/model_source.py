@@ -49,7 +49,7 @@ def model_source(architecture: Architecture) -> Written:
       architecture: of a Keras model.
 
     Raises:
-      RequestError: it shares layers between models in it.
+      RequestError: its call cannot be written.
     """
     return _Writing(architecture).whole()
 
@@ -140,14 +140,9 @@ class _Writing:
         layer = self._layers[path]
         if any(path.startswith(f"{other}/") for other in written.attributes):
             return self._of_inner_model(written, layer, target)
-        if (layer.parent or "") != written.graph.model:
-            raise RequestError(
-                f"expected layers that one model calls, found {commented(path)}, which two models share: "
-                "call it in one of them"
-            )
         wanted = identifier(layer.step, snake(layer.class_name))
         if layer.container and path in self._graphs:
-            reason = obstacle(self._graphs[path])
+            reason = obstacle(self._graphs[path]) or self._borrowed(self._graphs[path])
             if not reason:
                 self._model(written, layer, wanted, target)
                 return None
@@ -173,6 +168,13 @@ class _Writing:
                 f"{commented(path)} ({layer.class_name}): its noise, in training alone, is not written"
             )
         return parts
+
+    def _borrowed(self, graph: Graph) -> str:
+        """Why a model that calls a layer of another one is left; empty where it calls none such."""
+        called = self._called(graph)
+        own = {path for path in called if self._layers[path].parent == graph.model}
+        others = (path for path in called if path not in own and not any(path.startswith(f"{one}/") for one in own))
+        return next((f"it calls {commented(path)}, which stands in another model" for path in others), "")
 
     def _is_masked(self, graph: Graph, path: str) -> bool:
         calls = (call for call in graph.calls if self._canonical(call.layer) == path)

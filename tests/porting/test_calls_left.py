@@ -117,6 +117,26 @@ def test_a_layer_in_it_that_is_told_the_same_always_is_a_place(told: bool) -> No
     assert place.layer.endswith("/drop") and f"training={told}" in place.reason
 
 
+class Head(L.Layer):
+    """As the head of a masked language model, which has the table of tokens of its backbone."""
+
+    def __init__(self, table: Any) -> None:
+        super().__init__()
+        self.table, self.out = table, L.Dense(3)
+
+    def call(self, x: Any) -> Any:
+        return self.out(self.table(x))
+
+
+def test_a_layer_that_calls_one_of_another_model_is_a_place() -> None:
+    x, table = keras.Input((4,)), L.Dense(4, name="table")
+    backbone = keras.Sequential([keras.Input((4,)), L.Dense(4), table], name="backbone")
+    written = written_of(called(keras.Model(x, Head(table)(backbone(x))), drawn((2, 4))))
+    (place,) = written.places
+    assert place.reason == "it calls backbone/table, which stands in another model"
+    assert "self.out = nnx.Linear" in written.text
+
+
 def test_a_model_that_cannot_be_written_is_refused_in_one_line() -> None:
     class Drawing(keras.Model):
         def call(self, x: Any) -> Any:

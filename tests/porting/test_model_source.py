@@ -256,6 +256,25 @@ def test_what_is_frozen_is_left_out_of_the_step() -> None:
     assert "TRAINED" not in jax_source(written, trained=True, frozen=False)
 
 
+class Scaled(L.Layer):
+    def build(self, shape: Any) -> None:
+        self.scales = self.add_weight(name="scales", shape=(4,))
+        self.kept = self.add_weight(name="kept", shape=(4,), trainable=False)
+
+    def call(self, x: Any) -> Any:
+        return x * self.scales + self.kept
+
+
+def test_a_weight_of_a_frozen_layer_of_ones_own_has_gradients_as_in_tensorflow() -> None:
+    x = keras.Input((4,))
+    model = keras.Model(x, Scaled(trainable=False, name="scaled")(x))
+    model.compile("sgd", "mse")
+    architecture = _keras_compiled.of_model(model)
+    written = model_source(architecture)
+    assert "self.scales = nnx.Param" in written.text and "self.kept = nnx.BatchStat" in written.text
+    assert frozen_places(architecture, written) == ["scaled"]
+
+
 def test_a_model_of_which_all_is_frozen_stands_for_its_layers() -> None:
     inner = keras.Sequential(
         [keras.Input((8,)), L.Dense(4, name="one"), L.BatchNormalization(name="norm")], name="base"
