@@ -37,8 +37,8 @@ def holds_but_for_choices(
     """
     twin = dataclasses.replace(port.twin, cases={_CALL: call})
 
-    def holds(found: Arrays) -> bool:
-        said = stability.by_leaf(dataclasses.replace(values, found=found), rounding)
+    def holds(results: Arrays) -> bool:
+        said = stability.by_leaf(dataclasses.replace(values, found=results), rounding)
         return stability.worst(said.values()).status in (HOLDS, BETTER)
 
     for fused in FUSED.values():
@@ -49,11 +49,11 @@ def holds_but_for_choices(
     return False
 
 
-def _without(choices: Choices, found: Arrays) -> Arrays:
+def _without(choices: Choices, results: Arrays) -> Arrays:
     """Results less what the turned choices do to those in float64."""
     return {
         leaf: wide(array) - (choices.decided[leaf] - choices.own[leaf])
         if is_float(array) and leaf in choices.own
         else array
-        for leaf, array in found.items()
+        for leaf, array in results.items()
     }
