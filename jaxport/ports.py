@@ -301,7 +301,7 @@ def _back(leaf: _Leaf, arrays: Sequence[Any]) -> Any:
 def own_gradient(backward: Callable[..., Any], results: Any, inputs: Any, kept: Any) -> Any:
     """The results as they are, with gradients of their own, as tf.custom_gradient gives them to inputs.
 
-    What is computed on the way there is differentiated nowhere: it may hold loops that JAX has no reverse mode of.
+    The results themselves are not differentiated: what leads to them may hold loops that JAX has no reverse mode of.
 
     Args:
       backward: (*kept, *gradients of the results) -> a gradient for each input.
@@ -309,7 +309,7 @@ def own_gradient(backward: Callable[..., Any], results: Any, inputs: Any, kept: 
       inputs: those that gradients go to.
       kept: what backward needs of the way there.
     """
-    return _own_gradient(backward, jax.lax.stop_gradient(results), inputs, jax.lax.stop_gradient(kept))
+    return _own_gradient(backward, jax.lax.stop_gradient(results), inputs, kept)
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))

@@ -234,12 +234,10 @@ class Reading:
         twins = {} if twin is None else _graphs_called(other, twin)
         bodies = {}
         for name, functions in _functions_of(node).items():
-            own = [function for function in functions if function in graphs]
-            theirs = [None] * len(own) if twin is None else [there for there in _functions_of(twin)[name] if there]
-            if own:
-                bodies[name] = tuple(
-                    self._body(graphs[one], twins.get(there)) for one, there in zip(own, theirs, strict=True)
-                )
+            theirs = [""] * len(functions) if twin is None else _functions_of(twin)[name]
+            known = [(one, there) for one, there in zip(functions, theirs, strict=True) if one in graphs]
+            if known:
+                bodies[name] = tuple(self._body(graphs[one], twins.get(there)) for one, there in known)
         return bodies
 
 

@@ -52,7 +52,7 @@ def of_model(model: Any) -> Architecture:
         penalties=tuple(_penalties(by_path)),
         frozen=tuple(_frozen(by_path)),
         compiled=_compiled(model, next(_constrained(by_path), "") or (_MASKED if read.masked else "")),
-        drawn=_keras_outputs.drawn(model),
+        drawn=_keras_outputs.drawn(model) if getattr(model, "compiled", False) else (),
     )
 
 

@@ -175,7 +175,7 @@ def drawn(model: Any) -> tuple[tuple[int | None, ...], ...]:
         if all(None not in tensor.shape[1:] for tensor in told):
             return ()
         made = keras.tree.flatten(model.compute_output_spec(keras.tree.map_structure(sized, model.input)))
-    except UNTRACED:
+    except (*UNTRACED, AssertionError, ArithmeticError):
         # A class of one's own has no symbols; a model may not take what is drawn.
         return ()
     return tuple(tensor.shape for tensor in made) if len(made) == len(told) else ()

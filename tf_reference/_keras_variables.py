@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import keras
+import tensorflow as tf
 
 from tf_reference import _keras_config
 from workloads._inspection import Plain, Value
@@ -100,12 +101,25 @@ def leaves(layer: Any, inner: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, 
             yield name, variable
 
 
+def is_made_to_train(variable: Any) -> bool:
+    """Whether a variable was made to be trained, though Keras may say that it is not: it or its layer is frozen.
+
+    Args:
+      variable: of Keras or TensorFlow.
+    """
+    made = variable if isinstance(variable, tf.Variable) else variable.value
+    return bool(made.trainable)
+
+
 def frozen(layer: Any) -> set[int]:
-    """The variables, by id, of a layer that is not trained, and of those among the layers in it that are not."""
+    """The variables, by id, that a layer does not train: all of one that is frozen, and those that are frozen alone."""
     if not getattr(layer, "trainable", True):
         return {id(variable) for variable in layer.variables}
-    inner = layer._flatten_layers(include_self=False, recursive=False) if isinstance(layer, keras.Layer) else ()
-    return {id(variable) for child in inner if not child.trainable for variable in child.variables}
+    if not isinstance(layer, keras.Layer):
+        return set()
+    inner = layer._flatten_layers(include_self=False, recursive=False)
+    alone = {id(variable) for variable in layer.variables if not variable.trainable and is_made_to_train(variable)}
+    return alone | {id(variable) for child in inner if not child.trainable for variable in child.variables}
 
 
 def _own(layer: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, Any]]:

@@ -261,9 +261,8 @@ class _Walk:
         if not tied:
             self.keys[id(variable)] = key
             self.arrays[id(variable)] = np.asarray(variable.numpy())
-        # Keras says of a frozen layer that it trains none; what it holds keeps what each was made as.
-        made = variable if isinstance(variable, tf.Variable) else variable.value
-        return Leaf(name, key, tuple(map(int, variable.shape)), str(variable.dtype), bool(made.trainable), tied)
+        trainable = _keras_variables.is_made_to_train(variable)
+        return Leaf(name, key, tuple(map(int, variable.shape)), str(variable.dtype), trainable, tied)
 
 
 def variables(made: Any) -> Iterator[tuple[str, Any]]:

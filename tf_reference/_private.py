@@ -251,7 +251,7 @@ def defined_graph(graph: Any, name: str, shapes: Sequence[Any]) -> Any:
     Args:
       graph: that knows the function.
       name: of the function.
-      shapes: of what it is given.
+      shapes: of what an operation is given that calls it, its arguments last.
     """
     stated = getattr(graph._get_function(name), "definition", None)
     if stated is None:
@@ -262,8 +262,9 @@ def defined_graph(graph: Any, name: str, shapes: Sequence[Any]) -> Any:
     for argument in shaped.arg_attr.values():
         # Those that it was defined with, which may be unknown, would win over those that it is given.
         argument.attr.pop("_output_shapes", None)
+    first = len(shapes) - len(stated.signature.input_arg)
     with graph.as_default():
-        return made(shaped, input_shapes=list(shapes), include_library_functions=True)
+        return made(shaped, input_shapes=list(shapes[first:]) if first >= 0 else None, include_library_functions=True)
 
 
 def opcodes(serialized: bytes) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -115,6 +116,15 @@ class Session:
         return self.model.loss(*inputs) if self.model.loss else _contracted(self.model.forward(*inputs))
 
     def _gradients(self, *inputs: tf.Tensor) -> dict[str, tf.Tensor]:
+        try:
+            return self._taped(*inputs)
+        except LookupError as error:
+            without = _NO_GRADIENT.search(str(error))
+            if without is None:
+                raise
+            raise Unsupported(f"TensorFlow has no gradient of {without[1] or without[2]}") from error
+
+    def _taped(self, *inputs: tf.Tensor) -> dict[str, tf.Tensor]:
         # With a loss the weights are what is trained; without one every float input is a variable too.
         watched = [] if self.model.loss else self.twin.float_inputs
         with tf.GradientTape() as tape:
@@ -122,18 +132,14 @@ class Session:
                 tape.watch(inputs[index])
             value = self.scalar(*inputs)
         sources = dict(self.weights) | {self.twin.inputs[index]: inputs[index] for index in watched}
-        try:
-            gradients = tape.gradient(value, sources, unconnected_gradients=tf.UnconnectedGradients.ZERO)
-        except LookupError as error:
-            without = str(error).partition(_NO_GRADIENT)[2].strip('"')
-            if not without:
-                raise
-            raise Unsupported(f"TensorFlow has no gradient of {without}") from error
+        gradients = tape.gradient(value, sources, unconnected_gradients=tf.UnconnectedGradients.ZERO)
         return {path: tf.convert_to_tensor(gradient) for path, gradient in gradients.items()}
 
 
-_NO_GRADIENT = "gradient registry has no entry for: "
-"""How TensorFlow says that an operation was registered without a gradient."""
+_NO_GRADIENT = re.compile(
+    r"gradient registry has no entry for: (\w+)|No gradient defined for operation.*\(op type: (\w+)\)"
+)
+"""How TensorFlow says that an operation was registered without a gradient: in eager mode, and in a function."""
 
 
 def _as_step(step: Callable[..., Any]) -> Pass:

@@ -73,7 +73,7 @@ class _Writing:
         if "" not in self._graphs:
             return self._parts()
         graph = self._graphs[""]
-        reason = obstacle(graph)
+        reason = obstacle(graph) or self._borrowed(graph)
         if reason:
             raise RequestError(f"expected a model whose call can be written, found {commented(reason)}")
         name = self._class_names.of(class_identifier(self._architecture.name))

@@ -79,9 +79,12 @@ class Collected:
 
     def refused(self, pass_: str) -> str:
         """Why the side has nothing of a pass; empty where it has it, or failed at it."""
+        if not self.modes:
+            return ""
         if pass_ not in self.modes:
             return "no input or weight is a float that TensorFlow differentiates"
-        if any(ran == pass_ for _, ran, _ in self.outputs):
+        failed = any(failure.of_pass == pass_ for failure in self.failures)
+        if failed or any(ran == pass_ for _, ran, _ in self.outputs):
             return ""
         return next((refusal.reason for refusal in self.refusals if refusal.of_pass == pass_), "")
 

@@ -179,10 +179,13 @@ def _evidence(
 ) -> Evidence:
     not_applicable = _not_applicable(prepared, collected)
     outputs = {key: arrays for delivered in collected.values() for key, arrays in delivered.outputs.items()}
+    left_out = {GRADIENTS} & not_applicable.keys()
     return Evidence(
         workload=prepared.title,
-        outputs={key: arrays for key, arrays in outputs.items() if key[1] not in not_applicable},
-        doubles={key: arrays for key, arrays in doubles.arrays.items() if key[1] not in not_applicable},
+        outputs={(mode, pass_, case): of for (mode, pass_, case), of in outputs.items() if pass_ not in left_out},
+        doubles={
+            (side, pass_, case): of for (side, pass_, case), of in doubles.arrays.items() if pass_ not in left_out
+        },
         oracle=doubles.sources,
         trajectories=doubles.trajectories
         | {key: arrays for delivered in collected.values() for key, arrays in delivered.trajectories.items()},

@@ -82,6 +82,7 @@ def explain_by_choices(
     unit: float,
     checkpoints: Sequence[int] = (),
     options: Options | None = None,
+    nearest: float = math.inf,
 ) -> Mapping[str, Choices]:
     """By case, the results in float64 with choices as the port's float32 program makes them.
 
@@ -95,6 +96,8 @@ def explain_by_choices(
       unit: the unit roundoff of what the port computes in.
       checkpoints: of a training run, after how many steps weights are kept.
       options: of XLA, that the float32 program is compiled with.
+      nearest: how far from its edge a value may lie at most, over the largest of its tensor: what rounding explains is
+        measured on the port's own formula, which may be an unstable one.
 
     Raises:
       UnreadableProgram: XLA cannot run a program apart.
@@ -103,7 +106,7 @@ def explain_by_choices(
     watched, shapes = deciding.watched(program.artifact)
     if not 0 < sum(map(math.prod, shapes)) <= MOST_VALUES:
         return {}
-    together = _Together.of(program, watched, shapes, twin, unit, options)
+    together = _Together.of(program, watched, shapes, twin, unit, options, nearest)
     if pass_ == STEP:
         return dict.fromkeys(cases, _trained(together, checkpoints))
     return {case: _called(together, twin.cases[case]) for case in cases}
@@ -119,6 +122,7 @@ class _Together:
       moved: likewise, disturbed.
       shapes: of the values that are decided by.
       unit: by how much of itself a value is disturbed.
+      nearest: see `explain_by_choices`.
     """
 
     narrow: Running
@@ -126,6 +130,7 @@ class _Together:
     moved: Running
     shapes: Sequence[tuple[int, ...]]
     unit: float
+    nearest: float
 
     @classmethod
     def of(
@@ -136,6 +141,7 @@ class _Together:
         twin: Twin,
         unit: float,
         options: Options | None,
+        nearest: float,
     ) -> _Together:
         """All three, compiled."""
         widened = promoted(program)
@@ -145,7 +151,7 @@ class _Together:
         exact, moved = (
             running(dataclasses.replace(widened, artifact=artifact), twin) for artifact in (decided, disturbed)
         )
-        return cls(narrow, exact, moved, shapes, ROUNDINGS * unit)
+        return cls(narrow, exact, moved, shapes, ROUNDINGS * unit, nearest)
 
     def plainly(self, exact: Values) -> _Results:
         """The results in float64, each choice the program's own."""
@@ -160,7 +166,10 @@ class _Together:
         plain = self.plainly(exact)
         moved = [self._rounded(value, number) for number, value in enumerate(moved)]
         disturbed = self._results(self.moved, moved, plain.values, everything)
-        most = [FACTOR * _apart(one, two) for one, two in zip(disturbed.values, plain.values, strict=True)]
+        most = [
+            min(FACTOR * _apart(one, two), self.nearest * _apart(two, np.zeros_like(two)))
+            for one, two in zip(disturbed.values, plain.values, strict=True)
+        ]
         decided = self._results(self.exact, exact, given, most)
         if decided.turned:
             chosen = list(map(_chosen, given, decided.values, most))

@@ -152,10 +152,11 @@ class _Pass:
         outcomes: list[Outcome] = []
         at_once = self._exact.at_once
         for start in range(0, len(probes), at_once):
-            outcomes += self._judged(probes[start : start + at_once])
+            outcomes += [self._beside_edges(*judged) for judged in self._judged(probes[start : start + at_once])]
         return outcomes
 
-    def _judged(self, probes: Sequence[Probe]) -> list[Outcome]:
+    def _judged(self, probes: Sequence[Probe]) -> list[tuple[Arrays, Values, Outcome]]:
+        """The inputs of each call, what it gives, and what is said of that."""
         calls = [_sweeps.drawn(probe, self._specs, self._base) for probe in probes]
         runs = list(zip(self._port(calls), self._original(calls), self._exact(calls), strict=True))
         said = [stability.by_leaf(Values(*run), self._rounding, until_broken=True) for run in runs]
@@ -175,7 +176,7 @@ class _Pass:
                 values, last = Values(port, original, asked, samples[at]), seed == SAMPLES - 1
                 said[at] = settled | stability.by_leaf(values, self._rounding, until_broken=not last)
         return [
-            self._beside_edges(call, Values(*run, moved), stability.worst(leaves.values()))
+            (call, Values(*run, moved), stability.worst(leaves.values()))
             for call, run, moved, leaves in zip(calls, runs, samples, said, strict=True)
         ]
 
@@ -260,7 +261,7 @@ class _Pass:
         """The last magnitude that holds, and the first that does not."""
         while max(held.magnitude, lost.magnitude) > CLOSE * min(held.magnitude, lost.magnitude):
             middle = dataclasses.replace(held, magnitude=math.sqrt(held.magnitude) * math.sqrt(lost.magnitude))
-            (outcome,) = self._judged([middle])
+            ((_, _, outcome),) = self._judged([middle])
             if outcome.status == BREAKS:
                 lost, said = middle, outcome
             else:

@@ -21,7 +21,9 @@ def holds_but_for_choices(
 ) -> bool:
     """Whether a call holds without what choices that rounding turned do to it.
 
-    What they do is told by the port's program in float64, which has to hold where it makes choices of its own.
+    What they do is told by the port's program in float64, which has to hold where it makes choices of its own. Values
+    that it decides by have to have half of their digits right: what an unstable formula decides is no choice of
+    rounding.
 
     Args:
       port: its program.
@@ -43,7 +45,9 @@ def holds_but_for_choices(
 
     for fused in FUSED.values():
         ways = {**options, **fused}
-        choices = explain_by_choices(twin, port.program, pass_, [_CALL], rounding.unit, options=ways).get(_CALL)
+        (choices,) = explain_by_choices(
+            twin, port.program, pass_, [_CALL], rounding.unit, options=ways, nearest=rounding.accurate
+        ).values() or (None,)
         if choices is not None and choices.turned and holds(choices.own) and holds(_without(choices, values.found)):
             return True
     return False

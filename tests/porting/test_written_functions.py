@@ -1,9 +1,12 @@
 """Functions of TensorFlow as source in jax.numpy: what is written, that it computes the same, and what is left."""
 
+import jax
 import numpy as np
 import pytest
 import tensorflow as tf
 from written_rows import drawn, errors, run, written
+
+import jaxport
 
 pytestmark = pytest.mark.heavy
 
@@ -99,6 +102,13 @@ def test_a_written_function_computes_the_same_and_has_the_same_gradients(functio
     assert not made.unwritten
     found = errors(function, run(made), drawn(FUNCTIONS[function]))
     assert max(found.values()) < 1e-6 and "gradients" in found
+
+
+def test_a_gradient_of_its_own_has_a_gradient():
+    def squared(x):
+        return jaxport.ports.own_gradient(lambda x, gradient: (2 * x * gradient,), (x * x,), (x,), (x,))[0]
+
+    assert jax.grad(jax.grad(squared))(3.0) == 2.0
 
 
 def test_gradients_at_ties_are_those_of_tensorflow():

@@ -60,10 +60,11 @@ func.func private @product(%x: {X}, %w: {W}) -> {SUMS} {{
 
 
 def beside_an_edge() -> Arrays:
-    """Rows whose products with w add up to next to nothing: float32 cannot tell of which sign."""
+    """Half of the rows' products with w add up to next to nothing: float32 cannot tell of which sign."""
     generator = np.random.default_rng(7)
     x, w = generator.standard_normal((ROWS, TERMS)), generator.standard_normal(TERMS)
-    x[:, -1] = -(x[:, :-1] @ w[:-1]) / w[-1]
+    of = slice(ROWS // 2, None)
+    x[of, -1] = -(x[of, :-1] @ w[:-1]) / w[-1]
     return {"x": x.astype(np.float32), "w": w.astype(np.float32)}
 
 
@@ -208,9 +209,16 @@ def test_a_training_run_is_followed_step_by_step() -> None:
     assert np.abs(narrow - found.decided["weights@1/w"]).max() < 1e-4
 
 
-def swept(original: Program, port: Program) -> tuple[Values, bool]:
-    """A call of a sweep that lies beside an edge: what it gives, and whether it holds but for its choices."""
-    case = beside_an_edge()
+def cancelling() -> Arrays:
+    """Small sums, behind products that are a million times larger: the formula decides by what it does not have."""
+    generator = np.random.default_rng(7)
+    x, w = 0.1 * generator.standard_normal((ROWS, TERMS)), generator.standard_normal(TERMS)
+    x[:, :2], w[:2] = 1e6, (1.0, -1.0)
+    return {"x": x.astype(np.float32), "w": w.astype(np.float32)}
+
+
+def swept(original: Program, port: Program, case: Arrays) -> tuple[Values, bool]:
+    """A call of a sweep: what it gives, and whether it holds but for its choices."""
     twin = Twin("", False, {}, {"seed0": case}, {})
     run = running(port, twin)
     (exact,), (found,) = running(promoted(original), twin)([case]), run([case])
@@ -219,20 +227,26 @@ def swept(original: Program, port: Program) -> tuple[Values, bool]:
 
 
 def test_a_swept_call_holds_but_for_its_choices() -> None:
-    values, holds = swept(program(), program())
+    values, holds = swept(program(), program(), beside_an_edge())
     assert worst(by_leaf(values, ROUNDING).values()).status == BREAKS
     assert holds
 
 
 @pytest.mark.parametrize("shift", [1e-4, -1e-4])
 def test_a_swept_call_with_an_edge_elsewhere_does_not_hold(shift: float) -> None:
-    _, holds = swept(program(), program(shift=shift))
+    _, holds = swept(program(), program(shift=shift), beside_an_edge())
+    assert not holds
+
+
+def test_a_swept_call_that_an_unstable_formula_decides_does_not_hold() -> None:
+    values, holds = swept(program(), program(), cancelling())
+    assert worst(by_leaf(values, ROUNDING).values()).status == BREAKS
     assert not holds
 
 
 def test_a_swept_call_that_is_off_beside_its_choices_does_not_hold() -> None:
     case = beside_an_edge()
     run = running(program(), Twin("", False, {}, {"seed0": case}, {}))
-    values, _ = swept(program(), program())
+    values, _ = swept(program(), program(), case)
     off = {"w": values.found["w"] + np.float32(0.01) * np.abs(values.exact["w"]).max()}
     assert not holds_but_for_choices(run, replace(values, found=off), case, GRADIENTS, ROUNDING, {})

@@ -28,6 +28,7 @@ def test_a_port_that_returns_indices_passes_without_gradients(tmp_path: Path) ->
 
 NO_GRADIENT = """
 import tensorflow as tf
+{}
 def f(x): return tf.image.adjust_contrast(x, 1.5)
 """
 CONTRAST = """
@@ -37,9 +38,12 @@ port = Workload(name="contrast", inputs={"x": ArraySpec((2, 4, 4, 3))}, tf="t.py
 
 
 @pytest.mark.process
+@pytest.mark.parametrize("staged", ["", "@tf.function"])
 @pytest.mark.parametrize(("factor", "verdict"), [(1.5, "pass"), (1.5001, "fail")])
-def test_a_port_is_held_to_no_gradient_that_tensorflow_has_not(tmp_path: Path, factor: float, verdict: str) -> None:
-    (tmp_path / "t.py").write_text(NO_GRADIENT)
+def test_a_port_is_held_to_no_gradient_that_tensorflow_has_not(
+    tmp_path: Path, factor: float, verdict: str, staged: str
+) -> None:
+    (tmp_path / "t.py").write_text(NO_GRADIENT.format(staged))
     mean = "x.mean((1, 2), keepdims=True)"
     (tmp_path / "j.py").write_text(f"def f(x): return (x - {mean}) * {factor} + {mean}")
     (tmp_path / "port.py").write_text(CONTRAST)

@@ -42,7 +42,7 @@ def own_gradient(writer: BodyWriter, at: int, node: Node, values: list[Value]) -
         | {place for place in gradient.returned if place is not None and place in writer.values}
     )
     kept = [place for place in read if writer.values[place].host is None]
-    outside = [writer.named(writer.values[place], place) for place in kept]
+    outside = [_handed(writer, place) for place in kept]
     inner = BodyWriter(writer.module, writer.body, [writer.values[p, 0] for p in writer.body.inputs])
     parameters = [Variable(writer.module.token(), _called(writer, place)) for place in kept]
     given = [Variable(writer.module.token(), "gradient") for _ in node.results]
@@ -71,6 +71,13 @@ def own_gradient(writer: BodyWriter, at: int, node: Node, values: list[Value]) -
     outputs = list(values)
     outputs[results_[0]] = made[0]
     return [replace(value, result=result) for value, result in zip(outputs, node.results, strict=True)]
+
+
+def _handed(writer: BodyWriter, place: Place) -> str:
+    """What a gradient is given of the way there. Of a loop that leads to it JAX may have no reverse mode."""
+    text = writer.named(writer.values[place], place)
+    behind = (writer.body.nodes[at].type for at in needed(writer.body, [place[0]]))
+    return f"jax.lax.stop_gradient({text})" if any(kind.endswith("While") for kind in behind) else text
 
 
 def _is_read(writer: BodyWriter, at: int, k: int) -> bool:
