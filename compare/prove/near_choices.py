@@ -21,7 +21,7 @@ from compare.inputs.at_size import Prepared
 from compare.parity import Evidence, undecided
 from compare.parity.evidence import Choices
 from compare.parity.holding import Leaves
-from compare.parity.measure import UNIT_ROUNDOFF, wide
+from compare.parity.measure import UNIT_ROUNDOFF, largest, wide
 from compare.prove.collect import FLOAT32, Collected
 from compare.prove.oracle import promoted
 from compare.prove.own_formula import ROUNDINGS
@@ -166,15 +166,17 @@ class _Together:
         plain = self.plainly(exact)
         moved = [self._rounded(value, number) for number, value in enumerate(moved)]
         disturbed = self._results(self.moved, moved, plain.values, everything)
-        most = [
-            min(FACTOR * _apart(one, two), self.nearest * _apart(two, np.zeros_like(two)))
-            for one, two in zip(disturbed.values, plain.values, strict=True)
-        ]
+        most = [self._most(one, two) for one, two in zip(disturbed.values, plain.values, strict=True)]
         decided = self._results(self.exact, exact, given, most)
         if decided.turned:
             chosen = list(map(_chosen, given, decided.values, most))
             disturbed = self._results(self.moved, moved, chosen, everything)
         return _Stepped(rounded[:own], plain, decided, disturbed)
+
+    def _most(self, disturbed: np.ndarray, plain: np.ndarray) -> float:
+        """How far from its edge a value may lie: as far as rounding explains, and as `nearest` allows."""
+        explained = FACTOR * _apart(disturbed, plain)
+        return explained if math.isinf(self.nearest) else min(explained, self.nearest * largest([plain]))
 
     def _rounded(self, array: np.ndarray, seed: int) -> np.ndarray:
         """Disturbed as the program's own values are: where a sum cancels, what is added up has to be."""

@@ -45,9 +45,10 @@ def holds_but_for_choices(
 
     for fused in FUSED.values():
         ways = {**options, **fused}
-        (choices,) = explain_by_choices(
+        explained = explain_by_choices(
             twin, port.program, pass_, [_CALL], rounding.unit, options=ways, nearest=rounding.accurate
-        ).values() or (None,)
+        )
+        choices = explained.get(_CALL)
         if choices is not None and choices.turned and holds(choices.own) and holds(_without(choices, values.found)):
             return True
     return False
