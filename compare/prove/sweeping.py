@@ -187,7 +187,8 @@ class _Pass:
             return said
         self._looks += 1
         try:
-            if not holds_but_for_choices(self._port, values, call, self._pass, self._rounding, self._options):
+            original, ways = self._original.program, (self._pass, self._rounding, self._options)
+            if not holds_but_for_choices(self._port, original, values, call, *ways):
                 return said
         except ProgramLost:
             raise
