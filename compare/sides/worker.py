@@ -25,6 +25,7 @@ from compare.sides import wire
 from compare.sides._host import Host
 from compare.sides.explained import explained
 from compare.sides.framework_host import Worker
+from compare.sides.freeing import return_free_memory
 from compare.sides.optional_imports import left_out
 from compare.sides.peers import PEERS
 from compare.sides.processes import end_with_parent
@@ -94,13 +95,14 @@ def serve(side: str, requests: BinaryIO, replies: BinaryIO) -> bool:
         return False
     replies.write(wire.encode({"ok": True, "value": {}, "arrays": False}))
     for line in requests:
-        worker, request = os.getpid(), json.loads(line)
+        worker, request, start = os.getpid(), json.loads(line), time.perf_counter()
         try:
             said = answer(host, request)
         except BaseException as error:  # noqa: BLE001 - what user code raises costs this request; no signal raises here
             said = described(error)
         if os.getpid() != worker:
             os._exit(1)
+        return_free_memory(request.get("method", ""), time.perf_counter() - start)
         replies.write(wire.encode({**said, "number": request.get("number")}))
     return True
 
