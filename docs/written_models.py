@@ -134,7 +134,8 @@ def _of_port(port: Path) -> Record:
     }
     if record.exists():
         fields["gates"], held = of_record(record)
-        fields["failures"] = failing(held)[:3]
+        # Lines of the port are told by their paths, and the folder is that of one machine.
+        fields["failures"] = [failure.replace(f"{port.resolve()}/", "") for failure in failing(held)[:3]]
         fields["choices"] = {
             comparison["case"]: told[1] for comparison in held if (told := CHOICES.search(comparison["message"]))
         }
