@@ -123,7 +123,7 @@ class Jax:
             named = named_results(session, pass_, results)
             # A pass but a step has no state of its own: what it calls so is a result.
             hidden = "state/" if pass_ in (STEP, UNROLLED) else ()
-            return {leaf: np.array(value) for leaf, value in named.items() if not leaf.startswith(hidden)}
+            return {leaf: session.fetched(leaf, value) for leaf, value in named.items() if not leaf.startswith(hidden)}
 
     def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
         """loss: [steps]; "weights@STEP/PATH" after each checkpoint.

@@ -26,7 +26,7 @@ from workloads._framework import (
     Twin,
     Unsupported,
 )
-from workloads._spec import Arrays, dtype_in, is_differentiable
+from workloads._spec import Arrays, dtype_in, is_differentiable, is_integer
 from workloads._target import WeightsError, resolve
 from workloads._tree import leaves
 
@@ -116,6 +116,19 @@ class Session:
         """A pytree like the parameters as `{canonical path: leaf}`."""
         return dict(self.model.to_weights(parameters)) if self.twin.weights else {}
 
+    def fetched(self, leaf: str, value: Any) -> np.ndarray:
+        """A result on the host; a weight in the dtype that it was given in, of which JAX without x64 kept 32 bits.
+
+        Args:
+          leaf: its name.
+          value: of it.
+        """
+        array = np.array(value)
+        given = self.twin.weights.get(leaf.removeprefix(WEIGHTS)) if leaf.startswith(WEIGHTS) else None
+        if given is None or not is_integer(given.dtype) or array.dtype != jax.dtypes.canonicalize_dtype(given.dtype):
+            return array
+        return array.astype(given.dtype)
+
     def scalar(self, parameters: Any, *inputs: jax.Array) -> jax.Array:
         """What gradients are taken of: the loss, or without one all outputs through a fixed cotangent."""
         if self.model.loss is not None:
@@ -147,7 +160,8 @@ class Session:
 
     def _gradients(self, parameters: Any, *inputs: jax.Array) -> dict[str, jax.Array]:
         if self.model.loss is not None:
-            return self.by_weight(_ascending(jax.grad(self.model.loss)(parameters, *inputs)))
+            gradients = jax.grad(self.model.loss, allow_int=True)(parameters, *inputs)
+            return self._of_weights(gradients, parameters)
         watched = self.twin.float_inputs
 
         def contracted(parameters: Any, chosen: list[jax.Array]) -> jax.Array:
@@ -156,10 +170,15 @@ class Session:
                 full[index] = value
             return _contracted(self.model.forward(parameters, *full))
 
-        gradients = jax.grad(contracted, argnums=(0, 1))(parameters, [inputs[index] for index in watched])
-        by_parameter, by_input = _ascending(gradients)
-        named = {self.twin.inputs[index]: gradient for index, gradient in zip(watched, by_input, strict=True)}
-        return self.by_weight(by_parameter) | named
+        given = [inputs[index] for index in watched]
+        of_parameters, of_inputs = jax.grad(contracted, argnums=(0, 1), allow_int=True)(parameters, given)
+        named = {self.twin.inputs[at]: leaf for at, leaf in zip(watched, _ascending(of_inputs), strict=True)}
+        return self._of_weights(of_parameters, parameters) | named
+
+    def _of_weights(self, gradients: Any, parameters: Any) -> dict[str, jax.Array]:
+        """The gradients of weights that have any, by canonical path: an integer has none."""
+        held = self.by_weight(_ascending(_without_float0(gradients, parameters)))
+        return {path: leaf for path, leaf in held.items() if is_differentiable(self.twin.weights[path].dtype)}
 
     def _check_weights(self, parameters: Any) -> None:
         given_back = self.by_weight(parameters)
@@ -195,6 +214,15 @@ def _build(twin: Twin, dtype: str, anew: bool) -> Model:
     if isinstance(built, Model):
         return built
     return Model(built) if twin.weights else of_function(built)
+
+
+def _without_float0(gradients: Any, of: Any) -> Any:
+    """Gradients with zeros where JAX has a type without values: `to_weights` takes arrays."""
+
+    def valued(gradient: Any, value: Any) -> Any:
+        return jnp.zeros_like(value) if gradient.dtype == jax.dtypes.float0 else gradient
+
+    return jax.tree.map(valued, gradients, of)
 
 
 def _ascending(gradients: Any) -> Any:

@@ -16,6 +16,7 @@ from jaxport._session import Session
 from workloads._framework import (
     STEP,
     UNROLLED,
+    WEIGHTS,
     Analysis,
     MemoryAnalysis,
     Prepared,
@@ -59,7 +60,10 @@ def trained(session: Session, function: Callable[..., Any], checkpoints: Sequenc
         held[0], held[1], loss = function(*held, *session.inputs(batch))
         return loss
 
-    return trajectory(session.twin, checkpoints, step, lambda: session.by_weight(held[0]))
+    def weights() -> dict[str, np.ndarray]:
+        return {path: session.fetched(WEIGHTS + path, leaf) for path, leaf in session.by_weight(held[0]).items()}
+
+    return trajectory(session.twin, checkpoints, step, weights)
 
 
 def called(session: Session, pass_: str, function: Callable[..., Any]) -> tuple[Callable[[], Any], list[Any]]:

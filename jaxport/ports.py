@@ -282,7 +282,8 @@ def _place(path: str) -> tuple[str | int, ...]:
 
 def _forward(transform: Mapping[str, Any], array: Any) -> tuple[Any, ...]:
     match transform["name"]:
-        case "identity":
+        # JAX narrowed it where it has no integers of 64 bits.
+        case "identity" | "narrowed":
             return (array,)
         case "reshape":
             return (array.reshape(tuple(transform["after"])),)

@@ -131,7 +131,9 @@ class Session:
             for index in watched:
                 tape.watch(inputs[index])
             value = self.scalar(*inputs)
-        sources = dict(self.weights) | {self.twin.inputs[index]: inputs[index] for index in watched}
+        # An integer has no gradient.
+        weights = {path: held for path, held in self.weights.items() if is_differentiable(held.dtype.as_numpy_dtype)}
+        sources = weights | {self.twin.inputs[index]: inputs[index] for index in watched}
         gradients = tape.gradient(value, sources, unconnected_gradients=tf.UnconnectedGradients.ZERO)
         return {path: tf.convert_to_tensor(gradient) for path, gradient in gradients.items()}
 

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,16 +22,13 @@ def drawn_weights(receipt: Path) -> dict[str, ArraySpec]:
     """A spec for every weight that a receipt of `jaxport weights` names, by its key, in Keras' shape.
 
     Drawn, not trained: a bias of zeros and a gamma of ones would hide that they are swapped. Kernels keep the size of
-    what they are given; gammas lie around 1, variances between a half and 2.
+    what they are given; gammas lie around 1, variances between a half and 2, integers where the source has its own.
 
     Args:
       receipt: a .receipt.json file.
     """
     content = json.loads(receipt.read_bytes())
-    return {
-        weight["key"]: _spec(weight["class_name"], weight["leaf"], tuple(weight["shape"]))
-        for weight in content["leaves"]
-    }
+    return {weight["key"]: _spec(weight) for weight in content["leaves"]}
 
 
 def left_weights(receipt: Path) -> frozenset[str]:
@@ -42,7 +40,13 @@ def left_weights(receipt: Path) -> frozenset[str]:
     return frozenset(json.loads(receipt.read_bytes())["left"])
 
 
-def _spec(class_name: str, leaf: str, shape: tuple[int, ...]) -> ArraySpec:
+def _spec(weight: Mapping[str, Any]) -> ArraySpec:
+    class_name, leaf, shape = weight["class_name"], weight["leaf"], tuple(weight["shape"])
+    if weight["dtype"] == "bool":
+        return ArraySpec(shape, "bool")
+    if "range" in weight:
+        least, greatest = weight["range"]
+        return ArraySpec(shape, weight["dtype"], low=least, high=greatest + 1)
     name = leaf.rpartition("/")[2]
     if name in _KERNELS and len(shape) > 1:
         return ArraySpec(shape, scale=_inputs_of(class_name, leaf, shape) ** -0.5)

@@ -13,14 +13,24 @@ from workloads._architecture import Graph
 
 @dataclass
 class WrittenClass:
-    """A class on its way."""
+    """A class on its way.
+
+    Attributes:
+      graph: of the model.
+      name: of the class.
+      names: that are taken in it.
+      attributes: by the path of a layer, where its module stands in this one.
+      borrowed: modules that another class holds -> their classes; its constructor takes them.
+      made: the lines of its constructor.
+      places: that are left to be written.
+    """
 
     graph: Graph
     name: str
     names: Names
     attributes: dict[str, str] = field(default_factory=dict)
+    borrowed: dict[str, str] = field(default_factory=dict)
     made: list[str] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
     places: list[Place] = field(default_factory=list)
 
 
@@ -86,11 +96,12 @@ def class_text(written: WrittenClass, methods: Sequence[str], parameters: Mappin
     given = [f"{parameters[name]} {shape_text(graph.tensors[number].shape)}" for name, number in graph.inputs.items()]
     made = [shape_text(graph.tensors[number].shape) for number in tensors(graph.outputs)]
     title = "A part of the model" if graph.model else "The model"
+    borrowed = "".join(f"{attribute}: {module}, " for attribute, module in written.borrowed.items())
     lines = [
         f"class {written.name}(nnx.Module):",
         f'    """{title}: {", ".join(given)} -> {", ".join(made)}."""',
         "",
-        "    def __init__(self, *, rngs: nnx.Rngs) -> None:",
+        f"    def __init__(self, {borrowed}*, rngs: nnx.Rngs) -> None:",
         *(f"        {line}" for line in written.made or ["pass"]),
         "",
         *(f"    {line}" if line else "" for line in methods),

@@ -32,9 +32,10 @@ from compare.porting.written_classes import Written
 from compare.porting.written_layers import Parts, parts_of
 from compare.porting.written_operations import MODULE
 from compare.weights.rule import Counterpart
+from compare.weights.transforms import without_x64
 from workloads._architecture import TUPLE, Architecture, Call, Graph
 from workloads._inspection import Plain
-from workloads._transfer import KERAS_LAYERS, SourceLayer
+from workloads._transfer import KERAS_LAYERS, Leaf, SourceLayer
 
 _OF_KERAS = frozenset({"Functional", "Sequential", "Model"})
 _FLOATS = ("bfloat16", "float16", "float32", "float64")
@@ -73,7 +74,7 @@ class _Writing:
         if "" not in self._graphs:
             return self._parts()
         graph = self._graphs[""]
-        reason = obstacle(graph) or self._borrowed(graph)
+        reason = self._obstacle(None, graph)
         if reason:
             raise RequestError(f"expected a model whose call can be written, found {commented(reason)}")
         name = self._class_names.of(class_identifier(self._architecture.name))
@@ -113,7 +114,8 @@ class _Writing:
           target: the path of its module.
         """
         written = WrittenClass(graph, name, Names())
-        parts = {layer: self._held(written, layer, target) for layer in self._called(graph)}
+        parts: dict[str, Parts | None] = {path: self._borrow(written, path) for path in self._borrowed(graph)}
+        parts |= {path: self._held(written, path, target) for path in self._called(graph) if path not in parts}
         parameters = self._parameters(graph)
         weights = self._own_weights(written, target)
         body = self._traced(written, parts, parameters, weights) or self._calls(written, parts, parameters)
@@ -142,7 +144,7 @@ class _Writing:
             return self._of_inner_model(written, layer, target)
         wanted = identifier(layer.step, snake(layer.class_name))
         if layer.container and path in self._graphs:
-            reason = obstacle(self._graphs[path]) or self._borrowed(self._graphs[path])
+            reason = self._obstacle(written, self._graphs[path])
             if not reason:
                 self._model(written, layer, wanted, target)
                 return None
@@ -169,12 +171,39 @@ class _Writing:
             )
         return parts
 
-    def _borrowed(self, graph: Graph) -> str:
-        """Why a model that calls a layer of another one is left; empty where it calls none such."""
+    def _obstacle(self, owner: WrittenClass | None, graph: Graph) -> str:
+        """Why a model cannot be written, in a class that holds it; empty where it can."""
+        unlent = (path for path in self._borrowed(graph) if owner is None or not self._lends(owner, path))
+        reasons = (f"it calls {commented(path)}, which stands in another model" for path in unlent)
+        return obstacle(graph) or next(reasons, "")
+
+    def _borrowed(self, graph: Graph) -> list[str]:
+        """The layers that a model calls and another one holds."""
         called = self._called(graph)
         own = {path for path in called if self._layers[path].parent == graph.model}
-        others = (path for path in called if path not in own and not any(path.startswith(f"{one}/") for one in own))
-        return next((f"it calls {commented(path)}, which stands in another model" for path in others), "")
+        return [path for path in called if path not in own and not any(path.startswith(f"{one}/") for one in own)]
+
+    def _lends(self, owner: WrittenClass, path: str) -> bool:
+        """Whether a class has made the one module of a layer before it makes what borrows it."""
+        made = any(path == held or path.startswith(f"{held}/") for held in owner.attributes)
+        try:
+            return made and [*parts_of(self._layers[path], self._in).modules] == [""]
+        except UnwritableError:
+            return False
+
+    def _borrow(self, written: WrittenClass, path: str) -> Parts:
+        """Take a module that another model holds as an argument of the constructor."""
+        layer = self._layers[path]
+        parts = parts_of(layer, self._in)
+        attribute = written.attributes[path] = written.names.of(identifier(layer.step, snake(layer.class_name)))
+        written.borrowed[attribute] = parts.modules[""].partition("(")[0]
+        written.made.append(f"self.{attribute} = {attribute}")
+        return parts
+
+    def _place_from(self, path: str, target: str) -> str:
+        """Where the module of a layer stands, seen from another one."""
+        place = self._names.get(path, path.replace("/", "."))
+        return place.removeprefix(f"{target}.") if target else place
 
     def _is_masked(self, graph: Graph, path: str) -> bool:
         calls = (call for call in graph.calls if self._canonical(call.layer) == path)
@@ -182,8 +211,7 @@ class _Writing:
 
     def _of_inner_model(self, written: WrittenClass, layer: SourceLayer, target: str) -> Parts | None:
         """A layer of a model in this one that both call, as the table of tokens that a language model ends with."""
-        place = self._names.get(layer.path, layer.path.replace("/", "."))
-        written.attributes[layer.path] = place.removeprefix(f"{target}.") if target else place
+        written.attributes[layer.path] = self._place_from(layer.path, target)
         if layer.container:
             return None
         try:
@@ -207,11 +235,13 @@ class _Writing:
         own = layer.module != KERAS_LAYERS and layer.class_name not in _OF_KERAS
         wanted_name = class_identifier(layer.class_name if own else layer.step)
         name = self._class_names.of(wanted_name)
-        self._class(self._graphs[layer.path], name, inner)
+        graph = self._graphs[layer.path]
+        self._class(graph, name, inner)
         name = self._merged(name, wanted_name)
         if inner != layer.path.replace("/", "."):
             self._names[layer.path] = inner
-        written.made.append(f"self.{attribute} = {name}(rngs=rngs)")
+        lent = [f"self.{self._place_from(path, target)}, " for path in self._borrowed(graph)]
+        written.made.append(f"self.{attribute} = {name}({''.join(lent)}rngs=rngs)")
 
     def _merged(self, name: str, wanted: str) -> str:
         """The class for the one that was written last: an earlier one, if they differ in their names alone."""
@@ -275,7 +305,7 @@ class _Writing:
         for leaf in self._layers[graph.model].leaves if graph.traced or not graph.calls else ():
             attribute = attributes[leaf.name] = written.names.of(identifier(leaf.name, "w"))
             kind = "nnx.Param" if leaf.trainable else "nnx.BatchStat"
-            written.made.append(f"self.{attribute} = {kind}(jnp.zeros({leaf.shape!r}))")
+            written.made.append(f"self.{attribute} = {kind}({_zeros(leaf)})")
             path = f"{target}.{attribute}" if target else attribute
             if path != leaf.key.replace("/", "."):
                 self._names[leaf.key] = path
@@ -353,6 +383,11 @@ def _indices(graph: Graph, variables: Mapping[int, str]) -> Mapping[int, str]:
         number: name if "int" in graph.tensors[number].dtype else f"{name}.astype(jnp.int32)"
         for number, name in variables.items()
     }
+
+
+def _zeros(leaf: Leaf) -> str:
+    dtype = {"float32": "", "float64": "", "bool": "bool"}.get(leaf.dtype, f"jnp.{without_x64(leaf.dtype)}")
+    return f"jnp.zeros({leaf.shape!r}, {dtype})" if dtype else f"jnp.zeros({leaf.shape!r})"
 
 
 def _cast(layer: SourceLayer, call: Call, graph: Graph, variables: Mapping[int, str]) -> Mapping[int, str]:

@@ -11,7 +11,7 @@ import numpy as np
 from compare.weights.hyperparameters import agrees
 from compare.weights.matching import Finding, Match, Matching, joined
 from compare.weights.rule import Carried, Counterpart, Module
-from compare.weights.transforms import Transform, TransformError
+from compare.weights.transforms import IDENTITY, NARROWED, Transform, TransformError
 from workloads._transfer import Leaf, Source, SourceLayer, Target, TargetVariable
 
 OWN = "own_weights"
@@ -141,14 +141,18 @@ class _Planning:
             attributes = ("all attributes: it is no class of Keras",)
             self.told.append(Told(match.layer, match.target, class_name, OWN, unchecked=attributes))
             for leaf in match.layer.leaves:
-                own = joined(match.target, leaf.name.replace("/", "."))
-                self._move(match, leaf, Carried(leaf.name, (self._matching.named(leaf.key, own),)), OWN)
+                own = self._matching.named(leaf.key, joined(match.target, leaf.name.replace("/", ".")))
+                self._move(match, leaf, Carried(leaf.name, (own,), self._kept_as(leaf, own)), OWN)
             return
         # Of a layer with weights that found no module it was said already.
         stands_in = counterpart is not None and (counterpart.module is None or bool(counterpart.function))
         if counterpart is not None and match.rule is not None and (stands_in or match.places is not None):
             self._tell(match, counterpart)
             self._leaves(match, counterpart, match.rule.name)
+
+    def _kept_as(self, leaf: Leaf, path: str) -> Transform:
+        there = self._variables[path].dtype if path in self._variables else ""
+        return next((way for way in NARROWED if (way.before, way.after) == (leaf.dtype, there)), IDENTITY)
 
     def _tell(self, match: Match, counterpart: Counterpart) -> None:
         module = counterpart.module if match.places is not None else None

@@ -37,8 +37,11 @@ class CarriedVariable(msgspec.Struct, frozen=True):
     sha256: str
 
 
-class CarriedLeaf(msgspec.Struct, frozen=True):
-    """One leaf of the source, and the variables that its transform makes of it. `sha256` as of a variable."""
+class CarriedLeaf(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One leaf of the source, and the variables that its transform makes of it. `sha256` as of a variable.
+
+    `range` is that of integers, from the least to the greatest: others may be places that a table has not.
+    """
 
     key: str
     layer: str
@@ -50,6 +53,7 @@ class CarriedLeaf(msgspec.Struct, frozen=True):
     rule: str
     transform: Transform
     variables: tuple[CarriedVariable, ...]
+    range: tuple[int, int] | None = None
 
 
 class CarriedLayer(msgspec.Struct, frozen=True):
@@ -170,15 +174,20 @@ def _layer(told: Told) -> CarriedLayer:
 
 
 def _leaf(move: Move, plan: Plan, arrays: Mapping[str, np.ndarray], kinds: Mapping[str, str]) -> CarriedLeaf:
-    variables = ((path, plan.arrays[path]) for path in move.variables)
+    variables, source = ((path, plan.arrays[path]) for path in move.variables), arrays[move.leaf.key]
     return CarriedLeaf(
         *(move.leaf.key, move.layer.path, move.layer.class_name, move.leaf.name, move.leaf.shape, move.leaf.dtype),
-        *(digest(arrays[move.leaf.key]), move.rule, move.transform),
+        *(digest(source), move.rule, move.transform),
         tuple(
             CarriedVariable(path, kinds[path], array.shape, array.dtype.name, digest(array))
             for path, array in variables
         ),
+        _range(source),
     )
+
+
+def _range(array: np.ndarray) -> tuple[int, int] | None:
+    return (int(array.min()), int(array.max())) if array.dtype.kind in "iu" and array.size else None
 
 
 def digest(array: np.ndarray) -> str:

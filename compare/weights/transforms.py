@@ -6,7 +6,7 @@ Each takes one array and gives one or several; its inverse takes these and gives
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
@@ -146,6 +146,26 @@ class Copies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
         return f"{self.before} as {', '.join(self.after)}"
 
 
+class Narrowed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="narrowed"):
+    """Integers in the dtype that JAX has for them: without x64 it has none of 64 bits."""
+
+    before: Literal["int64", "uint64"]
+    after: Literal["int32", "uint32"]
+
+    def forward(self, array: np.ndarray) -> Arrays:
+        """One array."""
+        made = array.astype(self.after)
+        _require(np.array_equal(made, array), f"integers that {self.after} can hold", array)
+        return (made,)
+
+    def back(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        """The array that it was made of."""
+        return _only(arrays).astype(self.before)
+
+    def __str__(self) -> str:
+        return f"{self.before} as {self.after}"
+
+
 Simple = Identity | Transpose | Reshape | Split | Permute
 """What becomes of a weight, and of what an optimizer keeps of it."""
 
@@ -167,9 +187,15 @@ class Negated(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field
         return f"the other sign, {self.then}"
 
 
-Transform = Simple | Copies | Negated
+Transform = Simple | Copies | Narrowed | Negated
 
 IDENTITY = Identity()
+NARROWED = (Narrowed("int64", "int32"), Narrowed("uint64", "uint32"))
+
+
+def without_x64(dtype: str) -> str:
+    """The dtype that JAX has for integers without x64; another as it is."""
+    return next((way.after for way in NARROWED if way.before == dtype), dtype)
 
 
 def _only(arrays: Sequence[np.ndarray]) -> np.ndarray:

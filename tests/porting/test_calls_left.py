@@ -4,10 +4,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
 import keras
 import pytest
 import tensorflow as tf
-from filled_modules import called, drawn, written_of
+from filled_modules import called, distance, drawn, module_of, written_of
 
 from compare.errors import RequestError
 
@@ -128,10 +129,34 @@ class Head(L.Layer):
         return self.out(self.table(x))
 
 
-def test_a_layer_that_calls_one_of_another_model_is_a_place() -> None:
+class Holder(L.Layer):
+    def __init__(self, head: Head) -> None:
+        super().__init__()
+        self.head = head
+
+    def call(self, x: Any) -> Any:
+        return self.head(x) + 1.0
+
+
+def around(make: Callable[[Any], Any]) -> Any:
+    """A backbone with a table, and behind it what is made of that table."""
     x, table = keras.Input((4,)), L.Dense(4, name="table")
     backbone = keras.Sequential([keras.Input((4,)), L.Dense(4), table], name="backbone")
-    written = written_of(called(keras.Model(x, Head(table)(backbone(x))), drawn((2, 4))))
+    return called(keras.Model(x, make(table)(backbone(x))), drawn((2, 4)))
+
+
+def test_a_layer_that_another_model_holds_is_lent() -> None:
+    model = around(Head)
+    written, module = module_of(model)
+    assert "def __init__(self, table: nnx.Linear, *, rngs: nnx.Rngs)" in written.text
+    assert "self.head = Head(self.backbone.table, rngs=rngs)" in written.text
+    assert module.head.table is module.backbone.table
+    x = drawn((2, 4))
+    assert distance(module(jnp.asarray(x)), model(x)) <= 1e-6
+
+
+def test_a_layer_of_a_model_that_its_holder_has_not_is_a_place() -> None:
+    written = written_of(around(lambda table: Holder(Head(table))))
     (place,) = written.places
     assert place.reason == "it calls backbone/table, which stands in another model"
     assert "self.out = nnx.Linear" in written.text

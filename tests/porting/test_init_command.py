@@ -65,6 +65,20 @@ def pair():
     model = Pair()
     model.compile("sgd")
     return model
+class Rows(L.Layer):
+    def build(self, shape):
+        self.table = self.add_weight(shape=(9, 6), name="table")
+        self.index = self.add_weight(shape=(1, 5), dtype="int64", trainable=False, name="index")
+        self.index.assign([[4, 2, 8, 0, 1]])
+        self.kept = self.add_weight(shape=(5,), dtype="bool", trainable=False, initializer="zeros", name="kept")
+    def call(self, x):
+        rows = keras.ops.take(self.table, self.index, axis=0)
+        return x + keras.ops.where(self.kept[:, None], rows, keras.ops.zeros_like(rows))
+def indexed():
+    x = keras.Input((5, 6))
+    model = keras.Model(x, L.Dense(3, name="head")(Rows(name="rows")(x)))
+    model.compile("adam", "mse")
+    return model
 if __name__ == "__main__":
     build().save("model.keras")
     place().save("code.keras")
@@ -174,6 +188,24 @@ def test_frozen_layers_and_weights_of_losses_are_written_and_others_fail(tmp_pat
         assert text.count(old) == 1
         training.write_text(text.replace(old, new))
         assert main(["run", "frozen/port.py", *quick, "-o", str(tmp_path / f"wrong{number}")]) == 1
+
+
+def test_integers_among_weights_are_carried_and_trained_beside_and_others_fail(tmp_path: Path) -> None:
+    assert main(["init", "my_tf.py:indexed", "-o", "indexed", "--steps", "3", "--no-run"]) == 0
+    model, training = Path("indexed/model_jax.py"), Path("indexed/training_jax.py")
+    quick = ("--parity-only", "--modes", "tf/jit", "jax/jit")
+    assert "nnx.BatchStat(jnp.zeros((1, 5), jnp.int32))" in model.read_text()
+    assert "nnx.BatchStat(jnp.zeros((5,), bool))" in model.read_text()
+    assert main(["run", "indexed/port.py", *quick, "-o", str(tmp_path / "right")]) == 0
+    counted = "    model.rows.index[...] += 1\n    return value"
+    for number, (file, old, new) in enumerate(
+        [(model, "self.kept[...]", "~self.kept[...]"), (training, "    return value", counted)]
+    ):
+        text = file.read_text()
+        assert text.count(old) == 1
+        file.write_text(text.replace(old, new))
+        assert main(["run", "indexed/port.py", *quick, "-o", str(tmp_path / f"wrong{number}")]) == 1
+        file.write_text(text)
 
 
 @pytest.mark.parametrize(

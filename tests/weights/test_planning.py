@@ -217,6 +217,27 @@ def test_weights_of_a_users_class_go_by_their_own_names() -> None:
     assert lines(other)[0] == "block (Block): scale: expected a variable block.scale, found none (rule own_weights)"
 
 
+def test_integers_of_a_users_class_are_narrowed_where_jax_has_them_so_and_no_others() -> None:
+    leaf = Leaf("index", "block/index", (2,), "int64", trainable=False)
+    block = SourceLayer("block", "", "block", "blocks.py", "Block", leaves=(leaf,), container=True)
+    source = Source((SourceLayer("", None, "", "keras", "Functional", container=True), block))
+    arrays = {"block/index": np.array([3, -1])}
+
+    def carried(dtype: str) -> Plan:
+        held = pairs.target({"block": ("Block", {}, {"index": (2,)})})
+        return planned((source, arrays), with_dtype(held, dtype))
+
+    def with_dtype(held: Target, dtype: str) -> Target:
+        return dataclasses.replace(held, variables=tuple(dataclasses.replace(v, dtype=dtype) for v in held.variables))
+
+    assert lines(carried("int32")) == [] and carried("int32").arrays["block.index"].dtype == np.int32
+    assert lines(carried("int64")) == [] and carried("int64").arrays["block.index"].dtype == np.int64
+    for other in ("float32", "int16", "uint32"):
+        assert lines(carried(other)) == [
+            f"block (Block): index: expected {other}[2] for block.index, found int64[2] (rule own_weights)"
+        ]
+
+
 def test_a_tied_leaf_has_to_be_tied_in_the_target() -> None:
     source, arrays = pairs.two_dense()
     model, first, second = source.layers

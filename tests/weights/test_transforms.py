@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from compare.weights.transforms import (
     IDENTITY,
     Identity,
+    Narrowed,
     Permute,
     Reshape,
     Split,
@@ -89,6 +90,27 @@ def test_what_does_not_fit_is_refused() -> None:
             transform.back(arrays)
     with pytest.raises(TransformError, match="takes the shape"):
         Reshape((2, 3), (7,)).forward(array)
+
+
+@given(st.lists(st.integers(-(2**31), 2**31 - 1), max_size=5))
+def test_integers_are_narrowed_and_widened_bit_by_bit(values: list[int]) -> None:
+    array, narrowed = np.array(values, np.int64), Narrowed("int64", "int32")
+    (made,) = narrowed.forward(array)
+    assert made.dtype == np.int32 and made.tolist() == values
+    assert narrowed.back([made]).dtype == np.int64 and narrowed.back([made]).tobytes() == array.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("transform", "value"),
+    [
+        (Narrowed("int64", "int32"), 2**31),
+        (Narrowed("int64", "int32"), -(2**31) - 1),
+        (Narrowed("uint64", "uint32"), 2**32),
+    ],
+)
+def test_an_integer_that_fits_no_narrower_type_is_refused(transform: Narrowed, value: int) -> None:
+    with pytest.raises(TransformError, match=f"integers that {transform.after} can hold"):
+        transform.forward(np.array([1, value], transform.before))
 
 
 def test_gates_are_permuted_as_named() -> None:
