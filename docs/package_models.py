@@ -58,6 +58,15 @@ MODELS: dict[str, tuple[str, str, str]] = {
         "vocabulary_size=60, num_layers=1, num_heads=2, hidden_dim=16, intermediate_dim=32, num_mels=8, "
         "max_encoder_sequence_length=16, max_decoder_sequence_length=12",
     ),
+    "BertMaskedLM": _of_hub("BertBackbone", _TEXT, task="BertMaskedLM"),
+    "CLIPVisionEncoder": _of_hub(
+        "CLIPVisionEncoder",
+        "patch_size=8, hidden_dim=16, num_layers=2, num_heads=2, intermediate_dim=32, image_shape=(32, 32, 3)",
+    ),
+    "DINOV2Backbone": _of_hub(
+        "DINOV2Backbone",
+        "patch_size=4, num_layers=2, hidden_dim=16, num_heads=2, intermediate_dim=32, image_shape=(16, 16, 3)",
+    ),
     "ViTImageClassifier": _of_hub(
         "ViTBackbone",
         "image_shape=(16, 16, 3), patch_size=(4, 4), num_layers=2, num_heads=2, hidden_dim=16, mlp_dim=32",
