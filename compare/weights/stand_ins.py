@@ -75,14 +75,24 @@ def _repeated(count: int) -> Written:
 
 def _up_sampled(config: Mapping[str, Plain]) -> str:
     rows, columns = _per_axis(config.get("size"), 2)
-    sizes = f"{rows} * x.shape[1], {columns} * x.shape[2]"
-    match config.get("interpolation"):
-        case "bilinear":
-            # Larger in both directions, it is the same with antialiasing and without.
-            return f"jax.image.resize(x, (len(x), {sizes}, x.shape[3]), 'bilinear')"
-        case "bicubic":
-            return f"jaxport.resizing.resize_bicubic(x, ({sizes}))"
-    return _repeated(2)(config)
+    if config.get("interpolation") == "nearest":
+        return _repeated(2)(config)
+    # Larger in both directions, it is the same with antialiasing and without.
+    return _of_sizes(config, f"{rows} * x.shape[1], {columns} * x.shape[2]", "")
+
+
+def _resized(config: Mapping[str, Plain]) -> str:
+    return _of_sizes(
+        config, f"{config.get('height')}, {config.get('width')}", f", antialias={bool(config.get('antialias'))}"
+    )
+
+
+def _of_sizes(config: Mapping[str, Plain], sizes: str, antialias: str) -> str:
+    way = config.get("interpolation")
+    if way == "bicubic" and not config.get("antialias"):
+        return f"jaxport.resizing.resize_bicubic(x, ({sizes}))"
+    way, antialias = {"bicubic": ("cubic", antialias), "nearest": ("nearest", "")}.get(str(way), (way, antialias))
+    return f"jax.image.resize(x, (len(x), {sizes}, x.shape[3]), {way!r}{antialias})"
 
 
 def _fixed(text: str) -> Written:
@@ -147,6 +157,7 @@ _FUNCTIONS: Mapping[str, Written] = {
     "UpSampling1D": _repeated(1),
     "UpSampling2D": _up_sampled,
     "UpSampling3D": _repeated(3),
+    "Resizing": _resized,
     "Rescaling": lambda config: f"x * {config.get('scale')!r} + {config.get('offset')!r}",
     "UnitNormalization": lambda config: f"jaxport.normalization.unit_normalize(x, {config.get('axis')!r})",
     "Add": _fixed("x + y"),
@@ -170,9 +181,14 @@ _FUNCTIONS: Mapping[str, Written] = {
 _ON_CHANNELS_LAST = frozenset(
     name
     for name in _FUNCTIONS
-    if name.startswith(("Max", "Average", "Global", "ZeroPadding", "Cropping", "UpSampling"))
+    if name.startswith(("Max", "Average", "Global", "ZeroPadding", "Cropping", "UpSampling", "Resizing"))
 ) - {"Maximum"}
-_ON_IMAGES = {"data_format": ("channels_last", None), "interpolation": ("nearest", "bilinear", "bicubic")}
+_ON_IMAGES = {
+    "data_format": ("channels_last", None),
+    "interpolation": ("nearest", "bilinear", "bicubic"),
+    "crop_to_aspect_ratio": (False,),
+    "pad_to_aspect_ratio": (False,),
+}
 
 
 def _stand_in(written: Written) -> Callable[[SourceLayer], Counterpart]:
