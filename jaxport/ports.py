@@ -54,7 +54,7 @@ def flax_port(
     _check_places(network, leaves, receipt)
 
     def forward(parameters: Any, *given: Any) -> Any:
-        module: Any = network.module(parameters)
+        module = network.differentiated(parameters)
         module.eval()
         return module(*given[:inputs])
 
@@ -64,11 +64,8 @@ def flax_port(
     used = optimizer
 
     def loss_of(parameters: Any, *given: Any) -> jax.Array:
-        module: Any = network.module(parameters)
+        module = network.differentiated(parameters)
         module.train()
-        # TensorFlow has no gradients to statistics, which a batch norm that is not trained computes with.
-        graph, weights, others = nnx.split(module, nnx.Param, ...)
-        module = nnx.merge(graph, weights, jax.lax.stop_gradient(others))
         return judged_loss(module, given[:inputs], _targets(given[inputs:]))
 
     def init(parameters: Any) -> Any:
@@ -118,7 +115,7 @@ def flax_rest(
     stands = [_StandIn(owner, name) for owner, name in places]
 
     def forward(parameters: Any, *given: Any) -> Any:
-        module: Any = network.module(parameters)
+        module = network.differentiated(parameters)
         module.eval()
         for stand, value in zip(stands, given[inputs:], strict=True):
             stand.value = value
@@ -142,7 +139,7 @@ def flax_parts(
     network = _Network(make, jnp.dtype(dtype))
 
     def forward(parameters: Any, *given: Any) -> Any:
-        whole = network.module(parameters)
+        whole = network.differentiated(parameters)
         whole.eval()
         left, results = list(given), {}
         for name, path, count in parts:
@@ -194,6 +191,11 @@ class _Network:
 
     def module(self, parameters: Any) -> nnx.Module:
         return nnx.merge(self._graph, parameters, self._others)
+
+    def differentiated(self, parameters: Any) -> Any:
+        """A module that gradients are taken of: TensorFlow has none to statistics, which batch norms compute with."""
+        graph, weights, others = nnx.split(self.module(parameters), nnx.Param, ...)
+        return nnx.merge(graph, weights, jax.lax.stop_gradient(others))
 
     def parameters(self, module: nnx.Module) -> Any:
         return nnx.to_pure_dict(nnx.split(module, (nnx.Param, nnx.BatchStat), ...)[1])

@@ -31,7 +31,8 @@ def scaled(x):
     return tf.numpy_function(lambda array: array * 2, [x], tf.float32)
 def place():
     x = keras.Input((4,))
-    y = L.Lambda(scaled, (3,), name="doubled")(L.Dense(3, "tanh", name="before")(x))
+    y = L.BatchNormalization(name="norm")(L.Dense(3, "tanh", name="before")(x))
+    y = L.Lambda(scaled, (3,), name="doubled")(y)
     return keras.Model(x, L.Dense(2, name="after")(y))
 class Clipped(keras.Model):
     def train_step(self, data):
@@ -57,7 +58,8 @@ def frozen():
 class Pair(keras.Model):
     def __init__(self):
         super().__init__()
-        self.maker = keras.Sequential([keras.Input((3,)), L.Dense(4, activation="tanh")], name="maker")
+        layers = [keras.Input((3,)), L.BatchNormalization(), L.Dense(4, activation="tanh")]
+        self.maker = keras.Sequential(layers, name="maker")
         self.judge = keras.Sequential([keras.Input((4,)), L.Dense(1)], name="judge")
     def train_step(self, data):
         return {"loss": tf.reduce_mean(self.judge(self.maker(data + tf.random.normal(tf.shape(data)))))}
@@ -65,6 +67,10 @@ def pair():
     model = Pair()
     model.compile("sgd")
     return model
+def untrained():
+    x = keras.Input((4,))
+    y = L.BatchNormalization(name="norm")(L.Dense(3, name="first")(x))
+    return keras.Model(x, L.Dense(2, name="head")(y))
 class Rows(L.Layer):
     def build(self, shape):
         self.table = self.add_weight(shape=(9, 6), name="table")
@@ -163,11 +169,21 @@ def test_the_models_of_one_without_a_call_are_judged_and_an_error_in_one_fails(
     assert main(["init", "my_tf.py:pair", "-o", "pair"]) == 1
     told = capsys.readouterr()
     assert "Pair has no call of its own" in told.out and "Parity holds in 1 of 1 workload" in told.out
-    assert "4 weights carried" in told.out and "rest.py was judged" in told.err
+    assert "8 weights carried" in told.out and "rest.py was judged" in told.err
     model = Path("pair/model_jax.py")
     model.write_text(model.read_text().replace("jnp.tanh(", "jnp.sin("))
     quick = ("--parity-only", "--modes", "tf/jit", "jax/jit")
     assert main(["run", "pair/rest.py", *quick, "-o", str(tmp_path / "wrong")]) == 1
+
+
+def test_a_model_that_is_not_compiled_is_judged_in_inference_and_a_wrong_epsilon_fails(tmp_path: Path) -> None:
+    """TensorFlow has no gradients to the statistics that its batch norm computes with then."""
+    assert main(["init", "my_tf.py:untrained", "-o", "untrained"]) == 0
+    model = Path("untrained/model_jax.py")
+    assert model.read_text().count("epsilon=0.001") == 1
+    model.write_text(model.read_text().replace("epsilon=0.001", "epsilon=0.0011"))
+    quick = ("--parity-only", "--modes", "tf/jit", "jax/jit")
+    assert main(["run", "untrained/port.py", *quick, "-o", str(tmp_path / "wrong")]) == 1
 
 
 def test_a_train_step_of_its_own_is_written_and_a_wrong_clip_fails(tmp_path: Path) -> None:
