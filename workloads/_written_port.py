@@ -2,33 +2,61 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes as ml_dtypes  # NumPy knows these types once it is imported
 import numpy as np
+from safetensors import SafetensorError, safe_open
 
 from workloads._arrays import draw
 from workloads._spec import Arrays, ArraySpec
+from workloads._target import WeightsError
 
 _KERNELS = frozenset({"kernel", "recurrent_kernel", "depthwise_kernel", "pointwise_kernel", "embeddings"})
 _SCALES, _VARIANCES = frozenset({"gamma", "scale"}), frozenset({"moving_variance", "variance"})
 _OTHERS = 0.1
 
 
-def drawn_weights(receipt: Path) -> dict[str, ArraySpec]:
+def drawn_weights(receipt: Path) -> dict[str, ArraySpec | np.ndarray]:
     """A spec for every weight that a receipt of `jaxport weights` names, by its key, in Keras' shape.
 
     Drawn, not trained: a bias of zeros and a gamma of ones would hide that they are swapped. Kernels keep the size of
-    what they are given; gammas lie around 1, variances between a half and 2, integers where the source has its own.
+    what they are given; gammas lie around 1, variances between a half and 2. Integers and truth values are those that
+    were carried: others would be no places of a table, no permutation, and choose other branches.
 
     Args:
-      receipt: a .receipt.json file.
+      receipt: a .receipt.json file, beside its .safetensors file.
+
+    Raises:
+      WeightsError: that file has not what the receipt says.
     """
     content = json.loads(receipt.read_bytes())
-    return {weight["key"]: _spec(weight) for weight in content["leaves"]}
+    exact = {weight["key"] for weight in content["leaves"] if np.dtype(weight["dtype"]).kind in "iub"}
+    return {
+        weight["key"]: _carried(weight, receipt) if weight["key"] in exact else _spec(weight)
+        for weight in content["leaves"]
+    }
+
+
+def _carried(weight: Mapping[str, Any], receipt: Path) -> np.ndarray:
+    (variable,) = weight["variables"]
+    path = receipt.with_name(receipt.name.removesuffix(".receipt.json") + ".safetensors")
+    try:
+        with safe_open(path, "numpy") as file:
+            array = file.get_tensor(variable["path"])
+    except (OSError, SafetensorError) as error:
+        raise WeightsError(f"expected {variable['path']} in {path.name}, found none: {error}") from error
+    if hashlib.sha256(array.tobytes()).hexdigest() != variable["sha256"]:
+        raise WeightsError(
+            f"expected {variable['path']} in {path.name} as {receipt.name} tells of it, found another: carry the "
+            "weights again with `jaxport weights`"
+        )
+    return array.astype(weight["dtype"])
 
 
 def left_weights(receipt: Path) -> frozenset[str]:
@@ -42,11 +70,6 @@ def left_weights(receipt: Path) -> frozenset[str]:
 
 def _spec(weight: Mapping[str, Any]) -> ArraySpec:
     class_name, leaf, shape = weight["class_name"], weight["leaf"], tuple(weight["shape"])
-    if weight["dtype"] == "bool":
-        return ArraySpec(shape, "bool")
-    if "range" in weight:
-        least, greatest = weight["range"]
-        return ArraySpec(shape, weight["dtype"], low=least, high=greatest + 1)
     name = leaf.rpartition("/")[2]
     if name in _KERNELS and len(shape) > 1:
         return ArraySpec(shape, scale=_inputs_of(class_name, leaf, shape) ** -0.5)

@@ -35,6 +35,7 @@ from compare.weights.rule import Counterpart
 from compare.weights.transforms import without_x64
 from workloads._architecture import TUPLE, Architecture, Call, Graph
 from workloads._inspection import Plain
+from workloads._spec import is_float
 from workloads._transfer import KERAS_LAYERS, Leaf, SourceLayer
 
 _OF_KERAS = frozenset({"Functional", "Sequential", "Model"})
@@ -69,6 +70,7 @@ class _Writing:
         self._remarks: list[str] = []
         self._logits: Mapping[str, str] = {}
         self._constants: dict[str, np.ndarray[Any, Any]] = {}
+        self._masked: set[str] = set()
 
     def whole(self) -> Written:
         if "" not in self._graphs:
@@ -156,7 +158,9 @@ class _Writing:
             self._left(written, layer, wanted, target, self._architecture.reasons[path])
             return None
         try:
-            parts = parts_of(layer, self._in, masked=self._is_masked(written.graph, path))
+            masked = self._is_masked(written.graph, path)
+            self._masked |= {path} if masked else set()
+            parts = parts_of(layer, self._in, masked=masked)
         except UnwritableError as error:
             self._left(written, layer, wanted, target, str(error))
             return None
@@ -173,7 +177,7 @@ class _Writing:
 
     def _obstacle(self, owner: WrittenClass | None, graph: Graph) -> str:
         """Why a model cannot be written, in a class that holds it; empty where it can."""
-        unlent = (path for path in self._borrowed(graph) if owner is None or not self._lends(owner, path))
+        unlent = (path for path in self._borrowed(graph) if owner is None or not self._lends(owner, graph, path))
         reasons = (f"it calls {commented(path)}, which stands in another model" for path in unlent)
         return obstacle(graph) or next(reasons, "")
 
@@ -183,13 +187,21 @@ class _Writing:
         own = {path for path in called if self._layers[path].parent == graph.model}
         return [path for path in called if path not in own and not any(path.startswith(f"{one}/") for one in own)]
 
-    def _lends(self, owner: WrittenClass, path: str) -> bool:
-        """Whether a class has made the one module of a layer before it makes what borrows it."""
+    def _lends(self, owner: WrittenClass, graph: Graph, path: str) -> bool:
+        """Whether a class has made the one module of a layer before it makes what borrows it, and made it for that."""
         made = any(path == held or path.startswith(f"{held}/") for held in owner.attributes)
         try:
-            return made and [*parts_of(self._layers[path], self._in).modules] == [""]
+            without, needed = (
+                parts_of(self._layers[path], self._in, masked=masked).modules
+                for masked in (False, self._is_masked(graph, path))
+            )
         except UnwritableError:
             return False
+        return made and [*needed] == [""] and (needed == without or path in self._masked)
+
+    def _lent(self, owner: WrittenClass, graph: Graph, target: str) -> list[str]:
+        """Where a class has what a model in it borrows: it may have borrowed that itself."""
+        return [owner.attributes.get(path, self._place_from(path, target)) for path in self._borrowed(graph)]
 
     def _borrow(self, written: WrittenClass, path: str) -> Parts:
         """Take a module that another model holds as an argument of the constructor."""
@@ -240,7 +252,7 @@ class _Writing:
         name = self._merged(name, wanted_name)
         if inner != layer.path.replace("/", "."):
             self._names[layer.path] = inner
-        lent = [f"self.{self._place_from(path, target)}, " for path in self._borrowed(graph)]
+        lent = [f"self.{held}, " for held in self._lent(written, graph, target)]
         written.made.append(f"self.{attribute} = {name}({''.join(lent)}rngs=rngs)")
 
     def _merged(self, name: str, wanted: str) -> str:
@@ -304,7 +316,8 @@ class _Writing:
         graph, attributes = written.graph, dict[str, str]()
         for leaf in self._layers[graph.model].leaves if graph.traced or not graph.calls else ():
             attribute = attributes[leaf.name] = written.names.of(identifier(leaf.name, "w"))
-            kind = "nnx.Param" if leaf.trainable else "nnx.BatchStat"
+            # JAX has no gradients to others, and nnx trains every Param.
+            kind = "nnx.Param" if leaf.trainable and is_float(leaf.dtype) else "nnx.BatchStat"
             written.made.append(f"self.{attribute} = {kind}({_zeros(leaf)})")
             path = f"{target}.{attribute}" if target else attribute
             if path != leaf.key.replace("/", "."):
@@ -386,8 +399,9 @@ def _indices(graph: Graph, variables: Mapping[int, str]) -> Mapping[int, str]:
 
 
 def _zeros(leaf: Leaf) -> str:
-    dtype = {"float32": "", "float64": "", "bool": "bool"}.get(leaf.dtype, f"jnp.{without_x64(leaf.dtype)}")
-    return f"jnp.zeros({leaf.shape!r}, {dtype})" if dtype else f"jnp.zeros({leaf.shape!r})"
+    if is_float(leaf.dtype):
+        return f"jnp.zeros({leaf.shape!r})"
+    return f"jnp.zeros({leaf.shape!r}, {'bool' if leaf.dtype == 'bool' else f'jnp.{without_x64(leaf.dtype)}'})"
 
 
 def _cast(layer: SourceLayer, call: Call, graph: Graph, variables: Mapping[int, str]) -> Mapping[int, str]:

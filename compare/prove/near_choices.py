@@ -31,6 +31,7 @@ from compare.prove.collect import FLOAT32, Collected
 from compare.prove.reaching import (
     ANYWHERE,
     FACTOR,
+    MOST_VALUES,
     Disturbed,
     Edges,
     Results,
@@ -47,9 +48,6 @@ from workloads._unroll import unroll
 
 LENIENCE = 4
 """As many times as far as rounding takes the original's values, those of a port may lie from their edges."""
-
-MOST_VALUES = 1 << 25
-"""All of a program's values that are decided by, in all choices: they travel in float64, several times."""
 
 FUSED: Mapping[bool, Options] = {True: {}, False: {"xla_disable_hlo_passes": "fusion"}}
 """XLA's options by whether operations are computed together: where they are not, each result is rounded."""

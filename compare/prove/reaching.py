@@ -20,6 +20,9 @@ from workloads._unroll import STATE, unroll
 FACTOR = 4
 """Of what the disturbance does to the values of a tensor: it disturbs the results of sums, and not each term."""
 
+MOST_VALUES = 1 << 25
+"""All of a program's values that are decided by, in all choices: they travel in float64, several times."""
+
 Values = Sequence[np.ndarray]
 
 
@@ -165,7 +168,7 @@ ANYWHERE = Edges({}, math.inf)
 def reaches(
     program: Program, twin: Twin, pass_: str, cases: Collection[str], unit: float, checkpoints: Sequence[int] = ()
 ) -> Edges | None:
-    """How far rounding takes what a program decides by; None where it decides by nothing.
+    """How far rounding takes what a program decides by, in any call; None where that is nothing, or too much to follow.
 
     Args:
       program: in float32.
@@ -180,7 +183,7 @@ def reaches(
       PromotionError: it has no float64 self.
     """
     _, shapes = deciding.watched(program.artifact)
-    if not shapes:
+    if not 0 < sum(map(math.prod, shapes)) <= MOST_VALUES:
         return None
     both = Disturbed.of(program, shapes, twin, unit)
     calls = _steps(both, checkpoints) if pass_ == STEP else [_call(both, twin.cases[case]) for case in cases]

@@ -19,7 +19,9 @@ def return_free_memory(method: str, took_s: float) -> None:
       method: of the request.
       took_s: seconds that it took.
     """
+    if method not in COMPILING or took_s < LONG_S:
+        return
     # Other C libraries than glibc have no such function.
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None and method in COMPILING and took_s >= LONG_S:
+    if trim is not None:
         trim(0)

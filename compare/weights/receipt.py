@@ -37,11 +37,8 @@ class CarriedVariable(msgspec.Struct, frozen=True):
     sha256: str
 
 
-class CarriedLeaf(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One leaf of the source, and the variables that its transform makes of it. `sha256` as of a variable.
-
-    `range` is that of integers, from the least to the greatest: others may be places that a table has not.
-    """
+class CarriedLeaf(msgspec.Struct, frozen=True):
+    """One leaf of the source, and the variables that its transform makes of it. `sha256` as of a variable."""
 
     key: str
     layer: str
@@ -53,7 +50,6 @@ class CarriedLeaf(msgspec.Struct, frozen=True, omit_defaults=True):
     rule: str
     transform: Transform
     variables: tuple[CarriedVariable, ...]
-    range: tuple[int, int] | None = None
 
 
 class CarriedLayer(msgspec.Struct, frozen=True):
@@ -174,20 +170,15 @@ def _layer(told: Told) -> CarriedLayer:
 
 
 def _leaf(move: Move, plan: Plan, arrays: Mapping[str, np.ndarray], kinds: Mapping[str, str]) -> CarriedLeaf:
-    variables, source = ((path, plan.arrays[path]) for path in move.variables), arrays[move.leaf.key]
+    variables = ((path, plan.arrays[path]) for path in move.variables)
     return CarriedLeaf(
         *(move.leaf.key, move.layer.path, move.layer.class_name, move.leaf.name, move.leaf.shape, move.leaf.dtype),
-        *(digest(source), move.rule, move.transform),
+        *(digest(arrays[move.leaf.key]), move.rule, move.transform),
         tuple(
             CarriedVariable(path, kinds[path], array.shape, array.dtype.name, digest(array))
             for path, array in variables
         ),
-        _range(source),
     )
-
-
-def _range(array: np.ndarray) -> tuple[int, int] | None:
-    return (int(array.min()), int(array.max())) if array.dtype.kind in "iu" and array.size else None
 
 
 def digest(array: np.ndarray) -> str:
