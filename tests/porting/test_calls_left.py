@@ -155,6 +155,53 @@ def test_a_layer_that_another_model_holds_is_lent() -> None:
     assert distance(module(jnp.asarray(x)), model(x)) <= 1e-6
 
 
+class Lender(L.Layer):
+    """It calls a table that another model holds, and has a head that does too."""
+
+    def __init__(self, table: Any) -> None:
+        super().__init__()
+        self.table, self.head = table, Head(table)
+
+    def call(self, x: Any) -> Any:
+        return self.head(self.table(x))
+
+
+def test_a_layer_that_was_lent_is_lent_on() -> None:
+    model = around(Lender)
+    written, module = module_of(model)
+    assert "self.lender = Lender(self.backbone.table, rngs=rngs)" in written.text
+    assert "self.head = Head(self.table, rngs=rngs)" in written.text
+    assert module.lender.head.table is module.lender.table is module.backbone.table
+    x = drawn((2, 4))
+    assert distance(module(jnp.asarray(x)), model(x)) <= 1e-6
+
+
+def test_attention_that_only_its_borrower_masks_is_not_lent() -> None:
+    """What fills in for a mask that leaves a query nothing stands in the constructor of its holder."""
+
+    class Masked(L.Layer):
+        def __init__(self, attention: Any) -> None:
+            super().__init__()
+            self.attention = attention
+
+        def call(self, x: Any) -> Any:
+            return self.attention(x, x, attention_mask=x[..., :1] > 0)
+
+    x, attention = keras.Input((3, 4)), L.MultiHeadAttention(2, 2, dropout=0.1, name="attention")
+
+    class Encoder(L.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            self.attention = attention
+
+        def call(self, x: Any) -> Any:
+            return self.attention(x, x)
+
+    y = Encoder()(x)
+    written = written_of(called(keras.Model(x, Masked(attention)(y)), drawn((2, 3, 4))))
+    assert [place.reason for place in written.places] == ["it calls encoder/attention, which stands in another model"]
+
+
 def test_a_layer_of_a_model_that_its_holder_has_not_is_a_place() -> None:
     written = written_of(around(lambda table: Holder(Head(table))))
     (place,) = written.places

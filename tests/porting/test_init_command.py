@@ -74,7 +74,7 @@ def untrained():
 class Rows(L.Layer):
     def build(self, shape):
         self.table = self.add_weight(shape=(9, 6), name="table")
-        self.index = self.add_weight(shape=(1, 5), dtype="int64", trainable=False, name="index")
+        self.index = self.add_weight(shape=(1, 5), dtype="int64", name="index")
         self.index.assign([[4, 2, 8, 0, 1]])
         self.kept = self.add_weight(shape=(5,), dtype="bool", trainable=False, initializer="zeros", name="kept")
     def call(self, x):
