@@ -157,9 +157,10 @@ class _Writing:
         if path in self._architecture.reasons:
             self._left(written, layer, wanted, target, self._architecture.reasons[path])
             return None
+        masked = self._is_masked(written.graph, path)
+        if masked:
+            self._masked.add(path)
         try:
-            masked = self._is_masked(written.graph, path)
-            self._masked |= {path} if masked else set()
             parts = parts_of(layer, self._in, masked=masked)
         except UnwritableError as error:
             self._left(written, layer, wanted, target, str(error))
