@@ -21,6 +21,8 @@ RETAINING = {
     "MALLOC_MMAP_THRESHOLD_": str(8 << 30),
     "MALLOC_TRIM_THRESHOLD_": str(16 << 30),
     "MALLOC_TOP_PAD_": str(1 << 30),
+    # Arenas of threads hold 64 MiB at most: what is larger would be mapped in every call, whatever the threshold.
+    "MALLOC_ARENA_MAX": "1",
 }
 """What glibc maps apart, returns and asks for at once, in bytes: nothing that a call needs is mapped in every call."""
 
