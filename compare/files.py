@@ -21,7 +21,7 @@ from compare.errors import Foreseen
 from workloads import _foreign
 from workloads._foreign import MEBIBYTE, Unusable
 
-MOST_JSON_BYTES = 128 * MEBIBYTE
+MOST_JSON_BYTES = 512 * MEBIBYTE
 """Largest JSON file: a record holds both programs as text. As Python's own lists it may take thirty times that."""
 
 MOST_PROGRAM_BYTES = 1 << 31
