@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from compare.hlo.arrays.fingerprints import Fingerprint
+from compare.hlo.arrays.held import Places
+from compare.hlo.arrays.layouts import Equal
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.steps import Steps
 
@@ -18,6 +21,15 @@ Options = Mapping[str, Any]
 
 class ProgramLost(UnreadableProgram):
     """The process that a program ran in ended, or the program did not end in time."""
+
+
+class Held(ABC):
+    """Results of several calls of a program that stay with the executor: they may be larger than anyone reads."""
+
+    @property
+    @abstractmethod
+    def fingerprints(self) -> Sequence[Sequence[Fingerprint]]:
+        """By result, of each call."""
 
 
 class Runnable(ABC):
@@ -35,6 +47,18 @@ class Runnable(ABC):
     @abstractmethod
     def each(self, calls: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
         """Several calls in one request; raises as one call does."""
+
+    @abstractmethod
+    def hold(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Held:
+        """The same, and the results stay with the executor for as long as they are referred to.
+
+        Args:
+          calls: arguments of each.
+          tolerance: of the fingerprints, for float32.
+
+        Raises:
+          UnreadableProgram, ProgramLost: as one call does.
+        """
 
 
 class Executable(Runnable):
@@ -80,6 +104,24 @@ class Executor(ABC):
     def compile_steps(self, steps: Steps, options: Options) -> Runnable:
         """Compile each operation of a graph; raises as compiling one program does."""
 
+    @abstractmethod
+    def compare(self, left: Held, right: Held, pairs: Sequence[Places], tolerance: float) -> list[Equal | None]:
+        """By pair of results, how they are equal in every call, or None where they are not.
+
+        Args:
+          left: results of one program that this executor holds.
+          right: of another one, of as many calls.
+          pairs: which are compared.
+          tolerance: float32's, relative to each value's scale.
+
+        Raises:
+          UnreadableProgram, ProgramLost: the results were lost, and computing them again failed.
+        """
+
+    @abstractmethod
+    def let_go(self) -> None:
+        """Forget the programs and results that nobody refers to any more."""
+
 
 _in_use: list[Executor] = []
 """The last is asked."""
@@ -100,6 +142,12 @@ def using(executor: Executor) -> Iterator[None]:
         _in_use.remove(executor)
 
 
+def let_go() -> None:
+    """Have the executor in use, if there is one, forget now what nobody refers to any more."""
+    if _in_use:
+        current().let_go()
+
+
 def compile_bytecode(bytecode: bytes, options: Options | None = None) -> Executable:
     """Compile StableHLO bytecode by the executor in use, as `Executor.compile` does.
 
@@ -116,6 +164,21 @@ def compile_steps(steps: Steps, options: Options) -> Runnable:
       RuntimeError: none is in use.
     """
     return current().compile_steps(steps, options)
+
+
+def compare(left: Held, right: Held, pairs: Sequence[Places], tolerance: float) -> list[Equal | None]:
+    """Compare results that the executor in use holds, as `Executor.compare` does.
+
+    Args:
+      left: results of one program.
+      right: of another one.
+      pairs: which are compared.
+      tolerance: float32's.
+
+    Raises:
+      RuntimeError: none is in use.
+    """
+    return current().compare(left, right, pairs, tolerance)
 
 
 def check_bytecode(bytecode: bytes) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -31,16 +32,22 @@ class StepPrograms:
         Raises:
           UnreadableProgram: XLA refuses one.
         """
-        return LoadedSteps(steps, [self._loaded(program, options) for program in steps.programs])
-
-    def _loaded(self, program: bytes, options: Mapping[str, Any]) -> LoadedProgram:
-        key = hashlib.sha256(program + repr(sorted(options.items())).encode()).digest()
-        if key not in self._programs:
-            self._programs[key] = self._load(program, options)
-        self._programs.move_to_end(key)
+        keys = [_key(program, options) for program in steps.programs]
+        by_key = dict(zip(keys, steps.programs, strict=True))
+        new = {key: program for key, program in by_key.items() if key not in self._programs}
+        with ThreadPoolExecutor() as threads:
+            programs = list(threads.map(lambda program: self._load(program, options), new.values()))
+        self._programs.update(zip(new, programs, strict=True))
+        for key in by_key:
+            self._programs.move_to_end(key)
+        loaded = LoadedSteps(steps, [self._programs[key] for key in keys])
         while len(self._programs) > _KEPT:
             self._programs.popitem(last=False)
-        return self._programs[key]
+        return loaded
+
+
+def _key(program: bytes, options: Mapping[str, Any]) -> bytes:
+    return hashlib.sha256(program + repr(sorted(options.items())).encode()).digest()
 
 
 class LoadedSteps:

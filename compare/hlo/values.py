@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from compare.hlo import bindings, executing, steps
+from compare.hlo.executing import Held
 from compare.hlo.graph import Graph
 from compare.hlo.write_module import written
 
@@ -63,3 +64,7 @@ class PreparedGraph:
     def each(self, calls: Sequence[Sequence[np.ndarray]]) -> list[dict[int, np.ndarray]]:
         """The same of several calls in one request."""
         return [dict(zip(self._wanted, arrays, strict=True)) for arrays in self._executable.each(calls)]
+
+    def hold(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Held:
+        """The same, left with the executor, in the order in which the values were asked for."""
+        return self._executable.hold(calls, tolerance)

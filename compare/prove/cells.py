@@ -205,9 +205,12 @@ def _noise(expected: Arrays, dtype: str) -> dict[str, float]:
     floats = {name: array for name, array in expected.items() if measure.is_float(array)}
     least = ROUNDINGS * measure.UNIT_ROUNDOFF["float32"] * measure.largest(floats.values())
     kinds = {name.partition("/")[0] for name in floats}
-    of_kind = {kind: [array for name, array in floats.items() if name.partition("/")[0] == kind] for kind in kinds}
+    of_kind = {
+        kind: measure.largest(array for name, array in floats.items() if name.partition("/")[0] == kind)
+        for kind in kinds
+    }
     narrow = ROUNDINGS * measure.UNIT_ROUNDOFF[dtype]
-    return {name: max(least, narrow * measure.largest(of_kind[name.partition("/")[0]])) for name in floats}
+    return {name: max(least, narrow * of_kind[name.partition("/")[0]]) for name in floats}
 
 
 def errors(actual: Arrays, expected: Arrays, dtype: str = "float32") -> list[float]:

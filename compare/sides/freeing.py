@@ -19,8 +19,12 @@ def return_free_memory(method: str, took_s: float) -> None:
       method: of the request.
       took_s: seconds that it took.
     """
-    if method not in COMPILING or took_s < LONG_S:
-        return
+    if method in COMPILING and took_s >= LONG_S:
+        trim()
+
+
+def trim() -> None:
+    """Return what is free to the kernel, as far as the C library can."""
     # Other C libraries than glibc have no such function.
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:

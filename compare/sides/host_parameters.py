@@ -78,7 +78,7 @@ class StrategyCalls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Released(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Handles of programs that are no longer needed, released before the request is answered."""
+    """Handles of programs and results that are no longer needed, released before the request is answered."""
 
     released: tuple[int, ...]
 
@@ -117,6 +117,22 @@ class Run(ReleasedHandle, frozen=True, forbid_unknown_fields=True, kw_only=True)
     """A compiled program, and by call the dtype, shape and place of each argument."""
 
     calls: tuple[tuple[Described, ...], ...]
+
+
+class Hold(Run, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The same, the handle `results` that its results get, and the tolerance of their fingerprints for float32."""
+
+    results: int
+    tolerance: float
+
+
+class CompareHeld(Released, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The handles of two programs' results, which of them are compared by position, and the tolerance for float32."""
+
+    left: int
+    right: int
+    pairs: tuple[tuple[Size, Size], ...]
+    tolerance: float
 
 
 class PortRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

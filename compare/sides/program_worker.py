@@ -12,15 +12,18 @@ from typing import Any
 import numpy as np
 
 from compare.hlo import executing
+from compare.hlo.arrays.fingerprints import Fingerprint
+from compare.hlo.arrays.held import Places
+from compare.hlo.arrays.layouts import Equal
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.executing import Executable, Executor, Options, ProgramLost, Runnable
+from compare.hlo.executing import Executable, Executor, Held, Options, ProgramLost, Runnable
 from compare.hlo.steps import Steps
 from compare.sides import xla
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.replaceable import Replaceable
 from workloads._spec import Arrays
 
-_DONE = {"compile_steps": "compile", "read_text": "read"}
+_DONE = {"compile_steps": "compile", "read_text": "read", "hold": "run", "compare_held": "compare results of"}
 
 
 @contextmanager
@@ -92,6 +95,41 @@ class ProgramWorker(Executor):
         compiled.load()
         return compiled
 
+    def compare(self, left: Held, right: Held, pairs: Sequence[Places], tolerance: float) -> list[Equal | None]:
+        """Compare results that the worker holds; where it was replaced, they are computed again first.
+
+        Raises:
+          UnreadableProgram: computing them again failed.
+          ProgramLost: it ended the worker.
+        """
+        assert isinstance(left, _ResultsThere)
+        assert isinstance(right, _ResultsThere)
+        with self._worker.asking:
+            # A worker that died meanwhile is replaced by the first that asks, and the other's results are not there.
+            left.load()
+            _, second = right.load()
+            side, first = left.load()
+            parameters = {"left": first, "right": second, "pairs": pairs, "tolerance": tolerance}
+            return xla.unpack_equal(self.ask(side, "compare_held", parameters).value)
+
+    def let_go(self) -> None:
+        """Have the worker forget what was released; one that died has nothing left."""
+        with self._worker.asking:
+            if self._released:
+                self.ask(self.current(), "release", {})
+
+    def hold(
+        self, program: _Compiled, calls: Sequence[Sequence[np.ndarray]], tolerance: float
+    ) -> tuple[Side, int, list[list[Fingerprint]]]:
+        """Run a program: the worker that has the results, their handle there, and their fingerprints."""
+        described, packed = xla.pack_calls(calls)
+        with self._worker.asking:
+            side, handle = program.load()
+            results = self.new_handle()
+            parameters = {"handle": handle, "calls": described, "results": results, "tolerance": tolerance}
+            reply = self.ask(side, "hold", parameters, packed)
+            return side, results, xla.unpack_fingerprints(reply.value)
+
     def current(self) -> Side:
         """The worker that programs are given to now."""
         return self._worker.started()
@@ -99,9 +137,13 @@ class ProgramWorker(Executor):
     def load(self, request: _Request) -> tuple[Side, int]:
         """Compile in the worker that there is: that worker, and a handle which means something to it alone."""
         with self._worker.asking:
-            side, handle = self.current(), next(self._handles)
+            side, handle = self.current(), self.new_handle()
             self.ask(side, request.method, {"handle": handle, **request.parameters}, request.arrays)
             return side, handle
+
+    def new_handle(self) -> int:
+        """A handle for a program, or for results."""
+        return next(self._handles)
 
     def ask_of(
         self, compiled: _Compiled, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None
@@ -113,7 +155,9 @@ class ProgramWorker(Executor):
 
     def ask(self, side: Side, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         """The reply of a worker, which may be the last thing that it says."""
-        released, self._released = self._released, []
+        released = self._released[:]
+        # Not another list: objects are collected in any thread, at any time.
+        del self._released[: len(released)]
         try:
             return self._worker.call(side, method, {**parameters, "released": released}, arrays)
         except SideError as error:
@@ -122,7 +166,7 @@ class ProgramWorker(Executor):
             raise ProgramLost(f"XLA did not {_DONE.get(method, method)} the program: {error.reason}") from error
 
     def release(self, handle: int) -> None:
-        """Let go of a program with the next request: its results may be collected while another one is under way."""
+        """Let go of a program or results with the next request: objects may be collected while another is under way."""
         self._released.append(handle)
 
 
@@ -151,6 +195,32 @@ class _Compiled(Runnable):
         described, packed = xla.pack_calls(calls)
         reply = self._worker.ask_of(self, "run", {"calls": described}, packed)
         return xla.unpack_calls(reply.value, reply.arrays)
+
+    def hold(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Held:
+        results = _ResultsThere(self._worker, self, calls, tolerance)
+        results.load()
+        return results
+
+
+class _ResultsThere(Held):
+    def __init__(
+        self, worker: ProgramWorker, program: _Compiled, calls: Sequence[Sequence[np.ndarray]], tolerance: float
+    ) -> None:
+        self._worker, self._program, self._calls, self._tolerance = worker, program, calls, tolerance
+        self._loaded: tuple[Side, int] | None = None
+        self._fingerprints: Sequence[Sequence[Fingerprint]] = ()
+
+    @property
+    def fingerprints(self) -> Sequence[Sequence[Fingerprint]]:
+        return self._fingerprints
+
+    def load(self) -> tuple[Side, int]:
+        """The worker that has the results, and their handle there."""
+        if self._loaded is None or self._loaded[0] is not self._worker.current():
+            side, handle, self._fingerprints = self._worker.hold(self._program, self._calls, self._tolerance)
+            self._loaded = side, handle
+            weakref.finalize(self, self._worker.release, handle)
+        return self._loaded
 
 
 class _CompiledProgram(_Compiled, Executable):

@@ -129,6 +129,13 @@ class Optimized(msgspec.Struct, frozen=True):
     executable_bytes: Size | None = None
 
 
+Print = tuple[Size, str, int, tuple[Size, Size, Size], float, tuple[float, float, float], float, str]
+"""A fingerprint: the fields of compare.hlo.arrays.fingerprints.Fingerprint in order, the digest as hexadecimal."""
+
+EqualAs = tuple[tuple[Size, ...], tuple[Size, ...], bool, float]
+"""How two results are equal: by which axes each is transposed, whether reshaped, units in the last place between."""
+
+
 class Seen(msgspec.Struct, frozen=True):
     """What a call did, in seconds; the signatures that its function keeps; and the bytes that the process holds."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,11 +11,23 @@ import msgspec
 import numpy as np
 
 from compare.hlo import artifacts, bindings
+from compare.hlo.arrays.fingerprints import Fingerprint
+from compare.hlo.arrays.held import HeldResults, Places, compared, held
+from compare.hlo.arrays.layouts import Equal, Layout
 from compare.hlo.stepping import LoadedSteps, StepPrograms
 from compare.hlo.steps import Step, Steps
+from compare.sides import freeing
 from compare.sides._host import Host
 from compare.sides._side import Reply
-from compare.sides.host_parameters import CompileBytecode, CompileSteps, Released, ReleasedHandle, Run
+from compare.sides.host_parameters import (
+    CompareHeld,
+    CompileBytecode,
+    CompileSteps,
+    Hold,
+    Released,
+    ReleasedHandle,
+    Run,
+)
 from compare.sides.protocol import Method
 from workloads._framework import Unsupported
 from workloads._spec import Arrays
@@ -36,6 +49,7 @@ class Programs(Host):
     def __init__(self) -> None:
         super().__init__()
         self._loaded: dict[int, bindings.LoadedProgram | LoadedSteps] = {}
+        self._held: dict[int, HeldResults] = {}
         self._operations = StepPrograms(bindings.load_bytecode)
 
     def read(self, parameters: Released, arrays: Arrays) -> Reply:
@@ -84,10 +98,29 @@ class Programs(Host):
         value, packed = pack_calls(program.each(unpack_calls(parameters.calls, arrays)))
         return Reply(value, packed)
 
+    def hold(self, parameters: Hold, arrays: Arrays) -> Reply:
+        """Calls of a program whose results stay here."""
+        program = self._loaded[parameters.handle]
+        results = held(program.each(unpack_calls(parameters.calls, arrays)), parameters.tolerance)
+        self._held[parameters.results] = results
+        return Reply(pack_fingerprints(results.fingerprints))
+
+    def compare_held(self, parameters: CompareHeld, arrays: Arrays) -> Reply:
+        """How results that stay here are equal."""
+        left, right = self._held[parameters.left], self._held[parameters.right]
+        pairs = [Places(*pair) for pair in parameters.pairs]
+        return Reply(pack_equal(compared(left, right, pairs, parameters.tolerance)))
+
+    def release(self, parameters: Released, arrays: Arrays) -> Reply:
+        """Nothing more: what is released was, and what it took goes back to the kernel."""
+        freeing.trim()
+        return Reply()
+
     def _answer(self, method: Method, parameters: msgspec.Struct, arrays: Arrays) -> Reply:
         assert isinstance(parameters, Released)
         for handle in parameters.released:
             self._loaded.pop(handle, None)
+            self._held.pop(handle, None)
         return super()._answer(method, parameters, arrays)
 
 
@@ -157,3 +190,29 @@ def unpack_calls(described: Described, packed: Arrays) -> list[list[np.ndarray]]
         return known[key]
 
     return [[array(*row) for row in call] for call in described]
+
+
+def pack_fingerprints(results: Sequence[Sequence[Fingerprint]]) -> list[list[Any]]:
+    """Fingerprints as plain data."""
+    return [[[*dataclasses.astuple(told)[:-1], told.content.hex()] for told in calls] for calls in results]
+
+
+def unpack_fingerprints(rows: Sequence[Sequence[Sequence[Any]]]) -> list[list[Fingerprint]]:
+    """The fingerprints that were packed."""
+    return [[_fingerprint(*row) for row in calls] for calls in rows]
+
+
+def _fingerprint(
+    elements: int, kind: str, exact: int, special: Any, scale: float, spread: Any, bits: float, content: str
+) -> Fingerprint:
+    return Fingerprint(elements, kind, exact, tuple(special), scale, tuple(spread), bits, bytes.fromhex(content))
+
+
+def pack_equal(compared: Sequence[Equal | None]) -> list[Any]:
+    """What was compared as plain data."""
+    return [None if equal is None else [*dataclasses.astuple(equal.layout), equal.ulp] for equal in compared]
+
+
+def unpack_equal(rows: Sequence[Any]) -> list[Equal | None]:
+    """What was packed."""
+    return [None if row is None else Equal(Layout(tuple(row[0]), tuple(row[1]), row[2]), row[3]) for row in rows]

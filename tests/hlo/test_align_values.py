@@ -16,8 +16,9 @@ from compare.hlo import bindings
 from compare.hlo.align import Alignment, align, intermediates
 from compare.hlo.align._alignment import NUMBER, VALUE
 from compare.hlo.align.candidates import TellingValues, candidates, places_of
-from compare.hlo.align.fingerprints import TOLERANCE, could_be_equal, fingerprint
-from compare.hlo.align.layouts import laid_out
+from compare.hlo.arrays.fingerprints import TOLERANCE, could_be_equal, fingerprint
+from compare.hlo.arrays.layouts import laid_out
+from compare.hlo.arrays.memo import Memo
 from compare.hlo.graph import Graph
 from compare.hlo.levels import RAW, STRUCTURE, Subject, at_level
 from compare.hlo.pair import Pair
@@ -250,9 +251,12 @@ def test_few_bytes_at_a_time_find_the_same_and_compile_each_group_once(monkeypat
     at_once = align(*pair, STRUCTURE, cases).matches
     assert VALUE in {match.matcher for match in at_once}
     compiled.clear()
-    monkeypatch.setattr("compare.hlo.align._align.BUDGET", 1)
+    monkeypatch.setattr("compare.hlo.align._align.budget", lambda: 1)
     assert align(*pair, STRUCTURE, cases).matches == at_once
     assert len(compiled) == len(set(compiled)) > 2
+    monkeypatch.setattr("compare.hlo.align.equal_values._MOST_ELEMENTS", 1)
+    monkeypatch.setattr("compare.hlo.align.equal_values._MEMO", Memo(1))
+    assert align(*pair, STRUCTURE, cases).matches == at_once, "one pair a request"
     monkeypatch.setattr("compare.hlo.align._align.TOLERANCE", 1e-9)
     strict = align(*pair, STRUCTURE, cases).matches
     assert VALUE not in {match.matcher for match in strict}, "another formula is not equal to the bit"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compare.hlo.align import fingerprints
-from compare.hlo.align._memo import Memo
-from compare.hlo.align.fingerprints import TOLERANCE, fingerprint
+from compare.hlo.arrays import fingerprints
+from compare.hlo.arrays.fingerprints import TOLERANCE, fingerprint
+from compare.hlo.arrays.memo import Memo
 
 ROWS = np.random.default_rng(1).standard_normal((64, 96)).astype(np.float32)
 
@@ -32,6 +32,20 @@ def test_what_is_too_much_is_forgotten_and_computed_again() -> None:
 
     assert [compute(key) for key in (0, 1, 2, 3, 4, 0, 4)] == [0, -1, -2, -3, -4, 0, -4]
     assert made == [0, 1, 2, 3, 4, 0]
+
+
+def test_of_several_results_those_that_are_not_known_are_computed_together() -> None:
+    memo: Memo[int] = Memo(8)
+    asked: list[list[int]] = []
+
+    def compute(places: list[int]) -> list[int]:
+        asked.append(places)
+        return [-place for place in places]
+
+    assert memo.get_all(["a", "b"], compute) == [0, -1]
+    assert memo.get_all(["b", "c", "a", "d"], compute) == [-1, -1, 0, -3]
+    assert memo.get_all(["d", "a"], compute) == [-3, 0]
+    assert asked == [[0, 1], [1, 3]]
 
 
 @pytest.mark.parametrize(

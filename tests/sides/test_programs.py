@@ -21,6 +21,9 @@ from places import DATA
 from compare import cli
 from compare.bundles.replaying_dumps import replay_dump
 from compare.hlo import bindings, executing
+from compare.hlo.arrays.fingerprints import TOLERANCE, fingerprint
+from compare.hlo.arrays.held import Places
+from compare.hlo.arrays.layouts import Equal, Layout
 from compare.hlo.artifacts import hlo_of_file
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import ProgramLost
@@ -117,6 +120,39 @@ def test_a_worker_that_died_idle_loses_nothing() -> None:
         process.kill()
         process.wait()
         assert kept([MATRIX])[0].tolist() == (2 * MATRIX).tolist()
+
+
+def test_results_that_stay_with_the_worker_are_told_apart_there() -> None:
+    lopsided = np.triu(MATRIX)
+    calls = [[lopsided], [lopsided + 1]]
+    with programs_apart_from_others():
+        doubled = executing.compile_bytecode(doubling()).hold(calls, TOLERANCE)
+        turned = executing.compile_bytecode(exported(lambda x: ((x + x).T, 3 * x), MATRIX)).hold(calls, TOLERANCE)
+        told = executing.compare(doubled, turned, [Places(0, 0), Places(0, 1)], TOLERANCE)
+    assert doubled.fingerprints == [[fingerprint(2 * array, TOLERANCE) for (array,) in calls]]
+    assert told == [Equal(Layout(left=(1, 0)), 0.0), None]
+
+
+def test_results_whose_worker_died_are_computed_again() -> None:
+    with programs_apart_from_others() as worker:
+        left, right = (executing.compile_bytecode(doubling()).hold([[MATRIX]], TOLERANCE) for _ in range(2))
+        process = worker.current()._process
+        process.kill()
+        process.wait()
+        assert executing.compare(left, right, [Places(0, 0)], TOLERANCE) == [Equal(Layout(), 0.0)]
+
+
+def test_results_that_nobody_holds_any_more_leave_the_worker() -> None:
+    with programs_apart_from_others() as worker:
+        program = executing.compile_bytecode(doubling())
+        held = program.hold([[MATRIX]], TOLERANCE)
+        assert worker._released == []
+        del held
+        assert len(worker._released) == 1
+        executing.let_go()
+        assert worker._released == []
+        with pytest.raises(UnreadableProgram, match="KeyError: 1"):
+            worker.ask(worker.current(), "compare_held", {"left": 1, "right": 1, "pairs": [], "tolerance": TOLERANCE})
 
 
 def test_workers_shared_by_several_commands_outlive_the_interruption_of_one(monkeypatch: pytest.MonkeyPatch) -> None:

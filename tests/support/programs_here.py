@@ -8,7 +8,10 @@ import ml_dtypes as ml_dtypes  # NumPy knows bfloat16 once it is imported
 import numpy as np
 
 from compare.hlo import artifacts, bindings
-from compare.hlo.executing import Executable, Executor, Options, Runnable
+from compare.hlo.arrays import held
+from compare.hlo.arrays.fingerprints import Fingerprint
+from compare.hlo.arrays.layouts import Equal
+from compare.hlo.executing import Executable, Executor, Held, Options, Runnable
 from compare.hlo.stepping import LoadedSteps, StepPrograms
 from compare.hlo.steps import Steps
 
@@ -32,6 +35,23 @@ class ProgramsHere(Executor):
     def compile_steps(self, steps: Steps, options: Options) -> Runnable:
         return _Steps(self._operations.load(steps, options))
 
+    def compare(self, left: Held, right: Held, pairs: Sequence[held.Places], tolerance: float) -> list[Equal | None]:
+        assert isinstance(left, _Held)
+        assert isinstance(right, _Held)
+        return held.compared(left.results, right.results, pairs, tolerance)
+
+    def let_go(self) -> None:
+        """Nothing: it is forgotten as it is."""
+
+
+class _Held(Held):
+    def __init__(self, results: held.HeldResults) -> None:
+        self.results = results
+
+    @property
+    def fingerprints(self) -> Sequence[Sequence[Fingerprint]]:
+        return self.results.fingerprints
+
 
 class _Steps(Runnable):
     def __init__(self, loaded: LoadedSteps) -> None:
@@ -39,6 +59,9 @@ class _Steps(Runnable):
 
     def each(self, calls: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
         return self._loaded.each(calls)
+
+    def hold(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Held:
+        return _Held(held.held(self.each(calls), tolerance))
 
 
 class _Compiled(Executable):
@@ -51,3 +74,6 @@ class _Compiled(Executable):
 
     def each(self, calls: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
         return [list(results) for results in self._loaded.each(calls)]
+
+    def hold(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Held:
+        return _Held(held.held(self.each(calls), tolerance))

@@ -5,17 +5,18 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from compare.hlo import executing
 from compare.hlo.align._alignment import Alignment, Match, ResultMatch
 from compare.hlo.align._problem import Problem
 from compare.hlo.align.by_number import Numbering
 from compare.hlo.align.by_value import ByValue
 from compare.hlo.align.equal_values import Arguments, EqualValues, Runs, equal_values
-from compare.hlo.align.fingerprints import TOLERANCE
 from compare.hlo.align.frontier import frontier
-from compare.hlo.align.intermediates import BUDGET
 from compare.hlo.align.neighbours import alike
 from compare.hlo.align.paired_regions import Regions
 from compare.hlo.align.slots import matched_parameters, parameter_names, result_pairs
+from compare.hlo.arrays.fingerprints import TOLERANCE
+from compare.hlo.arrays.room import budget
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import RAW, STRUCTURE, Subject, at_level
 from compare.hlo.pair import Pair
@@ -66,7 +67,7 @@ def _problem(subjects: Pair[Subject], level: str, cases: Sequence[Arguments], as
         slots=matched_parameters(subjects, graphs),
         results=result_pairs(subjects, graphs),
         names=Pair(parameter_names(subjects.left, graphs.left), parameter_names(subjects.right, graphs.right)),
-        runs=Runs(graphs, lambda: cases, TOLERANCE, BUDGET) if cases else None,
+        runs=Runs(graphs, lambda: cases, TOLERANCE, budget()) if cases else None,
     )
 
 
@@ -105,6 +106,9 @@ def _values(problem: Problem, known: Sequence[Match]) -> EqualValues:
         return equal_values(problem.graphs, known, problem.runs)
     except UnreadableProgram as error:
         return EqualValues({}, notes=(f"nothing was compared by running it: {error}",))
+    finally:
+        # The next problem is given the memory that this one's values took, and so is what comes after the last one.
+        executing.let_go()
 
 
 def _results(problem: Problem, numbering: Numbering, known: Sequence[Match]) -> tuple[ResultMatch, ...]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import ml_dtypes
 import numpy as np
 
-from compare.hlo.align.fingerprints import Fingerprint, could_be_equal, tolerance_of
+from compare.hlo.arrays.fingerprints import Fingerprint, could_be_equal, tolerance_of
 from compare.hlo.graph import Graph
 from compare.hlo.pair import Pair
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
+from compare.hlo import executing
 from compare.hlo.align._alignment import Match
-from compare.hlo.align._memo import Memo
 from compare.hlo.align.candidates import TellingValues, candidates, places_of
-from compare.hlo.align.fingerprints import Fingerprint
 from compare.hlo.align.intermediates import Intermediates, depending_on
-from compare.hlo.align.layouts import Layout, laid_out
+from compare.hlo.arrays.fingerprints import Fingerprint
+from compare.hlo.arrays.held import Places
+from compare.hlo.arrays.layouts import Equal, Layout
+from compare.hlo.arrays.memo import Memo
 from compare.hlo.graph import Graph
 from compare.hlo.pair import Pair
 
@@ -25,6 +27,8 @@ Prints = Mapping[int, Sequence[Fingerprint]]
 """By value, its fingerprint in each case."""
 
 _LEAST_BITS = 8.0
+_MOST_ELEMENTS = 1 << 29
+"""Compared in one request, which takes seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,14 +48,6 @@ class Runs:
     tolerance: float
     budget: int
     loops: bool = True
-
-
-@dataclass(frozen=True)
-class Equal:
-    """How two values are equal in every case, and how far they are apart at most."""
-
-    layout: Layout
-    ulp: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +93,7 @@ def equal_values(graphs: Pair[Graph], known: Iterable[Match], runs: Runs) -> Equ
         _intermediates(runs, runs.graphs.left, _wanted(graphs, open_), open_.left, arguments.left),
         _intermediates(runs, runs.graphs.right, _wanted(graphs.swapped, open_.swapped), open_.right, arguments.right),
     )
-    prints: Pair[Prints] = sides.map(lambda side: side.fingerprints(runs.tolerance))
+    prints: Pair[Prints] = sides.map(lambda side: side.fingerprints())
     bits = Pair(
         _evidence(runs.graphs.left, prints.left, arguments.left),
         _evidence(runs.graphs.right, prints.right, arguments.right),
@@ -152,7 +148,7 @@ def _intermediates(
     if not runs.loops:
         endless = depending_on(graph, lambda node: node.opcode == "while")
         wanted = [key for key in wanted if key not in endless]
-    return Intermediates(graph, arguments, wanted, asked, runs.budget // 2)
+    return Intermediates(graph, arguments, wanted, asked, runs.budget // 2, runs.tolerance)
 
 
 def _evidence(graph: Graph, prints: Prints, arguments: Sequence[Sequence[np.ndarray]]) -> dict[int, float]:
@@ -183,29 +179,54 @@ def _telling(graph: Graph, prints: Prints, bits: Mapping[int, float], fixed: set
 def _verified(
     pairs: Iterable[Ids], sides: Pair[Intermediates], prints: Pair[Prints], tolerance: float
 ) -> dict[Ids, Equal]:
-    """Pairs whose arrays are equal indeed; group by group, so that few arrays are held at a time."""
+    """Pairs whose arrays are equal indeed, in an order that does not depend on the memory that is free."""
+    ordered = sorted(pairs)
+    told = _MEMO.get_all(
+        [_contents_of(ids, prints, tolerance) for ids in ordered],
+        lambda unknown: _compared([ordered[at] for at in unknown], sides, prints, tolerance),
+    )
+    return {ids: equal for ids, equal in zip(ordered, told, strict=True) if equal is not None}
+
+
+def _compared(
+    pairs: Sequence[Ids], sides: Pair[Intermediates], prints: Pair[Prints], tolerance: float
+) -> list[Equal | None]:
+    """How each pair of values is equal; group by group, so that few arrays are held at a time."""
+    told: dict[Ids, Equal | None] = {ids: Equal(Layout(), 0.0) for ids in pairs if _are_one(ids, prints)}
+    rest = [ids for ids in pairs if ids not in told]
+    sides.left.narrow({ids.left for ids in rest})
+    sides.right.narrow({ids.right for ids in rest})
     grouped: dict[Ids, list[Ids]] = defaultdict(list)
-    for ids in sorted(pairs):
+    for ids in rest:
         grouped[Pair(sides.left.group_of[ids.left], sides.right.group_of[ids.right])].append(ids)
-    verified: dict[Ids, Equal] = {}
-    for groups in sorted(grouped, key=_there_and_back):
-        for ids in grouped[groups]:
-            compared = partial(_laid_out, ids, groups, sides, prints, tolerance)
-            equal = _MEMO.get(_contents_of(ids, prints, tolerance), compared)
-            if equal is not None:
-                verified[ids] = equal
-    return verified
+    last = max((groups.left for groups in grouped), default=0)
+    for groups in sorted(grouped, key=partial(_there_and_back, last)):
+        left, right = sides.left.group(groups.left), sides.right.group(groups.right)
+        for batch in _batches(grouped[groups], prints):
+            places = [Places(sides.left.place_of[one], sides.right.place_of[other]) for one, other in batch]
+            told |= dict(zip(batch, executing.compare(left, right, places, tolerance), strict=True))
+    return [told[ids] for ids in pairs]
 
 
-def _laid_out(
-    ids: Ids, groups: Ids, sides: Pair[Intermediates], prints: Pair[Prints], tolerance: float
-) -> Equal | None:
-    left, right = sides.left.group(groups.left), sides.right.group(groups.right)
+def _batches(pairs: Sequence[Ids], prints: Pair[Prints]) -> Iterator[list[Ids]]:
+    """As many at a time as have so many elements: a request has a time limit."""
+    batch: list[Ids] = []
+    size = 0
+    for ids in pairs:
+        elements = prints.left[ids.left][0].elements
+        if batch and size + elements > _MOST_ELEMENTS:
+            yield batch
+            batch, size = [], 0
+        batch.append(ids)
+        size += elements
+    if batch:
+        yield batch
+
+
+def _are_one(ids: Ids, prints: Pair[Prints]) -> bool:
+    """Whether two values have the same bytes and shape in every case: nothing is left to compare."""
     printed = zip(prints.left[ids.left], prints.right[ids.right], strict=True)
-    scales = [max(one.scale, other.scale) for one, other in printed]
-    arrays = [(one[ids.left], other[ids.right]) for one, other in zip(left, right, strict=True)]
-    equal = laid_out(arrays, scales, tolerance)
-    return None if equal is None else Equal(*equal)
+    return all(one.content == other.content for one, other in printed)
 
 
 def _contents_of(ids: Ids, prints: Pair[Prints], tolerance: float) -> tuple[tuple[bytes, ...], float]:
@@ -214,10 +235,9 @@ def _contents_of(ids: Ids, prints: Pair[Prints], tolerance: float) -> tuple[tupl
     return tuple(print_.content for print_ in prints_of_both), tolerance
 
 
-def _there_and_back(groups: Ids) -> tuple[int, int]:
-    """Orders pairs of groups by the first, and by the second up and down in turn: what was kept is asked for next."""
-    first, second = groups
-    return first, -second if first % 2 else second
+def _there_and_back(last: int, groups: Ids) -> tuple[int, int]:
+    """Orders pairs of groups: left ones from the last, right ones there and back, so that few are computed anew."""
+    return -groups.left, groups.right if (last - groups.left) % 2 else -groups.right
 
 
 def _same_content(open_: Pair[list[int]], prints: Pair[Prints], fixed: Pair[set[int]]) -> dict[Ids, Equal]:

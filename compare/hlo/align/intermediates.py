@@ -1,4 +1,4 @@
-"""Runs a graph for several cases and hands out its intermediates, few of them at a time."""
+"""Runs a graph for several cases: its intermediates stay with the executor, some of them at a time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 import numpy as np
 
 from compare.hlo import values
-from compare.hlo.align.fingerprints import Fingerprint, fingerprint
+from compare.hlo.arrays.fingerprints import Fingerprint
 from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.executing import Held
 from compare.hlo.graph import Graph, Node, Shape, needed
 from compare.hlo.values import PreparedGraph
-
-BUDGET = 512 * 2**20
-"""Bytes of intermediates that are held at a time, of both programs and all cases together."""
 
 _MOST_VALUES = 4096
 _BITS = re.compile(r"\d+")
@@ -26,6 +24,11 @@ class Intermediates:
 
     They are computed in groups that fit into the budget, each compiled once. The last group is kept: of a graph
     that fits as a whole, nothing is computed twice.
+
+    Attributes:
+      notes: which of the wanted values that are asked for cannot be computed here.
+      group_of: the number of each value's group.
+      place_of: where a value stands in its group.
     """
 
     def __init__(
@@ -35,32 +38,43 @@ class Intermediates:
         wanted: Sequence[int],
         asked: Collection[int],
         budget: int,
+        tolerance: float,
     ) -> None:
-        """`notes` say which of the wanted values that are asked for cannot be computed here."""
-        self._graph, self._cases, self._asked = graph, cases, asked
+        self._graph, self._cases, self._asked, self._tolerance = graph, cases, asked, tolerance
+        self._budget = budget // max(1, len(cases))
         self.notes: list[str] = []
-        self._groups = _grouped(graph, self._runnable(list(wanted)), budget // max(1, len(cases)))
-        self.group_of = {key: number for number, group in enumerate(self._groups) for key in group}
-        self._kept_group: int | None = None
-        self._kept: list[dict[int, np.ndarray]] = []
-        self._runs: dict[int, PreparedGraph] = {}
+        self._runs: dict[tuple[int, ...], PreparedGraph] = {}
+        self._regroup(self._runnable(list(wanted)))
 
-    def fingerprints(self, tolerance: float) -> dict[int, list[Fingerprint]]:
+    def _regroup(self, keys: list[int]) -> None:
+        self._groups = _grouped(self._graph, keys, self._budget)
+        self.group_of = {key: number for number, group in enumerate(self._groups) for key in group}
+        self.place_of = {key: place for group in self._groups for place, key in enumerate(group)}
+        self._kept_group: int | None = None
+        self._kept: Held | None = None
+
+    def narrow(self, keys: Collection[int]) -> None:
+        """Forget all values but these: they fit into fewer groups."""
+        if len(self._groups) > 1:
+            self._regroup([key for group in self._groups for key in group if key in keys])
+
+    def fingerprints(self) -> dict[int, Sequence[Fingerprint]]:
         """By node, the fingerprint of its value in each case."""
         return {
-            key: [fingerprint(case[key], tolerance) for case in self.group(number)]
+            key: told
             for number, group in enumerate(self._groups)
-            for key in group
+            for key, told in zip(group, self.group(number).fingerprints, strict=True)
         }
 
-    def group(self, number: int) -> list[dict[int, np.ndarray]]:
-        """The arrays of one group, by node, for each case."""
-        if self._kept_group != number:
+    def group(self, number: int) -> Held:
+        """The values of one group in each case, each at its `place_of`."""
+        if self._kept is None or self._kept_group != number:
             # What was kept is let go first.
-            self._kept_group, self._kept = number, []
-            if number not in self._runs:
-                self._runs[number] = _prepared(self._graph, self._groups[number])
-            self._kept = self._runs[number].each(self._cases)
+            self._kept = None
+            group = tuple(self._groups[number])
+            if group not in self._runs:
+                self._runs[group] = _prepared(self._graph, group)
+            self._kept_group, self._kept = number, self._runs[group].hold(self._cases, self._tolerance)
         return self._kept
 
     def _runnable(self, wanted: list[int]) -> list[int]:

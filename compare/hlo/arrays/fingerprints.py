@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import ml_dtypes
 import numpy as np
 
-from compare.hlo.align._memo import Memo
+from compare.hlo.arrays.memo import Memo
 
 TOLERANCE = 1e-5
 """For float32, relative to a value's scale; other types scale with their unit roundoff. Some 80 units in the last
@@ -18,6 +19,8 @@ place: what sums of some thousand terms in another order come to, and less than 
 
 _LEAST_PRECISE = 0.02
 _SAMPLE = 4096
+CHUNK = 1 << 14
+"""Elements that are looked at together: as float64 they stay in a processor's cache, and are read several times."""
 
 _REMEMBERED = 1 << 16
 """Fingerprints, of half a KiB each: what all levels of a model of ten thousand values have."""
@@ -61,10 +64,25 @@ def tolerance_of(dtype: np.dtype, tolerance: float) -> float:
 
 def fingerprint(array: np.ndarray, tolerance: float) -> Fingerprint:
     """The fingerprint of one array; `tolerance` is float32's."""
+    return fingerprint_of(array, content_of(array), tolerance)
+
+
+def content_of(array: np.ndarray) -> bytes:
+    """The digest of an array's bytes and shape."""
     content = hashlib.blake2b(f"{array.dtype} {array.shape}".encode(), digest_size=16)
     content.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
-    digest = content.digest()
-    return _MEMO.get((digest, tolerance), lambda: _computed(array, digest, tolerance))
+    return content.digest()
+
+
+def fingerprint_of(array: np.ndarray, content: bytes, tolerance: float) -> Fingerprint:
+    """The fingerprint of an array whose digest is known.
+
+    Args:
+      array: of any shape and dtype.
+      content: its digest, as `content_of` gives it.
+      tolerance: float32's.
+    """
+    return _MEMO.get((content, tolerance), lambda: _computed(array, content, tolerance))
 
 
 def _computed(array: np.ndarray, content: bytes, tolerance: float) -> Fingerprint:
@@ -72,15 +90,13 @@ def _computed(array: np.ndarray, content: bytes, tolerance: float) -> Fingerprin
     if not is_float(array.dtype):
         kind = "pred" if array.dtype == np.bool_ else "integer"
         nothing = (0, 0, 0), 0.0, (0.0, 0.0, 0.0)
-        return Fingerprint(flat.size, kind, _hashed(flat), *nothing, _entropy(_sampled(flat)), content)
-    within = tolerance_of(array.dtype, tolerance)
-    values = _magnitudes(flat)
-    finite = values[np.isfinite(values)]
-    scale = _scale(finite)
-    spread = _spread(finite, scale)
-    return Fingerprint(
-        flat.size, array.dtype.name, 0, _special(values), scale, spread, _bits(finite, scale, within), content
-    )  # fmt: skip
+        return Fingerprint(flat.size, kind, _hashed(flat), *nothing, _entropy(np.sort(_sampled(flat))), content)
+    special, largest = _survey(flat)
+    finite = flat[np.isfinite(_magnitudes(flat))] if any(special) else flat
+    sample = np.sort(_magnitudes(_sampled(finite)))
+    scale = _scale(finite, sample, largest)
+    bits = _bits(finite, sample, scale, tolerance_of(array.dtype, tolerance))
+    return Fingerprint(flat.size, array.dtype.name, 0, special, scale, _spread(finite, scale), bits, content)
 
 
 def is_float(dtype: np.dtype) -> bool:
@@ -93,8 +109,23 @@ def _magnitudes(flat: np.ndarray) -> np.ndarray:
     return np.abs(flat).astype(np.float64) if flat.dtype.kind == "c" else flat.astype(np.float64)
 
 
-def _special(values: np.ndarray) -> tuple[int, int, int]:
-    return int(np.isnan(values).sum()), int(np.isposinf(values).sum()), int(np.isneginf(values).sum())
+def _chunks(flat: np.ndarray) -> Iterator[np.ndarray]:
+    """The array piece by piece, as float64."""
+    for start in range(0, flat.size, CHUNK):
+        yield _magnitudes(flat[start : start + CHUNK])
+
+
+def _survey(flat: np.ndarray) -> tuple[tuple[int, int, int], float]:
+    """How many elements are NaN, +inf and -inf, and the largest finite magnitude."""
+    special, largest = np.zeros(3, np.int64), 0.0
+    for chunk in _chunks(flat):
+        most = max(float(np.max(chunk)), -float(np.min(chunk)))
+        if not math.isfinite(most):
+            special += np.isnan(chunk).sum(), np.isposinf(chunk).sum(), np.isneginf(chunk).sum()
+            most = float(np.max(np.abs(chunk), where=np.isfinite(chunk), initial=0.0))
+        largest = max(largest, most)
+    nan, positive, negative = map(int, special)
+    return (nan, positive, negative), largest
 
 
 def _hashed(flat: np.ndarray) -> int:
@@ -119,41 +150,65 @@ def _places(size: int) -> np.ndarray:
     return np.random.default_rng(0).integers(size, size=_SAMPLE)
 
 
-def _scale(finite: np.ndarray) -> float:
-    if not finite.size:
-        return 0.0
-    values, counts = np.unique(_sampled(finite), return_counts=True)
+def _scale(finite: np.ndarray, sample: np.ndarray, largest: float) -> float:
+    """The largest magnitude but for values that fill whole parts; theirs where there is no other."""
+    values, counts = _runs(sample)
     filling = values[counts >= max(2, counts.sum() // 64)]
-    rest = np.ones(finite.shape, np.bool_)
+    if not filling.size:
+        return largest
+    return max((_largest_but(chunk, filling) for chunk in _chunks(finite)), default=0.0) or largest
+
+
+def _largest_but(chunk: np.ndarray, filling: np.ndarray) -> float:
+    rest = np.ones(chunk.shape, np.bool_)
     for value in filling:
-        rest &= finite != value
-    return float(np.max(np.abs(finite), where=rest, initial=0.0)) or float(np.max(np.abs(finite)))
+        rest &= chunk != value
+    return float(np.max(np.abs(chunk), where=rest, initial=0.0))
+
+
+def _runs(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different values of a sorted array, and how often each occurs."""
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))[: ordered.size])
+    return ordered[starts], np.diff(starts, append=ordered.size)
 
 
 def _spread(finite: np.ndarray, scale: float) -> tuple[float, float, float]:
-    if not finite.size or not scale:
+    if not scale:
         return 0.0, 0.0, 0.0
-    # Values that fill whole parts may be far larger than the scale: they count as that.
-    over = np.clip(finite / scale, -1, 1)
-    return float(over.mean()), float(np.abs(over).mean()), float(np.sqrt(np.square(over).mean()))
+    sums = np.zeros(3)
+    for chunk in _chunks(finite):
+        # Values that fill whole parts may be far larger than the scale: they count as that.
+        over = np.clip(chunk / scale, -1, 1)
+        # No product of vectors: on busy processors the threads of NumPy's library wait for one another for seconds.
+        sums += over.sum(), np.abs(over).sum(), np.square(over).sum()
+    mean, magnitude, square = sums / finite.size
+    return float(mean), float(magnitude), math.sqrt(square)
 
 
-def _entropy(sample: np.ndarray) -> float:
-    """Bits of an array of these values in random order."""
-    if sample.size < 2:
+def _entropy(ordered: np.ndarray) -> float:
+    """Bits of an array of these values in random order; they are given sorted."""
+    if ordered.size < 2:
         return 0.0
-    shares = np.unique(sample, return_counts=True)[1] / sample.size
-    return float(-(shares * np.log2(shares)).sum() * sample.size)
+    shares = _runs(ordered)[1] / ordered.size
+    return float(-(shares * np.log2(shares)).sum() * ordered.size)
 
 
-def _bits(finite: np.ndarray, scale: float, within: float) -> float:
-    """Each number that is not a whole one tells as much as its type is precise; whole ones, only where they stand."""
-    if not scale or is_progression(finite):
+def _bits(finite: np.ndarray, sample: np.ndarray, scale: float, within: float) -> float:
+    """Each number that is not a whole one tells as much as its type is precise; whole ones, only where they stand.
+
+    Args:
+      finite: elements in their order.
+      sample: of them, sorted.
+      scale: of the array.
+      within: the tolerance of its type.
+    """
+    # The least numbers of a type have no unit.
+    unit = within * scale
+    if not unit or is_progression(_magnitudes(finite[:_SAMPLE])):
         return 0.0
-    sample = _sampled(finite)
     telling = sample[np.abs(sample - np.round(sample)) > within * np.maximum(1.0, np.abs(sample))]
-    distinct = np.unique(np.round(telling / (within * scale))).size
-    return _entropy(np.round(sample / (within * scale))) + distinct * math.log2(1 / within)
+    distinct = _runs(np.round(telling / unit))[0].size
+    return _entropy(np.round(sample / unit)) + distinct * math.log2(1 / within)
 
 
 def is_progression(flat: np.ndarray) -> bool:

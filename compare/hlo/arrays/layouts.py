@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from typing import NamedTuple
 
 import ml_dtypes
 import numpy as np
 
-from compare.hlo.align.fingerprints import is_float, tolerance_of
+from compare.hlo.arrays.fingerprints import CHUNK, is_float, tolerance_of
 
 _MOST_DIMENSIONS = 5
 _PROBES = 64
@@ -34,6 +35,13 @@ class Layout:
             left.transpose(self.left) if self.left else left,
             right.transpose(self.right) if self.right else right,
         )
+
+
+class Equal(NamedTuple):
+    """How two values are equal in every case, and how many units in the last place they are apart at most."""
+
+    layout: Layout
+    ulp: float
 
 
 def layouts(left: tuple[int, ...], right: tuple[int, ...]) -> Iterator[Layout]:
@@ -64,9 +72,7 @@ def _orders(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
             yield tuple(axis if shape[axis] == 1 else next(following) for axis in range(len(shape)))
 
 
-def laid_out(
-    cases: Sequence[tuple[np.ndarray, np.ndarray]], scales: Sequence[float], tolerance: float
-) -> tuple[Layout, float] | None:
+def laid_out(cases: Sequence[tuple[np.ndarray, np.ndarray]], scales: Sequence[float], tolerance: float) -> Equal | None:
     """The first arrangement by which two values are equal in every case, within the tolerance of their type.
 
     Args:
@@ -75,7 +81,7 @@ def laid_out(
       tolerance: float32's, relative to the scale.
 
     Returns:
-      The arrangement and the largest distance; None where no arrangement makes them equal.
+      None where no arrangement makes them equal.
     """
     (left, right), *_ = cases
     for layout in layouts(left.shape, right.shape):
@@ -83,7 +89,7 @@ def laid_out(
         if all(_probed(*case) for case in arguments):
             gaps = [distance(*case) for case in arguments]
             if None not in gaps:
-                return layout, max(gap for gap in gaps if gap is not None)
+                return Equal(layout, max(gap for gap in gaps if gap is not None))
     return None
 
 
@@ -116,15 +122,28 @@ def distance(left: np.ndarray, right: np.ndarray, layout: Layout, scale: float, 
 def _gap(left: np.ndarray, right: np.ndarray, scale: float, tolerance: float) -> float | None:
     if not is_float(left.dtype):
         return 0.0 if np.array_equal(left, right) else None
+    parts = (slice(start, start + CHUNK) for start in range(0, left.size, CHUNK))
+    gaps = [0.0]
+    for part in parts:
+        gap = _gap_of_part(left[part], right[part], scale, tolerance_of(left.dtype, tolerance))
+        if gap is None:
+            return None
+        gaps.append(gap)
+    return max(gaps) / float(ml_dtypes.finfo(left.dtype).eps)
+
+
+def _gap_of_part(left: np.ndarray, right: np.ndarray, scale: float, within: float) -> float | None:
+    """The largest distance over the power of two below each size; None beyond `within` of one."""
     wide = np.complex128 if left.dtype.kind == "c" else np.float64
     one, other = left.astype(wide), right.astype(wide)
     ordinary = np.isfinite(one) & np.isfinite(other)
-    if not np.array_equal(one[~ordinary], other[~ordinary], equal_nan=True):
+    if not ordinary.all():
+        if not np.array_equal(one[~ordinary], other[~ordinary], equal_nan=True):
+            return None
+        one, other = one[ordinary], other[ordinary]
+    sizes = np.maximum(np.abs(one), scale)
+    gaps = np.abs(one - other)
+    # Of large complex numbers the magnitude overflows.
+    if not np.all(np.isfinite(sizes)) or np.any(gaps > within * sizes):
         return None
-    sizes = np.maximum(np.abs(one[ordinary]), scale)
-    gaps = np.abs(one[ordinary] - other[ordinary])
-    if np.any(gaps > tolerance_of(left.dtype, tolerance) * sizes):
-        return None
-    eps = float(ml_dtypes.finfo(left.dtype).eps)
-    units = np.exp2(np.floor(np.log2(sizes, where=sizes > 0, out=np.zeros_like(sizes)))) * eps
-    return float(np.max(gaps / units, initial=0.0))
+    return float(np.max(np.ldexp(gaps, 1 - np.frexp(sizes)[1]), initial=0.0))
