@@ -1,7 +1,6 @@
 """How long `jaxport hlo` takes on models that come with it: `pytest --benchmark-only tests/hlo/test_zoo_speed.py`.
 
-Each in a process of its own, from the command line to the written pages. At size default all of them takes a quarter of
-an hour; `-k smoke` takes three minutes.
+Each in a process of its own, from the command line to the written pages. At size default all of them take 20 minutes.
 """
 
 from __future__ import annotations

@@ -62,9 +62,16 @@ def tolerance_of(dtype: np.dtype, tolerance: float) -> float:
     return min(tolerance * ratio, max(tolerance, _LEAST_PRECISE))
 
 
-def fingerprint(array: np.ndarray, tolerance: float) -> Fingerprint:
-    """The fingerprint of one array; `tolerance` is float32's."""
-    return fingerprint_of(array, content_of(array), tolerance)
+def fingerprint(array: np.ndarray, tolerance: float, content: bytes = b"") -> Fingerprint:
+    """The fingerprint of one array.
+
+    Args:
+      array: of any shape and dtype.
+      tolerance: float32's.
+      content: the array's digest, where `content_of` has told it already.
+    """
+    known = content or content_of(array)
+    return _MEMO.get((known, tolerance), lambda: _computed(array, known, tolerance))
 
 
 def content_of(array: np.ndarray) -> bytes:
@@ -72,17 +79,6 @@ def content_of(array: np.ndarray) -> bytes:
     content = hashlib.blake2b(f"{array.dtype} {array.shape}".encode(), digest_size=16)
     content.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
     return content.digest()
-
-
-def fingerprint_of(array: np.ndarray, content: bytes, tolerance: float) -> Fingerprint:
-    """The fingerprint of an array whose digest is known.
-
-    Args:
-      array: of any shape and dtype.
-      content: its digest, as `content_of` gives it.
-      tolerance: float32's.
-    """
-    return _MEMO.get((content, tolerance), lambda: _computed(array, content, tolerance))
 
 
 def _computed(array: np.ndarray, content: bytes, tolerance: float) -> Fingerprint:

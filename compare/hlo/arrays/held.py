@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from compare.hlo.arrays.fingerprints import Fingerprint, content_of, fingerprint_of
+from compare.hlo.arrays.fingerprints import Fingerprint, content_of, fingerprint
 from compare.hlo.arrays.layouts import Equal, laid_out
 
 _THREADS = ThreadPoolExecutor(thread_name_prefix="digests")
@@ -39,7 +39,7 @@ def held(calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> HeldResults
     """The results of several calls of one program, with their fingerprints; `tolerance` is float32's."""
     arrays = list(zip(*calls, strict=True))
     contents = iter(list(_THREADS.map(content_of, [row for result in arrays for row in result])))
-    told = [[fingerprint_of(row, next(contents), tolerance) for row in result] for result in arrays]
+    told = [[fingerprint(row, tolerance, next(contents)) for row in result] for result in arrays]
     return HeldResults(arrays, told)
 
 
