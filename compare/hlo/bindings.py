@@ -239,6 +239,14 @@ def _first_line(error: Exception) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
+def compute_in_calling_thread() -> None:
+    """Hand no call to another thread: of thousands of small ones, most of the time was waking it.
+
+    Before JAX makes its first array.
+    """
+    importlib.import_module("jax").config.update("jax_cpu_enable_async_dispatch", False)
+
+
 @functools.cache
 def initialize_libraries() -> None:
     """Load what compiled programs call by name.

@@ -54,6 +54,14 @@ def test_a_fingerprint_is_that_of_the_whole_array(dtype: str) -> None:
     assert told.spread == pytest.approx((over.mean(), np.abs(over).mean(), np.sqrt(np.square(over).mean())), rel=1e-9)
 
 
+@pytest.mark.parametrize("exponent", [-1000, -600, 600, 1000])
+def test_an_array_is_spread_alike_at_any_scale_also_where_squares_do_not_exist(exponent: int) -> None:
+    array = LARGE.astype(np.float64)
+    told, scaled = (fingerprint(given, TOLERANCE) for given in (array, np.ldexp(array, exponent)))
+    assert scaled.scale == np.ldexp(told.scale, exponent)
+    assert scaled.spread == pytest.approx(told.spread, rel=1e-9)
+
+
 def test_values_that_fill_a_part_set_no_scale() -> None:
     masked = LARGE.copy()
     masked[CHUNK : 2 * CHUNK] = -1e9

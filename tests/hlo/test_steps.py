@@ -38,11 +38,18 @@ def looped(x: jax.Array) -> tuple[Any, Any]:
     return count, jax.lax.cond(count > 2, lambda value: value + 1, lambda value: value - 1, found)
 
 
+def looped_narrow(x: jax.Array) -> jax.Array:
+    narrow = x.astype(jnp.bfloat16)
+    return jax.lax.fori_loop(0, 4, lambda _, value: jnp.sin(value * 1.3 + narrow) * value - value / 3, narrow)
+
+
 def sorted_pairs(x: jax.Array) -> list[jax.Array]:
     return list(jax.lax.sort((x, -x), dimension=0, num_keys=1))
 
 
-@pytest.mark.parametrize("function", [layers, looped, sorted_pairs, lambda x: x.astype(jnp.bfloat16).T[::2]])
+@pytest.mark.parametrize(
+    "function", [layers, looped, looped_narrow, sorted_pairs, lambda x: x.astype(jnp.bfloat16).T[::2]]
+)
 def test_every_value_is_that_of_the_whole_program(function: Callable[..., Any]) -> None:
     graph = graph_of(function, ROWS)
     wanted = [node.id for node in graph if node.shape.is_array]

@@ -22,6 +22,9 @@ _SAMPLE = 4096
 CHUNK = 1 << 14
 """Elements that are looked at together: as float64 they stay in a processor's cache, and are read several times."""
 
+_SQUARED = 1e150
+"""Squares of larger numbers overflow, those of numbers below one over it are lost."""
+
 _REMEMBERED = 1 << 16
 """Fingerprints, of half a KiB each: what all levels of a model of ten thousand values have."""
 
@@ -76,7 +79,8 @@ def fingerprint(array: np.ndarray, tolerance: float, content: bytes = b"") -> Fi
 
 def content_of(array: np.ndarray) -> bytes:
     """The digest of an array's bytes and shape."""
-    content = hashlib.blake2b(f"{array.dtype} {array.shape}".encode(), digest_size=16)
+    # Of the hashes that nobody can find collisions of, the one that processors have instructions for.
+    content = hashlib.sha256(f"{array.dtype} {array.shape}".encode())
     content.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
     return content.digest()
 
@@ -87,12 +91,14 @@ def _computed(array: np.ndarray, content: bytes, tolerance: float) -> Fingerprin
         kind = "pred" if array.dtype == np.bool_ else "integer"
         nothing = (0, 0, 0), 0.0, (0.0, 0.0, 0.0)
         return Fingerprint(flat.size, kind, _hashed(flat), *nothing, _entropy(np.sort(_sampled(flat))), content)
-    special, largest = _survey(flat)
+    special, largest, sums = _survey(flat)
     finite = flat[np.isfinite(_magnitudes(flat))] if any(special) else flat
     sample = np.sort(_magnitudes(_sampled(finite)))
     scale = _scale(finite, sample, largest)
     bits = _bits(finite, sample, scale, tolerance_of(array.dtype, tolerance))
-    return Fingerprint(flat.size, array.dtype.name, 0, special, scale, _spread(finite, scale), bits, content)
+    plain = sums if scale == largest > 1 / _SQUARED else None
+    spread = _spread(finite, scale) if plain is None else _over(plain, finite.size, scale)
+    return Fingerprint(flat.size, array.dtype.name, 0, special, scale, spread, bits, content)
 
 
 def is_float(dtype: np.dtype) -> bool:
@@ -111,17 +117,30 @@ def _chunks(flat: np.ndarray) -> Iterator[np.ndarray]:
         yield _magnitudes(flat[start : start + CHUNK])
 
 
-def _survey(flat: np.ndarray) -> tuple[tuple[int, int, int], float]:
-    """How many elements are NaN, +inf and -inf, and the largest finite magnitude."""
+def _survey(flat: np.ndarray) -> tuple[tuple[int, int, int], float, np.ndarray | None]:
+    """How many elements are NaN, +inf and -inf, the largest finite magnitude, and sums, if no square overflows."""
     special, largest = np.zeros(3, np.int64), 0.0
+    sums: np.ndarray | None = np.zeros(3)
     for chunk in _chunks(flat):
         most = max(float(np.max(chunk)), -float(np.min(chunk)))
+        # Not of a NaN either.
+        if not most < _SQUARED:
+            sums = None
+        elif sums is not None:
+            sums += _sums(chunk)
         if not math.isfinite(most):
             special += np.isnan(chunk).sum(), np.isposinf(chunk).sum(), np.isneginf(chunk).sum()
             most = float(np.max(np.abs(chunk), where=np.isfinite(chunk), initial=0.0))
         largest = max(largest, most)
     nan, positive, negative = map(int, special)
-    return (nan, positive, negative), largest
+    return (nan, positive, negative), largest, sums
+
+
+def _sums(chunk: np.ndarray) -> tuple[float, float, float]:
+    """Of the elements, of their magnitudes and of their squares; the chunk is overwritten."""
+    # No product by BLAS: on busy processors the threads of NumPy's library wait for one another for seconds.
+    total, square = chunk.sum(), np.einsum("i,i->", chunk, chunk)
+    return float(total), float(np.abs(chunk, out=chunk).sum()), float(square)
 
 
 def _hashed(flat: np.ndarray) -> int:
@@ -169,16 +188,20 @@ def _runs(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _spread(finite: np.ndarray, scale: float) -> tuple[float, float, float]:
-    if not scale:
-        return 0.0, 0.0, 0.0
+    """Mean, mean magnitude and root mean square over the scale."""
     sums = np.zeros(3)
-    for chunk in _chunks(finite):
+    for chunk in _chunks(finite if scale else finite[:0]):
+        chunk /= scale
         # Values that fill whole parts may be far larger than the scale: they count as that.
-        over = np.clip(chunk / scale, -1, 1)
-        # No product of vectors: on busy processors the threads of NumPy's library wait for one another for seconds.
-        sums += over.sum(), np.abs(over).sum(), np.square(over).sum()
-    mean, magnitude, square = sums / finite.size
-    return float(mean), float(magnitude), math.sqrt(square)
+        sums += _sums(np.clip(chunk, -1, 1, out=chunk))
+    return _over(sums, finite.size, 1.0)
+
+
+def _over(sums: np.ndarray, elements: int, scale: float) -> tuple[float, float, float]:
+    if not elements or not scale:
+        return 0.0, 0.0, 0.0
+    mean, magnitude, square = sums / elements
+    return float(mean / scale), float(magnitude / scale), math.sqrt(square) / scale
 
 
 def _entropy(ordered: np.ndarray) -> float:
