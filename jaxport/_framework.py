@@ -374,4 +374,5 @@ def create() -> Jax:
     """
     device = asked(os.environ)
     _device.require(device)
+    _device.set_dispatch(os.environ)
     return Jax(device)

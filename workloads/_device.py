@@ -18,6 +18,9 @@ DEVICE, LOWERS_FOR = "JAXPORT_DEVICE", "JAXPORT_LOWERS_FOR"
 PRECISION, DETERMINISTIC = "JAXPORT_MATMUL_PRECISION", "JAXPORT_DETERMINISTIC"
 """Environment variables of a worker."""
 
+SYNCHRONOUS = "JAXPORT_SYNCHRONOUS_DISPATCH"
+"""Set in the environment of a worker of JAX's without asynchronous dispatch."""
+
 
 class DeviceAbsent(Foreseen):
     """The device that was asked for is not there for this framework: one line that says what to do."""

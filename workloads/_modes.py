@@ -129,9 +129,16 @@ PORT = JAX_JIT
 """The mode in which the port is always judged."""
 
 JAX_RETAINED = Mode(JAX, "retained")
-"""`JAX_JIT` in a process whose C library keeps the memory that it is given back: timed on request."""
+"""`JAX_JIT` in a process whose C library keeps the memory that it is given back."""
 
-COMPILED_PORTS = (JAX_JIT, JAX_DONATED, JAX_TUNED, JAX_RETAINED)
+JAX_SYNCHRONOUS = Mode(JAX, "synchronous")
+"""`JAX_JIT` in a process without asynchronous dispatch: no call is handed to another thread, though XLA divides large
+loops among several."""
+
+IN_OTHER_PROCESSES = (JAX_RETAINED, JAX_SYNCHRONOUS)
+"""`JAX_JIT` in a process of other settings: timed on request."""
+
+COMPILED_PORTS = (JAX_JIT, JAX_DONATED, JAX_TUNED, *IN_OTHER_PROCESSES)
 
 CONTROL_NAMES = ("jit", "graph", "autocluster", "eager")
 """Names of modes; the first that a side was timed in is its A/A control: two processes run identical code."""

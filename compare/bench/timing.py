@@ -16,10 +16,10 @@ from compare.record.timing_part import CellTime, Power, Ratio, Threads, Timing
 from workloads._modes import (
     CELL_PAIRS,
     COMPILED_PORTS,
+    IN_OTHER_PROCESSES,
     JAX_APART,
     JAX_EAGER,
     JAX_JIT,
-    JAX_RETAINED,
     JAX_TUNED,
     TF_APART,
     TF_AUTOCLUSTER,
@@ -49,7 +49,7 @@ PEER_MARGIN = 0.10
 WITHIN = (
     Pair(JAX_JIT, JAX_EAGER),
     Pair(JAX_TUNED, JAX_JIT),
-    Pair(JAX_RETAINED, JAX_JIT),
+    *(Pair(elsewhere, JAX_JIT) for elsewhere in IN_OTHER_PROCESSES),
     Pair(TF_GRAPH, TF_EAGER),
     Pair(TF_JIT, TF_EAGER),
     *(Pair(compiled, TF_GRAPH) for compiled in (TF_AUTOCLUSTER, TF_JIT, TF_KERAS)),

@@ -32,7 +32,7 @@ HERE = (
 
 _VALUES = (
     *("parity_size", "pairs", "max_pairs", "precision", "budget", "seed", "threads", "phases", "memory_limit"),
-    *("timeout", "matmul_precision", "allocator"),
+    *("timeout", "matmul_precision", "allocator", "dispatch"),
 )
 _FLAGS = ("no_alignment", "parity_only", "no_timing", "no_limits", "no_peers", "deterministic")
 _REPEATED = {"input": "--input", "dimension": "--dimension", "targets": "--target"}

@@ -14,6 +14,8 @@ from compare.inputs.request import Extras, Plan
 from compare.progress import reporter
 from compare.report import terminal
 from compare.run import whole_run
+from workloads._device import CPU, GPU
+from workloads._modes import JAX_RETAINED, JAX_SYNCHRONOUS
 
 HELP = Help(
     description="""\
@@ -29,6 +31,7 @@ to run the original in JAX (peers). Takes several minutes for each workload; run
   jaxport bench mnist_mlp --baseline tf/graph    every mode over TensorFlow's graph mode
   jaxport bench my_port.py --pass forward       inference in place of the training step
   jaxport bench bert --allocator retain         what mapping memory anew in every call costs the port
+  jaxport bench add --dispatch synchronous      what handing a short call to another thread costs it
   jaxport bench my_port.py --unroll 10          ten training steps in one program, told per step
   jaxport bench --ray 10.0.0.1:6379 --size smoke,default
                                                 each workload at each size on a node of this Ray cluster
@@ -82,6 +85,11 @@ def _add_extras(command: argparse._ActionsContainer) -> None:
         "(default: the C library as it is)",
     )  # fmt: skip
     command.add_argument(
+        "--dispatch", choices=("synchronous",),
+        help="also time jax/jit in a process without asynchronous dispatch (jax/synchronous): what handing a short "
+        "call to another thread costs (default: JAX as it is)",
+    )  # fmt: skip
+    command.add_argument(
         "--batches", type=_option_types.counts, default=(), metavar="N,...",
         help="batch sizes at which to measure memory and throughput of what is timed, in every mode (default: none)",
     )  # fmt: skip
@@ -106,6 +114,8 @@ def main(options: argparse.Namespace) -> int:
     workloads = _asked.workloads(options)
     if options.allocator and platform.libc_ver()[0] != "glibc":
         raise RequestError(f"expected glibc for --allocator {options.allocator}, found another C library: drop it")
+    if options.dispatch and options.device[0] != CPU:
+        raise RequestError(f"expected a CPU with --dispatch {options.dispatch}, found --device {GPU}: drop it")
     if options.batches:
         _asked.check_batches(workloads, options, "--batches")
     request = whole_run.Request(
@@ -140,4 +150,6 @@ def _plans(options: argparse.Namespace) -> list[Plan]:
         _timing_arguments.plan(options, threads) for threads in _option_types.thread_counts(options.threads)
     )
     others = [dataclasses.replace(other, peers=False) for other in others]
-    return [dataclasses.replace(headline, retained=options.allocator is not None), *others]
+    asked = {JAX_RETAINED: options.allocator, JAX_SYNCHRONOUS: options.dispatch}
+    elsewhere = [mode for mode, value in asked.items() if value is not None]
+    return [dataclasses.replace(headline, other_processes=elsewhere), *others]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from compare.explaining.sentences import FASTER, SLOWER, Case, Figure, Sentence, figure, known
+from compare.explaining.sentences import FASTER, SLOWER, Case, Figure, Sentence, figure, known, stated
 from compare.record.cost_parts import Handover, Phases, Share, SizedCall, Stages
 from compare.record.timing_part import Mode as ModeTime
 from compare.report import numbers, tables
 from compare.report.rooflines import BOUNDS
-from workloads._modes import JAX, JAX_EAGER, JAX_JIT, PORT, TF, TF_EAGER, TF_GRAPH, TF_JIT, Mode
+from workloads._modes import JAX, JAX_EAGER, JAX_JIT, JAX_SYNCHRONOUS, PORT, TF, TF_EAGER, TF_GRAPH, TF_JIT, Mode
 
 MOSTLY = 0.25
 """The share of a call from which on making the call is told of."""
@@ -135,11 +135,12 @@ def other_threads(case: Case) -> Iterator[Sentence]:
         ])  # fmt: skip
         inputs = f"{case.name} has inputs of up to {numbers.count(elements)} elements"
         took = numbers.seconds(tables.median(case.timing, compiled))
+        kept, saved = _not_handed_over(case) if side == JAX else ("", ())
         yield Sentence(
             "other_threads",
             f"{compiled} takes {took} and is slower than {slower}, which asks for no compilation; "
-            f"{tables.SIDES[side]}'s XLA {_handed_over(handover)}; {inputs}",
-            (*figures, *case.of_ratio(compiled, slower), *case.of_median(compiled)),
+            f"{tables.SIDES[side]}'s XLA {_handed_over(handover)}; {inputs}{kept}",
+            (*figures, *case.of_ratio(compiled, slower), *case.of_median(compiled), *saved),
             case.commands.by("explain"),
             seconds=(handover.above.seconds or 0.0) - (handover.below.seconds or 0.0),
         )
@@ -152,6 +153,15 @@ def _handed_over(handover: Handover) -> str:
         f"{numbers.seconds(below.seconds)}, and handed one of {numbers.count(above.elements)} to another thread, which "
         f"took {numbers.seconds(above.seconds)}"
     )
+
+
+def _not_handed_over(case: Case) -> tuple[str, tuple[Figure, ...]]:
+    """What a call of the port was measured to take where it is not handed over, or how to measure it."""
+    measured = case.ratio(JAX_SYNCHRONOUS, PORT)
+    option = "`jax_cpu_enable_async_dispatch=False`"
+    if measured is None:
+        return f"; `jaxport bench --dispatch synchronous` measures it without, by {option}", ()
+    return f"; without, by {option}, it takes {stated(measured)}, of that", case.of_ratio(JAX_SYNCHRONOUS, PORT)
 
 
 def _short(case: Case, mode: Mode) -> bool:

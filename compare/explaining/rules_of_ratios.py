@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from compare.explaining.sentences import ALWAYS_FIRST, DECIDED, FASTER, Case, Figure, Sentence, known, stated
-from compare.record.timing_part import Attribution, CellTime
-from compare.report import numbers, tables
+from compare.record.timing_part import CellTime
+from compare.report import attributions, numbers, tables
+from compare.report.attributions import Factor
 from workloads._modes import CELL_PAIRS, JAX_EAGER, JAX_JIT, PORT, TF_EAGER, TF_JIT, Mode, recorded_pair
 
 
@@ -85,26 +86,30 @@ def compiling(case: Case) -> Iterator[Sentence]:
 
 def split(case: Case) -> Iterator[Sentence]:
     """The ratio to tf/jit as a product of frontend, compiler and runtime; silent where the ratio is not decided."""
-    product = case.part.attribution or Attribution()
-    factors = {"frontend": product.frontend, "compiler": product.compiler, "runtime": product.runtime}
-    figures = known([case.figure(factor, "attribution", name) for name, factor in factors.items()])
-    if len(figures) < len(factors) or case.verdict(PORT, TF_JIT) not in DECIDED:
+    factors = attributions.factors(case.part)
+    figures = known([case.figure(factor.value, "attribution", factor.name) for factor in factors])
+    if not factors or len(figures) < len(factors) or case.verdict(PORT, TF_JIT) not in DECIDED:
         return
-    listed = ", ".join(f"{name} {numbers.ratio(factor)}" for name, factor in factors.items())
-    largest = max(factors, key=lambda name: _distance(factors[name]))
-    margin = numbers.finite(case.timing.margin) or 0.0
-    moves = (
-        f"the {largest} moves it most"
-        if _distance(factors[largest]) > 1 + margin
-        else "none moves it beyond the margin"
-    )
+    listed = ", ".join(f"{factor.name} {numbers.ratio(factor.value)}" for factor in factors)
+    beyond = attributions.threshold(case.timing.margin)
+    moving = [factor for factor in factors if factor.distance > beyond]
+    none = "" if moving else "none moves it beyond the margin (medians, no interval)"
+    moves = none or attributions.blamed(moving, "moves it", "moves it most")
     yield Sentence(
         "split",
-        f"{PORT} over {TF_JIT} is the product of {listed}; {moves} (medians, no interval)",
-        (*figures, *case.of_ratio(PORT, TF_JIT)),
+        "; ".join(filter(None, [f"{PORT} over {TF_JIT} is the product of {listed}", moves])),
+        (*figures, *case.of_ratio(PORT, TF_JIT), *_of_cells(case, moving)),
         case.commands.by("run"),
         seconds=_apart(case, PORT, TF_JIT),
     )
+
+
+def _of_cells(case: Case, moving: Sequence[Factor]) -> tuple[Figure, ...]:
+    """The times that swaps come from, where they are told."""
+    if all(factor.is_whole for factor in moving):
+        return ()
+    cells = case.timing.cells
+    return known([case.figure(cells[cell].median_s, "timing", "cells", cell, "median_s") for cell in cells])
 
 
 def programs(case: Case) -> Iterator[Sentence]:
@@ -136,8 +141,3 @@ def _apart(case: Case, left: Mode, right: Mode) -> float:
     """Seconds between two modes' calls; 0 where one is not known."""
     medians = [tables.median(case.timing, mode) for mode in (left, right)]
     return abs(medians[0] - medians[1]) if medians[0] is not None and medians[1] is not None else 0.0
-
-
-def _distance(factor: float | None) -> float:
-    """How far a factor moves a product, either way."""
-    return max(factor, 1 / factor) if factor and factor > 0 else 0.0

@@ -27,7 +27,7 @@ class Plan:
       threads: of every process; None leaves them to the frameworks.
       seed: of the orders in which processes and arms take turns.
       peers: whether peers that a workload brings are timed too.
-      retained: whether the port is timed once more, in a process whose C library keeps its memory.
+      other_processes: of `workloads._modes.IN_OTHER_PROCESSES`, in which the port is timed once more.
     """
 
     pairs: int = 7
@@ -37,7 +37,7 @@ class Plan:
     threads: int | None = None
     seed: int = 0
     peers: bool = True
-    retained: bool = False
+    other_processes: Sequence[Mode] = ()
 
 
 @dataclass(frozen=True)

@@ -31,10 +31,7 @@ from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet, failure_of
 from workloads._device import Device
 from workloads._framework import Program
-from workloads._modes import CELLS, JAX, JAX_JIT, JAX_RETAINED, Arm, Mode
-
-RETAINED = 3
-"""The copy of the port's process whose memory is retained."""
+from workloads._modes import CELLS, IN_OTHER_PROCESSES, JAX, JAX_JIT, JAX_RETAINED, JAX_SYNCHRONOUS, Arm, Mode
 
 FILLING = 4
 """How often calls are counted before they count where memory is retained: the first ones still map it."""
@@ -78,10 +75,16 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class _Process:
-    """One of a side's two processes, that of a peer, or the port's whose memory is retained."""
+    """One of a side's two processes, that of a peer, or one of the port's with other settings.
+
+    Attributes:
+      copy: its number; 1 and 2 are alike.
+      instead: of `workloads._modes.IN_OTHER_PROCESSES`, what the port's `jit` is there; None where settings are ours.
+    """
 
     side: str
     copy: int = 1
+    instead: Mode | None = None
 
     def __str__(self) -> str:
         return self.side if self.copy == 1 else f"{self.side}#{self.copy}"
@@ -92,7 +95,7 @@ class _Running:
     """A process that is up."""
 
     side: Side
-    copy: int
+    process: _Process
 
 
 def timed(prepared: Prepared, collected: Mapping[str, Collected], part: Workload) -> Timed:
@@ -158,9 +161,15 @@ def _measure_all(
     settings = Settings(plan.threads, compilation_cache=cache)
 
     def start(name: str, settings: Settings = settings) -> LiveSide:
-        side = processes[name].side
-        placed = replace(settings, device=sources[side].device, retained_memory=processes[name].copy == RETAINED)
-        return LiveSide(side, scratch, sources[side].python, timeout_s, placed)
+        process = processes[name]
+        source = sources[process.side]
+        placed = replace(
+            settings,
+            device=source.device,
+            retained_memory=process.instead == JAX_RETAINED,
+            synchronous_dispatch=process.instead == JAX_SYNCHRONOUS,
+        )
+        return LiveSide(process.side, scratch, source.python, timeout_s, placed)
 
     # The memory that these hold is told: a user's process has whatever its framework imports.
     start_whole = partial(start, settings=replace(settings, whole_imports=True))
@@ -168,7 +177,7 @@ def _measure_all(
     reporter.stage(f"compiling{_on(plan)}", len(workloads) + 1)
     reporter.step("starting")
     with WorkerSet(start_whole) as group:
-        group.start(name for name, process in processes.items() if process.copy in (1, RETAINED))
+        group.start(name for name, process in processes.items() if process.copy == 1 or process.instead)
         threads: Threads | None = None
         for before, workload in zip([None, *workloads], workloads, strict=False):
             reporter.step(workload.name)
@@ -210,16 +219,17 @@ def _replaced(group: WorkerSet, before: Timed | None) -> list[str]:
 
 
 def _processes(workloads: Sequence[Timed], sources: Mapping[str, Source], plan: Plan) -> list[_Process]:
-    """Two processes of each live side, one of each peer that a workload has, and the port's with retained memory."""
+    """Two processes of each live side, one of each peer that a workload has, and the port's with other settings."""
     sides = [name for name, source in sources.items() if source.recorded is None and name in SIDES]
     peers = dict.fromkeys(name for workload in workloads for name in workload.modes if name not in SIDES)
     beside = map(_Process, peers) if plan.peers else ()
-    retained = [_Process(JAX, RETAINED)] if plan.retained and JAX in sides else []
-    return [*(_Process(side, copy) for side in sides for copy in SLOWDOWNS), *beside, *retained]
+    alike = [_Process(side, copy) for side in sides for copy in SLOWDOWNS]
+    numbered = enumerate(plan.other_processes if JAX in sides else (), len(SLOWDOWNS) + 1)
+    return [*alike, *beside, *(_Process(JAX, copy, mode) for copy, mode in numbered)]
 
 
 def _running(group: Mapping[str, Side], processes: Mapping[str, _Process]) -> list[_Running]:
-    return [_Running(side, processes[name].copy) for name, side in group.items()]
+    return [_Running(side, processes[name]) for name, side in group.items()]
 
 
 def _stage(pair: int, plan: Plan) -> str:
@@ -285,17 +295,17 @@ def _ready_one(process: _Running, workload: Timed, samples: Samples, first: bool
 def _targets(process: _Running, workload: Timed, samples: Samples) -> Iterator[tuple[Arm, str | int]]:
     """The arms of one process, and what each asks it to run.
 
-    The second of a side runs all that the first runs, or it would not be identical. So does the one that retains its
-    memory, of which one arm counts.
+    The second of a side runs all that the first runs, or it would not be identical. So does one of other settings, of
+    which one arm counts.
 
     A process that runs one mode of many is idle longer and finds its inputs cold: tf/jit alone in a
     process came out 8 % slower than the same code among its other modes.
     """
-    side, copy, retained = process.side, process.copy, process.copy == RETAINED
+    side, copy, instead = process.side, process.process.copy, process.process.instead
     for name in workload.modes[side.name]:
         mode = Mode(side.name, name)
-        yield Arm(JAX_RETAINED) if retained and mode == JAX_JIT else Arm(mode, copy), name
-        if side.name in SIDES and not retained and mode == control_of(side.name, workload.modes[side.name]):
+        yield Arm(instead) if instead and mode == JAX_JIT else Arm(mode, copy), name
+        if side.name in SIDES and instead is None and mode == control_of(side.name, workload.modes[side.name]):
             yield Arm(mode, copy, SLOWDOWNS[copy]), name
     for cell in CELLS:
         if cell.compiler != side.name or cell.frontend not in workload.programs:
@@ -316,8 +326,8 @@ def _prepare(side: Side, arm: Arm, target: str | int, samples: Samples, first: b
     try:
         phases = requests.prepare(side, target)
         if first:
-            # What is compiled there was compiled before, by the process whose memory is not kept.
-            own = {} if arm.code == JAX_RETAINED else phases
+            # What is compiled there was compiled before, by the process without other settings.
+            own = {} if arm.code in IN_OTHER_PROCESSES else phases
             samples.phases[arm] = timing_part.Mode(**own, **_counted(side, arm, target, steps))
     except SideError as error:
         samples.failures.append(Failure(side.name, f"timing {arm}", error.reason))

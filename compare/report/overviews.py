@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from compare.record.envelope import Record
 from compare.record.workload_part import Workload
 from compare.report import numbers
-from compare.report.tables import RatioRow, against_best, attribution, of_programs, other_pass
+from compare.report.attributions import factors
+from compare.report.tables import RatioRow, against_best, of_programs, other_pass
 from compare.report.verdicts import gate_verdicts, outcome
 from workloads._modes import JAX, JAX_JIT, JAX_TUNED, TF, TF_EAGER, TF_JIT, Mode
 
@@ -65,7 +66,7 @@ def _overview(name: str, anchor: str, workload: Workload) -> OverviewRow:
         instructions=(_program(workload, TF), _program(workload, JAX)),
         kernels=(_counted(workload, TF_EAGER), _counted(workload, TF_JIT), _counted(workload, JAX_JIT)),
         ratio=against_best(workload),
-        attribution=attribution(workload),
+        attribution=tuple((factor.name, numbers.ratio(factor.value)) for factor in factors(workload)),
         tuned=against_best(workload, JAX_TUNED),
         programs=of_programs(workload),
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from compare.record.envelope import Environment, Record
 from compare.record.timing_part import Timing
 from compare.record.workload_part import Workload
-from compare.report import costs, narrow_arithmetic, node_rows, numbers, rooflines, tables, timing_notes
+from compare.report import attributions, costs, narrow_arithmetic, node_rows, numbers, rooflines, tables, timing_notes
 from compare.report.markdown import code, escaped, table
 from compare.report.standings import Standing, standing, stated
 from compare.report.tables import RatioRow, ordered, recorded_ratio
@@ -120,7 +120,7 @@ def _workload(name: str, workload: Workload) -> list[str]:
     for sentence in tables.modes_alike(workload, (workload.timing or Timing()).modes):
         lines += [f"{sentence}.", ""]
     lines += _tuned(workload)
-    said = (tables.attribution_in_words(workload), tables.page_faults_in_words(workload))
+    said = (attributions.in_words(workload), tables.page_faults_in_words(workload))
     for why in (*said, *narrow_arithmetic.in_words(workload)):
         lines += [f"{why}.", ""] if why else []
     lines += _doubts(workload) + _by_threads(workload) + _peers(workload)

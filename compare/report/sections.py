@@ -11,6 +11,7 @@ from compare.record.parity_part import Parity
 from compare.record.timing_part import Timing
 from compare.record.workload_part import Workload
 from compare.report import (
+    attributions,
     charts,
     compilers,
     cost_charts,
@@ -238,7 +239,7 @@ def _timing(workload: Workload) -> TimingSection:
         modes=tables.modes(workload),
         modes_alike=tables.modes_alike(workload, (workload.timing or Timing()).modes),
         ratios=tables.ratios(workload),
-        attribution=tables.attribution_in_words(workload),
+        attribution=attributions.in_words(workload),
         page_faults=tables.page_faults_in_words(workload),
         narrow=narrow_arithmetic.in_words(workload),
         timing_chart=Markup(charts.timing(workload)),

@@ -9,9 +9,19 @@ from compare.record.parity_part import Parity
 from compare.record.timing_part import Timing
 from compare.record.vocabulary import FAIL
 from compare.record.workload_part import Workload
-from compare.report import numbers, tables
+from compare.report import attributions, numbers, tables
 from compare.report.tables import RatioRow, ordered, recorded_ratio
-from workloads._modes import JAX_DONATED, JAX_RETAINED, JAX_TUNED, PORT, TF_JIT, Mode, Pair, recorded_mode
+from workloads._modes import (
+    JAX_DONATED,
+    JAX_RETAINED,
+    JAX_SYNCHRONOUS,
+    JAX_TUNED,
+    PORT,
+    TF_JIT,
+    Mode,
+    Pair,
+    recorded_mode,
+)
 
 FASTER = "faster"
 
@@ -21,6 +31,7 @@ _OTHER_MODES = {
     JAX_DONATED: "updating its state in place, as TensorFlow does,",
     JAX_TUNED: "with its compiler options",
     JAX_RETAINED: "with memory that the C library keeps",
+    JAX_SYNCHRONOUS: "without asynchronous dispatch",
 }
 
 
@@ -37,7 +48,7 @@ def standing(name: str, workload: Workload) -> Standing:
     """Ahead only where the verdict against every timed TF mode is faster: which of them is the fastest is measured too.
 
     The sentence names the TF mode of the lowest median, or every mode that is not beaten, with what the attribution
-    or the record gives as the reason. The workload is escaped.
+    gives as the reason where tf/jit is one of these, or the record. The workload is escaped.
     """
     medians = _tf_medians(workload)
     if not medians:
@@ -52,7 +63,9 @@ def standing(name: str, workload: Workload) -> Standing:
         said = f"{row.ratio} {row.interval} of the time of {best}, the fastest TF mode"
         return Standing(name, True, "; ".join([said, *_other_modes(workload)]))
     reasons = _reasons({mode: rows[mode] for mode in unbeaten})
-    return Standing(name, False, "; ".join([*reasons, *_attributed(workload), *_other_modes(workload)]))
+    # What tf/jit does otherwise says nothing of a mode that is not compiled.
+    costs = attributions.costliest_in_words(workload) if TF_JIT in unbeaten else ""
+    return Standing(name, False, "; ".join([*reasons, *filter(None, [costs]), *_other_modes(workload)]))
 
 
 def _tf_medians(workload: Workload) -> dict[Mode, float]:
@@ -74,17 +87,6 @@ def _reasons(rows: Mapping[Mode, RatioRow | None]) -> Iterator[str]:
             yield f"{_RELATIONS.get(row.verdict, row.verdict)} {mode}, {row.ratio} {row.interval}"
     for reason, modes in withheld.items():
         yield f"against {', '.join(map(str, modes))} {reason}"
-
-
-def _attributed(workload: Workload) -> Iterator[str]:
-    """Which factor costs the most against tf/jit; nothing where none is above 1."""
-    factors = {name: numbers.finite(value) for name, value in tables.factors(workload)}
-    known = {name: value for name, value in factors.items() if value is not None}
-    if not known:
-        return
-    name = max(known, key=lambda factor: known[factor])
-    if known[name] > 1:
-        yield f"against {TF_JIT} the {name} costs the most, {numbers.ratio(known[name])} (medians, no interval)"
 
 
 def _other_modes(workload: Workload) -> Iterator[str]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
-from math import prod
 
-from compare.record.base import Number
 from compare.record.envelope import Environment, Record
 from compare.record.program_parts import Compiled
 from compare.record.timing_part import Ratio, Timing
@@ -17,7 +15,7 @@ from compare.report import numbers
 from compare.report.showable import given
 from workloads import _modes
 from workloads._framework import default_pass
-from workloads._modes import CELL_PAIRS, JAX_RETAINED, PORT, TF_CELL, TF_JIT, Cell, Mode, Pair, recorded_pair
+from workloads._modes import CELL_PAIRS, JAX_RETAINED, PORT, TF_CELL, Cell, Mode, Pair, recorded_pair
 
 SIDES = {_modes.TF: "TF", _modes.JAX: "JAX"}
 
@@ -84,7 +82,7 @@ class CellRow:
 
 def ordered(modes: Iterable[str]) -> list[str]:
     """Modes in the order in which they are told: TF then JAX, eager before compiled, unknown ones last."""
-    known = {str(mode): place for place, mode in enumerate(_modes.MODES)}
+    known = {str(mode): place for place, mode in enumerate((*_modes.MODES, *_modes.IN_OTHER_PROCESSES))}
     return sorted(modes, key=lambda mode: known.get(mode, len(known)))
 
 
@@ -202,30 +200,6 @@ def matrix(workload: Workload) -> tuple[tuple[str, tuple[CellRow, ...]], ...]:
 def compiler_options(workload: Workload) -> str:
     """What jax/tuned was compiled with, as XLA_FLAGS would say it; empty where the port declares nothing."""
     return " ".join(f"{name}={numbers.scalar(value)}" for name, value in workload.compiler_options.items())
-
-
-def factors(workload: Workload) -> tuple[tuple[str, Number], ...]:
-    """The factors whose product is the jax/tf ratio; empty where there are none."""
-    product = given(workload.attribution)
-    if product is None:
-        return ()
-    return (("frontend", product.frontend), ("compiler", product.compiler), ("runtime", product.runtime))
-
-
-def attribution(workload: Workload) -> tuple[tuple[str, str], ...]:
-    """The same as they are shown."""
-    return tuple((name, numbers.ratio(factor)) for name, factor in factors(workload))
-
-
-def attribution_in_words(workload: Workload) -> str:
-    """One sentence; empty where there is no attribution."""
-    shown = attribution(workload)
-    if not shown:
-        return ""
-    values = [numbers.finite(factor) for _, factor in factors(workload)]
-    known = [value for value in values if value is not None]
-    total = numbers.ratio(prod(known)) if len(known) == len(shown) else "an unknown part"
-    return f"{PORT} takes {total} of {TF_JIT}'s time: {', '.join(f'{name} {factor}' for name, factor in shown)}"
 
 
 def page_faults_in_words(workload: Workload) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from compare.sides import clustering_variables, optional_imports
-from workloads._device import ON_CPU, Device
+from workloads._device import ON_CPU, SYNCHRONOUS, Device
 from workloads._distributing import LOGICAL_DEVICES
 
 THREAD_VARIABLES = (
@@ -45,6 +45,7 @@ class Settings:
       whole_imports: with every library that a framework imports where it finds it: for what measures the import, or
         the memory that the process holds.
       retained_memory: whether the C library, glibc, keeps what it is given back instead of returning it to the kernel.
+      synchronous_dispatch: whether JAX hands no call on a CPU to another thread.
     """
 
     threads: int | None = None
@@ -57,6 +58,7 @@ class Settings:
     device: Device = ON_CPU
     logical_devices: int | None = None
     retained_memory: bool = False
+    synchronous_dispatch: bool = False
 
     def variables(self, side: str, inherited: Mapping[str, str]) -> dict[str, str]:
         """The environment variables that say so to a side; flags that were set before are kept."""
@@ -74,6 +76,8 @@ class Settings:
             variables[LOGICAL_DEVICES] = str(self.logical_devices)
         if self.retained_memory:
             variables |= RETAINING
+        if side == "jax" and (self.synchronous_dispatch or SYNCHRONOUS in inherited):
+            variables[SYNCHRONOUS] = "1" if self.synchronous_dispatch else ""
         if self.whole_imports:
             variables[optional_imports.WHOLE] = "1"
         if self.clustering is not None and side == "tf":

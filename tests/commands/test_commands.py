@@ -30,6 +30,7 @@ from compare.sides import mapped, wire
 from compare.sides.recorded import RecordedSide
 from compare.sides.settings import available_processors
 from compare.writing import PARTIAL, UnwrittenError
+from workloads._modes import JAX_RETAINED, JAX_SYNCHRONOUS
 
 FULL = DATA / "record_full.json"
 PAIR = {"name": "add", "view": {}, "pictures": {}, **dict.fromkeys(("compilers", "compiled", "passes", "donation"))}
@@ -74,10 +75,20 @@ def test_bench_times_with_kept_memory_on_all_threads_alone_and_only_where_glibc_
     monkeypatch.setattr(platform, "libc_ver", lambda: ("glibc", "2.36"))
     cli.main(["bench", "add", "--threads", "2,1", "--allocator", "retain"])
     (request,) = asked
-    assert [plan.retained for plan in request.plans] == [True, False]
+    assert [plan.other_processes for plan in request.plans] == [[JAX_RETAINED], ()]
     monkeypatch.setattr(platform, "libc_ver", lambda: ("", ""))
     assert cli.main(["bench", "add", "--allocator", "retain"]) == 2
     assert "expected glibc for --allocator retain, found another C library: drop it" in capsys.readouterr().err
+
+
+def test_bench_times_calls_that_no_other_thread_is_handed_on_all_threads_alone_and_only_on_a_cpu(
+    asked: list[Request], capsys: pytest.CaptureFixture[str]
+) -> None:
+    cli.main(["bench", "add", "--threads", "2,1", "--dispatch", "synchronous"])
+    (request,) = asked
+    assert [plan.other_processes for plan in request.plans] == [[JAX_SYNCHRONOUS], ()]
+    assert cli.main(["bench", "add", "--dispatch", "synchronous", "--device", "gpu"]) == 2
+    assert "expected a CPU with --dispatch synchronous, found --device gpu: drop it" in capsys.readouterr().err
 
 
 def test_bench_leaves_out_what_is_not_wanted(asked: list[Request]) -> None:

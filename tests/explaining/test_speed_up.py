@@ -294,6 +294,35 @@ def test_an_interval_that_does_not_decide_is_no_verdict() -> None:
     assert "neither shown to be faster nor slower" in explained(read(MEASURED), "mnist_mlp").headline
 
 
+def test_a_factor_that_its_two_ways_disagree_on_moves_nothing_alone() -> None:
+    plain = read(FULL)
+    cells = {"tf@tf": 26.8, "jax@jax": 25.7, "tf@jax": 50.8, "jax@tf": 25.9}
+    part = plain["workloads"]["mnist_mlp"]
+    part["timing"]["cells"] = {name: {"median_s": time} for name, time in cells.items()}
+    part["attribution"] = {"frontend": 0.699, "compiler": 1.371, "runtime": 1.0}
+    (sentence,) = said(plain, "mnist_mlp", "split")
+    frontend = "the frontend is 0.506x under JAX's XLA and 0.966x under TF's"
+    compiler = "the compiler is 0.992x on the port's program and 1.90x on TF's"
+    assert sentence.text.endswith(f"; no factor moves it alone: {frontend}, {compiler} (medians, no interval)")
+    assert "/workloads/mnist_mlp/timing/cells/tf@jax/median_s" in {figure.place for figure in sentence.figures}
+
+
+def test_what_keeps_a_call_in_its_thread_is_told_with_what_it_saves_or_how_that_is_measured() -> None:
+    told = "`jaxport bench --dispatch synchronous` measures it without, by `jax_cpu_enable_async_dispatch=False`"
+    assert text(ADD, "add", "other_threads").endswith(told)
+    plain = read(ADD)
+    ratios = plain["workloads"]["add"]["timing"]["ratios"]
+    kept = ratios["jax/jit vs tf/eager"] | {"ratio": 0.2, "ci95": [0.19, 0.21], "verdict": "faster"}
+    ratios["jax/synchronous vs jax/jit"] = kept
+    (sentence,) = said(plain, "add", "other_threads")
+    assert sentence.text.endswith("it takes 0.200x [0.190, 0.210], faster, of that")
+    assert "/workloads/add/timing/ratios/jax~1synchronous vs jax~1jit/ratio" in {
+        place.place for place in sentence.figures
+    }
+    kept["withheld"] = "a second process of itself is missing"
+    assert said(plain, "add", "other_threads")[0].text.endswith(told)
+
+
 def starting(first: float, ratio_of: dict[str, Any]) -> Change:
     def change(_: Any, part: Any) -> None:
         part["phases"] = {"jax/jit": {"cold": {"first_call_s": first}}, "tf/jit": {"cold": {"first_call_s": 0.1}}}

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from compare.bench.handover import between, judge
-from compare.inputs.at_size import prepare_one
+from compare.hlo import probes
+from compare.inputs.at_size import prepare_both, prepare_one
 from compare.measure import thread_handover
 from compare.measure.phase_processes import Workers
 from compare.progress import Silent
 from compare.record.cost_parts import SizedCall
+from compare.sides import requests
 from compare.sides._side import Reply, SideError
+from compare.sides.client import LiveSide
 from compare.sides.pool import Source
+from compare.sides.settings import Settings
 from workloads import _registry
 
 Law = Callable[[int], tuple[float, int | None]]
@@ -127,3 +132,17 @@ def test_a_side_that_cannot_compute_says_why(tmp_path: Path) -> None:
     workers = Workers({"jax": Source()}, tmp_path, 300, 1, refuses)
     loading = prepare_one(_registry.get("add"), "smoke", None, tmp_path).loading
     assert "no XLA here" in thread_handover.measure(loading, workers, Silent())["jax"].reason
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("synchronous", [False, True])
+def test_jax_is_kept_from_handing_a_call_over(synchronous: bool, tmp_path: Path) -> None:
+    elements = thread_handover.SIZES[-1]
+    _, prepared = prepare_both(_registry.get("add"), "smoke", None, tmp_path)
+    with closing(LiveSide("jax", tmp_path, settings=Settings(synchronous_dispatch=synchronous))) as side:
+        requests.load(side, prepared.loading)
+        handle = requests.compile_program(side, probes.sum_of_two(elements)).handle
+        requests.prepare(side, handle)
+        shares = requests.thread_seconds(side, handle, 20_000)
+    threads = sum(share >= thread_handover.TAKES_PART * shares[0] for share in shares)
+    assert (threads == 1) is synchronous

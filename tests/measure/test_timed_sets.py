@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
@@ -28,8 +28,8 @@ from compare.sides.pool import Source
 from compare.sides.replies import Changed
 from compare.sides.settings import RETAINING, Settings
 from workloads import _registry
-from workloads._device import GPU, HIGHEST, ON_CPU, Device
-from workloads._modes import JAX_JIT, JAX_RETAINED, TF_JIT, Arm
+from workloads._device import GPU, HIGHEST, ON_CPU, SYNCHRONOUS, Device
+from workloads._modes import IN_OTHER_PROCESSES, JAX_JIT, JAX_RETAINED, JAX_SYNCHRONOUS, TF_JIT, Arm, Mode
 from workloads._spec import Arrays
 
 PLAN = Plan(3, 3, budget_s=0.01, threads=1)
@@ -63,11 +63,11 @@ class Started(Side):
         """Nothing runs."""
 
 
-def measured(folder: Path, device: Device = ON_CPU, retained: bool = False) -> timed_samples.Samples:
+def measured(folder: Path, device: Device = ON_CPU, others: Sequence[Mode] = ()) -> timed_samples.Samples:
     """Three sets of such processes."""
     _, prepared = prepare_both(_registry.get("add"), "smoke", None, folder)
     timed = timed_sets.Timed(prepared, {"tf": ["jit"], "jax": ["jit"]}, {})
-    plan = Plan(3, 3, budget_s=0.01, threads=1, retained=retained)
+    plan = Plan(3, 3, budget_s=0.01, threads=1, other_processes=others)
     sources = {name: Source(device=device) for name in SIDES}
     return timed_sets.measure([timed], sources, plan, folder, 1, Silent())["add"]
 
@@ -82,27 +82,37 @@ def test_every_process_computes_on_the_device_that_was_asked_for(
     assert {settings.device for settings in Started.settings} == {asked}
 
 
-@pytest.mark.parametrize("retained", [False, True])
-def test_on_request_the_port_has_a_process_more_that_keeps_its_memory(
-    retained: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize("others", [(), (JAX_RETAINED,), (JAX_SYNCHRONOUS,), IN_OTHER_PROCESSES])
+def test_on_request_the_port_has_a_process_more_of_each_other_setting(
+    others: Sequence[Mode], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(timed_sets, "LiveSide", Started)
     monkeypatch.setattr(Started, "settings", [])
-    samples = measured(tmp_path, retained=retained)
-    of_port = [settings for settings in Started.settings if settings.retained_memory]
-    assert len(of_port) == (1 + 3) * retained
-    arm = Arm(JAX_RETAINED)
-    assert (samples.phases[arm] == timing_part.Mode(page_faults=1.0)) if retained else arm not in samples.phases
-    assert all((arm in pair.medians) is retained for pair in samples.pairs)
+    samples = measured(tmp_path, others=others)
     ratios = timed_samples.summarise(samples, ()).timing.ratios
-    assert ("jax/retained vs jax/jit" in ratios) is retained
-    assert ("jax/retained vs tf/jit" in ratios) is retained
+    of_port = {
+        JAX_RETAINED: [settings for settings in Started.settings if settings.retained_memory],
+        JAX_SYNCHRONOUS: [settings for settings in Started.settings if settings.synchronous_dispatch],
+    }
+    for mode, started in of_port.items():
+        asked, arm = mode in others, Arm(mode)
+        assert len(started) == (1 + 3) * asked
+        assert (samples.phases[arm] == timing_part.Mode(page_faults=1.0)) if asked else arm not in samples.phases
+        assert all((arm in pair.medians) is asked for pair in samples.pairs)
+        assert (f"{mode} vs jax/jit" in ratios) is asked
+        assert (f"{mode} vs tf/jit" in ratios) is asked
 
 
 def test_memory_is_kept_by_variables_of_the_port_s_process_and_no_other() -> None:
     told = Settings(retained_memory=True).variables("jax", {})
     assert set(told) == set(RETAINING)
     assert not set(Settings().variables("jax", {})) & set(RETAINING)
+
+
+def test_calls_stay_in_their_thread_by_a_variable_of_the_port_s_process_and_no_other() -> None:
+    told = Settings(synchronous_dispatch=True)
+    assert told.variables("jax", {})[SYNCHRONOUS] == "1" and SYNCHRONOUS not in told.variables("tf", {})
+    assert not Settings().variables("jax", {SYNCHRONOUS: "1"})[SYNCHRONOUS]
 
 
 def test_one_process_a_side_compiles_and_those_that_are_timed_share_what_it_compiled(

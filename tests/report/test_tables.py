@@ -198,16 +198,6 @@ def test_where_tensorflow_was_not_timed_its_program_stands_for_it(honest: dict[s
     assert "jax@jax vs tf@jax" in [each.name for each in tables.ratios(workload_of(honest))]
 
 
-def test_attribution_in_words(honest: dict[str, Any]) -> None:
-    words = "jax/jit takes 0.406x of tf/jit's time: frontend 1.00x, compiler 0.411x, runtime 0.983x"
-    assert tables.attribution_in_words(workload_of(honest)) == words
-
-
-def test_attribution_with_a_hole_claims_no_total(honest: dict[str, Any]) -> None:
-    honest["attribution"]["compiler"] = None
-    assert tables.attribution_in_words(workload_of(honest)).startswith("jax/jit takes an unknown part of tf/jit's time")
-
-
 @pytest.mark.parametrize(
     ("jax", "tf", "median_s", "said"),
     [

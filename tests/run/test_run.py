@@ -27,7 +27,7 @@ from compare.sides import requests
 from compare.sides.client import LiveSide
 from compare.sides.pool import Source
 from workloads import Workload, _registry
-from workloads._modes import JAX_JIT, TF_JIT, Arm
+from workloads._modes import JAX_JIT, JAX_RETAINED, TF_JIT, Arm
 from workloads._spec import GATES
 
 pytestmark = pytest.mark.process
@@ -158,9 +158,14 @@ def test_identical_code_in_a_second_process_stands_beside_the_ratios(judged: dic
 
 def test_the_second_process_of_a_side_runs_all_that_the_first_runs(judged: dict[str, Any]) -> None:
     timed = timed_sets.Timed(NOT_ASKED, {"jax": ("eager", "jit")}, {})
-    first, second = (
-        list(timed_sets._targets(timed_sets._Running(NOT_ASKED, copy), timed, timed_samples.Samples()))
-        for copy in (1, 2)
+    processes = [
+        timed_sets._Process("jax", 1),
+        timed_sets._Process("jax", 2),
+        timed_sets._Process("jax", 3, JAX_RETAINED),
+    ]
+    first, second, other = (
+        list(timed_sets._targets(timed_sets._Running(NOT_ASKED, process), timed, timed_samples.Samples()))
+        for process in processes
     )
     assert [(str(arm), arm.slowdown, target) for arm, target in first] == [
         ("jax/eager", 0, "eager"),
@@ -169,6 +174,7 @@ def test_the_second_process_of_a_side_runs_all_that_the_first_runs(judged: dict[
     ]
     assert [target for _, target in second] == [target for _, target in first]
     assert [str(arm) for arm, _ in second] == ["jax/eager#2", "jax/jit#2", "jax/jit#2+10%"]
+    assert [(str(arm), target) for arm, target in other] == [("jax/eager#3", "eager"), ("jax/retained", "jit")]
     assert not [
         arm for part in ("modes", "cells", "ratios") for arm in judged["timing"][part] if "#" in arm or "+" in arm
     ]

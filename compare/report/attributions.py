@@ -1,0 +1,145 @@
+"""The ratio jax/jit vs tf/jit as a product, and which factor of it may be blamed. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from compare.record.base import Number
+from compare.record.timing_part import CellTime, Timing
+from compare.record.workload_part import Workload
+from compare.report import numbers
+from compare.report.showable import given
+from workloads._modes import JAX, PORT, TF, TF_JIT, Cell
+
+MOVED = 1.05
+"""What a factor makes of the time at least to be told as a cost, where the run's margin is no wider."""
+SHARE = 0.5
+"""Of a factor's logarithm, what the lesser of its swaps has to have: else the other swap alone makes it."""
+
+_ON_EITHER = {"frontend": ("under JAX's XLA", "under TF's"), "compiler": ("on the port's program", "on TF's")}
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One factor of the ratio.
+
+    Attributes:
+      name: frontend, compiler or runtime.
+      value: of a frontend or compiler, the geometric mean of its two swaps; None where it is not known.
+      swaps: what exchanging the frontend does under JAX's compiler and under TensorFlow's, or the compiler of the
+        port's program and of TensorFlow's; None where a cell has no time, and of the runtime.
+    """
+
+    name: str
+    value: float | None
+    swaps: tuple[float, float] | None = None
+
+    @property
+    def distance(self) -> float:
+        """How far it moves the ratio, either way; 1 of one that does not."""
+        return max(self.value, 1 / self.value) if self.value and self.value > 0 else 1.0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether both of its swaps make it: exchanging one thing alone then does what the factor says."""
+        if self.name not in _ON_EITHER:
+            return True
+        if self.swaps is None or not self.value:
+            return False
+        moved = math.log(self.value)
+        return min(math.log(swap) * math.copysign(1.0, moved) for swap in self.swaps) >= SHARE * abs(moved)
+
+    @property
+    def swaps_in_words(self) -> str:
+        """Both swaps; empty where they are not known."""
+        if self.swaps is None:
+            return ""
+        told = zip(self.swaps, _ON_EITHER[self.name], strict=True)
+        return f"the {self.name} is {' and '.join(f'{numbers.ratio(swap)} {where}' for swap, where in told)}"
+
+    def is_disputed(self, threshold: float) -> bool:
+        """Whether its swaps are so far apart that they say different things, and it is not whole."""
+        if self.swaps is None or self.is_whole:
+            return False
+        return max(self.swaps) > threshold**2 * min(self.swaps)
+
+
+def factors(workload: Workload) -> tuple[Factor, ...]:
+    """The factors whose product is the ratio; empty where there are none."""
+    product = given(workload.attribution)
+    if product is None:
+        return ()
+    cells = (workload.timing or Timing()).cells
+    frontend = _swaps(cells, (Cell(JAX, JAX), Cell(TF, JAX)), (Cell(JAX, TF), Cell(TF, TF)))
+    compiler = _swaps(cells, (Cell(JAX, JAX), Cell(JAX, TF)), (Cell(TF, JAX), Cell(TF, TF)))
+    return (
+        Factor("frontend", numbers.finite(product.frontend), frontend),
+        Factor("compiler", numbers.finite(product.compiler), compiler),
+        Factor("runtime", numbers.finite(product.runtime)),
+    )
+
+
+def _swaps(cells: Mapping[str, CellTime], *pairs: tuple[Cell, Cell]) -> tuple[float, float] | None:
+    """The ratio of each of two pairs of cells."""
+    one, other = (_ratio(cells, over, under) for over, under in pairs)
+    return None if one is None or other is None else (one, other)
+
+
+def _ratio(cells: Mapping[str, CellTime], over: Cell, under: Cell) -> float | None:
+    times = [numbers.finite((given(cells.get(str(cell))) or CellTime()).median_s) for cell in (over, under)]
+    known = [time for time in times if time is not None and time > 0]
+    return known[0] / known[1] if len(known) == len(times) else None
+
+
+def threshold(margin: Number) -> float:
+    """What a factor has to move the ratio by to be told, with the margin of a run's verdicts."""
+    return max(MOVED, 1 + (numbers.finite(margin) or 0.0))
+
+
+def in_words(workload: Workload) -> str:
+    """One sentence; empty where there is no attribution."""
+    shown = factors(workload)
+    if not shown:
+        return ""
+    known = [factor.value for factor in shown if factor.value is not None]
+    total = numbers.ratio(prod(known)) if len(known) == len(shown) else "an unknown part"
+    listed = ", ".join(f"{factor.name} {numbers.ratio(factor.value)}" for factor in shown)
+    beyond = threshold((workload.timing or Timing()).margin)
+    disputed = [factor.swaps_in_words for factor in shown if factor.is_disputed(beyond)]
+    return "; ".join([f"{PORT} takes {total} of {TF_JIT}'s time: {listed}", *disputed])
+
+
+def costliest_in_words(workload: Workload) -> str:
+    """Which factor costs the most against tf/jit, or that none does alone; empty where none costs much.
+
+    Nothing is said where a factor is not known: it may be the one.
+    """
+    known = factors(workload)
+    if any(factor.value is None for factor in known):
+        return ""
+    beyond = threshold((workload.timing or Timing()).margin)
+    costly = [factor for factor in known if factor.value is not None and factor.value > beyond]
+    return f"against {TF_JIT} {said}" if (said := blamed(costly, "costs it", "costs the most")) else ""
+
+
+def blamed(moving: Iterable[Factor], does: str, does_most: str) -> str:
+    """What is said of factors that move a ratio: of the largest whole one, and the swaps of those that are not.
+
+    Args:
+      moving: factors beyond the threshold.
+      does: what one does, as "costs it".
+      does_most: what the largest does where none is in dispute.
+    """
+    moving = list(moving)
+    whole = [factor for factor in moving if factor.is_whole]
+    disputed = [factor.swaps_in_words for factor in moving if not factor.is_whole and factor.swaps]
+    if len(whole) + len(disputed) < len(moving):
+        return ""
+    if not whole:
+        return f"no factor {does} alone: {', '.join(disputed)} (medians, no interval)" if disputed else ""
+    most = max(whole, key=lambda factor: factor.distance)
+    said = f"the {most.name} {does if disputed else does_most}, {numbers.ratio(most.value)} (medians, no interval)"
+    return "; ".join([said, *disputed])
