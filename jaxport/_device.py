@@ -36,7 +36,7 @@ def require(device: Device) -> None:
         raise _unusable(device, f"its first device is a {first.platform.upper()}")
 
 
-def set_dispatch(environment: Mapping[str, str]) -> None:
+def dispatch_as_told(environment: Mapping[str, str]) -> None:
     """Hand no call on a CPU to another thread, where this process was told so: before JAX makes its first array.
 
     JAX reads no environment variable for it (0.10.2).

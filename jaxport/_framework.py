@@ -374,5 +374,5 @@ def create() -> Jax:
     """
     device = asked(os.environ)
     _device.require(device)
-    _device.set_dispatch(os.environ)
+    _device.dispatch_as_told(os.environ)
     return Jax(device)

@@ -93,8 +93,8 @@ def split(case: Case) -> Iterator[Sentence]:
     listed = ", ".join(f"{factor.name} {numbers.ratio(factor.value)}" for factor in factors)
     beyond = attributions.threshold(case.timing.margin)
     moving = [factor for factor in factors if factor.distance > beyond]
-    none = "" if moving else "none moves it beyond the margin (medians, no interval)"
-    moves = none or attributions.blamed(moving, "moves it", "moves it most")
+    said = attributions.blamed(moving, "moves it", "moves it most")
+    moves = said if moving else "none moves it beyond the margin (medians, no interval)"
     yield Sentence(
         "split",
         "; ".join(filter(None, [f"{PORT} over {TF_JIT} is the product of {listed}", moves])),

@@ -239,7 +239,7 @@ def _first_line(error: Exception) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
-def compute_in_calling_thread() -> None:
+def dispatch_synchronously() -> None:
     """Hand no call to another thread: of thousands of small ones, most of the time was waking it.
 
     Before JAX makes its first array.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -125,7 +125,7 @@ def costliest_in_words(workload: Workload) -> str:
     return f"against {TF_JIT} {said}" if (said := blamed(costly, "costs it", "costs the most")) else ""
 
 
-def blamed(moving: Iterable[Factor], does: str, does_most: str) -> str:
+def blamed(moving: Sequence[Factor], does: str, does_most: str) -> str:
     """What is said of factors that move a ratio: of the largest whole one, and the swaps of those that are not.
 
     Args:
@@ -133,7 +133,6 @@ def blamed(moving: Iterable[Factor], does: str, does_most: str) -> str:
       does: what one does, as "costs it".
       does_most: what the largest does where none is in dispute.
     """
-    moving = list(moving)
     whole = [factor for factor in moving if factor.is_whole]
     disputed = [factor.swaps_in_words for factor in moving if not factor.is_whole and factor.swaps]
     if len(whole) + len(disputed) < len(moving):

@@ -37,7 +37,7 @@ PROGRAM = "program"
 
 def create() -> Host:
     """XLA, with what its programs call already loaded."""
-    bindings.compute_in_calling_thread()
+    bindings.dispatch_synchronously()
     bindings.initialize_libraries()
     return Programs()
 
