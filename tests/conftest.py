@@ -62,8 +62,10 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """As many processes of tests as there are cores to run on and memory for their workers."""
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """As many processes of tests as there are cores to run on and memory for their workers; none beside a benchmark."""
+    if config.option.benchmark_only:
+        return 0
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(cores, memory // PROCESS_BYTES))

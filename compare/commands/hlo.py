@@ -22,7 +22,7 @@ from compare.progress import Reporter, reporter
 from compare.prove import program_pairs
 from compare.prove.batches_on_targets import USUALLY_TRIED, Batches, with_largest
 from compare.prove.on_targets import compile_for_all, target_view
-from compare.prove.program_alignment import OPTIMIZED, SHOWN, examine
+from compare.prove.program_alignment import OPTIMIZED, SHOWN, Scope, examine
 from compare.prove.program_pairs import Pair
 from compare.record.envelope import SCHEMA
 from compare.report import terminal
@@ -55,6 +55,7 @@ where it holds several modules).
   jaxport hlo mnist_mlp --target T4 --largest-batch     how many examples fit into its memory?
   jaxport hlo mnist_mlp --compiler-passes               after which compiler pass do the programs first agree?
   jaxport hlo my_port.py --expect-equal algebraic       for CI: exit code 1 unless they are equal
+  jaxport hlo my_port.py --expect-equal algebraic --only-level     the same, and nothing else is looked at
   jaxport hlo my_port.py --expect-equal optimized --target H100
   jaxport hlo --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128]
   jaxport hlo before.mlirbc after.mlirbc
@@ -78,6 +79,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     scope.add_argument(
         "--level", choices=SHOWN, default=ALGEBRA, metavar="LEVEL",
         help=f"level to show: {', '.join(SHOWN)} (default: %(default)s)",
+    )  # fmt: skip
+    scope.add_argument(
+        "--only-level", action="store_true",
+        help="align at --level alone, and say nothing of kernels, compilers and donation. Faster for large models",
     )  # fmt: skip
     scope.add_argument(
         "--expect-equal", choices=SHOWN, metavar="LEVEL", help="exit with 1 unless the programs are equal at this level"
@@ -114,7 +119,14 @@ def main(options: argparse.Namespace) -> int:
         raise RequestError(
             f"expected workloads with level {OPTIMIZED}, found programs: name the workload without :tf or :jax"
         )
-    choice = program_pairs.Choice(options.main_pass, options.size, options.data)
+    if options.only_level and options.expect_equal not in (None, options.level):
+        raise RequestError(
+            f"expected --expect-equal {options.level}, the level of --only-level, found {options.expect_equal}: "
+            f"add --level {options.expect_equal}"
+        )
+    scope = Scope.SHOWN_ALONE if options.only_level else Scope.EVERY_LEVEL
+    compiled = not options.only_level or options.level == OPTIMIZED
+    choice = program_pairs.Choice(options.main_pass, options.size, options.data, compiled)
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
@@ -122,11 +134,13 @@ def main(options: argparse.Namespace) -> int:
         stack.callback(pool.close)
         elsewhere = _asked.targets(options, stack)
         batches_in = scratch if options.largest_batch else None
-        pairs = [
-            examine(pair, options.level, progress, by_pass=options.compiler_passes).view
-            | {"targets": _on_targets(elsewhere, pool, pair, out, batches_in, options.data, progress)}
-            for pair in program_pairs.chosen([own] if own else options.programs, pool, choice, scratch, progress)
-        ]
+        pairs = []
+        for pair in program_pairs.chosen([own] if own else options.programs, pool, choice, scratch, progress):
+            if elsewhere is None:
+                pool.close_grown()
+            view = examine(pair, options.level, progress, scope, by_pass=options.compiler_passes).view
+            targets = _on_targets(elsewhere, pool, pair, out, batches_in, options.data, progress)
+            pairs.append(view | {"targets": targets})
     record = {"schema": SCHEMA, "pairs": pairs}
     plain = to_json(record)
     written = write_alignments(plain, out)

@@ -60,6 +60,18 @@ class Runnable(ABC):
           UnreadableProgram, ProgramLost: as one call does.
         """
 
+    @abstractmethod
+    def tell(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Sequence[Sequence[Fingerprint]]:
+        """By result, its fingerprint in each call; of steps no result stays, so that they may be of any size together.
+
+        Args:
+          calls: arguments of each.
+          tolerance: of the fingerprints, for float32.
+
+        Raises:
+          UnreadableProgram, ProgramLost: as one call does.
+        """
+
 
 class Executable(Runnable):
     """A program compiled as one."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import collections
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from compare.hlo import bindings
 from compare.hlo.bindings import LoadedProgram
 from compare.hlo.steps import Step, Steps
+
+Told = TypeVar("Told")
 
 _KEPT = 2048
 """Programs, of some tens of KiB each; what was not used for longest is let go."""
@@ -56,24 +58,40 @@ class LoadedSteps:
     def __init__(self, steps: Steps, programs: Sequence[LoadedProgram]) -> None:
         self._steps, self._programs = steps, programs
         last = {place: at for at, step in enumerate(steps.steps) for place in (*step.reads, *step.makes)}
-        kept = {*steps.results, *steps.constants}
         self._unread: list[list[int]] = [[] for _ in steps.steps]
         for place, at in last.items():
-            if place not in kept:
-                self._unread[at].append(place)
+            self._unread[at].append(place)
 
     def each(self, calls: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
         """Several calls side by side; what depends on arrays that they share alone is computed once."""
-        shared = {id(array): array for call in calls for array in call}
-        placed = dict(zip(shared, bindings.placed(list(shared.values())), strict=True))
-        constants = dict(zip(self._steps.constants, bindings.placed(list(self._steps.constants.values())), strict=True))
-        values = [constants | {at: placed[id(array)] for at, array in enumerate(call)} for call in calls]
+        results = dict(self._results(calls))
+        return [[np.asarray(results[place][at]) for place in self._steps.results] for at in range(len(calls))]
+
+    def told(self, calls: Sequence[Sequence[np.ndarray]], tell: Callable[[np.ndarray], Told]) -> list[list[Told]]:
+        """By result, what is told of it in each call; no result stays for longer than it is read."""
+        told = {place: [tell(np.asarray(array)) for array in arrays] for place, arrays in self._results(calls)}
+        return [told[place] for place in self._steps.results]
+
+    def _results(self, calls: Sequence[Sequence[np.ndarray]]) -> Iterator[tuple[int, list[Any]]]:
+        """The arrays of each place that is returned, in each call, as soon as they are there."""
+        wanted = set(self._steps.results)
+        values = self._given(calls)
+        for place in wanted.intersection(*values):
+            yield place, [held[place] for held in values]
         for step, unread in zip(self._steps.steps, self._unread, strict=True):
             self._run(step, values)
+            for place in wanted.intersection(step.makes):
+                yield place, [held[place] for held in values]
             for place in unread:
                 for held in values:
                     held.pop(place, None)
-        return [[np.asarray(held[place]) for place in self._steps.results] for held in values]
+
+    def _given(self, calls: Sequence[Sequence[np.ndarray]]) -> list[dict[int, Any]]:
+        """By place, the parameters and constants of each call."""
+        shared = {id(array): array for call in calls for array in call}
+        placed = dict(zip(shared, bindings.placed(list(shared.values())), strict=True))
+        constants = dict(zip(self._steps.constants, bindings.placed(list(self._steps.constants.values())), strict=True))
+        return [constants | {at: placed[id(array)] for at, array in enumerate(call)} for call in calls]
 
     def _run(self, step: Step, values: Sequence[dict[int, Any]]) -> None:
         done: dict[tuple[int, ...], list[Any]] = {}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from compare.hlo import bindings, executing, steps
+from compare.hlo.arrays.fingerprints import Fingerprint
 from compare.hlo.executing import Held
 from compare.hlo.graph import Graph
 from compare.hlo.write_module import written
@@ -43,7 +44,8 @@ def prepare_in_steps(graph: Graph, wanted: Sequence[int]) -> PreparedGraph:
     planned = steps.planned(graph, arrays)
     if planned is None:
         return prepare(graph, arrays)
-    return PreparedGraph(arrays, executing.compile_steps(planned, _UNFUSED if _rounds(graph) else _QUICK))
+    compiled = executing.compile_steps(planned, _UNFUSED if _rounds(graph) else _QUICK)
+    return PreparedGraph(arrays, compiled, in_steps=True)
 
 
 def _rounds(graph: Graph) -> bool:
@@ -52,10 +54,14 @@ def _rounds(graph: Graph) -> bool:
 
 
 class PreparedGraph:
-    """A compiled graph; what it returns are arrays, never tuples or tokens."""
+    """A compiled graph; what it returns are arrays, never tuples or tokens.
 
-    def __init__(self, wanted: tuple[int, ...], executable: executing.Runnable) -> None:
-        self._wanted, self._executable = wanted, executable
+    Attributes:
+      in_steps: whether it is run operation by operation, so that values can be told of without keeping all of them.
+    """
+
+    def __init__(self, wanted: tuple[int, ...], executable: executing.Runnable, in_steps: bool = False) -> None:
+        self._wanted, self._executable, self.in_steps = wanted, executable, in_steps
 
     def __call__(self, arguments: Sequence[np.ndarray]) -> dict[int, np.ndarray]:
         """The wanted values, by node.
@@ -75,3 +81,7 @@ class PreparedGraph:
     def hold(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Held:
         """The same, left with the executor, in the order in which the values were asked for."""
         return self._executable.hold(calls, tolerance)
+
+    def tell(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Sequence[Sequence[Fingerprint]]:
+        """Their fingerprints alone, in the same order."""
+        return self._executable.tell(calls, tolerance)

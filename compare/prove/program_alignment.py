@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from compare.hlo import differences, donation, partitions, passes
@@ -27,6 +28,14 @@ SHOWN = (*LEVELS, OPTIMIZED)
 _OWN = ("tf@tf", "jax@jax")
 
 
+class Scope(Enum):
+    """Which levels are aligned, and at which both programs are run, to match by value: each is compiled anew for it."""
+
+    EVERY_LEVEL = "every level, run at each"
+    SHOWN_BY_VALUE = "every level but `unfused`, run at the one that is shown"
+    SHOWN_ALONE = "the level that is shown, run there, and no compiler's part"
+
+
 @dataclass(frozen=True)
 class Examined:
     """A pair at every level, and what its compilers made of it.
@@ -42,29 +51,32 @@ class Examined:
     compilers: Compilers | None
 
 
-def examine(pair: Pair, shown: str, reporter: Reporter, thorough: bool = True, by_pass: bool = False) -> Examined:
-    """Align a pair at every level, and say what its compilers made of it.
+def examine(
+    pair: Pair, shown: str, reporter: Reporter, scope: Scope = Scope.EVERY_LEVEL, by_pass: bool = False
+) -> Examined:
+    """Align a pair at its levels, and say what its compilers made of it.
 
     Args:
       pair: both programs.
       shown: the level that `view` holds, value by value.
       reporter: is told of every level.
-      thorough: whether the programs are run at every level, to match by value; else at `shown` alone, and
-        level `unfused` is left out. Every level is another program to compile.
+      scope: the levels, and where the programs are run.
       by_pass: whether to compile both programs here and hold them against each other after every pass.
 
     Raises:
       UnreadableProgram: the programs cannot be aligned at the level to be shown.
     """
-    reporter.stage(f"{pair.name}: alignment", len(SHOWN) + 1)
-    levels = _levels(pair, shown, thorough, reporter)
+    levels = _levels(pair, shown, scope, reporter)
     alignments = {level: alignment for level, alignment in levels.items() if isinstance(alignment, Alignment)}
-    reporter.step("compilers")
     programs = {level: alignment for level, alignment in alignments.items() if level != OPTIMIZED}
     labels = _OWN if shown == OPTIMIZED else (pair.left.label, pair.right.label)
-    # Aligned as the two own modules are held against each other below, unless values took part at this level alone.
-    own = alignments.get(OPTIMIZED) if thorough or shown != OPTIMIZED else None
-    compilers = _compilers(pair if thorough else _numbered(pair), alignments.get(ALGEBRA), own)
+    compilers = None
+    if scope is not Scope.SHOWN_ALONE:
+        reporter.step("compilers")
+        # Aligned as the two own modules are held against each other below, unless values took part at this level alone.
+        own = alignments.get(OPTIMIZED) if scope is Scope.EVERY_LEVEL or shown != OPTIMIZED else None
+        compared = pair if scope is Scope.EVERY_LEVEL else _numbered(pair)
+        compilers = _compilers(compared, alignments.get(ALGEBRA), own)
     donated = {side: _donation(side, pair) for side in pair.donations}
     made = {
         "name": pair.name,
@@ -81,21 +93,30 @@ def examine(pair: Pair, shown: str, reporter: Reporter, thorough: bool = True, b
     return Examined(made, _recorded(shown, alignments[shown], levels, donated), compilers)
 
 
-def _levels(pair: Pair, shown: str, thorough: bool, reporter: Reporter) -> dict[str, Alignment | str]:
+def _levels(pair: Pair, shown: str, scope: Scope, reporter: Reporter) -> dict[str, Alignment | str]:
     """By level, the alignment or why there is none."""
-    there = [level for level in (SHOWN if pair.described else LEVELS) if thorough or level != UNFUSED]
+    there = _in_scope(SHOWN if pair.described else LEVELS, shown, scope)
     if shown not in there:
         raise UnreadableProgram(f"expected a level of {', '.join(there)}, found {shown}: choose one of these")
+    reporter.stage(f"{pair.name}: alignment", len(there) + (scope is not Scope.SHOWN_ALONE))
     levels: dict[str, Alignment | str] = {}
     for level in there:
         reporter.step(level)
         try:
-            levels[level] = _aligned(pair if thorough or level == shown else _numbered(pair), level)
+            levels[level] = _aligned(
+                _numbered(pair) if scope is Scope.SHOWN_BY_VALUE and level != shown else pair, level
+            )
         except UnreadableProgram as error:
             if level == shown:
                 raise
             levels[level] = str(error)
     return levels
+
+
+def _in_scope(levels: Sequence[str], shown: str, scope: Scope) -> Sequence[str]:
+    if scope is Scope.SHOWN_ALONE and shown in levels:
+        return (shown,)
+    return [level for level in levels if level != UNFUSED] if scope is Scope.SHOWN_BY_VALUE else levels
 
 
 def _numbered(pair: Pair) -> Pair:

@@ -59,11 +59,16 @@ class Pair:
 
 @dataclass(frozen=True)
 class Choice:
-    """What of a workload is looked at. Without a pass, the training step or else the forward pass."""
+    """What of a workload is looked at. Without a pass, the training step or else the forward pass.
+
+    Attributes:
+      compiled: whether each side's XLA compiles the programs too.
+    """
 
     pass_: str | None = None
     size: str | None = None
     data: Path | None = None
+    compiled: bool = True
 
 
 def chosen(
@@ -149,26 +154,28 @@ def _named(cell: CompiledProgram, program: Subject) -> CompiledProgram:
 def _of_workload(pool: Pool, workload: AnyWorkload, choice: Choice, scratch: Path, reporter: Reporter) -> Pair:
     pool.renew()
     _, prepared = prepare_both(workload, choice.size, choice.data, scratch)
-    reporter.stage(f"{workload.name}: programs", 2)
+    reporter.stage(f"{workload.name}: programs", 1 + choice.compiled)
     reporter.step("tf program and jax program")
     with ThreadPoolExecutor(len(SIDES)) as threads:
-        asked = {name: threads.submit(_collected, pool, name, prepared, choice.pass_) for name in SIDES}
+        asked = {name: threads.submit(_collected, pool, name, prepared, choice) for name in SIDES}
     collected = {name: told.result()[0] for name, told in asked.items()}
     compared = asked["jax"].result()[1]
-    reporter.step("four cells")
-    cells = compile_cells({name: pool.get(name) for name in SIDES}, collected, prepared.loading.cases[0])
+    cells = Cells()
+    if choice.compiled:
+        reporter.step("four cells")
+        cells = compile_cells({name: pool.get(name) for name in SIDES}, collected, prepared.loading.cases[0])
     pair = of_collected(prepared, collected, cells, pool.environments())
     assert pair is not None
     return dataclasses.replace(pair, pass_=compared)
 
 
-def _collected(pool: Pool, name: str, prepared: Prepared, pass_: str | None) -> tuple[Collected, str]:
+def _collected(pool: Pool, name: str, prepared: Prepared, choice: Choice) -> tuple[Collected, str]:
     """What the alignment needs of a side, and the pass that it is of."""
     collected = Collected(name)
-    program, wanted = _program(pool, name, prepared, pass_)
+    program, wanted = _program(pool, name, prepared, choice.pass_)
     collected.main = program
     collected.portable = dataclasses.replace(program, artifact=portable(program.artifact))
-    if wanted == STEP:
+    if wanted == STEP and choice.compiled:
         collected.donation = attempt(collected, lambda: requests.donation(pool.get(name)))
     return collected, wanted
 

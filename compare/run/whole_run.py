@@ -35,7 +35,7 @@ from compare.prove import (
 )
 from compare.prove.collect import Collected, steps_of
 from compare.prove.collect_program import collect_program
-from compare.prove.program_alignment import Examined
+from compare.prove.program_alignment import Examined, Scope
 from compare.record.envelope import Environment, Record
 from compare.record.parity_part import Parity
 from compare.record.target_part import Target
@@ -294,7 +294,7 @@ def _examined(
     """Both programs held against each other; None where a side gave none."""
     try:
         pair = program_pairs.of_collected(prepared, collected, table, pool.environments())
-        return program_alignment.examine(pair, ALGEBRA, reporter, thorough=False) if pair else None
+        return program_alignment.examine(pair, ALGEBRA, reporter, Scope.SHOWN_BY_VALUE) if pair else None
     except UnreadableProgram as error:
         failures.append(Failure("jax", "align the programs", str(error)))
         return None

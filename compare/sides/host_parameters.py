@@ -119,11 +119,16 @@ class Run(ReleasedHandle, frozen=True, forbid_unknown_fields=True, kw_only=True)
     calls: tuple[tuple[Described, ...], ...]
 
 
-class Hold(Run, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The same, the handle `results` that its results get, and the tolerance of their fingerprints for float32."""
+class Tell(Run, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The same, and the tolerance of the results' fingerprints for float32."""
+
+    tolerance: float
+
+
+class Hold(Tell, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The same, and the handle `results` that its results get."""
 
     results: int
-    tolerance: float
 
 
 class CompareHeld(Released, frozen=True, forbid_unknown_fields=True, kw_only=True):

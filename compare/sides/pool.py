@@ -96,6 +96,13 @@ class Pool:
         self._workers.replace(replaced)
         return replaced
 
+    def close_grown(self) -> None:
+        """Close each worker that holds much more than at its start, where nothing more is asked of what it has loaded.
+
+        The next workload would replace it, and its memory is wanted before that.
+        """
+        self._workers.close([name for name, side in self._workers.sides.items() if self._renewal.grown(side)])
+
     def environments(self) -> dict[str, dict[str, Any]]:
         """What each side says of itself, or why it is missing; and the file that it is replayed from."""
         return {name: self._environment(name) for name in SIDES}

@@ -23,7 +23,13 @@ from compare.sides._side import Reply, Side, SideError
 from compare.sides.replaceable import Replaceable
 from workloads._spec import Arrays
 
-_DONE = {"compile_steps": "compile", "read_text": "read", "hold": "run", "compare_held": "compare results of"}
+_DONE = {
+    "compile_steps": "compile",
+    "read_text": "read",
+    "hold": "run",
+    "tell": "run",
+    "compare_held": "compare results of",
+}
 
 
 @contextmanager
@@ -200,6 +206,11 @@ class _Compiled(Runnable):
         results = _ResultsThere(self._worker, self, calls, tolerance)
         results.load()
         return results
+
+    def tell(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Sequence[Sequence[Fingerprint]]:
+        described, packed = xla.pack_calls(calls)
+        reply = self._worker.ask_of(self, "tell", {"calls": described, "tolerance": tolerance}, packed)
+        return xla.unpack_fingerprints(reply.value)
 
 
 class _ResultsThere(Held):

@@ -38,6 +38,7 @@ from compare.sides.host_parameters import (
     StrategyNamed,
     StrategySteps,
     TaskNumber,
+    Tell,
     TryExpressions,
 )
 from compare.sides.parameters import (
@@ -226,15 +227,19 @@ METHODS = (
         "run", "xla", Run, "Call a compiled program on each of several sets of arguments",
         value=list[list[Described]], sends=True, returns=True,
     ),
-    Method("release", "xla", Released, "Let go of programs and results that are no longer needed, and of their memory"),
     Method(
-        "hold", "xla", Hold, "The same, but keep the results; by result, the fingerprint of its array in each call",
+        "tell", "xla", Tell, "The same; by result, the fingerprint of its array in each call",
+        value=list[list[replies.Print]], sends=True,
+    ),
+    Method(
+        "hold", "xla", Hold, "The same, and keep the results",
         value=list[list[replies.Print]], sends=True,
     ),
     Method(
         "compare_held", "xla", CompareHeld, "By pair of kept results, how they are equal in every call; null if not",
         value=list[replies.EqualAs | None],
     ),
+    Method("release", "xla", Released, "Let go of programs and results that are no longer needed, and of their memory"),
     Method(
         "platforms", "devices", Nothing, "By platform, the packages that compile for it, or the reason that none does",
         value=replies.Platforms,

@@ -65,7 +65,13 @@ class Renewal:
         service.workloads += 1
         if changed_by(side) != Changed():
             return True
+        grown = self.grown(side)
+        return service.workloads > WORKLOADS if grown is None else grown
+
+    def grown(self, side: Side) -> bool | None:
+        """Whether a side holds much more than when it had started; None where nobody counts."""
+        service = self._services.get(side.name)
+        if service is None or service.side is not side or service.held is None:
+            return None
         now = held_bytes(service.side)
-        if now is None or service.held is None:
-            return service.workloads > WORKLOADS
-        return now - service.held > GROWTH_BYTES
+        return None if now is None else now - service.held > GROWTH_BYTES

@@ -112,18 +112,22 @@ class WorkerSet:
         self.replace(lost)
         return lost
 
-    def close(self) -> None:
-        """Close all workers: every process is killed before one is waited for, so that an interrupt leaves none.
+    def close(self, names: Iterable[str] | None = None) -> None:
+        """Close workers: every process is killed before one is waited for, so that an interrupt leaves none.
 
         Those that are asked for afterwards are started.
+
+        Args:
+          names: of those that are closed; all by default.
         """
-        sides = list(self._sides.values())
-        for side in sides:
-            side.kill()
-        for side in sides:
-            side.close()
-        self._sides.clear()
-        self._ready.clear()
+        closed = list(self._sides) if names is None else list(names)
+        for name in closed:
+            self._sides[name].kill()
+        for name in closed:
+            self._sides[name].close()
+        for name in closed:
+            self._sides.pop(name)
+            self._ready.pop(name, None)
 
     def _make_ready(self, name: str, side: Side) -> None:
         try:

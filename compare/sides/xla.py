@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from compare.hlo import artifacts, bindings
-from compare.hlo.arrays.fingerprints import Fingerprint
+from compare.hlo.arrays.fingerprints import Fingerprint, fingerprint
 from compare.hlo.arrays.held import HeldResults, Places, compared, held
 from compare.hlo.arrays.layouts import Equal, Layout
 from compare.hlo.stepping import LoadedSteps, StepPrograms
@@ -27,6 +27,7 @@ from compare.sides.host_parameters import (
     Released,
     ReleasedHandle,
     Run,
+    Tell,
 )
 from compare.sides.protocol import Method
 from workloads._framework import Unsupported
@@ -106,6 +107,11 @@ class Programs(Host):
         self._held[parameters.results] = results
         return Reply(pack_fingerprints(results.fingerprints))
 
+    def tell(self, parameters: Tell, arrays: Arrays) -> Reply:
+        """What is told of the results of a program's calls."""
+        program, calls = self._loaded[parameters.handle], unpack_calls(parameters.calls, arrays)
+        return Reply(pack_fingerprints(told(program, calls, parameters.tolerance)))
+
     def compare_held(self, parameters: CompareHeld, arrays: Arrays) -> Reply:
         """How results that stay here are equal."""
         left, right = self._held[parameters.left], self._held[parameters.right]
@@ -123,6 +129,21 @@ class Programs(Host):
             self._loaded.pop(handle, None)
             self._held.pop(handle, None)
         return super()._answer(method, parameters, arrays)
+
+
+def told(
+    program: bindings.LoadedProgram | LoadedSteps, calls: Sequence[Sequence[np.ndarray]], tolerance: float
+) -> Sequence[Sequence[Fingerprint]]:
+    """By result, its fingerprint in each call; of steps each is told as soon as it is there, and let go.
+
+    Args:
+      program: is called.
+      calls: the arguments of each.
+      tolerance: float32's.
+    """
+    if isinstance(program, LoadedSteps):
+        return program.told(calls, lambda array: fingerprint(array, tolerance))
+    return held(program.each(calls), tolerance).fingerprints
 
 
 Described = Sequence[Sequence[Sequence[Any]]]

@@ -69,6 +69,25 @@ def test_a_level_that_does_not_hold_is_exit_code_1(programs: Path, capsys: pytes
     assert {entry["side"] for entry in frontier} == {"first.mlirbc", "other.pb"}
 
 
+def test_one_level_alone_says_the_same_of_it_and_nothing_else(programs: Path) -> None:
+    alone = ["--level", "structural", "--only-level", "--expect-equal", "structural"]
+    for other, expected in (("swapped.mlirbc", 0), ("other.pb", 1)):
+        assert cli.main(["hlo", "first.mlirbc", other]) == 0
+        whole = written(programs)
+        assert cli.main(["hlo", "first.mlirbc", other, *alone]) == expected
+        pair = written(programs)
+        assert pair["levels"] == {"structural": whole["levels"]["structural"]}
+
+
+def test_a_level_that_is_not_looked_at_cannot_be_expected(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["hlo", "first.mlirbc", "other.pb", "--only-level", "--expect-equal", "raw"]
+    assert cli.main(command) == 2
+    assert complaint(capsys) == (
+        "jaxport: expected --expect-equal algebraic, the level of --only-level, found raw: add --level raw"
+    )
+    assert not (programs / "jaxport-hlo" / "hlo.json").exists()
+
+
 def test_the_reasons_stand_alike_on_the_terminal_in_the_json_and_on_the_page(
     programs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -150,6 +169,15 @@ def test_a_workload_is_its_two_programs_and_what_their_compilers_made_of_them(pr
     assert pair["levels"]["optimized"]["matched"] > 0
     assert any("tf_reference/running_example.py" in node["source"] for node in _nodes(pair, "left"))
     assert any("jaxport/running_example.py" in node["source"] for node in _nodes(pair, "right"))
+
+
+def test_of_a_workload_at_one_level_no_side_compiles_anything(programs: Path) -> None:
+    assert cli.main(["hlo", "add", "--size", "smoke", "--only-level"]) == 0
+    pair = written(programs)
+    assert list(pair["levels"]) == ["algebraic"] and pair["levels"]["algebraic"]["equal"]
+    assert (pair["compiled"], pair["compilers"], pair["donation"]) == ({}, None, {})
+    assert cli.main(["hlo", "add", "--size", "smoke", "--only-level", "--level", "optimized"]) == 0
+    assert list(written(programs)["levels"]) == ["optimized"]
 
 
 def test_two_functions_are_a_workload(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:

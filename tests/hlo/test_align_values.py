@@ -251,11 +251,12 @@ def test_few_bytes_at_a_time_find_the_same_and_compile_each_group_once(monkeypat
     at_once = align(*pair, STRUCTURE, cases).matches
     assert VALUE in {match.matcher for match in at_once}
     compiled.clear()
-    monkeypatch.setattr("compare.hlo.align._align.budget", lambda: 1)
+    monkeypatch.setattr("compare.hlo.align._align.budget", lambda _: 1)
+    monkeypatch.setattr("compare.hlo.align.equal_values._MEMO", Memo(1))
     assert align(*pair, STRUCTURE, cases).matches == at_once
+    # All of either program to tell of its values, and by group to compare some.
     assert len(compiled) == len(set(compiled)) > 2
     monkeypatch.setattr("compare.hlo.align.equal_values._MOST_ELEMENTS", 1)
-    monkeypatch.setattr("compare.hlo.align.equal_values._MEMO", Memo(1))
     assert align(*pair, STRUCTURE, cases).matches == at_once, "one pair a request"
     monkeypatch.setattr("compare.hlo.align._align.TOLERANCE", 1e-9)
     strict = align(*pair, STRUCTURE, cases).matches

@@ -11,14 +11,14 @@ from compare.hlo.arrays.room import LEAST, MOST, budget
 GIB = 2**30
 
 
-def budget_of(folder: Path, available: int | None, files: dict[str, str]) -> int:
+def budget_of(folder: Path, available: int | None, files: dict[str, str], reserved: int = 0) -> int:
     memory = folder / "meminfo"
     if available is not None:
         memory.write_text(f"MemTotal:       99999999 kB\nMemAvailable:   {available // 1024} kB\n")
     for name, text in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
-    return budget(memory, folder)
+    return budget(reserved, memory, folder)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,11 @@ def test_a_container_has_less_than_its_machine(tmp_path: Path, files: dict[str, 
 
 def test_a_container_without_a_limit_has_what_its_machine_has(tmp_path: Path) -> None:
     assert budget_of(tmp_path, 12 * GIB, {"memory.max": "max\n", "memory.current": "1\n"}) == 4 * GIB
+
+
+def test_what_is_needed_for_something_else_is_not_free(tmp_path: Path) -> None:
+    assert budget_of(tmp_path, 12 * GIB, {}, reserved=6 * GIB) == 2 * GIB
+    assert budget_of(tmp_path, 12 * GIB, {}, reserved=20 * GIB) == LEAST
 
 
 def test_this_machine_has_a_budget() -> None:

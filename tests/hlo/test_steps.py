@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -11,11 +12,12 @@ import numpy as np
 import pytest
 from hlo_programs import exported
 
-from compare.hlo import executing, steps, values
+from compare.hlo import bindings, executing, steps, values
 from compare.hlo.artifacts import hlo_of_artifact
 from compare.hlo.bindings import LoadedProgram, UnreadableProgram
 from compare.hlo.graph import Graph, Node, Shape
 from compare.hlo.read_module import read
+from compare.hlo.stepping import StepPrograms
 from compare.hlo.steps import Step, Steps
 
 ROWS = np.linspace(-2, 3, 24, dtype=np.float32).reshape(4, 6)
@@ -105,6 +107,27 @@ def test_what_both_calls_share_is_computed_once(monkeypatch: pytest.MonkeyPatch)
     (key,) = graph.results
     np.testing.assert_allclose(first[key], np.tanh(ROWS) * ROWS, rtol=1e-5)
     np.testing.assert_allclose(second[key], np.tanh(ROWS) * OTHER, rtol=1e-5)
+
+
+def test_what_is_told_of_is_let_go() -> None:
+    graph = graph_of(layers, ROWS)
+    wanted = [node.id for node in graph if node.shape.is_array]
+    planned = steps.planned(graph, wanted)
+    assert planned is not None
+    program = StepPrograms(bindings.load_bytecode).load(planned, {})
+    seen: list[weakref.ref[np.ndarray]] = []
+    alive: list[int] = []
+
+    def tell(array: np.ndarray) -> bytes:
+        seen.append(weakref.ref(array))
+        alive.append(sum(reference() is not None for reference in seen))
+        return array.tobytes()
+
+    told = program.told([[ROWS], [OTHER]], tell)
+    assert len(seen) == 2 * len(wanted)
+    assert max(alive) < len(wanted) / 2
+    calls = program.each([[ROWS], [OTHER]])
+    assert told == [[array.tobytes() for array in result] for result in zip(*calls, strict=True)]
 
 
 def test_a_token_is_no_array_and_the_graph_is_compiled_whole() -> None:

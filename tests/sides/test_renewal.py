@@ -73,6 +73,23 @@ def test_a_worker_that_has_grown_is_replaced_before_the_next_workload(pool: Pool
     assert not is_running(before["jax"])
 
 
+def test_a_worker_that_has_grown_is_closed_where_its_memory_is_wanted(pool: Pool, held: Held) -> None:
+    before = processes(pool)
+    held.bytes["jax"] = HELD + GROWTH_BYTES + 1
+    pool.close_grown()
+    assert not is_running(before["jax"])
+    after = processes(pool)
+    assert after["tf"] == before["tf"]
+    assert after["jax"] != before["jax"]
+
+
+def test_where_memory_is_not_counted_no_worker_has_grown(pool: Pool, held: Held) -> None:
+    before = processes(pool)
+    held.bytes["jax"] = None
+    pool.close_grown()
+    assert processes(pool) == before
+
+
 def test_a_fresh_worker_is_measured_from_its_own_start(pool: Pool, held: Held) -> None:
     processes(pool)
     held.bytes["jax"] = HELD + GROWTH_BYTES + 1

@@ -14,6 +14,7 @@ from compare.hlo.arrays.layouts import Equal
 from compare.hlo.executing import Executable, Executor, Held, Options, Runnable
 from compare.hlo.stepping import LoadedSteps, StepPrograms
 from compare.hlo.steps import Steps
+from compare.sides import xla
 
 
 class ProgramsHere(Executor):
@@ -63,6 +64,9 @@ class _Steps(Runnable):
     def hold(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Held:
         return _Held(held.held(self.each(calls), tolerance))
 
+    def tell(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Sequence[Sequence[Fingerprint]]:
+        return xla.told(self._loaded, calls, tolerance)
+
 
 class _Compiled(Executable):
     def __init__(self, loaded: bindings.Loaded) -> None:
@@ -77,3 +81,6 @@ class _Compiled(Executable):
 
     def hold(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Held:
         return _Held(held.held(self.each(calls), tolerance))
+
+    def tell(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Sequence[Sequence[Fingerprint]]:
+        return xla.told(self._loaded, calls, tolerance)

@@ -15,7 +15,6 @@ from compare.hlo.executing import Held
 from compare.hlo.graph import Graph, Node, Shape, needed
 from compare.hlo.values import PreparedGraph
 
-_MOST_VALUES = 4096
 _BITS = re.compile(r"\d+")
 
 
@@ -23,7 +22,7 @@ class Intermediates:
     """The values of some nodes of one graph for each case.
 
     They are computed in groups that fit into the budget, each compiled once. The last group is kept: of a graph
-    that fits as a whole, nothing is computed twice.
+    that fits as a whole, nothing is computed twice. Of one that does not, all are told of in one run that keeps none.
 
     Attributes:
       notes: which of the wanted values that are asked for cannot be computed here.
@@ -60,6 +59,11 @@ class Intermediates:
 
     def fingerprints(self) -> dict[int, Sequence[Fingerprint]]:
         """By node, the fingerprint of its value in each case."""
+        if len(self._groups) > 1:
+            keys = [key for group in self._groups for key in group]
+            program = _prepared(self._graph, keys)
+            if program.in_steps:
+                return dict(zip(keys, program.tell(self._cases, self._tolerance), strict=True))
         return {
             key: told
             for number, group in enumerate(self._groups)
@@ -128,7 +132,7 @@ def _grouped(graph: Graph, wanted: Sequence[int], budget: int) -> list[list[int]
     held = 0
     for key in wanted:
         size = bytes_of(graph.nodes[key].shape)
-        if not groups or held + size > budget or len(groups[-1]) == _MOST_VALUES:
+        if not groups or held + size > budget:
             groups.append([])
             held = 0
         groups[-1].append(key)
