@@ -22,6 +22,7 @@ from compare.inputs import port_files
 from compare.inputs.at_size import Prepared
 from compare.progress import Reporter, reporter
 from compare.prove import on_targets, program_alignment, program_pairs
+from compare.prove.program_alignment import Scope
 from compare.record.target_part import OnTarget, Target
 from compare.report import markdown, numbers, terminal
 from compare.sides import requests
@@ -94,7 +95,7 @@ class Compiler:
         """Why the two programs of a workload differ, before anything compiles them."""
         folder = Path(tempfile.mkdtemp(dir=self._scratch))
         (pair,) = program_pairs.chosen([name], self._pool, program_pairs.Choice(), folder, self._told)
-        shown = program_alignment.examine(pair, ALGEBRA, self._told, thorough=False).view["levels"][ALGEBRA]
+        shown = program_alignment.examine(pair, ALGEBRA, self._told, Scope.SHOWN_BY_VALUE).view["levels"][ALGEBRA]
         reasons = [reason["name"] for reason in shown["reasons"] if reason["kind"] is not None][:MOST_REASONS]
         return f"{shown['headline']}{': ' if reasons else ''}{'; '.join(reasons)}"
 

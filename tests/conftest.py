@@ -64,7 +64,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """As many processes of tests as there are cores to run on and memory for their workers; none beside a benchmark."""
-    if config.option.benchmark_only:
+    if config.getoption("benchmark_only", False):
         return 0
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

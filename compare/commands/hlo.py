@@ -55,7 +55,7 @@ where it holds several modules).
   jaxport hlo mnist_mlp --target T4 --largest-batch     how many examples fit into its memory?
   jaxport hlo mnist_mlp --compiler-passes               after which compiler pass do the programs first agree?
   jaxport hlo my_port.py --expect-equal algebraic       for CI: exit code 1 unless they are equal
-  jaxport hlo my_port.py --expect-equal algebraic --only-level     the same, and nothing else is looked at
+  jaxport hlo my_port.py --expect-equal algebraic --only-level       the same, sooner: no other level
   jaxport hlo my_port.py --expect-equal optimized --target H100
   jaxport hlo --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128]
   jaxport hlo before.mlirbc after.mlirbc
@@ -82,7 +82,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     scope.add_argument(
         "--only-level", action="store_true",
-        help="align at --level alone, and say nothing of kernels, compilers and donation. Faster for large models",
+        help="align at --level alone, and leave out kernels, compilers and donation. Faster for large models",
     )  # fmt: skip
     scope.add_argument(
         "--expect-equal", choices=SHOWN, metavar="LEVEL", help="exit with 1 unless the programs are equal at this level"
@@ -124,9 +124,10 @@ def main(options: argparse.Namespace) -> int:
             f"expected --expect-equal {options.level}, the level of --only-level, found {options.expect_equal}: "
             f"add --level {options.expect_equal}"
         )
-    scope = Scope.SHOWN_ALONE if options.only_level else Scope.EVERY_LEVEL
-    compiled = not options.only_level or options.level == OPTIMIZED
-    choice = program_pairs.Choice(options.main_pass, options.size, options.data, compiled)
+    alone = options.only_level
+    scope = Scope.SHOWN_ALONE if alone else Scope.EVERY_LEVEL
+    compiled = not alone or options.level == OPTIMIZED
+    choice = program_pairs.Choice(options.main_pass, options.size, options.data, compiled, donated=not alone)
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
@@ -136,6 +137,7 @@ def main(options: argparse.Namespace) -> int:
         batches_in = scratch if options.largest_batch else None
         pairs = []
         for pair in program_pairs.chosen([own] if own else options.programs, pool, choice, scratch, progress):
+            # For a target the sides lower what they have loaded.
             if elsewhere is None:
                 pool.close_grown()
             view = examine(pair, options.level, progress, scope, by_pass=options.compiler_passes).view

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,12 +68,17 @@ def planned(graph: Graph, wanted: Sequence[int]) -> Steps | None:
     """
     alive = needed(graph.nodes, (*graph.parameters, *wanted))
     nodes = [node for node in graph if node.id in alive]
-    if not all(_is_of_arrays(node.shape) for node in nodes):
+    if not are_of_arrays(nodes):
         return None
     planner = _Planner(graph)
     for node in nodes:
         planner.add(node)
     return planner.steps([place for key in wanted for place in planner.places[key]])
+
+
+def are_of_arrays(nodes: Iterable[Node]) -> bool:
+    """Whether operations read and make arrays alone, so that each can be a program."""
+    return all(_is_of_arrays(node.shape) for node in nodes)
 
 
 def _is_of_arrays(shape: Shape) -> bool:

@@ -44,8 +44,7 @@ def prepare_in_steps(graph: Graph, wanted: Sequence[int]) -> PreparedGraph:
     planned = steps.planned(graph, arrays)
     if planned is None:
         return prepare(graph, arrays)
-    compiled = executing.compile_steps(planned, _UNFUSED if _rounds(graph) else _QUICK)
-    return PreparedGraph(arrays, compiled, in_steps=True)
+    return PreparedGraph(arrays, executing.compile_steps(planned, _UNFUSED if _rounds(graph) else _QUICK))
 
 
 def _rounds(graph: Graph) -> bool:
@@ -54,14 +53,10 @@ def _rounds(graph: Graph) -> bool:
 
 
 class PreparedGraph:
-    """A compiled graph; what it returns are arrays, never tuples or tokens.
+    """A compiled graph; what it returns are arrays, never tuples or tokens."""
 
-    Attributes:
-      in_steps: whether it is run operation by operation, so that values can be told of without keeping all of them.
-    """
-
-    def __init__(self, wanted: tuple[int, ...], executable: executing.Runnable, in_steps: bool = False) -> None:
-        self._wanted, self._executable, self.in_steps = wanted, executable, in_steps
+    def __init__(self, wanted: tuple[int, ...], executable: executing.Runnable) -> None:
+        self._wanted, self._executable = wanted, executable
 
     def __call__(self, arguments: Sequence[np.ndarray]) -> dict[int, np.ndarray]:
         """The wanted values, by node.

@@ -1,9 +1,9 @@
-"""A pair of programs at every canonical level, and what was made of them: data for the page, the console, scripts."""
+"""A pair of programs at canonical levels, and what was made of them: data for the page, the console, scripts."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -29,16 +29,19 @@ _OWN = ("tf@tf", "jax@jax")
 
 
 class Scope(Enum):
-    """Which levels are aligned, and at which both programs are run, to match by value: each is compiled anew for it."""
+    """Which levels are aligned, and at which of them both programs are run, to match by value.
+
+    A level that is run is another program to compile.
+    """
 
     EVERY_LEVEL = "every level, run at each"
     SHOWN_BY_VALUE = "every level but `unfused`, run at the one that is shown"
-    SHOWN_ALONE = "the level that is shown, run there, and no compiler's part"
+    SHOWN_ALONE = "the level that is shown, run there, and nothing of the compilers"
 
 
 @dataclass(frozen=True)
 class Examined:
-    """A pair at every level, and what its compilers made of it.
+    """A pair at its levels, and what its compilers made of it.
 
     Attributes:
       view: what pages of the pair show, as JSON.
@@ -70,13 +73,13 @@ def examine(
     alignments = {level: alignment for level, alignment in levels.items() if isinstance(alignment, Alignment)}
     programs = {level: alignment for level, alignment in alignments.items() if level != OPTIMIZED}
     labels = _OWN if shown == OPTIMIZED else (pair.left.label, pair.right.label)
+    alone, thorough = scope is Scope.SHOWN_ALONE, scope is Scope.EVERY_LEVEL
     compilers = None
-    if scope is not Scope.SHOWN_ALONE:
+    if not alone:
         reporter.step("compilers")
         # Aligned as the two own modules are held against each other below, unless values took part at this level alone.
-        own = alignments.get(OPTIMIZED) if scope is Scope.EVERY_LEVEL or shown != OPTIMIZED else None
-        compared = pair if scope is Scope.EVERY_LEVEL else _numbered(pair)
-        compilers = _compilers(compared, alignments.get(ALGEBRA), own)
+        own = alignments.get(OPTIMIZED) if thorough or shown != OPTIMIZED else None
+        compilers = _compilers(pair if thorough else _numbered(pair), alignments.get(ALGEBRA), own)
     donated = {side: _donation(side, pair) for side in pair.donations}
     made = {
         "name": pair.name,
@@ -87,7 +90,7 @@ def examine(
         "pictures": _pictures(pair, alignments.get(OPTIMIZED)),
         "compilers": to_json(compilers),
         "passes": _passes(pair) if by_pass else None,
-        "compiled": {cell: _kernels(pair.described[cell]) for cell in _OWN if cell in pair.cells},
+        "compiled": {cell: _kernels(pair.described[cell]) for cell in _OWN if cell in pair.cells and not alone},
         "donation": {side: to_json(donation) for side, donation in donated.items()},
     }
     return Examined(made, _recorded(shown, alignments[shown], levels, donated), compilers)
@@ -95,28 +98,25 @@ def examine(
 
 def _levels(pair: Pair, shown: str, scope: Scope, reporter: Reporter) -> dict[str, Alignment | str]:
     """By level, the alignment or why there is none."""
-    there = _in_scope(SHOWN if pair.described else LEVELS, shown, scope)
+    there = list(SHOWN if pair.described else LEVELS)
+    if scope is Scope.SHOWN_BY_VALUE:
+        there.remove(UNFUSED)
     if shown not in there:
         raise UnreadableProgram(f"expected a level of {', '.join(there)}, found {shown}: choose one of these")
+    if scope is Scope.SHOWN_ALONE:
+        there = [shown]
     reporter.stage(f"{pair.name}: alignment", len(there) + (scope is not Scope.SHOWN_ALONE))
     levels: dict[str, Alignment | str] = {}
     for level in there:
         reporter.step(level)
         try:
-            levels[level] = _aligned(
-                _numbered(pair) if scope is Scope.SHOWN_BY_VALUE and level != shown else pair, level
-            )
+            by_number = scope is Scope.SHOWN_BY_VALUE and level != shown
+            levels[level] = _aligned(_numbered(pair) if by_number else pair, level)
         except UnreadableProgram as error:
             if level == shown:
                 raise
             levels[level] = str(error)
     return levels
-
-
-def _in_scope(levels: Sequence[str], shown: str, scope: Scope) -> Sequence[str]:
-    if scope is Scope.SHOWN_ALONE and shown in levels:
-        return (shown,)
-    return [level for level in levels if level != UNFUSED] if scope is Scope.SHOWN_BY_VALUE else levels
 
 
 def _numbered(pair: Pair) -> Pair:

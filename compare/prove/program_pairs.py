@@ -63,12 +63,14 @@ class Choice:
 
     Attributes:
       compiled: whether each side's XLA compiles the programs too.
+      donated: whether each side compiles its training step as users run it.
     """
 
     pass_: str | None = None
     size: str | None = None
     data: Path | None = None
     compiled: bool = True
+    donated: bool = True
 
 
 def chosen(
@@ -175,7 +177,7 @@ def _collected(pool: Pool, name: str, prepared: Prepared, choice: Choice) -> tup
     program, wanted = _program(pool, name, prepared, choice.pass_)
     collected.main = program
     collected.portable = dataclasses.replace(program, artifact=portable(program.artifact))
-    if wanted == STEP and choice.compiled:
+    if wanted == STEP and choice.donated:
         collected.donation = attempt(collected, lambda: requests.donation(pool.get(name)))
     return collected, wanted
 

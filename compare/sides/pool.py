@@ -97,9 +97,9 @@ class Pool:
         return replaced
 
     def close_grown(self) -> None:
-        """Close each worker that holds much more than at its start, where nothing more is asked of what it has loaded.
+        """Close each worker that holds much more than at its start: its memory is wanted before the next workload.
 
-        The next workload would replace it, and its memory is wanted before that.
+        What it has loaded goes with it.
         """
         self._workers.close([name for name, side in self._workers.sides.items() if self._renewal.grown(side)])
 

@@ -69,7 +69,7 @@ class Renewal:
         return service.workloads > WORKLOADS if grown is None else grown
 
     def grown(self, side: Side) -> bool | None:
-        """Whether a side holds much more than when it had started; None where nobody counts."""
+        """Whether a side holds much more than at its start; None where that was not measured."""
         service = self._services.get(side.name)
         if service is None or service.side is not side or service.held is None:
             return None

@@ -120,13 +120,15 @@ class WorkerSet:
         Args:
           names: of those that are closed; all by default.
         """
-        closed = list(self._sides) if names is None else list(names)
+        chosen = None if names is None else set(names)
+        closed = {name: side for name, side in list(self._sides.items()) if chosen is None or name in chosen}
+        for side in closed.values():
+            side.kill()
+        for side in closed.values():
+            side.close()
+        # Whoever waited for one in another thread has dropped it by now, as it did not come up.
         for name in closed:
-            self._sides[name].kill()
-        for name in closed:
-            self._sides[name].close()
-        for name in closed:
-            self._sides.pop(name)
+            self._sides.pop(name, None)
             self._ready.pop(name, None)
 
     def _make_ready(self, name: str, side: Side) -> None:

@@ -137,7 +137,7 @@ def told(
     """By result, its fingerprint in each call; of steps each is told as soon as it is there, and let go.
 
     Args:
-      program: is called.
+      program: compiled whole, or in steps.
       calls: the arguments of each.
       tolerance: float32's.
     """

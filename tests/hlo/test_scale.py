@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import subprocess
 import sys
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -140,14 +137,3 @@ def test_speed_by_value(benchmark: Any, instructions: int) -> None:
     found = benchmark.pedantic(align, (left, right, ALGEBRA, cases), rounds=1)
     assert found.frontier
     assert found.matchers["value number"] > 0
-
-
-@pytest.mark.process
-def test_a_benchmark_runs_alone(tmp_path: Path) -> None:
-    written_to = tmp_path / "measured.json"
-    command = ["-m", "pytest", "--benchmark-only", f"--benchmark-json={written_to}", f"{__file__}::test_speed[1000]"]
-    ended = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    # Beside workers of tests nothing would be measured.
-    (measured,) = json.loads(written_to.read_text())["benchmarks"]
-    assert measured["stats"]["median"] > 0

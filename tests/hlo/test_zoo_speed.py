@@ -27,9 +27,3 @@ def test_speed(benchmark: Any, model: str, scope: str, size: str, tmp_path: Path
     benchmark.extra_info["values"] = [pair["levels"]["algebraic"][side] for side in ("left", "right")]
     benchmark.extra_info["matched"] = pair["levels"]["algebraic"]["matched"]
     assert pair["levels"]["algebraic"]["matched"] > 0
-
-
-def test_speed_of_parity(benchmark: Any, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "compare", "run", "bert", "--size", "smoke", "--parity-only", "-o", str(tmp_path)]
-    benchmark.pedantic(subprocess.run, (command,), {"check": True, "capture_output": True}, rounds=1)
-    assert (tmp_path / "report.html").exists()

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from interpreters import STARTED, interpreter, is_running
 
 from compare.bench import memory
 from compare.sides import renewal
+from compare.sides._side import Reply, Side
 from compare.sides.client import LiveSide
 from compare.sides.pool import Pool, Source
 from compare.sides.renewal import GROWTH_BYTES, WORKLOADS
 from compare.sides.replies import Changed
+from compare.sides.workers import WorkerSet
 
 pytestmark = pytest.mark.process
 
@@ -137,3 +140,24 @@ def test_what_a_process_holds_of_its_own_is_read_off_the_kernel(tmp_path: Path) 
     assert memory.own_bytes(tmp_path / "absent") is None
     held = memory.own_bytes(Path(f"/proc/{os.getpid()}/status"))
     assert held is None or held > 1 << 20
+
+
+def test_workers_are_closed_though_another_thread_drops_one_meanwhile() -> None:
+    class Dropped(Side):
+        name = "tf"
+
+        def kill(self) -> None:
+            workers._sides.pop("tf")
+
+        def call(self, method: str, parameters: Any, arrays: Any = None) -> Reply:
+            raise AssertionError("it is asked for nothing")
+
+        def close(self) -> None:
+            closed.append(self.name)
+
+    closed: list[str] = []
+    workers = WorkerSet(lambda name: Dropped())
+    workers.start(["tf"])
+    workers.close()
+    assert closed == ["tf"]
+    assert not workers.sides

@@ -67,13 +67,19 @@ def _problem(subjects: Pair[Subject], level: str, cases: Sequence[Arguments], as
         slots=matched_parameters(subjects, graphs),
         results=result_pairs(subjects, graphs),
         names=Pair(parameter_names(subjects.left, graphs.left), parameter_names(subjects.right, graphs.right)),
-        runs=Runs(graphs, lambda: cases, TOLERANCE, budget(_taken(cases))) if cases else None,
+        runs=Runs(graphs, lambda: cases, TOLERANCE, budget(_bytes_of_arguments(cases))) if cases else None,
     )
 
 
-def _taken(cases: Sequence[Arguments]) -> int:
-    """Bytes of one program's arguments, which are there twice: as they were sent, and as XLA takes them."""
-    return 2 * max(sum(array.nbytes for arguments in side for array in arguments) for side in zip(*cases, strict=True))
+def _bytes_of_arguments(cases: Sequence[Arguments]) -> int:
+    """What the arguments of one program take, the larger one: they are there as they were sent and as XLA takes them.
+
+    An array that cases share is sent once.
+    """
+    sides = (
+        {id(array): array.nbytes for arguments in side for array in arguments} for side in zip(*cases, strict=True)
+    )
+    return 2 * max(sum(sizes.values()) for sizes in sides)
 
 
 def _aligned(problem: Problem) -> Alignment:

@@ -10,9 +10,11 @@ import numpy as np
 
 from compare.hlo import values
 from compare.hlo.arrays.fingerprints import Fingerprint
+from compare.hlo.arrays.room import MOST
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import Held
 from compare.hlo.graph import Graph, Node, Shape, needed
+from compare.hlo.steps import are_of_arrays
 from compare.hlo.values import PreparedGraph
 
 _BITS = re.compile(r"\d+")
@@ -22,7 +24,7 @@ class Intermediates:
     """The values of some nodes of one graph for each case.
 
     They are computed in groups that fit into the budget, each compiled once. The last group is kept: of a graph
-    that fits as a whole, nothing is computed twice. Of one that does not, all are told of in one run that keeps none.
+    that fits as a whole, nothing is computed twice. Of one that does not, all are told of first, and none is kept.
 
     Attributes:
       notes: which of the wanted values that are asked for cannot be computed here.
@@ -59,16 +61,21 @@ class Intermediates:
 
     def fingerprints(self) -> dict[int, Sequence[Fingerprint]]:
         """By node, the fingerprint of its value in each case."""
-        if len(self._groups) > 1:
-            keys = [key for group in self._groups for key in group]
-            program = _prepared(self._graph, keys)
-            if program.in_steps:
-                return dict(zip(keys, program.tell(self._cases, self._tolerance), strict=True))
+        if len(self._groups) > 1 and are_of_arrays(self._graph):
+            return self._told()
         return {
             key: told
             for number, group in enumerate(self._groups)
             for key, told in zip(group, self.group(number).fingerprints, strict=True)
         }
+
+    def _told(self) -> dict[int, Sequence[Fingerprint]]:
+        """The same where nothing is kept: in few runs, each a request that has a time limit."""
+        keys = [key for group in self._groups for key in group]
+        told: dict[int, Sequence[Fingerprint]] = {}
+        for part in _grouped(self._graph, keys, MOST // max(1, len(self._cases))):
+            told |= zip(part, _prepared(self._graph, part).tell(self._cases, self._tolerance), strict=True)
+        return told
 
     def group(self, number: int) -> Held:
         """The values of one group in each case, each at its `place_of`."""
