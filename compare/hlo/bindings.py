@@ -315,11 +315,8 @@ def load_bytecode(bytecode: bytes, options: Mapping[str, Any]) -> LoadedProgram:
         if "mhlo.input_output_alias" in module.operation.attributes:
             del module.operation.attributes["mhlo.input_output_alias"]
     settings = _private("jaxlib.xla_client", "CompileOptions")()
-    for name, value in options.items():
-        try:
-            setattr(settings.executable_build_options.debug_options, name, value)
-        except (AttributeError, TypeError) as error:
-            raise UnreadableProgram(_first_line(error)) from error
+    # As `jax.jit` hands them over: few options are attributes of `debug_options`.
+    settings.env_option_overrides = list(options.items())
     devices = _private("jaxlib._jax", "DeviceList")(tuple(client.local_devices()[:1]))
     try:
         return LoadedProgram(client.compile_and_load(module, devices, settings))

@@ -244,6 +244,18 @@ def test_a_program_that_ends_the_worker_costs_no_other_thread_its_own() -> None:
         assert list(threads.map(verdict, programs)) == ["read", "lost"] * 5
 
 
+def test_options_are_those_that_jit_takes() -> None:
+    # DebugOptions of jaxlib has no attribute of this name.
+    options = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_REDUCE"}
+    (found,) = executing.compile_bytecode(doubling(), options)([MATRIX])
+    assert found.tolist() == (2 * MATRIX).tolist()
+    program = exported(lambda x: jnp.tanh(x) * 2 + x, MATRIX)
+    modules = [executing.compile_bytecode(program, told) for told in ({}, {"xla_disable_hlo_passes": "fusion"})]
+    # Without the pass every operation is a kernel of its own, which XLA writes as a fusion too.
+    one, several = (bindings.hlo_text(module.optimized).count(" fusion(") for module in modules)
+    assert one == 1 < several
+
+
 def test_an_option_that_xla_does_not_have_is_refused() -> None:
     with pytest.raises(UnreadableProgram, match="xla_no_such_option"):
         executing.compile_bytecode(doubling(), {"xla_no_such_option": True})
