@@ -119,15 +119,8 @@ def main(options: argparse.Namespace) -> int:
         raise RequestError(
             f"expected workloads with level {OPTIMIZED}, found programs: name the workload without :tf or :jax"
         )
-    if options.only_level and options.expect_equal not in (None, options.level):
-        raise RequestError(
-            f"expected --expect-equal {options.level}, the level of --only-level, found {options.expect_equal}: "
-            f"add --level {options.expect_equal}"
-        )
-    alone = options.only_level
-    scope = Scope.SHOWN_ALONE if alone else Scope.EVERY_LEVEL
-    compiled = not alone or options.level == OPTIMIZED
-    choice = program_pairs.Choice(options.main_pass, options.size, options.data, compiled, donated=not alone)
+    choice = _choice(options)
+    scope = Scope.SHOWN_ALONE if options.only_level else Scope.EVERY_LEVEL
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
@@ -152,6 +145,18 @@ def main(options: argparse.Namespace) -> int:
         print_alignments(plain, terminal.console())
         terminal.say(*written)
     return _exit_code(pairs, options.expect_equal)
+
+
+def _choice(options: argparse.Namespace) -> program_pairs.Choice:
+    """What of a workload is looked at: what one level alone does not show, no side compiles."""
+    alone = options.only_level
+    if alone and options.expect_equal not in (None, options.level):
+        raise RequestError(
+            f"expected --expect-equal {options.level}, the level of --only-level, found {options.expect_equal}: "
+            f"add --level {options.expect_equal}"
+        )
+    compiled = not alone or options.level == OPTIMIZED
+    return program_pairs.Choice(options.main_pass, options.size, options.data, compiled, donated=not alone)
 
 
 def _check_batches(options: argparse.Namespace, own: Workload | None) -> None:

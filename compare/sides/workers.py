@@ -120,16 +120,18 @@ class WorkerSet:
         Args:
           names: of those that are closed; all by default.
         """
-        chosen = None if names is None else set(names)
-        closed = {name: side for name, side in list(self._sides.items()) if chosen is None or name in chosen}
+        chosen = set(list(self._sides) if names is None else names)
+        closed = {name: side for name, side in list(self._sides.items()) if name in chosen}
         for side in closed.values():
             side.kill()
         for side in closed.values():
             side.close()
-        # Whoever waited for one in another thread has dropped it by now, as it did not come up.
-        for name in closed:
-            self._sides.pop(name, None)
-            self._ready.pop(name, None)
+        for name, side in closed.items():
+            # Whoever waited for it in another thread may have dropped it by now, or started another one.
+            if self._sides.get(name) is side:
+                del self._sides[name]
+            if self._ready.get(name) is side:
+                del self._ready[name]
 
     def _make_ready(self, name: str, side: Side) -> None:
         try:
