@@ -58,10 +58,14 @@ def _replace(path: Path, data: str | bytes) -> None:
     try:
         with file:
             file.write(data.encode() if isinstance(data, str) else data)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
+            file.flush()
+            os.fsync(file.fileno())
+            os.fchmod(file.fileno(), 0o644)
+            # Still locked: between its closing and its new name another program would take it for left behind.
+            os.replace(name, path)
     except BaseException:
-        os.unlink(name)
+        with suppress(FileNotFoundError):
+            os.unlink(name)
         raise
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from safetensors.numpy import save
 
-from compare import files
+from compare import files, leftovers
 from compare.bench.roofline import Work
 from compare.files import FileError
 from compare.inputs.at_size import Prepared
@@ -126,8 +126,7 @@ class Judgements:
     def sweep(self) -> None:
         """Remove what a run that was killed while it wrote has left beside whole files."""
         for folder in (self._folder, self._folder.parent):
-            for partial in folder.glob(f"{PARTIAL}*"):
-                partial.unlink(missing_ok=True)
+            leftovers.sweep_files(folder, PARTIAL)
 
     def _path(self, name: str) -> Path:
         return self._folder / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.safetensors"

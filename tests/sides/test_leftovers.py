@@ -104,6 +104,20 @@ def test_a_file_that_was_swept_before_it_was_locked_is_made_again(
     assert (len(made), names(tmp_path), (tmp_path / "x").read_text()) == (2, ["x"], "all")
 
 
+def test_what_another_program_sweeps_before_a_whole_file_has_its_name_is_not_that_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = os.replace
+
+    def swept_before(name: str, path: Path) -> None:
+        leftovers.sweep_files(tmp_path, writing.PARTIAL)
+        replace(name, path)
+
+    monkeypatch.setattr(os, "replace", swept_before)
+    writing.write_atomically(tmp_path / "x", "all")
+    assert (names(tmp_path), (tmp_path / "x").read_text()) == (["x"], "all")
+
+
 @pytest.mark.parametrize("name", [".jaxport.toml", ".jaxport.swp", ".results.json.swp"])
 def test_a_users_hidden_file_beside_the_output_stays(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("the user's")
