@@ -71,7 +71,7 @@ class _Recording:
     def __init__(self) -> None:
         self.ended: list[_Seen] = []
         self._open: list[_Seen] = []
-        self._copied: dict[int, int] = {}
+        self._copied: dict[int, tuple[Any, Any]] = {}
         self._tape: tf.GradientTape | None = None
 
     @contextmanager
@@ -108,7 +108,8 @@ class _Recording:
         if self._tape is None or not isinstance(value, tf.Tensor):
             return value
         copy = tf.identity(value)
-        self._copied[id(copy)] = id(value)
+        # Both stay: what is made later could have the id of one that is gone.
+        self._copied[id(copy)] = copy, value
         if _is_float(copy):
             self._tape.watch(copy)
         return copy
@@ -129,7 +130,7 @@ class _Recording:
         def maker(tensor: Any) -> int:
             at = id(tensor)
             while at not in made and at in self._copied:
-                at = self._copied[at]
+                at = id(self._copied[at][1])
             return made.get(at, NO_CALL)
 
         calls: list[LayerCall] = []

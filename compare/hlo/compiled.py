@@ -187,13 +187,13 @@ def library_of(target: str) -> str:
     return next((library for start, library in _LIBRARIES.items() if target.lower().startswith(start)), "")
 
 
-def computations(graph: Graph, seen: set[int]) -> Iterator[Graph]:
-    """Every computation that is reached from one, each once; `seen` are ids of those to leave out."""
-    seen.add(id(graph))
+def computations(graph: Graph, seen: set[Graph]) -> Iterator[Graph]:
+    """Every computation that is reached from one, each once; `seen` are those to leave out."""
+    seen.add(graph)
     yield graph
     for node in graph:
         for region in node.regions:
-            if id(region) not in seen:
+            if region not in seen:
                 yield from computations(region, seen)
 
 

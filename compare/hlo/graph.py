@@ -80,7 +80,7 @@ CARRIERS = frozenset({"broadcast", "reshape", "transpose", "copy", "convert", "b
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """One computation. `nodes` is in an order in which operands stand before their users.
+    """One computation, equal only to itself. `nodes` is in an order in which operands stand before their users.
 
     `results` are the values of the root: the operands of its tuple, or the root itself.
     """

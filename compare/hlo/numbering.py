@@ -56,7 +56,7 @@ def slot_digest(slot: str) -> bytes:
 
 def digests(graph: Graph) -> dict[int, bytes]:
     """The digest of every value of a graph, in one pass; parameters are known by their position."""
-    regions: dict[int, bytes] = {}
+    regions: dict[Graph, bytes] = {}
     by_value: dict[int, bytes] = {}
     drawn: set[bytes] = set()
     for node in graph:
@@ -67,10 +67,10 @@ def digests(graph: Graph) -> dict[int, bytes]:
     return by_value
 
 
-def _region_digest(region: Graph, known: dict[int, bytes]) -> bytes:
-    if id(region) not in known:
-        known[id(region)] = region_digest(region, digests(region))
-    return known[id(region)]
+def _region_digest(region: Graph, known: dict[Graph, bytes]) -> bytes:
+    if region not in known:
+        known[region] = region_digest(region, digests(region))
+    return known[region]
 
 
 def region_digest(region: Graph, values: Mapping[int, bytes]) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,14 +21,15 @@ _DEEPEST = 64
 class Rule:
     """One way to write the same value.
 
-    `apply` is given a node whose operands are in the new graph already, and the graph that is being
-    written; it returns the value that stands for the node, or None to leave it. `numerics` says that
+    `apply` is given a node of one of `opcodes` whose operands are in the new graph already, and the graph
+    that is being written; it returns the value that stands for the node, or None to leave it. `numerics` says that
     the new value may differ from the old in its last bits, or where an operand is not an ordinary number.
     `assumes` says what must hold of the inputs for the two to be the same at all; "" where nothing must.
     """
 
     name: str
     meaning: str
+    opcodes: Collection[str]
     apply: Callable[[Node, Writer], int | None]
     numerics: bool = False
     assumes: str = ""
@@ -67,8 +68,9 @@ class Writer:
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.rules = rules
+        self._rules_of: dict[str, tuple[Rule, ...]] = {}
         self._numbers: dict[bytes, int] = {}
-        self._regions: dict[int, tuple[Graph, bytes]] = {}
+        self._regions: dict[Graph, tuple[Graph, bytes]] = {}
         self._depth = 0
         self._origin: Node | None = None
         self.nodes: dict[int, Node] = {}
@@ -130,20 +132,20 @@ class Writer:
 
     def region(self, region: Graph) -> tuple[Graph, bytes]:
         """A computation rewritten by the same rules, and its digest."""
-        if id(region) not in self._regions:
+        if region not in self._regions:
             inner = Writer(self.rules)
             written = _written(region, inner, ())
             self.changes += inner.changes
             digest = region_digest(written.graph, written.digests)
-            self._regions[id(region)] = written.graph, digest
+            self._regions[region] = written.graph, digest
             # What is written may be written again, and is known already then.
-            self._regions[id(written.graph)] = written.graph, digest
-        return self._regions[id(region)]
+            self._regions[written.graph] = written.graph, digest
+        return self._regions[region]
 
     def _rewritten(self, node: Node) -> int | None:
         outer, self._origin = self._origin, node
         try:
-            for rule in self.rules:
+            for rule in self._applicable(node.opcode):
                 replacement = rule.apply(node, self)
                 if replacement is not None:
                     self._note(rule, node, replacement)
@@ -151,6 +153,11 @@ class Writer:
             return None
         finally:
             self._origin = outer
+
+    def _applicable(self, opcode: str) -> tuple[Rule, ...]:
+        if opcode not in self._rules_of:
+            self._rules_of[opcode] = tuple(rule for rule in self.rules if opcode in rule.opcodes)
+        return self._rules_of[opcode]
 
     def _note(self, rule: Rule, node: Node, replacement: int) -> None:
         after = str(self.nodes[replacement])

@@ -137,7 +137,7 @@ class _Pairs:
     def __init__(self, alignment: Alignment) -> None:
         self.matches: list[Json] = []
         self.alike: list[Json] = []
-        self._digests: dict[int, dict[int, bytes]] = {}
+        self._digests: dict[Graph, dict[int, bytes]] = {}
         for prefixes, nested in _nested(alignment):
             self._add_all(nested, prefixes)
 
@@ -173,9 +173,9 @@ class _Pairs:
 
     def _numbered(self, body: Graph) -> dict[int, bytes]:
         # One reducer is shared by many values.
-        if id(body) not in self._digests:
-            self._digests[id(body)] = digests(body)
-        return self._digests[id(body)]
+        if body not in self._digests:
+            self._digests[body] = digests(body)
+        return self._digests[body]
 
 
 def _nested(alignment: Alignment, prefixes: Prefixes = ("", "")) -> Iterator[tuple[Prefixes, Alignment]]:

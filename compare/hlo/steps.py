@@ -89,7 +89,7 @@ class _Planner:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._numbers: dict[bytes, int] = {}
-        self._regions: dict[int, bytes] = {}
+        self._regions: dict[Graph, bytes] = {}
         self._constants: dict[int, np.ndarray] = {}
         self._steps: list[Step] = []
         self.places: dict[int, tuple[int, ...]] = {}
@@ -136,9 +136,9 @@ class _Planner:
         return _bytecode(_Operation(node, (*kind, operands, regions), operands))
 
     def _region(self, region: Graph) -> bytes:
-        if id(region) not in self._regions:
-            self._regions[id(region)] = region_digest(region, digests(region))
-        return self._regions[id(region)]
+        if region not in self._regions:
+            self._regions[region] = region_digest(region, digests(region))
+        return self._regions[region]
 
 
 def _arrays(shape: Shape) -> int:

@@ -41,7 +41,7 @@ class _Writer:
     def __init__(self) -> None:
         self.module = proto.new("HloModuleProto")
         self._last = 0
-        self._written: dict[int, Any] = {}
+        self._written: dict[Graph, Any] = {}
 
     def _number(self) -> int:
         self._last += 1
@@ -55,13 +55,13 @@ class _Writer:
           results: values to return.
           always_tuple: whether a single result is returned as a tuple.
         """
-        regions = {id(region): self._region(node, region) for node in graph for region in node.regions}
+        regions = {region: self._region(node, region) for node in graph for region in node.regions}
         target = proto.new("HloComputationProto")
         target.id = self._number()
         target.name = f"computation.{target.id}"
         placed: dict[int, int] = {}
         for node in graph:
-            placed[node.id] = self._instruction(node, target, placed, [regions[id(region)] for region in node.regions])
+            placed[node.id] = self._instruction(node, target, placed, [regions[region] for region in node.regions])
         shapes = [graph.nodes[key].shape for key in results]
         target.root_id = placed[results[0]] if results else 0
         if always_tuple or len(results) != 1:
@@ -74,10 +74,10 @@ class _Writer:
         return target
 
     def _region(self, node: Node, region: Graph) -> int:
-        if id(region) not in self._written:
+        if region not in self._written:
             always_tuple = _returns_tuple(node, region)
-            self._written[id(region)] = self.computation(region, region.results, always_tuple)
-        return self._written[id(region)].id
+            self._written[region] = self.computation(region, region.results, always_tuple)
+        return self._written[region].id
 
     def _instruction(self, node: Node, target: Any, placed: dict[int, int], regions: list[int]) -> int:
         made = target.instructions.add()

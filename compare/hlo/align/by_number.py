@@ -43,7 +43,7 @@ class Numbering:
         self._graphs = forms.map(lambda form: form.graph)
         self._as_written = as_written
         self._table: dict[Hashable, int] = {}
-        self._regions: dict[int, bytes] = {}
+        self._regions: dict[Graph, bytes] = {}
         self.operations = forms.map(self._operations)
 
     def numbers(self, known: Iterable[Match]) -> Pair[Numbers]:
@@ -100,9 +100,9 @@ class Numbering:
         return Operation(self._number((node.opcode, node.shape, attributes, bodies)), order)
 
     def _body(self, region: Graph) -> bytes:
-        if id(region) not in self._regions:
-            self._regions[id(region)] = region_digest(region, digests(region))
-        return self._regions[id(region)]
+        if region not in self._regions:
+            self._regions[region] = region_digest(region, digests(region))
+        return self._regions[region]
 
 
 def _free_of_order(node: Node) -> tuple[Hashable, Order | None]:

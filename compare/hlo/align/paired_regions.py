@@ -36,7 +36,7 @@ class Regions:
         self._nodes = problem.graphs.map(lambda graph: graph.nodes)
         self._entered = problem.graphs.map(lambda graph: [node for node in graph if node.regions])
         self._read = problem.graphs.map(_parts_read)
-        self._forms: dict[int, Rewritten] = {}
+        self._forms: dict[Graph, Rewritten] = {}
         self._aligned: dict[Hashable, Alignment] = {}
         self._shown: dict[int, Alignment] = {}
 
@@ -75,9 +75,9 @@ class Regions:
         return Calls(Pair(left, Caller(graphs.right, numbers.right, self._read.right)), self._form)
 
     def _form(self, body: Graph) -> Rewritten:
-        if id(body) not in self._forms:
-            self._forms[id(body)] = as_form(body)
-        return self._forms[id(body)]
+        if body not in self._forms:
+            self._forms[body] = as_form(body)
+        return self._forms[body]
 
     def _likely(self, taken: Pair[set[int]], callers: Pair[Caller]) -> Iterator[tuple[Node, Node]]:
         """Pairs without partners that share most of what they are called with, the nearest first."""
@@ -102,7 +102,7 @@ class Regions:
         alignments: list[Alignment] = []
         pairs = map(Pair, left.regions, right.regions)
         for bodies, slots, results in zip(pairs, call.slots, call.results, strict=True):
-            key = id(bodies.left), id(bodies.right), slots, results
+            key = bodies.left, bodies.right, slots, results
             if key not in self._aligned:
                 self._aligned[key] = self._align(body_problem(self._problem, bodies, slots, results, self._form))
             alignments.append(self._aligned[key])

@@ -37,7 +37,7 @@ def _neutral_number(node: Node) -> float | None:
 
 
 def _add_zero(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "add" or not is_float(node.shape):
+    if not is_float(node.shape):
         return None
     for at in (0, 1):
         if is_splat(node.operands[at], graph, 0.0):
@@ -46,7 +46,7 @@ def _add_zero(node: Node, graph: Writer) -> int | None:
 
 
 def _sum_from_zero(node: Node, graph: Writer) -> int | None:
-    if node.opcode not in ("reduce", "reduce-window") or len(node.operands) != 2 or only(node) != "add":
+    if len(node.operands) != 2 or only(node) != "add":
         return None
     if not is_float(node.shape) or not is_splat(node.operands[1], graph, -0.0):
         return None
@@ -55,7 +55,7 @@ def _sum_from_zero(node: Node, graph: Writer) -> int | None:
 
 
 def _subtract_constant(node: Node, graph: Writer) -> int | None:
-    value = splat(node.operands[1], graph) if node.opcode == "subtract" else None
+    value = splat(node.operands[1], graph)
     if value is None or not (is_float(node.shape) or is_integer(node.shape)):
         return None
     with np.errstate(over="ignore"):
@@ -63,8 +63,6 @@ def _subtract_constant(node: Node, graph: Writer) -> int | None:
 
 
 def _add_negated(node: Node, graph: Writer) -> int | None:
-    if node.opcode not in ("add", "subtract"):
-        return None
     for at in (1, 0) if node.opcode == "add" else (1,):
         inner = graph[node.operands[at]]
         if inner.opcode == "negate":
@@ -75,7 +73,7 @@ def _add_negated(node: Node, graph: Writer) -> int | None:
 
 def _negated_product(node: Node, graph: Writer) -> int | None:
     """Signs are written after products and quotients."""
-    if node.opcode != "multiply" and not (node.opcode == "divide" and is_float(node.shape)):
+    if node.opcode == "divide" and not is_float(node.shape):
         return None
     for at in (0, 1):
         inner = graph[node.operands[at]]
@@ -90,8 +88,8 @@ def _negated_product(node: Node, graph: Writer) -> int | None:
 
 def _negated_constant(node: Node, graph: Writer) -> int | None:
     """A sign that a constant factor can bear."""
-    inner = graph[node.operands[0]] if node.opcode == "negate" else None
-    if inner is None or inner.opcode not in ("multiply", "divide"):
+    inner = graph[node.operands[0]]
+    if inner.opcode not in ("multiply", "divide"):
         return None
     for at in (0, 1):
         value = splat(inner.operands[at], graph)
@@ -103,15 +101,15 @@ def _negated_constant(node: Node, graph: Writer) -> int | None:
 
 
 def _negated_difference(node: Node, graph: Writer) -> int | None:
-    inner = graph[node.operands[0]] if node.opcode == "negate" else None
-    if inner is None or inner.opcode != "subtract":
+    inner = graph[node.operands[0]]
+    if inner.opcode != "subtract":
         return None
     return graph.add("subtract", node.shape, inner.operands[::-1])
 
 
 def _inverse(node: Node, graph: Writer) -> Any:
     """One over the constant that something is divided by; None where that is no ordinary number."""
-    value = splat(node.operands[1], graph) if node.opcode == "divide" and is_float(node.shape) else None
+    value = splat(node.operands[1], graph) if is_float(node.shape) else None
     if value is None or not is_normal(value):
         return None
     with np.errstate(over="ignore"):
@@ -134,7 +132,7 @@ def _divide_by_constant(node: Node, graph: Writer) -> int | None:
 
 
 def _times_reciprocal(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "multiply" or not is_float(node.shape):
+    if not is_float(node.shape):
         return None
     for at in (0, 1):
         divisor = _reciprocal_of(node.operands[at], graph)
@@ -168,7 +166,7 @@ def factors(key: int, graph: Writer) -> tuple[int, ...]:
 
 def _order_factors(node: Node, graph: Writer) -> int | None:
     """((a * b) * c) * constant, the factors sorted."""
-    if node.opcode != "multiply" or all(graph[key].opcode != "multiply" for key in node.operands):
+    if all(graph[key].opcode != "multiply" for key in node.operands):
         return None
     all_factors = tuple(factor for key in node.operands for factor in factors(key, graph))
     if len(all_factors) > _MOST_FACTORS:
@@ -216,20 +214,23 @@ def _multiplied(all_factors: Sequence[int], node: Node, graph: Writer) -> int | 
 
 
 ARITHMETIC = (
-    Rule("neutral numbers dropped", "x * 1, x / 1, x - 0.0, x + -0.0 and the larger of x and -inf are x", _neutral),
-    Rule("zeros dropped", "x + 0.0 is x, but for -0.0, which becomes 0.0", _add_zero, numerics=True),
-    Rule("sums from 0.0", "a sum starts from 0.0, not -0.0: another zero where all terms are -0.0", _sum_from_zero,
+    Rule("neutral numbers dropped", "x * 1, x / 1, x - 0.0, x + -0.0 and the larger of x and -inf are x",
+         ("add", "multiply", "maximum", "minimum", "subtract", "divide"), _neutral),
+    Rule("zeros dropped", "x + 0.0 is x, but for -0.0, which becomes 0.0", ("add",), _add_zero, numerics=True),
+    Rule("sums from 0.0", "a sum starts from 0.0, not -0.0: another zero where all terms are -0.0",
+         ("reduce", "reduce-window"), _sum_from_zero, numerics=True),
+    Rule("constants added", "x - c is x + (-c), to the bit", ("subtract",), _subtract_constant),
+    Rule("signs in sums", "a + (-b) is a - b, and a - (-b) is a + b, to the bit", ("add", "subtract"), _add_negated),
+    Rule("signs after products", "(-a) * b is -(a * b), and a * -1 is -a, to the bit", ("multiply", "divide"),
+         _negated_product),
+    Rule("signs in constants", "-(c * x) is (-c) * x, to the bit", ("negate",), _negated_constant),
+    Rule("negated differences", "-(a - b) is b - a, but for the sign of a zero", ("negate",), _negated_difference,
          numerics=True),
-    Rule("constants added", "x - c is x + (-c), to the bit", _subtract_constant),
-    Rule("signs in sums", "a + (-b) is a - b, and a - (-b) is a + b, to the bit", _add_negated),
-    Rule("signs after products", "(-a) * b is -(a * b), and a * -1 is -a, to the bit", _negated_product),
-    Rule("signs in constants", "-(c * x) is (-c) * x, to the bit", _negated_constant),
-    Rule("negated differences", "-(a - b) is b - a, but for the sign of a zero", _negated_difference, numerics=True),
-    Rule("division by a power of two", "x / c is x * (1 / c), to the bit", _divide_exactly),
-    Rule("division by a constant", "x / c is x * (1 / c), in its last bits another number", _divide_by_constant,
-         numerics=True),
-    Rule("reciprocals", "a * (1 / b) is a / b, rounded once less", _times_reciprocal, numerics=True),
-    Rule("factors ordered", "factors of a product in one order, its constants together as the last",
+    Rule("division by a power of two", "x / c is x * (1 / c), to the bit", ("divide",), _divide_exactly),
+    Rule("division by a constant", "x / c is x * (1 / c), in its last bits another number", ("divide",),
+         _divide_by_constant, numerics=True),
+    Rule("reciprocals", "a * (1 / b) is a / b, rounded once less", ("multiply",), _times_reciprocal, numerics=True),
+    Rule("factors ordered", "factors of a product in one order, its constants together as the last", ("multiply",),
          _order_factors, numerics=True),
 )  # fmt: skip
 """In the order in which they are tried."""

@@ -13,8 +13,6 @@ _OPPOSITE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "LE": "GT", "GT": "LE", "GE": "
 
 
 def _sort_operands(node: Node, graph: Writer) -> int | None:
-    if node.opcode not in COMMUTATIVE:
-        return None
     ordered = tuple(sorted(node.operands, key=lambda key: graph.digests[key]))
     return None if ordered == node.operands else graph.add(node.opcode, node.shape, ordered, node.attributes)
 
@@ -25,8 +23,6 @@ def _compared(node: Node, direction: str, operands: tuple[int, ...], graph: Writ
 
 
 def _mirror_comparison(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "compare":
-        return None
     direction = node.attribute("comparison_direction")
     if direction in MIRRORED:
         return _compared(node, MIRRORED[direction], node.operands[::-1], graph)
@@ -37,7 +33,7 @@ def _mirror_comparison(node: Node, graph: Writer) -> int | None:
 
 
 def _strict_comparison(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "compare" or node.attribute("comparison_direction") != "LE":
+    if node.attribute("comparison_direction") != "LE":
         return None
     if not is_integer(graph[node.operands[0]].shape):
         return None
@@ -51,8 +47,8 @@ def _strict_comparison(node: Node, graph: Writer) -> int | None:
 
 
 def _negated_comparison(node: Node, graph: Writer) -> int | None:
-    inner = graph[node.operands[0]] if node.opcode == "not" and node.shape.dtype == "pred" else None
-    if inner is None or inner.opcode != "compare":
+    inner = graph[node.operands[0]]
+    if node.shape.dtype != "pred" or inner.opcode != "compare":
         return None
     direction = inner.attribute("comparison_direction")
     # Beside a NaN neither x < y nor x >= y holds.
@@ -62,19 +58,17 @@ def _negated_comparison(node: Node, graph: Writer) -> int | None:
 
 
 def _double_negation(node: Node, graph: Writer) -> int | None:
-    if node.opcode not in ("not", "negate") or graph[node.operands[0]].opcode != node.opcode:
+    if graph[node.operands[0]].opcode != node.opcode:
         return None
     return graph[node.operands[0]].operands[0]
 
 
 def _idempotent(node: Node, graph: Writer) -> int | None:
-    if node.opcode not in ("and", "or", "maximum", "minimum") or node.operands[0] != node.operands[1]:
-        return None
-    return node.operands[0]
+    return node.operands[0] if node.operands[0] == node.operands[1] else None
 
 
 def _logic(node: Node, graph: Writer) -> int | None:
-    if node.opcode not in ("and", "or") or node.shape.dtype != "pred":
+    if node.shape.dtype != "pred":
         return None
     for at in (0, 1):
         value = splat(node.operands[at], graph)
@@ -85,8 +79,6 @@ def _logic(node: Node, graph: Writer) -> int | None:
 
 
 def _one_choice(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "select":
-        return None
     decided, then, otherwise = node.operands
     if then == otherwise:
         return then
@@ -95,8 +87,6 @@ def _one_choice(node: Node, graph: Writer) -> int | None:
 
 
 def _positive_choice(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "select":
-        return None
     decided, then, otherwise = node.operands
     inner = graph[decided]
     if inner.opcode == "not":
@@ -111,7 +101,7 @@ def _positive_choice(node: Node, graph: Writer) -> int | None:
 
 
 def _choice_of_numbers(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "select" or node.shape.dtype == "pred":
+    if node.shape.dtype == "pred":
         return None
     decided, then, otherwise = node.operands
     if is_splat(then, graph, 1) and is_splat(otherwise, graph, 0):
@@ -123,7 +113,7 @@ def _choice_of_numbers(node: Node, graph: Writer) -> int | None:
 
 def _truth_compared(node: Node, graph: Writer) -> int | None:
     """`p == True`, and the like."""
-    if node.opcode != "compare" or graph[node.operands[0]].shape.dtype != "pred":
+    if graph[node.operands[0]].shape.dtype != "pred":
         return None
     direction = node.attribute("comparison_direction")
     for at in (0, 1) if direction in ("EQ", "NE") else ():
@@ -135,7 +125,7 @@ def _truth_compared(node: Node, graph: Writer) -> int | None:
 
 
 def _same_sides(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "compare" or node.operands[0] != node.operands[1]:
+    if node.operands[0] != node.operands[1]:
         return None
     if not is_integer(graph[node.operands[0]].shape):
         return None
@@ -143,17 +133,27 @@ def _same_sides(node: Node, graph: Writer) -> int | None:
 
 
 CHOICES = (
-    Rule("operands sorted", "a + b and b + a are one value", _sort_operands),
-    Rule("comparisons mirrored", "a > b is b < a; the sides of == and != are sorted", _mirror_comparison),
-    Rule("comparisons strict", "between integers x <= 9 is x < 10", _strict_comparison),
-    Rule("comparisons negated", "not a == b is a != b; between integers not a < b is a >= b", _negated_comparison),
-    Rule("comparisons with itself", "an integer is equal to itself, and not below itself", _same_sides),
-    Rule("truths compared", "p == True is p, p != True is not p", _truth_compared),
-    Rule("double negations dropped", "not not a is a, -(-a) is a", _double_negation),
-    Rule("repetitions dropped", "of a and a, a or a, and the larger of a and a, each is a", _idempotent),
-    Rule("decided logic", "a and True is a, a and False is False", _logic),
-    Rule("decided choices", "a choice between equals, or by a constant, is no choice", _one_choice),
-    Rule("choices by what holds", "a choice by not p is the other choice by p", _positive_choice),
-    Rule("choices of 1 and 0", "1 where p holds and 0 elsewhere is p converted", _choice_of_numbers),
+    Rule("operands sorted", "a + b and b + a are one value", COMMUTATIVE, _sort_operands),
+    Rule("comparisons mirrored", "a > b is b < a; the sides of == and != are sorted", ("compare",), _mirror_comparison),
+    Rule("comparisons strict", "between integers x <= 9 is x < 10", ("compare",), _strict_comparison),
+    Rule(
+        "comparisons negated",
+        "not a == b is a != b; between integers not a < b is a >= b",
+        ("not",),
+        _negated_comparison,
+    ),
+    Rule("comparisons with itself", "an integer is equal to itself, and not below itself", ("compare",), _same_sides),
+    Rule("truths compared", "p == True is p, p != True is not p", ("compare",), _truth_compared),
+    Rule("double negations dropped", "not not a is a, -(-a) is a", ("not", "negate"), _double_negation),
+    Rule(
+        "repetitions dropped",
+        "of a and a, a or a, and the larger of a and a, each is a",
+        ("and", "or", "maximum", "minimum"),
+        _idempotent,
+    ),
+    Rule("decided logic", "a and True is a, a and False is False", ("and", "or"), _logic),
+    Rule("decided choices", "a choice between equals, or by a constant, is no choice", ("select",), _one_choice),
+    Rule("choices by what holds", "a choice by not p is the other choice by p", ("select",), _positive_choice),
+    Rule("choices of 1 and 0", "1 where p holds and 0 elsewhere is p converted", ("select",), _choice_of_numbers),
 )
 """In the order in which they are tried."""

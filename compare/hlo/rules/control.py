@@ -27,7 +27,7 @@ class Loop:
 
 
 def _loop(node: Node, graph: Writer) -> Loop | None:
-    if node.opcode != "while" or len(node.regions) != 2:
+    if len(node.regions) != 2:
         return None
     start = _parts(node.operands[0], graph)
     shapes = [graph[key].shape for key in start]
@@ -104,9 +104,9 @@ def _ordered_state(node: Node, graph: Writer) -> int | None:
 
 
 def _unchanged_state(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "get-tuple-element" or graph[node.operands[0]].opcode != "while":
-        return None
     loop, at = graph[node.operands[0]], node.attribute("tuple_index")
+    if loop.opcode != "while":
+        return None
     body = loop.regions[0]
     handed = body.nodes[body.results[at]] if len(body.results) == len(loop.shape.parts) else None
     if handed is None or handed.operands != body.parameters or handed.opcode != node.opcode:
@@ -137,8 +137,6 @@ def _hashed(data: bytes) -> bytes:
 
 def _decided(node: Node, graph: Writer) -> int | None:
     """A branch that is always taken stands in place of the choice."""
-    if node.opcode != "conditional":
-        return None
     value = splat(node.operands[0], graph)
     if value is None:
         return None
@@ -160,7 +158,7 @@ def _inlined(node: Node, region: Graph, operand: int, graph: Writer) -> int:
 
 def _by_truth(node: Node, graph: Writer) -> int | None:
     """A choice by a truth value that was made a number."""
-    if node.opcode != "conditional" or len(node.regions) != 2:
+    if len(node.regions) != 2:
         return None
     key = node.operands[0]
     if graph[key].opcode == "clamp":
@@ -176,8 +174,6 @@ def _by_truth(node: Node, graph: Writer) -> int | None:
 
 def _ordered_branches(node: Node, graph: Writer) -> int | None:
     """Each branch is handed what it reads, each value once, in one order."""
-    if node.opcode != "conditional":
-        return None
     operands, regions = [node.operands[0]], []
     for key, region in zip(node.operands[1:], node.regions, strict=True):
         parts = _parts(key, graph)
@@ -196,7 +192,7 @@ def _ordered_branches(node: Node, graph: Writer) -> int | None:
 
 
 def _same_branches(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "conditional" or len(set(node.operands[1:])) != 1:
+    if len(set(node.operands[1:])) != 1:
         return None
     branches = {graph.region(region)[1] for region in node.regions}
     if len(branches) != 1:
@@ -205,12 +201,27 @@ def _same_branches(node: Node, graph: Writer) -> int | None:
 
 
 CONTROL = (
-    Rule("constants in loops", "a constant that a loop carries stands where it is read", _constants_inside),
-    Rule("loop state ordered", "state is in one order, and what is always equal is carried once", _ordered_state),
-    Rule("unchanged state", "what no step changes is after a loop what it was before", _unchanged_state),
-    Rule("decided branches", "a branch that is always taken is no branch", _decided),
-    Rule("branches by truth", "a choice between two by a number that was a truth value is one by that", _by_truth),
-    Rule("operands of branches", "a branch is handed what it reads, in one order", _ordered_branches),
-    Rule("equal branches", "a choice between equal branches is no choice", _same_branches),
+    Rule("constants in loops", "a constant that a loop carries stands where it is read", ("while",), _constants_inside),
+    Rule(
+        "loop state ordered",
+        "state is in one order, and what is always equal is carried once",
+        ("while",),
+        _ordered_state,
+    ),
+    Rule(
+        "unchanged state",
+        "what no step changes is after a loop what it was before",
+        ("get-tuple-element",),
+        _unchanged_state,
+    ),
+    Rule("decided branches", "a branch that is always taken is no branch", ("conditional",), _decided),
+    Rule(
+        "branches by truth",
+        "a choice between two by a number that was a truth value is one by that",
+        ("conditional",),
+        _by_truth,
+    ),
+    Rule("operands of branches", "a branch is handed what it reads, in one order", ("conditional",), _ordered_branches),
+    Rule("equal branches", "a choice between equal branches is no choice", ("conditional",), _same_branches),
 )
 """In the order in which they are tried."""

@@ -35,7 +35,7 @@ _COMPARE: Mapping[str, _Function] = {
 
 
 def _spread_splats(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "constant" or node.literal is None or not node.shape.dimensions or node.literal.size == 0:
+    if node.literal is None or not node.shape.dimensions or node.literal.size == 0:
         return None
     flat = np.ascontiguousarray(node.literal).reshape(-1)
     if not _same_bits(flat):
@@ -50,7 +50,7 @@ def _same_bits(flat: np.ndarray) -> bool:
 
 
 def _count_up(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "constant" or node.literal is None or len(node.shape.dimensions) != 1:
+    if node.literal is None or len(node.shape.dimensions) != 1:
         return None
     if not (is_integer(node.shape) or node.shape.dtype in ("f32", "f64")) or node.shape.elements > _LARGEST:
         return None
@@ -60,11 +60,11 @@ def _count_up(node: Node, graph: Writer) -> int | None:
 
 
 def _iota_of_one(node: Node, graph: Writer) -> int | None:
-    return filled(0, node.shape, graph) if node.opcode == "iota" and node.shape.dimensions == (1,) else None
+    return filled(0, node.shape, graph) if node.shape.dimensions == (1,) else None
 
 
 def _move(node: Node, graph: Writer) -> int | None:
-    if node.opcode not in ("reshape", "transpose", "slice", "reverse") or node.shape.elements > _LARGEST:
+    if node.shape.elements > _LARGEST:
         return None
     literal = graph[node.operands[0]].literal
     if literal is None or literal.size > _LARGEST:
@@ -90,7 +90,7 @@ def slices(node: Node) -> list[tuple[int, int, int]]:
 
 
 def _convert(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "convert" or not _numeric(node.shape) or not _numeric(graph[node.operands[0]].shape):
+    if not _numeric(node.shape) or not _numeric(graph[node.operands[0]].shape):
         return None
     source = graph[node.operands[0]]
     if source.literal is None or source.literal.size > _LARGEST or not _converts(source, node.shape.dtype):
@@ -117,7 +117,7 @@ def _numeric(shape: Shape) -> bool:
 
 def _compute(node: Node, graph: Writer) -> int | None:
     """Elementwise work on constants and iotas; that on splats is done on scalars by then."""
-    if not node.operands or node.shape.elements > _LARGEST or node.opcode not in ELEMENTWISE:
+    if node.shape.elements > _LARGEST:
         return None
     if not all(_numeric(graph[key].shape) for key in node.operands) or not _numeric(node.shape):
         return None
@@ -172,11 +172,31 @@ def _certain(value: Any) -> bool:
 
 
 CONSTANTS = (
-    Rule("splats spread", "a constant that is one number everywhere is that number, broadcast", _spread_splats),
-    Rule("counting constants", "a constant that counts up from 0 is an iota", _count_up),
-    Rule("iotas of one", "an iota of one element is 0", _iota_of_one),
-    Rule("constants moved", "a small constant is reshaped, transposed, cut or reversed at once", _move),
-    Rule("constants converted", "a small constant is converted at once where all agree on the result", _convert),
-    Rule("constants computed", "work on small constants is done at once where it is rounded correctly", _compute),
+    Rule(
+        "splats spread",
+        "a constant that is one number everywhere is that number, broadcast",
+        ("constant",),
+        _spread_splats,
+    ),
+    Rule("counting constants", "a constant that counts up from 0 is an iota", ("constant",), _count_up),
+    Rule("iotas of one", "an iota of one element is 0", ("iota",), _iota_of_one),
+    Rule(
+        "constants moved",
+        "a small constant is reshaped, transposed, cut or reversed at once",
+        ("reshape", "transpose", "slice", "reverse"),
+        _move,
+    ),
+    Rule(
+        "constants converted",
+        "a small constant is converted at once where all agree on the result",
+        ("convert",),
+        _convert,
+    ),
+    Rule(
+        "constants computed",
+        "work on small constants is done at once where it is rounded correctly",
+        ELEMENTWISE,
+        _compute,
+    ),
 )
 """In the order in which they are tried."""

@@ -10,7 +10,7 @@ _POWERS = range(2, 9)
 
 
 def _power(node: Node, graph: Writer) -> int | None:
-    value = splat(node.operands[1], graph) if node.opcode == "power" and is_float(node.shape) else None
+    value = splat(node.operands[1], graph) if is_float(node.shape) else None
     if value is None:
         return None
     base, exponent = node.operands[0], float(value)
@@ -41,8 +41,6 @@ def _whole_power(node: Node, base: int, exponent: int, graph: Writer) -> int:
 
 
 def _divided_root(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "divide":
-        return None
     below = graph[node.operands[1]]
     inner = graph[below.operands[0]] if below.opcode == "broadcast" else below
     opposite = {"sqrt": "rsqrt", "rsqrt": "sqrt"}.get(inner.opcode)
@@ -56,7 +54,7 @@ def _divided_root(node: Node, graph: Writer) -> int | None:
 
 def _logistic(node: Node, graph: Writer) -> int | None:
     """`1 / (1 + exp(-x))`."""
-    if node.opcode != "divide" or not is_splat(node.operands[0], graph, 1.0):
+    if not is_splat(node.operands[0], graph, 1.0):
         return None
     below = graph[node.operands[1]]
     for at in (0, 1) if below.opcode == "add" else ():
@@ -82,22 +80,18 @@ def _near_one(node: Node, graph: Writer) -> int | None:
 
 
 def _log_of_exponential(node: Node, graph: Writer) -> int | None:
-    inverse = {"log": "exponential", "exponential": "log"}.get(node.opcode)
-    if inverse is None or graph[node.operands[0]].opcode != inverse:
-        return None
-    return graph[node.operands[0]].operands[0]
+    inner = graph[node.operands[0]]
+    return inner.operands[0] if {node.opcode, inner.opcode} == {"log", "exponential"} else None
 
 
 def _clamp(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "clamp":
-        return None
     low, value, high = node.operands
     return graph.add("minimum", node.shape, (graph.add("maximum", node.shape, (low, value)), high))
 
 
 def _extremum(node: Node, graph: Writer) -> int | None:
     """The larger or smaller of two, by a comparison."""
-    if node.opcode != "select" or not (is_float(node.shape) or is_integer(node.shape)):
+    if not (is_float(node.shape) or is_integer(node.shape)):
         return None
     decided, then, otherwise = node.operands
     test = graph[decided]
@@ -110,7 +104,7 @@ def _extremum(node: Node, graph: Writer) -> int | None:
 
 def _positive_part(node: Node, graph: Writer) -> int | None:
     """`0 < max(x, 0)`."""
-    if node.opcode != "compare" or node.attribute("comparison_direction") != "LT":
+    if node.attribute("comparison_direction") != "LT":
         return None
     below, above = node.operands
     inner = graph[above]
@@ -122,7 +116,7 @@ def _positive_part(node: Node, graph: Writer) -> int | None:
 
 def _masked(node: Node, graph: Writer) -> int | None:
     """`x * mask`, the mask 1 where something holds and 0 elsewhere."""
-    if node.opcode != "multiply" or not is_float(node.shape):
+    if not is_float(node.shape):
         return None
     for at in (0, 1):
         mask = graph[node.operands[at]]
@@ -134,8 +128,6 @@ def _masked(node: Node, graph: Writer) -> int | None:
 
 def _finite_guard(node: Node, graph: Writer) -> int | None:
     """`x` where it is finite, else 0."""
-    if node.opcode != "select":
-        return None
     decided, then, otherwise = node.operands
     test = graph[decided]
     guards = test.opcode == "is-finite" and test.operands[0] == then
@@ -144,7 +136,7 @@ def _finite_guard(node: Node, graph: Writer) -> int | None:
 
 def _wrapped_index(node: Node, graph: Writer) -> int | None:
     """`i + n` where `i < 0`, else `i`."""
-    if node.opcode != "select" or not is_integer(node.shape):
+    if not is_integer(node.shape):
         return None
     decided, then, otherwise = node.operands
     test, added = graph[decided], graph[then]
@@ -158,22 +150,24 @@ def _wrapped_index(node: Node, graph: Writer) -> int | None:
 
 
 FORMULAS = (
-    Rule("powers", "whole powers to 8 are products, a power of 0.5 is a root, negative ones are divided", _power,
+    Rule("powers", "whole powers to 8 are products, a power of 0.5 is a root, negative ones are divided", ("power",),
+         _power, numerics=True),
+    Rule("divided roots", "a / sqrt(b) is a * rsqrt(b), a / rsqrt(b) is a * sqrt(b)", ("divide",), _divided_root,
          numerics=True),
-    Rule("divided roots", "a / sqrt(b) is a * rsqrt(b), a / rsqrt(b) is a * sqrt(b)", _divided_root, numerics=True),
-    Rule("logistic", "1 / (1 + exp(-x)) is the logistic function of x", _logistic, numerics=True),
-    Rule("logs near one", "exp(x) - 1 and log(1 + x) as functions of their own", _near_one, numerics=True),
-    Rule("logs of exponentials", "log(exp(x)) and exp(log(x)) are x, where neither overflows", _log_of_exponential,
-         numerics=True, assumes="logarithms are of positive numbers"),
-    Rule("clamps", "between low and high: the smaller of high and the larger of low and x", _clamp),
-    Rule("larger and smaller", "a choice by a < b is the larger or the smaller, but for NaN and -0.0", _extremum,
-         numerics=True, assumes="no value is NaN"),
-    Rule("positive parts", "max(x, 0) is above 0 where x is", _positive_part),
-    Rule("masks", "x times a mask is x or 0, but where x is not finite", _masked, numerics=True,
+    Rule("logistic", "1 / (1 + exp(-x)) is the logistic function of x", ("divide",), _logistic, numerics=True),
+    Rule("logs near one", "exp(x) - 1 and log(1 + x) as functions of their own", ("add", "log"), _near_one,
+         numerics=True),
+    Rule("logs of exponentials", "log(exp(x)) and exp(log(x)) are x, where neither overflows", ("log", "exponential"),
+         _log_of_exponential, numerics=True, assumes="logarithms are of positive numbers"),
+    Rule("clamps", "between low and high: the smaller of high and the larger of low and x", ("clamp",), _clamp),
+    Rule("larger and smaller", "a choice by a < b is the larger or the smaller, but for NaN and -0.0", ("select",),
+         _extremum, numerics=True, assumes="no value is NaN"),
+    Rule("positive parts", "max(x, 0) is above 0 where x is", ("compare",), _positive_part),
+    Rule("masks", "x times a mask is x or 0, but where x is not finite", ("multiply",), _masked, numerics=True,
          assumes="masked values are finite"),
-    Rule("finite guards", "x unless it is not finite, as of a maximum, is x", _finite_guard, numerics=True,
+    Rule("finite guards", "x unless it is not finite, as of a maximum, is x", ("select",), _finite_guard, numerics=True,
          assumes="guarded values are finite"),
-    Rule("index wrap-around", "i + n for i below 0 is i: an index that counts from 0", _wrapped_index, numerics=True,
-         assumes="integers that would be wrapped are not below 0"),
+    Rule("index wrap-around", "i + n for i below 0 is i: an index that counts from 0", ("select",), _wrapped_index,
+         numerics=True, assumes="integers that would be wrapped are not below 0"),
 )  # fmt: skip
 """In the order in which they are tried."""

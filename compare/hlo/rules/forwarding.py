@@ -6,26 +6,26 @@ from compare.hlo.graph import Node
 from compare.hlo.rewriting import Rule, Writer
 from compare.hlo.rules._forms import FLOATS, INTEGERS, reshaped, transposed
 
-_IDENTITIES = frozenset({"copy", "opt-barrier", "optimization-barrier", "add-dependency"})
+_IDENTITIES = frozenset({"copy", "opt-barrier", "add-dependency"})
 _CALLED_IDENTITIES = frozenset({"Sharding", "annotate_device_placement", "LayoutConstraint"})
+_MOVING = ("reshape", "broadcast", "transpose", "slice", "concatenate", "bitcast-convert", "convert")
 _EXPONENTS = {"f16": 5, "bf16": 8, "f32": 8, "f64": 11}
 
 
 def _forward_tuples(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "get-tuple-element" or graph[node.operands[0]].opcode != "tuple":
+    if graph[node.operands[0]].opcode != "tuple":
         return None
     return graph[node.operands[0]].operands[node.attribute("tuple_index")]
 
 
 def _drop_identities(node: Node, graph: Writer) -> int | None:
-    called = node.opcode == "custom-call" and node.attribute("custom_call_target") in _CALLED_IDENTITIES
-    return node.operands[0] if called or node.opcode in _IDENTITIES else None
+    if node.opcode == "custom-call" and node.attribute("custom_call_target") not in _CALLED_IDENTITIES:
+        return None
+    return node.operands[0]
 
 
 def _drop_same_shape(node: Node, graph: Writer) -> int | None:
     """Of operations that can only move, repeat or cut elements: same shape in the same order is the same value."""
-    if node.opcode not in ("reshape", "broadcast", "transpose", "slice", "concatenate", "bitcast-convert", "convert"):
-        return None
     if len(node.operands) != 1 or node.shape != graph[node.operands[0]].shape:
         return None
     if node.opcode == "slice" or node.opcode == "concatenate" or not _reorders(node):
@@ -39,13 +39,13 @@ def _reorders(node: Node) -> bool:
 
 
 def _drop_reverse(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "reverse" or any(node.shape.dimensions[at] > 1 for at in node.attribute("dimensions", ())):
+    if any(node.shape.dimensions[at] > 1 for at in node.attribute("dimensions", ())):
         return None
     return node.operands[0]
 
 
 def _drop_padding(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "pad" or any(_edges(node)):
+    if any(_edges(node)):
         return None
     return node.operands[0]
 
@@ -56,7 +56,7 @@ def _edges(node: Node) -> list[int]:
 
 
 def _drop_rounding(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "reduce-precision" or node.shape.dtype not in FLOATS:
+    if node.shape.dtype not in FLOATS:
         return None
     kept = node.attribute("exponent_bits", 0), node.attribute("mantissa_bits", 0)
     own = _EXPONENTS[node.shape.dtype], FLOATS[node.shape.dtype]
@@ -64,7 +64,7 @@ def _drop_rounding(node: Node, graph: Writer) -> int | None:
 
 
 def _join_converts(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "convert" or graph[node.operands[0]].opcode != "convert":
+    if graph[node.operands[0]].opcode != "convert":
         return None
     inner = graph[node.operands[0]]
     source = graph[inner.operands[0]].shape.dtype
@@ -91,7 +91,7 @@ def holds_all(wide: str, narrow: str) -> bool:
 
 def _spell_bitcast(node: Node, graph: Writer) -> int | None:
     layouts = node.attribute("layouts")
-    if node.opcode != "bitcast" or layouts is None:
+    if layouts is None:
         return None
     source = graph[node.operands[0]].shape
     if source.dtype != node.shape.dtype:
@@ -107,17 +107,40 @@ def _spell_bitcast(node: Node, graph: Writer) -> int | None:
 
 
 FORWARDING = (
-    Rule("tuples forwarded", "a part taken out of a tuple that was just made is that part", _forward_tuples),
-    Rule("identities dropped", "copies, barriers and sharding marks return what they are given", _drop_identities),
+    Rule(
+        "tuples forwarded",
+        "a part taken out of a tuple that was just made is that part",
+        ("get-tuple-element",),
+        _forward_tuples,
+    ),
+    Rule(
+        "identities dropped",
+        "copies, barriers and sharding marks return what they are given",
+        _IDENTITIES | {"custom-call"},
+        _drop_identities,
+    ),
     Rule(
         "layouts spelled out",
         "a bitcast is a transpose where layouts differ, a reshape, or one of each element",
+        ("bitcast",),
         _spell_bitcast,
     ),
-    Rule("no-ops dropped", "a reshape, convert, slice and the like to the same shape change nothing", _drop_same_shape),
-    Rule("empty reversals dropped", "dimensions of size 1 are their own reverse", _drop_reverse),
-    Rule("empty padding dropped", "nothing is added on any side", _drop_padding),
-    Rule("empty rounding dropped", "a value is rounded to as many bits as it has", _drop_rounding),
-    Rule("converts joined", "a convert to a type that holds all values of its operand's loses nothing", _join_converts),
+    Rule(
+        "no-ops dropped",
+        "a reshape, convert, slice and the like to the same shape change nothing",
+        _MOVING,
+        _drop_same_shape,
+    ),
+    Rule("empty reversals dropped", "dimensions of size 1 are their own reverse", ("reverse",), _drop_reverse),
+    Rule("empty padding dropped", "nothing is added on any side", ("pad",), _drop_padding),
+    Rule(
+        "empty rounding dropped", "a value is rounded to as many bits as it has", ("reduce-precision",), _drop_rounding
+    ),
+    Rule(
+        "converts joined",
+        "a convert to a type that holds all values of its operand's loses nothing",
+        ("convert",),
+        _join_converts,
+    ),
 )
 """In the order in which they are tried."""

@@ -12,6 +12,8 @@ from compare.hlo.rewriting import Rule, Writer
 from compare.hlo.rules._forms import INTEGERS, filled, is_integer, reshaped, splat
 
 _NUMBERS = {"gather": "gather_dimension_numbers", "scatter": "scatter_dimension_numbers"}
+_FIRST_INDEX = {"gather": 1, "scatter": 1, "dynamic-slice": 1, "dynamic-update-slice": 2}
+"""Which operand is the first that holds indices."""
 _BATCHING = {"gather": "start_indices_batching_dims", "scatter": "scatter_indices_batching_dims"}
 
 
@@ -29,7 +31,7 @@ def _with(node: Node, name: str, changed: Mapping[str, Any]) -> Attributes:
 
 def _implicit_vectors(node: Node, graph: Writer) -> int | None:
     """An index vector of one number needs no dimension of its own."""
-    if node.opcode not in _NUMBERS or (node.opcode == "scatter" and len(node.operands) != 3):
+    if node.opcode == "scatter" and len(node.operands) != 3:
         return None
     numbers = dict(node.attribute(_NUMBERS[node.opcode], ()))
     along = numbers.get("index_vector_dim", 0)
@@ -46,9 +48,9 @@ def _implicit_vectors(node: Node, graph: Writer) -> int | None:
 
 
 def _narrow_indices(node: Node, graph: Writer) -> int | None:
-    first = {"gather": 1, "scatter": 1, "dynamic-slice": 1, "dynamic-update-slice": 2}.get(node.opcode)
-    if first is None or (node.opcode == "scatter" and len(node.operands) != 3):
+    if node.opcode == "scatter" and len(node.operands) != 3:
         return None
+    first = _FIRST_INDEX[node.opcode]
     last = 2 if node.opcode in _NUMBERS else len(node.operands)
     operands = [narrow(key, graph) if first <= at < last else key for at, key in enumerate(node.operands)]
     if tuple(operands) == node.operands:
@@ -102,9 +104,7 @@ def _drop_clamp(node: Node, graph: Writer) -> int | None:
         return None if free == node.operands[1] else graph.add(
             "gather", node.shape, (node.operands[0], free), node.attributes
         )  # fmt: skip
-    first = {"dynamic-slice": 1, "dynamic-update-slice": 2}.get(node.opcode)
-    if first is None:
-        return None
+    first = _FIRST_INDEX[node.opcode]
     room = _room(node, graph)
     starts = [_start(key, most, graph) for key, most in zip(node.operands[first:], room, strict=True)]
     if tuple(starts) == node.operands[first:]:
@@ -131,8 +131,6 @@ def _start(key: int, room: int, graph: Writer) -> int:
 
 
 def _constant_start(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "dynamic-slice":
-        return None
     starts = [splat(key, graph) for key in node.operands[1:]]
     room = _room(node, graph)
     if any(start is None or not 0 <= start <= most for start, most in zip(starts, room, strict=True)):
@@ -160,8 +158,6 @@ def sliced(key: int, starts: Sequence[int], sizes: Sequence[int], graph: Writer)
 
 def _one_index(node: Node, graph: Writer) -> int | None:
     """A gather of one slice."""
-    if node.opcode != "gather":
-        return None
     numbers = dict(node.attribute("gather_dimension_numbers", ()))
     mapped = numbers.get("start_index_map", ())
     if numbers.get("operand_batching_dims") or graph[node.operands[1]].shape.elements != len(mapped):
@@ -178,17 +174,20 @@ def _one_index(node: Node, graph: Writer) -> int | None:
 
 
 def _whole_update(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "dynamic-update-slice" or graph[node.operands[1]].shape != node.shape:
-        return None
-    return node.operands[1]
+    return node.operands[1] if graph[node.operands[1]].shape == node.shape else None
 
 
 INDEXING = (
-    Rule("indices as they were", "an index means the same in a wider type", _narrow_indices),
-    Rule("index vectors of one", "an index vector of one number is that number", _implicit_vectors),
-    Rule("one index", "a gather of one slice is a dynamic slice", _one_index),
-    Rule("clamps dropped", "gathers and slices clamp their indices themselves", _drop_clamp),
-    Rule("constant starts", "a dynamic slice that starts at constants is a slice", _constant_start),
-    Rule("whole updates", "an update of everything is the update", _whole_update),
+    Rule("indices as they were", "an index means the same in a wider type", tuple(_FIRST_INDEX), _narrow_indices),
+    Rule("index vectors of one", "an index vector of one number is that number", tuple(_NUMBERS), _implicit_vectors),
+    Rule("one index", "a gather of one slice is a dynamic slice", ("gather",), _one_index),
+    Rule(
+        "clamps dropped",
+        "gathers and slices clamp their indices themselves",
+        ("gather", "dynamic-slice", "dynamic-update-slice"),
+        _drop_clamp,
+    ),
+    Rule("constant starts", "a dynamic slice that starts at constants is a slice", ("dynamic-slice",), _constant_start),
+    Rule("whole updates", "an update of everything is the update", ("dynamic-update-slice",), _whole_update),
 )
 """In the order in which they are tried."""

@@ -81,7 +81,8 @@ def product(left: Operand, right: Operand, dtype: str, graph: Writer) -> int:
 
 
 def _is_plain(node: Node) -> bool:
-    return node.opcode == "dot" and len(node.operands) == 2
+    """Whether its operands are dense: a sparse one comes with a third, which says where its elements are."""
+    return len(node.operands) == 2
 
 
 def _absorb_transpose(node: Node, graph: Writer) -> int | None:
@@ -200,8 +201,6 @@ def _convolution(
 
 
 def _absorb_convolution_transpose(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "convolution":
-        return None
     for at, names in enumerate((_INPUT, _KERNEL)):
         inner = graph[node.operands[at]]
         if inner.opcode == "transpose":
@@ -216,8 +215,6 @@ def _absorb_convolution_transpose(node: Node, graph: Writer) -> int | None:
 
 def _convolution_result(node: Node, graph: Writer) -> int | None:
     """Batch, space, feature: the order of the result; another one is a transpose of it."""
-    if node.opcode != "convolution":
-        return None
     roles = _roles(node)
     batch, feature, spatial = (roles[name] for name in _OUTPUT)
     order = (*batch, *spatial, *feature)
@@ -231,12 +228,14 @@ def _convolution_result(node: Node, graph: Writer) -> int | None:
 
 
 PRODUCTS = (
-    Rule("transposes in products", "a product of a transpose contracts another dimension", _absorb_transpose),
-    Rule("batches sorted", "batches of a product in the order of its left operand", _sort_batches),
-    Rule("products without size 1", "a batch or row of size 1 is none", _squeeze_product),
-    Rule("rows of products", "rows need not be merged for a product and split again after it", _absorb_reshape),
-    Rule("transposes in convolutions", "a convolution of a transpose has its dimensions elsewhere",
+    Rule("transposes in products", "a product of a transpose contracts another dimension", ("dot",), _absorb_transpose),
+    Rule("batches sorted", "batches of a product in the order of its left operand", ("dot",), _sort_batches),
+    Rule("products without size 1", "a batch or row of size 1 is none", ("dot",), _squeeze_product),
+    Rule("rows of products", "rows need not be merged for a product and split again after it", ("dot",),
+         _absorb_reshape),
+    Rule("transposes in convolutions", "a convolution of a transpose has its dimensions elsewhere", ("convolution",),
          _absorb_convolution_transpose),
-    Rule("results of convolutions", "batch, space, feature; another order is a transpose", _convolution_result),
+    Rule("results of convolutions", "batch, space, feature; another order is a transpose", ("convolution",),
+         _convolution_result),
 )  # fmt: skip
 """In the order in which they are tried."""

@@ -13,12 +13,13 @@ def _reduced(node: Node, key: int, dimensions: tuple[int, ...], shape: Shape, gr
 
 
 def _is_plain(node: Node) -> bool:
-    return node.opcode == "reduce" and len(node.operands) == 2
+    """Whether one array is reduced: several have two operands each."""
+    return len(node.operands) == 2
 
 
 def _sort_dimensions(node: Node, graph: Writer) -> int | None:
     along = node.attribute("dimensions", ())
-    if node.opcode != "reduce" or list(along) == sorted(along):
+    if list(along) == sorted(along):
         return None
     return graph.add("reduce", node.shape, node.operands, (("dimensions", tuple(sorted(along))),), regions=node.regions)
 
@@ -66,7 +67,7 @@ def _absorb_transpose(node: Node, graph: Writer) -> int | None:
 
 def _window_of_ones(node: Node, graph: Writer) -> int | None:
     """A window of one element that moves by one, and nothing is padded."""
-    if node.opcode != "reduce-window" or len(node.operands) != 2 or only(node) is None:
+    if not _is_plain(node) or only(node) is None:
         return None
     window = [dict(fields) for fields in dict(node.attribute("window", ())).get("dimensions", ())]
     if any(dimension.get("size", 1) != 1 for dimension in window) or node.shape != graph[node.operands[0]].shape:
@@ -83,10 +84,15 @@ def again_of_one(node: Node, graph: Writer) -> int:
 
 
 REDUCTIONS = (
-    Rule("reduced dimensions sorted", "a reduction has no order of its dimensions", _sort_dimensions),
-    Rule("reductions of one", "a reduction of one element is the initial value with it", _of_one),
-    Rule("reductions without size 1", "a reduction has no dimensions of size 1", _squeeze),
-    Rule("windows of one", "a window of one element is the initial value with it", _window_of_ones),
-    Rule("transposes in reductions", "a transpose of what is reduced is one of the result", _absorb_transpose),
+    Rule("reduced dimensions sorted", "a reduction has no order of its dimensions", ("reduce",), _sort_dimensions),
+    Rule("reductions of one", "a reduction of one element is the initial value with it", ("reduce",), _of_one),
+    Rule("reductions without size 1", "a reduction has no dimensions of size 1", ("reduce",), _squeeze),
+    Rule("windows of one", "a window of one element is the initial value with it", ("reduce-window",), _window_of_ones),
+    Rule(
+        "transposes in reductions",
+        "a transpose of what is reduced is one of the result",
+        ("reduce",),
+        _absorb_transpose,
+    ),
 )
 """In the order in which they are tried."""

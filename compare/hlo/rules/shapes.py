@@ -25,30 +25,30 @@ from compare.hlo.rules._forms import (
 
 
 def _join_reshapes(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "reshape" or graph[node.operands[0]].opcode != "reshape":
+    if graph[node.operands[0]].opcode != "reshape":
         return None
     return graph.add("reshape", node.shape, graph[node.operands[0]].operands)
 
 
 def _join_transposes(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "transpose" or graph[node.operands[0]].opcode != "transpose":
-        return None
     inner = graph[node.operands[0]]
+    if inner.opcode != "transpose":
+        return None
     order = [inner.attribute("dimensions")[at] for at in node.attribute("dimensions")]
     return transposed(inner.operands[0], order, graph)
 
 
 def _join_broadcasts(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "broadcast" or graph[node.operands[0]].opcode != "broadcast":
-        return None
     inner = graph[node.operands[0]]
+    if inner.opcode != "broadcast":
+        return None
     onto = [node.attribute("dimensions", ())[at] for at in inner.attribute("dimensions", ())]
     return broadcasted(inner.operands[0], onto, node.shape.dimensions, graph)
 
 
 def _order_broadcast(node: Node, graph: Writer) -> int | None:
     onto = node.attribute("dimensions", ())
-    if node.opcode != "broadcast" or list(onto) == sorted(onto):
+    if list(onto) == sorted(onto):
         return None
     order = sorted(range(len(onto)), key=lambda at: onto[at])
     return broadcasted(transposed(node.operands[0], order, graph), sorted(onto), node.shape.dimensions, graph)
@@ -56,9 +56,9 @@ def _order_broadcast(node: Node, graph: Writer) -> int | None:
 
 def _broadcast_moved(node: Node, graph: Writer) -> int | None:
     """A transpose or reshape of a broadcast, where it can be a broadcast to begin with."""
-    if node.opcode not in ("transpose", "reshape") or graph[node.operands[0]].opcode != "broadcast":
-        return None
     inner = graph[node.operands[0]]
+    if inner.opcode != "broadcast":
+        return None
     onto = inner.attribute("dimensions", ())
     if node.opcode == "transpose":
         order = node.attribute("dimensions")
@@ -84,7 +84,7 @@ def _onto_reshaped(onto: Sequence[int], before: Sequence[int], after: Sequence[i
 
 def _squeeze_broadcast(node: Node, graph: Writer) -> int | None:
     onto = node.attribute("dimensions", ())
-    if node.opcode != "broadcast" or not onto or 1 not in node.shape.dimensions:
+    if not onto or 1 not in node.shape.dimensions:
         return None
     kept = [at for at, size in enumerate(node.shape.dimensions) if size != 1]
     small = reshaped(node.operands[0], squeezed(graph[node.operands[0]].shape.dimensions), graph)
@@ -93,7 +93,7 @@ def _squeeze_broadcast(node: Node, graph: Writer) -> int | None:
 
 
 def _squeeze_transpose(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "transpose" or 1 not in node.shape.dimensions:
+    if 1 not in node.shape.dimensions:
         return None
     source = graph[node.operands[0]].shape.dimensions
     kept = [at for at, size in enumerate(source) if size != 1]
@@ -104,7 +104,7 @@ def _squeeze_transpose(node: Node, graph: Writer) -> int | None:
 
 
 def _squeeze_elementwise(node: Node, graph: Writer) -> int | None:
-    if node.opcode not in ELEMENTWISE or 1 not in node.shape.dimensions:
+    if 1 not in node.shape.dimensions:
         return None
     small = Shape(node.shape.dtype, squeezed(node.shape.dimensions))
     operands = [reshaped(key, small.dimensions, graph) if graph[key].shape.dimensions else key for key in node.operands]
@@ -113,7 +113,7 @@ def _squeeze_elementwise(node: Node, graph: Writer) -> int | None:
 
 def _spread_scalars(node: Node, graph: Writer) -> int | None:
     """`clamp` and `select` take scalars beside arrays."""
-    if node.opcode not in ("clamp", "select") or not node.shape.dimensions:
+    if not node.shape.dimensions:
         return None
     if all(graph[key].shape.dimensions for key in node.operands):
         return None
@@ -125,7 +125,7 @@ def _spread_scalars(node: Node, graph: Writer) -> int | None:
 
 def _sink(node: Node, graph: Writer) -> int | None:
     """f(move(x), move(y)) is move(f(x, y)), for every way to move elements; numbers are the same wherever moved."""
-    if node.opcode not in ELEMENTWISE or not node.shape.dimensions or node.shape.elements == 0:
+    if not node.shape.dimensions or node.shape.elements == 0:
         return None
     moved = [key for key in node.operands if splat(key, graph) is None]
     first = graph[moved[0]] if moved else graph[node.operands[0]]
@@ -164,7 +164,7 @@ def _source(key: int, dimensions: tuple[int, ...], graph: Writer) -> int:
 
 
 def _iota_by_row(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "iota" or len(node.shape.dimensions) < 2:
+    if len(node.shape.dimensions) < 2:
         return None
     (along,) = node.attribute("dimensions")
     row = Shape(node.shape.dtype, (node.shape.dimensions[along],))
@@ -172,16 +172,22 @@ def _iota_by_row(node: Node, graph: Writer) -> int | None:
 
 
 SHAPES = (
-    Rule("reshapes joined", "a reshape of a reshape is one reshape", _join_reshapes),
-    Rule("transposes joined", "a transpose of a transpose is one transpose", _join_transposes),
-    Rule("broadcasts joined", "a broadcast of a broadcast is one broadcast", _join_broadcasts),
-    Rule("broadcasts in order", "a broadcast that permutes dimensions is one of a transpose", _order_broadcast),
-    Rule("broadcasts moved", "a transposed or reshaped broadcast is a broadcast", _broadcast_moved),
-    Rule("iotas by row", "an iota of several dimensions is a broadcast of one of a single dimension", _iota_by_row),
-    Rule("broadcasts without size 1", "dimensions of size 1 are added by a reshape", _squeeze_broadcast),
-    Rule("transposes without size 1", "a transpose has no dimensions of size 1", _squeeze_transpose),
-    Rule("scalars spread", "a scalar beside arrays stands in every place of one", _spread_scalars),
-    Rule("elementwise without size 1", "elementwise work has no dimensions of size 1", _squeeze_elementwise),
-    Rule("elementwise first", "elementwise work on values moved alike is done before they are moved", _sink),
+    Rule("reshapes joined", "a reshape of a reshape is one reshape", ("reshape",), _join_reshapes),
+    Rule("transposes joined", "a transpose of a transpose is one transpose", ("transpose",), _join_transposes),
+    Rule("broadcasts joined", "a broadcast of a broadcast is one broadcast", ("broadcast",), _join_broadcasts),
+    Rule("broadcasts in order", "a broadcast that permutes dimensions is one of a transpose", ("broadcast",),
+         _order_broadcast),
+    Rule("broadcasts moved", "a transposed or reshaped broadcast is a broadcast", ("transpose", "reshape"),
+         _broadcast_moved),
+    Rule("iotas by row", "an iota of several dimensions is a broadcast of one of a single dimension", ("iota",),
+         _iota_by_row),
+    Rule("broadcasts without size 1", "dimensions of size 1 are added by a reshape", ("broadcast",),
+         _squeeze_broadcast),
+    Rule("transposes without size 1", "a transpose has no dimensions of size 1", ("transpose",), _squeeze_transpose),
+    Rule("scalars spread", "a scalar beside arrays stands in every place of one", ("clamp", "select"), _spread_scalars),
+    Rule("elementwise without size 1", "elementwise work has no dimensions of size 1", ELEMENTWISE,
+         _squeeze_elementwise),
+    Rule("elementwise first", "elementwise work on values moved alike is done before they are moved", ELEMENTWISE,
+         _sink),
 )  # fmt: skip
 """In the order in which they are tried."""

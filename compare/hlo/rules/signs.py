@@ -59,13 +59,13 @@ def _floats(node: Node, graph: Writer, depth: int) -> bool:
 
 
 def _absolute(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "abs" or not is_float(node.shape) or not never_negative(node.operands[0], graph):
+    if not is_float(node.shape) or not never_negative(node.operands[0], graph):
         return None
     return node.operands[0]
 
 
 def _float_test(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "compare" or node.attribute("comparison_direction") != "LE":
+    if node.attribute("comparison_direction") != "LE":
         return None
     if not is_float(graph[node.operands[1]].shape) or splat(node.operands[0], graph) != 0:
         return None
@@ -74,7 +74,7 @@ def _float_test(node: Node, graph: Writer) -> int | None:
 
 def _integer_test(node: Node, graph: Writer) -> int | None:
     """`x < 0` and `-1 < x`."""
-    if node.opcode != "compare" or node.attribute("comparison_direction") != "LT":
+    if node.attribute("comparison_direction") != "LT":
         return None
     below, above = node.operands
     if not is_integer(graph[below].shape):
@@ -87,12 +87,14 @@ def _integer_test(node: Node, graph: Writer) -> int | None:
 
 
 INTEGER_SIGNS = (
-    Rule("signs of integers", "an iota, or what remains of one, is not below 0", _integer_test),
+    Rule("signs of integers", "an iota, or what remains of one, is not below 0", ("compare",), _integer_test),
 )  # fmt: skip
 """No bit differs."""
 
 FLOAT_SIGNS = (
-    Rule("absolute values", "what is never negative is its absolute value", _absolute),
-    Rule("signs of floats", "what is never negative is at least 0, but for NaN", _float_test, numerics=True),
+    Rule("absolute values", "what is never negative is its absolute value", ("abs",), _absolute),
+    Rule(
+        "signs of floats", "what is never negative is at least 0, but for NaN", ("compare",), _float_test, numerics=True
+    ),
 )
 """In the order in which they are tried."""

@@ -61,7 +61,7 @@ def _joins(node: Node, inner: Node, graph: Writer) -> bool:
 
 
 def _contracted_in_order(node: Node, graph: Writer) -> int | None:
-    if node.opcode != "dot" or len(node.operands) != 2:
+    if len(node.operands) != 2:
         return None
     left, right = product_of(node, graph)
     order = sorted(range(len(left.contracted)), key=lambda at: left.contracted[at])
@@ -73,8 +73,8 @@ def _contracted_in_order(node: Node, graph: Writer) -> int | None:
 
 def _transposed_product(node: Node, graph: Writer) -> int | None:
     """The order of operands by which less of the result is transposed."""
-    inner = graph[node.operands[0]] if node.opcode == "transpose" else None
-    if inner is None or inner.opcode != "dot" or len(inner.operands) != 2:
+    inner = graph[node.operands[0]]
+    if inner.opcode != "dot" or len(inner.operands) != 2:
         return None
     left, right = product_of(inner, graph)
     batches, rows, columns = len(left.batch), len(left.free), len(right.free)
@@ -93,10 +93,13 @@ def _inversions(order: Sequence[int]) -> int:
 
 
 SUMMATION = (
-    Rule("reductions joined", "a sum of sums is one sum, in another order", _joined_reductions, numerics=True),
-    Rule("tiles joined", "a sum of the sums of tiles is one sum, in another order", _joined_windows, numerics=True),
+    Rule("reductions joined", "a sum of sums is one sum, in another order", ("reduce",), _joined_reductions,
+         numerics=True),
+    Rule("tiles joined", "a sum of the sums of tiles is one sum, in another order", ("reduce",), _joined_windows,
+         numerics=True),
     Rule("contractions ordered", "what a product contracts in the order of its left operand, added up in another order",
-         _contracted_in_order, numerics=True),
-    Rule("transposed products", "(a b)' is b' a', added up in another order", _transposed_product, numerics=True),
+         ("dot",), _contracted_in_order, numerics=True),
+    Rule("transposed products", "(a b)' is b' a', added up in another order", ("transpose",), _transposed_product,
+         numerics=True),
 )  # fmt: skip
 """In the order in which they are tried."""

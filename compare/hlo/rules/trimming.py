@@ -16,9 +16,9 @@ def trimmed(graph: Graph) -> Graph:
     return _trimmed(graph, {})
 
 
-def _trimmed(graph: Graph, done: dict[int, Graph]) -> Graph:
-    if id(graph) in done:
-        return done[id(graph)]
+def _trimmed(graph: Graph, done: dict[Graph, Graph]) -> Graph:
+    if graph in done:
+        return done[graph]
     if not any(node.regions for node in graph):
         return graph
     alive = needed(graph.nodes, (*graph.results, *graph.parameters))
@@ -32,7 +32,7 @@ def _trimmed(graph: Graph, done: dict[int, Graph]) -> Graph:
     for node in list(trimmed):
         if node.opcode == "while":
             trimmed = _without_unread(trimmed, node, users[node.id])
-    done[id(graph)] = trimmed
+    done[graph] = trimmed
     return trimmed
 
 
