@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 
 Attributes = tuple[tuple[str, Any], ...]
@@ -42,9 +43,8 @@ class Shape:
         return self.dtype not in ("tuple", "token", "opaque", "buffer")
 
 
-@dataclass(frozen=True, eq=False)
-class Node:
-    """One value.
+class Node(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """One value: a struct, since a program may have a hundred thousand; the garbage collector passes them by.
 
     `attributes` are what its meaning depends on beside operands, regions and literal; `hints` are what
     it does not depend on (precision, fusion kind, sorted indices). `source` is "file:line" of the
@@ -66,9 +66,17 @@ class Node:
     frames: tuple[str, ...] = ()
     place: tuple[str, ...] = ()
 
+    def but(self, **changes: Any) -> Node:
+        """The same with some fields changed."""
+        return msgspec.structs.replace(self, **changes)
+
     def attribute(self, name: str, default: Any = None) -> Any:
         """One attribute or hint by its name."""
-        return dict(self.attributes + self.hints).get(name, default)
+        for attributes in (self.hints, self.attributes):
+            for held, value in attributes:
+                if held == name:
+                    return value
+        return default
 
     def __str__(self) -> str:
         return f"{self.opcode} -> {self.shape}"

@@ -100,7 +100,7 @@ class _Reader:
         for node in [candidate for candidate in nodes.values() if candidate.opcode == "bitcast"]:
             # Which element goes where is said by the layouts of both, and by nothing else.
             layouts = ("layouts", (nodes[node.operands[0]].shape.layout, node.shape.layout))
-            nodes[node.id] = dataclasses.replace(node, attributes=(*node.attributes, layouts))
+            nodes[node.id] = node.but(attributes=(*node.attributes, layouts))
         numbered = {
             instruction.parameter_number: instruction.id
             for instruction in computation.instructions

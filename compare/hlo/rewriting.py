@@ -102,7 +102,7 @@ class Writer:
         attributes = tuple(sorted(attributes))
         fields = {"opcode": opcode, "shape": shape, "operands": tuple(operands), "attributes": attributes}
         origin = self._origin or Node(0, "", opcode, shape)
-        return self.write(dataclasses.replace(origin, **fields, literal=literal, regions=regions, hints=()))
+        return self.write(origin.but(**fields, literal=literal, regions=regions, hints=()))
 
     def constant(self, value: np.ndarray | np.generic, dtype: str) -> int:
         """A constant of an HLO dtype."""
@@ -128,7 +128,7 @@ class Writer:
             return self._put(node, digest_of(node, operands, ()))
         regions = [self.region(region) for region in node.regions]
         digest = digest_of(node, operands, [region[1] for region in regions])
-        return self._put(dataclasses.replace(node, regions=tuple(region[0] for region in regions)), digest)
+        return self._put(node.but(regions=tuple(region[0] for region in regions)), digest)
 
     def region(self, region: Graph) -> tuple[Graph, bytes]:
         """A computation rewritten by the same rules, and its digest."""
@@ -168,7 +168,7 @@ class Writer:
         if digest not in self._numbers:
             key = len(self.nodes)
             self._numbers[digest] = key
-            self.nodes[key] = dataclasses.replace(node, id=key)
+            self.nodes[key] = node.but(id=key)
             self.digests[key] = digest
         return self._numbers[digest]
 
@@ -189,7 +189,7 @@ def _written(graph: Graph, writer: Writer, slots: Sequence[str]) -> Rewritten:
     names = dict(zip(graph.parameters, slots, strict=True))
     placed: dict[int, int] = {}
     for node in graph:
-        moved = dataclasses.replace(node, operands=tuple(placed[key] for key in node.operands))
+        moved = node.but(operands=tuple(placed[key] for key in node.operands))
         placed[node.id] = writer.parameter(moved, names[node.id]) if node.id in names else writer.write(moved)
     parameters = tuple(placed[key] for key in graph.parameters)
     results = tuple(placed[key] for key in graph.results)

@@ -197,7 +197,7 @@ class _Maker:
     def add(self, node: Node, operands: Sequence[int]) -> int:
         """The operation."""
         key = len(self.nodes)
-        self.nodes[key] = dataclasses.replace(node, id=key, operands=tuple(operands))
+        self.nodes[key] = node.but(id=key, operands=tuple(operands))
         return key
 
     def taken_apart(self, key: int) -> Iterator[int]:

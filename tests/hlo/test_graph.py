@@ -155,7 +155,7 @@ class TestNumbering:
     def test_names_and_hints_take_no_part(self) -> None:
         graph = graph_of(several, X)
         renamed = {
-            key: dataclasses.replace(node, name="other", op_name="", hints=()) for key, node in graph.nodes.items()
+            key: node.but(name="other", op_name="", hints=()) for key, node in graph.nodes.items()
         }
 
         other = Graph("other", renamed, graph.parameters, graph.results)

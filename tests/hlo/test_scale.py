@@ -70,7 +70,7 @@ class Program:
         key = constants[len(constants) // 10]
         literal = np.full(8, 0.5, np.float32)
         return dataclasses.replace(
-            self.graph, nodes=self.nodes | {key: dataclasses.replace(self.nodes[key], literal=literal)}
+            self.graph, nodes=self.nodes | {key: self.nodes[key].but(literal=literal)}
         )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from compare.hlo.align._alignment import Reason, ReasonKind
 from compare.hlo.graph import Graph, Node
-from compare.hlo.rewriting import rewrite
+from compare.hlo.rewriting import Change, Writer
 from compare.hlo.rules.algebraic import ALGEBRAIC
 
 _MOVES = frozenset({"broadcast", "reshape", "transpose"})
@@ -40,15 +40,46 @@ def explain(node: Node, graph: Graph) -> Reason | None:
     for explanation in EXPLANATIONS:
         if explanation.applies(node, graph):
             return explanation.reason
-    return _rules(graph).get((node.name, str(node)))
+    return _rewriting(graph).reason(node)
 
 
 @functools.lru_cache(maxsize=4)
-def _rules(graph: Graph) -> dict[tuple[str, str], Reason]:
-    """The algebraic rule that each value of a graph is rewritten by; values are known by their names."""
-    changes = rewrite(graph, ALGEBRAIC).changes
-    applied = [change for change in changes if change.numerics and change.rule not in _BY_ARGUMENTS]
-    return {(change.name, change.before): _RULES[change.rule] for change in reversed(applied)}
+def _rewriting(graph: Graph) -> _Rewriting:
+    return _Rewriting(graph)
+
+
+class _Rewriting:
+    """A graph as it is rewritten by the algebraic rules, as far as somebody asks."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph, self._writer = graph, Writer(ALGEBRAIC)
+        self._placed = {
+            key: self._writer.parameter(graph.nodes[key], f"parameter {at}") for at, key in enumerate(graph.parameters)
+        }
+
+    def reason(self, node: Node) -> Reason | None:
+        """The rule that touches numerics and that a value is rewritten by; values are known by their names."""
+        self._write(node.id)
+        for change in self._writer.changes:
+            if (change.name, change.before) == (node.name, str(node)) and _is_reason(change):
+                return _RULES[change.rule]
+        return None
+
+    def _write(self, key: int) -> None:
+        waiting = [key]
+        while waiting:
+            node = self._graph.nodes[waiting[-1]]
+            missing = [operand for operand in node.operands if operand not in self._placed]
+            waiting.extend(missing)
+            if not missing:
+                waiting.pop()
+                operands = tuple(self._placed[operand] for operand in node.operands)
+                if node.id not in self._placed:
+                    self._placed[node.id] = self._writer.write(node.but(operands=operands))
+
+
+def _is_reason(change: Change) -> bool:
+    return change.numerics and change.rule not in _BY_ARGUMENTS
 
 
 @functools.lru_cache(maxsize=4)

@@ -85,7 +85,7 @@ def flattened(body: Graph) -> Graph | None:
     for node in body:
         if node.opcode == "parameter" and node.shape.dtype == "tuple":
             parts = tuple(key for slot, key in places.items() if body.parameters[slot.parameter] == node.id)
-            nodes[node.id] = dataclasses.replace(node, opcode="tuple", operands=parts, attributes=())
+            nodes[node.id] = node.but(opcode="tuple", operands=parts, attributes=())
         elif node.opcode != "parameter":
             nodes[node.id] = node
     return Graph(body.name, nodes, tuple(places.values()), body.results)

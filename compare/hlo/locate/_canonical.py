@@ -134,7 +134,7 @@ def runnable(graph: Graph) -> Graph:
     return dataclasses.replace(
         graph,
         nodes={
-            key: dataclasses.replace(node, opcode="copy") if node.opcode == RESULT else node
+            key: node.but(opcode="copy") if node.opcode == RESULT else node
             for key, node in graph.nodes.items()
         },
     )

@@ -219,10 +219,10 @@ def _bits(shape: Shape) -> int:
 def _wide(node: Node, name: str) -> Node:
     regions = tuple(_wide_region(region, name) for region in node.regions)
     if _bits(node.shape) >= _BITS[name]:
-        return dataclasses.replace(node, regions=regions)
+        return node.but(regions=regions)
     shape = dataclasses.replace(node.shape, dtype=name)
     literal = node.literal.astype(values_dtype(shape)) if node.literal is not None else None
-    return dataclasses.replace(node, shape=shape, literal=literal, regions=regions)
+    return node.but(shape=shape, literal=literal, regions=regions)
 
 
 def _wide_region(region: Graph, name: str) -> Graph:

@@ -110,7 +110,7 @@ class Draft:
 
     def change(self, key: int, **fields: object) -> None:
         """Other fields of a node."""
-        self.nodes[key] = dataclasses.replace(self.nodes[key], **fields)  # type: ignore[arg-type]
+        self.nodes[key] = self.nodes[key].but(**fields)  # type: ignore[arg-type]
 
     def redirect(self, key: int, to: int) -> None:
         """Let everything that reads a value read another, but that one itself."""
@@ -148,7 +148,7 @@ class Draft:
     def _ordered(self) -> dict[int, Node]:
         """All leaves, and what the target needs, operands first."""
         order = {
-            key: dataclasses.replace(self.nodes[key], attributes=(("parameter_number", at),))
+            key: self.nodes[key].but(attributes=(("parameter_number", at),))
             for at, key in enumerate(self._leaves)
         }
         waiting = [self.target]

@@ -162,7 +162,7 @@ def _lifted(graph: Graph) -> tuple[Graph, list[np.ndarray]]:
     for node in graph:
         if node.literal is not None and node.literal.dtype.kind == "f" and _looks_rounded(node.literal):
             number = (("parameter_number", len(parameters)),)
-            nodes[node.id] = dataclasses.replace(node, opcode="parameter", attributes=number, literal=None)
+            nodes[node.id] = node.but(opcode="parameter", attributes=number, literal=None)
             parameters.append(node.id)
             constants.append(node.literal)
     return dataclasses.replace(graph, nodes=nodes, parameters=tuple(parameters)), constants

@@ -141,12 +141,12 @@ def _moved(graph: Graph, node: Node, split: Split, order: Mapping[Range, Range])
     regions = tuple(_read_in(region, split, order) for region in node.regions)
     cut = _cut(graph, node)
     if cut is None or cut.split != split or cut.part not in order:
-        return dataclasses.replace(node, regions=regions)
+        return node.but(regions=regions)
     start, limit = order[cut.part]
     rows = list(node.attribute("slice_dimensions", ()))
     rows[split.axis] = tuple((dict(rows[split.axis]) | {"start": start, "limit": limit}).items())
     attributes = tuple(sorted((dict(node.attributes) | {"slice_dimensions": tuple(rows)}).items()))
-    return dataclasses.replace(node, attributes=attributes)
+    return node.but(attributes=attributes)
 
 
 def _told(program: Computation, split: Split, order: Mapping[Range, Range]) -> Reordered:

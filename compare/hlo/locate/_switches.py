@@ -106,7 +106,7 @@ class _Builder:
         for node in graph:
             known = readings if node.id in departed else {}
             operands = tuple(known.get(key, self.placed[key]) for key in node.operands)
-            self._nodes[node.id] = dataclasses.replace(node, operands=operands)
+            self._nodes[node.id] = node.but(operands=operands)
             self.placed[node.id] = node.id
             if not node.shape.is_array or program.node(node.id).opcode == RESULT:
                 continue

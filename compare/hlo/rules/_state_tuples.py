@@ -21,7 +21,7 @@ def taken_apart(region: Graph, slots: Sequence[Shape]) -> Graph | None:
     for node in region:
         if node.id != whole and node.id not in renamed:
             operands = tuple(renamed.get(key, key) for key in node.operands)
-            nodes[node.id] = dataclasses.replace(node, operands=operands)
+            nodes[node.id] = node.but(operands=operands)
     results = tuple(renamed.get(key, key) for key in region.results)
     return Graph(region.name, nodes, tuple(-1 - at for at in range(len(slots))), results)
 
@@ -60,7 +60,7 @@ def put_together(apart: Graph, places: Mapping[int, int], known: Mapping[int, Se
 
 def _append(nodes: dict[int, Node], node: Node, renamed: Mapping[int, int]) -> int:
     key = len(nodes)
-    nodes[key] = dataclasses.replace(node, id=key, operands=tuple(renamed[operand] for operand in node.operands))
+    nodes[key] = node.but(id=key, operands=tuple(renamed[operand] for operand in node.operands))
     return key
 
 

@@ -150,7 +150,7 @@ def _inlined(node: Node, region: Graph, operand: int, graph: Writer) -> int:
     placed = {region.parameters[0]: operand}
     for inner in region:
         if inner.id not in placed:
-            placed[inner.id] = graph.write(replace(inner, operands=tuple(placed[key] for key in inner.operands)))
+            placed[inner.id] = graph.write(inner.but(operands=tuple(placed[key] for key in inner.operands)))
     results = [placed[key] for key in region.results]
     whole = len(results) == 1 and graph[results[0]].shape == node.shape
     return results[0] if whole else graph.add("tuple", node.shape, results)

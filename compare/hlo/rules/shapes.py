@@ -144,7 +144,7 @@ def _sink(node: Node, graph: Writer) -> int | None:
 
 
 def _moved(first: Node, fields: dict[str, object], graph: Writer) -> int:
-    node = dataclasses.replace(first, **fields)
+    node = first.but(**fields)
     return graph.add(node.opcode, node.shape, node.operands, node.attributes)
 
 

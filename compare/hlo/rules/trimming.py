@@ -23,7 +23,7 @@ def _trimmed(graph: Graph, done: dict[Graph, Graph]) -> Graph:
         return graph
     alive = needed(graph.nodes, (*graph.results, *graph.parameters))
     inner = {
-        node.id: dataclasses.replace(node, regions=tuple(_trimmed(region, done) for region in node.regions))
+        node.id: node.but(regions=tuple(_trimmed(region, done) for region in node.regions))
         for node in graph
         if node.id in alive
     }
@@ -67,9 +67,9 @@ def _cut(graph: Graph, loop: Node, readers: list[Node], kept: list[int], apart: 
     state = graph.nodes[loop.operands[0]]
     operands = tuple(state.operands[at] for at in kept)
     # Another loop may start from the same tuple.
-    start = dataclasses.replace(state, id=max(graph.nodes) + 1, operands=operands, shape=shape)
-    changed = {loop.id: dataclasses.replace(loop, operands=(start.id,), shape=shape, regions=regions)} | {
-        reader.id: dataclasses.replace(reader, attributes=(("tuple_index", places[reader.attribute("tuple_index")]),))
+    start = state.but(id=max(graph.nodes) + 1, operands=operands, shape=shape)
+    changed = {loop.id: loop.but(operands=(start.id,), shape=shape, regions=regions)} | {
+        reader.id: reader.but(attributes=(("tuple_index", places[reader.attribute("tuple_index")]),))
         for reader in readers
     }
     nodes: dict[int, Node] = {}
