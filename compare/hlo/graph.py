@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +29,10 @@ class Shape:
     layout: tuple[int, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
+        return self._text
+
+    @functools.cached_property
+    def _text(self) -> str:
         if self.dtype == "tuple":
             return f"({', '.join(map(str, self.parts))})"
         return f"{self.dtype}[{','.join(map(str, self.dimensions))}]"
@@ -104,7 +109,8 @@ class Graph:
     def __len__(self) -> int:
         return len(self.nodes)
 
-    def users(self) -> dict[int, list[int]]:
+    @functools.cached_property
+    def users(self) -> Mapping[int, Sequence[int]]:
         """By value, the values that read it, each once per reading."""
         users: dict[int, list[int]] = {key: [] for key in self.nodes}
         for node in self:

@@ -184,7 +184,7 @@ def _reads(graph: Graph, places: Mapping[int, str]) -> dict[str, frozenset[str]]
 
 def _crossing(graph: Graph, places: Mapping[int, str]) -> set[int]:
     """Values of kernels that another kernel reads, or that the module returns."""
-    users = graph.users()
+    users = graph.users
     results = set(graph.results)
 
     def leaves(key: int, kernel: str) -> bool:

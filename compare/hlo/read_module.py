@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +16,7 @@ from compare.hlo.graph import Attributes, Graph, Node, Shape
 from workloads import _frames
 
 # Fields of an instruction on which its value depends.
-_ATTRIBUTES = (
+_ATTRIBUTES = frozenset({
     "parameter_number", "tuple_index", "dimensions", "window", "convolution_dimension_numbers", "slice_dimensions",
     "exponent_bits", "mantissa_bits", "dynamic_slice_sizes", "padding_config", "distribution", "epsilon",
     "feature_index", "custom_call_target", "dot_dimension_numbers", "fft_type", "fft_length",
@@ -26,11 +25,12 @@ _ATTRIBUTES = (
     "comparison_type", "delta", "rng_algorithm", "k", "largest", "is_reverse", "num_carries", "replica_groups",
     "source_target_pairs", "use_global_device_ids", "collective_device_list", "iota_collective_device_list",
     "mesh_axes_replica_group_list",
-)  # fmt: skip
-_HINTS = (
+})  # fmt: skip
+_OF_CUSTOM_CALLS = frozenset({"constrain_layout", "operand_shapes_with_layout"})
+_HINTS = frozenset({
     "precision_config", "fusion_kind", "indices_are_sorted", "unique_indices", "custom_call_has_side_effect",
     "custom_call_api_version", "channel_id",
-)  # fmt: skip
+})  # fmt: skip
 # Zero means something for these: the first parameter, the first part of a tuple, dimension 0.
 _ALWAYS = {
     "parameter": ("parameter_number",),
@@ -85,7 +85,8 @@ class _Reader:
         self._computations = {computation.id: computation for computation in module.computations}
         self._index, self._sources, self._places = module.stack_frame_index, sources, places
         self._graphs: dict[int, Graph] = {}
-        self._frames: dict[int, tuple[str, ...]] = {}
+        self._shapes: dict[bytes, Shape] = {}
+        self._frames: dict[int, tuple[tuple[str, ...], str]] = {}
 
     def graph(self, key: int) -> Graph:
         """One computation by its id."""
@@ -110,28 +111,40 @@ class _Reader:
         return Graph(computation.name, nodes, tuple(numbered[at] for at in sorted(numbered)), results)
 
     def _node(self, instruction: Any) -> Node:
-        frames = self._stack(instruction.metadata.stack_frame_id)
+        frames, line = self._stack(instruction.metadata.stack_frame_id)
         op_name = instruction.metadata.op_name
+        filled = {field.name: value for field, value in instruction.ListFields()}
         return Node(
             id=instruction.id,
             name=instruction.name,
             opcode=instruction.opcode,
-            shape=shape(instruction.shape),
+            shape=self._shape(instruction.shape),
             operands=tuple(instruction.operand_ids),
-            attributes=_attributes(instruction),
+            attributes=_attributes(instruction, filled),
             literal=_literal(instruction),
             regions=tuple(self.graph(key) for key in instruction.called_computation_ids),
-            hints=_filled(instruction, _HINTS),
+            hints=_frozen(filled, _HINTS),
             op_name=op_name,
-            source=told(self._sources, op_name) or users_line(frames) or _line(instruction.metadata),
+            source=told(self._sources, op_name) or line or _line(instruction.metadata),
             frames=frames,
             place=self._places.get(instruction.id, ()),
         )
 
-    def _stack(self, frame: int) -> tuple[str, ...]:
-        """Lines of the call stack, innermost first; frames are numbered from 1, the outermost is its own parent."""
+    def _shape(self, message: Any) -> Shape:
+        """One shape for all values that have it."""
+        key = message.SerializeToString()
+        if key not in self._shapes:
+            self._shapes[key] = shape(message)
+        return self._shapes[key]
+
+    def _stack(self, frame: int) -> tuple[tuple[str, ...], str]:
+        """Lines of the call stack, innermost first, and the model's; frames are numbered from 1.
+
+        The outermost frame is its own parent.
+        """
         if frame not in self._frames:
-            self._frames[frame] = self._walked(frame)
+            frames = self._walked(frame)
+            self._frames[frame] = frames, users_line(frames)
         return self._frames[frame]
 
     def _walked(self, frame: int) -> tuple[str, ...]:
@@ -210,12 +223,12 @@ def shape(message: Any) -> Shape:
     )
 
 
-def _attributes(instruction: Any) -> Attributes:
+def _attributes(instruction: Any, filled: Mapping[str, Any]) -> Attributes:
     always = tuple((name, frozen(getattr(instruction, name))) for name in _ALWAYS.get(instruction.opcode, ()))
-    attributes = dict(always + _filled(instruction, _ATTRIBUTES))
+    attributes = dict(always + _frozen(filled, _ATTRIBUTES))
     if attributes.get("comparison_type") in _DEFAULT_COMPARISONS:
         del attributes["comparison_type"]
-    if instruction.precision_config.algorithm:
+    if "precision_config" in filled and instruction.precision_config.algorithm:
         # A precision is a wish, an algorithm says what is computed.
         attributes["algorithm"] = instruction.precision_config.algorithm
     if instruction.opcode == "constant" and instruction.HasField("literal") and _literal(instruction) is None:
@@ -224,13 +237,12 @@ def _attributes(instruction: Any) -> Attributes:
     if instruction.opcode == "custom-call":
         # Elsewhere these say how to compute; of a call, what.
         attributes["backend_config"] = instruction.backend_config
-        attributes |= dict(_filled(instruction, ("constrain_layout", "operand_shapes_with_layout")))
+        attributes |= dict(_frozen(filled, _OF_CUSTOM_CALLS))
     return tuple(sorted(attributes.items()))
 
 
-def _filled(instruction: Any, names: tuple[str, ...]) -> Attributes:
-    filled = {field.name: value for field, value in instruction.ListFields()}
-    return tuple((name, frozen(filled[name])) for name in names if name in filled)
+def _frozen(filled: Mapping[str, Any], names: Collection[str]) -> Attributes:
+    return tuple((name, frozen(value)) for name, value in filled.items() if name in names)
 
 
 def frozen(value: Any) -> Any:

@@ -65,7 +65,7 @@ def flattened(region: Graph) -> Graph | None:
         return region
     (taken,) = region.parameters
     parts = region.nodes[taken].shape.parts
-    users = [region.nodes[key] for key in region.users()[taken]]
+    users = [region.nodes[key] for key in region.users[taken]]
     if not all(part.is_array for part in parts) or any(user.opcode != "get-tuple-element" for user in users):
         return None
     nodes = {key: node for key, node in region.nodes.items() if key != taken}

@@ -63,7 +63,7 @@ def _computations(entry: Graph) -> list[Graph]:
 
 def _told(members: Sequence[_Member], graph: Graph) -> list[_Member]:
     """The instructions of a computation with their phases."""
-    users, operands = graph.users(), {node.id: node.operands for node in graph}
+    users, operands = graph.users, {node.id: node.operands for node in graph}
     backward = [member.node.id for member in members if member.phase in (BACKWARD, BOTH)]
     after, before = _reached(backward, users), _reached(backward, operands)
     told = {member.node.id: member.phase or _by_values(member.node, after, before) for member in members}

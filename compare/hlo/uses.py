@@ -43,7 +43,7 @@ class Use:
 
 def use(graph: Graph, parameter: int) -> Use:
     """How a program uses the parameter at a position."""
-    users = graph.users()
+    users = graph.users
     start = graph.parameters[parameter]
     uses, seen, waiting = Use(), {(start, True)}, [(start, True)]
     while waiting:

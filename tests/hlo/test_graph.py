@@ -154,9 +154,7 @@ class TestInlining:
 class TestNumbering:
     def test_names_and_hints_take_no_part(self) -> None:
         graph = graph_of(several, X)
-        renamed = {
-            key: node.but(name="other", op_name="", hints=()) for key, node in graph.nodes.items()
-        }
+        renamed = {key: node.but(name="other", op_name="", hints=()) for key, node in graph.nodes.items()}
 
         other = Graph("other", renamed, graph.parameters, graph.results)
 

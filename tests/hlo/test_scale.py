@@ -69,9 +69,7 @@ class Program:
         constants = [key for key, node in self.nodes.items() if node.opcode == "constant"]
         key = constants[len(constants) // 10]
         literal = np.full(8, 0.5, np.float32)
-        return dataclasses.replace(
-            self.graph, nodes=self.nodes | {key: self.nodes[key].but(literal=literal)}
-        )
+        return dataclasses.replace(self.graph, nodes=self.nodes | {key: self.nodes[key].but(literal=literal)})
 
 
 def adder() -> Graph:

@@ -73,14 +73,15 @@ class Numbering:
 
     def _numbered(self, graph: Graph, operations: Mapping[int, Operation], given: Numbers) -> Numbers:
         numbers: Numbers = {}
+        table = self._table
         for node in graph:
-            if node.id in given:
-                numbers[node.id] = given[node.id]
-                continue
-            operation = operations[node.id]
-            operands = [numbers[key] for key in node.operands]
-            ordered = operation.order(operands) if operation.order else operands
-            numbers[node.id] = self._number((operation.signature, *ordered))
+            number = given.get(node.id)
+            if number is None:
+                operation = operations[node.id]
+                operands = [numbers[key] for key in node.operands]
+                ordered = operation.order(operands) if operation.order else operands
+                number = table.setdefault((operation.signature, *ordered), len(table))
+            numbers[node.id] = number
         return numbers
 
     def _number(self, key: Hashable) -> int:

@@ -32,7 +32,7 @@ class Established:
         """
         self._problem, self._side = problem, side
         self._graph, self._other = problem.forms[side].graph, problem.forms[1 - side].graph
-        self._users, self._other_users = self._graph.users(), self._other.users()
+        self._users, self._other_users = self._graph.users, self._other.users
         self._closest, self._parted = closest, frozenset(parted)
         self._partners: dict[int, Match] = {}
         for match in matches:

@@ -82,13 +82,8 @@ def _is_reason(change: Change) -> bool:
     return change.numerics and change.rule not in _BY_ARGUMENTS
 
 
-@functools.lru_cache(maxsize=4)
-def _users(graph: Graph) -> dict[int, list[int]]:
-    return graph.users()
-
-
 def _readers(node: Node, graph: Graph) -> list[Node]:
-    return [graph.nodes[key] for key in _users(graph)[node.id]]
+    return [graph.nodes[key] for key in graph.users[node.id]]
 
 
 def _source(key: int, graph: Graph) -> Node:

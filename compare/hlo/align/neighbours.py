@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import heapq
 import re
 from collections.abc import Iterator, Sequence
@@ -59,7 +60,7 @@ class _Search:
 
     def __init__(self, graphs: Pair[Graph], known: Sequence[Match]) -> None:
         self._nodes = graphs.map(lambda graph: graph.nodes)
-        self._users = graphs.map(lambda graph: graph.users())
+        self._users = graphs.map(lambda graph: graph.users)
         self._places = graphs.map(lambda graph: {node.id: at for at, node in enumerate(graph)})
         self._known = [(match.left, match.right) for match in known]
         self.partners = Partners(self._known)
@@ -74,8 +75,10 @@ class _Search:
         """All pairs, the best first."""
         if not all(self._open):
             return []
-        for pair in self._known:
-            self._look_around(*pair)
+        near = Pair(self._near(0), self._near(1))
+        for left, right in self._known:
+            if left in near.left and right in near.right:
+                self._look_around(left, right)
         pairs: list[tuple[int, int]] = []
         while self._queue:
             _, _, left, right = heapq.heappop(self._queue)
@@ -86,6 +89,11 @@ class _Search:
                 pairs.append((left, right))
                 self._look_around(left, right)
         return pairs
+
+    def _near(self, side: int) -> set[int]:
+        """What reads a value of one side that has no partner, and what such a value reads."""
+        nodes, users = self._nodes[side], self._users[side]
+        return {key for value in self._open[side] for key in (*nodes[value].operands, *users[value])}
 
     def _look_around(self, left: int, right: int) -> None:
         """Consider what stands at the same places around two values that are paired."""
@@ -118,15 +126,19 @@ class _Search:
         users = self._users.left[left.id][:_MOST_USERS], self._users.right[right.id][:_MOST_USERS]
         place = operands + 2.0 * self._share(*users, unordered=True)
         shape = 1.0 if left.shape == right.shape else 0.5 * (left.shape.dimensions == right.shape.dimensions)
-        return opcode + place + shape + _shared_words(left, right) if place else 0.0
+        return opcode + place + shape + _shared_words(left.op_name, right.op_name) if place else 0.0
 
     def _share(self, left: Sequence[int], right: Sequence[int], unordered: bool) -> float:
         """How many of two lists are partners; where order counts, those in another place for half."""
         if not left or not right:
             return 0.0
         others = set(right)
-        held = sum(pair in self.partners for pair in zip(left, right, strict=False))
-        somewhere = sum(not others.isdisjoint(self.partners.of_left(one)) for one in left)
+        held = somewhere = 0
+        for at, one in enumerate(left):
+            partners = self.partners.of_left(one)
+            if partners:
+                somewhere += not others.isdisjoint(partners)
+                held += at < len(right) and right[at] in partners
         shared = somewhere if unordered else held + 0.5 * max(0, somewhere - held)
         return shared / max(len(left), len(right))
 
@@ -139,10 +151,11 @@ def _are_related(left: str, right: str) -> bool:
     return left in _FAMILY and _FAMILY[left] == _FAMILY.get(right)
 
 
-def _shared_words(left: Node, right: Node) -> float:
+def _shared_words(left: str, right: str) -> float:
     words, others = _words(left), _words(right)
     return len(words & others) / max(1, len(words | others))
 
 
-def _words(node: Node) -> set[str]:
-    return {word.lower() for word in _WORDS.findall(node.op_name)}
+@functools.lru_cache(maxsize=2**16)
+def _words(op_name: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _WORDS.findall(op_name))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -50,10 +50,10 @@ class Computation:
     slots: tuple[str, ...]
     results: dict[str, int]
 
-    @cached_property
-    def users(self) -> dict[int, list[int]]:
+    @property
+    def users(self) -> Mapping[int, Sequence[int]]:
         """By value, the values that read it."""
-        return self.graph.users()
+        return self.graph.users
 
     @cached_property
     def constants(self) -> frozenset[int]:
@@ -133,8 +133,5 @@ def runnable(graph: Graph) -> Graph:
     """The graph with results as an instruction that XLA knows."""
     return dataclasses.replace(
         graph,
-        nodes={
-            key: node.but(opcode="copy") if node.opcode == RESULT else node
-            for key, node in graph.nodes.items()
-        },
+        nodes={key: node.but(opcode="copy") if node.opcode == RESULT else node for key, node in graph.nodes.items()},
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -148,8 +147,7 @@ class Draft:
     def _ordered(self) -> dict[int, Node]:
         """All leaves, and what the target needs, operands first."""
         order = {
-            key: self.nodes[key].but(attributes=(("parameter_number", at),))
-            for at, key in enumerate(self._leaves)
+            key: self.nodes[key].but(attributes=(("parameter_number", at),)) for at, key in enumerate(self._leaves)
         }
         waiting = [self.target]
         while waiting:

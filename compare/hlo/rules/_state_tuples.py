@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 
 from compare.hlo.graph import Graph, Node, Shape, needed
@@ -13,7 +12,7 @@ def taken_apart(region: Graph, slots: Sequence[Shape]) -> Graph | None:
     (whole,) = region.parameters
     if region.nodes[whole].shape.dtype != "tuple":
         return region
-    users = region.users()[whole]
+    users = region.users[whole]
     if whole in region.results or any(region.nodes[key].opcode != "get-tuple-element" for key in users):
         return None
     nodes = {-1 - at: _parameter(-1 - at, at, shape) for at, shape in enumerate(slots)}

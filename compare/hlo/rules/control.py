@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from compare.hlo.graph import Graph, Node, Shape
 from compare.hlo.rewriting import Rule, Writer, rewrite

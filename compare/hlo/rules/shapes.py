@@ -6,7 +6,6 @@ transpose of all operands of an elementwise operation is written after it.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 from compare.hlo.graph import Node, Shape

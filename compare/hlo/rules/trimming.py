@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Sequence
 
 from compare.hlo.graph import Graph, Node, Shape, needed
 from compare.hlo.rules._state_tuples import put_together, read_by, taken_apart
@@ -28,7 +28,7 @@ def _trimmed(graph: Graph, done: dict[Graph, Graph]) -> Graph:
         if node.id in alive
     }
     trimmed = Graph(graph.name, inner, graph.parameters, graph.results)
-    users = trimmed.users()
+    users = trimmed.users
     for node in list(trimmed):
         if node.opcode == "while":
             trimmed = _without_unread(trimmed, node, users[node.id])
@@ -36,7 +36,7 @@ def _trimmed(graph: Graph, done: dict[Graph, Graph]) -> Graph:
     return trimmed
 
 
-def _without_unread(graph: Graph, loop: Node, users: list[int]) -> Graph:
+def _without_unread(graph: Graph, loop: Node, users: Sequence[int]) -> Graph:
     state = graph.nodes[loop.operands[0]]
     readers = [graph.nodes[key] for key in users]
     if state.opcode != "tuple" or loop.id in graph.results:
