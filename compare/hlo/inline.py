@@ -36,8 +36,7 @@ class _Inliner:
 
     def module(self) -> Any:
         entry = self._region(self._source.entry_computation_id)
-        module = proto.new("HloModuleProto")
-        module.CopyFrom(self._source)
+        module = self._source
         module.ClearField("computations")
         # The order of a schedule is lost with the instructions that it orders.
         module.ClearField("schedule")
@@ -83,9 +82,11 @@ class _Inliner:
         copy = target.instructions.add()
         copy.CopyFrom(instruction)
         copy.id = self._number()
-        copy.operand_ids[:], copy.called_computation_ids[:] = operands, regions
+        copy.operand_ids[:] = operands
+        copy.called_computation_ids[:] = regions
         copy.ClearField("control_predecessor_ids")
-        copy.metadata.CopyFrom(_placed(instruction, caller))
+        if caller is not None:
+            copy.metadata.CopyFrom(_placed(instruction, caller))
         if place:
             copy.name = f"{'/'.join(place)}/{instruction.name}"
             self.places[copy.id] = place

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
@@ -173,8 +172,8 @@ def _results(nodes: dict[int, Node], root: Node) -> tuple[int, ...]:
     first = max(nodes) + 1
     for at, part in enumerate(root.shape.parts):
         name, index = f"{root.name}.{at}", (("tuple_index", at),)
-        nodes[first + at] = replace(
-            root, id=first + at, name=name, opcode="get-tuple-element", shape=part, operands=(root.id,),
+        nodes[first + at] = root.but(
+            id=first + at, name=name, opcode="get-tuple-element", shape=part, operands=(root.id,),
             attributes=index, literal=None, regions=(), hints=(),
         )  # fmt: skip
     return tuple(range(first, first + len(root.shape.parts)))
@@ -242,7 +241,7 @@ def _attributes(instruction: Any, filled: Mapping[str, Any]) -> Attributes:
 
 
 def _frozen(filled: Mapping[str, Any], names: Collection[str]) -> Attributes:
-    return tuple((name, frozen(value)) for name, value in filled.items() if name in names)
+    return tuple([(name, frozen(value)) for name, value in filled.items() if name in names])
 
 
 def frozen(value: Any) -> Any:

@@ -81,9 +81,8 @@ def _placed(parts: Sequence[Shape], users: Sequence[Node], last: int) -> list[No
     """A parameter for every part: the node that took it out of the tuple, or a new one where none did."""
     took = {user.attribute("tuple_index"): user for user in users}
     return [
-        dataclasses.replace(
-            took.get(at, Node(last + 1 + at, f"part.{at}", "parameter", part)),
-            opcode="parameter", operands=(), attributes=(("parameter_number", at),),
+        took.get(at, Node(last + 1 + at, f"part.{at}", "parameter", part)).but(
+            opcode="parameter", operands=(), attributes=(("parameter_number", at),)
         )
         for at, part in enumerate(parts)
     ]  # fmt: skip

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import msgspec
+
 from compare.hlo.graph import Graph
 from compare.hlo.rewriting import Rewritten
 
@@ -15,8 +17,7 @@ SLOT, NUMBER, VALUE, NEIGHBOURHOOD, REGION = "slot", "value number", "value", "n
 inputs; alike in operands and users; loops, branches and reducers whose bodies are the same, and what is in bodies."""
 
 
-@dataclass(frozen=True)
-class Match:
+class Match(msgspec.Struct, frozen=True, gc=False):
     """Two values held to be the same.
 
     Attributes:

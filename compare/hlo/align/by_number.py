@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import permutations
+
+import msgspec
 
 from compare.hlo.align._alignment import NUMBER, REGION, SLOT, VALUE, Match
 from compare.hlo.graph import Graph, Node
@@ -17,8 +18,7 @@ Numbers = dict[int, int]
 Order = Callable[[list[int]], list[int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(msgspec.Struct, frozen=True, gc=False):
     """What a value is beside its operands, as a number, and the order in which these count; None as they stand."""
 
     signature: int
@@ -45,10 +45,15 @@ class Numbering:
         self._table: dict[Hashable, int] = {}
         self._regions: dict[Graph, bytes] = {}
         self.operations = forms.map(self._operations)
+        self._asked: list[Match] | None = None
+        self._answered: Pair[Numbers] = Pair({}, {})
 
-    def numbers(self, known: Iterable[Match]) -> Pair[Numbers]:
+    def numbers(self, known: Sequence[Match]) -> Pair[Numbers]:
         """The number of every value of either graph."""
-        return self.numbered(_classes(known, self._graphs.left))
+        # Matchers ask in turn, and most of them have found nothing in between.
+        if self._asked != known:
+            self._asked, self._answered = [*known], self.numbered(_classes(known, self._graphs.left))
+        return self._answered
 
     def numbered(self, given: Pair[Numbers]) -> Pair[Numbers]:
         """The same from negative numbers that some values have been given."""
@@ -110,8 +115,8 @@ def _free_of_order(node: Node) -> tuple[Hashable, Order | None]:
     """Attributes of a value without what only says in which order its operands stand."""
     if node.opcode in COMMUTATIVE:
         return node.attributes, sorted
-    direction = node.attribute("comparison_direction")
-    if node.opcode != "compare" or direction not in ("EQ", "NE", *MIRRORED):
+    direction = node.attribute("comparison_direction") if node.opcode == "compare" else None
+    if direction not in ("EQ", "NE", *MIRRORED):
         return node.attributes, None
     if direction in ("EQ", "NE"):
         return node.attributes, sorted

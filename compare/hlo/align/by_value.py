@@ -35,7 +35,7 @@ class ByValue:
     def __init__(self, graphs: Pair[Graph], numbering: Numbering, values: EqualValues) -> None:
         self._nodes = graphs.map(lambda graph: graph.nodes)
         self._numbering, self._values = numbering, values
-        self._places = graphs.map(places_of)
+        self._places = graphs.map(places_of) if values.pairs else Pair({}, {})
         self._pairs: Pair[dict[int, list[Ids]]] = Pair(defaultdict(list), defaultdict(list))
         for ids in values.pairs:
             self._pairs.left[ids.left].append(ids)
@@ -46,6 +46,8 @@ class ByValue:
 
         Operands stand before their users, so a match may rest on one that was just made.
         """
+        if not self._values.pairs:
+            return []
         numbers = self._numbering.numbers(known)
         made: set[Ids] = set()
         matches: list[Match] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy as np
 from compare.hlo.graph import Graph, Node
 from compare.hlo.numbering import COMMUTATIVE
 from compare.hlo.pair import Pair
+
+_NONE: Set[int] = frozenset()
 
 
 class Partners:
@@ -27,9 +29,9 @@ class Partners:
         self._of_left[left].add(right)
         self._of_right[right].add(left)
 
-    def of_left(self, key: int) -> set[int]:
+    def of_left(self, key: int) -> Set[int]:
         """The partners of a left value."""
-        return self._of_left.get(key, set())
+        return self._of_left.get(key, _NONE)
 
     def has_right(self, key: int) -> bool:
         """Whether a right value has a partner."""

@@ -104,7 +104,8 @@ class _Search:
     def _around(self, left: int, right: int) -> Iterator[tuple[int, int]]:
         one, other = self._nodes.left[left], self._nodes.right[right]
         yield from zip(one.operands, other.operands, strict=False)
-        yield from zip(one.operands, reversed(other.operands), strict=False)
+        if len(one.operands) > 1:
+            yield from zip(one.operands, reversed(other.operands), strict=False)
         users = _open_among(self._users.left[left], self._open.left)
         others = _open_among(self._users.right[right], self._open.right)
         if max(len(users), len(others)) <= _MOST_USERS:

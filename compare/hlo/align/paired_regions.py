@@ -142,7 +142,7 @@ class Regions:
         """A body's alignment as one within that of its program."""
         if id(alignment) not in self._shown:
             matches = tuple(
-                dataclasses.replace(match, matcher=REGION, note="; ".join(filter(None, (match.matcher, match.note))))
+                Match(match.left, match.right, REGION, match.ulp, "; ".join(filter(None, (match.matcher, match.note))))
                 for match in alignment.matches
             )
             self._shown[id(alignment)] = dataclasses.replace(alignment, matches=matches)

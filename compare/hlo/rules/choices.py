@@ -13,8 +13,10 @@ _OPPOSITE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "LE": "GT", "GT": "LE", "GE": "
 
 
 def _sort_operands(node: Node, graph: Writer) -> int | None:
-    ordered = tuple(sorted(node.operands, key=lambda key: graph.digests[key]))
-    return None if ordered == node.operands else graph.add(node.opcode, node.shape, ordered, node.attributes)
+    first, second = node.operands
+    if graph.digests[first] <= graph.digests[second]:
+        return None
+    return graph.add(node.opcode, node.shape, (second, first), node.attributes)
 
 
 def _compared(node: Node, direction: str, operands: tuple[int, ...], graph: Writer) -> int:

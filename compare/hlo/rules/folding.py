@@ -15,6 +15,8 @@ from compare.hlo.rules.forwarding import holds_all
 _LARGEST = 4096
 """Elements of a constant that is worth moving about."""
 
+_KNOWN = ("constant", "iota", "broadcast")
+
 _Function = Callable[..., Any]
 
 # IEEE 754 rounds these correctly: every processor gives the same bits.
@@ -117,7 +119,7 @@ def _numeric(shape: Shape) -> bool:
 
 def _compute(node: Node, graph: Writer) -> int | None:
     """Elementwise work on constants and iotas; that on splats is done on scalars by then."""
-    if node.shape.elements > _LARGEST:
+    if node.shape.elements > _LARGEST or any(graph[key].opcode not in _KNOWN for key in node.operands):
         return None
     if not all(_numeric(graph[key].shape) for key in node.operands) or not _numeric(node.shape):
         return None

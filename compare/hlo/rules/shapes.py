@@ -22,6 +22,8 @@ from compare.hlo.rules._forms import (
     transposed,
 )
 
+_MOVES = ("reshape", "transpose", "broadcast")
+
 
 def _join_reshapes(node: Node, graph: Writer) -> int | None:
     if graph[node.operands[0]].opcode != "reshape":
@@ -126,9 +128,11 @@ def _sink(node: Node, graph: Writer) -> int | None:
     """f(move(x), move(y)) is move(f(x, y)), for every way to move elements; numbers are the same wherever moved."""
     if not node.shape.dimensions or node.shape.elements == 0:
         return None
+    if all(graph[key].opcode not in _MOVES for key in node.operands):
+        return None
     moved = [key for key in node.operands if splat(key, graph) is None]
     first = graph[moved[0]] if moved else graph[node.operands[0]]
-    if first.opcode not in ("reshape", "transpose", "broadcast"):
+    if first.opcode not in _MOVES:
         return None
     if any(not _moves_alike(graph[key], first, graph) for key in moved):
         return None

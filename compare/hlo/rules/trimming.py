@@ -23,7 +23,7 @@ def _trimmed(graph: Graph, done: dict[Graph, Graph]) -> Graph:
         return graph
     alive = needed(graph.nodes, (*graph.results, *graph.parameters))
     inner = {
-        node.id: node.but(regions=tuple(_trimmed(region, done) for region in node.regions))
+        node.id: node.but(regions=tuple(_trimmed(region, done) for region in node.regions)) if node.regions else node
         for node in graph
         if node.id in alive
     }
