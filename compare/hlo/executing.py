@@ -61,7 +61,7 @@ class Runnable(ABC):
         """
 
     @abstractmethod
-    def tell(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Sequence[Sequence[Fingerprint]]:
+    def fingerprints(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Sequence[Sequence[Fingerprint]]:
         """By result, its fingerprint in each call; of steps no result stays, so that they may be of any size together.
 
         Args:

@@ -14,7 +14,7 @@ from compare.hlo import bindings
 from compare.hlo.bindings import LoadedProgram
 from compare.hlo.steps import Step, Steps
 
-Told = TypeVar("Told")
+Reduced = TypeVar("Reduced")
 
 _KEPT = 2048
 """Programs, of some tens of KiB each; what was not used for longest is let go."""
@@ -67,10 +67,12 @@ class LoadedSteps:
         results = dict(self._results(calls))
         return [[np.asarray(results[place][at]) for place in self._steps.results] for at in range(len(calls))]
 
-    def told(self, calls: Sequence[Sequence[np.ndarray]], tell: Callable[[np.ndarray], Told]) -> list[list[Told]]:
-        """By result, what is told of it in each call; no result stays for longer than it is read."""
-        told = {place: [tell(np.asarray(array)) for array in arrays] for place, arrays in self._results(calls)}
-        return [told[place] for place in self._steps.results]
+    def reduced(
+        self, calls: Sequence[Sequence[np.ndarray]], to: Callable[[np.ndarray], Reduced]
+    ) -> list[list[Reduced]]:
+        """By result, what it is reduced to in each call; no result stays for longer than it is read."""
+        reduced = {place: [to(np.asarray(array)) for array in arrays] for place, arrays in self._results(calls)}
+        return [reduced[place] for place in self._steps.results]
 
     def _results(self, calls: Sequence[Sequence[np.ndarray]]) -> Iterator[tuple[int, list[Any]]]:
         """The arrays of each place that is returned, in each call, as soon as they are there."""

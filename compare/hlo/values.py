@@ -77,6 +77,6 @@ class PreparedGraph:
         """The same, left with the executor, in the order in which the values were asked for."""
         return self._executable.hold(calls, tolerance)
 
-    def tell(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Sequence[Sequence[Fingerprint]]:
+    def fingerprints(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Sequence[Sequence[Fingerprint]]:
         """Their fingerprints alone, in the same order."""
-        return self._executable.tell(calls, tolerance)
+        return self._executable.fingerprints(calls, tolerance)

@@ -119,13 +119,13 @@ class Run(ReleasedHandle, frozen=True, forbid_unknown_fields=True, kw_only=True)
     calls: tuple[tuple[Described, ...], ...]
 
 
-class Tell(Run, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class RunForFingerprints(Run, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The same, and the tolerance of the results' fingerprints for float32."""
 
     tolerance: float
 
 
-class Hold(Tell, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Hold(RunForFingerprints, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The same, and the handle `results` that its results get."""
 
     results: int

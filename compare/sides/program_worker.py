@@ -27,7 +27,7 @@ _DONE = {
     "compile_steps": "compile",
     "read_text": "read",
     "hold": "run",
-    "tell": "run",
+    "fingerprint": "run",
     "compare_held": "compare results of",
 }
 
@@ -207,9 +207,9 @@ class _Compiled(Runnable):
         results.load()
         return results
 
-    def tell(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Sequence[Sequence[Fingerprint]]:
+    def fingerprints(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Sequence[Sequence[Fingerprint]]:
         described, packed = xla.pack_calls(calls)
-        reply = self._worker.ask_of(self, "tell", {"calls": described, "tolerance": tolerance}, packed)
+        reply = self._worker.ask_of(self, "fingerprint", {"calls": described, "tolerance": tolerance}, packed)
         return xla.unpack_fingerprints(reply.value)
 
 

@@ -33,12 +33,12 @@ from compare.sides.host_parameters import (
     Released,
     ReleasedHandle,
     Run,
+    RunForFingerprints,
     RunSharded,
     StrategyCalls,
     StrategyNamed,
     StrategySteps,
     TaskNumber,
-    Tell,
     TryExpressions,
 )
 from compare.sides.parameters import (
@@ -228,7 +228,7 @@ METHODS = (
         value=list[list[Described]], sends=True, returns=True,
     ),
     Method(
-        "tell", "xla", Tell, "The same; by result, the fingerprint of its array in each call",
+        "fingerprint", "xla", RunForFingerprints, "The same; by result, the fingerprint of its array in each call",
         value=list[list[replies.Print]], sends=True,
     ),
     Method(

@@ -27,7 +27,7 @@ from compare.sides.host_parameters import (
     Released,
     ReleasedHandle,
     Run,
-    Tell,
+    RunForFingerprints,
 )
 from compare.sides.protocol import Method
 from workloads._framework import Unsupported
@@ -107,10 +107,10 @@ class Programs(Host):
         self._held[parameters.results] = results
         return Reply(pack_fingerprints(results.fingerprints))
 
-    def tell(self, parameters: Tell, arrays: Arrays) -> Reply:
-        """What is told of the results of a program's calls."""
+    def fingerprint(self, parameters: RunForFingerprints, arrays: Arrays) -> Reply:
+        """Calls of a program of whose results nothing stays but fingerprints."""
         program, calls = self._loaded[parameters.handle], unpack_calls(parameters.calls, arrays)
-        return Reply(pack_fingerprints(told(program, calls, parameters.tolerance)))
+        return Reply(pack_fingerprints(fingerprinted(program, calls, parameters.tolerance)))
 
     def compare_held(self, parameters: CompareHeld, arrays: Arrays) -> Reply:
         """How results that stay here are equal."""
@@ -131,10 +131,10 @@ class Programs(Host):
         return super()._answer(method, parameters, arrays)
 
 
-def told(
+def fingerprinted(
     program: bindings.LoadedProgram | LoadedSteps, calls: Sequence[Sequence[np.ndarray]], tolerance: float
 ) -> Sequence[Sequence[Fingerprint]]:
-    """By result, its fingerprint in each call; of steps each is told as soon as it is there, and let go.
+    """By result, its fingerprint in each call; of steps each is taken as soon as its array is there.
 
     Args:
       program: compiled whole, or in steps.
@@ -142,7 +142,7 @@ def told(
       tolerance: float32's.
     """
     if isinstance(program, LoadedSteps):
-        return program.told(calls, lambda array: fingerprint(array, tolerance))
+        return program.reduced(calls, lambda array: fingerprint(array, tolerance))
     return held(program.each(calls), tolerance).fingerprints
 
 

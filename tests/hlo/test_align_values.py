@@ -262,7 +262,9 @@ def test_few_bytes_at_a_time_find_the_same_and_compile_each_group_once(monkeypat
     assert VALUE not in {match.matcher for match in strict}, "another formula is not equal to the bit"
 
 
-def test_what_does_not_fit_is_told_of_in_one_run_and_kept_only_to_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fingerprints_of_what_does_not_fit_are_taken_in_one_run_and_values_kept_only_to_be_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     runs: list[tuple[str, int]] = []
 
     def spied(how: str) -> None:
@@ -274,15 +276,15 @@ def test_what_does_not_fit_is_told_of_in_one_run_and_kept_only_to_be_compared(mo
 
         monkeypatch.setattr(PreparedGraph, how, run)
 
-    spied("tell")
+    spied("fingerprints")
     spied("hold")
     monkeypatch.setattr("compare.hlo.align._align.budget", lambda _: 1)
     monkeypatch.setattr("compare.hlo.align.equal_values._MEMO", Memo(1))
     pair = subject("tf", lambda x: sigmoid(x) @ x, MATRIX), subject("jax", lambda x: sigmoid_of_tanh(x) @ x, MATRIX)
     assert align(*pair, STRUCTURE, random_cases(*pair)).matched
-    told, kept = ([values for how, values in runs if how == name] for name in ("tell", "hold"))
-    assert len(told) == 2 and min(told) > 2
-    assert set(kept) == {1} and len(kept) < sum(told)
+    alone, kept = ([values for how, values in runs if how == name] for name in ("fingerprints", "hold"))
+    assert len(alone) == 2 and min(alone) > 2
+    assert set(kept) == {1} and len(kept) < sum(alone)
 
 
 def test_what_cannot_be_run_is_said_and_the_rest_matched() -> None:

@@ -109,7 +109,7 @@ def test_what_both_calls_share_is_computed_once(monkeypatch: pytest.MonkeyPatch)
     np.testing.assert_allclose(second[key], np.tanh(ROWS) * OTHER, rtol=1e-5)
 
 
-def test_what_is_told_of_is_let_go() -> None:
+def test_what_was_reduced_is_let_go() -> None:
     graph = graph_of(layers, ROWS)
     wanted = [node.id for node in graph if node.shape.is_array]
     planned = steps.planned(graph, wanted)
@@ -118,16 +118,16 @@ def test_what_is_told_of_is_let_go() -> None:
     seen: list[weakref.ref[np.ndarray]] = []
     alive: list[int] = []
 
-    def tell(array: np.ndarray) -> bytes:
+    def to_bytes(array: np.ndarray) -> bytes:
         seen.append(weakref.ref(array))
         alive.append(sum(reference() is not None for reference in seen))
         return array.tobytes()
 
-    told = program.told([[ROWS], [OTHER]], tell)
+    reduced = program.reduced([[ROWS], [OTHER]], to_bytes)
     assert len(seen) == 2 * len(wanted)
     assert max(alive) < len(wanted) / 2
     calls = program.each([[ROWS], [OTHER]])
-    assert told == [[array.tobytes() for array in result] for result in zip(*calls, strict=True)]
+    assert reduced == [[array.tobytes() for array in result] for result in zip(*calls, strict=True)]
 
 
 def test_a_token_is_no_array_and_the_graph_is_compiled_whole() -> None:

@@ -133,14 +133,14 @@ def test_results_that_stay_with_the_worker_are_told_apart_there() -> None:
     assert told == [Equal(Layout(left=(1, 0)), 0.0), None]
 
 
-def test_results_are_told_of_without_staying_with_the_worker() -> None:
+def test_fingerprints_are_taken_of_results_that_do_not_stay_with_the_worker() -> None:
     calls = [[MATRIX], [MATRIX + 1]]
     with programs_apart_from_others() as worker:
         program = executing.compile_bytecode(doubling())
-        told = program.tell(calls, TOLERANCE)
+        fingerprints = program.fingerprints(calls, TOLERANCE)
         assert worker._released == []
-        assert told == program.hold(calls, TOLERANCE).fingerprints
-        assert program.tell([[np.nan * MATRIX]], TOLERANCE)[0][0].special == (MATRIX.size, 0, 0)
+        assert fingerprints == program.hold(calls, TOLERANCE).fingerprints
+        assert program.fingerprints([[np.nan * MATRIX]], TOLERANCE)[0][0].special == (MATRIX.size, 0, 0)
 
 
 def test_results_whose_worker_died_are_computed_again() -> None:

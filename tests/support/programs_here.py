@@ -64,8 +64,8 @@ class _Steps(Runnable):
     def hold(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Held:
         return _Held(held.held(self.each(calls), tolerance))
 
-    def tell(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Sequence[Sequence[Fingerprint]]:
-        return xla.told(self._loaded, calls, tolerance)
+    def fingerprints(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Sequence[Sequence[Fingerprint]]:
+        return xla.fingerprinted(self._loaded, calls, tolerance)
 
 
 class _Compiled(Executable):
@@ -82,5 +82,5 @@ class _Compiled(Executable):
     def hold(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Held:
         return _Held(held.held(self.each(calls), tolerance))
 
-    def tell(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Sequence[Sequence[Fingerprint]]:
-        return xla.told(self._loaded, calls, tolerance)
+    def fingerprints(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Sequence[Sequence[Fingerprint]]:
+        return xla.fingerprinted(self._loaded, calls, tolerance)

@@ -10,7 +10,7 @@ import numpy as np
 
 from compare.hlo.align._alignment import Reason, ReasonKind
 from compare.hlo.graph import Graph, Node
-from compare.hlo.rewriting import Change, Writer
+from compare.hlo.rewriting import Writer
 from compare.hlo.rules.algebraic import ALGEBRAIC
 
 _MOVES = frozenset({"broadcast", "reshape", "transpose"})
@@ -53,6 +53,8 @@ class _Rewriting:
 
     def __init__(self, graph: Graph) -> None:
         self._graph, self._writer = graph, Writer(ALGEBRAIC)
+        self._reasons: dict[tuple[str, str], Reason] = {}
+        self._read = 0
         self._placed = {
             key: self._writer.parameter(graph.nodes[key], f"parameter {at}") for at, key in enumerate(graph.parameters)
         }
@@ -60,10 +62,11 @@ class _Rewriting:
     def reason(self, node: Node) -> Reason | None:
         """The rule that touches numerics and that a value is rewritten by; values are known by their names."""
         self._write(node.id)
-        for change in self._writer.changes:
-            if (change.name, change.before) == (node.name, str(node)) and _is_reason(change):
-                return _RULES[change.rule]
-        return None
+        for change in self._writer.changes[self._read :]:
+            if change.numerics and change.rule not in _BY_ARGUMENTS:
+                self._reasons.setdefault((change.name, change.before), _RULES[change.rule])
+        self._read = len(self._writer.changes)
+        return self._reasons.get((node.name, str(node)))
 
     def _write(self, key: int) -> None:
         waiting = [key]
@@ -76,10 +79,6 @@ class _Rewriting:
                 operands = tuple(self._placed[operand] for operand in node.operands)
                 if node.id not in self._placed:
                     self._placed[node.id] = self._writer.write(node.but(operands=operands))
-
-
-def _is_reason(change: Change) -> bool:
-    return change.numerics and change.rule not in _BY_ARGUMENTS
 
 
 def _readers(node: Node, graph: Graph) -> list[Node]:

@@ -24,7 +24,8 @@ class Intermediates:
     """The values of some nodes of one graph for each case.
 
     They are computed in groups that fit into the budget, each compiled once. The last group is kept: of a graph
-    that fits as a whole, nothing is computed twice. Of one that does not, all are told of first, and none is kept.
+    that fits as a whole, nothing is computed twice. Of one that does not, fingerprints of all are taken first, for
+    which no value is kept.
 
     Attributes:
       notes: which of the wanted values that are asked for cannot be computed here.
@@ -62,20 +63,21 @@ class Intermediates:
     def fingerprints(self) -> dict[int, Sequence[Fingerprint]]:
         """By node, the fingerprint of its value in each case."""
         if len(self._groups) > 1 and are_of_arrays(self._graph):
-            return self._told()
+            return self._of_none_kept()
         return {
-            key: told
+            key: fingerprint
             for number, group in enumerate(self._groups)
-            for key, told in zip(group, self.group(number).fingerprints, strict=True)
+            for key, fingerprint in zip(group, self.group(number).fingerprints, strict=True)
         }
 
-    def _told(self) -> dict[int, Sequence[Fingerprint]]:
+    def _of_none_kept(self) -> dict[int, Sequence[Fingerprint]]:
         """The same where nothing is kept: in few runs, each a request that has a time limit."""
         keys = [key for group in self._groups for key in group]
-        told: dict[int, Sequence[Fingerprint]] = {}
+        fingerprints: dict[int, Sequence[Fingerprint]] = {}
         for part in _grouped(self._graph, keys, MOST // max(1, len(self._cases))):
-            told |= zip(part, _prepared(self._graph, part).tell(self._cases, self._tolerance), strict=True)
-        return told
+            prepared = _prepared(self._graph, part)
+            fingerprints |= zip(part, prepared.fingerprints(self._cases, self._tolerance), strict=True)
+        return fingerprints
 
     def group(self, number: int) -> Held:
         """The values of one group in each case, each at its `place_of`."""
