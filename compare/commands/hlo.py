@@ -198,16 +198,17 @@ def _exit_code(pairs: Sequence[Mapping[str, Any]], expected: str | None) -> int:
     differing = [pair for pair in pairs if expected and not pair["levels"].get(expected, missing).get("equal")]
     for pair in differing:
         level = pair["levels"].get(expected, missing)
-        why = (
-            level.get("reason")
-            or _assumption(level)
-            or f"{level['left_only']} and {level['right_only']} values are unmatched"
-        )
+        why = level.get("reason") or _assumption(level) or _unmatched(level)
         terminal.complain(f"expected {pair['name']} to be equal at {expected}, found that {why}")
     elsewhere = list(_differing_on_targets(pairs)) if expected == OPTIMIZED else []
     for line in elsewhere:
         terminal.complain(line)
     return FAILS if differing or elsewhere else HOLDS
+
+
+def _unmatched(level: Mapping[str, Any]) -> str:
+    alone = level["left_only"], level["right_only"]
+    return f"{alone[0]} and {alone[1]} values are unmatched" if any(alone) else "bodies of loops or branches differ"
 
 
 def _differing_on_targets(pairs: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hlo_cases import random_cases
 from hlo_programs import exported
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -106,6 +107,15 @@ def changed(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
 def subject(steps: Sequence[Step]) -> Subject:
     artifact = exported(lambda x, y: run(steps, x, y), MATRIX, MATRIX)
     return Subject("test", hlo_of_artifact(artifact), ("input x", "input y"))
+
+
+@pytest.mark.usefixtures("programs_here")
+@settings(max_examples=12)
+@given(PROGRAMS, st.data())
+def test_what_it_computes_makes_it_no_other_program(steps: tuple[Step, ...], data: Any) -> None:
+    """Much of what such a program computes is hidden: by the larger of two, by a branch that is not taken."""
+    pair = subject(steps), subject(data.draw(st.sampled_from(list(changed(steps)))))
+    assert not align(*pair, STRUCTURE, random_cases(*pair)).is_equal
 
 
 @pytest.mark.parametrize("level", [STRUCTURE, ALGEBRA])

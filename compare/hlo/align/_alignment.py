@@ -161,10 +161,11 @@ class Alignment:
 
     @property
     def is_equal(self) -> bool:
-        """Whether nothing computed is left over, every result is equal, and nothing need be assumed for it."""
+        """Whether nothing computed is left over, in bodies neither, every result is equal, and nothing is assumed."""
         return (
             not self.assumes
             and all(result.equal for result in self.results)
+            and all(region.alignment.is_equal for region in self.regions)
             and not _computed(self.left.graph, self.left_only)
             and not _computed(self.right.graph, self.right_only)
         )

@@ -28,8 +28,9 @@ class ByValue:
     """Chooses among pairs of equal values those that match, given what is known; asked as often as more is known.
 
     What may be equal by chance is left alone: values that stay the same while their inputs change, that
-    hold few different numbers, or that differ from the other one in a constant or an attribute only. Values
-    that depend on no parameter match where they are equal to the bit.
+    hold few different numbers, or that differ from the other one in a constant or an attribute only; and what
+    rests on a branch or loop that was never entered and that has no partner. Values that depend on no parameter match
+    where they are equal to the bit.
     """
 
     def __init__(self, graphs: Pair[Graph], numbering: Numbering, values: EqualValues) -> None:
@@ -52,6 +53,7 @@ class ByValue:
         made: set[Ids] = set()
         matches: list[Match] = []
         taken = Pair({match.left for match in known}, {match.right for match in known})
+        untried = Pair(self._resting_on_untried(0, taken.left), self._resting_on_untried(1, taken.right))
 
         def same(left: int, right: int) -> bool:
             return numbers.left[left] == numbers.right[right] or (left, right) in made
@@ -60,7 +62,11 @@ class ByValue:
             for key in nodes:
                 if key in partnered or key not in pairs:
                     continue
-                allowed = [ids for ids in pairs[key] if self._is_allowed(ids, same)]
+                allowed = [
+                    ids
+                    for ids in pairs[key]
+                    if ids.left not in untried.left and ids.right not in untried.right and self._is_allowed(ids, same)
+                ]
                 if allowed:
                     best = min(allowed, key=self._preference)
                     taken.left.add(best.left)
@@ -69,6 +75,14 @@ class ByValue:
                     # What is computed from a value and from its transpose is not one.
                     made.update([best] if not matches[-1].note else [])
         return matches
+
+    def _resting_on_untried(self, side: int, taken: set[int]) -> set[int]:
+        """Values of one side that are computed from what no case has tried, not by way of one that has a partner."""
+        resting = set[int]()
+        for key, node in self._nodes[side].items() if self._values.untried[side] else ():
+            if key not in taken and (key in self._values.untried[side] or not resting.isdisjoint(node.operands)):
+                resting.add(key)
+        return resting
 
     def _of(self, ids: Ids) -> Pair[Node]:
         return Pair(self._nodes.left[ids.left], self._nodes.right[ids.right])

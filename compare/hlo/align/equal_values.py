@@ -13,6 +13,7 @@ from compare.hlo import executing
 from compare.hlo.align._alignment import Match
 from compare.hlo.align.candidates import TellingValues, candidates, places_of
 from compare.hlo.align.intermediates import Intermediates, depending_on
+from compare.hlo.align.untried import deciding, untried
 from compare.hlo.arrays.fingerprints import Fingerprint
 from compare.hlo.arrays.held import Places
 from compare.hlo.arrays.layouts import Equal, Layout
@@ -55,13 +56,15 @@ class EqualValues:
     """Every pair that is equal, by node the bits that it tells, and what could not be run.
 
     `fixed` are the values that depend on no parameter; their pairs are equal to the bit. `idle` are equal
-    to an operand of theirs to the bit, as a sum with zeros is.
+    to an operand of theirs to the bit, as a sum with zeros is. `untried` have a branch that no case took, or are loops
+    that none entered.
     """
 
     pairs: Mapping[Ids, Equal]
     bits: Pair[Mapping[int, float]] = field(default=Pair({}, {}))
     fixed: Pair[set[int]] = field(default_factory=lambda: Pair(set(), set()))
     idle: Pair[set[int]] = field(default_factory=lambda: Pair(set(), set()))
+    untried: Pair[set[int]] = field(default_factory=lambda: Pair(set(), set()))
     notes: tuple[str, ...] = ()
 
 
@@ -105,7 +108,8 @@ def equal_values(graphs: Pair[Graph], known: Iterable[Match], runs: Runs) -> Equ
     pairs = _verified(candidates(telling, open_, runs.tolerance), sides, prints, runs.tolerance)
     constant = _same_content(open_, prints, fixed)
     idle = Pair(_idle(graphs.left, prints.left), _idle(graphs.right, prints.right))
-    return EqualValues(pairs | constant, bits, fixed, idle, (*sides.left.notes, *sides.right.notes))
+    never = Pair(untried(graphs.left, prints.left), untried(graphs.right, prints.right))
+    return EqualValues(pairs | constant, bits, fixed, idle, never, (*sides.left.notes, *sides.right.notes))
 
 
 def _idle(graph: Graph, prints: Prints) -> set[int]:
@@ -129,13 +133,16 @@ def _open(graph: Graph, taken: set[int]) -> list[int]:
 def _wanted(graphs: Pair[Graph], open_: Pair[list[int]]) -> list[int]:
     """Of the left graph, open values, what they are made of, and what open ones of the right one could be equal to.
 
-    Only values of as many elements can be equal.
+    Only values of as many elements can be equal. So is what tells of branches and loops.
     """
     sizes, others = graphs.map(_sizes)
     every, open_sizes = set(others.values()), {others[key] for key in open_.right}
     operands = (operand for key in open_.left for operand in graphs.left.nodes[key].operands)
     asked = {*open_.left, *operands}
-    return [key for key, size in sizes.items() if size in open_sizes or (key in asked and size in every)]
+    telling = deciding(graphs.left)
+    return [
+        key for key, size in sizes.items() if size in open_sizes or key in telling or (key in asked and size in every)
+    ]
 
 
 def _sizes(graph: Graph) -> dict[int, int]:
