@@ -35,8 +35,9 @@ _MESSAGES = {
         "9 parameter_number int64, 11 fusion_kind string, 13 tuple_index int64, 14 dimensions int64*, "
         "15 window Window, 16 convolution_dimension_numbers ConvolutionDimensionNumbers, "
         "17 slice_dimensions SliceDimensions*, 18 exponent_bits int32, 19 mantissa_bits int32, "
-        "20 dynamic_slice_sizes int64*, 21 padding_config PaddingConfig, 23 distribution int32, 24 epsilon float, "
-        "25 feature_index int64, 26 channel_id int64, 28 custom_call_target string, "
+        "20 dynamic_slice_sizes int64*, 21 padding_config PaddingConfig, 22 outfeed_config bytes, "
+        "23 distribution int32, 24 epsilon float, "
+        "25 feature_index int64, 26 channel_id int64, 27 infeed_config bytes, 28 custom_call_target string, "
         "30 dot_dimension_numbers DotDimensionNumbers, 31 fft_type int32, 32 fft_length int64*, "
         "33 gather_dimension_numbers GatherDimensionNumbers, 34 gather_slice_sizes int64*, 35 id int64, "
         "36 operand_ids int64*, 37 control_predecessor_ids int64*, 38 called_computation_ids int64*, "
@@ -47,6 +48,8 @@ _MESSAGES = {
         "63 comparison_direction string, 65 custom_call_has_side_effect bool, 66 delta int64, "
         "49 replica_groups ReplicaGroup*, 52 source_target_pairs SourceTarget*, 71 use_global_device_ids bool, "
         "87 collective_device_list bytes, 92 iota_collective_device_list bytes, 93 mesh_axes_replica_group_list bytes, "
+        "75 padding_type int32, 86 dot_sparsity bytes*, 90 ragged_dot_dimension_numbers bytes, "
+        "91 result_accuracy bytes, "
         "67 indices_are_sorted bool, 69 unique_indices bool, 70 rng_algorithm int32, 72 comparison_type string, "
         "77 custom_call_api_version int32, 81 k int64, 85 largest bool, 94 is_reverse bool, 95 num_carries int64"
     ),
@@ -60,7 +63,7 @@ _MESSAGES = {
         "2 element_type int32, 3 dimensions int64*, 4 tuple_shapes ShapeProto*, 5 layout LayoutProto, "
         "6 is_dynamic_dimension bool*"
     ),
-    "LayoutProto": "1 minor_to_major int64*, 8 memory_space int64",
+    "LayoutProto": "1 minor_to_major int64*, 8 memory_space int64, 16 tail_padding_alignment_in_elements int64",
     "ProgramShapeProto": "1 parameters ShapeProto*, 2 result ShapeProto, 3 parameter_names string*",
     "LiteralProto": (
         "1 shape ShapeProto, 2 preds bool*, 3 u8s bytes, 4 s32s int32*, 5 s64s int64*, 6 u32s uint32*, "

@@ -8,6 +8,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from google.protobuf.unknown_fields import UnknownFieldSet
 
 from compare.hlo import op_names, proto
 from compare.hlo.bindings import UnreadableProgram
@@ -23,13 +24,19 @@ _ATTRIBUTES = frozenset({
     "batch_group_count", "triangular_solve_options", "is_stable", "cholesky_options", "comparison_direction",
     "comparison_type", "delta", "rng_algorithm", "k", "largest", "is_reverse", "num_carries", "replica_groups",
     "source_target_pairs", "use_global_device_ids", "collective_device_list", "iota_collective_device_list",
-    "mesh_axes_replica_group_list",
+    "mesh_axes_replica_group_list", "infeed_config", "outfeed_config", "padding_type", "dot_sparsity",
+    "ragged_dot_dimension_numbers", "result_accuracy",
 })  # fmt: skip
 _OF_CUSTOM_CALLS = frozenset({"constrain_layout", "operand_shapes_with_layout"})
 _HINTS = frozenset({
     "precision_config", "fusion_kind", "indices_are_sorted", "unique_indices", "custom_call_has_side_effect",
     "custom_call_api_version", "channel_id",
 })  # fmt: skip
+# Undeclared fields on which no value depends: all_reduce_id, is_host_transfer, the shardings of domains and parameters,
+# frontend_attributes, what prefetches, aliases and schedules, statistics_viz, original_value and is_composite.
+_OF_NO_VALUE = frozenset({29, 45, 47, 54, 55, 61, 68, 73, 74, 76, 79, 80, 82, 88, 89})
+UNDECLARED = "field "
+"""What the name of an attribute begins with that is a field of HLO which jaxport does not know; its number follows."""
 # Zero means something for these: the first parameter, the first part of a tuple, dimension 0.
 _ALWAYS = {
     "parameter": ("parameter_number",),
@@ -225,6 +232,7 @@ def shape(message: Any) -> Shape:
 def _attributes(instruction: Any, filled: Mapping[str, Any]) -> Attributes:
     always = tuple((name, frozen(getattr(instruction, name))) for name in _ALWAYS.get(instruction.opcode, ()))
     attributes = dict(always + _frozen(filled, _ATTRIBUTES))
+    attributes |= _undeclared(instruction, _OF_NO_VALUE)
     if attributes.get("comparison_type") in _DEFAULT_COMPARISONS:
         del attributes["comparison_type"]
     if "precision_config" in filled and instruction.precision_config.algorithm:
@@ -244,10 +252,21 @@ def _frozen(filled: Mapping[str, Any], names: Collection[str]) -> Attributes:
     return tuple([(name, frozen(value)) for name, value in filled.items() if name in names])
 
 
+def _undeclared(message: Any, but: Collection[int] = ()) -> dict[str, Any]:
+    """What a later XLA than this file knows may say: two operations that it tells apart are not one."""
+    fields = UnknownFieldSet(message)
+    return {
+        f"{UNDECLARED}{field.field_number}": field.data
+        for field in fields
+        if field.field_number not in but and field.data not in (b"", 0)
+    }
+
+
 def frozen(value: Any) -> Any:
     """A protobuf value as something hashable: a message as the (name, value) of every field that is set."""
     if hasattr(value, "ListFields"):
-        return tuple((field.name, frozen(part)) for field, part in value.ListFields())
+        declared = tuple((field.name, frozen(part)) for field, part in value.ListFields())
+        return (*declared, *_undeclared(value).items())
     if isinstance(value, (str, bytes, bool, int, float)):
         return value
     return tuple(map(frozen, value))

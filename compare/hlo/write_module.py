@@ -10,6 +10,7 @@ import numpy as np
 from compare.hlo import proto
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import Graph, Node, Shape
+from compare.hlo.read_module import UNDECLARED
 
 _NUMBERS = {name: number for number, name in proto.DTYPES.items()}
 _LITERAL_FIELDS = {
@@ -139,6 +140,8 @@ def _fill_shape(message: Any, shape: Shape, own_layout: bool = False) -> None:
 
 def _fill(message: Any, name: str, value: Any) -> None:
     """Set a field to a value that compare.hlo.read_module has frozen."""
+    if name.startswith(UNDECLARED):
+        raise UnreadableProgram(f"expected fields of HLO that jaxport knows, found {name}: its XLA is newer")
     if not isinstance(value, tuple):
         setattr(message, name, value)
         return

@@ -118,6 +118,31 @@ class TestReading:
 
         assert [node.source for node in graph if node.opcode == "multiply"] == ["model.py:12"]
 
+    def test_how_exactly_a_function_is_wanted_is_an_attribute(self) -> None:
+        plain, roughly = (
+            {node.opcode: node for node in graph_of(lambda x, how=how: jax.lax.exp(x, accuracy=how), X)}["exponential"]
+            for how in (None, jax.lax.Tolerance(atol=1e-3, rtol=0.0, ulps=0))
+        )
+
+        assert plain.attribute("result_accuracy") is None
+        assert roughly.attribute("result_accuracy")
+
+    def test_what_a_later_xla_says_of_an_operation_makes_it_another(self) -> None:
+        def with_field(number: int) -> Graph:
+            module = proto.read_module(hlo(lambda x: x * 2.0, X))
+            tag = number << 3 | 2
+            for instruction in module.computations[-1].instructions:
+                instruction.MergeFromString(bytes([tag & 0x7F | 0x80, tag >> 7]) + b"\x03new")
+            return read_module.read(module.SerializeToString())
+
+        plain, other, harmless = map(with_field, (68, 500, 88))
+
+        assert numbering.digests(plain) == numbering.digests(harmless)
+        assert numbering.digests(plain) != numbering.digests(other)
+        assert write_module.written(harmless)
+        with pytest.raises(UnreadableProgram, match="expected fields of HLO that jaxport knows, found field 500"):
+            write_module.written(other)
+
     @pytest.mark.parametrize("data", [b"", b"HloModule", b"\x00\x01\x02", b"ML\xefR"])
     def test_other_bytes_are_refused(self, data: bytes) -> None:
         with pytest.raises(UnreadableProgram, match="expected a serialized HloModuleProto"):

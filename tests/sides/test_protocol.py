@@ -68,7 +68,7 @@ def test_a_host_that_lacks_a_method_is_refused_when_it_is_created() -> None:
         def run(self, parameters: Run, arrays: Any) -> Reply:
             return Reply()
 
-    missing = "compare_held, compile, compile_steps, hold, optimized, read_text, release, tell"
+    missing = "compare_held, compile, compile_steps, fingerprint, hold, optimized, read_text, release"
     with pytest.raises(ProtocolError, match=rf"^expected Lacking .* missing: {missing}; extra: none$"):
         Lacking()
 
