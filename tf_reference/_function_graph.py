@@ -103,13 +103,15 @@ def _logged() -> Iterator[list[logging.LogRecord]]:
 
 
 def variable_names(graph: Any) -> dict[str, Any]:
-    """The variables that a graph reads, by name; those of one name are numbered.
+    """The variables that a graph reads, by name; those of one name are numbered in the order in which it reads them.
 
     Args:
       graph: the FuncGraph of a ConcreteFunction.
     """
     by_name: dict[str, Any] = {}
-    for variable in graph.variables:
+    # The graph itself lists them by where they stand in memory: in another process, another order.
+    read = {id(handle): place for place, (handle, _) in enumerate(graph.captures)}
+    for variable in sorted(graph.variables, key=lambda variable: read.get(id(variable.handle), len(read))):
         name = base = variable.name.partition(":")[0]
         number = 1
         while name in by_name:

@@ -7,6 +7,7 @@ import tensorflow as tf
 from written_rows import drawn, errors, run, written
 
 import jaxport
+from tf_reference._function_graph import variable_names
 
 pytestmark = pytest.mark.heavy
 
@@ -198,3 +199,18 @@ def test_a_function_that_is_called_is_written():
     made = written(lambda x: inner(x) + 1.0, ["x=f32[4]"])
     assert not made.unwritten
     assert max(errors(lambda x: inner(x) + 1.0, run(made), drawn(["x=f32[4]"])).values()) < 1e-6
+
+
+def test_variables_of_one_name_are_numbered_as_they_are_read() -> None:
+    """Two processes name them alike: one writes the port, another judges it."""
+    held = [tf.Variable(np.full(2, at, np.float32), name="w") for at in range(12)]
+
+    @tf.function(autograph=False)
+    def product(x):
+        for variable in held[::-1]:
+            x = x * variable
+        return x
+
+    named = variable_names(product.get_concrete_function(tf.TensorSpec([2])).graph)
+    assert list(named) == ["w", *(f"w_{number}" for number in range(2, 13))]
+    assert [variable.numpy()[0] for variable in named.values()] == list(range(12))[::-1]
