@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from tf_reference import _graph_nodes, _keras_archive, _keras_layers, _python_effects, _saved_model
 from tf_reference._closed_over import takes_arguments
-from tf_reference._function_graph import UNTRACED, Spec
+from tf_reference._function_graph import UNTRACED, Spec, variable_names
 from tf_reference._traced_places import places
 from workloads import _foreign
 from workloads._framework import Unsupported
@@ -175,7 +175,7 @@ def _trace(function: Callable[..., Any], specs: Sequence[Any]) -> tuple[tuple[Op
     given = graph.inputs[: len(graph.inputs) - captured]
     held = tuple(
         Value(variable.name, variable.dtype.name, _graph_nodes.known_shape(variable.shape), variable.trainable)
-        for variable in graph.variables
+        for variable in variable_names(graph).values()
     )
     return operations, (_values(given), _values(graph.outputs), held)
 
