@@ -121,6 +121,16 @@ def variable_names(graph: Any) -> dict[str, Any]:
     return by_name
 
 
+def _magnitude(variable: Any) -> tuple[tuple[float, float] | None, float]:
+    """What is drawn for a variable is as what it holds: its ends where all is above 0, else its scale."""
+    held = np.asarray(variable.numpy(), np.float64) if variable.dtype.is_floating else np.zeros(1)
+    if not held.size or not np.isfinite(held).all():
+        return None, 0.0
+    if held.min() > 0:
+        return (float(held.min()), float(held.max())), 0.0
+    return None, float(np.sqrt(np.mean(np.square(held))))
+
+
 class Reading:
     """One function: each body that it calls is read once for a call, since a call says what it is given.
 
@@ -158,9 +168,8 @@ class Reading:
         for outside, inside in graph.captures:
             if id(outside) in variables:
                 name, variable = variables[id(outside)]
-                captured.append(
-                    Captured(name, True, Result(variable.dtype.name, known_shape(variable.shape)), variable.trainable)
-                )
+                result = Result(variable.dtype.name, known_shape(variable.shape))
+                captured.append(Captured(name, True, result, variable.trainable, *_magnitude(variable)))
                 continue
             key = f"captured{len(captured)}"
             if outside.dtype not in (tf.resource, tf.variant, tf.string) and hasattr(outside, "numpy"):

@@ -115,12 +115,16 @@ class Captured:
       is_variable: whether it is one.
       result: its shape and dtype.
       trainable: of a variable.
+      ends: the least and the largest number of a variable all of whose floats are above 0, as variances are.
+      scale: the root mean square of another variable's floats; 0 where they are 0, or no floats.
     """
 
     name: str
     is_variable: bool
     result: Result
     trainable: bool = False
+    ends: tuple[float, float] | None = None
+    scale: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import tensorflow as tf
 from written_rows import drawn, errors, run, written
 
 import jaxport
+from compare.porting.functions.function_ports import texts
 from tf_reference._function_graph import variable_names
 
 pytestmark = pytest.mark.heavy
@@ -214,3 +215,33 @@ def test_variables_of_one_name_are_numbered_as_they_are_read() -> None:
     named = variable_names(product.get_concrete_function(tf.TensorSpec([2])).graph)
     assert list(named) == ["w", *(f"w_{number}" for number in range(2, 13))]
     assert [variable.numpy()[0] for variable in named.values()] == list(range(12))[::-1]
+
+
+def test_what_tensorflow_does_not_train_has_no_gradient_in_the_port() -> None:
+    scale, moved = tf.Variable([2.0, 3.0], name="scale"), tf.Variable([4.0, 5.0], name="moved", trainable=False)
+    made = written(lambda x: x * scale + x * moved, ["x=f32[2]"])
+    x, weights = np.float32([1, -1]), {"scale": np.float32([2, 3]), "moved": np.float32([4, 5])}
+    gradients = jax.grad(lambda weights: run(made)(weights, x).sum())(weights)
+    np.testing.assert_array_equal(run(made)(weights, x), [6, -8])
+    np.testing.assert_array_equal(gradients["scale"], x)
+    np.testing.assert_array_equal(gradients["moved"], [0, 0])
+    assert "NOT_TRAINED" not in written(lambda x: x * scale, ["x=f32[2]"]).text
+
+
+def test_weights_are_drawn_as_large_as_those_that_the_function_holds() -> None:
+    """A variance below 0 is NaN, and fifty layers of standard normal weights are infinite."""
+    held = {
+        "variance": [1.0, 1.0],
+        "gain": [0.5, 2.0],
+        "kernel": [-0.1, 0.1],
+        "bias": [0.0, 0.0],
+        "lost": [np.nan, 1.0],
+    }
+    variables = [tf.Variable(value, name=name) for name, value in held.items()]
+    made = written(lambda x: x * tf.add_n(variables), ["x=f32[2]"])
+    (line,) = [row for row in texts(made, {}, [], "f.py:f")["port.py"].splitlines() if "weights=" in row]
+    assert line.strip() == (
+        "weights={ 'variance': ArraySpec((2,), 'float32', low=0.5, high=1.5), "
+        "'gain': ArraySpec((2,), 'float32', low=0.5, high=2.0), 'kernel': ArraySpec((2,), 'float32', scale=0.1), "
+        "'bias': ArraySpec((2,), 'float32'), 'lost': ArraySpec((2,), 'float32'), },"
+    )

@@ -15,6 +15,7 @@ from compare.porting.functions.function_source import CONSTANTS, MODULE, Written
 from compare.porting.port_folders import BUILDS, PORT, TEST_FILE, original_from, written_anew
 from compare.porting.port_source import TEST
 from compare.sides.model_worker import ModelWorker
+from workloads._function_graph import Captured
 from workloads._spec import ArraySpec
 
 FILES = (MODULE, CONSTANTS, PORT, TEST_FILE, *BUILDS.values())
@@ -89,7 +90,7 @@ def texts(
 def _port(written: WrittenFunction, specs: Mapping[str, ArraySpec[int | str]], original: str) -> str:
     inputs = " ".join(f"{name!r}: {_spec(spec)}," for name, spec in specs.items())
     weights = " ".join(
-        f"{name!r}: ArraySpec({weight.result.shape!r}, {weight.result.dtype!r}),"
+        f"{name!r}: ArraySpec({weight.result.shape!r}, {weight.result.dtype!r}{_drawn(weight)}),"
         for name, weight in written.weights.items()
     )
     tf = f"{BUILDS['tf']}:build" if weights else original
@@ -108,6 +109,15 @@ port = Workload(
     builds={bool(weights)},
 )
 '''
+
+
+def _drawn(weight: Captured) -> str:
+    """What is drawn for a variable is as large as what it holds, and above 0 where all of that is, as variances are."""
+    if weight.ends is None:
+        return f", scale={float(f'{weight.scale:.3g}')!r}" if weight.scale else ""
+    low, high = (float(f"{end:.3g}") for end in weight.ends)
+    low, high = (low, high) if low < high else (low / 2, high * 1.5)
+    return f", low={low!r}, high={high!r}"
 
 
 def _spec(spec: ArraySpec[int | str]) -> str:

@@ -88,16 +88,19 @@ def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
         module.unwritten.append(unwritten)
         module.left[effect.type] += 1
         lines.insert(0, f"{unwritten.name}()")
+    not_trained = _not_trained(graph.captured)
     takes = [f"{WEIGHTS}: Any"] * bool(weights) + [f"{parameter}: jax.Array" for parameter in parameters]
     kind = "jax.Array" if isinstance(graph.returned, dict) and "tensor" in graph.returned else "Any"
     docstring = _docstring(graph, parameters, returned, body.nodes, body.inputs)
+    head = [docstring, *effects, *([_WITHOUT_GRADIENT] if not_trained else [])]
     text = "\n".join([
         f'"""{name}, in jax.numpy."""\n',
         _IMPORTS,
         *([LOADED] if module.constants else []),
+        *([f"{_NOT_TRAINED} = {tuple_text([repr(name) for name in not_trained])}\n"] if not_trained else []),
         *(_place(place) for place in module.unwritten),
         f"def {name}({', '.join(takes)}) -> {kind}:",
-        textwrap.indent("\n".join([docstring, *effects, *lines]), "    "),
+        textwrap.indent("\n".join([*head, *lines]), "    "),
         "",
     ])  # fmt: skip
     return WrittenFunction(name, text, module.constants, module.unwritten, module.written, module.left, weights)
@@ -113,8 +116,16 @@ from safetensors.numpy import load_file
 import jaxport
 
 """
+_NOT_TRAINED = "NOT_TRAINED"
+_WITHOUT_GRADIENT = f"""# TensorFlow takes no gradient of these.
+{WEIGHTS} = {{**{WEIGHTS}, **{{name: jax.lax.stop_gradient({WEIGHTS}[name]) for name in {_NOT_TRAINED}}}}}"""
 LOADED = f'CONSTANTS = load_file(Path(__file__).parent / "{CONSTANTS}")\n\n'
 """The line that reads large constants."""
+
+
+def _not_trained(captured: Sequence[Captured]) -> list[str]:
+    held = [variable for variable in captured if variable.is_variable and not variable.trainable]
+    return [variable.name for variable in held if variable.result.dtype.startswith(("float", "bfloat", "complex"))]
 
 
 def _captured(captured: Captured, module: Module) -> Value:
