@@ -70,6 +70,7 @@ def test_a_wrong_branch_that_no_case_takes_makes_results_differ(after: Function)
     assert equal(found) == [False]
     assert not found.is_equal
     assert VALUE not in found.matchers
+    assert "no case took one of its branches" in found.frontier[0].reason
     assert "bodies that differ" in [group.reason.name for group in found.reasons if group.reason]
 
 

@@ -102,7 +102,7 @@ def _aligned(problem: Problem) -> Alignment:
         problem.forms.left,
         problem.forms.right,
         matches=tuple(known),
-        frontier=tuple(frontier(problem, known, similar, bodies)),
+        frontier=tuple(frontier(problem, known, similar, bodies, values.untried)),
         alike=tuple(similar),
         regions=tuple(bodies),
         results=_results(problem, numbering, known),

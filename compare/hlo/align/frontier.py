@@ -8,12 +8,18 @@ from compare.hlo.align._alignment import FrontierEntry, Match, RegionAlignment, 
 from compare.hlo.align._problem import Problem
 from compare.hlo.align.established_reasons import Established
 from compare.hlo.graph import Graph, Node
+from compare.hlo.pair import Pair
 
 _MOST_OPERANDS = 4
+_UNTRIED = {"conditional": "no case took one of its branches", "while": "no case went through it"}
 
 
 def frontier(
-    problem: Problem, matches: Iterable[Match], alike: Sequence[Match], regions: Sequence[RegionAlignment] = ()
+    problem: Problem,
+    matches: Iterable[Match],
+    alike: Sequence[Match],
+    regions: Sequence[RegionAlignment],
+    untried: Pair[set[int]],
 ) -> list[FrontierEntry]:
     """The first differences, left side first; parameters that nothing reads and tuples are none.
 
@@ -22,6 +28,7 @@ def frontier(
       matches: the values that are equal in both.
       alike: pairs that stand in one place and are not equal.
       regions: the alignments of bodies, loops' and branches', whose differences are their own.
+      untried: conditionals and loops that no case went through.
     """
     matches = list(matches)
     taken = {match.left for match in matches}, {match.right for match in matches}
@@ -30,7 +37,7 @@ def frontier(
     entries: list[FrontierEntry] = []
     for side in (0, 1):
         established = Established(problem, side, matches, closest[side], parted[side])
-        places = _Places(problem, side, established, closest[side], parted[side])
+        places = _Places(problem, side, established, closest[side], parted[side], untried[side])
         entries += [places.entry(node) for node in _first(problem.forms[side].graph, taken[side])]
     return entries
 
@@ -67,13 +74,14 @@ class _Places:
         established: Established,
         closest: dict[int, Match],
         parted: dict[int, int],
+        untried: set[int],
     ) -> None:
         self._nodes = problem.forms[side].graph.nodes
         self._others = problem.forms[1 - side].graph.nodes
         self._label, self._other = problem.labels[side], problem.labels[1 - side]
         self._names, self._other_names = problem.names[side], problem.names[1 - side]
         self._side = side
-        self._closest, self._parted = closest, parted
+        self._closest, self._parted, self._untried = closest, parted, untried
         self._established = established
 
     def entry(self, node: Node) -> FrontierEntry:
@@ -99,6 +107,8 @@ class _Places:
         said = [f"no {what} in {self._other}"]
         if self._parted.get(node.id):
             said.append(f"bodies part in {self._parted[node.id]} places")
+        if node.id in self._untried:
+            said.append(_UNTRIED[node.opcode])
         if node.id in self._closest:
             said.append(self._nearest(self._closest[node.id]))
         if node.id in self._established.absorbed:
