@@ -40,8 +40,11 @@ def sweep_files(within: Path, prefix: str) -> None:
     """Remove the files of that prefix that nobody holds locked."""
     with suppress(OSError):
         for file in [entry for entry in within.iterdir() if entry.name.startswith(prefix)]:
-            if _is_ours(file) and _is_left(file):
-                file.unlink(missing_ok=True)
+            if _is_ours(file):
+                with _locked(file) as left:
+                    if left:
+                        # Still locked: who made it waits for that, and then finds it gone.
+                        file.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -63,14 +66,27 @@ def _is_ours(path: Path) -> bool:
 
 
 def _is_left(marked: Path) -> bool:
+    with _locked(marked) as left:
+        return left
+
+
+@contextmanager
+def _locked(marked: Path) -> Iterator[bool]:
+    """Whether nobody else holds a file locked; inside, it is."""
     try:
         handle = os.open(marked, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
-        return False
+        yield False
+        return
+    try:
+        yield _lock(handle)
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
-    finally:
-        os.close(handle)
     return True

@@ -75,7 +75,8 @@ def _partial(folder: Path) -> tuple[IO[bytes], str]:
         # Not named after the file: whose name may be as long as names can be.
         handle, name = tempfile.mkstemp(dir=folder, prefix=PARTIAL)
         with suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Who sweeps it at this moment is done with it at once.
+            fcntl.flock(handle, fcntl.LOCK_EX)
         if os.fstat(handle).st_nlink:
             return os.fdopen(handle, "wb"), name
         os.close(handle)  # swept by another program before it was locked

@@ -121,12 +121,16 @@ def variable_names(graph: Any) -> dict[str, Any]:
     return by_name
 
 
+_LARGEST_WEIGHT = 1e3
+"""What is larger, such as the start of a running minimum, is no size to draw by."""
+
+
 def _magnitude(variable: Any) -> tuple[tuple[float, float] | None, float]:
     """What is drawn for a variable is as what it holds: its ends where all is above 0, else its scale."""
     held = np.asarray(variable.numpy(), np.float64) if variable.dtype.is_floating else np.zeros(1)
-    if not held.size or not np.isfinite(held).all():
+    if not held.size or not np.abs(held).max() < _LARGEST_WEIGHT:
         return None, 0.0
-    if held.min() > 0:
+    if held.min() >= 0 and held.max() > 0:
         return (float(held.min()), float(held.max())), 0.0
     return None, float(np.sqrt(np.mean(np.square(held))))
 

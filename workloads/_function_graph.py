@@ -115,7 +115,7 @@ class Captured:
       is_variable: whether it is one.
       result: its shape and dtype.
       trainable: of a variable.
-      ends: the least and the largest number of a variable all of whose floats are above 0, as variances are.
+      ends: the least and the largest number of a variable none of whose floats is below 0, as of variances.
       scale: the root mean square of another variable's floats; 0 where they are 0, or no floats.
     """
 

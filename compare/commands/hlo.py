@@ -208,7 +208,11 @@ def _exit_code(pairs: Sequence[Mapping[str, Any]], expected: str | None) -> int:
 
 def _unmatched(level: Mapping[str, Any]) -> str:
     alone = level["left_only"], level["right_only"]
-    return f"{alone[0]} and {alone[1]} values are unmatched" if any(alone) else "bodies of loops or branches differ"
+    if any(alone):
+        return f"{alone[0]} and {alone[1]} values are unmatched"
+    if level["unequal"]:
+        return f"results are not equal: {', '.join(level['unequal'])}"
+    return "bodies within them differ"
 
 
 def _differing_on_targets(pairs: Sequence[Mapping[str, Any]]) -> Iterator[str]:

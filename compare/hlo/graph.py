@@ -14,6 +14,9 @@ import numpy as np
 Attributes = tuple[tuple[str, Any], ...]
 """Names and hashable values, by name."""
 
+UNDECLARED = "field "
+"""What the name of an attribute begins with that is a field of HLO which jaxport does not know; its number follows."""
+
 
 @dataclass(frozen=True)
 class Shape:

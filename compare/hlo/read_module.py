@@ -12,7 +12,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from compare.hlo import op_names, proto
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.graph import Attributes, Graph, Node, Shape
+from compare.hlo.graph import UNDECLARED, Attributes, Graph, Node, Shape
 from workloads import _frames
 
 # Fields of an instruction on which its value depends.
@@ -32,11 +32,10 @@ _HINTS = frozenset({
     "precision_config", "fusion_kind", "indices_are_sorted", "unique_indices", "custom_call_has_side_effect",
     "custom_call_api_version", "channel_id",
 })  # fmt: skip
-# Undeclared fields on which no value depends: all_reduce_id, is_host_transfer, the shardings of domains and parameters,
-# frontend_attributes, what prefetches, aliases and schedules, statistics_viz, original_value and is_composite.
+# Undeclared fields on which no value depends: outfeed_shape, all_reduce_id, is_host_transfer, the shardings of domains
+# and parameters, frontend_attributes, what prefetches, aliases and schedules, statistics_viz, original_value and
+# is_composite.
 _OF_NO_VALUE = frozenset({29, 45, 47, 54, 55, 61, 68, 73, 74, 76, 79, 80, 82, 88, 89})
-UNDECLARED = "field "
-"""What the name of an attribute begins with that is a field of HLO which jaxport does not know; its number follows."""
 # Zero means something for these: the first parameter, the first part of a tuple, dimension 0.
 _ALWAYS = {
     "parameter": ("parameter_number",),
@@ -254,12 +253,13 @@ def _frozen(filled: Mapping[str, Any], names: Collection[str]) -> Attributes:
 
 def _undeclared(message: Any, but: Collection[int] = ()) -> dict[str, Any]:
     """What a later XLA than this file knows may say: two operations that it tells apart are not one."""
-    fields = UnknownFieldSet(message)
-    return {
-        f"{UNDECLARED}{field.field_number}": field.data
-        for field in fields
-        if field.field_number not in but and field.data not in (b"", 0)
-    }
+    said: dict[str, tuple[Any, ...]] = {}
+    for field in UnknownFieldSet(message):
+        if field.field_number not in but:
+            name = f"{UNDECLARED}{field.field_number}"
+            said[name] = (*said.get(name, ()), field.data)
+    # One empty message is what a version writes that knows of it, and says nothing.
+    return {name: values for name, values in said.items() if values not in ((b"",), (0,))}
 
 
 def frozen(value: Any) -> Any:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compare.hlo.graph import Attributes, Graph, Node, Shape, needed
+from compare.hlo.graph import UNDECLARED, Attributes, Graph, Node, Shape, needed
 from compare.hlo.numbering import digest_of, region_digest, slot_digest, told_apart
 
 _ACTING = frozenset({"outfeed", "send", "send-done", "infeed", "recv", "recv-done"})
+
+_STRANGE = "an operation that no rule knows"
 
 _DEEPEST = 64
 """Rules that undo each other would go on for ever."""
@@ -73,11 +75,13 @@ class Writer:
         self._depth = 0
         self._origin: Node | None = None
         self.nodes: dict[int, Node] = {}
+        self._seen: dict[int, Node] = {}
         self.digests: dict[int, bytes] = {}
         self.changes: list[Change] = []
 
     def __getitem__(self, key: int) -> Node:
-        return self.nodes[key]
+        """A value as rules see it: of an operation that no rule knows enough of, its opcode is none."""
+        return self._seen[key]
 
     def add(
         self,
@@ -142,6 +146,8 @@ class Writer:
         return self._regions[region]
 
     def _rewritten(self, node: Node) -> int | None:
+        if _is_strange(node):
+            return None
         outer, self._origin = self._origin, node
         try:
             for rule in self._applicable(node.opcode):
@@ -167,7 +173,8 @@ class Writer:
         if digest not in self._numbers:
             key = len(self.nodes)
             self._numbers[digest] = key
-            self.nodes[key] = node.but(id=key)
+            self.nodes[key] = made = node.but(id=key)
+            self._seen[key] = made.but(opcode=_STRANGE) if _is_strange(made) else made
             self.digests[key] = digest
         return self._numbers[digest]
 
@@ -201,6 +208,11 @@ def _written(graph: Graph, writer: Writer, slots: Sequence[str]) -> Rewritten:
         stands_for={old: new for old, new in placed.items() if new in alive},
         changes=tuple(writer.changes),
     )
+
+
+def _is_strange(node: Node) -> bool:
+    """Whether something is said of an operation that no rule hands on."""
+    return any(name == "result_accuracy" or name.startswith(UNDECLARED) for name, _ in node.attributes)
 
 
 def acts(node: Node) -> bool:

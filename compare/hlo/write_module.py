@@ -9,8 +9,7 @@ import numpy as np
 
 from compare.hlo import proto
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.graph import Graph, Node, Shape
-from compare.hlo.read_module import UNDECLARED
+from compare.hlo.graph import UNDECLARED, Graph, Node, Shape
 
 _NUMBERS = {name: number for number, name in proto.DTYPES.items()}
 _LITERAL_FIELDS = {

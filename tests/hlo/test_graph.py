@@ -20,6 +20,8 @@ from compare.hlo import inline, levels, numbering, proto, read_module, rewriting
 from compare.hlo.artifacts import hlo_of_artifact, hlo_of_file
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import Graph, Node, Shape
+from compare.hlo.rules.algebraic import ALGEBRAIC
+from compare.hlo.rules.structural import STRUCTURAL
 
 X = np.linspace(-2.0, 2.0, 12, dtype=np.float32).reshape(3, 4)
 
@@ -127,6 +129,46 @@ class TestReading:
         assert plain.attribute("result_accuracy") is None
         assert roughly.attribute("result_accuracy")
 
+    @pytest.mark.parametrize(
+        "function",
+        [
+            lambda x, how: jax.lax.exp(x, accuracy=how) - 1,
+            lambda x, how: 1 / (1 + jax.lax.exp(-x, accuracy=how)),
+            lambda x, how: x / jax.lax.sqrt(x, accuracy=how),
+        ],
+    )
+    def test_no_rule_drops_how_exactly_a_function_is_wanted(self, function: Any) -> None:
+        forms = [
+            levels.at_level(levels.Subject("", hlo(lambda x, how=how: function(x, how), X)), levels.ALGEBRA)
+            for how in (None, jax.lax.AccuracyMode.HIGHEST)
+        ]
+
+        assert forms[0].digests[forms[0].graph.results[0]] != forms[1].digests[forms[1].graph.results[0]]
+
+    def test_a_product_keeps_its_algorithm_whatever_rule_writes_it(self) -> None:
+        kept = [
+            {
+                node.opcode: node
+                for node in levels.at_level(levels.Subject("", hlo(product, X, X)), levels.ALGEBRA).graph
+            }
+            for product in (
+                lambda x, y: jax.lax.dot(x, y.T, precision=jax.lax.DotAlgorithmPreset.BF16_BF16_F32),
+                lambda x, y: jax.lax.dot(x, y.T),
+            )
+        ]
+
+        assert [nodes["dot"].attribute("algorithm") is None for nodes in kept] == [False, True]
+
+    def test_all_values_of_a_field_count(self) -> None:
+        found = []
+        for numbers in ((1, 3), (2, 3)):
+            module = proto.read_module(hlo(lambda x: x * 2.0, X))
+            for value in numbers:
+                module.computations[-1].instructions[0].MergeFromString(bytes([0xA0, 0x1F, value]))
+            found.append(numbering.digests(read_module.read(module.SerializeToString())))
+
+        assert found[0] != found[1]
+
     def test_what_a_later_xla_says_of_an_operation_makes_it_another(self) -> None:
         def with_field(number: int) -> Graph:
             module = proto.read_module(hlo(lambda x: x * 2.0, X))
@@ -136,6 +178,9 @@ class TestReading:
             return read_module.read(module.SerializeToString())
 
         plain, other, harmless = map(with_field, (68, 500, 88))
+        form = rewriting.rewrite(other, (*STRUCTURAL, *ALGEBRAIC))
+
+        assert not form.changes, "no rule knows what they mean"
 
         assert numbering.digests(plain) == numbering.digests(harmless)
         assert numbering.digests(plain) != numbering.digests(other)

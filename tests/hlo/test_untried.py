@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ from jax import lax
 from compare.hlo.align import Alignment, align
 from compare.hlo.align._alignment import VALUE
 from compare.hlo.artifacts import hlo_of_artifact
-from compare.hlo.levels import STRUCTURE, Subject
+from compare.hlo.bindings import hlo_from_text
+from compare.hlo.levels import RAW, STRUCTURE, Subject
 
 pytestmark = pytest.mark.usefixtures("programs_here")
 
@@ -29,9 +31,9 @@ def subject(function: Function) -> Subject:
     return Subject("test", hlo_of_artifact(exported(function, MATRIX)), ("input x",))
 
 
-def aligned(left: Function, right: Function) -> Alignment:
+def aligned(left: Function, right: Function, level: str = STRUCTURE) -> Alignment:
     pair = subject(left), subject(right)
-    return align(*pair, STRUCTURE, random_cases(*pair))
+    return align(*pair, level, random_cases(*pair))
 
 
 def equal(found: Alignment) -> list[bool]:
@@ -93,6 +95,40 @@ def test_a_choice_may_be_another_formula_where_each_branch_was_taken() -> None:
 def test_a_loop_that_no_case_enters_makes_results_differ() -> None:
     assert equal(aligned(loop(jnp.sin, ALWAYS), loop(jnp.cos, ALWAYS))) == [False]
     assert equal(aligned(loop(jnp.sin, ALWAYS), lambda x: x)) == [False]
+
+
+def test_of_branches_within_other_bodies_nobody_knows_whether_a_case_took_them() -> None:
+    """They may be within a call, a loop that turns, or a branch that is taken."""
+    within = jax.jit(choice(jnp.cos))
+    assert equal(aligned(lambda x: within(x), lambda x: jnp.sin(x) * 2, RAW)) == [False]
+    assert equal(aligned(loop(lambda v: choice(jnp.cos)(v) / 2, -ALWAYS), lambda x: jnp.sin(jnp.sin(jnp.sin(x))))) == [
+        False
+    ]
+    assert equal(aligned(loop(choice(jnp.cos), -ALWAYS), loop(choice(jnp.cos), -ALWAYS))) == [True]
+
+
+def test_an_index_that_is_none_is_the_last_branchs() -> None:
+    def program(result: str) -> Subject:
+        bodies = "".join(
+            f"{name} {{ p = f32[8,8] parameter(0)\n ROOT r = f32[8,8] {name}(p) }}\n" for name in ("cosine", "sine")
+        )
+        text = f"i = s32[] parameter(0)\nx = f32[8,8] parameter(1)\nROOT r = f32[8,8] {result}"
+        return Subject("test", hlo_from_text(f"HloModule m\n{bodies}ENTRY e {{\n{text}\n}}"), ("input i", "input x"))
+
+    pair = program("conditional(i, x, x), branch_computations={cosine, sine}"), program("sine(x)")
+    x = np.random.default_rng(0).standard_normal((2, 8, 8)).astype(np.float32)
+    cases = [((np.int32(at), x[at - 2]), (np.int32(at), x[at - 2])) for at in (2, 3)]
+    assert equal(align(*pair, STRUCTURE, cases)) == [False]
+    tried = [((np.int32(at), x[at]), (np.int32(at), x[at])) for at in (0, 1)]
+    assert equal(align(pair[0], pair[0], STRUCTURE, tried)) == [True]
+
+
+def test_what_depends_on_no_input_takes_one_branch_whatever_comes_in() -> None:
+    def fixed(x: Any) -> Any:
+        count = jnp.arange(8, dtype=jnp.float32)
+        return x * lax.cond(jnp.tanh(jnp.float32(0.5)) > 0.1, lambda: count * 1.5, lambda: jnp.sin(count))
+
+    assert equal(aligned(fixed, lambda x: x * (jnp.arange(8, dtype=jnp.float32) * 1.5))) == [True]
 
 
 def test_a_loop_that_is_entered_may_be_another_formula() -> None:

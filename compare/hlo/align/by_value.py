@@ -80,7 +80,12 @@ class ByValue:
         """Values of one side that are computed from what no case has tried, not by way of one that has a partner."""
         resting = set[int]()
         for key, node in self._nodes[side].items() if self._values.untried[side] else ():
-            if key not in taken and (key in self._values.untried[side] or not resting.isdisjoint(node.operands)):
+            # What depends on no parameter takes the same branch whatever comes in.
+            if (
+                key not in taken
+                and key not in self._values.fixed[side]
+                and (key in self._values.untried[side] or not resting.isdisjoint(node.operands))
+            ):
                 resting.add(key)
         return resting
 

@@ -133,7 +133,7 @@ def _open(graph: Graph, taken: set[int]) -> list[int]:
 def _wanted(graphs: Pair[Graph], open_: Pair[list[int]]) -> list[int]:
     """Of the left graph, open values, what they are made of, and what open ones of the right one could be equal to.
 
-    Only values of as many elements can be equal. So is what tells of branches and loops.
+    Only values of as many elements can be equal. What tells of branches and loops is wanted too.
     """
     sizes, others = graphs.map(_sizes)
     every, open_sizes = set(others.values()), {others[key] for key in open_.right}

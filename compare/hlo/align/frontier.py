@@ -108,7 +108,9 @@ class _Places:
         if self._parted.get(node.id):
             said.append(f"bodies part in {self._parted[node.id]} places")
         if node.id in self._untried:
-            said.append(_UNTRIED[node.opcode])
+            said.append(
+                _UNTRIED.get(node.opcode, "it holds branches or loops of which nobody knows whether a case took them")
+            )
         if node.id in self._closest:
             said.append(self._nearest(self._closest[node.id]))
         if node.id in self._established.absorbed:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from compare.hlo.arrays.fingerprints import Fingerprint
+import numpy as np
+
+from compare.hlo.arrays.fingerprints import Fingerprint, content_of
 from compare.hlo.graph import Graph, Node
+
+_ENTERED = frozenset({"conditional", "while"})
+_PARTS = "get-tuple-element"
 
 
 def deciding(graph: Graph) -> set[int]:
@@ -22,6 +27,8 @@ def deciding(graph: Graph) -> set[int]:
 def untried(graph: Graph, prints: Mapping[int, Sequence[Fingerprint]]) -> set[int]:
     """The conditionals one of whose branches no case took, and the loops that changed nothing in any case.
 
+    Of what has others within, nobody knows: a body's values are not told.
+
     Args:
       graph: that they are in.
       prints: by value, its fingerprint in each case.
@@ -31,12 +38,24 @@ def untried(graph: Graph, prints: Mapping[int, Sequence[Fingerprint]]) -> set[in
 
 
 def _is_untried(node: Node, graph: Graph, contents: Mapping[int, Sequence[bytes]]) -> bool:
+    if any(inner.opcode in _ENTERED for region in node.regions for inner in region.walk()):
+        return True
     if node.opcode == "conditional":
-        return len(set(contents.get(node.operands[0], ()))) < len(node.regions)
+        return len(_taken(node, graph, contents.get(node.operands[0], ()))) < len(node.regions)
     if node.opcode != "while":
         return False
     known = [ends for ends in _before_and_after(node, graph) if all(end in contents for end in ends)]
-    return bool(known) and all(contents[before] == contents[after] for before, after in known)
+    return all(contents[before] == contents[after] for before, after in known)
+
+
+def _taken(node: Node, graph: Graph, contents: Sequence[bytes]) -> set[int]:
+    """The branches that cases took; an index that is none is the last one's."""
+    last = len(node.regions) - 1
+    if graph.nodes[node.operands[0]].shape.dtype == "pred":
+        numbers = {content_of(np.asarray(True)): 0}
+    else:
+        numbers = {content_of(np.asarray(at, np.int32)): at for at in range(last)}
+    return {numbers.get(content, last) for content in contents}
 
 
 def _before_and_after(loop: Node, graph: Graph) -> Iterator[tuple[int, int]]:
@@ -44,8 +63,14 @@ def _before_and_after(loop: Node, graph: Graph) -> Iterator[tuple[int, int]]:
     start = graph.nodes[loop.operands[0]]
     if loop.shape.dtype != "tuple":
         yield start.id, loop.id
-    elif start.opcode == "tuple":
-        for key in graph.users[loop.id]:
-            reader = graph.nodes[key]
-            if reader.opcode == "get-tuple-element":
-                yield start.operands[reader.attribute("tuple_index")], key
+        return
+    before = dict(enumerate(start.operands)) if start.opcode == "tuple" else _read_of(start, graph)
+    for part, key in _read_of(loop, graph).items():
+        if part in before:
+            yield before[part], key
+
+
+def _read_of(node: Node, graph: Graph) -> dict[int, int]:
+    """By part of a tuple, what takes it out."""
+    readers = [graph.nodes[key] for key in graph.users[node.id]]
+    return {reader.attribute("tuple_index"): reader.id for reader in readers if reader.opcode == _PARTS}

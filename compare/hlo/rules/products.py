@@ -59,13 +59,13 @@ def product_of(node: Node, graph: Writer) -> tuple[Operand, Operand]:
     return operands[0], operands[1]
 
 
-def product(left: Operand, right: Operand, dtype: str, graph: Writer) -> int:
+def product(left: Operand, right: Operand, dot: Node, graph: Writer) -> int:
     """The dot of two operands: batches, then what is free on the left, then on the right.
 
     Args:
       left: the first operand.
       right: the second.
-      dtype: of the result.
+      dot: that it stands for: its dtype, and how it computes.
       graph: to write to.
     """
     batches = tuple(left.dimensions[at] for at in left.batch)
@@ -75,8 +75,9 @@ def product(left: Operand, right: Operand, dtype: str, graph: Writer) -> int:
         ("lhs_batch_dimensions", left.batch),
         ("rhs_batch_dimensions", right.batch),
     )
-    attributes: Attributes = (("dot_dimension_numbers", tuple(field for field in numbers if field[1])),)
-    shape = Shape(dtype, batches + left.free_sizes + right.free_sizes)
+    rest = tuple(attribute for attribute in dot.attributes if attribute[0] != "dot_dimension_numbers")
+    attributes: Attributes = (*rest, ("dot_dimension_numbers", tuple(field for field in numbers if field[1])))
+    shape = Shape(dot.shape.dtype, batches + left.free_sizes + right.free_sizes)
     return graph.add("dot", shape, (left.key, right.key), attributes)
 
 
@@ -95,7 +96,7 @@ def _absorb_transpose(node: Node, graph: Writer) -> int | None:
             order = inner.attribute("dimensions")
             source = graph[inner.operands[0]].shape.dimensions
             pair[at] = operand.moved(inner.operands[0], source, dict(enumerate(order)))
-            made = product(pair[0], pair[1], node.shape.dtype, graph)
+            made = product(pair[0], pair[1], node, graph)
             return _in_order(made, pair, at, [order[free] for free in operand.free], graph)
     return None
 
@@ -116,7 +117,7 @@ def _sort_batches(node: Node, graph: Writer) -> int | None:
     if order == list(range(len(order))):
         return None
     pair = [replace(operand, batch=tuple(operand.batch[at] for at in order)) for operand in (left, right)]
-    made = product(pair[0], pair[1], node.shape.dtype, graph)
+    made = product(pair[0], pair[1], node, graph)
     rest = range(len(order), len(node.shape.dimensions))
     return transposed(made, [*(order.index(at) for at in range(len(order))), *rest], graph)
 
@@ -134,7 +135,7 @@ def _squeeze_product(node: Node, graph: Writer) -> int | None:
         sizes = tuple(operand.dimensions[at] for at in kept)
         to = {at: place for place, at in enumerate(kept)}
         small.append(replace(operand, batch=batch).moved(reshaped(operand.key, sizes, graph), sizes, to))
-    made = product(small[0], small[1], node.shape.dtype, graph)
+    made = product(small[0], small[1], node, graph)
     return reshaped(made, node.shape.dimensions, graph)
 
 
@@ -152,7 +153,7 @@ def _absorb_reshape(node: Node, graph: Writer) -> int | None:
         if to is None or source == operand.dimensions:
             continue
         pair[at] = operand.moved(reshaped(inner.operands[0], source, graph), source, to)
-        return reshaped(product(pair[0], pair[1], node.shape.dtype, graph), node.shape.dimensions, graph)
+        return reshaped(product(pair[0], pair[1], node, graph), node.shape.dimensions, graph)
     return None
 
 

@@ -68,7 +68,7 @@ def _contracted_in_order(node: Node, graph: Writer) -> int | None:
     if order == list(range(len(order))):
         return None
     pair = [replace(operand, contracted=tuple(operand.contracted[at] for at in order)) for operand in (left, right)]
-    return product(pair[0], pair[1], node.shape.dtype, graph)
+    return product(pair[0], pair[1], node, graph)
 
 
 def _transposed_product(node: Node, graph: Writer) -> int | None:
@@ -85,7 +85,7 @@ def _transposed_product(node: Node, graph: Writer) -> int | None:
     here, there = _inversions(order), _inversions(changed)
     if there > here or (there == here and graph.digests[left.key] <= graph.digests[right.key]):
         return None
-    return transposed(product(right, left, node.shape.dtype, graph), changed, graph)
+    return transposed(product(right, left, inner, graph), changed, graph)
 
 
 def _inversions(order: Sequence[int]) -> int:

@@ -112,7 +112,7 @@ port = Workload(
 
 
 def _drawn(weight: Captured) -> str:
-    """What is drawn for a variable is as large as what it holds, and above 0 where all of that is, as variances are."""
+    """What is drawn for a variable is as large as what it holds, and not below 0 where none of that is."""
     if weight.ends is None:
         return f", scale={float(f'{weight.scale:.3g}')!r}" if weight.scale else ""
     low, high = (float(f"{end:.3g}") for end in weight.ends)
