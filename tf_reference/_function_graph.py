@@ -126,7 +126,7 @@ _LARGEST_WEIGHT = 1e3
 
 
 def _magnitude(variable: Any) -> tuple[tuple[float, float] | None, float]:
-    """What is drawn for a variable is as what it holds: its ends where all is above 0, else its scale."""
+    """What is drawn for a variable is as what it holds: its ends where nothing is below 0, else its scale."""
     held = np.asarray(variable.numpy(), np.float64) if variable.dtype.is_floating else np.zeros(1)
     if not held.size or not np.abs(held).max() < _LARGEST_WEIGHT:
         return None, 0.0

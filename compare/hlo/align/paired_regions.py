@@ -12,7 +12,7 @@ from compare.hlo.align._problem import Problem
 from compare.hlo.align.bodies import body_problem
 from compare.hlo.align.by_number import Numbering
 from compare.hlo.align.calls import Caller, Calls, PairedCall, Positions
-from compare.hlo.align.state import Slot, as_form, reads
+from compare.hlo.align.state import Slot, as_form, parts_read, reads
 from compare.hlo.graph import Graph, Node
 from compare.hlo.pair import Pair
 from compare.hlo.rewriting import Rewritten
@@ -35,7 +35,7 @@ class Regions:
         self._problem, self._numbering, self._align = problem, numbering, align
         self._nodes = problem.graphs.map(lambda graph: graph.nodes)
         self._entered = problem.graphs.map(lambda graph: [node for node in graph if node.regions])
-        self._read = problem.graphs.map(_parts_read)
+        self._read = problem.graphs.map(parts_read)
         self._forms: dict[Graph, Rewritten] = {}
         self._aligned: dict[Hashable, Alignment] = {}
         self._shown: dict[int, Alignment] = {}
@@ -155,16 +155,6 @@ def _are_akin(left: Node, right: Node) -> bool:
         and len(left.regions) == len(right.regions)
         and len(left.operands) == len(right.operands)
     )
-
-
-def _parts_read(graph: Graph) -> dict[int, dict[int, int]]:
-    """By tuple, the values that read its parts, by part."""
-    read: dict[int, dict[int, int]] = defaultdict(dict)
-    for node in graph:
-        if node.opcode == "get-tuple-element":
-            (state,) = node.operands
-            read[state].setdefault(node.attribute("tuple_index"), node.id)
-    return dict(read)
 
 
 def equal_outputs(call: PairedCall, bodies: Sequence[Alignment]) -> Positions:

@@ -49,6 +49,16 @@ def slots_of(body: Graph) -> dict[Slot, Shape]:
     return slots
 
 
+def parts_read(graph: Graph) -> dict[int, dict[int, int]]:
+    """By tuple, the values that read its parts, by part."""
+    read: dict[int, dict[int, int]] = defaultdict(dict)
+    for node in graph:
+        if node.opcode == "get-tuple-element":
+            (state,) = node.operands
+            read[state].setdefault(node.attribute("tuple_index"), node.id)
+    return dict(read)
+
+
 def reads(body: Graph) -> dict[int, frozenset[Slot]]:
     """By value, the slots that it depends on."""
     given = {key: frozenset({slot}) for slot, key in slot_values(body).items()}

@@ -6,21 +6,23 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from compare.hlo.align.calls import PartsRead
+from compare.hlo.align.state import parts_read
 from compare.hlo.arrays.fingerprints import Fingerprint, content_of
 from compare.hlo.graph import Graph, Node
 
 _ENTERED = frozenset({"conditional", "while"})
-_PARTS = "get-tuple-element"
 
 
 def deciding(graph: Graph) -> set[int]:
     """The values that tell which branches were taken, and whether a loop was entered."""
     told: set[int] = set()
+    read = parts_read(graph)
     for node in graph:
         if node.opcode == "conditional":
             told.add(node.operands[0])
         elif node.opcode == "while":
-            told.update(*_before_and_after(node, graph))
+            told.update(*_before_and_after(node, graph, read))
     return told
 
 
@@ -34,17 +36,18 @@ def untried(graph: Graph, prints: Mapping[int, Sequence[Fingerprint]]) -> set[in
       prints: by value, its fingerprint in each case.
     """
     contents = {key: [case.content for case in cases] for key, cases in prints.items()}
-    return {node.id for node in graph if _is_untried(node, graph, contents)}
+    read = parts_read(graph)
+    return {node.id for node in graph if _is_untried(node, graph, read, contents)}
 
 
-def _is_untried(node: Node, graph: Graph, contents: Mapping[int, Sequence[bytes]]) -> bool:
+def _is_untried(node: Node, graph: Graph, read: PartsRead, contents: Mapping[int, Sequence[bytes]]) -> bool:
     if any(inner.opcode in _ENTERED for region in node.regions for inner in region.walk()):
         return True
     if node.opcode == "conditional":
         return len(_taken(node, graph, contents.get(node.operands[0], ()))) < len(node.regions)
     if node.opcode != "while":
         return False
-    known = [ends for ends in _before_and_after(node, graph) if all(end in contents for end in ends)]
+    known = [ends for ends in _before_and_after(node, graph, read) if all(end in contents for end in ends)]
     return all(contents[before] == contents[after] for before, after in known)
 
 
@@ -58,19 +61,13 @@ def _taken(node: Node, graph: Graph, contents: Sequence[bytes]) -> set[int]:
     return {numbers.get(content, last) for content in contents}
 
 
-def _before_and_after(loop: Node, graph: Graph) -> Iterator[tuple[int, int]]:
+def _before_and_after(loop: Node, graph: Graph, read: PartsRead) -> Iterator[tuple[int, int]]:
     """The parts of a loop's state that are read after it: what each started from, and what reads it."""
     start = graph.nodes[loop.operands[0]]
     if loop.shape.dtype != "tuple":
         yield start.id, loop.id
         return
-    before = dict(enumerate(start.operands)) if start.opcode == "tuple" else _read_of(start, graph)
-    for part, key in _read_of(loop, graph).items():
+    before = dict(enumerate(start.operands)) if start.opcode == "tuple" else read.get(start.id, {})
+    for part, key in read.get(loop.id, {}).items():
         if part in before:
             yield before[part], key
-
-
-def _read_of(node: Node, graph: Graph) -> dict[int, int]:
-    """By part of a tuple, what takes it out."""
-    readers = [graph.nodes[key] for key in graph.users[node.id]]
-    return {reader.attribute("tuple_index"): reader.id for reader in readers if reader.opcode == _PARTS}
