@@ -10,7 +10,7 @@ A record a model is kept beside the page; a model without one is listed as not j
 
 from pathlib import Path
 
-from written_models import BATCH, STEPS, Page, table
+from written_models import DEFAULTS, Page, table
 
 SIDES = {
     "VGG16": 32, "MobileNet": 32, "MobileNetV2": 32, "MobileNetV3Small": 32, "ResNet50": 32, "ResNet50V2": 32,
@@ -31,10 +31,11 @@ def build():
 HEAD = f"""# keras.applications, written
 
 Each family's smallest model with random weights and 10 classes, compiled with SGD and sparse categorical cross-entropy:
-`jaxport init model.py:build -o port --batch {BATCH} --steps {STEPS}`, with no line by hand. A gate is told as
-`jaxport run` judges it: forward pass and gradients in float64 and float32, steps of training, far inputs. Seconds are
-those of the whole command, on a machine that had other work; without gates, those of writing and carrying. - was not
-judged on this machine yet. `python docs/keras_applications.py NAME` makes a row anew, and this page.
+`jaxport init model.py:build -o port`, with no line by hand. The gates are those of `jaxport run`: forward pass and
+gradients in float64 and float32, steps of training, far inputs. The command judges {DEFAULTS["batch"]} examples over
+{DEFAULTS["steps"]} steps; a row that was made with other sizes says so and is not counted below. Seconds are those of
+the whole command, on a machine that had other work; without gates, those of writing and carrying. A row of - is not
+judged yet. `python docs/keras_applications.py NAME` judges a model at the defaults and writes this page.
 
 {table("side")}"""
 

@@ -10,7 +10,7 @@ A record a model is kept beside the page; a model without one is listed as not j
 
 from pathlib import Path
 
-from written_models import BATCH, STEPS, Page, table
+from written_models import Page, table
 
 PACKAGES = {
     "keras_hub": "keras-hub 0.32.0", "kimm": "kimm 0.2.5", "tcn": "keras-tcn 3.5.7",
@@ -129,11 +129,10 @@ _SUBMODULES = {"deepctr": ".layers.core", "keras_unet_collection": ".models"}
 
 HEAD = f"""# Models of packages, written
 
-Models and layers of packages on the registry, small, with random weights: `jaxport init model.py:build -o port
---batch {BATCH} --steps {STEPS}`, with no line by hand. Columns are those of
-[keras.applications](keras_applications.md). The packages are {", ".join(sorted(PACKAGES.values()))}, on the versions of
-constraints.txt, with `regex`, `tokenizers`, `pillow` and `tqdm` that they import. `python docs/package_models.py NAME`
-makes a row anew, and this page.
+Models and layers of packages on the registry, small, with random weights: `jaxport init model.py:build -o port`,
+with no line by hand. Columns are those of [keras.applications](keras_applications.md). The packages are
+{", ".join(sorted(PACKAGES.values()))}, on the versions of constraints.txt, with `regex`, `tokenizers`, `pillow` and
+`tqdm` that they import. `python docs/package_models.py NAME` judges a model at the defaults and writes this page.
 
 {table("package")}"""
 

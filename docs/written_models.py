@@ -14,11 +14,14 @@ from typing import Any
 
 from judged_gates import failing, of_record
 
+from compare.porting.port_source import Sizes
+
 RESULTS = "jaxport-report/results.json"
 CHOICES = re.compile(r"with (\d+ of [\d,]+) choices made as in float32")
 HOLDS = ("pass", "not_applicable")
 GATES = ("structure", "semantics", "rounding", "gradients", "training", "stability")
-BATCH, STEPS = 8, 2
+DEFAULTS = {"batch": Sizes.batch, "steps": Sizes.steps}
+"""What `jaxport init` judges where no option says otherwise; a row made with other sizes says so and counts nothing."""
 
 Record = dict[str, Any]
 
@@ -101,7 +104,7 @@ class Page:
 
 def table(*columns: str) -> str:
     """The head of the table, behind the name of a model and columns of one's own."""
-    names = ("model", *columns, "written", "weights", *GATES, "seconds")
+    names = ("model", *columns, "batch, steps", "written", "weights", *GATES, "seconds")
     return f"| {' | '.join(names)} |\n{'|---' * len(names)}|\n"
 
 
@@ -109,8 +112,7 @@ def _judged(source: str, written_only: bool, folder: Path) -> Record:
     """The record of one model: what was written, and how each gate came out."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.py").write_text(source)
-    options = ["--force", "--batch", f"{BATCH}", "--steps", f"{STEPS}", "--timeout", "3000"]
-    command = [sys.executable, "-m", "compare", "init", "model.py:build", "-o", "port", *options]
+    command = [sys.executable, "-m", "compare", "init", "model.py:build", "-o", "port", "--force", "--timeout", "3000"]
     (folder / "port" / RESULTS).unlink(missing_ok=True)
     command += ["--no-run"] if written_only else []
     start = time.monotonic()
@@ -118,7 +120,7 @@ def _judged(source: str, written_only: bool, folder: Path) -> Record:
         done = subprocess.run(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT, check=False)
         output.seek(0)
         told = output.read()
-    record = {"seconds": round(time.monotonic() - start), **_of_port(folder / "port")}
+    record = {**DEFAULTS, "seconds": round(time.monotonic() - start), **_of_port(folder / "port")}
     if done.returncode not in (0, 1) or not record["written"]:
         record["failures"] = [*told.strip().splitlines()[-1:], f"jaxport init ended with {done.returncode}"]
     return record
@@ -145,16 +147,31 @@ def _of_port(port: Path) -> Record:
 def _row(name: str, columns: tuple[object, ...], record: Mapping[str, Any]) -> str:
     written = {True: "yes", False: "no"}.get(record.get("written", ""), "not tried")
     gates = (record.get("gates", {}).get(gate, "-") for gate in GATES)
-    cells = (name, *columns, written, record.get("weights", "-"), *gates, record.get("seconds", "-"))
+    cells = (name, *columns, _sizes(record), written, record.get("weights", "-"), *gates, record.get("seconds", "-"))
     return f"| {' | '.join(map(str, cells))} |\n"
+
+
+def _sizes(record: Mapping[str, Any]) -> str:
+    """The batch and the steps that a row was made with, and whether they are the defaults."""
+    if not record.get("gates"):
+        return "-"
+    sizes = f"{record.get('batch', '?')}, {record.get('steps', '?')}"
+    return sizes if _has_defaults(record) else f"{sizes} (not the defaults)"
+
+
+def _has_defaults(record: Mapping[str, Any]) -> bool:
+    return all(record.get(size) == value for size, value in DEFAULTS.items())
 
 
 def _share(records: Mapping[str, Record], counted: str) -> str:
     """How many models pass, of those that were judged."""
-    judged = [record["gates"] for record in records.values() if record.get("gates")]
-    passed = sum(all(gates.get(gate) in HOLDS for gate in GATES) for gates in judged)
+    judged = [record for record in records.values() if record.get("gates")]
+    at_defaults = [record["gates"] for record in judged if _has_defaults(record)]
+    passed = sum(all(gates.get(gate) in HOLDS for gate in GATES) for gates in at_defaults)
     whole = sum(bool(record.get("written")) for record in records.values())
+    others = len(judged) - len(at_defaults)
     return (
-        f"\nOf {len(records)} {counted} {whole} are written without a place to fill in, {len(judged)} were judged, and "
-        f"{passed} pass every gate without a line by hand.\n"
+        f"\nOf {len(records)} {counted} {whole} are written without a place to fill in, {len(at_defaults)} were judged "
+        f"at the defaults, and {passed} pass every gate without a line by hand. {others} were judged with other sizes "
+        f"and count as neither.\n"
     )
