@@ -9,7 +9,7 @@ from departing import ADD, MAX, constant, found, only, program
 from compare.hlo import bindings
 from compare.hlo.causes import UNKNOWN
 from compare.hlo.levels import Subject
-from compare.hlo.locate import Case, locate
+from compare.hlo.locate import Case, _parts, locate
 
 ZERO = "z = f64[] constant(0)\n"
 TOTAL = "r = f64[] reduce(q, z), dimensions={0}, to_apply=add_"
@@ -119,6 +119,23 @@ def test_parts_that_are_no_gates_are_not_called_so() -> None:
     body = "i = f64[4] slice(x), slice={[0:4]}\nf = f64[4] slice(x), slice={[4:8]}\nr = f64[4] divide(FIRST, SECOND)"
     pairs = [body.replace("FIRST", one).replace("SECOND", other) for one, other in ("if", "fi")]
     assert only(found(*pairs)).cause == "order of parts"
+
+
+PARTS_READ_RIGHT = """a = f64[4] slice(x), slice={[0:4]}
+    b = f64[4] slice(x), slice={[4:8]}
+    d = f64[4] subtract(a, b)
+    e = f64[4] slice(y), slice={[0:4]}
+    f = f64[4] slice(y), slice={[4:8]}
+    g = f64[4] subtract(e, f)
+"""
+
+
+def test_no_order_is_tried_of_parts_whose_readers_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each order is a compilation, and nothing departs where the parts are joined."""
+    tried: list[int] = []
+    monkeypatch.setattr(_parts, "_agrees", lambda *_: bool(tried.append(1)))
+    found(f"{PARTS_READ_RIGHT}r = f64[4] add(d, g)", f"{PARTS_READ_RIGHT}r = f64[4] subtract(d, g)")
+    assert not tried
 
 
 def wide(label: str, body: str) -> Subject:

@@ -71,11 +71,41 @@ def reordered(parting: Parting, cases: Sequence[Sequence[np.ndarray]]) -> Reorde
     program = parting.right.program
     size = sum(1 for _ in program.graph.walk())
     for split, parts in _splits(program.graph).items():
-        orders = list(_orders(parts))
+        # Each order that is tried is compiled: that takes a second, and most programs cut something into parts.
+        orders = [order for order in _orders(parts) if _may_be_misread(parting, split, order)]
         for order in orders if len(orders) * size <= _MOST_NODES else []:
             if _agrees(parting, _read_in(program.graph, split, order), cases):
                 return _told(program, split, order)
     return None
+
+
+def _may_be_misread(parting: Parting, split: Split, order: Mapping[Range, Range]) -> bool:
+    """Whether something departs behind each part that moves; True of parts that are cut out in regions alone."""
+    graph = parting.right.program.graph
+    cuts: dict[Range, list[int]] = {}
+    for node in graph:
+        cut = _cut(graph, node)
+        if cut is not None and cut.split == split and cut.part in order:
+            cuts.setdefault(cut.part, []).append(node.id)
+    return all(any(_departs_behind(parting, key) for key in keys) for keys in cuts.values())
+
+
+def _departs_behind(parting: Parting, key: int) -> bool:
+    """Whether a value departs that reads this one, directly or through functions of nothing else.
+
+    A value that joins this one with another and agrees was computed from the right part. A function of the part alone
+    proves nothing: TensorFlow has the same value where a gate of a recurrent cell is taken for another.
+    """
+    program, departed = parting.right.program, set(parting.departed.right)
+    waiting = list(program.users[key])
+    while waiting:
+        user = waiting.pop()
+        if user in departed:
+            return True
+        variables = {operand for operand in program.node(user).operands if operand not in program.constants}
+        if len(variables) == 1:
+            waiting += program.users[user]
+    return False
 
 
 def _agrees(parting: Parting, graph: Graph, cases: Sequence[Sequence[np.ndarray]]) -> bool:
