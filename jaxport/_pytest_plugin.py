@@ -338,13 +338,15 @@ def _plain(part: Part) -> dict[str, Any]:
 
 
 def _wrong(name: str, part: Workload) -> list[str]:
-    """The report's sentence for each gate that fails and each result that is missing."""
-    from compare.record.vocabulary import FAIL
+    """The report's sentence for each gate that fails or is not judged, and each result that is missing."""
+    from compare.record.vocabulary import FAIL, NOT_JUDGED
     from compare.report import verdicts
     from compare.report.showable import printable
 
     shown = printable(part)
-    messages = [gate.message for gate in verdicts.gates(shown) if gate.verdict == FAIL]
+    judged = verdicts.gates(shown) if verdicts.is_judged(shown) else ()
+    messages = [gate.message for gate in judged if gate.verdict == FAIL]
+    messages += [f"not judged: {gate.message}" for gate in judged if gate.verdict == NOT_JUDGED]
     messages += [f"{name}: {failure.line}" for failure in verdicts.failures(shown)]
     return [" ".join(message.split()) for message in messages]
 

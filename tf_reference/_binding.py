@@ -27,7 +27,7 @@ def bound_parameters(
       given: what fills the parameters that are no variables: "input" or "batches".
 
     Raises:
-      Unsupported: a parameter that nothing fills.
+      Unsupported: a parameter that nothing fills, or a resource that is no variable.
     """
     own = {path: Own(session.own_names[path], tuple(variable.shape)) for path, variable in session.weights.items()}
     by_handle = {id(variable.handle): ("weight", path, "", "") for path, variable in session.weights.items()}
@@ -44,8 +44,7 @@ def bound_parameters(
             states[name] = session.state[name].numpy() if name in session.state else _captured_value(captured, concrete)
     if len(sources) != len(layout.parameters):
         raise Unsupported(
-            f"TensorFlow's program has {len(layout.parameters)} parameters for {len(sources)} inputs and variables: "
-            "an input that must be known at compile time cannot be bound"
+            f"TensorFlow's program has {len(layout.parameters)} parameters for {len(sources)} inputs and variables"
         )
     pairs = zip(sources, layout.parameters, strict=True)
     parameters = (Parameter(kind, name, shape, dtype, *whose) for (kind, name, *whose), (dtype, shape) in pairs)
@@ -55,8 +54,10 @@ def bound_parameters(
 def _captured_value(captured: tf.Tensor, concrete: Any) -> np.ndarray:
     if captured.dtype != tf.resource:
         return captured.numpy()
-    (variable,) = [variable for variable in concrete.variables if variable.handle is captured]
-    return variable.numpy()
+    held = next((variable for variable in concrete.variables if variable.handle is captured), None)
+    if held is None:
+        raise Unsupported("TensorFlow's program takes a resource that is no variable, such as a lookup table")
+    return held.numpy()
 
 
 def result_names(leaves: Sequence[str], parameters: Sequence[Parameter], layout: Layout) -> list[str]:

@@ -7,7 +7,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_reference import _binding, _private
+from tf_reference import _binding
+from tf_reference._lowering import lowered
 from tf_reference._session import Session
 from workloads._framework import Donation
 
@@ -20,13 +21,12 @@ def donated_step(session: Session, function: Any, tensors: Sequence[tf.Tensor]) 
       function: the staged step.
       tensors: the inputs of one call.
     """
-    lower = function.experimental_get_compiler_ir(*tensors)
-    layout = _private.layout(lower(stage="hlo_serialized"))
-    concrete = function.get_concrete_function(*tensors)
-    parameters, _ = _binding.bound_parameters(session, concrete, layout)
-    names = _binding.result_names(sorted(concrete.structured_outputs), parameters, layout)
+    of_step = lowered(function, tensors)
+    layout = of_step.layout
+    parameters, _ = _binding.bound_parameters(session, of_step.concrete, layout)
+    names = _binding.result_names(sorted(of_step.concrete.structured_outputs), parameters, layout)
     return Donation(
-        optimized=lower(stage="optimized_hlo_serialized"),
+        optimized=of_step.stage(stage="optimized_hlo_serialized"),
         parameters=parameters,
         results=_binding.results(names, layout),
         donated=tuple(sorted(set(layout.aliases.values()))),

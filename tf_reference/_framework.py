@@ -21,6 +21,7 @@ from tf_reference._donation import donated_step
 from tf_reference._forgetting import forget
 from tf_reference._host_arrays import on_host
 from tf_reference._layer_calls import layer_calls
+from tf_reference._lowering import Lowered, lowered
 from tf_reference._mode_calls import AUTOCLUSTER, EAGER, GRAPH, JIT, analysed, compilable, finished, in_mode, switched
 from tf_reference._profiling import profiled
 from tf_reference._recompiling import Watched
@@ -215,15 +216,15 @@ class TensorFlow:
         tensors = self._inputs(session, case, pass_)
         function = self._staged(session, pass_, JIT, tensors)
         with compilable():
-            lower, layout = self._lowered(function, tensors, platform)
+            lowered = self._lowered(function, tensors, platform)
         given = "batches" if pass_ == UNROLLED else "input"
-        parameters, states = _binding.bound_parameters(session, function.get_concrete_function(*tensors), layout, given)
-        leaves = sorted(function.get_concrete_function(*tensors).structured_outputs)
-        names = _binding.result_names(leaves, parameters, layout)
+        parameters, states = _binding.bound_parameters(session, lowered.concrete, lowered.layout, given)
+        leaves = sorted(lowered.concrete.structured_outputs)
+        names = _binding.result_names(leaves, parameters, lowered.layout)
         return Program(
-            artifact=_compiler_stages.program(lower),
+            artifact=_compiler_stages.program(lowered.stage),
             parameters=parameters,
-            results=_binding.results(names, layout),
+            results=_binding.results(names, lowered.layout),
             states=states,
             sources=_sources.sources(function.get_concrete_function(*tensors).graph),
         )
@@ -235,8 +236,8 @@ class TensorFlow:
         session.reset(session.twin.first_case)
         tensors = self._inputs(session, session.twin.first_case, main_pass(session))
         with compilable():
-            lower, _ = self._lowered(self._staged(session, main_pass(session), JIT, tensors), tensors, "cpu")
-            return _compiler_stages.texts(lower, self._stages)
+            lowered = self._lowered(self._staged(session, main_pass(session), JIT, tensors), tensors, "cpu")
+            return _compiler_stages.texts(lowered.stage, self._stages)
 
     def compile(self, program: Program, options: Mapping[str, Any]) -> Compiled:
         """Compile any program by TensorFlow's XLA.
@@ -421,9 +422,9 @@ class TensorFlow:
             # Some operations have a kernel for it; a program with any other fails somewhere in the bridge.
             raise Unsupported(f"TensorFlow {tf.__version__} has the kernels of a TPU only where it was built for one")
         if lowers_for == "gpu":
-            return lowered_for(lowers_for, function.get_concrete_function(*tensors), tensors)
-        lower = function.experimental_get_compiler_ir(*tensors)
-        return lower, _private.layout(lower(stage="hlo_serialized"))
+            concrete = function.get_concrete_function(*tensors)
+            return Lowered(*lowered_for(lowers_for, concrete, tensors), concrete)
+        return lowered(function, tensors)
 
     def _staged(self, session: Session, pass_: str, mode: str, tensors: Sequence[tf.Tensor]) -> Any:
         stage = partial(self._in_mode, session, pass_, mode, tensors)

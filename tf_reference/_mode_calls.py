@@ -20,22 +20,31 @@ EAGER, GRAPH, AUTOCLUSTER, JIT = "eager", "graph", "autocluster", "jit"
 
 _NO_KERNEL = re.compile(r"No registered '(\w+)' OpKernel for XLA")
 """What TensorFlow says where it cannot compile: with another error class by each way to ask."""
+_NO_KERNEL_HERE = re.compile(
+    r"Could not find device for node: .*? = (\w+)\[|No OpKernel was registered to support Op '(\w+)'"
+)
+"""What it says where it cannot run: op by op, and in a graph."""
 
 
 @contextmanager
 def compilable() -> Iterator[None]:
-    """Inside, an operation that XLA lacks is a refusal: nothing is wrong with a twin that TensorFlow runs op by op.
+    """Inside, an operation that XLA or this device lacks is a refusal: nothing is wrong with the twin.
 
     Raises:
       Unsupported: names the operations.
     """
     try:
         yield
-    except (tf.errors.InvalidArgumentError, ValueError) as error:
+    except (tf.errors.InvalidArgumentError, tf.errors.NotFoundError, ValueError) as error:
         lacking = sorted(set(_NO_KERNEL.findall(str(error))))
+        if lacking:
+            raise Unsupported(f"XLA has no kernel for {', '.join(lacking)}") from error
+        lacking = sorted({eager or graph for eager, graph in _NO_KERNEL_HERE.findall(str(error))})
         if not lacking:
             raise
-        raise Unsupported(f"XLA has no kernel for {', '.join(lacking)}") from error
+        raise Unsupported(
+            f"TensorFlow has no kernel for {', '.join(lacking)} with these types on this device"
+        ) from error
 
 
 @contextmanager

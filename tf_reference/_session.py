@@ -16,6 +16,8 @@ from workloads._framework import (
     COTANGENT_SCALE,
     FORWARD,
     GRADIENTS,
+    NO_FLOAT_OUTPUT,
+    NO_GRADIENT_OF,
     STEP,
     UNROLLED,
     WEIGHTS,
@@ -122,7 +124,7 @@ class Session:
             without = _NO_GRADIENT.search(str(error))
             if without is None:
                 raise
-            raise Unsupported(f"TensorFlow has no gradient of {without[1] or without[2]}") from error
+            raise Unsupported(f"{NO_GRADIENT_OF} {without[1] or without[2]}") from error
 
     def _taped(self, *inputs: tf.Tensor) -> dict[str, tf.Tensor]:
         # With a loss the weights are what is trained; without one every float input is a variable too.
@@ -199,7 +201,7 @@ def _contracted(structure: Any) -> tf.Tensor:
     tensors = list(map(tf.convert_to_tensor, leaves(structure).values()))
     differentiable = [leaf for leaf in tensors if is_differentiable(leaf.dtype.as_numpy_dtype)]
     if not differentiable:
-        raise Unsupported("no output is a float: there is no gradient to take")
+        raise Unsupported(NO_FLOAT_OUTPUT)
     floats = [
         part
         for leaf in differentiable

@@ -109,6 +109,21 @@ def stateless(concrete: Any) -> Stateless:
     return Stateless(call, tuple(held), tuple(updated))
 
 
+def without_arguments(graph: Any, names: Sequence[str]) -> tuple[Any, set[str]]:
+    """A graph without its arguments, for which XLA has no kernel, and those of them that something reads.
+
+    Args:
+      graph: a GraphDef.
+      names: of the arguments' nodes.
+    """
+    body = type(graph)()
+    body.CopyFrom(graph)
+    del body.node[:]
+    body.node.extend(node for node in graph.node if node.name not in names)
+    sources = {source.removesuffix(":0") for node in body.node for source in node.input}
+    return body, sources & set(names)
+
+
 def _held(variable: tf.Variable) -> _Held:
     return _Held(variable.dtype.as_datatype_enum, variable.shape.as_proto())
 
@@ -139,12 +154,8 @@ class _Rewriting:
 
     def without(self, names: Sequence[str]) -> tuple[Any, list[str]]:
         """The graph without its arguments, for which XLA has no kernel, and those of them that something reads."""
-        body = type(self.graph)()
-        body.CopyFrom(self.graph)
-        del body.node[:]
-        body.node.extend(node for node in self.graph.node if node.name not in names)
-        sources = {source.removesuffix(":0") for node in body.node for source in node.input}
-        return body, [name for name in names if name in sources]
+        body, read = without_arguments(self.graph, names)
+        return body, [name for name in names if name in read]
 
     def _rewrite(self, node: Any, taken: Mapping[int, str]) -> None:
         held = {place: self._handles[source] for place, source in taken.items()}

@@ -55,6 +55,16 @@ class Unsupported(Exception):
     """The side cannot do this with this workload; the message says why."""
 
 
+NO_GRADIENT_OF = "TensorFlow has no gradient of"
+NO_FLOAT_OUTPUT = "no output is a float: there is no gradient to take"
+NO_FLOAT_INPUT = "no input or weight is a float that TensorFlow differentiates"
+
+
+def has_no_gradient(reason: str) -> bool:
+    """Whether a reason of the original's says that it has no gradient, and not that it cannot compute one here."""
+    return reason.startswith((NO_GRADIENT_OF, NO_FLOAT_OUTPUT, NO_FLOAT_INPUT))
+
+
 @dataclass(frozen=True)
 class Twin:
     """Where one side's half of a workload lives, and what it is called with.

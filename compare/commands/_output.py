@@ -9,19 +9,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import code_of
 from compare.commands._signals import uninterrupted
 from compare.errors import RequestError
 from compare.history import store
 from compare.plain_json import to_json, write_json
 from compare.record.envelope import SCHEMA, Record
-from compare.record.vocabulary import PASS
-from compare.report import terminal
+from compare.report import terminal, verdicts
 from compare.report.alignments import write_alignments
 from compare.report.console import print_overview
 from compare.report.html import render
 from compare.report.program_texts import PROGRAMS
-from compare.run import record_parts
 from compare.run.whole_run import RunResult
 from compare.sides.processes import outside_scratch
 from compare.writing import UnwrittenError, write_atomically
@@ -128,8 +126,8 @@ def told(record: Record, baseline: Mode | None = None) -> str:
 
 
 def exit_code(record: Record) -> int:
-    """0 where every verdict of the record holds, else 1."""
-    return HOLDS if record_parts.verdict(record) == PASS else FAILS
+    """0 where every verdict of the record holds, else 1: what the overview ends with."""
+    return code_of(verdicts.headline(record).verdict)
 
 
 def writable_file(path: Path) -> None:

@@ -25,7 +25,7 @@ from compare.plain_json import to_json, write_json
 from compare.progress import Reporter, reporter
 from compare.record.block_part import ChainsInBlocks
 from compare.record.crossing_part import Crossings
-from compare.record.vocabulary import FAIL
+from compare.record.vocabulary import NOT_APPLICABLE, PASS
 from compare.report import terminal
 from workloads._declared import AnyWorkload
 from workloads._spec import Workload
@@ -90,4 +90,4 @@ def named(names: Sequence[str], known: Mapping[str, Workload]) -> list[AnyWorklo
 
 def _is_whole(record: Crossings | ChainsInBlocks) -> bool:
     runs = [run for series in record.series for run in series.runs]
-    return not record.interrupted and all(run.parity != FAIL and not run.failures for run in runs)
+    return not record.interrupted and all(run.parity in (PASS, NOT_APPLICABLE) and not run.failures for run in runs)

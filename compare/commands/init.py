@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from compare.commands import _arguments
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import LEFT, conclude
+from compare.commands._exit_codes import HOLDS
 from compare.commands._interpreters import interpreters
 from compare.commands._option_types import count
 from compare.commands._output import deliver, writable_folder
@@ -18,6 +20,7 @@ from compare.inputs import port_files
 from compare.inputs.functions import check_reference
 from compare.porting import writing_ports
 from compare.porting.functions import function_ports
+from compare.porting.functions.function_source import MODULE
 from compare.porting.port_folders import check_folder
 from compare.porting.port_source import Sizes
 from compare.porting.writing_ports import Port
@@ -133,7 +136,7 @@ def _function(options: argparse.Namespace) -> int:
         print_function(port)
     if port.written.unwritten:
         terminal.complain(_NOT_JUDGED)
-        return FAILS
+        return conclude(LEFT, left([place.told for place in port.written.unwritten], MODULE), options.json)
     return HOLDS if options.no_run else _judged(options, port.folder, port.file)
 
 
@@ -149,7 +152,14 @@ def _left(options: argparse.Namespace, port: Port) -> int:
         )
     else:
         terminal.complain(_NOT_JUDGED)
-    return FAILS
+    return conclude(LEFT, left([*port.unwritten, *port.findings], "model_jax.py"), options.json)
+
+
+def left(places: Sequence[str], module: str) -> str:
+    """What is left to write, in one sentence."""
+    number = "1 place is" if len(places) == 1 else f"{len(places)} places are"
+    named = "; ".join([*places[:3], *(["..."] if len(places) > 3 else [])])
+    return f"{number} left to write in {module}: {named}"
 
 
 def _judged(options: argparse.Namespace, folder: Path, file: Path) -> int:

@@ -15,15 +15,16 @@ from rich.table import Table
 from rich.text import Text
 
 from compare.commands import _arguments, _asked
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import conclude
 from compare.commands._parser import Help
 from compare.hlo.locate import Departure, OperationPlace
 from compare.progress import reporter
 from compare.prove import locating
 from compare.record.envelope import SCHEMA
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import terminal
 from compare.sides.pool import Pool
-from workloads._framework import PASSES
+from workloads._framework import PASSES, has_no_gradient
 
 HELP = Help(
     description="""\
@@ -42,8 +43,8 @@ proved by putting TensorFlow's value in its place: then every result agrees.
   jaxport locate --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128]
   jaxport locate my_port.py --json | jq '.workloads[].forward.departures[].right.source'
 """,
-    holds="no departure",
-    fails="a departure was found, or a side failed to deliver a program",
+    holds="no departure in any pass",
+    fails="a departure was found, or a pass could not be searched",
 )
 
 
@@ -73,8 +74,31 @@ def main(options: argparse.Namespace) -> int:
         terminal.print_json({"schema": SCHEMA} | locating.record(located))
     else:
         show(located, terminal.console())
-    verdicts = {result.verdict for passes in located.values() for result in passes.values()}
-    return FAILS if verdicts & {locating.DEPARTS, locating.FAILED} else HOLDS
+    return conclude(*concluded(located), quiet=options.json)
+
+
+def concluded(located: Mapping[str, Mapping[str, locating.Located]]) -> tuple[str, str]:
+    """The verdict on all passes, and a sentence; a pass that was not searched is no pass that agrees."""
+    results = [result for passes in located.values() for result in passes.values()]
+    departing = sum(result.verdict == locating.DEPARTS for result in results)
+    if departing:
+        return FAIL, f"JAX departs from TensorFlow in {departing} of {_counted(len(results), 'pass', 'passes')}"
+    agreeing = sum(result.verdict == locating.AGREES for result in results)
+    unsearched = [result for result in results if result.verdict != locating.AGREES and not _has_none(result)]
+    if unsearched or not agreeing:
+        why = (unsearched or results)[0].reason if results else "there is no pass"
+        number = len(unsearched) or len(results)
+        return NOT_JUDGED, f"{number} of {_counted(len(results), 'pass', 'passes')} could not be searched: {why}"
+    return PASS, f"no departure in {_counted(agreeing, 'pass', 'passes')}"
+
+
+def _counted(number: int, one: str, more: str) -> str:
+    return f"{number} {one if number == 1 else more}"
+
+
+def _has_none(result: locating.Located) -> bool:
+    """Whether there is nothing to search, since the original has no gradient."""
+    return result.verdict == locating.NONE and has_no_gradient(result.reason.rpartition(": ")[2] or result.reason)
 
 
 def show(located: Mapping[str, Mapping[str, locating.Located]], console: Console) -> None:
@@ -92,7 +116,7 @@ def _headline(located: locating.Located) -> str:
     if located.verdict == locating.AGREES:
         return "agrees"
     if located.verdict != locating.DEPARTS:
-        return f"{'not searched' if located.verdict == locating.NONE else 'failed'}: {located.reason}"
+        return f"{'not applicable' if _has_none(located) else 'not judged'}: {located.reason}"
     kinds = f"{len(located.departures)} new departure" if located.again else f"{len(located.departures)} departure"
     where = f"in {located.dtype}; {_listed(located.results)} differ{'s' if len(located.results) == 1 else ''}"
     if not located.departures:

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from compare.commands import _arguments, _asked
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import conclude
 from compare.commands._option_types import count
 from compare.commands._parser import Help
 from compare.errors import RequestError
@@ -18,6 +18,8 @@ from compare.ladder import climbing
 from compare.porting.port_folders import PORT
 from compare.progress import reporter
 from compare.record.envelope import SCHEMA
+from compare.record.rung_part import Ladder
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import terminal
 from compare.report.rung_tables import print_ladder
 from compare.sides._side import SIDES
@@ -42,7 +44,7 @@ PORT is a port file, the name of a workload, or a folder that `jaxport init` wro
   jaxport next my_port.py --json | jq '.fails, .rungs[].layers.first'
 """,
     holds="every rung holds, however slow the port",
-    fails="a rung fails",
+    fails="a rung fails, or is not judged",
 )
 
 
@@ -86,7 +88,17 @@ def main(options: argparse.Namespace) -> int:
         terminal.print_json({"schema": SCHEMA, "ladder": ladder})
     else:
         print_ladder(ladder, terminal.console())
-    return FAILS if ladder.fails else HOLDS
+    return conclude(*concluded(ladder), quiet=options.json)
+
+
+def concluded(ladder: Ladder) -> tuple[str, str]:
+    """The verdict on a port, and a sentence: which rung fails, or is not judged."""
+    if ladder.fails:
+        return FAIL, f"{ladder.name}: rung {ladder.fails} fails"
+    unjudged = [rung.name for rung in ladder.rungs if rung.verdict == NOT_JUDGED]
+    if unjudged:
+        return NOT_JUDGED, f"{ladder.name}: {', '.join(unjudged)}: evidence is missing"
+    return PASS, f"{ladder.name}: every rung holds"
 
 
 def port_of(given: str) -> str:

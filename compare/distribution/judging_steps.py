@@ -41,7 +41,7 @@ def departure(judged: Runs, expected: Runs, with_state: bool) -> StepDeparture:
       with_state: whether the optimizer's state is compared too: within one framework its names are the same.
     """
     held = _held(judged, expected, with_state)
-    failing = [leaf for leaf in held if leaf.verdict == FAIL]
+    failing = [leaf for leaf in held if leaf.verdict != PASS]
     if not held:
         return StepDeparture(expected.name, FAIL, message=f"{judged.name} gave no arrays")
     return _told(expected.name, held, failing)
@@ -78,7 +78,7 @@ def departure_of_equal_parts(name: str, judged: Arrays, expected: Arrays) -> Ste
       expected: the reference.
     """
     held = _held(_doubles(name, judged, expected), Runs(name, dict.fromkeys((FLOAT32, FLOAT64), expected)), True)
-    failing = [leaf for leaf in held if leaf.verdict == FAIL and not _share_of_largest(leaf) <= EQUAL_PARTS]
+    failing = [leaf for leaf in held if leaf.verdict != PASS and not _share_of_largest(leaf) <= EQUAL_PARTS]
     return _told(name, held, failing)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from compare.figures.row import Answer, Reading, Unread
 from compare.record.base import Interval
+from compare.record.vocabulary import FAIL, NOT_JUDGED
 
 BYTES, SECONDS, FACTOR = "bytes", "s", "x"
 
@@ -130,7 +131,7 @@ def _inverse(part: dict[str, Any], mode: str, over: str) -> tuple[float, Interva
 
 def _gates(part: dict[str, Any]) -> float:
     gates = at(part, "parity", "gates")
-    failing = [name for name, gate in gates.items() if gate["verdict"] == "fail"]
+    failing = [name for name, gate in gates.items() if gate["verdict"] in (FAIL, NOT_JUDGED)]
     if failing:
         raise Unread(f"{', '.join(failing)} does not hold")
     return sum(gate["verdict"] == "pass" for gate in gates.values())

@@ -10,7 +10,7 @@ from pathlib import Path
 from compare.inputs.request import Request
 from compare.progress import Reporter
 from compare.record.parity_part import Parity
-from compare.record.vocabulary import FAIL, PASS
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.record.workload_part import Workload
 from compare.run import whole_run
 from compare.sides.remembering import RememberingPool
@@ -90,6 +90,8 @@ def attempt_of(part: Workload) -> Attempt:
     """
     if part.failures or part.parity is None:
         return Attempt(message=next((failure.reason for failure in part.failures), "nothing was judged"))
+    if part.parity.verdict == NOT_JUDGED:
+        return Attempt(message=next(gate.reason for gate in part.parity.gates.values() if gate.verdict == NOT_JUDGED))
     failing = [name for name, gate in part.parity.gates.items() if gate.verdict == FAIL]
     gate = failing[0] if failing else ""
     return Attempt(part.parity.verdict or "", gate, _message(part.parity, gate), bool(part.parity.bit_equal))

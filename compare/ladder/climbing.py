@@ -38,7 +38,7 @@ from compare.record.rung_part import (
     Layers,
     Rung,
 )
-from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS
 from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import SIDES, BadTarget, BadWeights, Missing, NoDevice, SideError
@@ -148,10 +148,12 @@ class _Climbing:
         self._ran(failures)
 
     def _ran(self, failures: Sequence[Failure]) -> None:
-        """What failed beside the gates, as a mode that did not run, fails `jaxport run`, and so it does here."""
+        """What failed beside the gates, as a mode of the port that did not run; of the original, nothing is judged."""
         lines = [f"{failure.side}: {failure.doing}: {failure.reason}" for failure in unique(failures)]
         if lines:
-            self._keep(replace(self.found[STRUCTURE], verdict=FAIL, told=first_lines(lines)))
+            at_fault = any(failure.side == "jax" and not failure.lost for failure in failures)
+            verdict = FAIL if at_fault else NOT_JUDGED
+            self._keep(replace(self.found[STRUCTURE], verdict=verdict, told=first_lines(lines)))
 
     def _speed(self) -> None:
         if not self._choice.pairs:

@@ -14,7 +14,7 @@ from compare.prove.collect import Collected
 from compare.prove.oracle import Doubles
 from compare.record.parity_part import Comparison, Parity
 from compare.record.rung_part import FORWARD, GRADIENTS, OPTIMIZER, STRUCTURE, TRAJECTORY, Rung
-from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS
 from workloads import _framework
 from workloads._declared import AnyWorkload
 from workloads._spec import Arrays
@@ -36,6 +36,8 @@ def structure(parity: Parity) -> Rung:
     ]
     if failing or (gate.verdict == FAIL and not gate.comparisons):
         return _failed(STRUCTURE, failing, gate.reason)
+    if gate.verdict == NOT_JUDGED:
+        return _unjudged(STRUCTURE, gate.reason)
     leaves = {comparison.leaf for comparison in gate.comparisons if comparison.pass_ == _framework.FORWARD}
     return Rung(STRUCTURE, PASS, (f"names, shapes and dtypes of {_counted(len(leaves), 'output')} are the original's",))
 
@@ -54,6 +56,9 @@ def forward(parity: Parity) -> Rung:
     ]  # fmt: skip
     if failing or silent:
         return _failed(FORWARD, failing, "; ".join(silent))
+    for name in _FORWARD_GATES:
+        if name in parity.gates and parity.gates[name].verdict == NOT_JUDGED:
+            return _unjudged(FORWARD, parity.gates[name].reason)
     return Rung(FORWARD, PASS, _rests_on(parity, ("semantics", "rounding")))
 
 
@@ -68,6 +73,8 @@ def gradients(parity: Parity) -> Rung:
     ]
     if failing or gate.verdict == FAIL:
         return _failed(GRADIENTS, failing, gate.reason)
+    if gate.verdict == NOT_JUDGED:
+        return _unjudged(GRADIENTS, gate.reason)
     if gate.verdict == NOT_APPLICABLE:
         return Rung(GRADIENTS, NOT_APPLICABLE, remarks=(gate.reason,))
     return Rung(GRADIENTS, PASS, _rests_on(parity, (GRADIENTS,)))
@@ -87,6 +94,8 @@ def optimizer(parity: Parity, workload: AnyWorkload) -> Rung:
         told = f"{len(apart)} of {_counted(len(leaves), 'weight')} {'depart' if len(apart) > 1 else 'departs'} "
         rung = _failed(OPTIMIZER, failing, gate.reason, (told + f"after {_counted(step, 'update')}",))
         return replace(rung, remarks=remarks)
+    if gate.verdict == NOT_JUDGED:
+        return _unjudged(OPTIMIZER, gate.reason)
     leaves = {comparison.leaf for comparison in of_step}
     return Rung(OPTIMIZER, PASS, (f"{_counted(len(leaves), 'weight')} agree after {_counted(step, 'update')}",),
                 remarks=remarks)  # fmt: skip
@@ -118,6 +127,8 @@ def trajectory(parity: Parity, workload: AnyWorkload, losses: Losses) -> Rung:
         return _failed(
             TRAJECTORY, [comparison for comparison in gate.comparisons if comparison.verdict == FAIL], gate.reason, when
         )
+    if gate.verdict == NOT_JUDGED:
+        return _unjudged(TRAJECTORY, gate.reason)
     return Rung(TRAJECTORY, PASS, (f"losses and weights of {_counted(training.steps, 'step')} agree",))
 
 
@@ -160,6 +171,11 @@ def _failed(name: str, failing: Sequence[Comparison], reason: str, before: tuple
     messages = dict.fromkeys(comparison.message for comparison in failing if comparison.message)
     told = (*before, *first_lines([*messages] or [reason]))
     return Rung(name, FAIL, told, failing[0].case if failing else "")
+
+
+def _unjudged(name: str, reason: str) -> Rung:
+    """A rung of which nothing is known, with the reason."""
+    return Rung(name, NOT_JUDGED, first_lines([reason]))
 
 
 def _rests_on(parity: Parity, gates: Collection[str]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from compare.parity.structure import compare_structure
 from compare.prove.collect import FLOAT32, Collected
 from compare.prove.oracle import Doubles
 from compare.record.cost_parts import Peer, PeerGate
-from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS, Judgement, composed
 from compare.sides import requests
 from compare.sides._side import Side, SideError, Unavailable
 from compare.sides.peers import PEERS
@@ -135,9 +135,10 @@ def _judged(mode: Mode, told: Prepared, tf: Collected, doubles: Doubles, answers
         "gradients": _gate_of(NOT_APPLICABLE, _NOT_JUDGED["gradients"]),
         "training": _gate(_training(evidence) if answers.trajectory is not None else [], why),
     }
-    failing = [gate.message for gate in gates.values() if gate.verdict == FAIL]
-    if failing:
-        return _result(FAIL, failing[0], gates)
+    for verdict, told in ((FAIL, FAIL), (NOT_JUDGED, UNAVAILABLE)):
+        messages = [gate.message for gate in gates.values() if gate.verdict == verdict]
+        if messages:
+            return _result(told, messages[0], gates)
     passes = (FORWARD,) if answers.trajectory is None else (FORWARD, STEP)
     why_not = answers.without_training if tf.main_pass == STEP else f"a peer has no {tf.main_pass} pass"
     reason = "" if tf.main_pass in passes else f"not timed: {why_not}"
@@ -169,13 +170,12 @@ def _training(evidence: Evidence) -> list[Held]:
 def _gate(held: Sequence[Held], why_none: str) -> PeerGate:
     if not held:
         return _gate_of(NOT_APPLICABLE, why_none)
-    failed = [comparison for comparison in held if comparison.verdict == FAIL]
-    if not failed:
-        return _gate_of(PASS)
-    return _gate_of(FAIL, failed[0].message)
+    verdict = composed(comparison.verdict for comparison in held)
+    told = (comparison.message for comparison in held if comparison.verdict == verdict)
+    return _gate_of(verdict, "" if verdict == PASS else next(told))
 
 
-def _gate_of(verdict: Literal["pass", "fail", "not_applicable"], message: str = "") -> PeerGate:
+def _gate_of(verdict: Judgement, message: str = "") -> PeerGate:
     return PeerGate(verdict=verdict, message=message)
 
 

@@ -8,6 +8,7 @@ from compare.parity.verdict import (
     judge,
     judge_held,
     undecided,
+    unjudged_at_size,
     with_sizes,
     with_sweep,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "judge",
     "judge_held",
     "undecided",
+    "unjudged_at_size",
     "with_sizes",
     "with_sweep",
 ]

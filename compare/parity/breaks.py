@@ -117,8 +117,9 @@ class Reached:
 
 @dataclass(frozen=True)
 class Swept:
-    """What a sweep tells: in which type, and why nothing, or not everything, was swept."""
+    """What a sweep tells: in which type, and why nothing, or not everything, was swept; `lost` where it did not end."""
 
     reached: tuple[Reached, ...] = ()
     dtype: str = ""
     reason: str = ""
+    lost: bool = False

@@ -15,6 +15,8 @@ from workloads._framework import GRADIENTS, STEP, is_kinks
 from workloads._spec import Arrays, Deviation
 from workloads._trajectory import kept_as
 
+FLOAT32, FLOAT64 = "float32", "float64"
+
 TRAJECTORY = "trajectory"
 """The one case of the pass "step": a training run."""
 
@@ -22,6 +24,9 @@ TF_REFERENCE = str(_modes.TF_EAGER)
 TF_XLA = str(_modes.TF_JIT)
 PORT = str(_modes.PORT)
 TUNED = str(_modes.JAX_TUNED)
+
+REFERENCES = tuple(map(str, (_modes.TF_GRAPH, _modes.TF_AUTOCLUSTER, _modes.TF_JIT)))
+"""What stands in for TensorFlow's eager mode where that cannot run a pass, in this order."""
 
 FURTHER = tuple(
     str(mode)
@@ -82,7 +87,10 @@ class Evidence:
     deviations: tuple[Deviation, ...] = ()
     failures: tuple[Failure, ...] = ()
     not_applicable: Mapping[str, str] = field(default_factory=dict)
-    """gate -> why there can be no evidence for it; evidence that is missing without such a reason fails."""
+    """gate -> why there can be no evidence for it; without such a reason, a gate whose evidence is missing is not
+    judged."""
+    refusals: tuple[Failure, ...] = ()
+    """What a side says that it has not for this workload."""
     remarks: tuple[str, ...] = ()
     """What no case judges, said where the outputs hold."""
     ordinary: Mapping[tuple[str, str], float] = field(default_factory=dict)
@@ -155,14 +163,38 @@ class Evidence:
         """What this gate's bound is raised to, 0 where nothing is declared."""
         return max((deviation.bound for deviation in self.declared(gate)), default=0.0)
 
-    def why(self, side: str) -> str:
-        """What a side first failed at: the rest usually follows from it, and the record holds all of it."""
-        reasons = list(
-            dict.fromkeys(f"{failure.doing}: {failure.reason}" for failure in self.failures if failure.side == side)
+    def reference_mode(self, pass_: str, case: str) -> str:
+        """The mode of the original that stands for it as it is written: eager, or the first other that ran."""
+        modes = (TF_REFERENCE, *REFERENCES)
+        return next((mode for mode in modes if (mode, pass_, case) in self.outputs), TF_REFERENCE)
+
+    def is_at_fault(self, source: str, pass_: str) -> bool:
+        """Whether a run is missing because the port does not compute it: nobody was lost, and nobody says so."""
+        side, _, mode = source.partition("/")
+        if side == _modes.TF or any(failure.lost for failure in self.failures if failure.side == side):
+            return False
+        return not any(
+            refusal.side == side and refusal.of_pass == pass_ and refusal.mode in ("", mode)
+            for refusal in self.refusals
         )
-        if not reasons:
-            return "no reason was given"
-        return reasons[0] + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else "")
+
+    def why(self, source: str, pass_: str = "", dtype: str = "") -> str:
+        """Why a run is missing, in one sentence: what its side failed at, of that run before any other.
+
+        Args:
+          source: a mode, or a side.
+          pass_: the pass; empty of any.
+          dtype: of the run; empty of any.
+        """
+        side, _, mode = source.partition("/")
+        of_side = [failure for failure in (*self.failures, *self.refusals) if failure.side in (side, "both sides")]
+
+        def near(failure: Failure) -> tuple[bool, bool, bool]:
+            of_double = failure.doing.startswith(FLOAT64) or failure.doing.endswith(FLOAT64)
+            return failure.of_pass == pass_, of_double == (dtype == FLOAT64), not mode or failure.mode == mode
+
+        nearest = max(of_side, key=near, default=None)
+        return f"{nearest.doing}: {nearest.reason}" if nearest else "no reason was given"
 
 
 def side_of(source: str) -> str:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from compare.parity import messages
-from compare.parity.evidence import TF_REFERENCE, TF_XLA, Evidence, side_of
+from compare.parity.evidence import FLOAT32, TF_REFERENCE, TF_XLA, Evidence
 from compare.parity.measure import Distance, distance, largest, scale_of
 from compare.parity.messages import Place
 from compare.record.parity_part import Comparison
-from compare.record.vocabulary import FAIL, PASS
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS, Composed
 from workloads._spec import Arrays
 
 Noise = Mapping[tuple[str, str, str], float]
@@ -83,8 +83,8 @@ class Held:
       far: how far it is, and where.
       bound: by its parts; None where there was nothing to measure.
       noise: of TensorFlow, in the same measure; None where its modes did not run.
-      verdict: whether the error is within the bound.
-      message: one line where it is not, or where the bound was widened.
+      verdict: whether the error is within the bound; not judged where a run is missing.
+      message: one line where it is not, where a run is missing, or where the bound was widened.
       choices: which choices beside an edge it is held with, or which elements it is held without; empty where it
         holds, or fails, as it is.
     """
@@ -94,7 +94,7 @@ class Held:
     far: Distance
     bound: Bound | None
     noise: float | None
-    verdict: Literal["pass", "fail"]
+    verdict: Composed
     message: str
     choices: str = ""
 
@@ -118,8 +118,8 @@ class Held:
             dtype=self.dtype,
             found_from=self.place.found_from,
             expected_from=self.place.expected_from,
-            error=self.error,
-            bound=self.limit,
+            error=None if self.verdict == NOT_JUDGED else self.error,
+            bound=None if self.verdict == NOT_JUDGED else self.limit,
             noise=self.noise,
             verdict=self.verdict,
             worst_index=self.far.index,
@@ -168,7 +168,10 @@ def mismatch(place: Place, actual: np.ndarray | None, expected: np.ndarray | Non
 def missing_runs(
     context: Context, place: Place, actual: Arrays | None, expected: Arrays | None, dtypes: tuple[str, str]
 ) -> list[Held]:
-    """The failed comparison for each run that is not there; nothing where both are.
+    """The comparison for each run that is not there; nothing where both are.
+
+    It fails where the port does not compute what the original does. Nothing is judged where the original's run is
+    missing, a float64 run, which the port need not have, or an answer of a worker that was lost.
 
     Args:
       context: tells why a run is missing.
@@ -178,11 +181,25 @@ def missing_runs(
       dtypes: of the actual and of the expected leaves.
     """
     runs = zip((place.found_from, place.expected_from), (actual, expected), dtypes, strict=True)
+    absent = [(source, dtype) for source, run, dtype in runs if run is None]
+    of_port = expected is not None and dtypes[0] == FLOAT32
+    fails = of_port and context.evidence.is_at_fault(place.found_from, place.pass_)
+    say = refuse if fails else leave_open
     return [
-        refuse(place, messages.absent(source, dtype, context.evidence.why(side_of(source))), dtype)
-        for source, run, dtype in runs
-        if run is None
+        say(place, messages.absent(source, dtype, context.evidence.why(source, place.pass_, dtype)), dtype)
+        for source, dtype in absent
     ]
+
+
+def leave_open(place: Place, reason: str, dtype: str) -> Held:
+    """A comparison that cannot be made, since one of the two is missing: neither a pass nor a failure.
+
+    Args:
+      place: what would be compared with what.
+      reason: why it is missing.
+      dtype: of what is missing.
+    """
+    return Held(place, dtype, Distance(math.inf), None, None, NOT_JUDGED, messages.refused(place, reason))
 
 
 def refuse(place: Place, problem: str, dtype: str) -> Held:

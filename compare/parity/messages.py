@@ -68,6 +68,17 @@ def absent(source: str, dtype: str, why: str) -> str:
     return f"{source} gave no {dtype} arrays: {why}"
 
 
+def at_sizes(gate: str, sizes: str, reason: str) -> str:
+    """A gate that is not judged at another size.
+
+    Args:
+      gate: its name.
+      sizes: the dimensions.
+      reason: why.
+    """
+    return f"{gate} gate: not judged at {sizes}: {reason}"
+
+
 def nothing(workload: str, gate: str, tf: str, jax: str) -> str:
     """A gate without any evidence.
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from compare.parity import messages
 from compare.parity.bands import Band, Scales
-from compare.parity.evidence import TF_REFERENCE
 from compare.parity.holding import Bound, Context, Held, hold, mismatch, missing_runs, refuse
 from compare.parity.measure import SEMANTICS_BOUND, UNIT_ROUNDOFF, WIDE, Distance, distance, is_float, wide
 from compare.parity.messages import Place
@@ -189,7 +188,8 @@ def _rounded_leaf(
     problem = mismatch(place, actual.get(leaf), oracle.get(leaf))
     if problem:
         return [refuse(place, problem, "float32")]
-    eager = context.evidence.outputs.get((TF_REFERENCE, run.pass_, run.case), {}).get(leaf, actual[leaf])
+    reference = context.evidence.reference_mode(run.pass_, run.case)
+    eager = context.evidence.outputs.get((reference, run.pass_, run.case), {}).get(leaf, actual[leaf])
     if not is_float(eager):
         return []
     ignored = _without_value(oracle[leaf], eager if eager.shape == oracle[leaf].shape else oracle[leaf])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -19,7 +18,7 @@ from compare.parity.stability import comparison
 from compare.parity.structure import compare_structure
 from compare.parity.telling import constants
 from compare.record.parity_part import AtSize, Comparison, Deviation, Gate, Parity
-from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS, composed
 from workloads import _spec
 from workloads._dimensions import described
 from workloads._framework import FORWARD, GRADIENTS, KINKS, STEP, is_kinks
@@ -30,7 +29,7 @@ from workloads._spec import STABILITY
 def judge(evidence: Evidence) -> Parity:
     """Hold the port against the original in the gates that judge arrays; `with_sweep` adds what a sweep tells.
 
-    A gate without evidence fails unless it cannot have any.
+    A gate without evidence is not judged, unless it cannot have any: then it does not apply.
     """
     return judge_held(evidence, held_leaves(evidence))
 
@@ -51,7 +50,7 @@ def judge_held(evidence: Evidence, leaves: Leaves) -> Parity:
     """As `judge`, of leaves that are held already."""
     gates = {name: _gate(evidence, name, held) for name, held in leaves.items()}
     return Parity(
-        verdict=_verdict(gates),
+        verdict=composed(gate.verdict for gate in gates.values()),
         gates=gates,
         oracle={pass_: sources(evidence, pass_) for pass_ in sorted({pass_ for _, pass_ in evidence.oracle})},
         deviations=tuple(entry for name, held in leaves.items() for entry in _deviations(evidence, name, held)),
@@ -72,12 +71,13 @@ def with_sweep(parity: Parity, workload: str, swept: Swept, declared: Sequence[_
     comparisons = tuple(comparison(reached, swept.dtype, bound) for reached in swept.reached)
     stale = bool(declared) and bool(comparisons) and all(reached.verdict == PASS for reached in swept.reached)
     reasons = [messages.stale(workload, deviation) for deviation in declared if stale] + [swept.reason]
-    verdict = NOT_APPLICABLE if not comparisons else FAIL if stale or _any_fails(comparisons) else PASS
+    fails = stale or _any_fails(comparisons)
+    verdict = FAIL if fails else NOT_JUDGED if swept.lost else PASS if comparisons else NOT_APPLICABLE
     gates = {**parity.gates, STABILITY: Gate(verdict, comparisons, "; ".join(filter(None, reasons)))}
     observed = max((reached.error for reached in swept.reached), default=None)
     return replace(
         parity,
-        verdict=_verdict(gates),
+        verdict=composed(gate.verdict for gate in gates.values()),
         gates=gates,
         reach=tuple(reached.recorded() for reached in swept.reached),
         deviations=(*parity.deviations, *_declared(declared, observed)),
@@ -85,7 +85,9 @@ def with_sweep(parity: Parity, workload: str, swept: Swept, declared: Sequence[_
 
 
 def with_sizes(parity: Parity, judged: Sequence[tuple[AtSize, Parity | None]], varies: bool) -> Parity:
-    """The parity with what its gates said at other sizes of the named dimensions; what fails there fails.
+    """The parity with what its gates said at other sizes of the named dimensions.
+
+    What fails there fails, and what is not judged there is not judged.
 
     Args:
       parity: that of the workload's own size.
@@ -94,14 +96,15 @@ def with_sizes(parity: Parity, judged: Sequence[tuple[AtSize, Parity | None]], v
     """
     gates = dict(parity.gates)
     for size, own in judged:
-        for name, gate in own.gates.items() if own and size.verdict == FAIL else ():
-            gates[name] = _joined(gates[name], gate, described(size.dimensions))
+        for name, gate in own.gates.items() if own and size.verdict in (FAIL, NOT_JUDGED) else ():
+            gates[name] = _joined(name, gates[name], gate, described(size.dimensions))
     structure = gates["structure"]
     failed = [size.reason for size, own in judged if own is None and size.verdict == FAIL]
     reasons = [structure.reason, *failed, *_unjudged([size for size, _ in judged], varies)]
     verdict = FAIL if failed else structure.verdict
     gates["structure"] = replace(structure, verdict=verdict, reason="; ".join(filter(None, reasons)))
-    return replace(parity, verdict=_verdict(gates), gates=gates, sizes=tuple(size for size, _ in judged))
+    verdicts = composed(gate.verdict for gate in gates.values())
+    return replace(parity, verdict=verdicts, gates=gates, sizes=tuple(size for size, _ in judged))
 
 
 def _unjudged(sizes: Sequence[AtSize], varies: bool) -> list[str]:
@@ -124,8 +127,13 @@ def failure_at_size(parity: Parity) -> str:
     return next((comparison.message for comparison in failing), next(iter(without), None)) or ""
 
 
-def _joined(gate: Gate, other: Gate, at: str) -> Gate:
-    """The gate with what fails in the same gate at another size."""
+def unjudged_at_size(parity: Parity) -> str:
+    """Why a gate is not judged where another size is judged; empty where each is."""
+    return next((gate.reason for gate in parity.gates.values() if gate.verdict == NOT_JUDGED), "")
+
+
+def _joined(name: str, gate: Gate, other: Gate, at: str) -> Gate:
+    """The gate with what fails, or is not judged, in the same gate at another size."""
     failing = tuple(
         replace(comparison, case=f"{comparison.case} at {at}")
         for comparison in other.comparisons
@@ -135,11 +143,11 @@ def _joined(gate: Gate, other: Gate, at: str) -> Gate:
         return replace(gate, verdict=FAIL, comparisons=(*gate.comparisons, *failing))
     if other.verdict == FAIL and not other.comparisons:
         return replace(gate, verdict=FAIL, reason="; ".join(filter(None, (gate.reason, other.reason))))
+    if other.verdict == NOT_JUDGED:
+        reason = messages.at_sizes(name, at, other.reason)
+        verdict = composed((gate.verdict, NOT_JUDGED))
+        return replace(gate, verdict=verdict, reason="; ".join(filter(None, (gate.reason, reason))))
     return gate
-
-
-def _verdict(gates: Mapping[str, Gate]) -> Literal["pass", "fail"]:
-    return PASS if all(gate.verdict in (PASS, NOT_APPLICABLE) for gate in gates.values()) else FAIL
 
 
 def _any_fails(comparisons: Sequence[Comparison]) -> bool:
@@ -224,6 +232,9 @@ def _gate(evidence: Evidence, name: str, held: Sequence[Held]) -> Gate:
     nothing = (messages.nothing_told(evidence.workload, outputs),) if untold else ()
     reasons = (*_stale(evidence, name, held), *nothing)
     failed = bool(reasons) or any(leaf.verdict == FAIL for leaf in held)
+    unjudged = next((leaf.message for leaf in held if leaf.verdict == NOT_JUDGED), "")
+    if unjudged and not failed:
+        return Gate(NOT_JUDGED, comparisons, unjudged)
     if name == "gradients" and not failed and not _any_gradient(evidence):
         return Gate(NOT_APPLICABLE, comparisons, "every gradient is zero, in the original too: nothing is judged by it")
     if not failed:
@@ -246,12 +257,15 @@ def _without_evidence(evidence: Evidence, name: str) -> Gate:
         return Gate(NOT_APPLICABLE, reason="no output is floating-point")
     if name in evidence.not_applicable:
         return Gate(NOT_APPLICABLE, reason=evidence.not_applicable[name])
-    return Gate(FAIL, reason=messages.nothing(evidence.workload, name, evidence.why("tf"), evidence.why("jax")))
+    pass_ = {"gradients": GRADIENTS, "training": STEP}.get(name, FORWARD)
+    reasons = (evidence.why(side, pass_) for side in ("tf", "jax"))
+    return Gate(NOT_JUDGED, reason=messages.nothing(evidence.workload, name, *reasons))
 
 
 def _stale(evidence: Evidence, name: str, held: Sequence[Held]) -> tuple[str, ...]:
     measured = [(leaf.error, leaf.bound) for leaf in held if leaf.bound is not None]
-    if not measured or any(error > bound.undeclared for error, bound in measured):
+    unjudged = any(leaf.verdict == NOT_JUDGED for leaf in held)
+    if not measured or unjudged or any(error > bound.undeclared for error, bound in measured):
         return ()
     return tuple(messages.stale(evidence.workload, deviation) for deviation in evidence.declared(name))
 
@@ -276,7 +290,7 @@ def _derived(evidence: Evidence, held: Sequence[Held]) -> Iterator[Deviation]:
     for candidate in held:
         if (
             candidate.bound is None
-            or candidate.verdict == FAIL
+            or candidate.verdict != PASS
             or not (candidate.choices or candidate.bound.base < candidate.error <= candidate.bound.undeclared)
         ):
             continue

@@ -17,13 +17,23 @@ from compare.sides import requests
 from compare.sides._side import BadTarget, Side, SideError, Unavailable
 from compare.sides.workers import failure_of
 from workloads import _modes
-from workloads._framework import FORWARD, GRADIENTS, PASSES, STEP, UNROLLED, Donation, Program, default_pass
+from workloads._framework import (
+    FORWARD,
+    GRADIENTS,
+    NO_FLOAT_INPUT,
+    PASSES,
+    STEP,
+    UNROLLED,
+    Donation,
+    Program,
+    default_pass,
+)
 from workloads._modes import Mode
 from workloads._spec import Arrays
 
 FLOAT32, FLOAT64 = "float32", "float64"
-NATIVE_MODE = {"tf": "eager", "jax": "jit"}
-"""The mode that runs a twin built in float64."""
+NATIVE_MODES = {"tf": ("eager", "graph"), "jax": ("jit",)}
+"""The modes that run a twin built in float64, the first that can."""
 NATIVE_TRAINING_MODE = {"tf": "graph", "jax": "jit"}
 """The mode that trains it: a compiled one, since many steps are taken."""
 UNTRAINED = ("jax", "eager")
@@ -77,12 +87,17 @@ class Collected:
         alike = {mode for mode, profile in self.profile.items() if profile.same_as}
         return [mode for mode in self.modes.get(self.main_pass, ()) if f"{self.side}/{mode}" not in alike]
 
+    def without_program(self, pass_: str) -> str:
+        """Why the side has no program of a pass as it is written."""
+        missing = (failure for failure in (*self.refusals, *self.failures) if failure.of_pass == pass_)
+        return next((failure.reason for failure in missing if failure.doing.startswith("program")), "nobody asked")
+
     def refused(self, pass_: str) -> str:
         """Why the side has nothing of a pass; empty where it has it, or failed at it."""
         if not self.modes:
             return ""
         if pass_ not in self.modes:
-            return "no input or weight is a float that TensorFlow differentiates"
+            return NO_FLOAT_INPUT
         failed = any(failure.of_pass == pass_ for failure in self.failures)
         if failed or any(ran == pass_ for _, ran, _ in self.outputs):
             return ""
@@ -219,8 +234,7 @@ def _collect_doubles(side: Side, prepared: Prepared, collected: Collected, repor
             continue
         reporter.step(f"{side.name} float64 {pass_}")
         try:
-            for case in prepared.loading.cases:
-                collected.doubles[pass_, case] = requests.outputs(side, NATIVE_MODE[side.name], pass_, case, FLOAT64)
+            _collect_double_cases(side, pass_, prepared, collected)
             collected.programs[pass_, FLOAT64] = _double_program(side, pass_)
         except SideError as error:
             # Not a failure: a side that cannot be rebuilt in float64 has a promoted program instead.
@@ -228,6 +242,27 @@ def _collect_doubles(side: Side, prepared: Prepared, collected: Collected, repor
                 raise
             collected.not_double[pass_] = error.reason
         _collect_written(side, pass_, collected)
+
+
+def _collect_double_cases(side: Side, pass_: str, prepared: Prepared, collected: Collected) -> None:
+    """The float64 results of a pass, in the first mode that has them.
+
+    Raises:
+      SideError: no mode has them; the reason is that of the first.
+    """
+    first: SideError | None = None
+    for mode in NATIVE_MODES[side.name]:
+        try:
+            for case in prepared.loading.cases:
+                collected.doubles[pass_, case] = requests.outputs(side, mode, pass_, case, FLOAT64)
+        except SideError as error:
+            if error.lost:
+                raise
+            first = first or error
+        else:
+            return
+    if first is not None:
+        raise first
 
 
 def _double_program(side: Side, pass_: str) -> Program:

@@ -21,12 +21,12 @@ from compare.prove.near_choices import choices_beside_edges
 from compare.prove.oracle import Doubles, explain_by_constants, runner_of, twin_with
 from compare.prove.own_formula import explain_by_formula
 from compare.record.parity_part import Parity
-from compare.record.vocabulary import FAIL, PASS
+from compare.record.vocabulary import FAIL
 from compare.record.workload_part import Failure
 from compare.sides._side import SideError
 from compare.sides.pool import Pool
 from compare.sides.workers import failure_of
-from workloads._framework import FORWARD, GRADIENTS, STEP
+from workloads._framework import FORWARD, GRADIENTS, STEP, has_no_gradient
 from workloads._precision import narrow_dtype
 
 Place = TypeVar("Place")
@@ -66,7 +66,7 @@ def parity_of(
             doubles = beside
             evidence, held = explained(doubles)
         parity = judge_held(evidence, held)
-        if parity.verdict == PASS:
+        if parity.verdict != FAIL:
             return parity
         choices = choices_beside_edges(twin_with(prepared, doubles), prepared, collected, evidence, held)
     except (PromotionError, UnreadableProgram):
@@ -117,7 +117,7 @@ class _Explaining:
           evidence: what is judged.
           held: what it is held to.
         """
-        if judge_held(evidence, held).verdict == PASS:
+        if judge_held(evidence, held).verdict != FAIL:
             return evidence, held
         rounded = tuple(pass_ for pass_ in (FORWARD, GRADIENTS) if self._rounds_further(pass_))
         spreads = self._ask(explain_by_formula, evidence, held, rounded)
@@ -136,7 +136,7 @@ class _Explaining:
           held: what it is held to.
         """
         # Most hold: those are not judged a second time.
-        if all(leaf.verdict == PASS for leaf in held["training"]):
+        if not any(leaf.verdict == FAIL for leaf in held["training"]):
             return evidence, held
         gates = judge_held(evidence, held).gates
         if [name for name, gate in gates.items() if gate.verdict == FAIL] != ["training"] or self._rounds_further(STEP):
@@ -179,6 +179,7 @@ def _evidence(
 ) -> Evidence:
     not_applicable = _not_applicable(prepared, collected)
     outputs = {key: arrays for delivered in collected.values() for key, arrays in delivered.outputs.items()}
+    refusals = tuple(refusal for delivered in collected.values() for refusal in delivered.refusals)
     left_out = {GRADIENTS} & not_applicable.keys()
     return Evidence(
         workload=prepared.title,
@@ -190,7 +191,8 @@ def _evidence(
         trajectories=doubles.trajectories
         | {key: arrays for delivered in collected.values() for key, arrays in delivered.trajectories.items()},
         deviations=prepared.workload.deviations,
-        failures=(*failures, *(refusal for delivered in collected.values() for refusal in delivered.refusals)),
+        failures=tuple(failures),
+        refusals=refusals,
         not_applicable=not_applicable,
         remarks=(*doubles.remarks, *(remark for delivered in collected.values() for remark in delivered.remarks)),
         computes_in=narrow_dtype(prepared.loading.dimensions),
@@ -201,6 +203,7 @@ def _not_applicable(prepared: Prepared, collected: Mapping[str, Collected]) -> d
     reasons: dict[str, str] = {}
     if prepared.workload.training is None:
         reasons["training"] = "the workload has no training step"
-    # A gradient that the original has not is one that no port can be held to.
+    # A gradient that the original has not is one that no port can be held to. One that it has, and cannot compute
+    # here, is not judged.
     refused = collected["tf"].refused(GRADIENTS) if "tf" in collected else ""
-    return reasons | ({GRADIENTS: refused} if refused else {})
+    return reasons | ({GRADIENTS: refused} if has_no_gradient(refused) else {})

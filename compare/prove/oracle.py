@@ -70,7 +70,7 @@ def find_doubles(jax: Side, sides: Sequence[Collected], prepared: Prepared) -> D
             except (SideError, promote.PromotionError, UnreadableProgram) as error:
                 if isinstance(error, SideError) and error.lost:
                     raise
-                doubles.failures.append(Failure(collected.side, f"float64 {pass_}", str(error)))
+                doubles.failures.append(Failure(collected.side, f"float64 {pass_}", str(error), of_pass=pass_))
     return doubles
 
 
@@ -196,7 +196,8 @@ def _double_program(collected: Collected, pass_: str) -> tuple[Program, OracleSo
     reason = collected.not_double.get(pass_, "its float64 program still computes in a narrower type")
     written = collected.programs.get((pass_, FLOAT32))
     if written is None:
-        raise promote.PromotionError(f"there is no float64 run ({reason}) and no program to promote")
+        without = collected.without_program(pass_)
+        raise promote.PromotionError(f"{reason}; and there is no program to promote: {without}")
     try:
         return promoted(written), OracleSource("promoted", reason)
     except promote.PromotionError as error:

@@ -10,14 +10,14 @@ from pathlib import Path
 from compare.errors import RequestError
 from compare.inputs.at_size import Prepared
 from compare.inputs.port_files import prepare_others
-from compare.parity import failure_at_size, messages, with_sizes
+from compare.parity import failure_at_size, messages, unjudged_at_size, with_sizes
 from compare.parity.measure import largest
 from compare.progress import Reporter
 from compare.prove import both_sides, judging
 from compare.prove.collect import Collected
 from compare.prove.oracle import Doubles
 from compare.record.parity_part import AtSize, Parity
-from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS
 from compare.record.workload_part import Failure
 from compare.sides.pool import Pool
 from workloads import _modes
@@ -55,7 +55,7 @@ def with_others(
     Raises:
       RequestError: the workload's code fails.
     """
-    if parity.verdict != PASS:
+    if parity.verdict == FAIL:
         return parity
     ordinary = _ordinary(doubles, prepared)
     judged = [
@@ -109,8 +109,11 @@ def judged_at(
         return AtSize(dimensions, FAIL, messages.fails_at_size(prepared.title, reason)), None
     doubles = both_sides.doubles_of(pool, collected, prepared, failures)
     parity = judging.parity_of(pool, prepared, collected, doubles, failures, ordinary)
-    reason = failure_at_size(parity)
-    return AtSize(dimensions, FAIL if reason else PASS, reason), parity
+    if reason := failure_at_size(parity):
+        return AtSize(dimensions, FAIL, reason), parity
+    if reason := unjudged_at_size(parity):
+        return AtSize(dimensions, NOT_JUDGED, reason), parity
+    return AtSize(dimensions, PASS), parity
 
 
 def _said(failures: Sequence[Failure], side: str) -> str:

@@ -13,7 +13,7 @@ from compare.prove import sweeping
 from compare.prove.collect import Collected
 from compare.prove.oracle import Doubles
 from compare.record.parity_part import Parity
-from compare.record.vocabulary import PASS
+from compare.record.vocabulary import FAIL
 from compare.record.workload_part import Failure
 from workloads._framework import FORWARD
 from workloads._spec import STABILITY
@@ -40,7 +40,7 @@ def with_stability(
       reporter: told of the step.
     """
     reporter.step("stability")
-    if parity.verdict != PASS:
+    if parity.verdict == FAIL:
         unswept = Swept(reason="not judged: the port already differs at ordinary inputs")
         return with_sweep(parity, prepared.workload.name, unswept, ())
     port = collected["jax"]
@@ -72,9 +72,9 @@ def swept_with(
             results.append(sweeping.sweep(prepared, collected, doubles, options))
         except ProgramLost as error:
             failures.append(Failure("both sides", "sweep", str(error)))
-            results.append(Swept(reason=f"not judged: {error}"))
+            results.append(Swept(reason=f"not judged: {error}", lost=True))
     reasons = dict.fromkeys(result.reason for result in results if result.reason)
     reached = tuple(reached for result in results for reached in result.reached)
-    swept = Swept(reached, results[0].dtype, "; ".join(reasons))
+    swept = Swept(reached, results[0].dtype, "; ".join(reasons), any(result.lost for result in results))
     declared = [deviation for deviation in prepared.workload.deviations if deviation.gate == STABILITY]
     return with_sweep(parity, prepared.workload.name, swept, declared)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compare.record.base import Indices, Many, Named, Number, Part, Text, Verdict
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 
 
 class Deviation(Part, frozen=True, rename={"pass_": "pass"}):
@@ -42,13 +43,13 @@ class Comparison(Part, frozen=True, rename={"pass_": "pass"}):
     expected_from: Text = ""
     """What it is held against."""
     error: Number = None
-    """Relative to the largest value; inf where arrays are not comparable."""
+    """Relative to the largest value; inf where arrays are not comparable, null where nothing was judged."""
     bound: Number = None
     """The largest error that passes."""
     noise: Number = None
     """TensorFlow eager against TensorFlow XLA, in the same measure; null where not run."""
     verdict: Verdict = None
-    """Pass or fail."""
+    """Pass, fail, or not_judged where one of the two is missing."""
     worst_index: Indices = ()
     """Where the error is largest."""
     expected: Number = None
@@ -56,14 +57,14 @@ class Comparison(Part, frozen=True, rename={"pass_": "pass"}):
     found: Number = None
     """The value found there."""
     message: Text = ""
-    """One line where it fails or its bound was widened, else empty."""
+    """One line where it fails, is not judged, or its bound was widened, else empty."""
 
 
 class Gate(Part, frozen=True):
     """What one gate says."""
 
     verdict: Verdict = None
-    """Pass, fail or not_applicable."""
+    """Pass, fail, not_applicable, or not_judged where evidence is missing."""
     comparisons: Many[Comparison] = ()
     """One a leaf, case and mode."""
     reason: Text = ""
@@ -150,16 +151,16 @@ class AtSize(Part, frozen=True):
     dimensions: Named[int] = {}
     """The sizes."""
     verdict: Verdict = None
-    """Not applicable where the original does not take them."""
+    """Not applicable where the original does not take them, not judged where evidence is missing."""
     reason: Text = ""
     """Why it fails, or is not judged there; else empty."""
 
 
 class Parity(Part, frozen=True):
-    """The six gates; passes when each passes or does not apply."""
+    """The six gates: fails where any fails, else is not judged where any is not, else passes."""
 
     verdict: Verdict = None
-    """Pass or fail."""
+    """Pass, fail or not_judged."""
     gates: Named[Gate] = {}
     """By gate."""
     oracle: Named[str] = {}
@@ -177,9 +178,9 @@ class Parity(Part, frozen=True):
         """Refuse a verdict that the gates contradict: the exit code rests on it.
 
         Raises:
-          ValueError: a gate fails, and the verdict is pass.
+          ValueError: a gate fails or is not judged, and the verdict is pass.
         """
         super().__post_init__()
-        failing = [name for name, gate in self.gates.items() if gate.verdict == "fail"]
-        if self.verdict == "pass" and failing:
-            raise ValueError(f"verdict pass beside the failing gate {failing[0]}")
+        for name, gate in self.gates.items():
+            if self.verdict == PASS and gate.verdict in (FAIL, NOT_JUDGED):
+                raise ValueError(f"verdict pass beside the gate {name}, which says {gate.verdict}")

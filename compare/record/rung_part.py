@@ -9,7 +9,7 @@ GRADIENTS, OPTIMIZER, TRAJECTORY, SPEED = "gradients", "optimizer", "trajectory"
 RUNGS = (STRUCTURE, WEIGHTS, FORWARD, GRADIENTS, OPTIMIZER, TRAJECTORY, SPEED)
 
 NOT_REACHED = "not_reached"
-"""What is said of a rung above one that fails, beside pass, fail and not_applicable."""
+"""What is said of a rung above one that fails, beside pass, fail, not_applicable and not_judged."""
 
 AGREES, DEPARTS, INHERITS, DIFFERS = "agrees", "departs", "inherits", "differs"
 NOT_COMPARED = "not_compared"
@@ -94,7 +94,7 @@ class Rung(Part, frozen=True):
 
     name: Text = ""
     verdict: Text = ""
-    """`pass`, `fail`, `not_applicable` or `not_reached`."""
+    """`pass`, `fail`, `not_applicable`, `not_judged` or `not_reached`."""
     told: Texts = ()
     """What fails, the first of each kind; of a rung that holds, what it rests on."""
     case: Text = ""

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, Literal
 
 PASS: Final = "pass"
 FAIL: Final = "fail"
 NOT_APPLICABLE: Final = "not_applicable"
+NOT_JUDGED: Final = "not_judged"
 
-Judgement = Literal["pass", "fail", "not_applicable"]
-"""What a gate says."""
+Judgement = Literal["pass", "fail", "not_applicable", "not_judged"]
+"""What a gate says: `not_applicable` of what the original cannot have, `not_judged` where evidence is missing."""
+
+Composed = Literal["pass", "fail", "not_judged"]
+"""What several verdicts add up to."""
+
+
+def composed(verdicts: Iterable[str | None]) -> Composed:
+    """Fail where any verdict is fail; else not judged where any is missing or not judged; else pass."""
+    said = set(verdicts)
+    if FAIL in said:
+        return FAIL
+    return PASS if said <= {PASS, NOT_APPLICABLE} else NOT_JUDGED
+
 
 PASS_WORDS = {"forward": "forward pass", "gradients": "gradients", "step": "training step"}
 """What is run, in words."""

@@ -37,6 +37,8 @@ class Failure(Part, frozen=True):
     """The side's mode whose result it is; empty where it is that of none alone."""
     of_pass: Text = ""
     """The pass that it belongs to; empty where it is that of none alone."""
+    lost: bool = False
+    """Whether nobody answered: the worker did not start, ended, or took too long."""
 
 
 class Trajectory(Part, frozen=True):

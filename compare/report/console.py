@@ -17,10 +17,9 @@ from compare.report.overviews import OverviewRow, overview
 from compare.report.showable import on_lines
 from compare.report.tables import RatioRow, other_pass
 from compare.report.terminal import print_table
-from compare.report.verdicts import WORDS
+from compare.report.verdicts import STYLES, WORDS
 from workloads._modes import Mode
 
-_STYLES = {PASS: "green", FAIL: "bold red", verdicts.INCOMPLETE: "yellow", verdicts.NOT_JUDGED: "yellow"}
 _NUMBERS = ("instructions\ntf / jax", "kernels tf/eager\n→ tf/jit → jax/jit")
 _RATIO = "time of jax/jit\nvs fastest TF mode"
 _COLUMNS = (
@@ -95,7 +94,7 @@ def _cells(row: OverviewRow) -> dict[str, Text]:
 
 def _gates(row: OverviewRow) -> Text:
     others = [(name, verdict) for name, verdict in row.gates.items() if verdict not in (PASS, NOT_APPLICABLE)]
-    return Text(", ").join(Text(name, style=_STYLES.get(verdict, "")) for name, verdict in others)
+    return Text(", ").join(Text(name, style=STYLES.get(verdict, "")) for name, verdict in others)
 
 
 def _ratios(row: OverviewRow) -> str:
@@ -114,8 +113,8 @@ def _ratio(row: RatioRow | None) -> str:
 def _lines(record: Record) -> Iterator[Text]:
     for name, workload in record.workloads.items():
         for gate in verdicts.gates(workload):
-            if gate.verdict == FAIL:
-                yield Text.assemble(_word(FAIL), " ", _single(gate.message))
+            if gate.verdict == FAIL or (gate.verdict == verdicts.NOT_JUDGED and verdicts.is_judged(workload)):
+                yield Text.assemble(_word(gate.verdict), " ", _single(gate.message))
         for failure in verdicts.failures(workload):
             yield Text.assemble(("missing", "yellow"), " ", _single(f"{name}: {failure.line}"))
         for sentence in narrow_arithmetic.in_words(workload):
@@ -150,7 +149,7 @@ def _some(names: Sequence[str], most: int = 3) -> str:
 
 
 def _word(verdict: str) -> Text:
-    return Text(WORDS.get(verdict, verdict), style=_STYLES.get(verdict, ""))
+    return Text(WORDS.get(verdict, verdict), style=STYLES.get(verdict, ""))
 
 
 def _single(message: str) -> str:

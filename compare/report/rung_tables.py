@@ -9,11 +9,11 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from compare.record.rung_part import AGREES, NOT_COMPARED, NOT_REACHED, Ladder, Layers, LayerVerdict, Rung
-from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS
 from compare.report import terminal
 
-_WORDS = {PASS: "holds", FAIL: "fails", NOT_APPLICABLE: "none", NOT_REACHED: "not reached"}
-_STYLES = {PASS: "green", FAIL: "bold red", NOT_REACHED: "dim", NOT_APPLICABLE: "dim"}
+_WORDS = {PASS: "holds", FAIL: "fails", NOT_APPLICABLE: "none", NOT_REACHED: "not reached", NOT_JUDGED: "not judged"}
+_STYLES = {PASS: "green", FAIL: "bold red", NOT_JUDGED: "yellow", NOT_REACHED: "dim", NOT_APPLICABLE: "dim"}
 _STATES = {
     "agrees": "agrees",
     "departs": "departs by itself",

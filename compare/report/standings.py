@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from compare.record.parity_part import Parity
 from compare.record.timing_part import Timing
-from compare.record.vocabulary import FAIL
+from compare.record.vocabulary import FAIL, NOT_JUDGED
 from compare.record.workload_part import Workload
 from compare.report import attributions, numbers, tables
 from compare.report.tables import RatioRow, ordered, recorded_ratio
@@ -100,6 +100,8 @@ def _other_modes(workload: Workload) -> Iterator[str]:
 def _untimed(workload: Workload) -> str:
     if (workload.parity or Parity()).verdict == FAIL:
         return "not timed: parity fails"
+    if (workload.parity or Parity()).verdict == NOT_JUDGED:
+        return "not timed: parity is not judged"
     reasons = [failure.reason for failure in workload.failures]
     if reasons:
         return f"not timed: {reasons[0]}"

@@ -9,14 +9,15 @@ from compare.record.base import Number
 from compare.record.envelope import Environment, Record
 from compare.record.parity_part import Comparison, Gate, Parity
 from compare.record.timing_part import Timing
-from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS
 from compare.record.workload_part import Workload
 from compare.report import numbers
 from compare.report.showable import given
 from workloads._spec import GATES
 
-NOT_JUDGED = "not_judged"
 INCOMPLETE = "incomplete"
+LEFT = "left"
+"""What is said of a port in which places are left to write, whatever the gates say of the rest."""
 
 WORDS = {
     PASS: "pass",
@@ -24,7 +25,11 @@ WORDS = {
     NOT_APPLICABLE: "not applicable",
     NOT_JUDGED: "not judged",
     INCOMPLETE: "incomplete",
+    LEFT: "to be written",
 }
+
+STYLES = {PASS: "green", FAIL: "bold red", INCOMPLETE: "yellow", NOT_JUDGED: "yellow", LEFT: "yellow"}
+"""Of a word on the console."""
 
 EXACT = "structure"
 """The gate that compares with TensorFlow's own outputs; every other one compares with the float64 oracle."""
@@ -86,15 +91,18 @@ class GateRow:
 
     @property
     def message(self) -> str:
-        """Why the gate fails: the message of its first failing leaf, and how many there are besides."""
-        said = [row.message for row in self.failing if row.message]
-        first = said[0] if said else self.reason or f"{self.name} gate failed, and the record does not say why"
-        more = len(self.failing) - 1
+        """Why the gate fails, or is not judged: the message of its first such leaf, and how many there are besides."""
+        rows = self.failing if self.verdict == FAIL else self.unjudged
+        said = [row.message for row in rows if row.message]
+        outcome = "failed" if self.verdict == FAIL else "is not judged"
+        unsaid = f"{self.name} gate {outcome}, and the record does not say why"
+        first = said[0] if said else self.reason or unsaid
+        more = len(rows) - 1
         return f"{first} (and {more} more)" if more > 0 else first
 
 
 def headline(record: Record) -> Headline:
-    """Fail where a parity verdict fails; incomplete where a verdict or another result is missing."""
+    """Fail where a parity verdict fails, else not judged where one is; incomplete where a result is missing."""
     workloads = record.workloads.values()
     verdicts = [verdict(workload) for workload in workloads]
     failed, unjudged = verdicts.count(FAIL), verdicts.count(NOT_JUDGED)
@@ -116,6 +124,9 @@ def headline(record: Record) -> Headline:
     )
     if failed:
         return Headline(FAIL, f"Parity fails in {_of(failed, len(workloads))}", notes)
+    open_ = [(workload.parity or Parity()).verdict for workload in workloads].count(NOT_JUDGED)
+    if open_:
+        return Headline(NOT_JUDGED, f"Parity is not judged in {_of(open_, len(workloads))}", notes)
     if unjudged or lacking or not workloads:
         held = verdicts.count(PASS)
         return Headline(INCOMPLETE, f"Parity holds in {_of(held, len(workloads))}; the run is incomplete", notes)
@@ -125,6 +136,11 @@ def headline(record: Record) -> Headline:
 def verdict(workload: Workload) -> str:
     """The parity verdict of a workload, or that there is none."""
     return (workload.parity or Parity()).verdict or NOT_JUDGED
+
+
+def is_judged(workload: Workload) -> bool:
+    """Whether the record says of its gates whether they hold, or why they are not judged."""
+    return (workload.parity or Parity()).verdict is not None
 
 
 def outcome(workload: Workload) -> str:

@@ -39,7 +39,7 @@ from compare.prove.program_alignment import Examined, Scope
 from compare.record.envelope import Environment, Record
 from compare.record.parity_part import Parity
 from compare.record.target_part import Target
-from compare.record.vocabulary import PASS
+from compare.record.vocabulary import FAIL, PASS
 from compare.record.workload_part import Failure, Workload
 from compare.run import record_parts
 from compare.run.kept_judgements import Judgement, Judgements
@@ -260,7 +260,7 @@ def _judge_one(
 
 def _outcome(parity: Parity, lacking: bool) -> str:
     """What the progress says of a workload: what is missing by then is told of in the end."""
-    holds = "holds" if parity.verdict == PASS else "fails"
+    holds = {PASS: "holds", FAIL: "fails"}.get(parity.verdict or "", "is not judged")
     return f"{holds}; results are missing" if lacking else holds
 
 

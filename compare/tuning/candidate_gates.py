@@ -11,7 +11,7 @@ from compare.prove import both_sides, judging, stability_gate
 from compare.prove.collect import Collected, collect_mode
 from compare.prove.oracle import Doubles
 from compare.record.parity_part import Parity
-from compare.record.vocabulary import FAIL, PASS
+from compare.record.vocabulary import PASS
 from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides.pool import Pool
@@ -87,10 +87,9 @@ class Gates:
 
 
 def failing(parity: Parity) -> str:
-    """The first gate that fails, in its own words."""
+    """The first gate that fails, or is not judged, in its own words."""
     if parity.verdict == PASS:
         return ""
-    gate = next(gate for gate in parity.gates.values() if gate.verdict == FAIL)
-    return (
-        next((comparison.message for comparison in gate.comparisons if comparison.verdict == FAIL), gate.reason) or ""
-    )
+    gate = next(gate for gate in parity.gates.values() if gate.verdict == parity.verdict)
+    told = (comparison.message for comparison in gate.comparisons if comparison.verdict == parity.verdict)
+    return next(told, gate.reason) or ""
