@@ -1,0 +1,49 @@
+"""TensorFlow's own modes, asked about inputs that it was not given before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compare.inputs.at_size import Prepared
+from compare.prove.collect import FLOAT32, FLOAT64, NATIVE_MODE, Collected
+from compare.prove.oracle import Doubles
+from compare.prove.special_cases import Original, Runs
+from compare.sides import requests
+from compare.sides._side import Side, SideError
+from compare.sides.pool import Pool
+from workloads._modes import TF, TF_EAGER, TF_JIT
+from workloads._spec import Arrays
+
+
+def asked_original(pool: Pool, collected: Mapping[str, Collected], doubles: Doubles, prepared: Prepared) -> Original:
+    """What asks TensorFlow's eager mode, and XLA, about inputs; it raises SideError if that loses the worker.
+
+    Eager mode computes in float64 where the twin was built so: then it is unlike the float64 program, which XLA runs,
+    only if it decides otherwise.
+
+    Args:
+      pool: has the sides, the workload loaded.
+      collected: what each side delivered, by side.
+      doubles: tell where float64 results came from.
+      prepared: the workload.
+    """
+    case = prepared.loading.cases[0]
+
+    def ask(pass_: str, inputs: Arrays) -> Runs:
+        if TF not in collected or collected[TF].lost:
+            return {}
+        side, source = pool.get(TF), doubles.sources.get((TF, pass_))
+        wide = FLOAT64 if source is not None and source.kind == "native" else FLOAT32
+        asked = ((NATIVE_MODE[TF], wide), (TF_EAGER.name, FLOAT32), (TF_JIT.name, FLOAT32))
+        return {f"{TF}/{mode} in {dtype}": _outputs(side, mode, pass_, case, dtype, inputs) for mode, dtype in asked}
+
+    return ask
+
+
+def _outputs(side: Side, mode: str, pass_: str, case: str, dtype: str, inputs: Arrays) -> Arrays | str:
+    try:
+        return requests.outputs(side, mode, pass_, case, dtype, inputs)
+    except SideError as error:
+        if error.lost:
+            raise
+        return error.reason
