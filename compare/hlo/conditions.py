@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,7 +12,7 @@ import ml_dtypes
 import numpy as np
 
 from compare.hlo import values
-from compare.hlo.graph import Graph, Node, needed
+from compare.hlo.graph import CARRIERS, Graph, Node, needed
 from compare.hlo.region_programs import PreparedLoop, State, flattened, given
 
 MOST_NODES = 500
@@ -39,8 +40,16 @@ class Condition:
 
     @property
     def is_special(self) -> bool:
-        """Whether only NaN, an infinity or the largest numbers of a type make it come out both ways."""
-        return self.direction in SPECIAL or (self.number is not None and abs(self.number) in _EXTREME)
+        """Whether it is about NaN, infinities or the ends of the range of a float type."""
+        if self.direction in SPECIAL:
+            return True
+        return self.number is not None and (np.isinf(self.number) or _is_limit(abs(self.number)))
+
+    def is_special_in(self, ways: Ways) -> bool:
+        """Whether some value was NaN or an infinity where that is what is decided about."""
+        if self.direction == FINITE:
+            return ways.failed
+        return ways.held and (self.direction == NAN or (self.number is not None and np.isinf(self.number)))
 
     def __str__(self) -> str:
         against = "" if self.number is None else f" {self.number:g}"
@@ -51,7 +60,12 @@ NAN, FINITE = "NAN", "FINITE"
 SPECIAL = (NAN, FINITE)
 """Directions of decisions about one value: it is NaN, as `x != x` asks; it is neither NaN nor an infinity."""
 
-_EXTREME = (np.inf, *(float(ml_dtypes.finfo(name).max) for name in ("float16", "bfloat16", "float32", "float64")))
+_ROUNDED = 1e-6
+_LIMITS = [
+    limit
+    for info in map(ml_dtypes.finfo, ("float16", "bfloat16", "float32", "float64"))
+    for limit in (float(info.max), float(info.smallest_normal))
+]
 _FLOATS = ("f", "bf")
 _SAID = {
     NAN: "NaN",
@@ -70,6 +84,11 @@ _HOLDS = {
 }  # fmt: skip
 
 
+def _is_limit(number: float) -> bool:
+    """Whether a number is the largest or the least normal one of a float type, as a constant of any type has it."""
+    return any(math.isclose(number, limit, rel_tol=_ROUNDED) for limit in _LIMITS)
+
+
 def conditions(graph: Graph) -> list[Condition]:
     """Decisions over floats that depend on what the program is given, not those inside of its loops and branches.
 
@@ -83,11 +102,16 @@ def special_conditions(graph: Graph) -> list[Condition]:
 
     What was an integer is never special.
     """
-    return [
-        condition
-        for condition in _decided(graph)
-        if condition.is_special and graph.nodes[graph.carried(condition.left)].shape.dtype.startswith(_FLOATS)
-    ]
+    decided = (condition for condition in _decided(graph) if condition.is_special)
+    return [condition for condition in decided if not _was_integer(graph, condition.left)]
+
+
+def _was_integer(graph: Graph, key: int) -> bool:
+    while graph.nodes[key].shape.dtype.startswith(_FLOATS):
+        if graph.nodes[key].opcode not in CARRIERS:
+            return False
+        (key,) = graph.nodes[key].operands
+    return True
 
 
 def _decided(graph: Graph) -> list[Condition]:
@@ -239,7 +263,7 @@ def _of(graph: Graph, node: Node) -> list[Condition]:
     match node.opcode:
         case "is-finite":
             return [Condition(node.operands[0], node.operands[0], FINITE, None, node.source)]
-        case "compare" if node.operands[0] == node.operands[1]:
+        case "compare" if _is_same(graph, *node.operands):
             (value, _), dtype = node.operands, graph.nodes[node.operands[0]].shape.dtype
             is_asked = node.attribute("comparison_direction") in ("EQ", "NE") and dtype.startswith(_FLOATS)
             return [Condition(value, value, NAN, None, node.source)] if is_asked else []
@@ -272,6 +296,17 @@ def _only(graph: Graph, keys: Iterable[int]) -> Graph:
     kept = needed(graph.nodes, keys) | set(graph.parameters)
     nodes = {key: node for key, node in graph.nodes.items() if key in kept}
     return Graph(graph.name, nodes, graph.parameters, graph.parameters[:1])
+
+
+def _is_same(graph: Graph, left: int, right: int, deep: int = 8) -> bool:
+    """Whether two values are one, or computed alike from the same: frontends write what `x[0] != x[0]` reads twice."""
+    one, other = graph.nodes[left], graph.nodes[right]
+    if left == right:
+        return True
+    alike = (one.opcode, one.shape, one.attributes) == (other.opcode, other.shape, other.attributes)
+    if not deep or not alike or not one.operands or one.regions or len(one.operands) != len(other.operands):
+        return False
+    return all(_is_same(graph, *pair, deep - 1) for pair in zip(one.operands, other.operands, strict=True))
 
 
 def _first(*numbers: float | None) -> float | None:

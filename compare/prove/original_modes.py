@@ -18,8 +18,8 @@ from workloads._spec import Arrays
 def asked_original(pool: Pool, collected: Mapping[str, Collected], doubles: Doubles, prepared: Prepared) -> Original:
     """What asks TensorFlow's eager mode, and XLA, about inputs; it raises SideError if that loses the worker.
 
-    Eager mode computes in float64 where the twin was built so: then it is unlike the float64 program, which XLA runs,
-    only if it decides otherwise.
+    Where the twin was built in float64, eager mode is asked in float64 as well: then it is unlike the float64 program,
+    which XLA runs, only if it decides otherwise.
 
     Args:
       pool: has the sides, the workload loaded.
@@ -31,11 +31,14 @@ def asked_original(pool: Pool, collected: Mapping[str, Collected], doubles: Doub
 
     def ask(pass_: str, inputs: Arrays) -> Runs:
         if TF not in collected or collected[TF].lost:
-            return {}
+            return Runs()
         side, source = pool.get(TF), doubles.sources.get((TF, pass_))
-        wide = FLOAT64 if source is not None and source.kind == "native" else FLOAT32
-        asked = ((NATIVE_MODE[TF], wide), (TF_EAGER.name, FLOAT32), (TF_JIT.name, FLOAT32))
-        return {f"{TF}/{mode} in {dtype}": _outputs(side, mode, pass_, case, dtype, inputs) for mode, dtype in asked}
+        modes = [mode.name for mode in (TF_EAGER, TF_JIT) if mode.name in collected[TF].modes[pass_]]
+        own = {f"{TF}/{mode}": _outputs(side, mode, pass_, case, FLOAT32, inputs) for mode in modes}
+        if source is None or source.kind != "native":
+            return Runs({str(TF_EAGER): own[str(TF_EAGER)]}, own)
+        wide = _outputs(side, NATIVE_MODE[TF], pass_, case, FLOAT64, inputs)
+        return Runs({f"{TF}/{NATIVE_MODE[TF]} in float64": wide}, own)
 
     return ask
 

@@ -27,10 +27,22 @@ _MOST_DRAWN = 64
 _MOST_KEPT, _MOST_KEPT_OF_MODEL = 48, 12
 """A call of a model takes longer."""
 
-Runs = Mapping[str, Arrays | str]
-"""By mode, the results; a string says why there are none."""
+
+@dataclass(frozen=True)
+class Runs:
+    """What TensorFlow's own modes give, by mode; a string says why there are no results.
+
+    Attributes:
+      reference: has to agree with the program that XLA runs in float64, since it is computed with the same constants.
+      own: in the types that the function is written in; they have to agree with one another.
+    """
+
+    reference: Mapping[str, Arrays | str] = field(default_factory=dict)
+    own: Mapping[str, Arrays | str] = field(default_factory=dict)
+
+
 Original = Callable[[str, Arrays], Runs]
-"""What TensorFlow's own modes give for a pass and inputs; nothing where TensorFlow cannot be asked."""
+"""Asks TensorFlow's own modes for a pass on inputs; they give nothing where TensorFlow cannot be asked."""
 
 
 @dataclass(frozen=True)
@@ -130,8 +142,15 @@ def _watch(of: Readable, twin: Twin) -> _Watch | None:
 
 
 def _turns(watches: Sequence[_Watch], ways: Sequence[Sequence[Ways]]) -> bool:
-    """Whether a case decides in a way that no ordinary one did."""
-    return any(list(watch.seen) != either(watch.seen, way) for watch, way in zip(watches, ways, strict=True))
+    """Whether a case decides in a way that no ordinary one did, or about a special value.
+
+    Ordinary values may become NaN, and tell nothing of those that are NaN from the start.
+    """
+    return any(
+        list(watch.seen) != either(watch.seen, way)
+        or any(each.is_special_in(of) for each, of in zip(watch.watched.conditions, way, strict=True))
+        for watch, way in zip(watches, ways, strict=True)
+    )
 
 
 @dataclass(frozen=True)
@@ -158,16 +177,20 @@ class _Trial:
 
 
 def _departing(expected: Arrays, runs: Runs, leaf: str = "") -> str:
-    """Which mode of TensorFlow is unlike its float64 program, in a leaf or in any; empty where none is."""
-    if not runs:
+    """Why TensorFlow's modes tell nothing of a leaf, or of any; empty where all give the same."""
+    if not runs.reference:
         return messages.SPECIAL_UNASKED
-    for mode, run in runs.items():
+    for mode, run in (*runs.reference.items(), *runs.own.items()):
         if isinstance(run, str):
             return messages.special_refused(mode, run)
-        leaves = [leaf] if leaf else list(expected)
-        if any(name not in run or not _is_close(run[name], expected[name]) for name in leaves):
-            return messages.special_disagreement(list(runs))
-    return ""
+    own = list(runs.own.values())
+    pairs = [(run, expected) for run in runs.reference.values()] + [(run, own[0]) for run in own[1:]]
+    leaves = [leaf] if leaf else list(expected)
+    if all(
+        name in one and name in other and _is_close(one[name], other[name]) for one, other in pairs for name in leaves
+    ):
+        return ""
+    return messages.special_disagreement(list(dict.fromkeys((*runs.reference, *runs.own))))
 
 
 def _is_close(array: np.ndarray, expected: np.ndarray) -> bool:

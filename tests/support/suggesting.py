@@ -38,7 +38,7 @@ def as_compiled(found: Doubles, twin: Twin) -> Original:
     """A TensorFlow whose one mode is the program."""
 
     def original(pass_: str, inputs: Arrays) -> Runs:
-        return {"tf/jit": running(found.programs["tf", pass_], twin)([inputs])[0]}
+        return Runs({"tf/jit": running(found.programs["tf", pass_], twin)([inputs])[0]})
 
     return original
 
