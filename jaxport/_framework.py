@@ -107,7 +107,9 @@ class Jax:
             modes[default_pass(modes)].append(APART)
         return {"modes": modes, "compiler_options": options}
 
-    def outputs(self, mode: str, pass_: str, case: str, dtype: str) -> dict[str, np.ndarray]:
+    def outputs(
+        self, mode: str, pass_: str, case: str, dtype: str, sent: Arrays | None = None
+    ) -> dict[str, np.ndarray]:
         """What one pass returns in one mode; a step also returns the weights that it leaves.
 
         Args:
@@ -115,10 +117,11 @@ class Jax:
           pass_: "forward", "gradients" or "step".
           case: whose inputs and weights are used.
           dtype: "float32" or "float64".
+          sent: inputs in place of those of the case, by name.
         """
         session = self._loaded.session(dtype)
         with session.precision():
-            arguments = session.arguments(pass_, case)
+            arguments = session.arguments(pass_, case, sent)
             results = self._used(session, pass_, mode, lambda function: function(*arguments))
             named = named_results(session, pass_, results)
             # A pass but a step has no state of its own: what it calls so is a result.

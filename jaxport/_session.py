@@ -71,10 +71,18 @@ class Session:
         """The parameters that a run of this case starts from."""
         return self.model.from_weights({path: self._array(array) for path, array in self.twin.weights_of(case).items()})
 
-    def arguments(self, pass_: str, case: str) -> list[Any]:
-        """All arguments of a pass function."""
+    def arguments(self, pass_: str, case: str, sent: Arrays | None = None) -> list[Any]:
+        """All arguments of a pass function.
+
+        Args:
+          pass_: the pass.
+          case: whose inputs and weights are used.
+          sent: inputs in place of those of the case, by name.
+        """
         parameters = self.parameters(case)
         state = [self.model.init(parameters)] if pass_ in (STEP, UNROLLED) and self.model.init else []
+        if sent:
+            return [parameters, *state, *self.inputs({**self.twin.cases[case], **sent})]
         inputs = self.inputs(self.twin.first_batches) if pass_ == UNROLLED else self.case_inputs(case)
         return [parameters, *state, *inputs]
 

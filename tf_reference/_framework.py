@@ -136,7 +136,9 @@ class TensorFlow:
         return {"modes": modes}
 
     @_once_more
-    def outputs(self, mode: str, pass_: str, case: str, dtype: str) -> dict[str, np.ndarray]:
+    def outputs(
+        self, mode: str, pass_: str, case: str, dtype: str, sent: Arrays | None = None
+    ) -> dict[str, np.ndarray]:
         """What one pass returns in one mode; a step also returns the weights that it leaves.
 
         Args:
@@ -144,9 +146,10 @@ class TensorFlow:
           pass_: "forward", "gradients" or "step".
           case: whose inputs and weights are used.
           dtype: "float32" or "float64".
+          sent: inputs in place of those of the case, by name.
         """
         session = self._loaded.session(dtype)
-        tensors = self._inputs(session, case, pass_)
+        tensors = session.tensors({**session.twin.cases[case], **sent}) if sent else self._inputs(session, case, pass_)
         with switched(mode), compilable():
             function = self._staged(session, pass_, mode, tensors)
             session.reset(case)

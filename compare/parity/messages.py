@@ -270,6 +270,55 @@ def unseen(side: str, condition: str, line: str, held: bool) -> str:
     )
 
 
+SPECIAL_UNASKED = "TensorFlow could not be asked whether its own modes agree there: run it instead of a recorded side"
+"""Why a case with special values is not used."""
+SPECIAL_WITHOUT_VALUE = "the original gives NaN there, and does not ask for it"
+SPECIAL_UNREACHED = (
+    "no NaN, infinity, zero or largest number in the inputs makes it so: give the function that decides to --tf and "
+    "its port to --jax, with what is decided about as --input"
+)
+
+
+def special_disagreement(modes: Sequence[str]) -> str:
+    """Why a case is not used that TensorFlow's own modes do not agree on."""
+    return f"TensorFlow's own modes ({', '.join(modes)}, and XLA in float64) disagree there: choose which one is right"
+
+
+def special_refused(mode: str, reason: str) -> str:
+    """Why a case is not used that a mode of TensorFlow raises an error on."""
+    return f"{mode} refuses such inputs: {reason}"
+
+
+def special_range(inputs: Sequence[str]) -> str:
+    """Why no special value was placed."""
+    return (
+        f"none is placed in {', '.join(inputs)}, whose declared range has none: leave the range out to have it judged"
+    )
+
+
+def special_lost(kind: str, reason: str) -> str:
+    """Special values that no case is used of."""
+    return f"no case judges inputs with {kind}: {reason}"
+
+
+def unseen_special(side: str, condition: str, line: str, held: bool, why: str) -> str:
+    """A decision about special values that every case took one way.
+
+    Args:
+      side: whose program decides.
+      condition: the condition as text.
+      line: the user's line; empty where it is not known.
+      held: whether the condition held in every case.
+      why: why no case decides it the other way, and what to do.
+    """
+    place = f" at {line}" if line else ""
+    seen = "every value was" if held else "no value was"
+    return (
+        f"{side} decides{place} whether a value is {condition}: in all cases, {seen}; what the port does otherwise is "
+        f"not judged: {why}"
+    )
+
+
 def breaks(workload: str, pass_: str, moved: str, mode: str, extents: Sequence[Extent], worst: Broken) -> str:
     """Where the port stops holding while the original goes on.
 

@@ -14,6 +14,7 @@ from compare.progress import Reporter
 from compare.prove.collect import Collected, collect_evidence
 from compare.prove.further import further
 from compare.prove.oracle import Doubles, find_doubles
+from compare.prove.original_modes import asked_original
 from compare.prove.subjects import twin_of
 from compare.record.workload_part import Failure
 from compare.sides._side import SIDES, BadTarget, SideError
@@ -23,7 +24,7 @@ from compare.sides.renewal import changed_by
 from compare.sides.replies import Changed
 from compare.sides.workers import failure_of
 from workloads._framework import FORWARD, PASSES
-from workloads._modes import Mode
+from workloads._modes import TF, Mode
 from workloads._tree import LONE
 
 
@@ -157,18 +158,27 @@ def doubles_of(pool: Pool, collected: Mapping[str, Collected], prepared: Prepare
     return doubles
 
 
-def with_more_cases(doubles: Doubles, prepared: Prepared, failures: list[Failure]) -> Doubles:
+def with_more_cases(
+    pool: Pool, collected: Mapping[str, Collected], doubles: Doubles, prepared: Prepared, failures: list[Failure]
+) -> Doubles:
     """The float64 evidence with that of cases which the programs suggest.
 
     Args:
+      pool: has the sides, the workload loaded.
+      collected: what each side delivered, by side.
       doubles: the float64 evidence of the drawn cases.
       prepared: the workload, and the arrays that it is judged on.
       failures: gets what fails meanwhile.
     """
     try:
-        more = further(twin_of(prepared), prepared.inputs, doubles)
+        original = asked_original(pool, collected, doubles, prepared)
+        more = further(twin_of(prepared), prepared.inputs, doubles, original)
     except ProgramLost as error:
         failures.append(Failure("both sides", "further cases", str(error)))
+        return doubles
+    except SideError as error:
+        collected[TF].lost = True
+        failures.append(failure_of(error))
         return doubles
     except UnreadableProgram as error:
         # A program that runs in its framework alone is judged by the cases that its framework ran.

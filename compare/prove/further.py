@@ -17,11 +17,13 @@ from compare.parity.measure import SEMANTICS_BOUND, distance, is_float, scale_of
 from compare.prove.coverage import covering
 from compare.prove.oracle import Doubles
 from compare.prove.running import Running, running
+from compare.prove.special_cases import Original, judged_gradients, special_cases
 from compare.prove.subjects import Readable, first_inputs
 from compare.sides._side import SIDES
 from workloads import _integers, _marks
 from workloads._framework import FORWARD, GRADIENTS, Twin
 from workloads._integers import Domain
+from workloads._modes import TF
 from workloads._spec import Arrays, ArraySpec
 
 INTEGERS, CONSTANTS = "integers", "constants"
@@ -38,13 +40,14 @@ class Further:
     remarks: tuple[str, ...] = ()
 
 
-def further(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles) -> Further:
+def further(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles, original: Original) -> Further:
     """More cases of a workload whose float64 programs are known.
 
     Args:
       twin: the workload's arrays.
       specs: its inputs, by name.
       doubles: the float64 programs, and their results.
+      original: asks TensorFlow's own modes about inputs.
 
     Raises:
       UnreadableProgram: XLA does not run a program apart from its framework.
@@ -58,15 +61,41 @@ def further(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles) -> Fur
     domains = {name: domain for name, told in uses.items() if (domain := _domain(told, specs[name]))}
     cases = {f"{INTEGERS}{number}": _case(base, domains, specs, number) for number in range(_integers.CASES)}
     cases = (cases if domains else {}) | _decisive(base, _marks_of(programs, twin, specs, domains), specs)
-    told = dataclasses.replace(twin, cases={**twin.cases, **cases})
     # Compiled where it is asked for: most programs decide nothing and look nothing up.
     run = functools.cache(lambda: _both(twin, doubles, FORWARD))
+    special = special_cases(_with(twin, cases), specs, programs, base, lambda: run()[TF], original)
+    cases |= special.cases
     covered, unseen = covering(
-        told, specs, programs, lambda case: all(_is_finite(program([case])[0]) for program in run().values())
+        _with(twin, cases),
+        specs,
+        programs,
+        lambda case: all(_is_finite(program([case])[0]) for program in run().values()),
     )
     cases |= covered
-    remarks = (*_remarks(run, base, uses), *unseen)
-    return Further(cases, _arrays(twin, doubles, cases) if cases else {}, remarks)
+    remarks = (*_remarks(run, base, uses), *special.remarks, *unseen)
+    arrays = _arrays(twin, doubles, cases) if cases else {}
+    return Further(cases, _without_unjudged(arrays, special.cases, original), remarks)
+
+
+def _with(twin: Twin, cases: Mapping[str, Arrays]) -> Twin:
+    return dataclasses.replace(twin, cases={**twin.cases, **cases})
+
+
+def _without_unjudged(
+    arrays: Mapping[tuple[str, str, str], Arrays], special: Mapping[str, Arrays], original: Original
+) -> dict[tuple[str, str, str], Arrays]:
+    """The results without gradients at special values that a port is not held to."""
+    kept = dict(arrays)
+    for case, inputs in special.items():
+        expected = kept.get((TF, GRADIENTS, case))
+        if expected is None:
+            continue
+        judged = judged_gradients(expected, original(GRADIENTS, inputs))
+        for side in SIDES:
+            leaves = {leaf: array for leaf, array in kept.pop((side, GRADIENTS, case)).items() if leaf in judged}
+            if leaves:
+                kept[side, GRADIENTS, case] = leaves
+    return kept
 
 
 def _is_free_integer(spec: ArraySpec) -> bool:

@@ -222,7 +222,8 @@ def _judge_one(
 
     collected = both_sides.both(failures, collect)
     both_sides.check_structure(collected, small)
-    doubles = both_sides.with_more_cases(both_sides.doubles_of(pool, collected, small, failures), small, failures)
+    drawn = both_sides.doubles_of(pool, collected, small, failures)
+    doubles = both_sides.with_more_cases(pool, collected, drawn, small, failures)
 
     def collect_main(name: str) -> Collected:
         if not collected[name].lost:

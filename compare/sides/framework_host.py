@@ -98,8 +98,8 @@ class Worker(Host):
         return Reply(modes)
 
     def outputs(self, parameters: Outputs, arrays: Arrays) -> Reply:
-        """One pass in one mode."""
-        return Reply(arrays=self._framework.outputs(*msgspec.structs.astuple(parameters)))
+        """One pass in one mode; arrays that are sent are inputs in place of those of the case."""
+        return Reply(arrays=self._framework.outputs(*msgspec.structs.astuple(parameters), arrays or None))
 
     def trajectory(self, parameters: Trajectory, arrays: Arrays) -> Reply:
         """A training run in one mode."""

@@ -126,7 +126,7 @@ METHODS = (
         value=replies.Changed,
     ),
     Method("load", "framework", Load, "Build the workload; the modes of each pass", value=replies.Loaded),
-    Method("outputs", "framework", Outputs, "What a pass returns in a mode", returns=True),
+    Method("outputs", "framework", Outputs, "What a pass returns in a mode", sends=True, returns=True),
     Method("trajectory", "framework", Trajectory, "Losses and weights of a training run in a mode", returns=True),
     Method(
         "layers", "framework", LayersOf, "What each layer of a model was given and gave in a pass",

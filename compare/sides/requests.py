@@ -103,9 +103,18 @@ def loaded(side: Side, loading: Loading) -> Loaded:
     return Loaded(said["modes"], said.get("compiler_options", {}))
 
 
-def outputs(side: Side, mode: str, pass_: str, case: str, dtype: str) -> Arrays:
-    """What a pass returns."""
-    return side.call("outputs", {"mode": mode, "pass_": pass_, "case": case, "dtype": dtype}).arrays
+def outputs(side: Side, mode: str, pass_: str, case: str, dtype: str, sent: Arrays | None = None) -> Arrays:
+    """What a pass returns.
+
+    Args:
+      side: whose function it is.
+      mode: one of the pass.
+      pass_: "forward", "gradients" or "step".
+      case: whose inputs and weights are used.
+      dtype: "float32" or "float64".
+      sent: inputs in place of those of the case, by name.
+    """
+    return side.call("outputs", {"mode": mode, "pass_": pass_, "case": case, "dtype": dtype}, sent).arrays
 
 
 def trajectory(side: Side, mode: str, dtype: str, checkpoints: Sequence[int]) -> Arrays:

@@ -113,7 +113,7 @@ def test_parameters_that_are_not_as_declared_never_reach_the_framework(
         {"method": "outputs", "parameters": OUTPUTS},
     )
     assert refused["reason"] == f"expected the parameters of outputs as declared, found: {reason}"
-    assert framework.asked == [("jit", "forward", "seed0", "float32")]
+    assert framework.asked == [("jit", "forward", "seed0", "float32", None)]
 
 
 def test_a_request_about_a_port_file_is_checked_before_a_child_is_forked(monkeypatch: pytest.MonkeyPatch) -> None:

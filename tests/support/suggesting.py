@@ -11,8 +11,10 @@ from jax import export
 
 from compare.prove.further import Further, further
 from compare.prove.oracle import Doubles
+from compare.prove.running import running
+from compare.prove.special_cases import Original, Runs
 from workloads._framework import FORWARD, Parameter, Program, Result, Twin
-from workloads._spec import ArraySpec
+from workloads._spec import Arrays, ArraySpec
 
 
 def doubles(tf: Callable[..., Any], port: Callable[..., Any], **arrays: np.ndarray) -> tuple[Twin, Doubles]:
@@ -28,7 +30,17 @@ def doubles(tf: Callable[..., Any], port: Callable[..., Any], **arrays: np.ndarr
 
 def suggested(tf: Callable[..., Any], port: Callable[..., Any], specs: dict[str, ArraySpec]) -> Further:
     arrays = {name: np.zeros(spec.shape, spec.dtype) for name, spec in specs.items()}
-    return further(*(lambda twin, found: (twin, specs, found))(*doubles(tf, port, **arrays)))
+    twin, found = doubles(tf, port, **arrays)
+    return further(twin, specs, found, as_compiled(found, twin))
+
+
+def as_compiled(found: Doubles, twin: Twin) -> Original:
+    """A TensorFlow whose one mode is the program."""
+
+    def original(pass_: str, inputs: Arrays) -> Runs:
+        return Runs({"tf/jit": running(found.programs["tf", pass_], twin)([inputs])[0]})
+
+    return original
 
 
 def differing(found: Further) -> set[str]:

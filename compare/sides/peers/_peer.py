@@ -114,12 +114,14 @@ class Peer(ABC):
             modes[STEP] = [JIT]
         return {"modes": modes}
 
-    def outputs(self, mode: str, pass_: str, case: str, dtype: str) -> dict[str, np.ndarray]:
+    def outputs(
+        self, mode: str, pass_: str, case: str, dtype: str, sent: Arrays | None = None
+    ) -> dict[str, np.ndarray]:
         """What the forward pass returns in float32."""
         if (pass_, dtype) != (FORWARD, "float32"):
             _refuse(f"{pass_} in {dtype}")
         staged = self.stage(pass_, case)
-        results = staged.function(staged.variables, *self._inputs(self._twin.cases[case]))
+        results = staged.function(staged.variables, *self._inputs({**self._twin.cases[case], **(sent or {})}))
         return {leaf: np.array(value) for leaf, value in results.items()}
 
     def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:

@@ -1,0 +1,226 @@
+"""Cases with NaN, infinities and other special values, where either program decides by them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from compare.hlo.conditions import Condition, Watched, Ways, either, special_conditions
+from compare.parity import messages
+from compare.parity.measure import UNIT_ROUNDOFF, distance, is_float, scale_of, unlike
+from compare.prove.running import Running, arguments
+from compare.prove.subjects import Readable
+from workloads import _specials
+from workloads._framework import FORWARD, Twin
+from workloads._modes import TF
+from workloads._spec import Arrays, ArraySpec
+from workloads._specials import NAN, Special
+
+AGREES = 2.0**-8
+"""Relative: results of one function in float32 and in float64 are closer; what decides otherwise is farther."""
+_ROUNDINGS = 16
+"""Of a narrower type: so many are allowed instead."""
+_MOST_DRAWN = 64
+_MOST_KEPT, _MOST_KEPT_OF_MODEL = 48, 12
+"""A call of a model takes longer."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What TensorFlow's own modes give, by mode; a string says why there are no results.
+
+    Attributes:
+      reference: has to agree with the program that XLA runs in float64, since it is computed with the same constants.
+      own: in the types that the function is written in; they have to agree with one another.
+    """
+
+    reference: Mapping[str, Arrays | str] = field(default_factory=dict)
+    own: Mapping[str, Arrays | str] = field(default_factory=dict)
+
+
+Original = Callable[[str, Arrays], Runs]
+"""Asks TensorFlow's own modes for a pass on inputs; they give nothing where TensorFlow cannot be asked."""
+
+
+@dataclass(frozen=True)
+class SpecialCases:
+    """Cases with special values that TensorFlow's own modes agree on, and remarks on decisions that they leave open."""
+
+    cases: Mapping[str, Arrays] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass
+class _Watch:
+    """One side's program, and which way it was seen to decide."""
+
+    side: str
+    watched: Watched
+    decides: Callable[[Sequence[Arrays]], list[list[Ways]]]
+    seen: list[Ways]
+
+    def look(self, ways: Sequence[Ways]) -> None:
+        self.seen = either(self.seen, ways)
+
+    def unseen(self) -> Iterator[tuple[int, Condition, bool]]:
+        """Decisions that came out one way alone, by position, and whether that way was to hold."""
+        for at, (condition, (held, failed)) in enumerate(zip(self.watched.conditions, self.seen, strict=True)):
+            if held != failed:
+                yield at, condition, held
+
+
+def special_cases(
+    twin: Twin,
+    specs: Mapping[str, ArraySpec],
+    programs: Sequence[Readable],
+    base: Arrays,
+    run_original: Callable[[], Running],
+    original: Original,
+) -> SpecialCases:
+    """Cases that turn decisions about special values.
+
+    Args:
+      twin: the workload's arrays, with all ordinary cases.
+      specs: its inputs, by name.
+      programs: the forward pass of both sides, in float64.
+      base: the inputs as they are otherwise.
+      run_original: gives TensorFlow's program among them, compiled.
+      original: asks TensorFlow's own modes.
+
+    Raises:
+      UnreadableProgram: XLA does not run a program apart from its framework.
+    """
+    watches = [watch for of in programs if (watch := _watch(of, twin)) is not None]
+    if not watches:
+        return SpecialCases()
+    drawn = list(itertools.islice(_specials.special_cases(specs, base), _MOST_DRAWN))
+    ways = [watch.decides([special.arrays for special in drawn]) for watch in watches]
+    turning = [at for at in range(len(drawn)) if _turns(watches, [each[at] for each in ways])]
+    trial = _Trial(run_original, original, any(watch.side == TF for watch in watches))
+    kept: dict[str, Arrays] = {}
+    reasons: dict[int, str] = {}
+    for at in turning:
+        if len(kept) < (_MOST_KEPT_OF_MODEL if twin.weights else _MOST_KEPT):
+            reasons[at] = trial.unfit(drawn[at])
+            if not reasons[at]:
+                kept[f"{drawn[at].kind}{len(kept)}"] = drawn[at].arrays
+    for at, reason in reasons.items():
+        for watch, each in zip(watches, ways, strict=True):
+            if not reason:
+                watch.look(each[at])
+    return SpecialCases(kept, tuple(_remarks(watches, ways, specs, drawn, reasons)))
+
+
+def judged_gradients(expected: Arrays, runs: Runs) -> set[str]:
+    """The gradients of a special case that a port is held to: finite in TensorFlow's own modes, and alike in all.
+
+    Args:
+      expected: those of TensorFlow's float64 program, by leaf.
+      runs: those of its own modes; without any, no gradient is judged.
+    """
+    return {
+        leaf for leaf, array in expected.items() if np.isfinite(array).all() and not _departing(expected, runs, leaf)
+    }
+
+
+def _watch(of: Readable, twin: Twin) -> _Watch | None:
+    """The program, and how it decides in the ordinary cases; None where it does not decide about special values."""
+    watched = Watched(of.graph, special_conditions)
+    if not watched.conditions:
+        return None
+
+    def decides(cases: Sequence[Arrays]) -> list[list[Ways]]:
+        return watched.seen([arguments(of.program, twin, case) for case in cases])
+
+    watch = _Watch(of.side, watched, decides, [Ways(False, False)] * len(watched.conditions))
+    for ways in decides(list(twin.cases.values())):
+        watch.look(ways)
+    return watch
+
+
+def _turns(watches: Sequence[_Watch], ways: Sequence[Sequence[Ways]]) -> bool:
+    """Whether a case decides in a way that no ordinary one did, or about a special value.
+
+    Ordinary values may become NaN, and tell nothing of those that are NaN from the start.
+    """
+    return any(
+        list(watch.seen) != either(watch.seen, way)
+        or any(each.is_special_in(of) for each, of in zip(watch.watched.conditions, way, strict=True))
+        for watch, way in zip(watches, ways, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """Tells whether a case with special values says anything of the original.
+
+    Attributes:
+      run_original: gives TensorFlow's float64 program, compiled.
+      original: asks TensorFlow's own modes.
+      decides: whether TensorFlow's program decides about special values.
+    """
+
+    run_original: Callable[[], Running]
+    original: Original
+    decides: bool
+
+    def unfit(self, special: Special) -> str:
+        """Why ports are not held to the case; empty where they are."""
+        (expected,) = self.run_original()([special.arrays])
+        if not self.decides and special.kind != NAN and any(_has_nan(array) for array in expected.values()):
+            # The original makes NaN of an infinity and does not ask for it: there it has no value to be held to.
+            return messages.SPECIAL_WITHOUT_VALUE
+        return _departing(expected, self.original(FORWARD, special.arrays))
+
+
+def _departing(expected: Arrays, runs: Runs, leaf: str = "") -> str:
+    """Why TensorFlow's modes tell nothing of a leaf, or of any; empty where all give the same."""
+    if not runs.reference:
+        return messages.SPECIAL_UNASKED
+    for mode, run in (*runs.reference.items(), *runs.own.items()):
+        if isinstance(run, str):
+            return messages.special_refused(mode, run)
+    own = list(runs.own.values())
+    pairs = [(run, expected) for run in runs.reference.values()] + [(run, own[0]) for run in own[1:]]
+    leaves = [leaf] if leaf else list(expected)
+    if all(
+        name in one and name in other and _is_close(one[name], other[name]) for one, other in pairs for name in leaves
+    ):
+        return ""
+    return messages.special_disagreement(list(dict.fromkeys((*runs.reference, *runs.own))))
+
+
+def _is_close(array: np.ndarray, expected: np.ndarray) -> bool:
+    if array.shape != expected.shape or unlike(array, expected).any():
+        return False
+    bound = max(AGREES, _ROUNDINGS * UNIT_ROUNDOFF.get(array.dtype.name, 0.0))
+    return not is_float(expected) or distance(array, expected, scale_of(expected, 0.0)).error <= bound
+
+
+def _has_nan(array: np.ndarray) -> bool:
+    return is_float(array) and bool(np.isnan(array).any())
+
+
+def _remarks(
+    watches: Sequence[_Watch],
+    ways: Sequence[Sequence[Sequence[Ways]]],
+    specs: Mapping[str, ArraySpec],
+    drawn: Sequence[Special],
+    reasons: Mapping[int, str],
+) -> Iterator[str]:
+    """What no case with special values judges: decisions that came out one way, or else values that none is kept of."""
+    ranged = [name for name, spec in specs.items() if spec.is_float and spec.low is not None]
+    is_open = False
+    for watch, each in zip(watches, ways, strict=True):
+        for at, condition, held in watch.unseen():
+            is_open = True
+            turned = (reason for case, reason in reasons.items() if reason and each[case][at][held])
+            why = next(turned, "") or (messages.special_range(ranged) if ranged else messages.SPECIAL_UNREACHED)
+            yield messages.unseen_special(watch.side, str(condition), condition.line, held, why)
+    judged = {drawn[at].kind for at, reason in reasons.items() if not reason}
+    lost = {drawn[at].kind: reason for at, reason in reasons.items() if reason and drawn[at].kind not in judged}
+    if not is_open:
+        yield from (messages.special_lost(kind, reason) for kind, reason in list(lost.items())[:1])
