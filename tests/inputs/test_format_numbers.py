@@ -78,6 +78,7 @@ def test_a_file_of_no_known_format_is_refused_in_one_line(
         reader(tmp_path, number)
 
 
+@pytest.mark.usefixtures("programs_here")
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
 def test_a_file_of_the_known_format_is_read(tmp_path: Path, reader: Callable[[Path, str], object]) -> None:
     reader(tmp_path, "1")
