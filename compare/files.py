@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -10,7 +11,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Annotated, Any, BinaryIO, NoReturn, TypeVar
 
 import msgspec
 import numpy as np
@@ -33,6 +34,13 @@ MOST_NESTING = 64
 MOST_DIGITS = 20
 """Longest integer: 64 bits have no more, and the next float is reached at 309."""
 
+MOST_HEAD_BYTES = 100 * MEBIBYTE
+"""Longest head of a safetensors file: safetensors reads no longer one."""
+
+FormatNumber = Annotated[int, msgspec.Meta(ge=1)]
+"""Which version of a format a file has: an integer, and the first version is 1."""
+
+_LENGTH_BYTES = 8
 _Declared = TypeVar("_Declared")
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
@@ -210,10 +218,21 @@ def read_arrays(path: Path, expected: Expected, most: int) -> tuple[dict[str, np
       FileError: it cannot be read, is no safetensors file, or holds arrays of a dtype that NumPy has not.
     """
     try:
+        with _foreign.opened(path) as file:
+            _check_head(file)
         _foreign.check(path, most)
         return load_arrays(path)
     except (Unusable, OSError, SafetensorError, AttributeError, TypeError, ValueError) as error:
         expected.refuse(path, _foreign.said(error))
+
+
+def _check_head(file: BinaryIO) -> None:
+    """Refuse a safetensors file whose head names a key twice: safetensors reads the last one and says nothing."""
+    length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
+    if length <= MOST_HEAD_BYTES:
+        # What is no JSON at all is left to safetensors, which says what is wrong with it.
+        with contextlib.suppress(UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+            json.loads(file.read(length), object_pairs_hook=_unique)
 
 
 def _check_nesting(text: str) -> None:

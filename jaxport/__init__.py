@@ -55,6 +55,7 @@ LIBRARY = (
     "optimizers",
     "pooling",
     "ports",
+    "quantization",
     "random",
     "recurrent",
     "resizing",

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 import jax
 import jax.numpy as jnp
 
+from jaxport._argmax_pooling import max_pool_with_argmax as max_pool_with_argmax
+
 
 def max_pool(images: jax.Array) -> jax.Array:
     """The largest of windows of 2 x 2: [batch, height, width, channels] -> [batch, height // 2, width // 2, channels].

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from tf_reference import _private
 from tf_reference._assigned_names import assigned
+from tf_reference._folded_constants import known_results
 from tf_reference._graph_nodes import attributes, definition, known_shape
 from tf_reference._sources import callees, users_line
 from workloads._framework import Unsupported
@@ -193,12 +194,13 @@ class Reading:
         roots += [t.op for _, _, returned in gradients for t in returned if t is not None]
         order = _needed(roots, list(graph.get_operations()))
         at = {id(operation): place for place, operation in enumerate(order)}
+        known = known_results(graph, order, other, twin)
         if len(order) > _MOST_NODES:
             raise Unsupported(f"expected a function of up to {_MOST_NODES:,} operations, found {len(order):,}")
         self._bodies[number] = Body(
             name=graph.name,
             nodes=tuple(
-                self._node(graph, operation, other, twin.get(id(operation)), at, number) for operation in order
+                self._node(graph, operation, other, twin.get(id(operation)), at, number, known) for operation in order
             ),
             inputs=tuple(at[id(tensor.op)] for tensor in graph.inputs),
             outputs=tuple(_place(tensor, at) for tensor in graph.outputs),
@@ -216,7 +218,10 @@ class Reading:
         )
         return number
 
-    def _node(self, graph: Any, node: Any, other: Any, twin: Any, at: Mapping[int, int], body: int) -> Node:
+    def _node(
+        self, graph: Any, node: Any, other: Any, twin: Any, at: Mapping[int, int], body: int,
+        known: Mapping[int, Sequence[np.ndarray]],
+    ) -> Node:  # fmt: skip
         line = users_line(node.traceback or ())
         constant = ""
         if node.type == "Const" and node.outputs[0].dtype != tf.string:
@@ -224,6 +229,8 @@ class Reading:
             # The more exact of the two: it rounds to the other.
             exact = twin if twin is not None and twin.outputs[0].dtype in (tf.float64, tf.complex128) else node
             self._arrays[constant] = tf.make_ndarray(exact.node_def.attr["value"].tensor)
+        computed = {f"known{body}_{at[id(node)]}_{i}": array for i, array in enumerate(known.get(id(node), ()))}
+        self._arrays |= computed
         bodies = self._called(graph, node, other, twin)
         return Node(
             type=_CALLED if bodies and not definition(node.type) else node.type,
@@ -242,6 +249,7 @@ class Reading:
             line=line,
             assigned=assigned(line),
             constant=constant,
+            known=tuple(computed),
         )
 
     def _called(self, graph: Any, node: Any, other: Any, twin: Any) -> dict[str, tuple[int, ...]]:

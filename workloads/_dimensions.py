@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from workloads._whole_numbers import check_whole
+
 Dimensions = Mapping[str, int]
 Range = tuple[int, int]
 """The least and the largest size, both included."""
@@ -26,7 +28,11 @@ def check_name(name: str) -> None:
 def check_range(name: str, ends: Range) -> None:
     """Raise ValueError for a range that holds no size."""
     check_name(name)
+    if not isinstance(ends, tuple | list) or len(ends) != 2:
+        raise ValueError(f"expected {name}=(LOW, HIGH), the least and the largest size, found {ends!r}")
     low, high = ends
+    for end in ends:
+        check_whole(end, f"a size of dimension {name!r}")
     if not 1 <= low <= high:
         raise ValueError(f"expected {name}=LOW..HIGH with sizes from 1 that rise, found {low}..{high}")
 

@@ -8,6 +8,7 @@ import stat
 import struct
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -125,7 +126,7 @@ def zip_opened(path: Path) -> Iterator[zipfile.ZipFile]:
     """A zip, its list of files read.
 
     Raises:
-      Unusable: it is none, or its list is longer than MOST_DIRECTORY_BYTES.
+      Unusable: it is none, its list is longer than MOST_DIRECTORY_BYTES, or it holds two files of one name.
     """
     with opened(path) as file:
         try:
@@ -134,6 +135,7 @@ def zip_opened(path: Path) -> Iterator[zipfile.ZipFile]:
         except _BROKEN_ZIP as error:
             raise Unusable(f"a broken zip ({said(error)})") from error
         with archive:
+            _check_names(archive.namelist())
             yield archive
 
 
@@ -175,10 +177,13 @@ def unpack(archive: zipfile.ZipFile, name: str, target: BinaryIO, most: int) -> 
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise Unusable(f"compression method {member.compress_type} of {name!r} in the zip")
     _within(member.file_size, most, f"{name!r} in the zip of ")
+    unpacked = 0
     try:
         with archive.open(member) as source:
             # In pieces: at once, a few packed bytes would be unpacked whole before they are counted.
             while piece := source.read(_CHUNK):
+                unpacked += len(piece)
+                _within(unpacked, most, f"{name!r} in the zip of at least ")
                 target.write(piece)
     except _BROKEN_ZIP as error:
         raise Unusable(f"a broken zip ({said(error)})") from error
@@ -201,6 +206,13 @@ def npz(path: Path, names: Sequence[str], most: int) -> Mapping[str, np.ndarray]
         if missing:
             raise Unusable(f"the arrays {_listed(present)}")
         return {name: _npy(name, member_bytes(archive, f"{name}.npy", most)) for name in names}
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Refuse a zip with two files of one name: programs disagree about which of them it holds."""
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise Unusable(f"a zip with two files named {twice[:80]!r}")
 
 
 def _listed(names: Sequence[str], most: int = 8) -> str:
@@ -226,7 +238,8 @@ def _npy(name: str, data: bytes) -> np.ndarray:
 
 def _within(size: int, most: int, what: str = "") -> None:
     if size > most:
-        raise Unusable(f"{what}{size / MEBIBYTE:,.0f} MiB, more than {most / MEBIBYTE:,.0f}")
+        unit, of = ("MiB", MEBIBYTE) if most >= MEBIBYTE else ("bytes", 1)
+        raise Unusable(f"{what}{size / of:,.0f} {unit}, more than {most / of:,.0f}")
 
 
 def _check_directory(file: BinaryIO) -> None:

@@ -42,6 +42,7 @@ class Node:
       line: FILE:LINE of the user's code that made it.
       assigned: the variable, or variables, that this line assigns to.
       constant: key of its array, where it is a constant; "" where it is none, or holds texts.
+      known: keys of the arrays of its results, where no input of the function changes them.
     """
 
     type: str
@@ -53,6 +54,7 @@ class Node:
     line: str = ""
     assigned: tuple[str, ...] = ()
     constant: str = ""
+    known: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

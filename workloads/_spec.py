@@ -16,6 +16,7 @@ from typing_extensions import TypeVar
 from workloads._dimensions import Dimensions as Dimensions
 from workloads._dimensions import Range, check_name, check_range, usual
 from workloads._field_kinds import check_fields
+from workloads._whole_numbers import check_amount, check_reals, check_sizes, check_whole
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -54,6 +55,8 @@ class ArraySpec(Generic[Size]):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
+        check_sizes(self.shape)
+        check_reals(low=self.low, high=self.high, scale=self.scale)
         for name in self.names:
             check_name(name)
         if not all(size > 0 for size in self.shape if not isinstance(size, str)):
@@ -165,6 +168,10 @@ class Cost:
     bytes: float
     source: str
 
+    def __post_init__(self) -> None:
+        check_amount(self.flops, "the flops of a Cost")
+        check_amount(self.bytes, "the bytes of a Cost")
+
 
 @dataclass(frozen=True)
 class Deviation:
@@ -181,6 +188,7 @@ class Deviation:
     def __post_init__(self) -> None:
         if self.gate not in GATES:
             raise ValueError(f"expected a deviation's gate to be one of {', '.join(GATES)}, found {self.gate!r}")
+        check_amount(self.bound, "the bound of a Deviation")
 
 
 class Dataset(Protocol):
@@ -207,6 +215,8 @@ class Training:
     synthetic: Callable[[Dimensions], Arrays] | None = None
 
     def __post_init__(self) -> None:
+        for step in (self.steps, *self.checkpoints):
+            check_whole(step, "the steps of a Training")
         if self.steps < 1:
             raise ValueError(f"expected at least one training step, found {self.steps}")
         if (self.dataset is None) == (self.synthetic is None):
@@ -274,7 +284,8 @@ class Workload:
                 raise ValueError(f"expected a {what} of letters, digits, '_', '.' and '-', found {name!r}")
             if len(name.encode()) > _LONGEST_NAME:
                 raise ValueError(f"expected a {what} of at most {_LONGEST_NAME} bytes, found {name!r}: shorten it")
-
+        for name, value in (item for dimensions in self.sizes.values() for item in dimensions.items()):
+            check_whole(value, f"dimension {name!r} in Workload.sizes")
         for name, ends in self.ranges.items():
             check_range(name, ends)
 

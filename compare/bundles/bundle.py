@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import zipfile
@@ -34,8 +35,12 @@ MOST_MODULES = 16
 """Two programs and the four cells are six: the arrays of all are held at once."""
 LEAST_UNPACKED_BYTES = 64 * MEBIBYTE
 """So much is unpacked however small it was packed."""
-MOST_RATIO = 50
+MOST_RATIO = 20
 """Beyond that: arrays shrink by a tenth and texts to a tenth, zeros to a thousandth."""
+MOST_INDEX_BYTES = 32 * MEBIBYTE
+"""Of the index: it names arrays and says where operations come from, and holds no values."""
+_HEAD_BYTES, _WIDEST_BYTES = 4096, 16
+"""Of a file of arrays: what it says of each of them, and a number of complex128."""
 
 _UNPACK = "copy it again, or unpack it and name the folder"
 _A_MODULE = files.Expected("a module or a bug report", "check the path", RequestError)
@@ -48,8 +53,16 @@ _TOP = re.compile(rf"(?:[^/]+/)?{re.escape(INDEX)}")
 _ABSOLUTE = re.compile(r"(?<![\w.])/(?:[^\s/:'\",;]+/)+([^\s/:'\",;]*)")
 
 
-class _Named(msgspec.Struct, frozen=True):
+class _Array(msgspec.Struct, frozen=True):
+    """A parameter or a result as the index lists it; its size is unknown where it has no shape."""
+
     name: str
+    shape: tuple[Annotated[int, msgspec.Meta(ge=0)], ...] | None = None
+
+    @property
+    def size(self) -> int | None:
+        """How many values it has, or None."""
+        return None if self.shape is None else math.prod(self.shape)
 
 
 class _Entry(msgspec.Struct, frozen=True):
@@ -60,13 +73,19 @@ class _Entry(msgspec.Struct, frozen=True):
     file: str
     inputs: str
     outputs: Annotated[dict[str, str], msgspec.Meta(max_length=len(CELLS))]
-    parameters: tuple[_Named, ...]
-    results: tuple[_Named, ...]
+    parameters: tuple[_Array, ...]
+    results: tuple[_Array, ...]
 
     @property
     def files(self) -> tuple[str, ...]:
         """All that a replay reads."""
         return self.file, self.inputs, *self.outputs.values()
+
+    @property
+    def declared_bytes(self) -> dict[str, int | None]:
+        """The most that each file of arrays may hold, by its place; None where a shape is missing."""
+        inputs, results = _most_bytes(self.parameters), _most_bytes(self.results)
+        return {self.inputs: inputs, **dict.fromkeys(self.outputs.values(), results)}
 
     def __post_init__(self) -> None:
         """Refuse what does not lie in the bundle.
@@ -80,8 +99,14 @@ class _Entry(msgspec.Struct, frozen=True):
                 raise ValueError(f"the path {name[:80]!r}, which does not lie inside the bug report")
 
 
+def _most_bytes(arrays: Sequence[_Array]) -> int | None:
+    sizes = [array.size for array in arrays]
+    known = [size for size in sizes if size is not None]
+    return None if len(known) < len(sizes) else _HEAD_BYTES * (1 + len(known)) + _WIDEST_BYTES * sum(known)
+
+
 class _Schema(msgspec.Struct, frozen=True):
-    schema: int
+    schema: files.FormatNumber
 
 
 class _Index(_Schema, frozen=True):
@@ -153,15 +178,30 @@ def _unpacked(path: Path, scratch: Path) -> Path:
     folder = scratch / "bundle"
     try:
         with zip_opened(path) as archive:
-            # Zipping a folder by hand puts the folder itself in the archive.
-            top = min((name for name in archive.namelist() if _TOP.fullmatch(name)), key=len, default=INDEX)
-            _extract(archive, top, folder / INDEX, files.MOST_JSON_BYTES)
+            top = _only_index(archive.namelist())
+            _extract(archive, top, folder / INDEX, MOST_INDEX_BYTES)
+            entries = _index(folder).modules
+            declared = {name: most for entry in entries for name, most in entry.declared_bytes.items()}
             left = _most_unpacked(path)
-            for name in sorted({name for entry in _index(folder).modules for name in entry.files}):
-                left -= _extract(archive, top.removesuffix(INDEX) + name, folder / name, left)
+            for name in sorted({name for entry in entries for name in entry.files}):
+                most = declared.get(name)
+                most = left if most is None else min(left, most)
+                left -= _extract(archive, top.removesuffix(INDEX) + name, folder / name, most)
     except (Unusable, OSError) as error:
         _IN_ZIP.refuse(path, said(error))
     return folder
+
+
+def _only_index(names: Sequence[str]) -> str:
+    """The place of a zip's index: at its top, or in the folder that was zipped by hand.
+
+    Raises:
+      Unusable: there are several, and which bug report is meant is unknown.
+    """
+    indexes = [name for name in names if _TOP.fullmatch(name)]
+    if len(indexes) > 1:
+        raise Unusable(f"a zip with {len(indexes)} indexes ({', '.join(name[:80] for name in indexes[:3])})")
+    return indexes[0] if indexes else INDEX
 
 
 def _extract(archive: zipfile.ZipFile, name: str, target: Path, most: int) -> int:
@@ -184,7 +224,7 @@ def _programs(folder: Path) -> list[Module]:
 
 def _index(folder: Path) -> _Index:
     path = folder / INDEX
-    plain = files.read_json(path, _AN_INDEX)
+    plain = files.parse(files.read(path, _AN_INDEX, MOST_INDEX_BYTES), path, _AN_INDEX)
     schema = files.convert(plain, _Schema, path, _AN_INDEX).schema
     if schema > SCHEMA:
         raise RequestError(f"expected a bug report of schema {SCHEMA} or older, found {schema}: upgrade jaxport")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from collections.abc import Callable
 
 from compare.errors import RequestError
@@ -21,6 +22,7 @@ MODES = {str(mode): mode for mode in _modes.MODES}
 _MOST_DIGITS = 4
 """Of a device's number."""
 
+_YEAR_S, _LARGEST = 365 * 24 * 3600, sys.float_info.max
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
@@ -82,8 +84,8 @@ def counts(text: str) -> tuple[int, ...]:
 
 
 def seconds(text: str) -> float:
-    """Seconds, at least a hundredth."""
-    return _checked(text, float, 0.01, "a positive number of seconds")
+    """Seconds, at least a hundredth, and at most a year: the system's clocks take no number of any size."""
+    return _checked(text, float, 0.01, "a positive number of seconds, at most a year", _YEAR_S)
 
 
 def fraction(text: str) -> float:
@@ -103,11 +105,11 @@ def tolerance(text: str) -> float:
     return _checked(text, float, 0.0, "a number of at least 0")
 
 
-def _checked(text: str, kind: Callable[[str], float], low: float, what: str) -> float:
+def _checked(text: str, kind: Callable[[str], float], low: float, what: str, high: float = _LARGEST) -> float:
     try:
         value = kind(text)
     except ValueError:
         value = math.nan
-    if not low <= value < math.inf:
+    if not low <= value <= high:
         raise argparse.ArgumentTypeError(f"expected {what}, found {text!r}")
     return value

@@ -80,7 +80,7 @@ def add_budget(command: argparse._ActionsContainer, default: float) -> None:
 def add_seed(command: argparse._ActionsContainer) -> None:
     """Add --seed."""
     command.add_argument(
-        "--seed", type=int, default=0, metavar="N",
+        "--seed", type=_option_types.count_or_zero, default=0, metavar="N",
         help="seed of the order in which processes and modes take turns (default: %(default)s)",
     )  # fmt: skip
 

@@ -93,7 +93,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="safetensors file of arguments, named 0, 1, ... or by parameter (default: recorded, else random)",
     )  # fmt: skip
     inputs.add_argument(
-        "--seed", type=int, metavar="N", help="draw random inputs from this seed, not the recorded ones"
+        "--seed",
+        type=_option_types.count_or_zero,
+        metavar="N",
+        help="draw random inputs from this seed, not the recorded ones",
     )
     inputs.add_argument(
         "--tolerance", type=_option_types.tolerance, metavar="T",

@@ -45,7 +45,7 @@ def kept(name: str, folder: Path) -> MeasuredRow | None:
     measured = files.convert(files.read_json(path, A_ROW), MeasuredRow, path, A_ROW)
     if measured.row != name:
         A_ROW.refuse(path, f"the row {measured.row or 'of no name'}")
-    if measured.schema is None or measured.schema > SCHEMA:
+    if measured.schema not in range(1, SCHEMA + 1):
         A_ROW.refuse(path, f"schema {measured.schema}, where {SCHEMA} or older is expected")
     return measured
 

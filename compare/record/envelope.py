@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from compare.files import FormatNumber
 from compare.record.base import Count, Named, Number, Part, Scalar, Text, Texts
 from compare.record.cost_parts import Entry, Handover, Limits
 from compare.record.workload_part import Workload
@@ -65,13 +66,13 @@ class Node(Part, frozen=True):
 class Schema(msgspec.Struct, frozen=True):
     """The one field that every version has."""
 
-    schema: int
+    schema: FormatNumber
 
 
 class Record(Part, frozen=True):
     """A results.json whole."""
 
-    schema: int
+    schema: FormatNumber
     """Version of this format."""
     workloads: Workloads
     """By name."""

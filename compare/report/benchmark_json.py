@@ -177,7 +177,7 @@ def record_of(plain: Mapping[str, Any], path: Path) -> dict[str, Any]:
 def _of_port(benchmark: _Benchmark, path: Path) -> _PortBenchmark:
     info = files.convert(benchmark.extra_info, _ExtraInfo, path, A_RECORD, "of a benchmark's extra_info")
     kept = info.jaxport or _Kept()
-    if not isinstance(kept.schema, int) or kept.schema > SCHEMA:
+    if type(kept.schema) is not int or not 1 <= kept.schema <= SCHEMA:
         raise RecordError(f"expected benchmarks of schema {SCHEMA} or older, found {kept.schema}: upgrade jaxport")
     plain = kept.part or {}
     part = files.convert(plain, Workload, path, A_RECORD, "of a benchmark's part of the record")

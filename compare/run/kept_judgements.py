@@ -49,7 +49,7 @@ class _Times(msgspec.Struct, frozen=True):
 
 
 class _Kept(msgspec.Struct, frozen=True):
-    format: int
+    format: files.FormatNumber
     grounds: str
     files: dict[str, str]
     part: Workload

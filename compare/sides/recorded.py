@@ -49,7 +49,7 @@ class _Kept(msgspec.Struct, frozen=True):
 
 
 class _Head(msgspec.Struct, frozen=True):
-    format: int
+    format: files.FormatNumber
     side: str
 
 
@@ -126,6 +126,9 @@ class RecordedSide(Side):
         self._arrays, metadata = files.read_arrays(path, self._expected, MOST_BYTES)
         if METADATA_KEY not in metadata:
             self._expected.refuse(path, "a safetensors file of something else")
+        unknown = sorted(metadata.keys() - {METADATA_KEY})
+        if unknown:
+            self._expected.refuse(path, f"metadata {_short(unknown[0])} besides {METADATA_KEY}, which no recording has")
         plain = files.parse(metadata[METADATA_KEY], path, self._expected)
         head = files.convert(plain, _Head, path, self._expected)
         if head.format > FORMAT:

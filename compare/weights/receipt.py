@@ -86,7 +86,7 @@ class Receipt(msgspec.Struct, frozen=True):
     is that of the file of weights.
     """
 
-    format: int
+    format: files.FormatNumber
     source: str
     weights: str
     target: str

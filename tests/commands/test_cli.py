@@ -121,7 +121,7 @@ REFUSED = {
     "option without a value": (["run", "add", "--pairs"], "argument --pairs: expected one argument: see `jaxport run"),
     "no number": (["run", "add", "--pairs", "few"], "expected a positive integer, found 'few'"),
     "no pairs": (["run", "add", "--pairs", "0"], "expected a positive integer, found '0'"),
-    "no time": (["run", "add", "--timeout", "-1"], "expected a positive number of seconds, found '-1'"),
+    "no time": (["run", "add", "--timeout", "-1"], "expected a positive number of seconds, at most a year, found '-1'"),
     "no side": (recording("x.side"), "the following arguments are required: --side"),
     "another side": (recording("x.side", "--side", "torch"), "invalid choice: 'torch'"),
     "no mode": (["run", "add", "--modes", "jax/fast"], "expected a mode of tf/eager, tf/graph, "),

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from compare.porting.functions.constant_parts import without_constant_parts
 from compare.porting.functions.folded_sizes import folded, folded_parts
 from compare.porting.functions.needed_nodes import needed, readers, uses
 from compare.porting.functions.rule_calls import Call, plain_dtype
@@ -37,12 +38,12 @@ class BodyWriter:
     """
 
     def __init__(self, module: Module, body: Body, given: Sequence[Value]) -> None:
-        self.module, self.body = module, body
+        self.module, self.body = module, without_constant_parts(body)
         self.statements: list[Statement] = []
         self.values: dict[Place, Value] = {(at, 0): value for at, value in zip(body.inputs, given, strict=True)}
-        self._needed = needed(body, [place for place, _ in body.outputs])
-        self._uses = uses(body, self._needed)
-        self._readers = readers(body, self._needed)
+        self._needed = needed(self.body, [place for place, _ in body.outputs])
+        self._uses = uses(self.body, self._needed)
+        self._readers = readers(self.body, self._needed)
         self._comment = ""
 
     def write(self) -> list[Value]:
@@ -63,11 +64,17 @@ class BodyWriter:
         if (at, 0) in self.values or not node.results:
             return
         values = [self.values[place] for place in node.inputs]
+        before = self.module.state, len(self.statements)
         try:
             results = self._results(at, node, values)
             self.module.written[node.type] += 1
         except UnwritableError as error:
-            results = self._left(node, values, str(error))
+            # What was written of it is of no use: a place stands for all of it.
+            self.module.restore(before[0])
+            del self.statements[before[1] :]
+            results = self._computed(node)
+            self.module.written[node.type] += bool(results)
+            results = results or self._left(node, values, str(error))
         self.values |= {(at, number): value for number, value in enumerate(results)}
 
     def _results(self, at: int, node: Node, values: list[Value]) -> list[Value]:
@@ -79,6 +86,8 @@ class BodyWriter:
             return self._sizes(node)
         if node.type in self.module.calls:
             return self.module.calls[node.type](self, node)
+        if node.known and not node.inputs:
+            return self._computed(node)
         if node.type in CONTROL:
             # It calls this writer for the bodies that a node has.
             from compare.porting.functions import control_flow
@@ -171,10 +180,19 @@ class BodyWriter:
     def _constant(self, node: Node, result: Result) -> Value:
         if not node.constant:
             raise UnwritableError("it holds texts")
-        array = np.asarray(self.module.arrays[node.constant])
+        return self._of_numbers(np.asarray(self.module.arrays[node.constant]), node, result)
+
+    def _computed(self, node: Node) -> list[Value]:
+        """What TensorFlow computed of a node that no input of the function changes; nothing of another one."""
+        arrays = [np.asarray(self.module.arrays[key]) for key in node.known]
+        return [self._of_numbers(array, node, result) for array, result in zip(arrays, node.results, strict=False)]
+
+    def _of_numbers(self, array: np.ndarray[Any, Any], node: Node, result: Result) -> Value:
+        """Numbers as a constant: in the text where they are few or regular, else in the file of arrays."""
         if array.size <= MOST_IN_TEXT or regular(array, "dtype", str):
             return Value(result, host=array)
-        return Value(result, text=self.kept(array, node.assigned[0] if node.assigned else "constant", result))
+        of = "constant" if node.constant else snake(node.type)
+        return Value(result, text=self.kept(array, node.assigned[0] if node.assigned else of, result))
 
     def kept(self, array: np.ndarray[Any, Any], wanted: str, result: Result) -> str:
         """The expression of an array that is kept in a file.
@@ -274,14 +292,18 @@ class BodyWriter:
         """A function that raises, called with the arrays that the node takes."""
         self.module.left[node.type] += 1
         self._comment = ""
-        if any(result.dtype in ("resource", "variant", "string") for result in node.results):
-            given = "None"
-        else:
-            given = ", ".join(self.array(value) for value in values if value.text or value.host is not None)
+        given = ", ".join(text for value in values if (text := self._expressed(value)))
         name = f"{snake(node.type)}_{len(self.module.unwritten) + 1}"
         self.module.unwritten.append(Unwritten(name, node.type, node.line, reason))
         results = node.results
         return self.assign(f"{name}({given})", results, [snake(node.type)] * len(results))
+
+    def _expressed(self, value: Value) -> str:
+        """A value as an expression; "" of what is no array, as a text is none."""
+        try:
+            return self.array(value)
+        except UnwritableError:
+            return ""
 
 
 def is_atom(text: str) -> bool:

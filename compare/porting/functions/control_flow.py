@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compare.porting.functions.body_writer import BodyWriter
+from compare.porting.functions.counted_loops import source
 from compare.porting.functions.loops import loop
 from compare.porting.functions.own_gradients import own_gradient
 from compare.porting.functions.written_bodies import defined, function
@@ -30,11 +31,11 @@ def results(writer: BodyWriter, at: int, node: Node, values: list[Value]) -> lis
     """
     if node.type == "IdentityN":
         return own_gradient(writer, at, node, values)
-    if any(result.dtype in _STATE for result in node.results):
-        raise UnwritableError("it holds state")
     graph = writer.module.graph
     if not node.bodies:
         raise UnwritableError("what it calls cannot be read")
+    if any(result.dtype in _STATE and not _hands_on(writer, node, k) for k, result in enumerate(node.results)):
+        raise UnwritableError("it holds state")
     for number in (body_number for numbers in node.bodies.values() for body_number in numbers):
         effect = next(
             (operation.type for operation in graph.bodies[number].effects if operation.type not in LEFT_OUT), ""
@@ -53,6 +54,14 @@ def results(writer: BodyWriter, at: int, node: Node, values: list[Value]) -> lis
     if node.type.endswith("Case"):
         return _cases(writer, at, node, given)
     return loop(writer, at, node, given)
+
+
+def _hands_on(writer: BodyWriter, node: Node, k: int) -> bool:
+    """Whether a loop only hands on one of its variables, as it does with weights that its steps read."""
+    if not node.type.endswith("While"):
+        return False
+    body = writer.module.graph.bodies[node.bodies["body"][0]]
+    return source(body, body.outputs[k]) == (body.inputs[k], 0)
 
 
 def _inner(writer: BodyWriter, number: int, given: Sequence[Value]) -> list[Value]:

@@ -96,6 +96,17 @@ def _pool(call: Call) -> str:
     return f"{summed} / {counted}"
 
 
+def _pool_with_places(call: Call) -> list[str]:
+    """MaxPoolWithArgmax: the largest values, and where they stand."""
+    ksize, strides = call.attribute("ksize"), call.attribute("strides")
+    if [ksize[0], ksize[3], strides[0], strides[3]] != [1] * 4:
+        raise UnwritableError("its windows reach over examples or channels")
+    window, steps = (tuple_text(list(map(str, sizes[1:3]))) for sizes in (ksize, strides))
+    batch = ", include_batch=True" if call.attribute("include_batch_in_index") else ""
+    given = f"{call.array(0)}, {window}, {steps}, {call.attribute('padding')!r}, {call.dtype(1)}{batch}"
+    return ["*", f"jaxport.pooling.max_pool_with_argmax({given})"]
+
+
 def _resize(call: Call) -> str:
     rows, columns = call.host(1).tolist()
     images, sizes = call.variable(0), f"({rows}, {columns})"
@@ -190,6 +201,7 @@ RULES: Mapping[str, Rule] = {
     "Conv2D": _convolution, "Conv3D": _convolution, "DepthwiseConv2dNative": _convolution,
     "Conv2DBackpropInput": _transposed, "Conv3DBackpropInputV2": _transposed,
     **dict.fromkeys(("MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D"), _pool),
+    "MaxPoolWithArgmax": _pool_with_places,
     "ResizeBilinear": _resize, "ResizeNearestNeighbor": _resize, "ResizeBicubic": _cubic, "CropAndResize": _crop,
     "ExtractImagePatches": _patches, "LRN": _response, "FusedBatchNormV3": _batch_norm, "BiasAddGrad": _bias_gradient,
     "AdjustContrastv2": _contrast,

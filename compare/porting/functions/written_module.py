@@ -19,6 +19,9 @@ from workloads._spec import Arrays
 LEFT_OUT = frozenset({"Assert", "PrintV2", "Print"})
 """What raises or prints: JAX's own are checkify and jax.debug.print."""
 
+State = tuple[int, Counter[str], Counter[str]]
+"""Of a module: how many places it has, and how many operations were written and left, by type."""
+
 
 @dataclass(frozen=True)
 class Unwritten:
@@ -67,6 +70,20 @@ class Module:
     left: Counter[str] = field(default_factory=Counter)
     numbers: Any = field(default_factory=itertools.count)
     calls: Mapping[str, Callable[[Any, Node], list[Value]]] = field(default_factory=dict)
+
+    @property
+    def state(self) -> State:
+        """Where it is: `restore` forgets what is written from here on."""
+        return len(self.unwritten), self.written.copy(), self.left.copy()
+
+    def restore(self, state: State) -> None:
+        """Forget what was written since.
+
+        Args:
+          state: as the property gave it.
+        """
+        del self.unwritten[state[0] :]
+        self.written, self.left = state[1].copy(), state[2].copy()
 
     def token(self) -> str:
         """A new variable."""

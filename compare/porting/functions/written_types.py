@@ -11,6 +11,7 @@ from compare.porting.functions import (
     rules_of_images,
     rules_of_lookups,
     rules_of_products,
+    rules_of_quantization,
     rules_of_random,
 )
 from compare.porting.functions.rule_calls import Rule
@@ -19,6 +20,7 @@ TEMPLATES: Mapping[str, str] = rules_of_elements.TEMPLATES
 RULES: Mapping[str, Rule] = {
     **rules_of_elements.RULES, **rules_of_axes.RULES, **rules_of_blocks.RULES, **rules_of_products.RULES,
     **rules_of_lookups.RULES, **rules_of_images.RULES, **rules_of_random.RULES,
+    **rules_of_quantization.RULES,
 }  # fmt: skip
 CONTROL = frozenset({
     "If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile", "PartitionedCall",

@@ -1,0 +1,103 @@
+"""What no input of a function changes: operations on constants alone, which TensorFlow computes once."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tf_reference._graph_nodes import definition
+from tf_reference._sources import callees
+
+MOST_ELEMENTS = 1 << 22
+"""Of one array: float32 takes 16 MiB."""
+MOST_ELEMENTS_IN_ALL = 1 << 24
+_MOST_MS = 20_000
+_NO_ARRAYS = (tf.string, tf.resource, tf.variant)
+_RANDOM = ("Random", "Multinomial", "TruncatedNormal", "Shuffle", "Distorted", "Dropout", "Stateful")
+_EXACT = (tf.float64, tf.complex128)
+
+
+def known_results(
+    graph: Any, operations: Sequence[Any], other: Any, twins: Mapping[int, Any]
+) -> dict[int, list[np.ndarray]]:
+    """The results of operations that depend on constants alone, by the identity of the operation.
+
+    None of them is random or has state, none is larger than MOST_ELEMENTS, and nothing larger leads to one. Where the
+    function was traced in another float type, the more exact of both values is given: it rounds to the other.
+
+    Args:
+      graph: that they are in.
+      operations: each after those that it takes results of.
+      other: the graph in another float type, or None.
+      twins: by the identity of an operation, the one that is in that graph.
+    """
+    chosen, left = dict[int, Any](), MOST_ELEMENTS_IN_ALL
+    constant = set[int]()
+    for operation in operations:
+        if not _is_constant(graph, operation, constant):
+            continue
+        constant.add(id(operation))
+        size = sum(prod(tensor.shape) for tensor in operation.outputs)
+        arrays = operation.outputs and not any(tensor.dtype in _NO_ARRAYS for tensor in operation.outputs)
+        if operation.type != "Const" and arrays and size <= left:
+            chosen[id(operation)] = operation
+            left -= size
+    if not chosen:
+        return {}
+    found = _computed(graph, chosen)
+    if other is None:
+        return found
+    exact = {
+        key: twins[key] for key in chosen if twins.get(key) is not None and _is_more_exact(twins[key], chosen[key])
+    }
+    return found | (_computed(other, exact) if exact else {})
+
+
+def _is_constant(graph: Any, operation: Any, constant: set[int]) -> bool:
+    if any(tensor.shape.rank is None or None in tensor.shape for tensor in operation.outputs):
+        return False
+    if any(prod(tensor.shape) > MOST_ELEMENTS for tensor in operation.outputs):
+        return False
+    if operation.type == "Const":
+        return True
+    before = [*(tensor.op for tensor in operation.inputs), *operation.control_inputs]
+    return bool(operation.inputs) and all(id(one) in constant for one in before) and _is_pure(graph, operation)
+
+
+def _is_pure(graph: Any, operation: Any) -> bool:
+    """Whether an operation, and what it calls, gives the same each time."""
+    known = definition(operation.type)
+    if known is not None and (known.is_stateful or any(part in operation.type for part in _RANDOM)):
+        return False
+    bodies = [body for _, body in callees(graph, operation)]
+    return all(_is_pure(body, inner) for body in bodies for inner in body.get_operations())
+
+
+def _is_more_exact(twin: Any, operation: Any) -> bool:
+    pairs = zip(twin.outputs, operation.outputs, strict=True)
+    return any(theirs.dtype in _EXACT and theirs.dtype != ours.dtype for theirs, ours in pairs)
+
+
+def _computed(graph: Any, chosen: Mapping[int, Any]) -> dict[int, list[np.ndarray]]:
+    """What a session gives for operations; one by one where one of them has no kernel, or fails."""
+    options = tf.compat.v1.RunOptions(timeout_in_ms=_MOST_MS)
+    # A graph is only read here: no device but the CPU computes it.
+    settings = tf.compat.v1.ConfigProto(device_count={"GPU": 0})
+    with tf.compat.v1.Session(graph=graph, config=settings) as session:
+        wanted = {key: list(operation.outputs) for key, operation in chosen.items()}
+        with contextlib.suppress(tf.errors.OpError):
+            return {key: _arrays(values) for key, values in session.run(wanted, options=options).items()}
+        found = dict[int, list[np.ndarray]]()
+        for key, tensors in wanted.items():
+            with contextlib.suppress(tf.errors.OpError):
+                found[key] = _arrays(session.run(tensors, options=options))
+        return found
+
+
+def _arrays(values: Sequence[Any]) -> list[np.ndarray]:
+    return [np.asarray(value) for value in values]
