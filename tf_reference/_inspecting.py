@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,15 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tf_reference import _graph_nodes, _keras_archive, _keras_layers, _python_effects, _saved_model
+from tf_reference import (
+    _graph_nodes,
+    _keras_2_models,
+    _keras_archive,
+    _keras_layers,
+    _keras_weights,
+    _python_effects,
+    _saved_model,
+)
 from tf_reference._closed_over import takes_arguments
 from tf_reference._function_graph import UNTRACED, Spec, variable_names
 from tf_reference._traced_places import places
@@ -34,10 +43,18 @@ def keras_archive(path: Path) -> Inspection:
     return _keras_archive.inspect(path)
 
 
-def keras_archive_built(path: Path) -> Inspection:
-    """What is in the model of a .keras file, with new weights: its operations too."""
+def keras_archive_built(path: Path, custom: Sequence[str] = ()) -> Inspection:
+    """What is in the model of a .keras file, with new weights: its operations too.
+
+    Args:
+      path: of the file.
+      custom: FILE.py:NAME of every class that it names and Keras does not have.
+
+    Raises:
+      Unsupported: it cannot be built.
+    """
     said = _keras_archive.inspect(path)
-    built = _of_model(_keras_archive.build(path), ())
+    built = _of_model(_keras_archive.build(path, custom=custom), ())
     return replace(built, kind=said.kind, training=said.training, versions=said.versions)
 
 
@@ -51,7 +68,7 @@ def code(reference: str, inputs: Sequence[Spec]) -> Inspection:
     Raises:
       Unsupported: there is nothing of either by that name, or it cannot be traced without inputs.
     """
-    value = _made(resolve(reference), inputs)
+    value = _as_keras_3(_made(resolve(reference), inputs), reference)
     if isinstance(value, keras.Layer):
         return _of_model(value, inputs)
     return _of_function(value, inputs, reference)
@@ -60,7 +77,11 @@ def code(reference: str, inputs: Sequence[Spec]) -> Inspection:
 def _made(value: Any, inputs: Sequence[Spec]) -> Any:
     """The model itself, of a class or a function that makes one of no arguments."""
     is_class = inspect.isclass(value)
-    if isinstance(value, keras.Layer) or (not is_class and (inputs or takes_arguments(value, unknown=True))):
+    if (
+        isinstance(value, keras.Layer)
+        or _keras_2_models.is_of_keras_2(value)
+        or (not is_class and (inputs or takes_arguments(value, unknown=True)))
+    ):
         return value
     if is_class and takes_arguments(value, unknown=True):
         raise Unsupported(
@@ -68,10 +89,20 @@ def _made(value: Any, inputs: Sequence[Spec]) -> Any:
             "name an instance, or a function that returns one"
         )
     made = value()
-    if not isinstance(made, keras.Layer):
-        raise Unsupported(
-            f"expected a Keras model, found {type(made).__name__}: name a model, or give --input for each argument"
-        )
+    if not isinstance(made, keras.Layer) and not _keras_2_models.is_of_keras_2(made):
+        kind = _keras_weights.kind_of(made)
+        raise Unsupported(f"expected a model of Keras 3, found {kind}: name a model, or give --input for each argument")
+    return made
+
+
+def _as_keras_3(value: Any, reference: str) -> Any:
+    """The value, a model of tf_keras as Keras 3 builds it of its file."""
+    if not _keras_2_models.is_of_keras_2(value):
+        return value
+    with tempfile.TemporaryDirectory() as scratch:
+        path = _keras_2_models.saved(value, reference, Path(scratch))
+        made = _keras_archive.build(path)
+        _keras_archive.compile_as_saved(made, path)
     return made
 
 

@@ -1,27 +1,29 @@
-"""A .keras file, or one in HDF5: its config read as data, and the model built only where all it names is Keras' own.
+"""A .keras file, or one in HDF5: its config read as data, and the model built as Keras does in its safe mode.
 
 Weights are not read here: what a model computes does not depend on them.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import resource
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import keras
 
-from tf_reference import _keras_config, _keras_h5
+from tf_reference import _custom_objects, _keras_2_config, _keras_config, _keras_h5
+from tf_reference._unbuilt_layers import IN_CODE, UNBUILT, reason_not_built
 from workloads import _foreign
 from workloads._foreign import MEBIBYTE, Unusable
 from workloads._framework import Unsupported
 from workloads._inspection import Inspection
 
 CONFIG, METADATA = "config.json", "metadata.json"
+_COMPILED, _VERSION = "compile_config", "keras_version"
 
 MOST_CONFIG_BYTES = 64 * MEBIBYTE
 """The config of a model of a thousand layers has 1 MiB."""
@@ -40,14 +42,11 @@ MOST_BYTES_READ = 1 << 30
 
 _STATM = Path("/proc/self/statm")
 
-_SAFE_MODULES = ("keras", "keras.layers", "keras.initializers", "keras.regularizers", "keras.constraints",
-                 "keras.activations", "keras.models", "keras.dtype_policies", "keras.optimizers",
-                 "keras.optimizers.schedules", "keras.losses", "keras.metrics",
-                 "keras.src.models.functional", "keras.src.models.sequential")  # fmt: skip
-_OPERATIONS = "keras.src.ops."
-_SAFE_OF_KERAS = frozenset({"DTypePolicy", "Functional", "Sequential", "Model"})
-_OPENS_FILES = frozenset({"TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer"})
-_MARKERS = frozenset({"__keras_tensor__", "__ellipsis__", "__tuple__", "slice"})
+
+_PARTS_OF_MODELS = ("activations", "constraints", "dtype_policies", "initializers", "layers", "losses", "metrics",
+                    "models", "ops", "optimizers", "regularizers", "src")  # fmt: skip
+"""Modules of Keras that have what a model is made of; Keras builds from a config whatever it exports, plots too."""
+_LATER_KERAS = "3."
 _NARROW = frozenset({"float16", "bfloat16", "mixed_float16", "mixed_bfloat16"})
 _FLOATS = _NARROW | {"float32", "float64"}
 _SIZES = ("units", "filters", "input_dim", "output_dim", "num_heads", "key_dim", "value_dim", "num_tokens",
@@ -62,43 +61,59 @@ def inspect(path: Path) -> Inspection:
     """
     config, metadata = _read(path)
     hazard = next(_hazards(_uncompiled(config)), "")
-    compiled = config.get("compile_config")
-    version = metadata.get("keras_version")
+    version = metadata.get(_VERSION)
     return Inspection(
         kind="keras archive",
         layers=tuple(_keras_config.layers(config)),
-        training=_keras_config.training(compiled),
+        training=_keras_config.training(config.get(_COMPILED)),
         versions={"keras": version} if isinstance(version, str) else {},
         not_traced=f"it is not built, since its config has {hazard}" if hazard else "",
     )
 
 
-def build(path: Path, dtype: str = "") -> Any:
+def build(path: Path, dtype: str = "", custom: Sequence[str] = ()) -> Any:
     """The model of a .keras file, with new weights.
 
     Args:
       path: of the file.
       dtype: of the floats of every layer; "" for what the file says.
+      custom: FILE.py:NAME of every class and function that the config names and Keras does not have.
 
     Raises:
-      Unsupported: its config names what is not Keras' own, or Keras cannot build it.
+      Unsupported: Keras does not build it in its safe mode, or it would take more memory than it may.
     """
     config = _uncompiled(_read(path)[0])
     hazard = next(_hazards(config), "")
     if hazard:
-        raise Unsupported(
-            f"expected a config that can be built without running other code, found {hazard} in {path.name}"
-        )
-    with bounded_memory(MOST_BYTES_BUILT):
-        return keras.saving.deserialize_keras_object(_retyped(config, dtype) if dtype else config, safe_mode=True)
+        raise Unsupported(f"expected a model that Keras can build at {path.name}, found {hazard}: {IN_CODE}")
+    with bounded_memory(MOST_BYTES_BUILT), _custom_objects.known(custom):
+        try:
+            # A copy: Keras takes apart what it builds of.
+            typed = _retyped(config, dtype) if dtype else config
+            return keras.saving.deserialize_keras_object(copy.deepcopy(typed), safe_mode=True)
+        except UNBUILT as error:
+            raise Unsupported(
+                f"expected a model that Keras can build at {path.name}, found {reason_not_built(config, error)}"
+            ) from error
 
 
-def compile_as_saved(model: Any, path: Path) -> None:
-    """Compile a model as its file says; one whose file names what is not Keras' own stays as it is."""
-    compiled = _read(path)[0].get("compile_config")
-    if isinstance(compiled, Mapping) and not any(_hazards(compiled)):
-        with bounded_memory(MOST_BYTES_BUILT):
-            model.compile_from_config(dict(compiled))
+def compile_as_saved(model: Any, path: Path, custom: Sequence[str] = ()) -> None:
+    """Compile a model as its file says, without metrics that Keras does not build; without its loss or optimizer, not.
+
+    Args:
+      model: built.
+      path: of its file.
+      custom: as of `build`.
+    """
+    compiled = _read(path)[0].get(_COMPILED)
+    if not isinstance(compiled, Mapping) or any(_hazards(compiled)):
+        return
+    unjudged = {name: item for name, item in compiled.items() if "metrics" not in name}
+    with bounded_memory(MOST_BYTES_BUILT), _custom_objects.known(custom):
+        for config in (compiled, unjudged):
+            with suppress(*UNBUILT):
+                model.compile_from_config(copy.deepcopy(dict(config)))
+                return
 
 
 def _retyped(value: Any, dtype: str) -> Any:
@@ -122,7 +137,7 @@ def _type(told: Any, dtype: str) -> str:
 
 def _uncompiled(config: Mapping[str, Any]) -> dict[str, Any]:
     """A config without what the model was compiled with, which may name functions: it is told as data."""
-    return {key: value for key, value in config.items() if key != "compile_config"}
+    return {key: value for key, value in config.items() if key != _COMPILED}
 
 
 @contextmanager
@@ -156,7 +171,8 @@ def _read(path: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         raise Unsupported(
             f"expected a model of Keras at {path}, found {error}: save the model with model.save('NAME.keras')"
         ) from error
-    return config, metadata
+    older = not str(metadata.get(_VERSION, _LATER_KERAS)).startswith(_LATER_KERAS)
+    return _keras_2_config.completed(config) if older else config, metadata
 
 
 def _json(data: bytes, name: str) -> Mapping[str, Any]:
@@ -174,7 +190,7 @@ def _json(data: bytes, name: str) -> Mapping[str, Any]:
 
 
 def _hazards(value: Any) -> Iterator[str]:
-    """What in a config could run other code than Keras' layers, or open a file."""
+    """What in a config Keras would build in its safe mode, and is not to be built: code that writes, and sizes."""
     if isinstance(value, list):
         for item in value:
             yield from _hazards(item)
@@ -187,40 +203,15 @@ def _hazards(value: Any) -> Iterator[str]:
 
 
 def _of_object(value: Mapping[str, Any]) -> Iterator[str]:
-    kind, module = value.get("class_name"), value.get("module")
-    config = value.get("config")
+    kind, module, config = value.get("class_name"), value.get("module"), value.get("config")
     if not isinstance(kind, str) or not (module is None or isinstance(module, str)):
         yield "an object without a class"
-    elif module is not None and module.startswith(_OPERATIONS):
-        yield from () if _is_operation(module, kind) else (f"{kind}, which is no operation of {module}",)
-    elif kind == "__lambda__":
-        yield "a function as bytecode (a Lambda layer)"
-    elif kind in _MARKERS:
         return
-    elif kind == "Lambda":
-        yield "a Lambda layer, which is code"
-    elif kind == "function" or kind in _OPENS_FILES:
-        yield f"a {kind}" if kind in _OPENS_FILES else f"the function {str(config)[:80]}"
-    elif module not in _SAFE_MODULES or not kind.isidentifier():
-        yield f"{kind}, a class of {module or value.get('registered_name') or 'an unknown module'}"
-    elif module == "keras" and kind not in _SAFE_OF_KERAS:
-        yield f"keras.{kind}"
-    elif isinstance(config, Mapping):
-        yield from _of_config(kind, config)
-
-
-def _is_operation(module: str, kind: str) -> bool:
-    """Whether a name of a module below keras.src.ops is one of Keras' operations."""
-    if not all(part.isidentifier() for part in (*module.split("."), kind)):
-        return False
-    attribute = getattr(sys.modules.get(module), kind, None)
-    return isinstance(attribute, type) and issubclass(attribute, keras.Operation) and attribute.__module__ == module
-
-
-def _of_config(kind: str, config: Mapping[str, Any]) -> Iterator[str]:
-    if isinstance(config.get("vocabulary"), str):
-        yield f"a {kind} that reads its vocabulary from a file"
-    for name in _SIZES:
+    package, _, part = (module or "").partition(".")
+    if package == "keras" and part and part.partition(".")[0] not in _PARTS_OF_MODELS:
+        named = config if kind == "function" else kind
+        yield f"{str(named)[:80]} of {module}, which is no part of a model"
+    for name in _SIZES if isinstance(config, Mapping) else ():
         size = config.get(name)
         if isinstance(size, int) and size > MOST_SIZE:
             yield f"a {kind} with {name}={size:,}, more than {MOST_SIZE:,}"

@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import h5py
-import keras
 
-from tf_reference import _keras_config
+from tf_reference import _keras_2_config
 from workloads import _foreign
 from workloads._foreign import MEBIBYTE, Unusable
 
 SUFFIXES = (".h5", ".hdf5")
 
 _CONFIG, _TRAINING, _VERSION = "model_config", "training_config", "keras_version"
-_OPTIMIZER = "optimizer_config"
-_CONTAINERS: Mapping[str, str] = {
-    "Functional": "keras.src.models.functional",
-    "Model": "keras.src.models.functional",
-    "Sequential": "keras",
-}
-_MODULES = ("keras.layers", "keras.initializers", "keras.regularizers", "keras.constraints")
-_POLICIES, _MIXED = frozenset({"Policy", "PolicyV1"}), "keras.mixed_precision"
-"""The classes of dtype policies of Keras 2: in Keras 3 it is DTypePolicy, by the same name."""
 
 _BROKEN = (OSError, RuntimeError, ValueError, KeyError, TypeError, UnicodeDecodeError, MemoryError)
 """What h5py raises of a file that is damaged."""
@@ -79,10 +69,9 @@ def read(
             raise Unusable(f"no HDF5 file, or a damaged one ({_foreign.said(error)})") from error
     if not texts[_CONFIG]:
         raise Unusable("an HDF5 file without a model: it holds weights alone")
-    config = dict(with_modules(parse(texts[_CONFIG], "config.json")))
+    config = dict(_keras_2_config.completed(parse(texts[_CONFIG], "config.json")))
     if texts[_TRAINING]:
-        trained = parse(texts[_TRAINING], _TRAINING)
-        config["compile_config"] = {"optimizer": trained.get(_OPTIMIZER), **trained}
+        config["compile_config"] = _keras_2_config.compiled(parse(texts[_TRAINING], _TRAINING))
     version = texts[_VERSION].decode(errors="replace")
     return config, {"keras_version": version} if version else {}
 
@@ -101,45 +90,3 @@ def _text(attributes: Any, name: str, most: int) -> bytes:
     if len(data) > most:
         raise Unusable(f"an attribute {name} of more than {most >> 20} MiB")
     return data
-
-
-def with_modules(value: Any, key: str = "") -> Any:
-    """An object with the modules that HDF5 files leave out, where its class is Keras' own by its name.
-
-    Args:
-      value: of a config.
-      key: that it stands under, which says what it is where layers and others have classes of one name.
-    """
-    if isinstance(value, list):
-        return [with_modules(item, key) for item in value]
-    if not isinstance(value, Mapping):
-        return value
-    completed = {name: with_modules(item, str(name)) for name, item in value.items()}
-    kind = completed.get("class_name")
-    under = _keras_config.module_under(key)
-    if (
-        under
-        and kind in _POLICIES
-        and completed.get("module") in (None, _MIXED)
-        and isinstance(completed.get("config"), Mapping)
-    ):
-        return {**completed, **_policy(completed["config"])}
-    if isinstance(kind, str) and "config" in completed and completed.get("module") is None:
-        module = _module(kind, (under,) if under else _MODULES)
-        return {"registered_name": None, **completed, "module": module} if module else completed
-    return completed
-
-
-def _policy(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    named = {"name": config.get("name")}
-    return {"module": "keras", "class_name": "DTypePolicy", "config": named, "registered_name": None}
-
-
-def _module(kind: str, modules: Sequence[str]) -> str:
-    if kind in _CONTAINERS:
-        return _CONTAINERS[kind]
-    for module in modules:
-        attribute = getattr(getattr(keras, module.partition(".")[2]), kind, None)
-        if isinstance(attribute, type):
-            return module
-    return ""

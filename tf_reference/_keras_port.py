@@ -36,7 +36,9 @@ _RATES = ("rate", "stddev", "drop_path_rate", "_dropout", "dropout", "recurrent_
 """Attributes of Keras' layers that say how much is dropped, or how loud noise is."""
 
 
-def keras_port(source: str, receipt: Path, dtype: str, *, inputs: int, trained: bool) -> Model:
+def keras_port(
+    source: str, receipt: Path, dtype: str, *, inputs: int, trained: bool, custom: Sequence[str] = ()
+) -> Model:
     """A Keras model for `jaxport run`, by the keys that `jaxport weights` gives its weights.
 
     A Dropout drops the same elements in training as that of the port; what else drops does not, nor is noise added.
@@ -47,10 +49,11 @@ def keras_port(source: str, receipt: Path, dtype: str, *, inputs: int, trained: 
       dtype: that it is judged in.
       inputs: how many of the workload's inputs the model takes; the others are the targets.
       trained: whether the step that the model was compiled for is judged too.
+      custom: FILE.py:NAME of every class that a .keras file names and Keras does not have.
     """
-    narrow = _narrow_outputs(source) if trained and dtype == "float64" else ()
+    narrow = _narrow_outputs(source, custom) if trained and dtype == "float64" else ()
     with _floats(dtype):
-        model = _made(source, dtype)
+        model = _made(source, dtype, custom)
         _draw_alike(model)
         _write_anew(model)
         variables = _carried(model, receipt)
@@ -95,7 +98,9 @@ def keras_port(source: str, receipt: Path, dtype: str, *, inputs: int, trained: 
     )
 
 
-def keras_rest(source: str, receipt: Path, dtype: str, *, inputs: int, places: Sequence[str]) -> Model:
+def keras_rest(
+    source: str, receipt: Path, dtype: str, *, inputs: int, places: Sequence[str], custom: Sequence[str] = ()
+) -> Model:
     """All of a Keras model but some layers: inputs stand for what these return, and what they are given is a result.
 
     Args:
@@ -104,8 +109,9 @@ def keras_rest(source: str, receipt: Path, dtype: str, *, inputs: int, places: S
       dtype: that it is judged in.
       inputs: how many of the workload's inputs the model takes; the others stand for results, in order.
       places: the paths of the layers.
+      custom: as of `keras_port`.
     """
-    model = _made_as_written(source, dtype)
+    model = _made_as_written(source, dtype, custom)
     layers = _keras_weights.layers_by_path(model)
     stands = [_StandIn(layers[path]) for path in places]
 
@@ -117,7 +123,9 @@ def keras_rest(source: str, receipt: Path, dtype: str, *, inputs: int, places: S
     return Model(forward=forward, weights=_carried(model, receipt))
 
 
-def keras_parts(source: str, receipt: Path, dtype: str, *, parts: Sequence[tuple[str, int]]) -> Model:
+def keras_parts(
+    source: str, receipt: Path, dtype: str, *, parts: Sequence[tuple[str, int]], custom: Sequence[str] = ()
+) -> Model:
     """Models in a Keras model, each called for itself: what a model does with them may be its train_step alone.
 
     Args:
@@ -125,8 +133,9 @@ def keras_parts(source: str, receipt: Path, dtype: str, *, parts: Sequence[tuple
       receipt: likewise.
       dtype: that they are judged in.
       parts: the path of each, and how many of the workload's inputs it takes, in order.
+      custom: as of `keras_port`.
     """
-    model = _made_as_written(source, dtype)
+    model = _made_as_written(source, dtype, custom)
     layers = _keras_weights.layers_by_path(model)
 
     def forward(*given: Any) -> Any:
@@ -208,10 +217,10 @@ def _floats(dtype: str) -> Iterator[None]:
         keras.config.set_dtype_policy(policy)
 
 
-def _made_as_written(source: str, dtype: str) -> Any:
+def _made_as_written(source: str, dtype: str, custom: Sequence[str]) -> Any:
     """A model whose layers are what the port was written of: of one that was read, some keep numbers of float32."""
     with _floats(dtype):
-        model = _made(source, dtype)
+        model = _made(source, dtype, custom)
     _write_anew(model)
     return model
 
@@ -223,9 +232,10 @@ def _write_anew(model: Any) -> None:
         _keras_constants.restate(layer)
 
 
-def _made(source: str, dtype: str) -> Any:
+def _made(source: str, dtype: str, custom: Sequence[str]) -> Any:
+    given = _keras_weights.Given(source, dtype=dtype, compiled=True, custom=custom)
     with tempfile.TemporaryDirectory() as scratch:
-        return _keras_weights.model(_keras_weights.Given(source, dtype=dtype, compiled=True), Path(scratch))
+        return _keras_weights.model(given, Path(scratch))
 
 
 def _carried(model: Any, receipt: Path) -> dict[str, Any]:
@@ -291,10 +301,10 @@ def _called(model: Any, given: Sequence[Any], training: bool) -> Any:
     return model(_traced_calls.packed(model, list(given)), training=training)
 
 
-def _narrow_outputs(source: str) -> tuple[bool, ...]:
+def _narrow_outputs(source: str, custom: Sequence[str]) -> tuple[bool, ...]:
     """Which outputs of the model as it is written are narrower than float32, in their order."""
     with _floats("float32"):
-        outputs = keras.tree.flatten(_keras_outputs.nest(_made(source, "float32")))
+        outputs = keras.tree.flatten(_keras_outputs.nest(_made(source, "float32", custom)))
     return tuple(str(output.dtype) in NARROW for output in outputs)
 
 

@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from tf_reference import (
     _closed_over,
+    _keras_2_models,
     _keras_archive,
     _keras_config,
     _keras_optimizer,
@@ -43,6 +44,7 @@ class Given:
       optimizer: whether the variables of its optimizer are wanted too.
       leave: paths of what a checkpoint may have besides, or of what holds it, each with why.
       closures: whether it may be a function that closes over models.
+      custom: FILE.py:NAME of every class and function that a file names and Keras does not have.
     """
 
     reference: str
@@ -53,6 +55,7 @@ class Given:
     optimizer: bool = False
     leave: Mapping[str, str] = field(default_factory=dict)
     closures: bool = False
+    custom: Sequence[str] = ()
 
 
 def read(given: Given, scratch: Path) -> tuple[Source, dict[str, np.ndarray]]:
@@ -112,6 +115,8 @@ def loaded(given: Given, scratch: Path) -> tuple[Any, tuple[Excluded, ...]]:
         made, besides = _of_archive(path, scratch, given)
     else:
         made = _of_code(given.reference, bool(given.weights or given.checkpoint), given.closures)
+        if _keras_2_models.is_of_keras_2(made):
+            made, _ = _of_archive(_keras_2_models.saved(made, given.reference, scratch), scratch, given)
     held = _keras_optimizer.of_model(made) if given.optimizer else None
     if given.weights is not None:
         besides = _weight_files.load(saved_as(made), given.weights, held)
@@ -128,13 +133,14 @@ def saved_as(made: Any) -> Any:
 
 
 def _of_archive(path: Path, scratch: Path, given: Given) -> tuple[Any, tuple[Excluded, ...]]:
-    made = _keras_archive.build(path, given.dtype)
+    with _traced_calls.remembering():
+        made = _keras_archive.build(path, given.dtype, given.custom)
     if given.optimizer:
-        _keras_archive.compile_as_saved(made, path)
+        _keras_archive.compile_as_saved(made, path, given.custom)
     held = _keras_optimizer.of_model(made) if given.optimizer else None
     besides = _weight_files.load_own(made, path, scratch, held)
     if given.compiled and not given.optimizer:
-        _keras_archive.compile_as_saved(made, path)
+        _keras_archive.compile_as_saved(made, path, given.custom)
     return made, besides
 
 
@@ -142,13 +148,16 @@ def _of_code(reference: str, made_anew: bool, closures: bool) -> Any:
     with _traced_calls.remembering():
         value = resolve(reference)
         computes = closures and _closed_over.takes_arguments(value, unknown=False)
-        made = value if isinstance(value, keras.Layer) or computes else value()
+        is_model = isinstance(value, keras.Layer) or _keras_2_models.is_of_keras_2(value)
+        made = value if is_model or computes else value()
+        if _keras_2_models.is_of_keras_2(made):
+            return made
         if isinstance(made, keras.Model) and made.built:
             _build_rest(made)
     if closures and callable(made) and not isinstance(made, keras.Layer):
         made = _closed_over.gathered(made, reference)
     if not isinstance(made, keras.Layer):
-        raise Unsupported(f"expected a Keras model at {reference}, found {type(made).__name__}: name one")
+        raise Unsupported(f"expected a model of Keras 3 at {reference}, found {kind_of(made)}: name one")
     if not made.built and not _is_of_built_ones(made):
         what = "cannot take weights" if made_anew else "has not all of its weights"
         raise Unsupported(
@@ -156,6 +165,12 @@ def _of_code(reference: str, made_anew: bool, closures: bool) -> Any:
             "call it on an example, or build it, in the function that makes it"
         )
     return made
+
+
+def kind_of(made: Any) -> str:
+    """What an object is, with the package of its class: a model of another Keras has the name of one of this."""
+    package = type(made).__module__.partition(".")[0]
+    return f"{type(made).__name__} of {package}" if package != "builtins" else type(made).__name__
 
 
 def _build_rest(made: keras.Model) -> None:

@@ -12,9 +12,8 @@ from typing import Any
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
-from tf_reference import _keras_config, _private
+from tf_reference import _keras_2_config, _keras_config, _private
 from tf_reference._graph_nodes import Place
-from tf_reference._keras_h5 import with_modules
 from workloads import _foreign, _frames
 from workloads._foreign import MEBIBYTE, Unusable
 from workloads._framework import Unsupported
@@ -68,7 +67,7 @@ def _described(metadata: str, folder: Path) -> Mapping[str, Any]:
             "save the model again"
         )
     named = {key: layer.get(key) for key in ("class_name", "config", "name", "registered_name")}
-    return with_modules(_untupled(named))
+    return _keras_2_config.completed(_untupled(named))
 
 
 def _untupled(value: Any) -> Any:

@@ -35,8 +35,11 @@ _ATTRIBUTES = 4096
 
 _A_CHECKPOINT = "expected a tf.train.Checkpoint at"
 
+_METRICS = "metrics/"
+"""Where Keras 2 keeps them in a file; Keras 3 keeps none."""
 _OF_OPTIMIZER = "it is the optimizer's, which --optimizer carries"
 
+_OF_METRIC = "it is a metric's, which starts anew"
 _OF_METRICS = frozenset({"metrics", "_metrics", "compiled_metrics", "_compile_metrics", "_loss_tracker"})
 """Attributes of a model, in Keras 2 and 3, that hold metrics; no layer may have these names."""
 
@@ -93,8 +96,8 @@ def _read(model: Any, path: Path, named: Path, optimizer: Any) -> tuple[Excluded
     except _REFUSED as error:
         raise _refusal(named, f"none of this model ({_foreign.said(error)[:300]})") from error
     _check_all_read(model, names, named)
-    of_optimizer = () if optimizer is not None else _OPTIMIZERS
-    return tuple(Excluded(name, _OF_OPTIMIZER) for name in names if name.startswith(of_optimizer))
+    left = {_METRICS: _OF_METRIC} | (dict.fromkeys(_OPTIMIZERS, _OF_OPTIMIZER) if optimizer is None else {})
+    return tuple(Excluded(name, why) for name in names for start, why in left.items() if name.startswith(start))
 
 
 def _check_optimizer(names: Sequence[str], optimizer: Any, named: Path) -> None:
@@ -111,7 +114,7 @@ def _check_optimizer(names: Sequence[str], optimizer: Any, named: Path) -> None:
 
 def _check_all_read(model: Any, names: Sequence[str], named: Path) -> None:
     """Keras leaves alone what a file has beyond the model: then it is the file of another one."""
-    own = [name for name in names if not name.startswith(_OPTIMIZERS)]
+    own = [name for name in names if not name.startswith((*_OPTIMIZERS, _METRICS))]
     held = len({id(variable) for variable in (*model.variables, *getattr(model, "non_trainable_variables", ()))})
     if len(own) > held:
         raise _refusal(named, f"{len(own)} arrays, more than the {held} variables of the model")
@@ -234,7 +237,7 @@ def _besides(
         elif not why and variable.number in of_optimizers:
             why = _OF_OPTIMIZER
         elif not why and _OF_METRICS.intersection(variable.path.split("/")):
-            why = "it is a metric's, which starts anew"
+            why = _OF_METRIC
         elif not why and variable.full_name in carried and graph.same(variable, carried[variable.full_name]):
             why = copy_of(variable.full_name)
         if why:

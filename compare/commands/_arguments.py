@@ -8,12 +8,15 @@ from pathlib import Path
 
 from compare.commands import _option_types
 from compare.commands._parser import DEFAULT_TIMEOUT_S
+from compare.errors import RequestError
+from compare.inputs.functions import check_reference
 from compare.sides._side import SIDES
 from workloads._device import CPU, HIGHEST, PRECISIONS
 from workloads._framework import PASSES
 from workloads._modes import ON_REQUEST
 from workloads._spec import SIZES
 
+KERAS_FILES = (".keras", ".h5", ".hdf5")
 DEFAULT_OUT = Path("jaxport-report")
 DEFAULT_HISTORY = Path(".jaxport/history")
 
@@ -34,6 +37,31 @@ def add_workloads(command: argparse.ArgumentParser, required: bool = False) -> N
     )  # fmt: skip
     add_size_and_data(command)
     add_functions(command)
+
+
+def add_custom(command: argparse.ArgumentParser) -> None:
+    """Add --custom: the classes that a file of Keras names and Keras does not have."""
+    command.add_argument(
+        "--custom", action="append", default=[], metavar="FILE.py:CLASS",
+        help="a class or function that a .keras or .h5 file names and Keras does not have; FILE.py is run; repeatable",
+    )  # fmt: skip
+
+
+def custom(options: argparse.Namespace, target: str) -> tuple[str, ...]:
+    """What --custom names.
+
+    Args:
+      options: of a command.
+      target: that they are for.
+
+    Raises:
+      RequestError: it names nothing, or the target is no file of Keras.
+    """
+    for reference in options.custom:
+        if Path(target).suffix.lower() not in KERAS_FILES:
+            raise RequestError(f"expected --custom with a .keras or .h5 file, found it with {target}: drop it")
+        check_reference("--custom", reference)
+    return tuple(options.custom)
 
 
 def add_size_and_data(command: argparse.ArgumentParser) -> None:

@@ -32,8 +32,8 @@ apply to the model's own attributes, dynamic shapes, randomness, state, side eff
 
 TARGET is the folder of a SavedModel, a .keras or .h5 file, or FILE.py:NAME, which names a Keras model, a class or
 function that makes one without arguments, a tf.function or a function. Of a SavedModel nothing is loaded or run. The
-model of a .keras or .h5 file is built where it names nothing but Keras' own layers, with new weights. FILE.py is run,
-by a process of its own.
+model of a .keras or .h5 file, of Keras 2 too, is built as Keras does in its safe mode, with new weights and the classes
+that --custom names. FILE.py is run, by a process of its own.
 """,
     operands="TARGET",
     examples="""\
@@ -55,6 +55,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--input", action="append", default=[], metavar="SPEC",
         help="an argument of FILE.py:NAME, as NAME=DTYPE[SHAPE]; a size that is a name is not fixed; repeat for each",
     )  # fmt: skip
+    _arguments.add_custom(command)
     command.add_argument("--strict", action="store_true", help="exit with 1 where there is a blocker")
     command.add_argument("--tf-python", metavar="PYTHON", help="interpreter with TensorFlow (default: this one)")
     _arguments.add_timeout(command)
@@ -72,10 +73,11 @@ def main(options: argparse.Namespace) -> int:
     inputs = model_inputs(options.input)
     if inputs and ".py:" not in options.target:
         raise RequestError(f"expected --input with FILE.py:NAME, found it with {options.target}: drop it")
+    custom = _arguments.custom(options, options.target)
     check_interpreter(options.tf_python, "--tf-python")
     out = writable_folder(options.out)
     with ExitStack() as stack:
-        inspection = ModelWorker(options.tf_python, options.timeout, stack).inspect(options.target, inputs)
+        inspection = ModelWorker(options.tf_python, options.timeout, stack).inspect(options.target, inputs, custom)
     diagnosis = diagnosing.diagnose(options.target, inspection)
     page = write_page(diagnosis, out)
     if options.json:

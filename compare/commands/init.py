@@ -14,7 +14,6 @@ from compare.commands._interpreters import interpreters
 from compare.commands._option_types import count
 from compare.commands._output import deliver, writable_folder
 from compare.commands._parser import Help
-from compare.commands.weights import KERAS_FILES
 from compare.errors import RequestError
 from compare.inputs import port_files
 from compare.inputs.functions import check_reference
@@ -44,9 +43,10 @@ that the model was compiled for; its weights; the port file that `jaxport run` t
 gates. What cannot be written, such as a Lambda, is a method that raises NotImplementedError, with the layer's name and
 line; all but these is judged then, with drawn values in their place, and the port does not hold.
 
-SRC is a .keras or .h5 file, which is built where it names nothing but Keras' own layers, or FILE.py:NAME, a function
-that makes a model, compiled or not. A model with a call of its own is followed by that call: NAME has to call it on an
-example first. A train_step of its own is followed through its source. The same input gives the same text.
+SRC is a .keras or .h5 file, of Keras 2 too, which Keras builds in its safe mode, with the classes that --custom names;
+or FILE.py:NAME, a function that makes a model, compiled or not. A model with a call of its own is followed by that
+call: NAME has to call it on an example first. A train_step of its own is followed through its source. The same input
+gives the same text.
 
 With --input, FILE.py:NAME is a function of tensors, and its port is source in jax.numpy, written from its graph under
 the function's own names of variables. Operations that are not written are functions that raise.
@@ -54,6 +54,7 @@ the function's own names of variables. Operations that are not written are funct
     operands="SRC -o FOLDER",
     examples="""\
   jaxport init model.keras -o my_port
+  jaxport init model.h5 --custom layers.py:Scale -o my_port
   jaxport init my_tf.py:build -o my_port --batch 8 --steps 50
   jaxport init my_tf.py:f --input 'x=f32[B,128]' -o my_port
   jaxport run my_port/port.py                        programs and times too
@@ -91,6 +92,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--force", action="store_true", help="write into a folder that holds files, over those of a port"
     )
+    _arguments.add_custom(command)
     workers = command.add_argument_group("workers")
     workers.add_argument("--tf-python", metavar="PYTHON", help="interpreter with TensorFlow (default: this one)")
     workers.add_argument("--jax-python", metavar="PYTHON", help="interpreter with JAX and Flax (default: this one)")
@@ -106,8 +108,9 @@ def main(options: argparse.Namespace) -> int:
     Raises:
       RequestError: the model cannot be read, or the folder is not to be written to.
     """
-    if options.input or Path(options.source).suffix.lower() not in KERAS_FILES:
+    if options.input or Path(options.source).suffix.lower() not in _arguments.KERAS_FILES:
         check_reference("", options.source)
+    custom = _arguments.custom(options, options.source)
     check_folder(options.out, options.force)
     writable_folder(options.out)
     if options.json and options.no_run:
@@ -118,7 +121,7 @@ def main(options: argparse.Namespace) -> int:
     with ExitStack() as stack:
         workers = WeightWorkers(pythons["tf"], pythons["jax"], options.timeout, stack)
         port = writing_ports.write(
-            KerasModel(options.source), options.out, Sizes(options.batch, options.steps), workers
+            KerasModel(options.source, custom=custom), options.out, Sizes(options.batch, options.steps), workers
         )
     if not options.json:
         print_port(port)

@@ -27,7 +27,6 @@ from compare.weights import carrying, receipt, returning
 
 DEFAULT_OUT, DEFAULT_BACK = Path("weights.safetensors"), Path("back.weights.h5")
 DEFAULT_CHECKPOINT = Path("weights.orbax")
-KERAS_FILES = (".keras", ".h5", ".hdf5")
 SAVED_MODEL = "saved_model.pb"
 WEIGHTS_SUFFIX = ".weights.h5"
 
@@ -39,10 +38,10 @@ padding, strides), and which variable each weight becomes, through which transfo
 variable is written once, in its exact shape and dtype; otherwise nothing is written, and a line for each says what does
 not fit. A receipt beside the weights has the rules and the SHA-256 of both sides.
 
-SRC is a .keras or .h5 file, which is built where it names nothing but Keras' own layers; or FILE.py:NAME, a Keras model
-or a function that makes one; or the folder of a SavedModel, of which variables alone are read, by their names. DST is
-FILE.py:NAME, a Flax module or what makes one, of no arguments or of rngs; a Linen module is initialized on inputs of
-the model's shapes. Such files are run, each by a process of its own.
+SRC is a .keras or .h5 file, of Keras 2 too, which Keras builds in its safe mode, with the classes that --custom names;
+or FILE.py:NAME, a Keras model or a function that makes one; or the folder of a SavedModel, of which variables alone are
+read, by their names. DST is FILE.py:NAME, a Flax module or what makes one, of no arguments or of rngs; a Linen module
+is initialized on inputs of the model's shapes. Such files are run, each by a process of its own.
 `jaxport.weights.load(module, FILE)` reads the weights without TensorFlow.
 """,
     operands="SRC [DST]",
@@ -91,6 +90,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--back", type=Path, metavar="FILE",
         help="in place of DST, the file or checkpoint whose weights are carried back, with its receipt beside it",
     )  # fmt: skip
+    _arguments.add_custom(command)
     workers = command.add_argument_group("workers")
     workers.add_argument("--tf-python", metavar="PYTHON", help="interpreter with TensorFlow (default: this one)")
     workers.add_argument("--jax-python", metavar="PYTHON", help="interpreter with JAX and Flax (default: this one)")
@@ -130,7 +130,7 @@ def _model(options: argparse.Namespace) -> KerasModel:
         raise RequestError(
             f"expected a SavedModel, a folder with {SAVED_MODEL}, found none in {options.source}: name one"
         )
-    if not saved and Path(options.source).suffix.lower() not in KERAS_FILES:
+    if not saved and Path(options.source).suffix.lower() not in _arguments.KERAS_FILES:
         check_reference("", options.source)
     if options.optimizer:
         check_reference("", options.optimizer)
@@ -139,7 +139,12 @@ def _model(options: argparse.Namespace) -> KerasModel:
     if saved and (options.weights or options.checkpoint):
         raise RequestError("expected a SavedModel alone, found a file of weights too: name the code in its place")
     return KerasModel(
-        options.source, options.weights, options.checkpoint, bool(options.optimizer), _allowed(options.leave, "--leave")
+        options.source,
+        options.weights,
+        options.checkpoint,
+        bool(options.optimizer),
+        _allowed(options.leave, "--leave"),
+        _arguments.custom(options, options.source),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from compare.porting.drawn_inputs import input_spec
 from compare.porting.identifiers import Names, identifier
-from compare.porting.port_source import RECEIPT, Sizes, port_name
+from compare.porting.port_source import RECEIPT, Original, Sizes, port_name
 from compare.porting.rest_source import BUILDS, PORT, port_text
 from compare.porting.written_classes import Written
 from workloads._architecture import Architecture, Graph
@@ -34,14 +34,14 @@ def parts(architecture: Architecture, written: Written) -> Sequence[Graph]:
 
 
 def parts_texts(
-    architecture: Architecture, written: Written, reference: str, sizes: Sizes, graphs: Sequence[Graph]
+    architecture: Architecture, written: Written, original: Original, sizes: Sizes, graphs: Sequence[Graph]
 ) -> Mapping[str, str]:
     """What is written of them, by the name of the file.
 
     Args:
       architecture: of the model.
       written: its module.
-      reference: of the original, from the folder of the port.
+      original: where it is.
       sizes: that they are judged at.
       graphs: of the models that are judged.
     """
@@ -55,7 +55,7 @@ def parts_texts(
             arrays="The inputs of each model, one after the other.",
             summary=f"the {len(graphs)} models in it",
         ),
-        BUILDS["tf"]: _tf(reference, graphs),
+        BUILDS["tf"]: _tf(original, graphs),
         BUILDS["jax"]: _jax(written, graphs),
     }
 
@@ -69,7 +69,7 @@ def _specs(architecture: Architecture, graphs: Sequence[Graph]) -> dict[str, str
     return specs
 
 
-def _tf(reference: str, graphs: Sequence[Graph]) -> str:
+def _tf(original: Original, graphs: Sequence[Graph]) -> str:
     parts = "".join(f"({graph.model!r}, {len(graph.inputs)}), " for graph in graphs)
     return f'''"""The models in the original, as `jaxport run` takes them."""
 
@@ -79,13 +79,13 @@ from pathlib import Path
 from tf_reference import Model, keras_parts
 
 HERE = Path(__file__).parent
-ORIGINAL, RECEIPT = str(HERE / {reference!r}), HERE / {RECEIPT!r}
+{original.constants}
 PARTS = ({parts})
 
 
 def build(dimensions: Mapping[str, int], dtype: str) -> Model:
     """The models in a float type."""
-    return keras_parts(ORIGINAL, RECEIPT, dtype, parts=PARTS)
+    return keras_parts({original.arguments}, parts=PARTS)
 '''
 
 

@@ -79,11 +79,36 @@ def build(dimensions: Mapping[str, int], dtype: str) -> jaxport.Model:
 '''
 
 
-def tf_source(reference: str, written: Written, trained: bool) -> str:
+@dataclass(frozen=True)
+class Original:
+    """Where a port finds its original.
+
+    Attributes:
+      reference: the path of a .keras file, or FILE.py:NAME, from the folder of the port.
+      custom: FILE.py:NAME of every class that such a file names and Keras does not have, likewise.
+    """
+
+    reference: str
+    custom: tuple[str, ...] = ()
+
+    @property
+    def constants(self) -> str:
+        """Lines that name it, and the receipt of the port."""
+        lines = f"ORIGINAL, RECEIPT = str(HERE / {self.reference!r}), HERE / {RECEIPT!r}"
+        classes = "".join(f"str(HERE / {reference!r}), " for reference in self.custom)
+        return f"{lines}\nCUSTOM = ({classes})" if classes else lines
+
+    @property
+    def arguments(self) -> str:
+        """The first arguments of what hands it over."""
+        return "ORIGINAL, RECEIPT, dtype" + (", custom=CUSTOM" if self.custom else "")
+
+
+def tf_source(original: Original, written: Written, trained: bool) -> str:
     """What hands the original over.
 
     Args:
-      reference: the path of a .keras file, or FILE.py:NAME, from the folder of the port.
+      original: where it is.
       written: the module.
       trained: whether it is judged in training too.
     """
@@ -95,12 +120,12 @@ from pathlib import Path
 from tf_reference import Model, keras_port
 
 HERE = Path(__file__).parent
-ORIGINAL, RECEIPT = str(HERE / {reference!r}), HERE / {RECEIPT!r}
+{original.constants}
 
 
 def build(dimensions: Mapping[str, int], dtype: str) -> Model:
     """The original in a float type."""
-    return keras_port(ORIGINAL, RECEIPT, dtype, inputs={len(written.parameters)}, trained={trained})
+    return keras_port({original.arguments}, inputs={len(written.parameters)}, trained={trained})
 '''
 
 

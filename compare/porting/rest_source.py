@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from compare.porting.drawn_inputs import tensor_spec
-from compare.porting.port_source import RECEIPT, Sizes, input_specs, port_name, sizes_text
+from compare.porting.port_source import RECEIPT, Original, Sizes, input_specs, port_name, sizes_text
 from compare.porting.unwritten_places import Place
 from compare.porting.written_classes import Written
 from workloads._architecture import Architecture, Tensor
@@ -46,20 +46,20 @@ def stand_ins(architecture: Architecture, written: Written) -> Sequence[StandIn]
 
 
 def rest_texts(
-    architecture: Architecture, written: Written, reference: str, sizes: Sizes, stands: Sequence[StandIn]
+    architecture: Architecture, written: Written, original: Original, sizes: Sizes, stands: Sequence[StandIn]
 ) -> Mapping[str, str]:
     """What is written of it, by the name of the file.
 
     Args:
       architecture: of the model.
       written: its module.
-      reference: of the original, from the folder of the port.
+      original: where it is.
       sizes: that it is judged at.
       stands: the values that stand for its places.
     """
     return {
         PORT: _port(architecture, written, sizes, stands),
-        BUILDS["tf"]: _tf(reference, written, stands),
+        BUILDS["tf"]: _tf(original, written, stands),
         BUILDS["jax"]: _jax(written, stands),
     }
 
@@ -119,7 +119,7 @@ port = Workload(
 '''
 
 
-def _tf(reference: str, written: Written, stands: Sequence[StandIn]) -> str:
+def _tf(original: Original, written: Written, stands: Sequence[StandIn]) -> str:
     places = "".join(f"{stand.place.layer!r}, " for stand in stands)
     return f'''"""All of the original but its places that are left, as `jaxport run` takes it."""
 
@@ -129,13 +129,13 @@ from pathlib import Path
 from tf_reference import Model, keras_rest
 
 HERE = Path(__file__).parent
-ORIGINAL, RECEIPT = str(HERE / {reference!r}), HERE / {RECEIPT!r}
+{original.constants}
 PLACES = ({places})
 
 
 def build(dimensions: Mapping[str, int], dtype: str) -> Model:
     """The original in a float type."""
-    return keras_rest(ORIGINAL, RECEIPT, dtype, inputs={len(written.parameters)}, places=PLACES)
+    return keras_rest({original.arguments}, inputs={len(written.parameters)}, places=PLACES)
 '''
 
 

@@ -15,7 +15,7 @@ from compare.porting.formatting import formatted
 from compare.porting.functions.function_source import CONSTANTS, LOADED
 from compare.porting.model_source import model_source
 from compare.porting.port_folders import BUILDS, PORT, TEST_FILE, original_from, written_anew
-from compare.porting.port_source import RECEIPT, WEIGHTS, Sizes
+from compare.porting.port_source import RECEIPT, WEIGHTS, Original, Sizes
 from compare.porting.training_source import Training, frozen_places, training_source
 from compare.porting.written_classes import Written
 from compare.sides.weight_workers import KerasModel, WeightWorkers
@@ -72,12 +72,12 @@ class Port:
         return self.folder / PORT
 
 
-def texts(architecture: Architecture, reference: str, sizes: Sizes) -> tuple[Written, Training, Mapping[str, str]]:
+def texts(architecture: Architecture, original: Original, sizes: Sizes) -> tuple[Written, Training, Mapping[str, str]]:
     """What is written, by the name of the file.
 
     Args:
       architecture: of a Keras model.
-      reference: of the original, from the folder of the port.
+      original: where the port finds it.
       sizes: that it is judged at.
 
     Raises:
@@ -90,12 +90,12 @@ def texts(architecture: Architecture, reference: str, sizes: Sizes) -> tuple[Wri
     model = f'"""{name} in Flax NNX."""\n\n{_head(written)}\n\n{written.text}\n'
     if not any(not graph.model for graph in architecture.graphs):
         judged = parts_source.parts(architecture, written)
-        rest = parts_source.parts_texts(architecture, written, reference, sizes, judged) if judged else {}
+        rest = parts_source.parts_texts(architecture, written, original, sizes, judged) if judged else {}
         return written, training, {file: formatted(text, file) for file, text in {MODEL: model, **rest}.items()}
     sources = {
         MODEL: model,
         BUILDS["jax"]: port_source.jax_source(written, trained, bool(frozen_places(architecture, written))),
-        BUILDS["tf"]: port_source.tf_source(reference, written, trained),
+        BUILDS["tf"]: port_source.tf_source(original, written, trained),
         PORT: port_source.port_source(architecture, written, trained, sizes),
         TEST_FILE: port_source.TEST,
     }
@@ -104,7 +104,7 @@ def texts(architecture: Architecture, reference: str, sizes: Sizes) -> tuple[Wri
         sources[TRAINING] = f'"""The training of {name}, as it was compiled."""\n\n{imports}\n\n{training.text}\n'
     stands = rest_source.stand_ins(architecture, written)
     if stands:
-        sources |= rest_source.rest_texts(architecture, written, reference, sizes, stands)
+        sources |= rest_source.rest_texts(architecture, written, original, sizes, stands)
     return written, training, {file: formatted(text, file) for file, text in sources.items()}
 
 
@@ -134,8 +134,11 @@ def write(model: KerasModel, folder: Path, sizes: Sizes, workers: WeightWorkers)
     architecture = workers.architecture(model)
     of_code = model.reference.rpartition(":")[0].endswith(".py")
     archive = "" if of_code else f"{ORIGINAL}{Path(model.reference).suffix.lower()}"
-    reference = archive or original_from(folder, model.reference)
-    written, training, sources = texts(architecture, reference, sizes)
+    original = Original(
+        archive or original_from(folder, model.reference),
+        tuple(original_from(folder, reference) for reference in model.custom),
+    )
+    written, training, sources = texts(architecture, original, sizes)
     contents: dict[str, str | bytes] = dict(sources)
     if written.constants:
         contents[CONSTANTS] = save({key: np.ascontiguousarray(constant) for key, constant in written.constants.items()})

@@ -193,9 +193,11 @@ class Assemble(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class InspectFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The folder of a SavedModel, or a .keras or .h5 file."""
+    """The folder of a SavedModel, or a .keras or .h5 file and FILE.py:NAME of what that names and Keras has not."""
 
     path: Path
+    folder: Path = Path()
+    custom: tuple[str, ...] = ()
 
 
 class InspectCode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -216,7 +218,7 @@ class KerasWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A .keras or .h5 file or FILE.py:NAME, and a .weights.h5 file or the prefix of a checkpoint that is loaded.
 
     With `optimizer`, the variables of its optimizer too. `leave` has paths of what a checkpoint may have besides, each
-    with why.
+    with why. `custom` is FILE.py:NAME of every class that the file names and Keras does not have.
     """
 
     reference: str
@@ -225,6 +227,7 @@ class KerasWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     checkpoint: str
     optimizer: bool = False
     leave: dict[str, str] = {}
+    custom: tuple[str, ...] = ()
 
 
 class KerasSteps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -51,7 +51,8 @@ class Models(Host):
 
     def keras_archive_built(self, parameters: InspectFile, arrays: Arrays) -> Reply:
         """What is in the model of a .keras file."""
-        return _plain(self._reader.keras_archive_built(parameters.path))
+        os.chdir(parameters.folder)
+        return _plain(self._reader.keras_archive_built(parameters.path, parameters.custom))
 
     def code(self, parameters: InspectCode, arrays: Arrays) -> Reply:
         """What is in a model or function of a file."""
@@ -81,7 +82,7 @@ class Models(Host):
     def architecture(self, parameters: KerasWeights, arrays: Arrays) -> Reply:
         """The calls of the layers of a Keras model, and what it was compiled with."""
         with _weights_of(parameters) as (module, given, scratch):
-            compiled = module.Given(given.reference, compiled=True)
+            compiled = module.Given(given.reference, compiled=True, custom=given.custom)
             return _plain(importlib.import_module(_COMPILED).read(compiled, scratch))
 
     def write_weights(self, parameters: KerasWeights, arrays: Arrays) -> Reply:
@@ -111,6 +112,7 @@ def _weights_of(parameters: KerasWeights) -> Iterator[tuple[Any, Any, Path]]:
             optimizer=parameters.optimizer,
             leave=parameters.leave,
             closures=True,
+            custom=parameters.custom,
         )
         yield module, given, Path(scratch)
 

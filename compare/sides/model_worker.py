@@ -39,12 +39,13 @@ class ModelWorker:
     def __init__(self, python: str | None, timeout_s: float, stack: ExitStack) -> None:
         self._worker = Replaceable("models", timeout_s, stack, python)
 
-    def inspect(self, target: str, inputs: Sequence[Input]) -> Inspection:
+    def inspect(self, target: str, inputs: Sequence[Input], custom: Sequence[str] = ()) -> Inspection:
         """What is in a model.
 
         Args:
           target: the folder of a SavedModel, a .keras or .h5 file, or FILE.py:NAME.
           inputs: of one call, for code.
+          custom: FILE.py:NAME of every class that a .keras or .h5 file names and Keras does not have.
 
         Raises:
           RequestError: there is no such model, or it cannot be read.
@@ -55,7 +56,7 @@ class ModelWorker:
         if path.name == _FOLDER_FILE and path.exists():
             return self._asked(target, "saved_model", {"path": str(path.parent)})
         if path.suffix.lower() in ARCHIVES:
-            return self._archive(target)
+            return self._archive(target, custom)
         where, _, name = target.rpartition(":")
         if not where.endswith(".py") or not name.isidentifier():
             raise RequestError(
@@ -85,13 +86,14 @@ class ModelWorker:
         except msgspec.ValidationError as error:
             raise RequestError(f"expected data of the declared types of {target}, found: {error}") from error
 
-    def _archive(self, target: str) -> Inspection:
+    def _archive(self, target: str, custom: Sequence[str]) -> Inspection:
         """What the archive says; built too where that is safe, in a request of its own, which may end the worker."""
         said = self._asked(target, "keras_archive", {"path": target})
         if said.not_traced:
             return said
         try:
-            return self._inspected(target, "keras_archive_built", {"path": target})
+            given = {"path": target, "folder": str(Path.cwd()), "custom": list(custom)}
+            return self._inspected(target, "keras_archive_built", given)
         except SideError as error:
             reason = f"Keras could not build it: {error.reason[:_LONGEST_REASON]}"
             return dataclasses.replace(said, not_traced=reason)

@@ -33,6 +33,7 @@ class KerasModel:
       checkpoint: the prefix of a tf.train.Checkpoint that is restored into it.
       optimizer: whether the variables of its optimizer are wanted too.
       leave: paths of what a checkpoint may have besides, or of what holds it, each with why.
+      custom: FILE.py:NAME of every class and function that a .keras or .h5 file names and Keras does not have.
     """
 
     reference: str
@@ -40,6 +41,7 @@ class KerasModel:
     checkpoint: str = ""
     optimizer: bool = False
     leave: Mapping[str, str] = field(default_factory=dict)
+    custom: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -47,7 +49,7 @@ class KerasModel:
         weights = None if self.weights is None else str(self.weights)
         return {
             "reference": self.reference, "folder": str(Path.cwd()), "weights": weights, "checkpoint": self.checkpoint,
-            "optimizer": self.optimizer, "leave": dict(self.leave),
+            "optimizer": self.optimizer, "leave": dict(self.leave), "custom": self.custom,
         }  # fmt: skip
 
 

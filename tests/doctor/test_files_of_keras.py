@@ -12,14 +12,16 @@ from typing import Any
 
 import damaged
 import h5py
+import keras
 import models_to_read as models
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from compare.doctor import diagnosing
-from tf_reference import _inspecting, _keras_archive, _keras_layers, _saved_layers
+from tf_reference import _inspecting, _keras_archive, _keras_layers, _keras_weights, _saved_layers
 from workloads._framework import Unsupported
+from workloads._target import resolve
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
@@ -147,18 +149,20 @@ def test_a_pickle_for_a_config_is_not_run(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("layer", "said"),
     [
-        ({"class_name": "Lambda", "config": {"name": "l", "function": ["4wEAAAA=", None, None]}}, "Lambda"),
-        ({"class_name": "Mine", "config": {"name": "m"}}, "Mine"),
+        ({"class_name": "Lambda", "config": {"name": "l", "function": ["4wEAAAA=", None, None]}}, "(Lambda): a Python"),
+        ({"class_name": "Mine", "config": {"name": "m"}}, "add --custom FILE.py:Mine"),
         ({"class_name": "TFSMLayer", "config": {"name": "t", "filepath": "/tmp"}}, "TFSMLayer"),
-        ({"module": "os", "class_name": "system", "config": {"command": "touch hacked"}}, "system, a class of os"),
+        ({"module": "os", "class_name": "system", "config": {"command": "touch hacked"}}, "system is not of Keras"),
+        ({"class_name": "StringLookup", "config": {"name": "s", "vocabulary": "/etc/passwd"}}, "vocabulary file"),
+        ({"class_name": "Dense", "config": {"name": "d", "units": 1 << 40}}, "units="),
     ],
 )
-def test_what_is_not_keras_own_in_hdf5_is_told_and_not_built(tmp_path: Path, layer: Any, said: str) -> None:
-    config = {"class_name": "Sequential", "config": {"name": "s", "layers": [layer]}}
-    path = h5(tmp_path / "it.h5", config)
-    assert said in _inspecting.keras_archive(path).not_traced
-    with pytest.raises(Unsupported, match="without running other code"):
+def test_what_keras_does_not_build_in_safe_mode_is_told_of_hdf5(tmp_path: Path, layer: Any, said: str) -> None:
+    path = h5(tmp_path / "it.h5", keras_2(layer))
+    assert [each.class_name for each in _inspecting.keras_archive(path).layers] == [layer["class_name"]]
+    with pytest.raises(Unsupported, match="that Keras can build") as caught:
         _inspecting.keras_archive_built(path)
+    assert said in str(caught.value) and "FILE.py:build" in str(caught.value)
 
 
 POLICY = {"class_name": "Policy", "config": {"name": "mixed_float16"}}
@@ -180,7 +184,8 @@ def test_policies_initializers_and_constraints_of_keras_2_are_no_layers(tmp_path
         ("keras.layers", "Identity", "mixed_float16"),
     ]
     # The constraint is still a class that nobody knows.
-    assert "Mine" in found.not_traced
+    with pytest.raises(Unsupported, match=r"layer r \(SimpleRNN\): .*Mine"):
+        _keras_archive.build(tmp_path / "it.h5")
 
 
 @pytest.mark.parametrize("module", [{}, {"module": "keras.mixed_precision", "registered_name": None}])
@@ -193,6 +198,104 @@ def test_a_mixed_model_of_keras_2_is_built_with_its_policies_and_initializers(tm
     assert layer.dtype_policy.name == "mixed_float16" and layer.compute_dtype == "float16"
     initializer = layer.cell.recurrent_initializer
     assert isinstance(initializer, tf.keras.initializers.Identity)
+
+
+def test_a_file_with_slices_arrays_and_an_ellipsis_is_built(tmp_path: Path) -> None:
+    keras = tf.keras
+    one, two = keras.Input((10, 6), name="one"), keras.Input((10,), name="two")
+    y = keras.layers.Add()([one, two[..., None]])[:, ::2, -3:]
+    y = keras.ops.concatenate([y[:, 0], y[..., 1] + np.ones((5,), "float32")[:3].sum()], axis=-1) * np.float32([2.0])
+    model = keras.Model({"one": one, "two": two}, keras.layers.Dense(2)(y))
+    model.save(tmp_path / "it.keras")
+    given = {"one": tf.random.normal((3, 10, 6)), "two": tf.random.normal((3, 10))}
+    found = _keras_weights.model(_keras_weights.Given(str(tmp_path / "it.keras")), tmp_path)
+    np.testing.assert_array_equal(found(given), model(given))
+
+
+NEST = [
+    {"class_name": "InputLayer", "name": "x", "inbound_nodes": [], "config": {
+        "name": "x", "batch_input_shape": [None, 6, 4], "dtype": "float32", "sparse": False, "ragged": False}},
+    {"class_name": "Sequential", "name": "inner", "inbound_nodes": [[["x", 0, 0, {}]]], "config": {
+        "name": "inner", "layers": [
+            {"class_name": "InputLayer", "config": {"name": "i", "batch_input_shape": [None, 6, 4]}},
+            {"class_name": "Conv1D", "config": {
+                "name": "c", "batch_input_shape": [None, 6, 4], "filters": 4, "kernel_size": [1], "trainable": True}},
+            {"class_name": "LSTM", "config": {
+                "name": "l", "units": 4, "return_sequences": True, "time_major": False, "implementation": 2}},
+            {"class_name": "TimeDistributed", "config": {"name": "t", "layer": {
+                "class_name": "BatchNormalization", "config": {"name": "b", "axis": [1]}}}},
+            {"class_name": "SpatialDropout1D", "config": {
+                "name": "s", "trainable": True, "dtype": "float32", "rate": 0.1, "noise_shape": None, "seed": None}},
+        ]}},
+    {"class_name": "MultiHeadAttention", "name": "a", "inbound_nodes": [
+        [["inner", 1, 0, {"value": ["x", 0, 0]}]]], "config": {
+        "name": "a", "num_heads": 2, "key_dim": 2, "query_shape": [None, 6, 4], "softmax_robust_masking": False}},
+    {"class_name": "Attention", "name": "s", "inbound_nodes": [[["inner", 1, 0, {}], ["a", 0, 0, {}]]], "config": {
+        "name": "s", "score_mode": "dot"}},
+]  # fmt: skip
+
+
+def test_a_nested_model_of_keras_2_is_built_with_its_calls(tmp_path: Path) -> None:
+    ends = {"input_layers": [["x", 0, 0]], "output_layers": [["s", 0, 0]]}
+    path = h5(tmp_path / "it.h5", {"class_name": "Functional", "config": {"name": "m", "layers": NEST, **ends}})
+    model = _keras_archive.build(path)
+    given = tf.random.normal((2, 6, 4))
+    inner = model.get_layer("inner")(given)
+    right = model.get_layer("s")([inner, model.get_layer("a")(inner, value=given)])
+    np.testing.assert_array_equal(model(given), right)
+
+
+def test_an_older_sequential_takes_its_input_from_its_first_layer(tmp_path: Path) -> None:
+    dense = {"class_name": "Dense", "config": {"name": "d", "units": 2, "batch_input_shape": [None, 3]}}
+    model = _keras_archive.build(h5(tmp_path / "it.h5", {"class_name": "Sequential", "config": [dense]}))
+    assert model.input_shape == (None, 3) and model.count_params() == 8
+
+
+def test_an_argument_of_keras_2_that_computes_otherwise_is_told(tmp_path: Path) -> None:
+    layer = {"class_name": "LSTM", "config": {"name": "l", "units": 4, "time_major": True}}
+    with pytest.raises(Unsupported, match=r"layer l \(LSTM\): .*time_major"):
+        _keras_archive.build(h5(tmp_path / "it.h5", keras_2(layer)))
+
+
+def test_a_model_of_keras_2_is_compiled_as_it_says_without_metrics_that_keras_3_has_not(tmp_path: Path) -> None:
+    optimizer = {"class_name": "Custom>Adam", "config": {"learning_rate": 0.25, "jit_compile": False, "name": "Adam",
+                 "is_legacy_optimizer": False, "beta_1": 0.5}}  # fmt: skip
+    metric = [{"class_name": "MeanMetricWrapper", "config": {"name": "accuracy", "fn": "categorical_accuracy"}}]
+    trained = {"loss": "mse", "metrics": [metric], "optimizer_config": optimizer}
+    dense = {"class_name": "Dense", "config": {"name": "d", "units": 2}}
+    path = h5(tmp_path / "it.h5", keras_2(dense), training_config=json.dumps(trained))
+    model = _keras_archive.build(path)
+    _keras_archive.compile_as_saved(model, path)
+    assert model.loss == "mse" and float(model.optimizer.learning_rate) == 0.25 and model.optimizer.beta_1 == 0.5
+
+
+CUSTOM = """
+import keras
+@keras.saving.register_keras_serializable("mine")
+class Scale(keras.layers.Layer):
+    def build(self, shape): self.g = self.add_weight(shape=(shape[-1],), initializer="ones", name="g")
+    def call(self, x): return x * self.g
+class Plain(keras.layers.Layer):
+    def call(self, x): return x + 1
+def act(x): return x * 2
+"""
+
+
+@pytest.mark.parametrize("ending", ["keras", "h5"])
+def test_classes_that_are_given_build_what_a_file_names(tmp_path: Path, ending: str) -> None:
+    (tmp_path / "mine.py").write_text(CUSTOM)
+    scale, plain, act = (resolve(f"{tmp_path}/mine.py:{name}") for name in ("Scale", "Plain", "act"))
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(3, activation=act), scale(), plain()])
+    path = tmp_path / f"it.{ending}"
+    model.save(path)
+    keras.saving.get_custom_objects().clear()
+    custom = [f"{tmp_path}/mine.py:{name}" for name in ("Scale", "Plain", "act")]
+    given = tf.random.normal((2, 4))
+    found = _keras_weights.model(_keras_weights.Given(str(path), custom=custom), tmp_path)
+    np.testing.assert_array_equal(found(given), model(given))
+    keras.saving.get_custom_objects().clear()
+    with pytest.raises(Unsupported, match=r"layer plain.* \(Plain\): .*--custom FILE.py:Plain"):
+        _keras_archive.build(path, custom=[custom[0], custom[2]])
 
 
 def test_a_damaged_hdf5_file_is_refused_or_read(tmp_path: Path) -> None:

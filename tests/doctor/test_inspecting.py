@@ -302,36 +302,42 @@ def _of(module: Any, class_name: Any, **config: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("layer", "said"),
     [
-        (LAMBDA, "Lambda layer"),
-        (_of("os", "system", command="touch hacked"), "system, a class of os"),
-        (_of("builtins", "function"), "function"),
+        (LAMBDA, "layer lambda (Lambda): a Python lambda as bytecode"),
+        (_of("os", "system", command="touch hacked"), "layer it (system): system is not of Keras"),
+        (_of("builtins", "function"), "layer it (function)"),
         (_of("keras.layers", "TFSMLayer", filepath="/tmp"), "TFSMLayer"),
-        (_of("keras.layers", "StringLookup", vocabulary="/etc/passwd"), "reads its vocabulary from a file"),
+        (_of("keras.layers", "StringLookup", vocabulary="/etc/passwd"), "vocabulary file outside"),
         (_of("keras.layers", "Dense", units=1 << 40), "units="),
         (
             _of("keras.layers", "Dense", units=3, activation=_of("builtins", "function") | {"config": "exec"}),
-            "function",
+            "layer it (Dense): exec is not of Keras",
         ),
-        (_of("keras.src.ops.numpy", "np"), "which is no operation"),
-        (_of("keras.src.ops..os", "system"), "which is no operation"),
-        (_of("keras", "Variable"), "keras.Variable"),
-        (_of("keras.utils", "get_file", origin="http://localhost"), "get_file"),
-        (_of(None, "Mine") | {"registered_name": "mine>Mine"}, "Mine"),
+        (_of("keras.src.ops.numpy", "np"), "not a KerasSaveable"),
+        (_of("keras.src.ops..os", "system"), "os"),
+        (_of("keras", "Variable"), "Variable"),
+        (_of("keras.utils", "get_file", origin="http://localhost"), "get_file of keras.utils, which is no part"),
+        (_of("keras.visualization", "plot_image_gallery", path="hacked"), "plot_image_gallery of keras.visualization"),
+        (_of(None, "Mine") | {"registered_name": "mine>Mine"}, "add --custom FILE.py:Mine"),
         (_of(7, "Dense"), "an object without a class"),
-        (_of("keras.layers", "Dense", units=3) | {"compile_config": {"loss": _of("os", "system")}}, "system"),
+        (
+            _of("keras.layers", "Lambda", function=_of("keras.saving", "function") | {"config": "load_model"}),
+            "load_model of keras.saving, which is no part",
+        ),
+        (_of("keras.layers", "Lambda", function=_of("os", "function") | {"config": "system"}), "system"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_an_archive_that_names_other_than_keras_layers_is_told_and_not_built(
+def test_an_archive_that_keras_does_not_build_in_safe_mode_is_told_and_not_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layer: dict[str, Any], said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = archive(tmp_path / "it.keras", sequential(DENSE, layer))
-    found = _inspecting.keras_archive(path)
-    assert said in found.not_traced
-    with pytest.raises(Unsupported, match="without running other code"):
+    with pytest.raises(Unsupported, match="that Keras can build") as caught:
         _inspecting.keras_archive_built(path)
+    assert said in str(caught.value) and "FILE.py:build" in str(caught.value)
+    assert len(str(caught.value)) < 500
     assert sorted(each.name for each in tmp_path.iterdir()) == ["it.keras"]
+    found = _inspecting.keras_archive(path)
     assert found.layers[0].class_name == "Dense"
     diagnosed(found)
 

@@ -1,0 +1,114 @@
+"""The calls of layers in a model as Keras 2 wrote them, in the terms of Keras 3."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+_MODELS = frozenset({"Functional", "Model", "Sequential"})
+_WITH_STATES = frozenset({"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "ConvLSTM2D"})
+_ENDS = ("input_layers", "output_layers")
+
+
+def completed(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The config of a model with calls that Keras 3 finds; one that Keras 3 wrote stays as it is.
+
+    Keras 2 counts the call that a model within is made of as its first, Keras 3 does not. Keras 2 has tensors among the
+    keywords of a call as references, which Keras 3 takes for lists. And it returns the one output of a list alone.
+
+    Args:
+      config: of a Functional or Sequential model.
+    """
+    layers = [layer for layer in config["layers"] if isinstance(layer, Mapping)]
+    if any(isinstance(call, Mapping) for layer in layers for call in _calls(layer)):
+        return dict(config)
+    models, names = {_name(layer) for layer in layers if _starts_with_input(layer)}, {_name(layer) for layer in layers}
+    numbered = [{**layer, "inbound_nodes": _fewer(_calls(layer), models)} for layer in layers if _calls(layer)]
+    by_name = {_name(layer): layer for layer in numbered}
+    ends = {key: _alone(_fewer(config[key], models)) for key in _ENDS if key in config}
+    return {**config, "layers": [_with_tensors(by_name.get(_name(layer), layer), names) for layer in layers], **ends}
+
+
+def _calls(layer: Mapping[str, Any]) -> list[Any]:
+    calls = layer.get("inbound_nodes")
+    return calls if isinstance(calls, list) else []
+
+
+def _name(layer: Mapping[str, Any]) -> str:
+    config = layer.get("config")
+    return str(layer.get("name") or (config.get("name") if isinstance(config, Mapping) else ""))
+
+
+def _starts_with_input(layer: Mapping[str, Any]) -> bool:
+    """Whether a layer is a model that was made of symbols, and so was called once before anybody called it."""
+    config = layer.get("config")
+    inner = config.get("layers") if isinstance(config, Mapping) and layer.get("class_name") in _MODELS else None
+    first = inner[0] if isinstance(inner, list) and inner else None
+    return isinstance(first, Mapping) and first.get("class_name") == "InputLayer"
+
+
+def _is_reference(value: Any) -> bool:
+    """Whether this is a tensor: [layer, call, output], and keywords of the call behind it."""
+    return isinstance(value, list) and len(value) in (3, 4) and isinstance(value[0], str) and type(value[1]) is int
+
+
+def _fewer(value: Any, models: Collection[str]) -> Any:
+    """Tensors with one call fewer of these models."""
+    if isinstance(value, Mapping):
+        return {name: _fewer(item, models) for name, item in value.items()}
+    if not isinstance(value, list):
+        return value
+    if _is_reference(value) and value[0] in models and value[1] > 0:
+        return [value[0], value[1] - 1, *(_fewer(item, models) for item in value[2:])]
+    return [_fewer(item, models) for item in value]
+
+
+def _alone(ends: Any) -> Any:
+    return ends[0] if isinstance(ends, list) and len(ends) == 1 and _is_reference(ends[0]) else ends
+
+
+def _with_tensors(layer: Mapping[str, Any], names: Collection[str]) -> Mapping[str, Any]:
+    """A layer whose calls with tensors among their keywords are written as Keras 3 writes them."""
+    stateful = layer.get("class_name") in _WITH_STATES
+    calls = [_with_states(call) if stateful else _call(call, names) for call in _calls(layer)]
+    return {**layer, "inbound_nodes": calls} if calls else layer
+
+
+def _call(call: Any, names: Collection[str]) -> Any:
+    listed = isinstance(call, list) and bool(call) and all(_is_reference(item) for item in call)
+    keywords = call[0][3] if listed and len(call[0]) == 4 else None
+    if not isinstance(keywords, Mapping) or not _holds_tensor(keywords, names):
+        return call
+    given = [_tensor(item) for item in call]
+    return {"args": given if len(given) == 1 else [given], "kwargs": _as_tensors(keywords, names)}
+
+
+def _with_states(call: Any) -> Any:
+    """The call of a recurrent layer, whose first states Keras 2 lists behind its input."""
+    if not isinstance(call, list) or len(call) < 2 or not all(_is_reference(item) for item in call):
+        return call
+    given, *states = (_tensor(item) for item in call)
+    return {"args": [given], "kwargs": {**(call[0][3] if len(call[0]) == 4 else {}), "initial_state": states}}
+
+
+def _is_tensor(value: Any, names: Collection[str]) -> bool:
+    return _is_reference(value) and len(value) == 3 and value[0] in names
+
+
+def _holds_tensor(value: Any, names: Collection[str]) -> bool:
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return _is_tensor(value, names) or any(_holds_tensor(item, names) for item in inner)
+
+
+def _as_tensors(value: Any, names: Collection[str]) -> Any:
+    if _is_tensor(value, names):
+        return _tensor(value)
+    if isinstance(value, Mapping):
+        return {name: _as_tensors(item, names) for name, item in value.items()}
+    return [_as_tensors(item, names) for item in value] if isinstance(value, list) else value
+
+
+def _tensor(reference: list[Any]) -> Mapping[str, Any]:
+    """A tensor by the call that made it: its own shape and type are those of that call."""
+    history = {"shape": [], "dtype": "float32", "keras_history": reference[:3]}
+    return {"class_name": "__keras_tensor__", "config": history}

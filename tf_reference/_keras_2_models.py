@@ -1,0 +1,42 @@
+"""A model of Keras 2 that a user's file makes with tf_keras, as the file that it saves: Keras 3 builds that again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from workloads._framework import Unsupported
+
+_PACKAGE = "tf_keras"
+_FILE = "keras_2.h5"
+_UNSAVED = (NotImplementedError, TypeError, ValueError, RuntimeError, OSError)
+
+
+def is_of_keras_2(made: Any) -> bool:
+    """Whether an object is a layer or model of tf_keras."""
+    of_package = any(kind.__module__.partition(".")[0] == _PACKAGE for kind in type(made).__mro__)
+    return of_package and not isinstance(made, keras.Layer) and hasattr(made, "save")
+
+
+def saved(made: Any, reference: str, scratch: Path) -> Path:
+    """The file of a model of tf_keras.
+
+    Args:
+      made: the model.
+      reference: where it is.
+      scratch: a folder for the file.
+
+    Raises:
+      Unsupported: it has a call of its own, which no file holds.
+    """
+    path = scratch / _FILE
+    try:
+        made.save(path, save_format="h5")
+    except _UNSAVED as error:
+        raise Unsupported(
+            f"expected a model of Keras 3, or a Functional or Sequential one of tf_keras at {reference}, found the "
+            f"{type(made).__name__} of tf_keras, which saves no file: import keras in place of tf_keras there"
+        ) from error
+    return path

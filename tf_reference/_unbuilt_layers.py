@@ -1,0 +1,73 @@
+"""Which layer of a config Keras does not build in its safe mode, and why, in one line."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tf_reference import _keras_config
+
+UNBUILT = (TypeError, ValueError, AttributeError, LookupError, RuntimeError, ImportError, ArithmeticError, MemoryError,
+           AssertionError, tf.errors.OpError)  # fmt: skip
+"""What Keras raises where a config is none of its own."""
+
+IN_CODE = "name the code that makes the model, as FILE.py:build"
+
+_MOST_CHARACTERS = 300
+_DUMPS = re.compile(r"\s*(\n\nconfig=|config=\{|(Full|Full object) config: |If you trust the source of the artifact)")
+"""Where Keras repeats the whole config, or says how to run code of a file."""
+_ENCOUNTERED = "Exception encountered: "
+_LOCATED = re.compile(r"Could not locate (?:class|function) \'([^\']*)\'|Unknown layer: \'([^\']*)\'")
+_BYTECODE = re.compile(r"Python lambda")
+
+
+def reason_not_built(config: Mapping[str, Any], error: Exception) -> str:
+    """The layer that is the cause, its class, what Keras says of it, and the way out.
+
+    Args:
+      config: of the model, as Keras was given it.
+      error: that it raised.
+    """
+    for layer in _innermost_layers(config):
+        try:
+            keras.saving.deserialize_keras_object(copy.deepcopy(layer), safe_mode=True)
+        except UNBUILT as of_layer:
+            inner = layer.get("config")
+            name = (inner.get("name") if isinstance(inner, Mapping) else "") or layer.get("name") or "without a name"
+            return _told(f"layer {str(name)[:80]} ({str(layer.get('class_name'))[:80]}): ", cause(of_layer))
+    return _told("", cause(error))
+
+
+def cause(error: Exception) -> str:
+    """What Keras says last, where it puts what led there and whole configs around it."""
+    text = str(error).rpartition(_ENCOUNTERED)[2]
+    first = _DUMPS.split(text, maxsplit=1)[0] or text
+    said = " ".join(first.split()).rstrip(".")
+    return said[:_MOST_CHARACTERS] or type(error).__name__
+
+
+def _told(layer: str, said: str) -> str:
+    located = _LOCATED.search(said)
+    if located:
+        missing = located[1] or located[2]
+        return f"{layer}{missing} is not of Keras {keras.__version__}: add --custom FILE.py:{missing}, or {IN_CODE}"
+    if _BYTECODE.search(said):
+        return f"{layer}a Python lambda as bytecode, which is not run: {IN_CODE}"
+    return f"{layer}{said}: {IN_CODE}"
+
+
+def _innermost_layers(described: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The layers of a model and of the models in it, in order."""
+    config = described.get("config")
+    layers = config.get("layers") if isinstance(config, Mapping) else None
+    if not isinstance(layers, list) or not _keras_config.is_container({"module": "keras", **described}):
+        yield described
+        return
+    for layer in layers:
+        if isinstance(layer, Mapping) and isinstance(layer.get("class_name"), str):
+            yield from _innermost_layers(layer)
