@@ -28,9 +28,7 @@ def cut_points(alignment: Alignment) -> list[CutPoint]:
     slots = [match for match in usable if match.matcher == SLOT]
     parameters = {(0, match.left) for match in slots} | {(1, match.right) for match in slots}
     given = [CutPoint(Pair((match.left,), (match.right,)), is_parameter=True) for match in slots]
-    computed = [
-        match for match in usable if (0, match.left) not in parameters and (1, match.right) not in parameters
-    ]
+    computed = [match for match in usable if (0, match.left) not in parameters and (1, match.right) not in parameters]
     return sorted([*given, *_connected(computed)], key=lambda cut: cut.nodes.left)
 
 

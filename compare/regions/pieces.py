@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compare.hlo.graph import Graph, Node
@@ -57,25 +56,23 @@ def _program(region: Region, regions: Regions, inputs: Sequence[int], side: int)
     for number, at in enumerate(inputs):
         keys = regions.cut_points[at].nodes[side]
         placed |= dict.fromkeys(keys, number)
-        nodes[number] = _parameter(graph.nodes[keys[0]], number)
+        nodes[number] = as_parameter(graph.nodes[keys[0]], number).but(id=number)
     parameters = list(nodes)
     for key in (*piece.alone, *(key for key in piece.nodes if key not in piece.alone)):
         placed[key] = number = len(nodes)
         node = graph.nodes[key]
         if key in piece.alone:
             parameters.append(number)
-            nodes[number] = _parameter(node, number)
+            nodes[number] = as_parameter(node, number).but(id=number)
         else:
             nodes[number] = node.but(id=number, operands=tuple(placed[operand] for operand in node.operands))
     return Graph("region", nodes, tuple(parameters), tuple(placed[key] for key in piece.outputs))
 
 
-def _parameter(node: Node, number: int) -> Node:
-    """A parameter of the shape of a value."""
+def as_parameter(node: Node, number: int) -> Node:
+    """A parameter at this position in place of a value."""
     attributes = (("parameter_number", number),)
-    return node.but(
-        id=number, opcode="parameter", operands=(), attributes=attributes, literal=None, regions=(), hints=()
-    )
+    return node.but(opcode="parameter", operands=(), attributes=attributes, literal=None, regions=(), hints=())
 
 
 def _order_of_use(plain: RegionPrograms) -> list[int]:

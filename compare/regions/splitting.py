@@ -51,9 +51,7 @@ def _pieces(graphs: Pair[Graph], cuts: Sequence[CutPoint]) -> dict[int, _Compute
     """By cut point, what computes it; nothing of a parameter."""
     cut_of = _cut_of(cuts)
     nothing = _Computed(Pair(Piece((), ()), Piece((), ())), frozenset())
-    return {
-        at: nothing if cut.is_parameter else _computed(graphs, cut.nodes, cut_of) for at, cut in enumerate(cuts)
-    }
+    return {at: nothing if cut.is_parameter else _computed(graphs, cut.nodes, cut_of) for at, cut in enumerate(cuts)}
 
 
 def _cut_of(cuts: Sequence[CutPoint]) -> Pair[dict[int, int]]:
@@ -147,7 +145,9 @@ def _needed(regions: Regions) -> Regions:
             if at in computing and computing[at] not in kept:
                 kept.add(computing[at])
                 waiting.append(computing[at])
-    alive = sorted(read | {region.cut_point for region in kept if region.cut_point is not None})
+    read |= {region.cut_point for region in kept if region.cut_point is not None}
+    # A result may be a parameter.
+    alive = [at for at, cut in enumerate(regions.cut_points) if at in read or cut.is_parameter]
     places = {at: place for place, at in enumerate(alive)}
     return replace(
         regions,
