@@ -22,12 +22,13 @@ from compare.progress import Reporter, reporter
 from compare.prove import program_pairs
 from compare.prove.batches_on_targets import USUALLY_TRIED, Batches, with_largest
 from compare.prove.on_targets import compile_for_all, target_view
-from compare.prove.program_alignment import OPTIMIZED, SHOWN, Scope, examine
+from compare.prove.program_alignment import OPTIMIZED, SHOWN, RegionSearch, Scope, examine
 from compare.prove.program_pairs import Pair
 from compare.record.envelope import SCHEMA
 from compare.report import terminal
 from compare.report.alignments import print_alignments, write_alignments
 from compare.report.program_texts import file_stem
+from compare.report.region_tables import print_regions
 from compare.sides._side import SIDES
 from compare.sides.device_worker import Targets
 from compare.sides.pool import Pool
@@ -53,6 +54,7 @@ where it holds several modules).
   jaxport hlo mnist_mlp --pass gradients
   jaxport hlo bert --target H100 --target v5e:2x2       what XLA makes of both on devices that are not here
   jaxport hlo mnist_mlp --target T4 --largest-batch     how many examples fit into its memory?
+  jaxport hlo mnist_mlp --regions                       which pieces of both are proved equal, and which are open?
   jaxport hlo mnist_mlp --compiler-passes               after which compiler pass do the programs first agree?
   jaxport hlo my_port.py --expect-equal algebraic       for CI: exit code 1 unless they are equal
   jaxport hlo my_port.py --expect-equal algebraic --only-level       the same, sooner: no other level
@@ -91,6 +93,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--compiler-passes",
         action="store_true",
         help="compile both programs here and compare them after every XLA pass",
+    )
+    scope.add_argument(
+        "--regions",
+        action="store_true",
+        help="list the regions of both programs that are not proved equal; those without a partner run again for it",
     )
     targets = _arguments.add_targets(command)
     targets.add_argument(
@@ -133,7 +140,8 @@ def main(options: argparse.Namespace) -> int:
             # For a target the sides lower what they have loaded.
             if elsewhere is None:
                 pool.close_grown()
-            view = examine(pair, options.level, progress, scope, by_pass=options.compiler_passes).view
+            search = RegionSearch.FED if options.regions else RegionSearch.MATCHED
+            view = examine(pair, options.level, progress, scope, options.compiler_passes, search).view
             targets = _on_targets(elsewhere, pool, pair, out, batches_in, options.data, progress)
             pairs.append(view | {"targets": targets})
     record = {"schema": SCHEMA, "pairs": pairs}
@@ -143,6 +151,7 @@ def main(options: argparse.Namespace) -> int:
         terminal.print_json(plain)
     else:
         print_alignments(plain, terminal.console())
+        print_regions(plain, terminal.console(), options.regions)
         terminal.say(*written)
     return _exit_code(pairs, options.expect_equal)
 

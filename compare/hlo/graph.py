@@ -121,6 +121,11 @@ class Graph:
                 users[operand].append(node.id)
         return users
 
+    @functools.cached_property
+    def positions(self) -> Mapping[int, int]:
+        """By value, its place in the order of the graph."""
+        return {key: at for at, key in enumerate(self.nodes)}
+
     def carried(self, key: int) -> int:
         """The value that a value is nothing but a copy of, whatever its shape or type."""
         while self.nodes[key].opcode in CARRIERS and len(self.nodes[key].operands) == 1:

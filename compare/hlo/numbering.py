@@ -17,6 +17,11 @@ MIRRORED = {"GT": "LT", "GE": "LE"}
 _DRAWN = frozenset({"rng", "rng-get-and-update-state", "infeed", "recv"})
 
 
+def is_drawn(node: Node) -> bool:
+    """Whether two equal operations give two values, as random draws do, or do something beside having a value."""
+    return node.opcode in _DRAWN or bool(node.attribute("custom_call_has_side_effect"))
+
+
 def told_apart(node: Node, digest: bytes, taken: Collection[bytes]) -> bytes:
     """The digest of a value that two equal operations do not share, such as a random draw; of others, their own.
 
@@ -25,7 +30,7 @@ def told_apart(node: Node, digest: bytes, taken: Collection[bytes]) -> bytes:
       digest: of its operation and operands.
       taken: digests of other values.
     """
-    if node.opcode not in _DRAWN and not node.attribute("custom_call_has_side_effect"):
+    if not is_drawn(node):
         return digest
     while digest in taken:
         digest = hashlib.blake2b(digest, digest_size=16).digest()

@@ -12,6 +12,7 @@ from compare.hlo import differences, donation, partitions, passes
 from compare.hlo.align import Alignment, FrontierEntry, align
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import ALGEBRA, LEVELS, UNFUSED, Subject, read
+from compare.hlo.pair import Pair as Both
 from compare.hlo.places import differences_view, place_view
 from compare.hlo.rewriting import Rewritten
 from compare.hlo.showing import module_view, view
@@ -21,6 +22,9 @@ from compare.prove.program_pairs import Pair
 from compare.record import alignment_part
 from compare.record.alignment_part import Compilers, Departure, Donated, Explanation, Level, Reason
 from compare.record.program_parts import Compiled
+from compare.regions.feeding import fed
+from compare.regions.showing import LEVELS as REGION_LEVELS
+from compare.regions.showing import counted
 
 OPTIMIZED = "optimized"
 """Beside the levels: each frontend's program as its own compiler left it."""
@@ -39,6 +43,14 @@ class Scope(Enum):
     SHOWN_ALONE = "the level that is shown, run there, and nothing of the compilers"
 
 
+class RegionSearch(Enum):
+    """Whether programs are split into regions, and which values they are split at."""
+
+    NONE = "not at all"
+    MATCHED = "at the values that the alignment has matched"
+    FED = "at these, and at what is equal once the rest runs from TensorFlow's values"
+
+
 @dataclass(frozen=True)
 class Examined:
     """A pair at its levels, and what its compilers made of it.
@@ -55,7 +67,12 @@ class Examined:
 
 
 def examine(
-    pair: Pair, shown: str, reporter: Reporter, scope: Scope = Scope.EVERY_LEVEL, by_pass: bool = False
+    pair: Pair,
+    shown: str,
+    reporter: Reporter,
+    scope: Scope = Scope.EVERY_LEVEL,
+    by_pass: bool = False,
+    by_region: RegionSearch = RegionSearch.NONE,
 ) -> Examined:
     """Align a pair at its levels, and say what its compilers made of it.
 
@@ -65,6 +82,7 @@ def examine(
       reporter: is told of every level.
       scope: the levels, and where the programs are run.
       by_pass: whether to compile both programs here and hold them against each other after every pass.
+      by_region: whether to split both programs into regions.
 
     Raises:
       UnreadableProgram: the programs cannot be aligned at the level to be shown.
@@ -90,6 +108,7 @@ def examine(
         "pictures": _pictures(pair, alignments.get(OPTIMIZED)),
         "compilers": to_json(compilers),
         "passes": _passes(pair) if by_pass else None,
+        "regions": _regions(pair, programs, by_region),
         "compiled": {cell: _kernels(pair.described[cell]) for cell in _OWN if cell in pair.cells and not alone},
         "donation": {side: to_json(donation) for side, donation in donated.items()},
     }
@@ -250,6 +269,22 @@ def _compilers(pair: Pair, programs: Alignment | None, own: Alignment | None) ->
 
 def _reasons(reasons: Iterable[differences.Reason]) -> tuple[Reason, ...]:
     return tuple(Reason(reason.kind, reason.text, reason.sources) for reason in reasons)
+
+
+def _regions(
+    pair: Pair, programs: Mapping[str, Alignment], search: RegionSearch
+) -> dict[str, Any] | None:
+    """The regions of both programs as JSON; of the structural level where it was aligned, None of no such level."""
+    level = next((level for level in REGION_LEVELS if level in programs), None)
+    if level is None or search is RegionSearch.NONE:
+        return None
+    alignment = programs[level]
+    try:
+        alignment = fed(alignment, pair.cases) if search is RegionSearch.FED and pair.cases else alignment
+    except UnreadableProgram as error:
+        return {"reason": str(error)}
+    counts = counted(alignment, Both(pair.left.parameters, pair.right.parameters))
+    return to_json(counts) | {"headline": counts.headline}
 
 
 def _passes(pair: Pair) -> Mapping[str, Any]:

@@ -1,0 +1,1 @@
+"""Two aligned programs as small regions between values that both have, so that each region is judged by itself."""

@@ -1,0 +1,151 @@
+"""Finds cut points behind values that differ by rounding: both programs go on from the left program's values.
+
+Each program run as a whole carries its rounding along, until no value is near enough to its partner. Here what is left
+without a partner runs by itself, on both sides from the same arrays, so that nothing adds up from one region to the
+next.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+
+from compare.hlo import values
+from compare.hlo.align import Alignment, Match
+from compare.hlo.align._alignment import SLOT
+from compare.hlo.align.by_number import Numbering
+from compare.hlo.align.by_value import ByValue
+from compare.hlo.align.equal_values import Arguments, Runs, equal_values
+from compare.hlo.arrays.fingerprints import TOLERANCE
+from compare.hlo.arrays.room import budget
+from compare.hlo.graph import Graph, needed
+from compare.hlo.pair import Pair
+from compare.regions.cutting import cut_points
+from compare.regions.parts import CutPoint
+from compare.regions.pieces import as_parameter
+
+TOL = None
+_MOST_ROUNDS = 16
+
+Arrays = dict[int, list[np.ndarray]]
+"""By id in the left program, its value in each case."""
+
+
+def fed(alignment: Alignment, cases: Sequence[Arguments]) -> Alignment:
+    """The alignment with more matches: of what had no partner, run from values that have one.
+
+    Args:
+      alignment: of two programs.
+      cases: arguments of both.
+
+    Raises:
+      UnreadableProgram: XLA cannot run what is left.
+    """
+    graphs = Pair(alignment.left.graph, alignment.right.graph)
+    numbering = Numbering(Pair(alignment.left, alignment.right))
+    known = list(alignment.matches)
+    arrays: Arrays = {key: [left[at] for left, _ in cases] for at, key in enumerate(graphs.left.parameters)}
+    for _ in range(_MOST_ROUNDS):
+        cuts = cut_points(dataclasses.replace(alignment, matches=tuple(known)))
+        residue = _Residue(graphs, known, cuts)
+        _compute(graphs.left, arrays, residue.read)
+        more = residue.matches(numbering, known, arrays, cases)
+        if not more:
+            break
+        known += more
+    return dataclasses.replace(alignment, matches=tuple(known))
+
+
+class _Residue:
+    """What has no partner, as programs whose parameters are the cut points that it reads; ids are kept.
+
+    Attributes:
+      graphs: of either program.
+      read: ids in the left program of all values that either of them takes.
+    """
+
+    def __init__(self, graphs: Pair[Graph], known: Sequence[Match], cuts: Sequence[CutPoint]) -> None:
+        self._whole = graphs
+        self._cut_of = Pair(
+            {key: cut for cut in cuts for key in cut.nodes.left}, {key: cut for cut in cuts for key in cut.nodes.right}
+        )
+        taken = Pair({match.left for match in known}, {match.right for match in known})
+        self.graphs = Pair(*(_open(graphs[side], taken[side], self._cut_of[side]) for side in (0, 1)))
+        self.read = {self._origin(side, key) for side in (0, 1) for key in self.graphs[side].parameters} - {None}
+
+    def _origin(self, side: int, key: int) -> int | None:
+        """The id in the left program of what fills a parameter; None of a parameter of the right program alone."""
+        cut = self._cut_of[side].get(key)
+        return cut.nodes.left[0] if cut else key if side == 0 else None
+
+    def matches(
+        self, numbering: Numbering, known: Sequence[Match], arrays: Arrays, cases: Sequence[Arguments]
+    ) -> list[Match]:
+        """New matches: by value, and by number of what these connect."""
+        runs = Runs(self.graphs, lambda: self._cases(arrays, cases), TOL or TOLERANCE, budget())
+        equal = equal_values(self.graphs, self._slots(), runs)
+        chosen = ByValue(self._whole, numbering, equal)
+        found: list[Match] = []
+        before = -1
+        while before < len(found):
+            before = len(found)
+            for matcher in (chosen, numbering):
+                found += matcher.matches([*known, *found])
+        return found
+
+    def _slots(self) -> list[Match]:
+        taken = set(self.graphs.right.parameters)
+        return [
+            Match(left, right, SLOT)
+            for left in self.graphs.left.parameters
+            if left in self._cut_of.left
+            for right in self._cut_of.left[left].nodes.right
+            if right in taken
+        ]
+
+    def _cases(self, arrays: Arrays, cases: Sequence[Arguments]) -> list[Arguments]:
+        positions = {key: at for at, key in enumerate(self._whole.right.parameters)}
+
+        def filled(side: int, key: int, case: int) -> np.ndarray:
+            origin = self._origin(side, key)
+            return cases[case][1][positions[key]] if origin is None else arrays[origin][case]
+
+        return [
+            (
+                [filled(0, key, case) for key in self.graphs.left.parameters],
+                [filled(1, key, case) for key in self.graphs.right.parameters],
+            )
+            for case in range(len(cases))
+        ]
+
+
+def _open(graph: Graph, taken: set[int], cut_of: Mapping[int, CutPoint]) -> Graph:
+    """Of one graph, the values without a partner, back to the cut points that they read."""
+    wanted = [key for key, node in graph.nodes.items() if key not in taken and node.opcode != "parameter"]
+    inner, read, waiting = set[int](), set[int](), list(wanted)
+    while waiting:
+        key = waiting.pop()
+        if key in cut_of:
+            read.add(key)
+        elif key not in inner:
+            inner.add(key)
+            waiting.extend(graph.nodes[key].operands)
+    parameters = [key for key in graph.nodes if key in read or (key in inner and key in graph.parameters)]
+    nodes = {key: as_parameter(graph.nodes[key], at) for at, key in enumerate(parameters)}
+    nodes |= {key: node for key, node in graph.nodes.items() if key in inner and key not in nodes}
+    return Graph(graph.name, nodes, tuple(parameters), tuple(wanted))
+
+
+def _compute(graph: Graph, arrays: Arrays, wanted: Collection[int]) -> None:
+    """Add the values that are not there yet, from those that are."""
+    missing = [key for key in wanted if key not in arrays]
+    if not missing:
+        return
+    alive = needed(graph.nodes, (*graph.parameters, *missing))
+    graph = dataclasses.replace(graph, nodes={key: node for key, node in graph.nodes.items() if key in alive})
+    calls = [list(case) for case in zip(*(arrays[key] for key in graph.parameters), strict=True)]
+    for case in values.prepare_in_steps(graph, missing).each(calls):
+        for key, array in case.items():
+            arrays.setdefault(key, []).append(array)

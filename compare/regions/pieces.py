@@ -1,0 +1,113 @@
+"""Pieces of a region as programs of their own, whose parameters are the cut points that the region reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from compare.hlo.graph import Graph, Node
+from compare.hlo.numbering import COMMUTATIVE, digest_of, digests, region_digest
+from compare.hlo.pair import Pair
+from compare.regions.parts import Region, Regions
+
+
+@dataclass(frozen=True, eq=False)
+class RegionPrograms:
+    """Both pieces as graphs, which take the same parameters first, in one order.
+
+    Attributes:
+      graphs: of either piece; after the shared parameters come those that its program alone takes.
+      inputs: cut points by position in `Regions.cut_points`, in the order of the shared parameters.
+    """
+
+    graphs: Pair[Graph]
+    inputs: tuple[int, ...]
+
+    @property
+    def slots(self) -> Pair[list[str]]:
+        """What fills each parameter: equal names for those that both pieces take."""
+        return Pair(self._slots("left", self.graphs.left), self._slots("right", self.graphs.right))
+
+    def _slots(self, side: str, graph: Graph) -> list[str]:
+        alone = len(graph.parameters) - len(self.inputs)
+        return [*(f"input {at}" for at in range(len(self.inputs))), *(f"{side} {at}" for at in range(alone))]
+
+
+def programs(region: Region, regions: Regions) -> RegionPrograms:
+    """Both pieces of a region.
+
+    The order of their parameters follows from what the pieces compute, and not from where they stand: identical
+    regions of two layers give identical programs.
+    """
+    plain = _programs(region, regions, region.inputs)
+    order = _order_of_use(plain)
+    return _programs(region, regions, tuple(region.inputs[at] for at in order))
+
+
+def _programs(region: Region, regions: Regions, inputs: tuple[int, ...]) -> RegionPrograms:
+    left, right = (_program(region, regions, inputs, side) for side in (0, 1))
+    return RegionPrograms(Pair(left, right), inputs)
+
+
+def _program(region: Region, regions: Regions, inputs: Sequence[int], side: int) -> Graph:
+    graph, piece = regions.graphs[side], region.pieces[side]
+    placed: dict[int, int] = {}
+    nodes: dict[int, Node] = {}
+    for number, at in enumerate(inputs):
+        keys = regions.cut_points[at].nodes[side]
+        placed |= dict.fromkeys(keys, number)
+        nodes[number] = as_parameter(graph.nodes[keys[0]], number).but(id=number)
+    parameters = list(nodes)
+    for key in (*piece.alone, *(key for key in piece.nodes if key not in piece.alone)):
+        placed[key] = number = len(nodes)
+        node = graph.nodes[key]
+        if key in piece.alone:
+            parameters.append(number)
+            nodes[number] = as_parameter(node, number).but(id=number)
+        else:
+            nodes[number] = node.but(id=number, operands=tuple(placed[operand] for operand in node.operands))
+    return Graph("region", nodes, tuple(parameters), tuple(placed[key] for key in piece.outputs))
+
+
+def as_parameter(node: Node, number: int) -> Node:
+    """A parameter at this position in place of a value."""
+    attributes = (("parameter_number", number),)
+    return node.but(opcode="parameter", operands=(), attributes=attributes, literal=None, regions=(), hints=())
+
+
+def _order_of_use(plain: RegionPrograms) -> list[int]:
+    """The shared parameters in the order in which a walk from the outputs meets them, those of the left piece first.
+
+    Where an operation may take its operands in either order, the walk takes them by what they are computed like.
+    """
+    met: dict[int, None] = {}
+    for graph in plain.graphs:
+        alike = _computed_alike(graph)
+        waiting = sorted(graph.results, key=alike.__getitem__, reverse=True)
+        seen = set[int]()
+        while waiting:
+            key = waiting.pop()
+            if key in seen:
+                continue
+            seen.add(key)
+            node = graph.nodes[key]
+            if key < len(plain.inputs):
+                met[key] = None
+            operands = sorted(node.operands, key=alike.__getitem__) if node.opcode in COMMUTATIVE else node.operands
+            waiting.extend(reversed(operands))
+    return [*met]
+
+
+def _computed_alike(graph: Graph) -> dict[int, bytes]:
+    """By value, a digest in which parameters of one shape are all the same."""
+    bodies: dict[Graph, bytes] = {}
+    by_value: dict[int, bytes] = {}
+    for node in graph:
+        plain = node.but(attributes=()) if node.opcode == "parameter" else node
+        operands = [by_value[key] for key in node.operands]
+        for region in node.regions:
+            if region not in bodies:
+                bodies[region] = region_digest(region, digests(region))
+        regions = [bodies[region] for region in node.regions]
+        by_value[node.id] = digest_of(plain, sorted(operands) if node.opcode in COMMUTATIVE else operands, regions)
+    return by_value

@@ -1,0 +1,104 @@
+"""Which regions are proved: both pieces become the same program by rules that keep what it computes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from compare.hlo.levels import ALGEBRA, STRUCTURE
+from compare.hlo.pair import Pair
+from compare.hlo.rewriting import Rule, rewrite
+from compare.hlo.rules.algebraic import ALGEBRAIC
+from compare.hlo.rules.structural import STRUCTURAL
+from compare.regions.cutting import draws
+from compare.regions.parts import Region, Regions
+from compare.regions.pieces import RegionPrograms, programs
+
+_WITHOUT_ASSUMPTIONS = STRUCTURAL + tuple(rule for rule in ALGEBRAIC if not rule.assumes)
+
+OPEN = "open"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One region.
+
+    Attributes:
+      level: at which it is proved, `structural` or `algebraic`; `open` where it is not.
+      digest: of both pieces, equal for regions that are identical but for the names of their inputs.
+      reason: why no rule can prove it, as of random draws; "" where it may be sampled.
+    """
+
+    region: Region
+    level: str
+    digest: bytes
+    reason: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Proofs:
+    """What is proved of each region of a split, in its order."""
+
+    regions: Regions
+    judged: tuple[Judged, ...]
+
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
+        """How many regions are proved by level, and how many are open."""
+        return Counter(each.level for each in self.judged)
+
+    @cached_property
+    def open(self) -> Mapping[bytes, tuple[Judged, ...]]:
+        """The open regions; identical ones are together."""
+        grouped: dict[bytes, list[Judged]] = {}
+        for each in self.judged:
+            if each.level == OPEN:
+                grouped.setdefault(each.digest, []).append(each)
+        return {digest: tuple(group) for digest, group in grouped.items()}
+
+
+def prove(regions: Regions, level: str = STRUCTURE) -> Proofs:
+    """Judge every region by rules alone; identical regions once.
+
+    A region proved at `structural` gives the same bits on both sides for every input, up to the order in which HLO
+    lets a sum add up; at `algebraic`, the same value in exact arithmetic. Rules that assume something of their operands
+    prove nothing here.
+
+    Args:
+      regions: a valid split.
+      level: of the graphs that were split: what rules of theirs assumed or rounded is no part of the proof.
+    """
+    known: dict[bytes, Judged] = {}
+    judged: list[Judged] = []
+    for region in regions.regions:
+        pieces = programs(region, regions)
+        plain = _results(pieces, STRUCTURAL)
+        digest = b"|".join(b"".join(sorted(side)) for side in plain)
+        if digest not in known:
+            reason = _reason(pieces)
+            known[digest] = Judged(region, OPEN if reason else _level(pieces, plain, level), digest, reason)
+        judged.append(replace(known[digest], region=region))
+    return Proofs(regions, tuple(judged))
+
+
+def _reason(pieces: RegionPrograms) -> str:
+    if any(draws(node) for graph in pieces.graphs for node in graph):
+        return "it draws random numbers, or does something beside computing values"
+    return ""
+
+
+def _level(pieces: RegionPrograms, plain: Pair[list[bytes]], level: str) -> str:
+    """The first level at which all results of both pieces are one value."""
+    if len({*plain.left, *plain.right}) == 1:
+        return level
+    rewritten = _results(pieces, _WITHOUT_ASSUMPTIONS)
+    return ALGEBRA if len({*rewritten.left, *rewritten.right}) == 1 else OPEN
+
+
+def _results(pieces: RegionPrograms, rules: tuple[Rule, ...]) -> Pair[list[bytes]]:
+    """Digests of the results of either piece after some rules."""
+    forms = [rewrite(graph, rules, slots) for graph, slots in zip(pieces.graphs, pieces.slots, strict=True)]
+    left, right = ([form.digests[key] for key in form.graph.results] for form in forms)
+    return Pair(left, right)

@@ -1,0 +1,139 @@
+"""Samples one open region: both pieces in float64, given the values that TensorFlow's program has at its cut points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from compare.hlo import bindings, executing, promote, values
+from compare.hlo.align.equal_values import Arguments
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.executing import Options
+from compare.hlo.graph import Graph
+from compare.hlo.write_module import written
+from compare.regions.parts import Region, Regions
+from compare.regions.pieces import programs
+from compare.regions.proving import Judged
+
+HOLDS, FAILS, NOT_JUDGED = "holds", "fails", "not judged"
+_BOUND = 1e-12
+"""Relative to the largest value: what float64 leaves of two formulas of a few operations."""
+_PERTURBATIONS = 3
+_QUICKLY: Options = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+
+CutValues = Mapping[int, Sequence[np.ndarray]]
+"""By cut point, its value in each case."""
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What sampling says of a region.
+
+    Attributes:
+      verdict: holds, fails, or not judged.
+      error: the largest distance of two outputs, relative to the largest value; None where nothing ran.
+      bound: of the error, with what the rounding of constants to float32 explains.
+      reason: why it is not judged.
+    """
+
+    verdict: str
+    error: float | None = None
+    bound: float = _BOUND
+    reason: str = ""
+
+
+def cut_values(regions: Regions, wanted: Iterable[Region], cases: Sequence[Arguments]) -> CutValues:
+    """What TensorFlow's program, the left one, computes at the cut points that some regions read.
+
+    Raises:
+      UnreadableProgram: XLA cannot run it.
+    """
+    graph = regions.graphs.left
+    keys = {
+        at: regions.cut_points[at].nodes.left[0] for at in sorted({at for region in wanted for at in region.inputs})
+    }
+    found: dict[int, list[np.ndarray]] = {at: [] for at in keys}
+    for arrays in values.prepare_in_steps(graph, [*keys.values()]).each([left for left, _ in cases]):
+        for at, key in keys.items():
+            found[at].append(arrays[key])
+    return found
+
+
+def sample(judged: Judged, regions: Regions, at_cuts: CutValues, cases: Sequence[Arguments]) -> Sampled:
+    """Whether both pieces of a region compute the same from the same arrays; in exact arithmetic, not in float32.
+
+    Parameters that one program takes alone keep the values that they have there.
+
+    Args:
+      judged: an open region.
+      regions: that it belongs to.
+      at_cuts: has the values of the cut points that it reads.
+      cases: arguments of both programs.
+    """
+    if judged.reason:
+        return Sampled(NOT_JUDGED, reason=judged.reason)
+    made = programs(judged.region, regions)
+    shared = [[_wide(at_cuts[at][case]) for at in made.inputs] for case in range(len(cases))]
+    calls = [
+        [[*arrays, *_alone(regions, judged.region, side, case)] for arrays, case in zip(shared, cases, strict=True)]
+        for side in (0, 1)
+    ]
+    try:
+        artifacts = made.graphs.map(_in_float64)
+        left, right = (_run(artifact, call) for artifact, call in zip(artifacts, calls, strict=True))
+        error = _distance(left, right)
+        if error <= _BOUND:
+            return Sampled(HOLDS, error)
+        spreads = [
+            _spread(one, call, arrays) for one, call, arrays in zip(artifacts, calls, (left, right), strict=True)
+        ]
+    except (promote.PromotionError, UnreadableProgram) as failure:
+        return Sampled(NOT_JUDGED, reason=str(failure))
+    bound = _BOUND + 4 * sum(spreads)
+    return Sampled(HOLDS if error <= bound else FAILS, error, bound)
+
+
+def _alone(regions: Regions, region: Region, side: int, case: Arguments) -> list[np.ndarray]:
+    positions = {key: at for at, key in enumerate(regions.graphs[side].parameters)}
+    return [_wide(case[side][positions[key]]) for key in region.pieces[side].alone]
+
+
+def _wide(array: np.ndarray) -> np.ndarray:
+    kind = array.dtype.kind
+    return array if kind in "biu" else array.astype(np.complex128 if kind == "c" else np.float64)
+
+
+def _in_float64(graph: Graph) -> bytes:
+    return promote.promote(bindings.bytecode_of_hlo(written(graph)))
+
+
+def _run(artifact: bytes, calls: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
+    return executing.compile_bytecode(artifact, _QUICKLY).each(calls)
+
+
+def _spread(artifact: bytes, calls: Sequence[Sequence[np.ndarray]], plain: Sequence[Sequence[np.ndarray]]) -> float:
+    """How far results move with the constants that look rounded to float32."""
+    if not promote.rounded_constants(artifact):
+        return 0.0
+    moved = (_run(promote.perturb(artifact, seed), calls) for seed in range(_PERTURBATIONS))
+    return max(_distance(plain, one) for one in moved)
+
+
+def _distance(left: Sequence[Sequence[np.ndarray]], right: Sequence[Sequence[np.ndarray]]) -> float:
+    """The largest distance of an output from the first one of the left piece; infinite where they are of other kinds."""
+    pairs = zip(left, right, strict=True)
+    return max(_apart(mine[0], other) for mine, theirs in pairs for other in (*mine, *theirs))
+
+
+def _apart(one: np.ndarray, other: np.ndarray) -> float:
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return np.inf
+    if one.dtype.kind in "biu":
+        return 0.0 if np.array_equal(one, other) else np.inf
+    ordinary = np.isfinite(one)
+    if not np.array_equal(one[~ordinary], other[~ordinary], equal_nan=True) or not np.isfinite(other[ordinary]).all():
+        return np.inf
+    scale = float(np.max(np.abs(one[ordinary]), initial=0.0)) or 1.0
+    return float(np.max(np.abs(one[ordinary] - other[ordinary]), initial=0.0)) / scale

@@ -1,0 +1,60 @@
+"""The regions of two programs on a terminal: a line of counts, and a table of those that are not proved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from compare.report.showable import one_line
+from compare.report.terminal import print_table
+
+_MOST_ROWS = 40
+_COLUMNS = ("operations tf, jax", "times", "reads", "output", "tf", "jax", "note")
+
+
+def print_regions(record: Mapping[str, Any], console: Console, in_full: bool) -> None:
+    """Print the regions of every pair.
+
+    Args:
+      record: what hlo.json holds.
+      console: to print to.
+      in_full: whether to list the open ones.
+    """
+    for pair in record["pairs"]:
+        regions = pair["regions"]
+        if regions is None:
+            continue
+        console.print(Text(f"{one_line(pair['name'])}, {_line(regions)}"), soft_wrap=True)
+        if in_full and regions.get("opened"):
+            print_table(console, _table(regions["opened"], console))
+            if len(regions["opened"]) > _MOST_ROWS:
+                console.print(Text(f"  and {len(regions['opened']) - _MOST_ROWS} more, in hlo.json"))
+
+
+def _line(regions: Mapping[str, Any]) -> str:
+    if "reason" in regions:
+        return f"no regions: {one_line(regions['reason'])}"
+    assumed = "".join(f"; where {one_line(assumed)}" for assumed in regions["assumes"])
+    return f"{regions['level']} {regions['headline']}{assumed}"
+
+
+def _table(opened: list[Mapping[str, Any]], console: Console) -> Table:
+    table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
+    for title in _COLUMNS:
+        table.add_column(title)
+    for region in opened[:_MOST_ROWS]:
+        left, right = region["operations"]
+        lines = (one_line(sources[0]) if sources else "" for sources in region["sources"])
+        table.add_row(*map(Text, (f"{left}, {right}", str(region["times"]), str(region["takes"]), region["shape"],
+                                  *lines, _note(region))))  # fmt: skip
+    return table
+
+
+def _note(region: Mapping[str, Any]) -> str:
+    alone = ", ".join(map(one_line, region["alone"]))
+    return "; ".join(filter(None, (region["reason"], f"reads {alone}, of one program alone" if alone else "")))
