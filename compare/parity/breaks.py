@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compare.record.parity_part import Break, Call, Reach, Span
+from compare.record.parity_part import Break, Call, Finding, Reach, Span
 from compare.record.vocabulary import Judgement
 
 
@@ -122,3 +122,5 @@ class Swept:
     reached: tuple[Reached, ...] = ()
     dtype: str = ""
     reason: str = ""
+    findings: tuple[Finding, ...] = ()
+    """Where TensorFlow's own modes disagree, and the port follows the other one."""

@@ -157,6 +157,28 @@ def tf_disagrees(eager: object, xla: object, index: tuple[int, ...]) -> str:
     return f"TF itself differs at {list(index)}: tf/eager {eager!s}, tf/jit {xla!s}"
 
 
+def modes_disagree(
+    place: Place, index: tuple[int, ...], values: tuple[object, object], elements: int, follows: str
+) -> str:
+    """Two modes of TensorFlow that disagree, as a finding of its own.
+
+    Args:
+      place: where, with both modes.
+      index: the first element at which they do.
+      values: what each gives there.
+      elements: how many elements they disagree at.
+      follows: the mode that the port agrees with.
+    """
+    one, other = f"{place.found_from} {values[0]!s}", f"{place.expected_from} {values[1]!s}"
+    more = f" and {elements - 1:,} more" if elements > 1 else ""
+    return f"{where(place, index)}{more}: TensorFlow's own modes disagree: {one}, {other}; the port follows {follows}"
+
+
+def follows(mode: str) -> str:
+    """Why a leaf is held against another mode of TensorFlow."""
+    return f"TF's own modes disagree: held against {mode}, which the port follows in the whole leaf"
+
+
 def noise(value: float) -> str:
     """How far TensorFlow is from itself."""
     return f"TF eager against TF XLA {value:.3g}"

@@ -9,8 +9,10 @@ import numpy as np
 from compare.parity import messages
 from compare.parity.evidence import TF_REFERENCE, TF_XLA
 from compare.parity.holding import Bound, Context, Held, hold, mismatch, missing_runs, refuse
-from compare.parity.measure import exact_distance, is_float, largest, scale_of, unlike
+from compare.parity.measure import Distance, exact_distance, is_float, largest, scale_of, unlike
 from compare.parity.messages import Place
+from compare.parity.own_modes import followed_exactly, found
+from compare.record.parity_part import Finding
 from workloads._framework import FORWARD, GRADIENTS
 from workloads._spec import Arrays
 
@@ -52,9 +54,22 @@ def _compare_leaf(
         dtypes = messages.unequal("dtype", place.found_from, ours.dtype, place.expected_name, theirs.dtype)
         return refuse(place, dtypes + messages.widths(str(ours.dtype), str(theirs.dtype)), str(ours.dtype))
     far = exact_distance(ours, theirs, scale_of(theirs, model))
-    notes = () if far.error == 0 else (_extent(ours, theirs),)
     bound = Bound(0.0, declared=context.evidence.declared_bound(GATE))
-    return hold(context, place, far, bound, str(ours.dtype), (*notes, *_tf_unlike_itself(theirs, xla.get(leaf))))
+    if far.error == 0:
+        held = hold(context, place, far, bound, str(ours.dtype), _tf_unlike_itself(theirs, xla.get(leaf)))
+        return replace(held, finding=_of_tensorflow(place, theirs, xla.get(leaf)))
+    if followed := followed_exactly(context.evidence, place, ours, theirs):
+        held = hold(context, place, Distance(0.0), bound, str(ours.dtype), (messages.follows(followed.mode),))
+        return replace(held, finding=followed.finding)
+    notes = (_extent(ours, theirs), *_tf_unlike_itself(theirs, xla.get(leaf)))
+    return hold(context, place, far, bound, str(ours.dtype), notes)
+
+
+def _of_tensorflow(place: Place, eager: np.ndarray, xla: np.ndarray | None) -> Finding | None:
+    """That TensorFlow's modes disagree where the port agrees with the one that it is held to."""
+    if xla is None or xla.shape != eager.shape or not unlike(xla, eager).any():
+        return None
+    return found(place, (TF_REFERENCE, TF_XLA), (eager, xla), unlike(xla, eager), TF_REFERENCE)
 
 
 def _extent(actual: np.ndarray, expected: np.ndarray) -> str:
