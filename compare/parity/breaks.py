@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compare.record.parity_part import Break, Call, Finding, Reach, Span
+from compare.record.parity_part import Break, Call, Disagreement, Reach, Span
 from compare.record.vocabulary import Judgement
 
 
@@ -122,5 +122,5 @@ class Swept:
     reached: tuple[Reached, ...] = ()
     dtype: str = ""
     reason: str = ""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Disagreement, ...] = ()
     """Where TensorFlow's own modes disagree, and the port follows the other one."""

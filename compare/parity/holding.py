@@ -14,7 +14,7 @@ from compare.parity.evidence import TF_REFERENCE, TF_XLA, Evidence, side_of
 from compare.parity.measure import Distance, distance, largest, scale_of
 from compare.parity.messages import Place
 from compare.parity.own_modes import DISAGREES
-from compare.record.parity_part import Comparison, Finding
+from compare.record.parity_part import Comparison, Disagreement
 from compare.record.vocabulary import FAIL, PASS
 from workloads._spec import Arrays
 
@@ -94,7 +94,7 @@ class Held:
     verdict: Literal["pass", "fail"]
     message: str
     choices: str = ""
-    finding: Finding | None = None
+    finding: Disagreement | None = None
 
     @property
     def error(self) -> float:

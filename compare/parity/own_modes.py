@@ -16,7 +16,7 @@ from compare.parity.bands import Scales
 from compare.parity.evidence import TF_REFERENCE, Evidence
 from compare.parity.measure import is_float, pattern, scale_of, unlike, wide
 from compare.parity.messages import Place, modes_disagree
-from compare.record.parity_part import Finding
+from compare.record.parity_part import Disagreement
 from workloads._spec import Arrays
 
 DISAGREES = 2.0**-12
@@ -29,7 +29,7 @@ class Followed:
     """A mode of TensorFlow that a port follows where another one gives something else."""
 
     mode: str
-    finding: Finding
+    finding: Disagreement
 
 
 def disagreeing(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -79,13 +79,13 @@ def followed_exactly(evidence: Evidence, place: Place, port: np.ndarray, eager: 
 
 
 def _is_right(evidence: Evidence, place: Place, theirs: np.ndarray, where: np.ndarray) -> bool:
-    """Whether a mode gives what float64 gives, wherever that decides."""
+    """Whether a mode gives what float64 gives, unless float64 shows that the leaf is one of convention."""
     reference = evidence.doubles.get(("tf", place.pass_, place.case), {}).get(place.leaf)
     if reference is None or reference.shape != theirs.shape:
         return False
-    conventional = disagreement(evidence, place.pass_, place.case, place.leaf)
-    decided = where if conventional is None else where & ~conventional
-    return not (decided & unlike(theirs, reference)).any()
+    if disagreement(evidence, place.pass_, place.case, place.leaf) is not None:
+        return True
+    return not (where & unlike(theirs, reference)).any()
 
 
 def other_scales(evidence: Evidence, pass_: str, case: str) -> Scales:
@@ -140,7 +140,7 @@ def other_leaf(evidence: Evidence, pass_: str, case: str, leaf: str) -> np.ndarr
     return _other(evidence, pass_, case)[leaf]
 
 
-def found_in_double(evidence: Evidence, place: Place, where: np.ndarray, other: bool) -> Finding:
+def found_in_double(evidence: Evidence, place: Place, where: np.ndarray, other: bool) -> Disagreement:
     """The finding that TensorFlow's modes disagree in float64.
 
     Args:
@@ -160,7 +160,7 @@ def found(
     values: tuple[np.ndarray, np.ndarray],
     where: np.ndarray,
     follows: str,
-) -> Finding:
+) -> Disagreement:
     """A finding about TensorFlow, by the first element at which two of its modes disagree.
 
     Args:
@@ -173,7 +173,7 @@ def found(
     index = tuple(int(at) for at in np.unravel_index(int(np.argmax(where)), where.shape))
     ours = replace(place, found_from=modes[0], expected_from=modes[1])
     first, second = (array[index] for array in values)
-    return Finding(
+    return Disagreement(
         gate=place.gate,
         pass_=place.pass_,
         case=place.case,
@@ -187,9 +187,9 @@ def found(
     )
 
 
-def first_findings(findings: Iterable[Finding | None]) -> tuple[Finding, ...]:
+def first_findings(findings: Iterable[Disagreement | None]) -> tuple[Disagreement, ...]:
     """The first of each gate, pass and leaf."""
-    first: dict[tuple[str, str, str], Finding] = {}
+    first: dict[tuple[str, str, str], Disagreement] = {}
     for finding in filter(None, findings):
         first.setdefault((finding.gate, finding.pass_, finding.leaf), finding)
     return tuple(first.values())

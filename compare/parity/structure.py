@@ -12,7 +12,7 @@ from compare.parity.holding import Bound, Context, Held, hold, mismatch, missing
 from compare.parity.measure import Distance, exact_distance, is_float, largest, scale_of, unlike
 from compare.parity.messages import Place
 from compare.parity.own_modes import followed_exactly, found
-from compare.record.parity_part import Finding
+from compare.record.parity_part import Disagreement
 from workloads._framework import FORWARD, GRADIENTS
 from workloads._spec import Arrays
 
@@ -65,7 +65,7 @@ def _compare_leaf(
     return hold(context, place, far, bound, str(ours.dtype), notes)
 
 
-def _of_tensorflow(place: Place, eager: np.ndarray, xla: np.ndarray | None) -> Finding | None:
+def _of_tensorflow(place: Place, eager: np.ndarray, xla: np.ndarray | None) -> Disagreement | None:
     """That TensorFlow's modes disagree where the port agrees with the one that it is held to."""
     if xla is None or xla.shape != eager.shape or not unlike(xla, eager).any():
         return None

@@ -14,7 +14,7 @@ from compare.parity.messages import Place
 from compare.parity.own_modes import disagreeing, found
 from compare.parity.stability import BREAKS, Rounding, Values
 from compare.prove.other_modes import Eager, EagerRuns
-from compare.record.parity_part import Finding
+from compare.record.parity_part import Disagreement
 from workloads._spec import STABILITY, Arrays
 from workloads._sweeps import Probe
 
@@ -39,7 +39,7 @@ class Following:
         self._eager, self._pass = eager, pass_
         self._place = Place(title, STABILITY, pass_, "", "", mode, TF_REFERENCE)
         self._in_vain = False
-        self.findings: list[Finding] = []
+        self.findings: list[Disagreement] = []
 
     def judged(self, judged: Sequence[Judged], probes: Sequence[Probe], rounding: Rounding) -> list[Judged]:
         """Each call as it is, or as eager mode has it where the port breaks and follows that mode.

@@ -27,7 +27,7 @@ from compare.prove.other_modes import EagerRuns
 from compare.prove.running import Running, running
 from compare.prove.subjects import first_inputs, subject, twin_of
 from compare.prove.swept_choices import holds_but_for_choices
-from compare.record.parity_part import Call, Finding
+from compare.record.parity_part import Call, Disagreement
 from compare.sides._side import SIDES
 from workloads import _sweeps
 from workloads._framework import FORWARD, GRADIENTS, Program
@@ -74,7 +74,7 @@ def sweep(
     dtype = _narrowest(prepared)
     reached: list[Reached] = []
     reasons: list[str] = []
-    findings: list[Finding] = []
+    findings: list[Disagreement] = []
     for pass_ in (FORWARD, GRADIENTS):
         programs = [collected[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in collected]
         exact = doubles.programs.get(("tf", pass_))
@@ -167,7 +167,7 @@ class _Pass:
         return outcomes
 
     @property
-    def findings(self) -> Sequence[Finding]:
+    def findings(self) -> Sequence[Disagreement]:
         """Where TensorFlow's own modes disagree, and the port follows eager mode."""
         return self._following.findings if self._following else ()
 

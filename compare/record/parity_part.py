@@ -24,7 +24,7 @@ class Deviation(Part, frozen=True, rename={"pass_": "pass"}):
     """Why it is allowed."""
 
 
-class Finding(Part, frozen=True, rename={"pass_": "pass"}):
+class Disagreement(Part, frozen=True, rename={"pass_": "pass"}):
     """Two modes of TensorFlow that disagree: no fault of the port, which cannot agree with both."""
 
     gate: Text = ""
@@ -191,7 +191,7 @@ class Parity(Part, frozen=True):
     """By pass: where each side's float64 arrays came from, and why."""
     deviations: Many[Deviation] = ()
     """Declared and derived."""
-    findings: Many[Finding] = ()
+    findings: Many[Disagreement] = ()
     """Where TensorFlow's own modes disagree, and which one the port follows; one a gate, pass and leaf."""
     reach: Many[Reach] = ()
     """What the stability gate rests on, by input and pass."""

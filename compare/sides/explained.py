@@ -57,12 +57,12 @@ def explained(error: BaseException) -> str:
     text = _clipped(told if _NAMED.match(told) or told.startswith(name) else f"{name}: {told}")
     place = _place([lines[number].strip() for number in at], error)
     placed = f"{text} ({place})" if place and not _PLACED.search(text) else text
-    return placed + _same_name(told, place or text) + _narrow_integer(told)
+    return placed + _same_name(told, place or text) + _narrow_integer(text)
 
 
-def _narrow_integer(told: str) -> str:
+def _narrow_integer(text: str) -> str:
     """What to do where a number needs 64 bits in a port that has not asked for them."""
-    if not _BEYOND_32_BITS.search(told):
+    if not _BEYOND_32_BITS.search(text):
         return ""
     return (
         ": without jax_enable_x64 JAX has 32 bits where TensorFlow has 64: "

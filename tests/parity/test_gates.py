@@ -230,7 +230,16 @@ def test_a_gradient_that_is_zero_but_for_rounding_is_held_against_the_model() ->
 
 def test_tensorflow_that_disagrees_with_itself_is_said() -> None:
     torn = changed(put("output", (3, 2), np.nan), ("tf/eager", "forward", "seed0"))
-    said = messages(torn, "structure")
+    assert failed(torn) == set()
+    (finding,) = judge(torn).findings
+    assert (finding.leaf, finding.index, finding.modes, finding.follows) == (
+        "output",
+        (3, 2),
+        ("tf/eager", "tf/graph"),
+        "tf/graph",
+    )
+    wrong = changed(put("output", (0, 0), np.nan), evidence=torn)
+    said = messages(wrong, "structure")
     assert said and all("TF itself differs at [3, 2]: tf/eager nan, tf/jit" in message for message in said)
 
 
