@@ -114,6 +114,16 @@ def widths(actual: str, expected: str) -> str:
     return ""
 
 
+def half(actual: str, expected: str) -> str:
+    """Why integers of 32 bits pass for those of 64.
+
+    Args:
+      actual: the dtype of the port.
+      expected: that of the original.
+    """
+    return f"{actual} for {expected}, as JAX has it without jax_enable_x64: every value of the original fits"
+
+
 def not_double(source: str, dtype: object, gate: str, apart: float) -> str:
     """A float64 run that was none.
 

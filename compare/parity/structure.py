@@ -50,19 +50,35 @@ def _compare_leaf(
     if problem:
         return refuse(place, problem, str((actual if leaf in actual else expected)[leaf].dtype))
     ours, theirs = actual[leaf], expected[leaf]
+    told = ""
+    if _fits_in_half(ours, theirs):
+        told, ours = messages.half(str(ours.dtype), str(theirs.dtype)), ours.astype(theirs.dtype)
     if ours.dtype != theirs.dtype:
         dtypes = messages.unequal("dtype", place.found_from, ours.dtype, place.expected_name, theirs.dtype)
         return refuse(place, dtypes + messages.widths(str(ours.dtype), str(theirs.dtype)), str(ours.dtype))
     far = exact_distance(ours, theirs, scale_of(theirs, model))
     bound = Bound(0.0, declared=context.evidence.declared_bound(GATE))
     if far.error == 0:
-        held = hold(context, place, far, bound, str(ours.dtype), _tf_unlike_itself(theirs, xla.get(leaf)))
+        notes = _tf_unlike_itself(theirs, xla.get(leaf))
+        held = hold(context, place, far, bound, str(actual[leaf].dtype), notes, told)
         return replace(held, finding=_of_tensorflow(place, theirs, xla.get(leaf)))
     if followed := followed_exactly(context.evidence, place, ours, theirs):
-        held = hold(context, place, Distance(0.0), bound, str(ours.dtype), (messages.follows(followed.mode),))
+        notes = (messages.follows(followed.mode),)
+        held = hold(context, place, Distance(0.0), bound, str(actual[leaf].dtype), notes, told)
         return replace(held, finding=followed.finding)
     notes = (_extent(ours, theirs), *_tf_unlike_itself(theirs, xla.get(leaf)))
     return hold(context, place, far, bound, str(ours.dtype), notes)
+
+
+def _fits_in_half(ours: np.ndarray, theirs: np.ndarray) -> bool:
+    """Whether the port has integers of 32 bits for 64, as JAX makes them unless x64 is on, and every value fits."""
+    if (str(ours.dtype), str(theirs.dtype)) not in _HALVES:
+        return False
+    least, most = np.iinfo(ours.dtype).min, np.iinfo(ours.dtype).max
+    return bool(((theirs >= least) & (theirs <= most)).all())
+
+
+_HALVES = (("int32", "int64"), ("uint32", "uint64"))
 
 
 def _of_tensorflow(place: Place, eager: np.ndarray, xla: np.ndarray | None) -> Disagreement | None:

@@ -99,15 +99,15 @@ def with_xla(evidence: Evidence, held: Leaves, twin: Twin, doubles: Doubles) -> 
     Raises:
       UnreadableProgram: XLA cannot run a program apart.
     """
-    found: dict[tuple[str, str], Otherwise] = {}
+    by_mode: dict[tuple[str, str], Otherwise] = {}
     wanted = _wanted(held)
     for pass_ in (FORWARD, GRADIENTS):
         cases = [case for case in evidence.float_cases(pass_) if (pass_, case) in wanted]
         program = doubles.programs.get((TF, pass_))
         if cases and program is not None and _is_eager(evidence, pass_):
             for case, arrays in running(program, twin).by_case(cases).items():
-                found[pass_, case] = Otherwise(TF_XLA, TF_REFERENCE, arrays)
-    return dataclasses.replace(evidence, otherwise={**evidence.otherwise, **found}) if found else evidence
+                by_mode[pass_, case] = Otherwise(TF_XLA, TF_REFERENCE, arrays)
+    return dataclasses.replace(evidence, otherwise={**evidence.otherwise, **by_mode}) if by_mode else evidence
 
 
 def with_eager(evidence: Evidence, held: Leaves, doubles: Doubles, eager: EagerRuns) -> Evidence:
@@ -123,13 +123,13 @@ def with_eager(evidence: Evidence, held: Leaves, doubles: Doubles, eager: EagerR
     # A port that is wrong where both sides ran needs no second look.
     if not failing or any(case not in doubles.cases for _, case in failing):
         return evidence
-    found: dict[tuple[str, str], Otherwise] = {}
+    by_mode: dict[tuple[str, str], Otherwise] = {}
     for pass_ in sorted({pass_ for pass_, _ in failing if _is_eager(evidence, pass_)}):
         cases = sorted(case for ran, case in failing if ran == pass_)
         runs = eager(pass_, [doubles.cases[case] for case in cases])
         for case, run in zip(cases, runs, strict=False):
-            found[pass_, case] = Otherwise(TF_REFERENCE, TF_XLA, run.exact)
-    return dataclasses.replace(evidence, otherwise={**evidence.otherwise, **found}) if found else evidence
+            by_mode[pass_, case] = Otherwise(TF_REFERENCE, TF_XLA, run.exact)
+    return dataclasses.replace(evidence, otherwise={**evidence.otherwise, **by_mode}) if by_mode else evidence
 
 
 def _is_eager(evidence: Evidence, pass_: str) -> bool:

@@ -122,11 +122,13 @@ def _lines(record: Record) -> Iterator[Text]:
                 yield Text.assemble(_word(FAIL), " ", _single(gate.message))
         for failure in verdicts.failures(workload):
             yield Text.assemble(("missing", "yellow"), " ", _single(f"{name}: {failure.line}"))
-        found = verdicts.disagreements(workload)
-        for sentence in found[:_MOST_DISAGREEMENTS]:
+        disagreements = verdicts.disagreements(workload)
+        for sentence in disagreements[:_MOST_DISAGREEMENTS]:
             yield Text.assemble(("tensorflow", "cyan"), " ", _single(sentence))
-        if len(found) > _MOST_DISAGREEMENTS:
-            more = f"{name}: and so in {len(found) - _MOST_DISAGREEMENTS} more leaves: the report has all of them"
+        if len(disagreements) > _MOST_DISAGREEMENTS:
+            more = (
+                f"{name}: and so in {len(disagreements) - _MOST_DISAGREEMENTS} more leaves: the report has all of them"
+            )
             yield Text.assemble(("tensorflow", "cyan"), " ", more)
         for sentence in narrow_arithmetic.in_words(workload):
             yield Text.assemble(("computes", "cyan"), " ", _single(f"{name}: {sentence}"))
