@@ -34,6 +34,7 @@ _ROUNDING = 1e-6
 """Of the largest value: what scaling there and back may cost a weight in float32."""
 
 _WIDE = (np.float64, np.complex128)
+_X64 = "JAX_ENABLE_X64"
 
 
 class Session:
@@ -49,6 +50,12 @@ class Session:
         self._is_wide = dtype == "float64" or _keeps_64_bits(twin)
         with self.precision():
             self.model = _build(twin, dtype, anew)
+        if not self._is_wide and _asks_for_64_bits():
+            # Its module made its constants of 32 bits meanwhile.
+            self._is_wide = True
+            with self.precision():
+                self.model = _build(twin, dtype, True)
+        with self.precision():
             parameters = self.parameters(twin.first_case)
             self._check_weights(parameters)
             if twin.weights and not keeps_layouts(self.model, parameters):
@@ -87,11 +94,14 @@ class Session:
         return [parameters, *state, *inputs]
 
     def case_inputs(self, case: str) -> list[jax.Array]:
-        """The inputs of a case, the same arrays every time: at paper size one is a gigabyte."""
+        """The inputs of a case as arrays of their own, since a port may keep what it computed by the identity of one.
+
+        They share their memory: at paper size one is a gigabyte.
+        """
         if case not in self._inputs:
             with self.precision():
                 self._inputs[case] = self.inputs(self.twin.cases[case])
-        return self._inputs[case]
+        return [array.addressable_data(0) for array in self._inputs[case]]
 
     def pass_function(self, pass_: str) -> Callable[..., Any]:
         """The function of one pass.
@@ -208,10 +218,15 @@ def _alike(actual: np.ndarray, expected: np.ndarray) -> bool:
 
 def _keeps_64_bits(twin: Twin) -> bool:
     """What the environment says, where it says anything; else whether an input is a float of 64 bits."""
-    if "JAX_ENABLE_X64" in os.environ:
+    if _X64 in os.environ:
         return jax.dtypes.canonicalize_dtype(np.int64) == np.int64
     case = next(iter(twin.cases.values()))
     return any(case[name].dtype in _WIDE for name in twin.inputs)
+
+
+def _asks_for_64_bits() -> bool:
+    """Whether the code of the twin has turned 64-bit types on: in JAX's settings, or where JAX would have read it."""
+    return jax.config.jax_enable_x64 or os.environ.get(_X64, "").lower() in ("y", "yes", "t", "true", "on", "1")
 
 
 def _build(twin: Twin, dtype: str, anew: bool) -> Model:

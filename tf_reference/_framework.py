@@ -474,11 +474,12 @@ class TensorFlow:
         ]
 
     def _input(self, case: str, name: str, dtype: str) -> tf.Tensor:
-        # Every mode and every compiled program reads the same tensor: at paper size one is a gigabyte.
+        # Every mode and every compiled program reads the same memory: at paper size one is a gigabyte. The tensor is
+        # another one each time, since a model may keep what it computed by the identity of a tensor.
         key = (case, name, dtype)
         if key not in self._tensors:
             self._tensors[key] = tf.constant(self._loaded.twin.cases[case][name].astype(dtype, copy=False))
-        return self._tensors[key]
+        return tf.identity(self._tensors[key])
 
 
 def create() -> TensorFlow:

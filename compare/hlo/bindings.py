@@ -135,11 +135,26 @@ def parse(artifact: bytes) -> ir.Module:
 
 
 def serialize(module: ir.Module) -> bytes:
-    """The program as a portable artifact that XLA releases of the last four weeks and later can read."""
+    """The program as a portable artifact that XLA releases of the last four weeks and later can read.
+
+    Raises:
+      UnreadableProgram: it holds what no artifact can, as an operation of an unknown dialect.
+    """
     # The compatibility that jax.export writes with.
     requirement = stablehlo("StablehloCompatibilityRequirement").WEEK_4
     version = stablehlo("get_version_from_compatibility_requirement")(requirement)
-    return stablehlo("serialize_portable_artifact")(module, version)
+    write = stablehlo("serialize_portable_artifact")
+    try:
+        try:
+            return write(module, version)
+        except ValueError:
+            # JAX exports calls of LAPACK with the rule by which Shardy would partition them: no StableHLO.
+            return write(module, version, True)
+    except ValueError as error:
+        raise UnreadableProgram(
+            f"expected a program of which StableHLO can keep every part, found one that it cannot write ({error}): "
+            "what asks for it is not judged"
+        ) from error
 
 
 def artifact(text: str) -> bytes:

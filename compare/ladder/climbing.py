@@ -139,7 +139,9 @@ class _Climbing:
         collected, failures = self._collected(PASSES)
         parity, doubles = self._judged(collected, failures)
         losses = rungs_of_gates.losses(collected, doubles)
-        parity = stability_gate.with_stability(parity, self._prepared, collected, doubles, failures, self._reporter)
+        parity = stability_gate.with_stability(
+            self._pool, parity, self._prepared, collected, doubles, failures, self._reporter
+        )
         parity = other_sizes.with_others(self._pool, parity, self._prepared, doubles, self._scratch, self._reporter)
         self._keep(rungs_of_gates.forward(parity), layers)
         self._keep(rungs_of_gates.gradients(parity))

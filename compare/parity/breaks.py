@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compare.record.parity_part import Break, Call, Reach, Span
+from compare.record.parity_part import Break, Call, Disagreement, Reach, Span
 from compare.record.vocabulary import Judgement
 
 
@@ -123,3 +123,5 @@ class Swept:
     dtype: str = ""
     reason: str = ""
     lost: bool = False
+    findings: tuple[Disagreement, ...] = ()
+    """Where TensorFlow's own modes disagree, and the port follows the other one."""

@@ -48,6 +48,21 @@ class OracleSource:
 
 
 @dataclass(frozen=True)
+class Otherwise:
+    """A float64 run of TensorFlow in another mode than that of the reference.
+
+    Attributes:
+      mode: the mode.
+      instead_of: that of the reference.
+      arrays: its leaves.
+    """
+
+    mode: str
+    instead_of: str
+    arrays: Arrays
+
+
+@dataclass(frozen=True)
 class Choices:
     """A run of the port in float64, in which choices beside an edge are made as in float32.
 
@@ -97,6 +112,8 @@ class Evidence:
     """(pass, leaf) -> the largest value at the workload's own size, where another one is judged."""
     choices: Mapping[tuple[str, str], tuple[Choices, ...]] = field(default_factory=dict)
     """(pass, case) -> what choices beside an edge explain; several, as the port's program rounds in unlike ways."""
+    otherwise: Mapping[tuple[str, str], Otherwise] = field(default_factory=dict)
+    """(pass, case) -> TensorFlow's float64 run in its other mode, where its own modes may disagree."""
     port: str = PORT
     """The mode that is judged in any case: the port's main one, or a peer's."""
     computes_in: str = ""
@@ -134,10 +151,17 @@ class Evidence:
         made_of = self.outputs, self.further, expected
         known = self._scales.get((pass_, case))
         if known is None or any(one is not other for one, other in zip(known[0], made_of, strict=True)):
-            known = self._scales[pass_, case] = made_of, self._measured_scales(pass_, case, expected)
+            known = self._scales[pass_, case] = made_of, self.measured_scales(pass_, case, expected)
         return known[1]
 
-    def _measured_scales(self, pass_: str, case: str, expected: Arrays) -> Scales:
+    def measured_scales(self, pass_: str, case: str, expected: Arrays) -> Scales:
+        """As `scales`, measured anew: of values in the place of the reference's.
+
+        Args:
+          pass_: the pass.
+          case: the case.
+          expected: the float64 values of the run, by leaf.
+        """
         model = largest(expected.values())
         runs = [self.outputs.get((mode, pass_, case), {}) for mode in self.original_modes(pass_)]
         # Without a run of its own types, as in a case that the programs suggest, nothing is known to be noise.

@@ -13,7 +13,8 @@ from compare.parity import messages
 from compare.parity.evidence import FLOAT32, TF_REFERENCE, TF_XLA, Evidence
 from compare.parity.measure import Distance, distance, largest, scale_of
 from compare.parity.messages import Place
-from compare.record.parity_part import Comparison
+from compare.parity.own_modes import DISAGREES
+from compare.record.parity_part import Comparison, Disagreement
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS, Composed
 from workloads._spec import Arrays
 
@@ -22,11 +23,6 @@ Noise = Mapping[tuple[str, str, str], float]
 
 LARGEST_ALLOWANCE = 0.01
 """Constants may explain much where a run amplifies what moves it; a bound beyond 1 % would judge nothing."""
-
-
-DISAGREES = 2.0**-12
-"""Relative: modes of one function that are further apart than this compute something else; rounding of any kind that
-was measured stays below."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +83,7 @@ class Held:
       message: one line where it is not, where a run is missing, or where the bound was widened.
       choices: which choices beside an edge it is held with, or which elements it is held without; empty where it
         holds, or fails, as it is.
+      finding: where TensorFlow's own modes disagree; None where they do not.
     """
 
     place: Place
@@ -97,6 +94,7 @@ class Held:
     verdict: Composed
     message: str
     choices: str = ""
+    finding: Disagreement | None = None
 
     @property
     def error(self) -> float:

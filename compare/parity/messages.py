@@ -125,6 +125,16 @@ def widths(actual: str, expected: str) -> str:
     return ""
 
 
+def half(actual: str, expected: str) -> str:
+    """Why integers of 32 bits pass for those of 64.
+
+    Args:
+      actual: the dtype of the port.
+      expected: that of the original.
+    """
+    return f"{actual} for {expected}, as JAX has it without jax_enable_x64: every value of the original fits"
+
+
 def not_double(source: str, dtype: object, gate: str, apart: float) -> str:
     """A float64 run that was none.
 
@@ -166,6 +176,28 @@ def tf_disagrees(eager: object, xla: object, index: tuple[int, ...]) -> str:
       index: where in the leaf.
     """
     return f"TF itself differs at {list(index)}: tf/eager {eager!s}, tf/jit {xla!s}"
+
+
+def modes_disagree(
+    place: Place, index: tuple[int, ...], values: tuple[object, object], elements: int, follows: str
+) -> str:
+    """Two modes of TensorFlow that disagree, as a finding of its own.
+
+    Args:
+      place: where, with both modes.
+      index: the first element at which they do.
+      values: what each gives there.
+      elements: how many elements they disagree at.
+      follows: the mode that the port agrees with.
+    """
+    one, other = f"{place.found_from} {values[0]!s}", f"{place.expected_from} {values[1]!s}"
+    more = f" and {elements - 1:,} more" if elements > 1 else ""
+    return f"{where(place, index)}{more}: TensorFlow's own modes disagree: {one}, {other}; the port follows {follows}"
+
+
+def follows(mode: str) -> str:
+    """Why a leaf is held against another mode of TensorFlow."""
+    return f"TF's own modes disagree: held against {mode}, which the port follows in the whole leaf"
 
 
 def noise(value: float) -> str:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from compare.parity import messages
 from compare.parity.bands import Band, Scales
+from compare.parity.either_mode import all_hold, hold_to_either
 from compare.parity.holding import Bound, Context, Held, hold, mismatch, missing_runs, refuse
 from compare.parity.measure import SEMANTICS_BOUND, UNIT_ROUNDOFF, WIDE, Distance, distance, is_float, wide
 from compare.parity.messages import Place
-from compare.record.vocabulary import PASS
+from compare.parity.own_modes import nearest
 from workloads._framework import GRADIENTS, STEP
 from workloads._spec import FLOAT8, Arrays
 
@@ -75,17 +77,20 @@ def compare_doubles(context: Context, gate: str, pass_: str, cases: Iterable[str
             continue
         scales = evidence.scales(pass_, case, expected)
         for leaf in sorted({*port, *expected}):
-            held.append(_double_leaf(context, run, leaf, port, expected, scales, base))
+            place = replace(run, leaf=leaf)
+            held += hold_to_either(
+                evidence, place, port, expected, scales, partial(_double_leaf, context, place, base), ""
+            )
     return held
 
 
 def _double_leaf(
-    context: Context, run: Place, leaf: str, port: Arrays, expected: Arrays, scales: Scales, base: Base
-) -> Held:
-    place = replace(run, leaf=leaf)
+    context: Context, place: Place, base: Base, port: Arrays, expected: Arrays, scales: Scales, told: str
+) -> list[Held]:
+    leaf = place.leaf
     problem = mismatch(place, port.get(leaf), expected.get(leaf))
     if problem:
-        return refuse(place, problem, "float64")
+        return [refuse(place, problem, "float64")]
     declared = context.evidence.declared_bound(place.gate)
     measured = [
         (
@@ -103,8 +108,8 @@ def _double_leaf(
     narrow = None if declared else _narrow(place, port[leaf], expected[leaf])
     if narrow:
         source, dtype = narrow
-        return refuse(place, messages.not_double(source, dtype, place.gate, worst.error), dtype)
-    return hold(context, place, worst, bound, dtype=str(port[leaf].dtype))
+        return [refuse(place, messages.not_double(source, dtype, place.gate, worst.error), dtype)]
+    return [hold(context, place, worst, bound, dtype=str(port[leaf].dtype), choices=told)]
 
 
 def _narrow(place: Place, port: np.ndarray, expected: np.ndarray) -> tuple[str, str] | None:
@@ -153,49 +158,40 @@ def _rounded_run(
     def against(expected: Arrays, these: Arrays, told: str = "") -> list[Held]:
         held: list[Held] = []
         for leaf in sorted({*these, *oracle}):
-            held += _rounded_leaf(context, run, leaf, these, {**oracle, **expected}, scales, tf_errors, told)
+            place, whole = replace(run, leaf=leaf), {**oracle, **expected}
+            hold_leaf = partial(_rounded_leaf, context, place, tf_errors)
+            held += hold_to_either(context.evidence, place, these, whole, scales, hold_leaf, told)
         return held
 
     held = against(oracle, actual)
-    if _all_hold(held):
+    if all_hold(held):
         return held
     for choices in context.evidence.choices.get((run.pass_, run.case), ()):
         own, decided = (
             {leaf: arrays[leaf] for leaf in oracle if leaf in arrays} for arrays in (choices.own, choices.decided)
         )
-        if choices.turned and _all_hold(against(oracle, {**actual, **own})):
+        if choices.turned and all_hold(against(oracle, {**actual, **own})):
             explained = against(decided, actual, messages.turned(choices.turned, choices.all))
-            if _all_hold(explained):
+            if all_hold(explained):
                 return explained
     return held
 
 
-def _all_hold(held: Iterable[Held]) -> bool:
-    return all(comparison.verdict == PASS for comparison in held)
-
-
 def _rounded_leaf(
-    context: Context,
-    run: Place,
-    leaf: str,
-    actual: Arrays,
-    oracle: Arrays,
-    scales: Scales,
-    tf_errors: Errors,
-    choices: str = "",
+    context: Context, place: Place, tf_errors: Errors, actual: Arrays, oracle: Arrays, scales: Scales, choices: str
 ) -> list[Held]:
-    place = replace(run, leaf=leaf)
+    leaf = place.leaf
     problem = mismatch(place, actual.get(leaf), oracle.get(leaf))
     if problem:
         return [refuse(place, problem, "float32")]
-    reference = context.evidence.reference_mode(run.pass_, run.case)
-    eager = context.evidence.outputs.get((reference, run.pass_, run.case), {}).get(leaf, actual[leaf])
+    reference = context.evidence.reference_mode(place.pass_, place.case)
+    eager = context.evidence.outputs.get((reference, place.pass_, place.case), {}).get(leaf, actual[leaf])
     if not is_float(eager):
         return []
     ignored = _without_value(oracle[leaf], eager if eager.shape == oracle[leaf].shape else oracle[leaf])
     # The reference's dtype, not the port's: a port that drops to bfloat16 must not widen its own bound.
     dtype = max(eager.dtype.name, context.evidence.computes_in, key=lambda name: UNIT_ROUNDOFF.get(name, 0.0))
-    own = [tf_errors.get((leaf, len(scales.bands[leaf]), rank)) for rank in range(len(scales.bands[leaf]))]
+    own = [_own_error(tf_errors, leaf, len(scales.bands[leaf]), rank) for rank in range(len(scales.bands[leaf]))]
     bands = [
         (
             band,
@@ -249,6 +245,13 @@ def _rounding_bound(
     return Bound(parts[basis], declared=context.evidence.declared_bound(place.gate), basis=basis)
 
 
+def _own_error(tf_errors: Errors, leaf: str, groups: int, rank: int) -> float | None:
+    """TensorFlow's own error in a group of magnitudes; of any, where another mode's values have other groups."""
+    if (leaf, groups, rank) in tf_errors:
+        return tf_errors[leaf, groups, rank]
+    return max((error for (name, _, _), error in tf_errors.items() if name == leaf), default=None)
+
+
 def _moved(far: np.ndarray, actual: np.ndarray, oracle: np.ndarray, bound: float) -> np.ndarray:
     """Which elements of a training run are off by more than a bound, and no further than roundings move them."""
     with np.errstate(invalid="ignore"):
@@ -280,10 +283,11 @@ def _tf_errors(context: Context, pass_: str, scales: Mapping[str, Scales]) -> Er
             for leaf in run.keys() & oracle.keys():
                 if run[leaf].shape != oracle[leaf].shape:
                     continue
-                ignored = _without_value(run[leaf], oracle[leaf])
+                expected = nearest(context.evidence, pass_, case, leaf, run[leaf])
+                ignored = _without_value(run[leaf], expected)
                 bands = relative_to.bands[leaf]
                 for rank, band in enumerate(bands):
-                    error = distance(run[leaf], oracle[leaf], band.scale, _either(ignored, band)).error
+                    error = distance(run[leaf], expected, band.scale, _either(ignored, band)).error
                     key = leaf, len(bands), rank
                     errors[key] = max(errors.get(key, 0.0), error)
     return errors

@@ -9,8 +9,10 @@ import numpy as np
 from compare.parity import messages
 from compare.parity.evidence import TF_XLA
 from compare.parity.holding import Bound, Context, Held, hold, mismatch, missing_runs, refuse
-from compare.parity.measure import exact_distance, is_float, largest, scale_of, unlike
+from compare.parity.measure import Distance, exact_distance, is_float, largest, scale_of, unlike
 from compare.parity.messages import Place
+from compare.parity.own_modes import followed_exactly, found
+from compare.record.parity_part import Disagreement
 from workloads._framework import FORWARD, GRADIENTS
 from workloads._spec import Arrays
 
@@ -51,13 +53,42 @@ def _compare_leaf(
     if problem:
         return refuse(place, problem, str((actual if leaf in actual else expected)[leaf].dtype))
     ours, theirs = actual[leaf], expected[leaf]
+    told = ""
+    if _fits_in_half(ours, theirs):
+        told, ours = messages.half(str(ours.dtype), str(theirs.dtype)), ours.astype(theirs.dtype)
     if ours.dtype != theirs.dtype:
         dtypes = messages.unequal("dtype", place.found_from, ours.dtype, place.expected_name, theirs.dtype)
         return refuse(place, dtypes + messages.widths(str(ours.dtype), str(theirs.dtype)), str(ours.dtype))
     far = exact_distance(ours, theirs, scale_of(theirs, model))
-    notes = () if far.error == 0 else (_extent(ours, theirs),)
     bound = Bound(0.0, declared=context.evidence.declared_bound(GATE))
-    return hold(context, place, far, bound, str(ours.dtype), (*notes, *_tf_unlike_itself(theirs, xla.get(leaf))))
+    if far.error == 0:
+        notes = _tf_unlike_itself(theirs, xla.get(leaf))
+        held = hold(context, place, far, bound, str(actual[leaf].dtype), notes, told)
+        return replace(held, finding=_of_tensorflow(place, theirs, xla.get(leaf)))
+    if followed := followed_exactly(context.evidence, place, ours, theirs):
+        notes = (messages.follows(followed.mode),)
+        held = hold(context, place, Distance(0.0), bound, str(actual[leaf].dtype), notes, told)
+        return replace(held, finding=followed.finding)
+    notes = (_extent(ours, theirs), *_tf_unlike_itself(theirs, xla.get(leaf)))
+    return hold(context, place, far, bound, str(ours.dtype), notes)
+
+
+def _fits_in_half(ours: np.ndarray, theirs: np.ndarray) -> bool:
+    """Whether the port has integers of 32 bits for 64, as JAX makes them unless x64 is on, and every value fits."""
+    if (str(ours.dtype), str(theirs.dtype)) not in _HALVES:
+        return False
+    least, most = np.iinfo(ours.dtype).min, np.iinfo(ours.dtype).max
+    return bool(((theirs >= least) & (theirs <= most)).all())
+
+
+_HALVES = (("int32", "int64"), ("uint32", "uint64"))
+
+
+def _of_tensorflow(place: Place, eager: np.ndarray, xla: np.ndarray | None) -> Disagreement | None:
+    """That TensorFlow's modes disagree where the port agrees with the one that it is held to."""
+    if xla is None or xla.shape != eager.shape or not unlike(xla, eager).any():
+        return None
+    return found(place, (TF_REFERENCE, TF_XLA), (eager, xla), unlike(xla, eager), TF_REFERENCE)
 
 
 def _extent(actual: np.ndarray, expected: np.ndarray) -> str:

@@ -13,6 +13,7 @@ from compare.parity.evidence import TRAJECTORY, Evidence, has_kinks, step_of, tr
 from compare.parity.holding import LARGEST_ALLOWANCE, Bound, Context, Held, Leaves, explained, measure_noise, sources
 from compare.parity.identical import bit_equal
 from compare.parity.measure import SEMANTICS_BOUND, largest
+from compare.parity.own_modes import first_findings
 from compare.parity.rules import compare_doubles, compare_rounding, forward_base, gradient_base
 from compare.parity.stability import comparison
 from compare.parity.structure import compare_structure
@@ -54,6 +55,7 @@ def judge_held(evidence: Evidence, leaves: Leaves) -> Parity:
         gates=gates,
         oracle={pass_: sources(evidence, pass_) for pass_ in sorted({pass_ for _, pass_ in evidence.oracle})},
         deviations=tuple(entry for name, held in leaves.items() for entry in _deviations(evidence, name, held)),
+        findings=first_findings(leaf.finding for held in leaves.values() for leaf in held),
         bit_equal=bit_equal(evidence),
     )
 
@@ -80,6 +82,7 @@ def with_sweep(parity: Parity, workload: str, swept: Swept, declared: Sequence[_
         verdict=composed(gate.verdict for gate in gates.values()),
         gates=gates,
         reach=tuple(reached.recorded() for reached in swept.reached),
+        findings=(*parity.findings, *first_findings(swept.findings)),
         deviations=(*parity.deviations, *_declared(declared, observed)),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
@@ -19,6 +20,7 @@ from compare.prove.collect import FLOAT32, Collected
 from compare.prove.moved_by_rounding import moved_by_rounding
 from compare.prove.near_choices import choices_beside_edges
 from compare.prove.oracle import Doubles, explain_by_constants, runner_of, twin_with
+from compare.prove.other_modes import EagerRuns, with_eager, with_xla
 from compare.prove.own_formula import explain_by_formula
 from compare.record.parity_part import Parity
 from compare.record.vocabulary import FAIL
@@ -57,7 +59,7 @@ def parity_of(
     def explained(doubles: Doubles) -> tuple[Evidence, Leaves]:
         evidence = dataclasses.replace(_evidence(prepared, collected, doubles, failures), ordinary=ordinary or {})
         explaining = _Explaining(pool, prepared, collected, doubles, failures)
-        return explaining.by_formula(*explaining.by_constants(evidence))
+        return explaining.by_formula(*explaining.by_constants(*explaining.by_modes(evidence)))
 
     evidence, held = explained(doubles)
     try:
@@ -97,9 +99,25 @@ class _Explaining:
     doubles: Doubles
     failures: list[Failure]
 
-    def by_constants(self, evidence: Evidence) -> tuple[Evidence, Leaves]:
-        """The evidence with what rounding does to states and constants, and what it is held to with that."""
+    def by_modes(self, evidence: Evidence) -> tuple[Evidence, Leaves]:
+        """The evidence with TensorFlow's other mode where its own modes disagree, and what it is held to with that."""
         held = held_leaves(evidence)
+        eager = EagerRuns(self.pool, self.prepared, self.collected.get("tf"))
+        with contextlib.suppress(UnreadableProgram):
+            # What no other mode explains is held to the one that is known.
+            told = with_xla(evidence, held, twin_with(self.prepared, self.doubles), self.doubles)
+            if told is not evidence:
+                evidence, held = told, held_leaves(told)
+        told = with_eager(evidence, held, self.doubles, eager)
+        return (evidence, held) if told is evidence else (told, held_leaves(told))
+
+    def by_constants(self, evidence: Evidence, held: Leaves) -> tuple[Evidence, Leaves]:
+        """The evidence with what rounding does to states and constants, and what it is held to with that.
+
+        Args:
+          evidence: what is judged.
+          held: what it is held to.
+        """
         # A rate that is kept in float32 mostly explains all there is, and no program is compiled anew to move it.
         for constants in (False, True):
             runs, known = explicable(held), len(self.failures)

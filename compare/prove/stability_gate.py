@@ -12,14 +12,17 @@ from compare.progress import Reporter
 from compare.prove import sweeping
 from compare.prove.collect import Collected
 from compare.prove.oracle import Doubles
+from compare.prove.other_modes import EagerRuns
 from compare.record.parity_part import Parity
 from compare.record.vocabulary import FAIL
 from compare.record.workload_part import Failure
+from compare.sides.pool import Pool
 from workloads._framework import FORWARD
 from workloads._spec import STABILITY
 
 
 def with_stability(
+    pool: Pool,
     parity: Parity,
     prepared: Prepared,
     collected: Mapping[str, Collected],
@@ -32,6 +35,7 @@ def with_stability(
     In mode `jax/jit`, and in `jax/tuned` where that runs: the compiler's options may break what the program does not.
 
     Args:
+      pool: has the sides.
       parity: that of ordinary inputs.
       prepared: the workload, and the arrays that it is judged on.
       collected: what each side delivered, by side.
@@ -45,10 +49,11 @@ def with_stability(
         return with_sweep(parity, prepared.workload.name, unswept, ())
     port = collected["jax"]
     sweeps = [{}, port.compiler_options] if "tuned" in port.modes.get(FORWARD, ()) else [{}]
-    return swept_with(sweeps, parity, prepared, collected, doubles, failures)
+    return swept_with(pool, sweeps, parity, prepared, collected, doubles, failures)
 
 
 def swept_with(
+    pool: Pool,
     sweeps: Sequence[Options],
     parity: Parity,
     prepared: Prepared,
@@ -59,6 +64,7 @@ def swept_with(
     """The parity with the results of sweeps of the port.
 
     Args:
+      pool: has the sides.
       sweeps: XLA's options that the port is compiled with, one sweep each.
       parity: that of ordinary inputs.
       prepared: the workload, and the arrays that it is judged on.
@@ -69,12 +75,16 @@ def swept_with(
     results: list[Swept] = []
     for options in sweeps:
         try:
-            results.append(sweeping.sweep(prepared, collected, doubles, options))
+            eager = EagerRuns(pool, prepared, collected.get("tf"))
+            results.append(sweeping.sweep(prepared, collected, doubles, options, eager))
         except ProgramLost as error:
             failures.append(Failure("both sides", "sweep", str(error)))
             results.append(Swept(reason=f"not judged: {error}", lost=True))
     reasons = dict.fromkeys(result.reason for result in results if result.reason)
     reached = tuple(reached for result in results for reached in result.reached)
-    swept = Swept(reached, results[0].dtype, "; ".join(reasons), any(result.lost for result in results))
+    findings = tuple(finding for result in results for finding in result.findings)
+    swept = Swept(
+        reached, results[0].dtype, "; ".join(reasons), any(result.lost for result in results), findings
+    )
     declared = [deviation for deviation in prepared.workload.deviations if deviation.gate == STABILITY]
     return with_sweep(parity, prepared.workload.name, swept, declared)

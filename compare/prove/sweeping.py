@@ -21,11 +21,13 @@ from compare.parity.evidence import PORT, TUNED
 from compare.parity.measure import UNIT_ROUNDOFF, is_float, largest
 from compare.parity.stability import BOTH, BREAKS, HOLDS, UNJUDGED, Rounding, Values
 from compare.prove.collect import FLOAT32, Collected
+from compare.prove.following import Following
 from compare.prove.oracle import Doubles, promoted
+from compare.prove.other_modes import EagerRuns
 from compare.prove.running import Running, running
 from compare.prove.subjects import first_inputs, subject, twin_of
 from compare.prove.swept_choices import holds_but_for_choices
-from compare.record.parity_part import Call
+from compare.record.parity_part import Call, Disagreement
 from compare.sides._side import SIDES
 from workloads import _sweeps
 from workloads._framework import FORWARD, GRADIENTS, Program
@@ -46,7 +48,11 @@ CLOSE = 1.01
 
 
 def sweep(
-    prepared: Prepared, collected: Mapping[str, Collected], doubles: Doubles, options: Options | None = None
+    prepared: Prepared,
+    collected: Mapping[str, Collected],
+    doubles: Doubles,
+    options: Options | None = None,
+    eager: EagerRuns | None = None,
 ) -> Swept:
     """What each float input may be, by pass.
 
@@ -55,6 +61,7 @@ def sweep(
       collected: what each side delivered, by side.
       doubles: the float64 programs, and their results.
       options: of XLA, that the port is compiled with in mode `jax/tuned`.
+      eager: runs TensorFlow's eager mode, which a port may follow where TensorFlow's own modes disagree.
 
     Raises:
       ProgramLost: a program ended the process that ran it, or did not end.
@@ -67,6 +74,7 @@ def sweep(
     dtype = _narrowest(prepared)
     reached: list[Reached] = []
     reasons: list[str] = []
+    findings: list[Disagreement] = []
     for pass_ in (FORWARD, GRADIENTS):
         programs = [collected[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in collected]
         exact = doubles.programs.get(("tf", pass_))
@@ -76,14 +84,15 @@ def sweep(
             reasons.append(f"{pass_}: {refused or 'not swept, a side gave no program'}")
             continue
         try:
-            swept = _Pass(pass_, prepared, *known, dtype, options or {})
+            swept = _Pass(pass_, prepared, *known, dtype, options or {}, eager)
             reached += swept.reach()
+            findings += swept.findings
             reasons += [swept.chosen] if swept.chosen else []
         except ProgramLost:
             raise
         except UnreadableProgram as error:
             reasons.append(f"{pass_}: not swept, the programs do not run apart from their frameworks: {error}")
-    return Swept(tuple(reached), dtype, "; ".join(reasons))
+    return Swept(tuple(reached), dtype, "; ".join(reasons), tuple(findings))
 
 
 def _narrowest(prepared: Prepared) -> str:
@@ -107,6 +116,7 @@ class _Pass:
         exact: Program,
         dtype: str,
         options: Options,
+        eager: EagerRuns | None,
     ) -> None:
         self._workload, self._pass, self._dtype = prepared.workload.name, pass_, dtype
         self._mode = TUNED if options else PORT
@@ -115,6 +125,7 @@ class _Pass:
         self._original, self._exact = (running(program, self._twin) for program in (original, exact))
         self._port, self._options = running(port, self._twin, options), options
         self._looks = self._turned = 0
+        self._following = Following(eager, pass_, prepared.title, self._mode) if eager else None
         self._moderate = bool(self._twin.weights)
         weights = sum(array.size for array in self._twin.weights.values())
         self._step = LARGE_STEP if weights > LARGE else _sweeps.STEPS[0]
@@ -155,7 +166,17 @@ class _Pass:
             outcomes += [self._beside_edges(*judged) for judged in self._judged(probes[start : start + at_once])]
         return outcomes
 
+    @property
+    def findings(self) -> Sequence[Disagreement]:
+        """Where TensorFlow's own modes disagree, and the port follows eager mode."""
+        return self._following.findings if self._following else ()
+
     def _judged(self, probes: Sequence[Probe]) -> list[tuple[Arrays, Values, Outcome]]:
+        """As `_by_program`; what breaks there, and follows TensorFlow's eager mode, is held to that."""
+        judged = self._by_program(probes)
+        return self._following.judged(judged, probes, self._rounding) if self._following else judged
+
+    def _by_program(self, probes: Sequence[Probe]) -> list[tuple[Arrays, Values, Outcome]]:
         """The inputs of each call, what it gives, and what is said of that."""
         calls = [_sweeps.drawn(probe, self._specs, self._base) for probe in probes]
         runs = list(zip(self._port(calls), self._original(calls), self._exact(calls), strict=True))

@@ -25,6 +25,31 @@ class Deviation(Part, frozen=True, rename={"pass_": "pass"}):
     """Why it is allowed."""
 
 
+class Disagreement(Part, frozen=True, rename={"pass_": "pass"}):
+    """Two modes of TensorFlow that disagree: no fault of the port, which cannot agree with both."""
+
+    gate: Text = ""
+    """The gate that came upon it."""
+    pass_: Text = ""
+    """The pass: forward or gradients."""
+    case: Text = ""
+    """The case that was run."""
+    leaf: Text = ""
+    """The array's name."""
+    index: Indices = ()
+    """The first element at which they disagree."""
+    modes: Many[Text] = ()
+    """The two modes."""
+    values: Many[Number] = ()
+    """What each gives there."""
+    elements: Number = None
+    """How many elements of the leaf they disagree at."""
+    follows: Text = ""
+    """The mode that the port agrees with, in the whole leaf."""
+    message: Text = ""
+    """The same in one line."""
+
+
 class Comparison(Part, frozen=True, rename={"pass_": "pass"}):
     """One leaf held against one bound. Errors are max|found - expected| / max|expected|."""
 
@@ -167,6 +192,8 @@ class Parity(Part, frozen=True):
     """By pass: where each side's float64 arrays came from, and why."""
     deviations: Many[Deviation] = ()
     """Declared and derived."""
+    findings: Many[Disagreement] = ()
+    """Where TensorFlow's own modes disagree, and which one the port follows; one a gate, pass and leaf."""
     reach: Many[Reach] = ()
     """What the stability gate rests on, by input and pass."""
     sizes: Many[AtSize] = ()

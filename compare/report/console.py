@@ -92,6 +92,10 @@ def _cells(row: OverviewRow) -> dict[str, Text]:
     return dict(zip(_COLUMNS, texts, strict=True))
 
 
+_MOST_DISAGREEMENTS = 4
+"""Leaves of a workload in which TensorFlow's own modes disagree: a model has hundreds of gradients."""
+
+
 def _gates(row: OverviewRow) -> Text:
     others = [(name, verdict) for name, verdict in row.gates.items() if verdict not in (PASS, NOT_APPLICABLE)]
     return Text(", ").join(Text(name, style=STYLES.get(verdict, "")) for name, verdict in others)
@@ -117,6 +121,14 @@ def _lines(record: Record) -> Iterator[Text]:
                 yield Text.assemble(_word(gate.verdict), " ", _single(gate.message))
         for failure in verdicts.failures(workload):
             yield Text.assemble(("missing", "yellow"), " ", _single(f"{name}: {failure.line}"))
+        disagreements = verdicts.disagreements(workload)
+        for sentence in disagreements[:_MOST_DISAGREEMENTS]:
+            yield Text.assemble(("tensorflow", "cyan"), " ", _single(sentence))
+        if len(disagreements) > _MOST_DISAGREEMENTS:
+            more = (
+                f"{name}: and so in {len(disagreements) - _MOST_DISAGREEMENTS} more leaves: the report has all of them"
+            )
+            yield Text.assemble(("tensorflow", "cyan"), " ", more)
         for sentence in narrow_arithmetic.in_words(workload):
             yield Text.assemble(("computes", "cyan"), " ", _single(f"{name}: {sentence}"))
         for device, target in workload.targets.items():

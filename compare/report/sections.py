@@ -61,6 +61,7 @@ class ParitySection:
     facts: Sequence[tuple[str, str]]
     """Where the float64 reference of each pass comes from, and which modes the port equals bit for bit."""
     deviations: Sequence[DeviationRow]
+    findings: Sequence[str]
     sizes: Sequence[SizeRow]
     reach: Sequence[reach.ReachRow]
     reach_key: Sequence[tuple[str, str]]
@@ -186,6 +187,7 @@ def _parity(workload: Workload) -> ParitySection:
         gates=verdicts.gates(workload),
         facts=_parity_facts(parity),
         deviations=_deviations(parity),
+        findings=[finding.message for finding in parity.findings],
         sizes=[
             SizeRow(described(size.dimensions), size.verdict or verdicts.NOT_JUDGED, size.reason)
             for size in parity.sizes

@@ -167,6 +167,14 @@ def failures(workload: Workload) -> tuple[FailureRow, ...]:
     return tuple(FailureRow(side, ", ".join(doing), reason) for (side, reason), doing in lacking.items())
 
 
+def disagreements(workload: Workload) -> tuple[str, ...]:
+    """Where TensorFlow's own modes disagree, once a pass and leaf."""
+    first: dict[tuple[str, str], str] = {}
+    for finding in workload.parity.findings if workload.parity else ():
+        first.setdefault((finding.pass_, finding.leaf), finding.message)
+    return tuple(first.values())
+
+
 def why_missing(workload: Workload) -> str:
     """One sentence for a part of the record that is not there."""
     if workload.failures:

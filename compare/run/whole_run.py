@@ -234,7 +234,7 @@ def _judge_one(
         return collected[name]
 
     parity = judging.parity_of(pool, small, collected, doubles, failures)
-    parity = stability_gate.with_stability(parity, small, collected, doubles, failures, reporter)
+    parity = stability_gate.with_stability(pool, parity, small, collected, doubles, failures, reporter)
     parity = other_sizes.with_others(pool, parity, small, doubles, scratch, reporter)
     lacking = failures or any(asked.failures for asked in collected.values())
     reporter.result(f"{small.workload.name}: parity {_outcome(parity, bool(lacking))}")

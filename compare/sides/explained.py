@@ -34,6 +34,7 @@ _NAMED = re.compile(r"^[A-Z]\w*(Error|Exception|Interrupt|Exit|Warning): ")
 _OWN = "compare|jaxport|tf_reference|workloads"
 _MISTAKEN = re.compile(rf"module '({_OWN})[.']|from '({_OWN})[.']|No module named '({_OWN})[.']")
 """What Python says of a module that is not the one that was meant."""
+_BEYOND_32_BITS = re.compile(r"^OverflowError: .*out of bounds for u?int32\b")
 _PLACED = re.compile(r"\.py:\d+|\.py\", line \d+")
 
 
@@ -56,7 +57,17 @@ def explained(error: BaseException) -> str:
     text = _clipped(told if _NAMED.match(told) or told.startswith(name) else f"{name}: {told}")
     place = _place([lines[number].strip() for number in at], error)
     placed = f"{text} ({place})" if place and not _PLACED.search(text) else text
-    return placed + _same_name(told, place or text)
+    return placed + _same_name(told, place or text) + _narrow_integer(text)
+
+
+def _narrow_integer(text: str) -> str:
+    """What to do where a number needs 64 bits in a port that has not asked for them."""
+    if not _BEYOND_32_BITS.search(text):
+        return ""
+    return (
+        ": without jax_enable_x64 JAX has 32 bits where TensorFlow has 64: "
+        'a port that needs 64 says jax.config.update("jax_enable_x64", True)'
+    )
 
 
 def _same_name(told: str, place: str) -> str:

@@ -230,7 +230,16 @@ def test_a_gradient_that_is_zero_but_for_rounding_is_held_against_the_model() ->
 
 def test_tensorflow_that_disagrees_with_itself_is_said() -> None:
     torn = changed(put("output", (3, 2), np.nan), ("tf/eager", "forward", "seed0"))
-    said = messages(torn, "structure")
+    assert failed(torn) == set()
+    (finding,) = judge(torn).findings
+    assert (finding.leaf, finding.index, finding.modes, finding.follows) == (
+        "output",
+        (3, 2),
+        ("tf/eager", "tf/graph"),
+        "tf/graph",
+    )
+    wrong = changed(put("output", (0, 0), np.nan), evidence=torn)
+    said = messages(wrong, "structure")
     assert said and all("TF itself differs at [3, 2]: tf/eager nan, tf/jit" in message for message in said)
 
 
@@ -289,11 +298,27 @@ def test_where_tensorflow_disagrees_with_itself_it_is_said_whom_the_port_agrees_
     assert f"TF's own modes disagree here: the port agrees {said}" in failed.message
 
 
+def test_integers_of_32_bits_pass_for_64_where_every_value_fits() -> None:
+    """JAX has no others unless x64 is on."""
+    wide = {
+        key: {name: leaf.astype(np.int64) if name == "label" else leaf for name, leaf in run.items()}
+        for key, run in HONEST.outputs.items()
+        if key[0].startswith("tf/")
+    }
+    evidence = replace(HONEST, outputs={**HONEST.outputs, **wide})
+    assert failed(evidence) == set()
+    (derived,) = [one for one in judge(evidence).deviations if one.leaf == "label"]
+    assert "int32 for int64" in derived.reason
+    other = changed(lambda run: {**run, "label": run["label"] + np.int32(1)}, evidence=evidence)
+    assert failed(other) == {"structure"}
+
+
 @pytest.mark.parametrize(("found", "expected", "told"), [("int32", "int64", True), ("int64", "int32", False)])
 def test_integers_of_32_bits_for_64_are_told_both_cures(found: str, expected: str, told: bool) -> None:
     at = ("forward", "seed0")
     outputs = {
-        (mode, *at): {"n": np.arange(3, dtype=kind)} for mode, kind in (("tf/eager", expected), ("jax/jit", found))
+        (mode, *at): {"n": np.array([0, 1, 2**40]).astype(kind)}
+        for mode, kind in (("tf/eager", expected), ("jax/jit", found))
     }
     evidence = Evidence(workload="tiny", outputs=outputs, doubles={})
     (refused,) = judge(evidence).gates["structure"].comparisons

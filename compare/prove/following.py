@@ -1,0 +1,124 @@
+"""Calls of a sweep that break by TensorFlow's program, and hold by its eager mode: where its own modes disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from compare.parity import stability
+from compare.parity.breaks import Outcome
+from compare.parity.evidence import TF_REFERENCE, TF_XLA
+from compare.parity.measure import wide
+from compare.parity.messages import Place
+from compare.parity.own_modes import disagreeing, found
+from compare.parity.stability import BREAKS, Rounding, Values
+from compare.prove.other_modes import Eager, EagerRuns
+from compare.record.parity_part import Disagreement
+from workloads._spec import STABILITY, Arrays
+from workloads._sweeps import Probe
+
+Judged = tuple[Arrays, Values, Outcome]
+"""The inputs of a call, what it gives, and what is said of it."""
+
+MOST_IN_VAIN = 4
+"""So many calls are asked for first: where the port follows eager mode in none of them, no more are."""
+
+
+class Following:
+    """What eager mode says of the calls of a pass.
+
+    Args:
+      eager: runs eager mode.
+      pass_: that is swept.
+      title: the workload as messages call it.
+      mode: of the port.
+    """
+
+    def __init__(self, eager: EagerRuns, pass_: str, title: str, mode: str) -> None:
+        self._eager, self._pass = eager, pass_
+        self._place = Place(title, STABILITY, pass_, "", "", mode, TF_REFERENCE)
+        self._in_vain = False
+        self.findings: list[Disagreement] = []
+
+    def judged(self, judged: Sequence[Judged], probes: Sequence[Probe], rounding: Rounding) -> list[Judged]:
+        """Each call as it is, or as eager mode has it where the port breaks and follows that mode.
+
+        Args:
+          judged: what is said of each call.
+          probes: how its inputs were drawn.
+          rounding: of them.
+        """
+        result = list(judged)
+        broken = [at for at, (_, _, said) in enumerate(judged) if said.status == BREAKS]
+        for calls in (broken[:MOST_IN_VAIN], broken[MOST_IN_VAIN:]):
+            if self._in_vain or not calls:
+                break
+            runs = self._eager(self._pass, [judged[at][0] for at in calls])
+            for at, run in zip(calls, runs, strict=False):
+                result[at] = self._by_eager(judged[at], run, probes[at], rounding)
+            self._in_vain = all(result[at] is judged[at] for at in calls)
+        return result
+
+    def _by_eager(self, judged: Judged, run: Eager, probe: Probe, rounding: Rounding) -> Judged:
+        call, values, _ = judged
+        where = {
+            leaf: disagreeing(exact, run.exact[leaf])
+            for leaf, exact in values.exact.items()
+            if leaf in run.exact and leaf in run.written and run.exact[leaf].shape == exact.shape
+        }
+        where = {leaf: mask for leaf, mask in where.items() if mask.any()}
+        if not where:
+            return judged
+        # Elsewhere the port is held to the program, and wherever a leaf is not decided by convention.
+        elsewhere = stability.by_leaf(_without(values, where), rounding)
+        there = stability.by_leaf(_in_the_place_of(values, run, where), rounding)
+        said = stability.worst(elsewhere.values()), stability.worst(there.values())
+        if any(outcome.status == BREAKS for outcome in said):
+            return judged
+        self._note(values, run, where, probe)
+        return call, values, stability.worst(said)
+
+    def _note(self, values: Values, run: Eager, where: Mapping[str, np.ndarray], probe: Probe) -> None:
+        for leaf, mask in where.items():
+            place = Place(
+                self._place.workload,
+                STABILITY,
+                self._pass,
+                f"{probe.moved} {probe.pattern}{probe.magnitude:.3g}",
+                leaf,
+                self._place.found_from,
+                TF_REFERENCE,
+            )
+            both = values.exact[leaf], run.exact[leaf]
+            self.findings.append(found(place, (TF_XLA, TF_REFERENCE), both, mask, TF_REFERENCE))
+
+
+def _without(values: Values, where: Mapping[str, np.ndarray]) -> Values:
+    """The values of a call without the elements at which the modes disagree: they are zero on all sides."""
+
+    def kept(arrays: Arrays) -> Arrays:
+        return {
+            leaf: np.where(where[leaf], 0, array).astype(array.dtype) if leaf in where else array
+            for leaf, array in arrays.items()
+        }
+
+    return Values(kept(values.found), kept(values.original), kept(values.exact), [kept(one) for one in values.moved])
+
+
+def _in_the_place_of(values: Values, run: Eager, where: Mapping[str, np.ndarray]) -> Values:
+    """The leaves in which the modes disagree, held to eager mode; rounding moves them as it does the program's."""
+
+    def moved(sample: Arrays, leaf: str) -> np.ndarray:
+        if values.exact[leaf].dtype.kind not in "fc":
+            return run.exact[leaf]
+        with np.errstate(invalid="ignore", over="ignore"):
+            by = wide(sample[leaf]) - wide(values.exact[leaf])
+        return wide(run.exact[leaf]) + np.where(np.isfinite(by), by, 0)
+
+    return Values(
+        {leaf: values.found[leaf] for leaf in where if leaf in values.found},
+        {leaf: run.written[leaf] for leaf in where},
+        {leaf: run.exact[leaf] for leaf in where},
+        [{leaf: moved(sample, leaf) for leaf in where} for sample in values.moved],
+    )
