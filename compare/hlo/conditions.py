@@ -28,6 +28,7 @@ class Condition:
       direction: how, as HLO has it ("GT").
       number: the constant among them; None where both are computed.
       line: the user's, "" where nothing tells it.
+      node: the operation that decides.
     """
 
     left: int
@@ -35,6 +36,7 @@ class Condition:
     direction: str
     number: float | None
     line: str
+    node: int = -1
 
     def __str__(self) -> str:
         against = "" if self.number is None else f" {self.number:g}"
@@ -69,6 +71,19 @@ class Ways(NamedTuple):
 _NEITHER = Ways(False, False)
 
 
+def ways_of(condition: Condition, left: np.ndarray, right: np.ndarray) -> Ways:
+    """Which ways a condition went for the elements of two arrays; what is NaN decides nothing that a port is held to.
+
+    Args:
+      condition: the decision.
+      left: f[...], what stands on its left.
+      right: f[...], of the same shape.
+    """
+    held = _HOLDS[condition.direction](left, right)
+    failed = ~held & ~np.isnan(left) & ~np.isnan(right)
+    return Ways(bool(held.any()), bool(failed.any()))
+
+
 class Watched:
     """A program that is ready to tell which way it decides, in its loops and branches too.
 
@@ -96,14 +111,7 @@ class Watched:
         return told
 
     def _decided(self, arrays: Mapping[int, np.ndarray]) -> list[Ways]:
-        seen: list[Ways] = []
-        for condition in self._own:
-            left, right = arrays[condition.left], arrays[condition.right]
-            held = _HOLDS[condition.direction](left, right)
-            # What is NaN decides nothing that a port is held to.
-            failed = ~held & ~np.isnan(left) & ~np.isnan(right)
-            seen.append(Ways(bool(held.any()), bool(failed.any())))
-        return seen
+        return [ways_of(condition, arrays[condition.left], arrays[condition.right]) for condition in self._own]
 
 
 @dataclass(frozen=True)
@@ -198,7 +206,7 @@ def _of(graph: Graph, node: Node) -> list[Condition]:
         case _:
             return []
     return [
-        Condition(left, right, how, _first(_number(graph, right), _number(graph, left)), node.source)
+        Condition(left, right, how, _first(_number(graph, right), _number(graph, left)), node.source, node.id)
         for left, right, how in pairs
         if how in _HOLDS and graph.nodes[left].shape.dtype.startswith("f")
         and graph.nodes[left].shape.dimensions == graph.nodes[right].shape.dimensions

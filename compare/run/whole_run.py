@@ -223,6 +223,7 @@ def _judge_one(
     collected = both_sides.both(failures, collect)
     both_sides.check_structure(collected, small)
     doubles = both_sides.with_more_cases(both_sides.doubles_of(pool, collected, small, failures), small, failures)
+    doubles = both_sides.with_late_steps(doubles, small, failures)
 
     def collect_main(name: str) -> Collected:
         if not collected[name].lost:
