@@ -66,8 +66,8 @@ class ClockRun:
         """
         self._clock = clock
         loop = _Loop(clock, ordinary)
-        self._decisions, self._phases = loop.decisions, loop.phases
         bytecode = bindings.bytecode_of_hlo(written(loop.program()))
+        self._decisions, self._phases = loop.decisions, loop.phases
         self._executable = executing.compile_bytecode(bytecode)
 
     def after(self, steps: Sequence[int], start: Mapping[int, np.ndarray]) -> list[Reading]:

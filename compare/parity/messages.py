@@ -306,11 +306,16 @@ def no_late_steps(reason: str) -> str:
 
 
 def never_decided(side: str, line: str, steps: int) -> str:
-    """A decision by the number of the step that comes out one way for as long as counters were run."""
+    """A decision by a counter that comes out one way for as long as counters were run."""
     return (
-        f"{side} decides at {line} by the number of the step, and always alike within {steps} steps: what comes after "
-        "that is not judged"
+        f"{side}'s training step decides at {line} by a counter that comes to no such number in {steps} steps as they "
+        "are: what the port does otherwise then is not judged"
     )
+
+
+def no_far_steps(operations: int) -> str:
+    """Why curves over the number of the step are judged in the ordinary run alone."""
+    return f"the training step has {operations} operations: beyond the ordinary run it is judged only where a decision turns"
 
 
 def turns_left_out(count: int, first: int) -> str:

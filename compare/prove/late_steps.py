@@ -36,6 +36,8 @@ ALIKE = 1e-9
 """Relative to the largest value: two runs that are closer start from states that mean the same."""
 MOST_OPERATIONS = 20_000
 """Of a step: a larger one takes minutes to compile."""
+SMALL = 2000
+"""Operations of a step that is compiled for far steps alone: a larger one takes a minute."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +67,10 @@ def late_steps(twin: Twin, programs: Mapping[str, Program], ordinary: int) -> La
     if lacking:
         return LateSteps(remarks=(messages.no_late_steps(f"there is no program of {lacking[0]}'s training step"),))
     sides = [StepSide(side, programs[side]) for side in SIDES]
-    largest = max(len(side.graph) for side in sides)
-    if largest > MOST_OPERATIONS:
-        return LateSteps(remarks=(messages.no_late_steps(f"the training step has {largest} operations"),))
-    return _Placing(twin, sides, ordinary).place()
+    placing = _Placing(twin, sides, ordinary)
+    if placing.operations > MOST_OPERATIONS:
+        return LateSteps(remarks=(messages.no_late_steps(f"the training step has {placing.operations} operations"),))
+    return placing.place()
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,11 @@ class _Placing:
     twin: Twin
     sides: Sequence[StepSide]
     ordinary: int
+
+    @property
+    def operations(self) -> int:
+        """Of the larger step."""
+        return max(len(side.graph) for side in self.sides)
 
     def place(self) -> LateSteps:
         """All placed runs, and remarks on what none reaches."""
@@ -129,6 +136,8 @@ class _Placing:
             remarks.append(messages.turns_left_out(len(starts) - MOST_PLACED, starts[MOST_PLACED] + 2))
             starts = starts[:MOST_PLACED]
         far = [step for step in FAR if clocks and not any(abs(step - start) < WINDOW for start in starts)]
+        if far and not starts and self.operations > SMALL:
+            return [], [*remarks, messages.no_far_steps(self.operations)]
         return [self._variants(clocks, start) for start in sorted({*starts, *far})], remarks
 
     def _variants(self, clocks: Mapping[str, SideClock], start: int) -> list[Placement]:

@@ -92,6 +92,8 @@ class StepSide:
         known = sum(1 << at for at in {**depends.counting(self._states, self._fixed), **self._fixed})
         weights = {tuple(each.shape) for each in self.program.parameters if each.kind == "weight"}
         before_loss = needed(self.graph.nodes, [self._loss])
+        # Whether the loss itself is finite, or above a limit, is asked by the step.
+        of_model = before_loss - {self._loss}
         alive = needed(self.graph.nodes, self.graph.results)
 
         def is_of_step(node: Node, *keys: int) -> bool:
@@ -99,7 +101,7 @@ class StepSide:
             return (
                 node.id in alive - before_loss
                 and (shape.elements == 1 or shape.dimensions in weights)
-                and any(depends.of[key] & ~known for key in keys)
+                and any(depends.of[key] & ~known and key not in of_model for key in keys)
             )
 
         found = [
