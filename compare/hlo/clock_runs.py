@@ -103,8 +103,10 @@ def _step(value: int) -> int | None:
 
 
 class _Loop:
-    """The loop. Its state: the number of the step, how many to take, the states that count; and of each way that a
-    decision can come out, what it was one step before, when it first and last turned, and how often.
+    """The loop, and the state that it carries.
+
+    That is the number of the step, how many to take, and the states that count; and of each way that a decision can
+    come out, what it was one step before, when it first and last turned, and how often early and in all.
     """
 
     def __init__(self, clock: Clock, ordinary: int) -> None:

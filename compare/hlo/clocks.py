@@ -13,8 +13,11 @@ import numpy as np
 
 from compare.hlo.graph import Graph, Node, needed
 
-MOST_ELEMENTS = 16
+MOST_ELEMENTS = 64
 """Of a state that counts, and of a value that decides by it: a list of boundaries."""
+COUNTED = frozenset({"pred", *(f"{kind}{bits}" for kind in "su" for bits in (8, 16, 32, 64)), "f32", "f64"})
+"""Types of a clock's values."""
+_DRAWS = frozenset({"rng", "rng-get-and-update-state", "infeed"})
 _COMBINES = frozenset({"and", "or", "not", "xor", "select", "broadcast", "reshape", "convert"})
 """Operations on truth values that decide nothing themselves."""
 _WHOLE = frozenset({"floor", "ceil", "round-nearest-afz", "round-nearest-even", "sign"})
@@ -57,7 +60,7 @@ class Dependence:
         drawn = 1 << len(graph.parameters)
         self.of: dict[int, int] = {}
         for node in graph:
-            bits = at.get(node.id, drawn if node.opcode.startswith("rng") or node.opcode == "infeed" else 0)
+            bits = at.get(node.id, drawn if node.opcode in _DRAWS else 0)
             for operand in node.operands:
                 bits |= self.of[operand]
             self.of[node.id] = 0 if node.id in cut else bits

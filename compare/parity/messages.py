@@ -315,7 +315,10 @@ def never_decided(side: str, line: str, steps: int) -> str:
 
 def no_far_steps(operations: int) -> str:
     """Why curves over the number of the step are judged in the ordinary run alone."""
-    return f"the training step has {operations} operations: beyond the ordinary run it is judged only where a decision turns"
+    return (
+        f"the training step has {operations} operations and decides nothing by a counter beyond the ordinary run: no "
+        "step far on is judged"
+    )
 
 
 def turns_left_out(count: int, first: int) -> str:

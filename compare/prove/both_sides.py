@@ -190,7 +190,7 @@ def with_late_steps(doubles: Doubles, prepared: Prepared, failures: list[Failure
     """
     training = prepared.workload.training
     programs = {side: program for (side, pass_), program in doubles.programs.items() if pass_ == STEP}
-    if training is None or not programs:
+    if training is None:
         return doubles
     try:
         late = late_steps(twin_of(prepared), programs, training.steps)

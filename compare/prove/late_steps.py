@@ -17,6 +17,7 @@ from compare.prove.turning_data import runs_that_turn
 from compare.sides._side import SIDES
 from workloads._framework import STEP, Program, Twin
 from workloads._spec import Arrays
+from workloads._trajectory import LOSS
 
 FARTHEST = 1_000_000
 """Steps within which decisions by a counter are looked for."""
@@ -63,9 +64,10 @@ def late_steps(twin: Twin, programs: Mapping[str, Program], ordinary: int) -> La
     Raises:
       UnreadableProgram: XLA does not run a step apart from its framework.
     """
-    lacking = [side for side in SIDES if side not in programs]
+    lacking = [side for side in SIDES if side not in programs or not _has_loss(programs[side])]
     if lacking:
-        return LateSteps(remarks=(messages.no_late_steps(f"there is no program of {lacking[0]}'s training step"),))
+        reason = f"there is no program of {lacking[0]}'s training step that returns the loss"
+        return LateSteps(remarks=(messages.no_late_steps(reason),))
     sides = [StepSide(side, programs[side]) for side in SIDES]
     placing = _Placing(twin, sides, ordinary)
     if placing.operations > MOST_OPERATIONS:
@@ -167,6 +169,10 @@ class _Placing:
             if _agree(*trained.values()):
                 return runs[-1]
         return runs[0]
+
+
+def _has_loss(program: Program) -> bool:
+    return any(result.name == LOSS for result in program.results)
 
 
 def _turning(turn: Turns, ordinary: int) -> Iterator[int]:

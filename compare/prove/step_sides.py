@@ -11,7 +11,7 @@ import numpy as np
 from compare.hlo import values
 from compare.hlo.branchless import without_conditionals
 from compare.hlo.clock_runs import ClockRun, Turns
-from compare.hlo.clocks import Clock, Dependence, clock_of, cuts
+from compare.hlo.clocks import COUNTED, Clock, Dependence, clock_of, cuts
 from compare.hlo.conditions import Condition, Ways, conditions, ways_of
 from compare.hlo.graph import Graph, Node, needed
 from compare.prove.subjects import Readable
@@ -79,7 +79,11 @@ class StepSide:
         self.side, self.program = side, program
         self.graph = without_conditionals(Readable(side, program).graph)
         results = {result.name: at for at, result in enumerate(program.results)}
-        states = {at: each.name for at, each in enumerate(program.parameters) if each.kind == "state"}
+        states = {
+            at: each.name
+            for at, each in enumerate(program.parameters)
+            if each.kind == "state" and self.graph.nodes[self.graph.parameters[at]].shape.dtype in COUNTED
+        }
         self._states = {at: results[STATE + name] for at, name in states.items() if STATE + name in results}
         self._fixed = {at: program.states[name] for at, name in states.items() if at not in self._states}
         self._loss = self.graph.results[results[LOSS]]

@@ -125,6 +125,11 @@ def scaled_loss(growth: int, halves_rate_after: int | None = None) -> Any:
     return init, step
 
 
+def between_fours(values: jax.Array) -> jax.Array:
+    """Values brought to -4 or 4 where they are beyond."""
+    return jnp.minimum(jnp.maximum(values, -4.0), 4.0)
+
+
 def without_infinities() -> Any:
     """Steps left out whose gradients are not finite."""
 
@@ -163,7 +168,7 @@ PAIRS = {
     "no clip": (clipped_by_minimum(4.0), clipped(4.0), clipped()),
     "clip by value": (
         by(optax.chain(optax.clip(4.0), optax.sgd(RATE))),
-        by(optax.chain(optax.stateless(lambda g, _: jax.tree.map(lambda a: jnp.minimum(jnp.maximum(a, -4.0), 4.0), g)), optax.sgd(RATE))),
+        by(optax.chain(optax.stateless(lambda g, _: jax.tree.map(between_fours, g)), optax.sgd(RATE))),
         by(optax.chain(optax.clip(3.0), optax.sgd(RATE))),
     ),
     "steps that are not finite": (
