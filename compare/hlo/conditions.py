@@ -30,6 +30,7 @@ class Condition:
       direction: how, as HLO has it ("GT"), or one of SPECIAL.
       number: the constant among them; None where both are computed.
       line: the user's, "" where nothing tells it.
+      node: the operation that decides.
     """
 
     left: int
@@ -37,6 +38,7 @@ class Condition:
     direction: str
     number: float | None
     line: str
+    node: int
 
     @property
     def is_special(self) -> bool:
@@ -94,7 +96,7 @@ def conditions(graph: Graph) -> list[Condition]:
 
     Those about special values are left out.
     """
-    return [] if len(graph) > MOST_NODES else [each for each in _decided(graph) if not each.is_special]
+    return [] if len(graph) > MOST_NODES else [each for each in decisions(graph) if not each.is_special]
 
 
 def special_conditions(graph: Graph) -> list[Condition]:
@@ -102,7 +104,7 @@ def special_conditions(graph: Graph) -> list[Condition]:
 
     What was an integer is never special.
     """
-    decided = (condition for condition in _decided(graph) if condition.is_special)
+    decided = (condition for condition in decisions(graph) if condition.is_special)
     return [condition for condition in decided if not _was_integer(graph, condition.left)]
 
 
@@ -114,7 +116,8 @@ def _was_integer(graph: Graph, key: int) -> bool:
     return True
 
 
-def _decided(graph: Graph) -> list[Condition]:
+def decisions(graph: Graph) -> list[Condition]:
+    """All decisions over floats that depend on the program's arguments, not those inside of its loops and branches."""
     given = _given(graph)
     conditions = [condition for node in graph for condition in _of(graph, node)]
     return [condition for condition in conditions if {condition.left, condition.right} & given]
@@ -132,6 +135,22 @@ class Ways(NamedTuple):
 
 
 _NEITHER = Ways(False, False)
+
+
+def ways_of(condition: Condition, left: np.ndarray, right: np.ndarray) -> Ways:
+    """Which ways a condition went for the elements of two arrays.
+
+    What is NaN fails no comparison of numbers: its order is no user's decision.
+
+    Args:
+      condition: the decision.
+      left: f[...], what stands on its left.
+      right: f[...], of the same shape.
+    """
+    held = _HOLDS[condition.direction](left, right)
+    ordered = condition.direction in SPECIAL or ~np.isnan(left) & ~np.isnan(right)
+    failed = ~held & ordered
+    return Ways(bool(held.any()), bool(failed.any()))
 
 
 class Watched:
@@ -168,15 +187,7 @@ class Watched:
         return told
 
     def _decided(self, arrays: Mapping[int, np.ndarray]) -> list[Ways]:
-        seen: list[Ways] = []
-        for condition in self._own:
-            left, right = arrays[condition.left], arrays[condition.right]
-            held = _HOLDS[condition.direction](left, right)
-            # What is NaN fails no comparison of numbers: its order is no user's decision.
-            ordered = condition.direction in SPECIAL or ~np.isnan(left) & ~np.isnan(right)
-            failed = ~held & ordered
-            seen.append(Ways(bool(held.any()), bool(failed.any())))
-        return seen
+        return [ways_of(condition, arrays[condition.left], arrays[condition.right]) for condition in self._own]
 
 
 @dataclass(frozen=True)
@@ -262,11 +273,11 @@ def either(some: Sequence[Ways], others: Sequence[Ways]) -> list[Ways]:
 def _of(graph: Graph, node: Node) -> list[Condition]:
     match node.opcode:
         case "is-finite":
-            return [Condition(node.operands[0], node.operands[0], FINITE, None, node.source)]
+            return [Condition(node.operands[0], node.operands[0], FINITE, None, node.source, node.id)]
         case "compare" if _is_same(graph, *node.operands):
             (value, _), dtype = node.operands, graph.nodes[node.operands[0]].shape.dtype
             is_asked = node.attribute("comparison_direction") in ("EQ", "NE") and dtype.startswith(_FLOATS)
-            return [Condition(value, value, NAN, None, node.source)] if is_asked else []
+            return [Condition(value, value, NAN, None, node.source, node.id)] if is_asked else []
         case "compare":
             pairs = [(node.operands[0], node.operands[1], str(node.attribute("comparison_direction", "")))]
         case "clamp":
@@ -278,7 +289,7 @@ def _of(graph: Graph, node: Node) -> list[Condition]:
         case _:
             return []
     return [
-        Condition(left, right, how, _first(_number(graph, right), _number(graph, left)), node.source)
+        Condition(left, right, how, _first(_number(graph, right), _number(graph, left)), node.source, node.id)
         for left, right, how in pairs
         if how in _HOLDS and graph.nodes[left].shape.dtype.startswith(_FLOATS)
         and graph.nodes[left].shape.dimensions == graph.nodes[right].shape.dimensions

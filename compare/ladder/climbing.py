@@ -204,6 +204,7 @@ class _Climbing:
     def _judged(self, collected: Mapping[str, Collected], failures: list[Failure]) -> tuple[Parity, Doubles]:
         drawn_doubles = both_sides.doubles_of(self._pool, collected, self._prepared, failures)
         doubles = both_sides.with_more_cases(self._pool, collected, drawn_doubles, self._prepared, failures)
+        doubles = both_sides.with_late_steps(doubles, self._prepared, failures)
         return judging.parity_of(self._pool, self._prepared, collected, doubles, failures), doubles
 
     def _keep(self, rung: Rung, layers: Layers | None = None) -> None:

@@ -18,7 +18,7 @@ from workloads._trajectory import kept_as
 FLOAT32, FLOAT64 = "float32", "float64"
 
 TRAJECTORY = "trajectory"
-"""The one case of the pass "step": a training run."""
+"""The ordinary training run as a case of the pass "step"; those that start farther on have names of their own."""
 
 TF_REFERENCE = str(_modes.TF_EAGER)
 TF_XLA = str(_modes.TF_JIT)
@@ -108,6 +108,8 @@ class Evidence:
     """What a side says that it has not for this workload."""
     remarks: tuple[str, ...] = ()
     """What no case judges, said where the outputs hold."""
+    training_remarks: tuple[str, ...] = ()
+    """What no training run judges, said where training holds."""
     ordinary: Mapping[tuple[str, str], float] = field(default_factory=dict)
     """(pass, leaf) -> the largest value at the workload's own size, where another one is judged."""
     choices: Mapping[tuple[str, str], tuple[Choices, ...]] = field(default_factory=dict)
@@ -248,7 +250,7 @@ def promoted_mode(side: str) -> str:
 
 
 def trajectories_as_runs(evidence: Evidence) -> Evidence:
-    """The training runs as one case of the pass "step", so that the same rules judge them.
+    """The ordinary training runs as one case of the pass "step" beside its placed ones, for the same rules to judge.
 
     Among several float64 modes of a side, the one of its promoted step stands for it: where there is one, the other
     runs do not compute in float64 throughout. Else it is the reference mode.
@@ -256,7 +258,7 @@ def trajectories_as_runs(evidence: Evidence) -> Evidence:
     outputs = {
         (mode, STEP, TRAJECTORY): run for (mode, dtype), run in evidence.trajectories.items() if dtype == "float32"
     }
-    doubles: dict[tuple[str, str, str], Arrays] = {}
+    doubles = {key: run for key, run in evidence.doubles.items() if key[1] == STEP}
     for side, preferred in (("tf", TF_REFERENCE), ("jax", evidence.port)):
         modes = sorted(mode for mode, dtype in evidence.trajectories if dtype == "float64" and side_of(mode) == side)
         if modes:

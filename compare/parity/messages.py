@@ -392,6 +392,49 @@ def nothing_told(workload: str, leaves: Mapping[str, str]) -> str:
     )
 
 
+def no_late_steps(reason: str) -> str:
+    """Why the training step is judged in its ordinary run alone."""
+    return f"only the ordinary training run is judged, no step far on: {reason}"
+
+
+def never_decided(side: str, line: str, steps: int) -> str:
+    """A decision by a counter that comes out one way for as long as counters were run."""
+    return (
+        f"{side}'s training step decides at {line} by a counter that comes to no such number in {steps} steps as they "
+        "are: what the port does otherwise then is not judged"
+    )
+
+
+def no_far_steps(operations: int) -> str:
+    """Why curves over the number of the step are judged in the ordinary run alone."""
+    return (
+        f"the training step has {operations} operations and decides nothing by a counter beyond the ordinary run: no "
+        "step far on is judged"
+    )
+
+
+def turns_left_out(count: int, first: int) -> str:
+    """Steps at which decisions turn that are too many to be judged."""
+    return f"{count} more steps at which a decision turns are not judged, the first of them about step {first}"
+
+
+def never_turned(side: str, condition: str, line: str, held: bool) -> str:
+    """A decision of the training step over data that no changed batch turned.
+
+    Args:
+      side: whose step decides.
+      condition: the condition as text.
+      line: the user's line; empty where it is not known.
+      held: whether it held in every step.
+    """
+    place = f" at {line}" if line else ""
+    seen = "every value was" if held else "no value was"
+    return (
+        f"{side}'s training step decides{place} whether a value is {condition}: {seen}, in ordinary steps and with "
+        "inputs or weights times 2^-20 to 2^20: what the port does otherwise is not judged"
+    )
+
+
 def same_everywhere(leaf: str, value: str) -> str:
     """An output that no case varies, beside others."""
     return f"leaf {leaf} is {value} in every case: nothing is proved of it"

@@ -88,7 +88,7 @@ def _of_tensorflow(place: Place, eager: np.ndarray, xla: np.ndarray | None) -> D
     """That TensorFlow's modes disagree where the port agrees with the one that it is held to."""
     if xla is None or xla.shape != eager.shape or not unlike(xla, eager).any():
         return None
-    return found(place, (TF_REFERENCE, TF_XLA), (eager, xla), unlike(xla, eager), TF_REFERENCE)
+    return found(place, (place.expected_from, TF_XLA), (eager, xla), unlike(xla, eager), place.expected_from)
 
 
 def _extent(actual: np.ndarray, expected: np.ndarray) -> str:

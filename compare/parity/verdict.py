@@ -242,7 +242,7 @@ def _gate(evidence: Evidence, name: str, held: Sequence[Held]) -> Gate:
         return Gate(NOT_APPLICABLE, comparisons, "every gradient is zero, in the original too: nothing is judged by it")
     if not failed:
         reasons = tuple(messages.same_everywhere(leaf, value) for leaf, value in outputs.items() if value)
-        reasons += evidence.remarks if name == "semantics" else ()
+        reasons += {"semantics": evidence.remarks, "training": evidence.training_remarks}.get(name, ())
     if name == "gradients" and not has_kinks(evidence):
         reasons = (*reasons, f"no case {KINKS} was run: the choice of subgradients is not judged")
     return Gate(FAIL if failed else PASS, comparisons, "; ".join(reasons))

@@ -10,9 +10,11 @@ from compare.errors import RequestError
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import ProgramLost
 from compare.inputs.at_size import Prepared
+from compare.parity import messages
 from compare.progress import Reporter
 from compare.prove.collect import Collected, collect_evidence
 from compare.prove.further import further
+from compare.prove.late_steps import late_steps
 from compare.prove.oracle import Doubles, find_doubles
 from compare.prove.original_modes import asked_original
 from compare.prove.subjects import twin_of
@@ -23,7 +25,7 @@ from compare.sides.process_state import is_ours
 from compare.sides.renewal import changed_by
 from compare.sides.replies import Changed
 from compare.sides.workers import failure_of
-from workloads._framework import FORWARD, PASSES
+from workloads._framework import FORWARD, PASSES, STEP
 from workloads._modes import TF, Mode
 from workloads._tree import LONE
 
@@ -185,4 +187,31 @@ def with_more_cases(
         return dataclasses.replace(doubles, remarks=(f"no cases were drawn from the programs: {error}",))
     return dataclasses.replace(
         doubles, arrays=doubles.arrays | dict(more.arrays), cases=dict(more.cases), remarks=more.remarks
+    )
+
+
+def with_late_steps(doubles: Doubles, prepared: Prepared, failures: list[Failure]) -> Doubles:
+    """The float64 evidence with that of training runs that start where decisions of the step turn.
+
+    Args:
+      doubles: the float64 evidence of the ordinary training run.
+      prepared: the workload, and the arrays that it is judged on.
+      failures: gets what fails meanwhile.
+    """
+    training = prepared.workload.training
+    programs = {side: program for (side, pass_), program in doubles.programs.items() if pass_ == STEP}
+    if training is None:
+        return doubles
+    try:
+        late = late_steps(twin_of(prepared), programs, training.steps)
+    except ProgramLost as error:
+        failures.append(Failure("both sides", "far training steps", str(error)))
+        return doubles
+    except UnreadableProgram as error:
+        return dataclasses.replace(doubles, training_remarks=(messages.no_late_steps(str(error)),))
+    return dataclasses.replace(
+        doubles,
+        arrays=doubles.arrays | dict(late.arrays),
+        placements=dict(late.placements),
+        training_remarks=late.remarks,
     )

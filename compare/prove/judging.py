@@ -213,6 +213,7 @@ def _evidence(
         refusals=refusals,
         not_applicable=not_applicable,
         remarks=(*doubles.remarks, *(remark for delivered in collected.values() for remark in delivered.remarks)),
+        training_remarks=doubles.training_remarks,
         computes_in=narrow_dtype(prepared.loading.dimensions),
     )
 

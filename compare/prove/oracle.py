@@ -10,13 +10,13 @@ import numpy as np
 
 from compare.hlo import promote
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.executing import Options
 from compare.hlo.portable import portable
 from compare.inputs.at_size import Prepared
 from compare.parity.bands import Band, Scales
 from compare.parity.evidence import Evidence, OracleSource, promoted_mode, trajectories_as_runs
 from compare.parity.measure import wide
 from compare.prove.collect import FLOAT32, FLOAT64, Collected
+from compare.prove.placed_training import QUICKLY, Placement, train_placed
 from compare.prove.running import running, without_states
 from compare.prove.subjects import twin_of
 from compare.record.workload_part import Failure
@@ -27,10 +27,6 @@ from workloads._spec import Arrays
 
 PERTURBATIONS = 3
 """How often the rounded constants are moved to see what such rounding does to the outputs."""
-
-QUICKLY: Options = {"xla_backend_optimization_level": 1, "xla_llvm_disable_expensive_passes": True}
-"""For what is run for a few steps: little is left of compiling. At level 0 a depthwise convolution takes nine times as
-long."""
 
 Run = Callable[[Program, str, Sequence[str]], Mapping[str, Arrays]]
 """By case, what a float64 program of a pass returns; of a step, what its training run leaves."""
@@ -48,6 +44,9 @@ class Doubles:
     cases: dict[str, Arrays] = field(default_factory=dict)
     """Cases that neither side was given: their arrays come from the programs."""
     remarks: tuple[str, ...] = ()
+    placements: dict[str, Placement] = field(default_factory=dict)
+    """Cases of the training step that start where no ordinary run comes to."""
+    training_remarks: tuple[str, ...] = ()
 
 
 def find_doubles(jax: Side, sides: Sequence[Collected], prepared: Prepared) -> Doubles:
@@ -121,12 +120,24 @@ def runner_of(jax: Side, doubles: Doubles, prepared: Prepared) -> Run:
     checkpoints = training.compared if training else ()
 
     def run(program: Program, pass_: str, cases: Sequence[str]) -> Mapping[str, Arrays]:
-        if pass_ == STEP:
-            handle = requests.compile_program(jax, program, QUICKLY).handle
-            return {case: requests.unroll(jax, handle, checkpoints) for case in cases}
-        return running(program, twin).by_case(cases)
+        if pass_ != STEP:
+            return running(program, twin).by_case(cases)
+        placed = {case: doubles.placements[case] for case in cases if case in doubles.placements}
+        side = _side_of(program, doubles)
+        trained = {case: train_placed(program, twin, placement, side) for case, placement in placed.items()}
+        if len(placed) == len(cases):
+            return trained
+        handle = requests.compile_program(jax, program, QUICKLY).handle
+        return trained | {case: requests.unroll(jax, handle, checkpoints) for case in cases if case not in placed}
 
     return run
+
+
+def _side_of(program: Program, doubles: Doubles) -> str:
+    """Whose training step a program is, moved or not."""
+    return next(
+        side for (side, pass_), of in doubles.programs.items() if pass_ == STEP and of.parameters == program.parameters
+    )
 
 
 def _one_pass(jax: Side, collected: Collected, pass_: str, prepared: Prepared, doubles: Doubles) -> None:

@@ -47,7 +47,7 @@ def explain_by_formula(
       UnreadableProgram: XLA cannot run the original's float64 program apart.
     """
     wanted: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
-    for width, held in _failures(leaves):
+    for width, held in (*_failures(leaves), *_failures_far_on(doubles, leaves)):
         if width == "float32" and (held.place.pass_ in rounded or is_wide(evidence, held.place)):
             # As wide as the reference: float32's roundings are what such a port must not make.
             continue
@@ -68,6 +68,13 @@ def _failures(leaves: Leaves) -> Iterator[tuple[str, Held]]:
             if held.verdict == FAIL and held.place.pass_ in (FORWARD, GRADIENTS) and np.isfinite(held.error):
                 # A side named without a mode is its float64 run.
                 yield ("float64" if held.place.found_from == "jax" else "float32"), held
+
+
+def _failures_far_on(doubles: Doubles, leaves: Leaves) -> Iterator[tuple[str, Held]]:
+    """Those of short training runs that start where no ordinary run comes to."""
+    for held in leaves["training"]:
+        if held.verdict == FAIL and held.place.case in doubles.placements and np.isfinite(held.error):
+            yield "float64", held
 
 
 def is_wide(evidence: Evidence, place: Place) -> bool:

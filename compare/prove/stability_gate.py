@@ -83,8 +83,6 @@ def swept_with(
     reasons = dict.fromkeys(result.reason for result in results if result.reason)
     reached = tuple(reached for result in results for reached in result.reached)
     findings = tuple(finding for result in results for finding in result.findings)
-    swept = Swept(
-        reached, results[0].dtype, "; ".join(reasons), any(result.lost for result in results), findings
-    )
+    swept = Swept(reached, results[0].dtype, "; ".join(reasons), any(result.lost for result in results), findings)
     declared = [deviation for deviation in prepared.workload.deviations if deviation.gate == STABILITY]
     return with_sweep(parity, prepared.workload.name, swept, declared)

@@ -224,6 +224,7 @@ def _judge_one(
     both_sides.check_structure(collected, small)
     drawn = both_sides.doubles_of(pool, collected, small, failures)
     doubles = both_sides.with_more_cases(pool, collected, drawn, small, failures)
+    doubles = both_sides.with_late_steps(doubles, small, failures)
 
     def collect_main(name: str) -> Collected:
         if not collected[name].lost:

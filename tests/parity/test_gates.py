@@ -254,6 +254,19 @@ def test_a_trajectory_is_judged_at_every_checkpoint_and_along_the_curve() -> Non
         assert any(f"leaf {name}[" in message for message in messages(spoiled(name), "training"))
 
 
+@pytest.mark.parametrize(("error", "verdict"), [(1e-13, "pass"), (1e-9, "fail")])
+def test_a_run_that_starts_far_on_is_a_case_of_the_training_gate(error: float, verdict: str) -> None:
+    run = {"loss": np.ones(5), "weights@5/kernel": np.ones((2, 3))}
+    far = {"loss": run["loss"], "weights@5/kernel": run["weights@5/kernel"] + error}
+    case = "trajectory from step 58"
+    placed = {("tf", "step", case): run, ("jax", "step", case): far}
+    gate = judge(replace(HONEST, doubles={**HONEST.doubles, **placed}, training_remarks=("none",))).gates["training"]
+    assert gate.verdict == verdict
+    assert {each.verdict for each in gate.comparisons if each.case == case and each.leaf != "loss"} == {verdict}
+    # What is not judged is said of what holds.
+    assert gate.reason == ("none" if verdict == "pass" else "")
+
+
 def test_the_float64_trajectory_is_bounded_by_the_step() -> None:
     bounds = {c.leaf: c.bound for c in judge(HONEST).gates["training"].comparisons if c.dtype == "float64"}
     assert bounds["weights@1/kernel"] == pytest.approx(1e-12)

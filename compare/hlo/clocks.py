@@ -1,0 +1,167 @@
+"""The clock of a training step: the state that nothing but time changes, and what the step decides by it alone.
+
+Counters of an optimizer are such state, and whatever follows from them, as the product of Nadam's momenta. What they
+are after so many steps is known without training: the part of the step that moves them is run as a loop of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from compare.hlo.graph import Graph, Node, needed
+
+MOST_ELEMENTS = 64
+"""Of a state that counts, and of a value that decides by it: a list of boundaries."""
+COUNTED = frozenset({"pred", *(f"{kind}{bits}" for kind in "su" for bits in (8, 16, 32, 64)), "f32", "f64"})
+"""Types of a clock's values."""
+_DRAWS = frozenset({"rng", "rng-get-and-update-state", "infeed"})
+_COMBINES = frozenset({"and", "or", "not", "xor", "select", "broadcast", "reshape", "convert"})
+"""Operations on truth values that decide nothing themselves."""
+_WHOLE = frozenset({"floor", "ceil", "round-nearest-afz", "round-nearest-even", "sign"})
+_LARGEST = frozenset(
+    limit
+    for width in (32, 64)
+    for of in (np.iinfo(f"int{width}"), np.iinfo(f"uint{width}"))
+    for limit in (int(of.max), int(of.max) - 1)
+)
+"""A counter that stops here has overflown by then: whoever compares with it guards against that."""
+
+
+@dataclass(frozen=True, eq=False)
+class Clock:
+    """The state of a step that depends on time alone.
+
+    Attributes:
+      graph: the step without conditionals.
+      states: positions of its parameters that count, by position of the result that is their next value.
+      fixed: the other values that this state depends on, by node: states that no step changes, and decisions over data
+        that are taken as they came out so far.
+      decisions: nodes that decide by this state alone, and come to something.
+      is_read: whether anything else that the step leaves depends on this state.
+    """
+
+    graph: Graph
+    states: Mapping[int, int]
+    fixed: Mapping[int, np.ndarray]
+    decisions: tuple[int, ...]
+    is_read: bool
+
+
+class Dependence:
+    """Which parameters each value of a step depends on, as bits by position."""
+
+    def __init__(self, graph: Graph, cut: Collection[int] = ()) -> None:
+        """`cut` are values that count as known."""
+        self.graph = graph
+        at = {key: 1 << position for position, key in enumerate(graph.parameters)}
+        drawn = 1 << len(graph.parameters)
+        self.of: dict[int, int] = {}
+        for node in graph:
+            bits = at.get(node.id, drawn if node.opcode in _DRAWS else 0)
+            for operand in node.operands:
+                bits |= self.of[operand]
+            self.of[node.id] = 0 if node.id in cut else bits
+
+    def counting(self, states: Mapping[int, int], fixed: Collection[int]) -> dict[int, int]:
+        """Those of the states that depend on each other and on fixed parameters alone.
+
+        Args:
+          states: positions of parameters, and of the results that are their next values.
+          fixed: positions of parameters that no step changes.
+        """
+        nodes, parameters, results = self.graph.nodes, self.graph.parameters, self.graph.results
+        found = {at: to for at, to in states.items() if nodes[parameters[at]].shape.elements <= MOST_ELEMENTS}
+        while True:
+            known = _bits(found) | _bits(fixed)
+            kept = {at: to for at, to in found.items() if not self.of[results[to]] & ~known}
+            if len(kept) == len(found):
+                return kept
+            found = kept
+
+
+def _bits(positions: Collection[int]) -> int:
+    return sum(1 << position for position in positions)
+
+
+def cuts(graph: Graph, states: Mapping[int, int], fixed: Collection[int]) -> tuple[int, ...]:
+    """Decisions over data that counters wait for, as one that counts the steps whose gradients are finite.
+
+    Args:
+      graph: the step without conditionals.
+      states: positions of parameters that a step changes, and of the results that are their next values.
+      fixed: positions of parameters that it does not.
+    """
+    plain = Dependence(graph)
+    own = plain.counting(states, fixed)
+    known = _bits(own) | _bits(fixed)
+    waited_for = [
+        node.id
+        for node in graph
+        if node.shape.dtype == "pred" and node.shape.is_array and not node.shape.dimensions
+        and node.opcode not in _COMBINES and plain.of[node.id] & ~known
+    ]  # fmt: skip
+    if not waited_for:
+        return ()
+    with_cuts = Dependence(graph, waited_for).counting(states, fixed)
+    more = [graph.results[to] for at, to in with_cuts.items() if at not in own]
+    used = _needed_until(graph, more, set(waited_for))
+    return tuple(key for key in waited_for if key in used)
+
+
+def _needed_until(graph: Graph, wanted: Sequence[int], ends: Collection[int]) -> set[int]:
+    nodes = {key: node.but(operands=()) if key in ends else node for key, node in graph.nodes.items()}
+    return needed(nodes, wanted)
+
+
+def clock_of(
+    graph: Graph, states: Mapping[int, int], fixed: Mapping[int, np.ndarray], taken: Mapping[int, np.ndarray]
+) -> Clock:
+    """The clock of a step; one without states where it keeps none.
+
+    Args:
+      graph: the step without conditionals.
+      states: positions of parameters that a step changes, and of the results that are their next values.
+      fixed: by position, parameters that it does not change.
+      taken: by node, decisions over data as they came out so far, which count as known.
+    """
+    depends = Dependence(graph, taken)
+    counting = depends.counting(states, fixed)
+    moving = _bits([at for at, to in counting.items() if graph.results[to] != graph.parameters[at]])
+    known = _bits(counting) | _bits(fixed)
+    read = [key for at, key in enumerate(graph.results) if at not in counting.values()]
+    alive = needed(graph.nodes, [*read, *(graph.results[to] for to in counting.values())])
+    decisions = [
+        node.id
+        for node in graph
+        if node.id in alive and depends.of[node.id] & moving and not depends.of[node.id] & ~known
+        and _decides(graph, node)
+    ]  # fmt: skip
+    return Clock(
+        graph,
+        counting if moving else {},
+        {graph.parameters[at]: value for at, value in fixed.items()} | dict(taken),
+        tuple(decisions),
+        any(depends.of[key] & moving for key in read),
+    )
+
+
+def _decides(graph: Graph, node: Node) -> bool:
+    """Whether a value jumps where what it is computed from does not."""
+    if not node.shape.is_array or node.shape.elements > MOST_ELEMENTS:
+        return False
+    if node.opcode == "compare":
+        return not any(_is_overflow(graph.constant(key)) for key in node.operands)
+    if node.opcode == "convert":
+        return graph.nodes[node.operands[0]].shape.dtype.startswith("f") and node.shape.dtype[0] in "su"
+    if node.opcode == "divide":
+        return node.shape.dtype[0] in "su"
+    if node.opcode in ("maximum", "minimum", "clamp"):
+        return len({graph.nodes[key].shape.dimensions for key in node.operands}) == 1
+    return node.opcode in _WHOLE or node.opcode == "remainder"
+
+
+def _is_overflow(literal: np.ndarray | None) -> bool:
+    return literal is not None and literal.size == 1 and literal.dtype.kind in "iu" and int(literal.flat[0]) in _LARGEST

@@ -1,0 +1,124 @@
+"""Short training runs that start where no ordinary run comes to: counters far on, or batches of another size."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from compare.hlo import executing
+from compare.prove.running import running
+from workloads._framework import Program, Twin
+from workloads._spec import Arrays
+from workloads._unroll import unroll
+
+QUICKLY: executing.Options = {"xla_backend_optimization_level": 1, "xla_llvm_disable_expensive_passes": True}
+"""For what is run for a few steps: little is left of compiling. At level 0 a depthwise convolution takes nine times as
+long."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What the batches of a run, or the weights that it starts from, are changed by.
+
+    Attributes:
+      inputs: names of float inputs that are multiplied; with none, the weights are.
+      exponent: by which power of two.
+      infinite: an input whose first element is infinite in the first step; empty where none is.
+    """
+
+    inputs: tuple[str, ...] = ()
+    exponent: int = 0
+    infinite: str = ""
+
+    def __str__(self) -> str:
+        if self.infinite:
+            return f"an infinity in {self.infinite}"
+        return f"{' and '.join(self.inputs) or 'the weights'} times 2^{self.exponent}"
+
+    def applied(self, twin: Twin) -> Twin:
+        """The twin with other batches, or other weights in its first case."""
+        if self.infinite:
+            array = np.array(twin.batches[self.infinite], np.float64)
+            array[0].flat[0] = np.inf
+            return dataclasses.replace(twin, batches={**twin.batches, self.infinite: array})
+        factor = 2.0**self.exponent
+        if self.inputs:
+            changed = {name: twin.batches[name].astype(np.float64) * factor for name in self.inputs}
+            return dataclasses.replace(twin, batches={**twin.batches, **changed})
+        weights = {
+            path: array * array.dtype.type(factor) if array.dtype.kind == "f" else array
+            for path, array in twin.weights_of(twin.first_case).items()
+        }
+        inputs = {name: twin.cases[twin.first_case][name] for name in twin.inputs}
+        return dataclasses.replace(twin, weights=weights, cases={twin.first_case: inputs})
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a short training run starts.
+
+    Attributes:
+      case: what reports call it.
+      first: the number of its first step, which chooses its batches; steps count from 0.
+      steps: how many it takes.
+      before: ordinary steps that are taken first, so that moments and averages are those of a run.
+      counters: by side, the states that count, as they are after `first` steps.
+      change: of its batches or weights; None changes nothing.
+    """
+
+    case: str
+    first: int
+    steps: int
+    before: int = 0
+    counters: Mapping[str, Arrays] = field(default_factory=dict)
+    change: Change | None = None
+
+
+def train_placed(
+    program: Program, twin: Twin, placement: Placement, side: str, see: Callable[[list[np.ndarray]], None] | None = None
+) -> dict[str, np.ndarray]:
+    """The losses of a placed run and of the ordinary steps before it, and the weights that it leaves.
+
+    Args:
+      program: the step of a side, in float64.
+      twin: the workload's arrays.
+      placement: where the run starts.
+      side: whose step it is.
+      see: is given the arguments of each call.
+
+    Raises:
+      UnreadableProgram: XLA does not run the program apart from its framework.
+    """
+    executable = running(program, twin, QUICKLY).executable
+    counters, calls = placement.counters.get(side, {}), itertools.count()
+
+    def run(arguments: list[np.ndarray]) -> Sequence[np.ndarray]:
+        if next(calls) == placement.before:
+            arguments = [
+                counters[parameter.name].astype(parameter.dtype)
+                if parameter.kind == "state" and parameter.name in counters
+                else argument
+                for parameter, argument in zip(program.parameters, arguments, strict=True)
+            ]
+        if see is not None:
+            see(arguments)
+        return executable(arguments)
+
+    return unroll(run, program, placed_twin(twin, placement), (placement.before + placement.steps,))
+
+
+def placed_twin(twin: Twin, placement: Placement) -> Twin:
+    """The twin with the batches of a placed run alone, in order.
+
+    Args:
+      twin: the workload's arrays.
+      placement: where the run starts.
+    """
+    numbers = [*range(placement.before), *range(placement.first, placement.first + placement.steps)]
+    batches = {name: array[np.asarray(numbers) % len(array)] for name, array in twin.batches.items()}
+    chosen = dataclasses.replace(twin, batches=batches)
+    return placement.change.applied(chosen) if placement.change else chosen

@@ -1,0 +1,213 @@
+"""One side's training step as what decides in it: by its count of steps, by data, and the state that it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from compare.hlo import values
+from compare.hlo.branchless import without_conditionals
+from compare.hlo.clock_runs import ClockRun, Turns
+from compare.hlo.clocks import COUNTED, Clock, Dependence, clock_of, cuts
+from compare.hlo.conditions import Condition, Ways, decisions, ways_of
+from compare.hlo.graph import Node, needed
+from compare.prove.subjects import Readable
+from workloads._framework import Program
+from workloads._spec import Arrays
+from workloads._trajectory import LOSS
+from workloads._unroll import STATE
+
+MOST_DECISIONS = 64
+"""Over data, of a step: those of a model are judged by its forward pass and its gradients."""
+
+MOST_BEFORE = 48
+"""Steps that may be taken before a far run, until remainders are what they are there."""
+
+
+@dataclass(frozen=True)
+class DataDecision:
+    """A decision of the step over data, which its loss does not depend on."""
+
+    condition: Condition
+
+    @property
+    def asks_finite(self) -> bool:
+        """Whether it asks if a value is finite."""
+        return self.condition.is_special
+
+    @property
+    def keys(self) -> tuple[int, int]:
+        """The values that it compares."""
+        return self.condition.left, self.condition.right
+
+    @property
+    def line(self) -> str:
+        """The user's; empty where nothing tells it."""
+        return self.condition.line
+
+    def __str__(self) -> str:
+        return str(self.condition)
+
+    def ways(self, values: Mapping[int, np.ndarray]) -> Ways:
+        """Which ways it went."""
+        left, right = self.keys
+        return ways_of(self.condition, values[left], values[right])
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One call of a step: its loss, which ways its decisions over data went, and the cuts by node."""
+
+    loss: float
+    ways: list[Ways]
+    cuts: Mapping[int, np.ndarray]
+
+
+class StepSide:
+    """The step of one side, in float64."""
+
+    def __init__(self, side: str, program: Program) -> None:
+        """Read it.
+
+        Raises:
+          UnreadableProgram: XLA does not take the program.
+        """
+        self.side, self.program = side, program
+        self.graph = without_conditionals(Readable(side, program).graph)
+        results = {result.name: at for at, result in enumerate(program.results)}
+        states = {
+            at: each.name
+            for at, each in enumerate(program.parameters)
+            if each.kind == "state" and self.graph.nodes[self.graph.parameters[at]].shape.dtype in COUNTED
+        }
+        self._states = {at: results[STATE + name] for at, name in states.items() if STATE + name in results}
+        self._fixed = {at: program.states[name] for at, name in states.items() if at not in self._states}
+        self._loss = self.graph.results[results[LOSS]]
+        self.cuts = cuts(self.graph, self._states, self._fixed)
+
+    @cached_property
+    def decisions(self) -> tuple[DataDecision, ...]:
+        """Decisions over data that are made after the loss, of one value or one a weight's element."""
+        depends = Dependence(self.graph)
+        known = sum(1 << at for at in {**depends.counting(self._states, self._fixed), **self._fixed})
+        weights = {tuple(each.shape) for each in self.program.parameters if each.kind == "weight"}
+        before_loss = needed(self.graph.nodes, [self._loss])
+        # Whether the loss itself is finite, or above a limit, is asked by the step.
+        of_model = before_loss - {self._loss}
+        alive = needed(self.graph.nodes, self.graph.results)
+
+        def is_of_step(node: Node, *keys: int) -> bool:
+            shape = self.graph.nodes[keys[0]].shape
+            return (
+                node.id in alive - before_loss
+                and (shape.elements == 1 or shape.dimensions in weights)
+                and any(depends.of[key] & ~known and key not in of_model for key in keys)
+            )
+
+        found = [
+            each for each in decisions(self.graph) if is_of_step(self.graph.nodes[each.node], each.left, each.right)
+        ]
+        return tuple(map(DataDecision, found[:MOST_DECISIONS]))
+
+    @cached_property
+    def _observer(self) -> values.PreparedGraph:
+        keys = {self._loss, *self.cuts, *(key for each in self.decisions for key in (each.left, each.right))}
+        return values.prepare(self.graph, sorted(keys))
+
+    def seen(self, calls: Sequence[Sequence[np.ndarray]]) -> list[Seen]:
+        """What is seen of each call.
+
+        Args:
+          calls: arguments of the step.
+
+        Raises:
+          UnreadableProgram: XLA cannot run the step with those values as results.
+        """
+        return [
+            Seen(
+                float(found[self._loss].reshape(-1)[0]),
+                [decision.ways(found) for decision in self.decisions],
+                {key: found[key] for key in self.cuts},
+            )
+            for found in self._observer.each(calls)
+        ]
+
+    def clock(self, taken: Mapping[int, np.ndarray]) -> Clock:
+        """The state that time alone changes.
+
+        Args:
+          taken: by node, what decisions over data came out as so far.
+        """
+        return clock_of(self.graph, self._states, self._fixed, taken)
+
+    def name_of(self, at: int) -> str:
+        """The state that a parameter is filled with."""
+        return self.program.parameters[at].name
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A clock as a step begins: the states that count, by name, and the remainders that the step computes of them."""
+
+    states: Arrays
+    remainders: tuple[np.ndarray, ...]
+
+
+class SideClock:
+    """A step's clock, ready to be read after any number of steps."""
+
+    def __init__(self, of: StepSide, clock: Clock, ordinary: int) -> None:
+        """Compile it.
+
+        Raises:
+          UnreadableProgram: XLA does not take it apart from the step.
+        """
+        self._of, self._clock = of, clock
+        self._run = ClockRun(clock, ordinary)
+        self._start = {at: of.program.states[of.name_of(at)] for at in clock.states}
+
+    def turns(self, steps: int) -> tuple[Turns, ...]:
+        """When each decision turns within so many steps."""
+        return self._run.after([steps], self._start)[0].turns
+
+    def moments(self, steps: Sequence[int]) -> list[Moment]:
+        """The clock after each of some numbers of steps."""
+        # What a step computes is known once it was run.
+        found = self._run.after([*steps, *(step + 1 for step in steps)], self._start)
+        return [
+            Moment({self._of.name_of(at): array for at, array in now.states.items()}, then.phases)
+            for now, then in zip(found[: len(steps)], found[len(steps) :], strict=True)
+        ]
+
+    @cached_property
+    def early(self) -> list[Moment]:
+        """The clock after each of the first steps."""
+        return self.moments(range(MOST_BEFORE))
+
+    @cached_property
+    def _starting_again(self) -> list[str]:
+        """States that a later step may make smaller, as a counter of what was accumulated."""
+        pairs = list(zip(self.early, self.early[1:], strict=False))
+        return [
+            name
+            for name, array in self.early[0].states.items()
+            if array.dtype.kind in "iu" and any((then.states[name] < now.states[name]).any() for now, then in pairs)
+        ]
+
+    def is_like(self, before: int, moment: Moment) -> bool:
+        """Whether remainders, and counters that start again, are after some first steps as in a moment."""
+        now = self.early[before]
+        return all(map(np.array_equal, now.remainders, moment.remainders)) and all(
+            np.array_equal(now.states[name], moment.states[name]) for name in self._starting_again
+        )
+
+    def boundary_of(self, turns: Turns) -> str:
+        """The line of a comparison with a number that no step came to, as far as they were run; else empty."""
+        node = self._of.graph.nodes[turns.node]
+        if turns.all or node.opcode != "compare":
+            return ""
+        numbers = [literal for key in node.operands if (literal := self._of.graph.constant(key)) is not None]
+        return (node.source or "a line unknown") if any(np.abs(literal).max() > 1 for literal in numbers) else ""

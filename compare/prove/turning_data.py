@@ -1,0 +1,88 @@
+"""Batches and weights that make a training step decide otherwise over its gradients or its loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from compare.hlo.conditions import Ways
+from compare.parity import messages
+from compare.prove.placed_training import Change, Placement
+from compare.prove.running import MOST_BYTES, arguments
+from compare.prove.step_sides import StepSide
+from workloads._framework import WEIGHTS, Twin
+
+EXPONENTS = tuple(sign * exponent for exponent in (1, 2, 3, 4, 6, 8, 10, 14, 20) for sign in (1, -1))
+"""Powers of two that batches or weights are multiplied by, the most ordinary first."""
+STEPS = 2
+"""Of a run whose batches are changed: what a large step leaves makes the next ones larger still."""
+
+Missing = tuple[int, bool]
+"""A decision, by position, that went one way alone, and whether that was to hold."""
+
+
+def runs_that_turn(
+    twin: Twin, sides: Sequence[StepSide], seen: Mapping[str, Sequence[Ways]]
+) -> tuple[list[Placement], list[str]]:
+    """Runs whose batches turn decisions over data, and remarks on those that nothing turns.
+
+    Args:
+      twin: the workload's arrays.
+      sides: the steps of both sides.
+      seen: by side, which ways its decisions over data went in ordinary steps.
+
+    Raises:
+      UnreadableProgram: XLA cannot run a step with the values that it decides by as results.
+    """
+    chosen: dict[str, Change] = {}
+    remarks: list[str] = []
+    for side in sides:
+        missing = list(_one_sided(seen.get(side.side, ())))
+        found = _changes_that_turn(twin, side, missing) if missing else {}
+        chosen |= {str(change): change for change in found.values()}
+        for at, held in missing:
+            if (at, held) not in found:
+                decision = side.decisions[at]
+                remarks.append(messages.never_turned(side.side, str(decision), decision.line, held))
+    return [Placement(f"trajectory with {name}", 0, STEPS, change=change) for name, change in chosen.items()], remarks
+
+
+def _one_sided(seen: Sequence[Ways]) -> Iterator[Missing]:
+    for at, ways in enumerate(seen):
+        if ways.held != ways.failed:
+            yield at, ways.held
+
+
+def _changes_that_turn(twin: Twin, side: StepSide, missing: Sequence[Missing]) -> dict[Missing, Change]:
+    """By decision, the most ordinary change that turns it."""
+    found: dict[Missing, Change] = {}
+    changes = list(_changes(twin))
+    of_one = sum(array.nbytes for array in _first_call(twin, side, changes[0]))
+    at_once = max(1, MOST_BYTES // max(of_one, 1))
+    for start in range(0, len(changes), at_once):
+        some = changes[start : start + at_once]
+        for change, seen in zip(some, side.seen([_first_call(twin, side, each) for each in some]), strict=True):
+            for at, held in missing:
+                turned = seen.ways[at].failed if held else seen.ways[at].held
+                # A batch that is not finite tells nothing but what becomes of such batches.
+                fits = bool(change.infinite) if side.decisions[at].asks_finite else np.isfinite(seen.loss)
+                if turned and fits:
+                    found.setdefault((at, held), change)
+        if len(found) == len(missing):
+            break
+    return found
+
+
+def _changes(twin: Twin) -> Iterator[Change]:
+    floats = tuple(name for name in twin.inputs if twin.batches[name].dtype.kind == "f")
+    for inputs in dict.fromkeys([floats, *((name,) for name in floats), ()]):
+        yield from (Change(inputs, exponent) for exponent in EXPONENTS)
+    yield from (Change(infinite=name) for name in floats)
+
+
+def _first_call(twin: Twin, side: StepSide, change: Change) -> list[np.ndarray]:
+    """What the first step of a run is called with."""
+    twin = change.applied(twin)
+    own = {name: array for name, array in twin.cases[twin.first_case].items() if name.startswith(WEIGHTS)}
+    return arguments(side.program, twin, {**own, **{name: array[0] for name, array in twin.batches.items()}})
