@@ -431,7 +431,7 @@ def never_turned(side: str, condition: str, line: str, held: bool) -> str:
     seen = "every value was" if held else "no value was"
     return (
         f"{side}'s training step decides{place} whether a value is {condition}: {seen}, in ordinary steps and with "
-        "inputs or weights times 2^-20 to 2^20: what the port does otherwise is not judged"
+        "inputs or weights times 0 and 2^-20 to 2^20: what the port does otherwise is not judged"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -26,18 +27,19 @@ class Change:
 
     Attributes:
       inputs: names of float inputs that are multiplied; with none, the weights are.
-      exponent: by which power of two.
+      factor: what they are multiplied by, 0 or a power of two.
       infinite: an input whose first element is infinite in the first step; empty where none is.
     """
 
     inputs: tuple[str, ...] = ()
-    exponent: int = 0
+    factor: float = 1.0
     infinite: str = ""
 
     def __str__(self) -> str:
         if self.infinite:
             return f"an infinity in {self.infinite}"
-        return f"{' and '.join(self.inputs) or 'the weights'} times 2^{self.exponent}"
+        factor = f"2^{math.log2(self.factor):g}" if self.factor else "0"
+        return f"{' and '.join(self.inputs) or 'the weights'} times {factor}"
 
     def applied(self, twin: Twin) -> Twin:
         """The twin with other batches, or other weights in its first case."""
@@ -45,12 +47,11 @@ class Change:
             array = np.array(twin.batches[self.infinite], np.float64)
             array[0].flat[0] = np.inf
             return dataclasses.replace(twin, batches={**twin.batches, self.infinite: array})
-        factor = 2.0**self.exponent
         if self.inputs:
-            changed = {name: twin.batches[name].astype(np.float64) * factor for name in self.inputs}
+            changed = {name: twin.batches[name].astype(np.float64) * self.factor for name in self.inputs}
             return dataclasses.replace(twin, batches={**twin.batches, **changed})
         weights = {
-            path: array * array.dtype.type(factor) if array.dtype.kind == "f" else array
+            path: array * array.dtype.type(self.factor) if array.dtype.kind == "f" else array
             for path, array in twin.weights_of(twin.first_case).items()
         }
         inputs = {name: twin.cases[twin.first_case][name] for name in twin.inputs}

@@ -13,8 +13,8 @@ from compare.prove.running import MOST_BYTES, arguments
 from compare.prove.step_sides import StepSide
 from workloads._framework import WEIGHTS, Twin
 
-EXPONENTS = tuple(sign * exponent for exponent in (1, 2, 3, 4, 6, 8, 10, 14, 20) for sign in (1, -1))
-"""Powers of two that batches or weights are multiplied by, the most ordinary first."""
+FACTORS = (*(2.0 ** (sign * exponent) for exponent in (1, 2, 3, 4, 6, 8, 10, 14, 20) for sign in (1, -1)), 0.0)
+"""What batches or weights are multiplied by, the most ordinary first."""
 STEPS = 2
 """Of a run whose batches are changed: what a large step leaves makes the next ones larger still."""
 
@@ -77,7 +77,7 @@ def _changes_that_turn(twin: Twin, side: StepSide, missing: Sequence[Missing]) -
 def _changes(twin: Twin) -> Iterator[Change]:
     floats = tuple(name for name in twin.inputs if twin.batches[name].dtype.kind == "f")
     for inputs in dict.fromkeys([floats, *((name,) for name in floats), ()]):
-        yield from (Change(inputs, exponent) for exponent in EXPONENTS)
+        yield from (Change(inputs, factor) for factor in FACTORS)
     yield from (Change(infinite=name) for name in floats)
 
 
