@@ -17,7 +17,7 @@ from compare.porting.functions.rule_calls import Call, plain_dtype
 from compare.porting.functions.rules_of_random import REASONS
 from compare.porting.functions.statements import Line, Statement, Variable
 from compare.porting.functions.written_module import Module, Unwritten
-from compare.porting.functions.written_types import CONTROL, LISTS, RULES, SAME, SIZES, TEMPLATES
+from compare.porting.functions.written_types import CONTROL, LISTS, OF_VARIABLES, RULES, SAME, SIZES, TEMPLATES
 from compare.porting.functions.written_values import Reserved, Value, elements_text, literal, tuple_text
 from compare.porting.identifiers import snake
 from compare.porting.regular_arrays import MOST_IN_TEXT, keep, regular
@@ -79,6 +79,7 @@ class BodyWriter:
 
     def _results(self, at: int, node: Node, values: list[Value]) -> list[Value]:
         self._comment = ""
+        node = replace(node, type=OF_VARIABLES.get(node.type, node.type))
         result = node.results[0]
         if node.type == "Const":
             return [self._constant(node, result)]
