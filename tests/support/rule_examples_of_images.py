@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 from judged_rules import Example, of
 
 NONE = np.zeros(0, "float32")
@@ -19,6 +20,15 @@ _CUBE_NCDHW = {"strides": [1, 1, 1, 1, 1], "padding": "SAME", "data_format": "NC
 _DILATED = {"strides": [1, 1, 1, 1], "padding": "SAME", "dilations": [1, 2, 2, 1]}
 _DILATED_CUBE = {"strides": [1, 1, 1, 1, 1], "padding": "SAME", "dilations": [1, 2, 2, 2, 1]}
 _EXPLICIT = {"strides": [1, 1, 1, 1], "padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 0, 1, 0, 0, 0]}
+_PLACES: dict[str, Any] = {"follows": False, "gradients": False}
+_ROWS, _LOW, _HIGH = "f32[9,3]", "f32[]:-2.0..-0.5", "f32[]:0.5..2.0"
+_LEVELS: tuple[dict[str, Any], ...] = ({}, {"num_bits": 5, "narrow_range": True})
+_QUANTIZED = {
+    "Args": (_ROWS,),
+    "Vars": (_ROWS, _LOW, _HIGH),
+    "VarsPerChannel": (_ROWS, "f32[3]:-2.0..-0.5", "f32[3]:0.5..2.0"),
+}
+_FAKE: dict[str, Any] = {"follows": False, "kinks": False}
 
 EXAMPLES: tuple[Example, ...] = (
     of("Conv2D", _IMAGES, _KERNEL, **_STRIDES, **_SAME),
@@ -209,6 +219,29 @@ EXAMPLES: tuple[Example, ...] = (
         **_NORMALIZED,
         left="channels",
     ),
+    of("MaxPoolWithArgmax", _IMAGES, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], **_PLACES, **_SAME),
+    of(
+        "MaxPoolWithArgmax",
+        _IMAGES,
+        ksize=[1, 3, 2, 1],
+        strides=[1, 1, 2, 1],
+        include_batch_in_index=True,
+        Targmax=tf.int32,
+        **_PLACES,
+        **_VALID,
+    ),
+    *(
+        of(f"FakeQuantWithMinMax{kind}", *_QUANTIZED[kind], **levels, **_FAKE)
+        for kind in _QUANTIZED
+        for levels in _LEVELS
+    ),
+    *(
+        of(f"FakeQuantWithMinMax{kind}Gradient", _ROWS, *_QUANTIZED[kind], **levels, **_FAKE, gradients=False)
+        for kind in _QUANTIZED
+        for levels in _LEVELS
+    ),
+    of("FakeQuantWithMinMaxArgs", _ROWS, min=-1.5, max=2.0, **_FAKE),
+    of("FakeQuantWithMinMaxArgsGradient", _ROWS, _ROWS, min=-1.5, max=2.0, **_FAKE, gradients=False),
     of("SoftmaxCrossEntropyWithLogits", "f32[2,3]", "f32[2,3]:0.0..1.0"),
     of("SoftmaxCrossEntropyWithLogits", "f32[2,3]", "f32[1,3]:0.0..1.0", left="broadcast"),
 )

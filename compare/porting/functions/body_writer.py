@@ -16,8 +16,8 @@ from compare.porting.functions.needed_nodes import needed, readers, uses
 from compare.porting.functions.rule_calls import Call, plain_dtype
 from compare.porting.functions.rules_of_random import REASONS
 from compare.porting.functions.statements import Line, Statement, Variable
-from compare.porting.functions.written_module import Module, Unwritten
-from compare.porting.functions.written_types import CONTROL, LISTS, RULES, SAME, SIZES, TEMPLATES
+from compare.porting.functions.written_module import Module, State, Unwritten
+from compare.porting.functions.written_types import CONTROL, LISTS, OF_VARIABLES, RULES, SAME, SIZES, TEMPLATES
 from compare.porting.functions.written_values import Reserved, Value, elements_text, literal, tuple_text
 from compare.porting.identifiers import snake
 from compare.porting.regular_arrays import MOST_IN_TEXT, keep, regular
@@ -45,6 +45,7 @@ class BodyWriter:
         self._uses = uses(self.body, self._needed)
         self._readers = readers(self.body, self._needed)
         self._comment = ""
+        self._renamed: list[tuple[Place, Value]] = []
 
     def write(self) -> list[Value]:
         """Its statements, and what it returns."""
@@ -64,21 +65,47 @@ class BodyWriter:
         if (at, 0) in self.values or not node.results:
             return
         values = [self.values[place] for place in node.inputs]
-        before = self.module.state, len(self.statements)
-        try:
-            results = self._results(at, node, values)
-            self.module.written[node.type] += 1
-        except UnwritableError as error:
-            # What was written of it is of no use: a place stands for all of it.
-            self.module.restore(before[0])
-            del self.statements[before[1] :]
-            results = self._computed(node)
-            self.module.written[node.type] += bool(results)
-            results = results or self._left(node, values, str(error))
+        results = self._tried(at, node, values)
         self.values |= {(at, number): value for number, value in enumerate(results)}
+
+    def _tried(self, at: int, node: Node, values: list[Value]) -> list[Value]:
+        """A node by its rule; else by its rule from what is known of its inputs; else what it is; else a place."""
+        reason, known = "", self._known(node, values)
+        for given in (values, known) if known != values else (values,):
+            before = self.module.state, len(self.statements), len(self._renamed)
+            try:
+                results = self._results(at, node, given)
+            except UnwritableError as error:
+                reason = reason or str(error)
+                self._forget(*before)
+            else:
+                self.module.written[node.type] += 1
+                return results
+        if not node.known:
+            return self._left(node, values, reason)
+        self.module.written[node.type] += 1
+        return self._computed(node)
+
+    def _forget(self, state: State, statements: int, renamed: int) -> None:
+        """Forget what was written of a node since, and the variables that it made of what it takes."""
+        self.module.restore(state)
+        del self.statements[statements:]
+        while len(self._renamed) > renamed:
+            place, value = self._renamed.pop()
+            self.values[place] = value
+
+    def _known(self, node: Node, values: Sequence[Value]) -> list[Value]:
+        """The inputs of a node as numbers, where no input of the function changes them."""
+        known = []
+        for value, (at, number) in zip(values, node.inputs, strict=True):
+            keys = self.body.nodes[at].known
+            array = self.module.arrays[keys[number]] if keys and value.host is None else None
+            known.append(value if array is None else replace(value, text="", host=np.asarray(array)))
+        return known
 
     def _results(self, at: int, node: Node, values: list[Value]) -> list[Value]:
         self._comment = ""
+        node = replace(node, type=OF_VARIABLES.get(node.type, node.type))
         result = node.results[0]
         if node.type == "Const":
             return [self._constant(node, result)]
@@ -234,6 +261,7 @@ class BodyWriter:
             return text
         node = self.body.nodes[place[0]]
         (made,) = self.assign(text, [value.result], [self.wanted(place[0], node)[place[1]]])
+        self._renamed.append((place, value))
         self.values[place] = made
         return made.text
 

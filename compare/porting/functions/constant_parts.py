@@ -1,4 +1,4 @@
-"""Parts of a body that no input changes: where they cannot be written, TensorFlow's own result stands for all of them."""
+"""Parts of a body that no input changes: where they cannot be written, TensorFlow's result stands for all of them."""
 
 from __future__ import annotations
 

@@ -76,7 +76,9 @@ def loop(writer: BodyWriter, at: int, node: Node, given: Sequence[Value]) -> lis
         values[k] = value
     if made.count and made.count.at in made.used:
         values[made.count.at] = Value(node.results[made.count.at], text=_after(made.count))
-    return [replace(value, result=result) for value, result in zip(values, node.results, strict=True)]
+    # A variable that is handed on keeps the shape of its array.
+    results_ = zip(values, node.results, strict=True)
+    return [value if result.dtype == "resource" else replace(value, result=result) for value, result in results_]
 
 
 def _read(writer: BodyWriter, at: int, node: Node, given: Sequence[Value]) -> _Loop:
@@ -145,14 +147,24 @@ def _begins(writer: BodyWriter, made: _Loop, k: int) -> str:
     node = _list_writer(made.body, k)
     if node.type not in _WRITES:
         raise UnwritableError("the shape of the elements of a list is not known where its loop begins")
-    shape = _shape(made.body, node.inputs[1 if node.type == "TensorListPushBack" else 2])
-    if shape is None or None in shape or node.type == "TensorListPushBack":
+    shape = _sizes(writer, made, node.inputs[1 if node.type == "TensorListPushBack" else 2])
+    if shape is None or node.type == "TensorListPushBack":
         raise UnwritableError("the shape of a list is not known where its loop begins")
-    return writer.array(replace(value, reserved=replace(value.reserved, shape=tuple(size or 0 for size in shape))))
+    return writer.array(replace(value, reserved=replace(value.reserved, shape=shape)))
 
 
-def _shape(body: Body, place: Place) -> tuple[int | None, ...] | None:
-    return body.nodes[place[0]].results[place[1]].shape
+def _sizes(writer: BodyWriter, made: _Loop, place: Place) -> tuple[int | str, ...] | None:
+    """The sizes of what a step writes; a size that is not fixed is that of a variable that becomes what is written."""
+    body = made.body
+    shape = body.nodes[place[0]].results[place[1]].shape
+    if shape is None:
+        return None
+    written = source(body, place)
+    same = [k for k, output in enumerate(body.outputs) if written in (source(body, output), (body.inputs[k], 0))]
+    texts = [made.given[k].text for k in same if made.given[k].rank == len(shape) and made.given[k].text]
+    if None in shape and not texts:
+        return None
+    return tuple(f"{texts[0]}.shape[{axis}]" if size is None else size for axis, size in enumerate(shape))
 
 
 def _kept(made: _Loop) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from compare.counterparts.raw_operations import PLUMBING, RawOperation
 from compare.porting.functions.rules_of_random import REASONS
 from compare.porting.functions.written_module import LEFT_OUT
-from compare.porting.functions.written_types import CONTROL, LISTS, RULES, SAME, SIZES, TEMPLATES
+from compare.porting.functions.written_types import CONTROL, LISTS, OF_VARIABLES, RULES, SAME, SIZES, TEMPLATES
 
 How = Literal["always", "constants", "conditions", "sizes", "control", "lists", "plumbing", "left out", "place"]
 """How an operation is written.
@@ -35,6 +35,7 @@ def how(operation: str) -> How:
     Args:
       operation: its type.
     """
+    operation = OF_VARIABLES.get(operation, operation)
     if operation in TEMPLATES:
         return "always"
     if operation in RULES:

@@ -31,6 +31,8 @@ SIZES = frozenset({"Shape", "Size", "Rank", "ShapeN", "VariableShape"})
 """What becomes Python's integers."""
 SAME = frozenset({"Identity", "ReadVariableOp"})
 """What is its input."""
+OF_VARIABLES: Mapping[str, str] = {"ResourceGather": "Gather", "ResourceGatherNd": "GatherNd"}
+"""What reads a variable and computes on it, and the operation that computes the same on its array."""
 LISTS = frozenset({
     "TensorListReserve", "EmptyTensorList", "TensorListFromTensor", "TensorListSetItem", "TensorListGetItem",
     "TensorListPushBack", "TensorListStack", "TensorListLength", "TensorListGather", "TensorListConcatV2",

@@ -23,7 +23,7 @@ class Reserved:
 
     length: str
     element: Result
-    shape: tuple[int, ...] | None = None
+    shape: tuple[int | str, ...] | None = None
     items: tuple[tuple[str, str], ...] = ()
 
 
