@@ -157,7 +157,9 @@ def _of_code(reference: str, made_anew: bool, closures: bool) -> Any:
     if closures and callable(made) and not isinstance(made, keras.Layer):
         made = _closed_over.gathered(made, reference)
     if not isinstance(made, keras.Layer):
-        raise Unsupported(f"expected a model of Keras 3 at {reference}, found {kind_of(made)}: name one")
+        raise Unsupported(
+            f"expected a model of Keras 3 at {reference}, found {_keras_2_models.kind_of(made)}: name one"
+        )
     if not made.built and not _is_of_built_ones(made):
         what = "cannot take weights" if made_anew else "has not all of its weights"
         raise Unsupported(
@@ -165,12 +167,6 @@ def _of_code(reference: str, made_anew: bool, closures: bool) -> Any:
             "call it on an example, or build it, in the function that makes it"
         )
     return made
-
-
-def kind_of(made: Any) -> str:
-    """What an object is, with the package of its class: a model of another Keras has the name of one of this."""
-    package = type(made).__module__.partition(".")[0]
-    return f"{type(made).__name__} of {package}" if package != "builtins" else type(made).__name__
 
 
 def _build_rest(made: keras.Model) -> None:
