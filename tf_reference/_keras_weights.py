@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from tf_reference import (
     _closed_over,
+    _first_values,
     _keras_2_models,
     _keras_archive,
     _keras_config,
@@ -273,7 +274,8 @@ class _Walk:
             self.keys[id(variable)] = key
             self.arrays[id(variable)] = np.asarray(variable.numpy())
         trainable = _keras_variables.is_made_to_train(variable)
-        return Leaf(name, key, tuple(map(int, variable.shape)), str(variable.dtype), trainable, tied)
+        first = _first_values.initializer_of(variable)
+        return Leaf(name, key, tuple(map(int, variable.shape)), str(variable.dtype), trainable, tied, first)
 
 
 def variables(made: Any) -> Iterator[tuple[str, Any]]:

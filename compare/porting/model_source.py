@@ -15,6 +15,7 @@ from compare.porting.calls_on_their_way import Caller
 from compare.porting.class_text import Body, Line, WrittenClass, class_text, place_text, shape_text
 from compare.porting.drawn_inputs import EMBEDDINGS
 from compare.porting.identifiers import Names, class_identifier, commented, identifier, snake
+from compare.porting.initial_values import initial_value, zeros
 from compare.porting.safe_expressions import (
     UnwritableError,
     apart,
@@ -32,11 +33,10 @@ from compare.porting.written_classes import Written
 from compare.porting.written_layers import Parts, parts_of
 from compare.porting.written_operations import MODULE
 from compare.weights.rule import Counterpart
-from compare.weights.transforms import without_x64
 from workloads._architecture import TUPLE, Architecture, Call, Graph
 from workloads._inspection import Plain
 from workloads._spec import is_float
-from workloads._transfer import KERAS_LAYERS, Leaf, SourceLayer
+from workloads._transfer import KERAS_LAYERS, SourceLayer
 
 _OF_KERAS = frozenset({"Functional", "Sequential", "Model"})
 _FLOATS = ("bfloat16", "float16", "float32", "float64")
@@ -345,7 +345,11 @@ class _Writing:
             attribute = attributes[leaf.name] = written.names.of(identifier(leaf.name, "w"))
             # JAX has no gradients to others, and nnx trains every Param.
             kind = "nnx.Param" if leaf.trainable and is_float(leaf.dtype) else "nnx.BatchStat"
-            written.made.append(f"self.{attribute} = {kind}({_zeros(leaf)})")
+            value = initial_value(leaf)
+            if not value:
+                name = commented(str(leaf.initializer["class_name"]))
+                self._remarks.append(f"{commented(leaf.key)} starts as zeros: {name} is not written, set it anew")
+            written.made.append(f"self.{attribute} = {kind}({value or zeros(leaf)})")
             path = f"{target}.{attribute}" if target else attribute
             if path != leaf.key.replace("/", "."):
                 self._names[leaf.key] = path
@@ -423,12 +427,6 @@ def _indices(graph: Graph, variables: Mapping[int, str]) -> Mapping[int, str]:
         number: name if "int" in graph.tensors[number].dtype else f"{name}.astype(jnp.int32)"
         for number, name in variables.items()
     }
-
-
-def _zeros(leaf: Leaf) -> str:
-    if is_float(leaf.dtype):
-        return f"jnp.zeros({leaf.shape!r})"
-    return f"jnp.zeros({leaf.shape!r}, {'bool' if leaf.dtype == 'bool' else f'jnp.{without_x64(leaf.dtype)}'})"
 
 
 def _cast(layer: SourceLayer, call: Call, graph: Graph, variables: Mapping[int, str]) -> Mapping[int, str]:

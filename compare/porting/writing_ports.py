@@ -42,6 +42,7 @@ class Port:
       training: that was written.
       weights: how many were carried; 0 where they were not.
       findings: why they were not.
+      usage: lines of Python that load and call it.
     """
 
     folder: Path
@@ -49,6 +50,7 @@ class Port:
     training: Training
     weights: int
     findings: tuple[str, ...]
+    usage: tuple[str, ...] = ()
 
     @property
     def unwritten(self) -> tuple[str, ...]:
@@ -149,7 +151,9 @@ def write(model: KerasModel, folder: Path, sizes: Sizes, workers: WeightWorkers)
         findings = tuple(finding.line for finding in carriage.plan.findings)
         if not findings:
             carrying.write(carriage, staged / WEIGHTS)
-    return Port(folder, written, training, 0 if findings else len(carriage.plan.moves), findings)
+    whole = not (findings or written.places)
+    usage = port_source.usage(folder, architecture, written, sizes) if whole else ()
+    return Port(folder, written, training, 0 if findings else len(carriage.plan.moves), findings, usage)
 
 
 def _planned(
