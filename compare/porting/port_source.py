@@ -192,11 +192,11 @@ def usage(folder: Path, architecture: Architecture, written: Written, sizes: Siz
         return ()
     tensors = [graph.tensors[number] for number in graph.inputs.values()]
     given = ", ".join(f"jnp.zeros({_sizes(tensor, sizes)}, {tensor.dtype!r})" for tensor in tensors)
+    name, weights = written.class_name, str(folder / WEIGHTS)
     return (
         f"import jax.numpy as jnp, jaxport, sys; from flax import nnx; sys.path.insert(0, {str(folder)!r})",
-        f"from model_jax import {written.class_name}; "
-        f"model = jaxport.weights.load({written.class_name}(rngs=nnx.Rngs(0)), {str(folder / WEIGHTS)!r}); model.eval()",
-        f"model({given})",
+        f"from model_jax import {name}; model = jaxport.weights.load({name}(rngs=nnx.Rngs(0)), {weights!r})",
+        f"model.eval(); print(model({given}))",
     )
 
 

@@ -55,7 +55,7 @@ class Port:
     @property
     def unwritten(self) -> tuple[str, ...]:
         """Every place that is left to be written."""
-        return (*(place.told for place in self.written.places), *self.training.unwritten)
+        return _left_places(self.written, self.training)
 
     @property
     def rest(self) -> Path | None:
@@ -72,6 +72,23 @@ class Port:
     def file(self) -> Path:
         """That `jaxport run` takes."""
         return self.folder / PORT
+
+
+def _left_places(written: Written, training: Training) -> tuple[str, ...]:
+    return (*(place.told for place in written.places), *training.unwritten)
+
+
+def places_to_be_left(architecture: Architecture) -> tuple[str, ...]:
+    """Every place that a port of a model would leave to be written, as `Port.unwritten` lists them.
+
+    Args:
+      architecture: of a Keras model.
+
+    Raises:
+      RequestError: it cannot be written at all.
+    """
+    written = model_source(architecture)
+    return _left_places(written, training_source(architecture, written))
 
 
 def texts(architecture: Architecture, original: Original, sizes: Sizes) -> tuple[Written, Training, Mapping[str, str]]:
