@@ -20,7 +20,7 @@ def known(references: Sequence[str]) -> Iterator[None]:
     """
     objects: dict[str, Any] = {}
     for reference in references:
-        found = resolve(reference)
-        objects |= {found.__name__: found, keras.saving.get_registered_name(found): found}
+        named = resolve(reference)
+        objects |= {named.__name__: named, keras.saving.get_registered_name(named): named}
     with keras.saving.custom_object_scope(objects):
         yield

@@ -17,7 +17,6 @@ from tf_reference import (
     _keras_2_models,
     _keras_archive,
     _keras_layers,
-    _keras_weights,
     _python_effects,
     _saved_model,
 )
@@ -90,7 +89,7 @@ def _made(value: Any, inputs: Sequence[Spec]) -> Any:
         )
     made = value()
     if not isinstance(made, keras.Layer) and not _keras_2_models.is_of_keras_2(made):
-        kind = _keras_weights.kind_of(made)
+        kind = _keras_2_models.kind_of(made)
         raise Unsupported(f"expected a model of Keras 3, found {kind}: name a model, or give --input for each argument")
     return made
 

@@ -40,3 +40,9 @@ def saved(made: Any, reference: str, scratch: Path) -> Path:
             f"{type(made).__name__} of tf_keras, which saves no file: import keras in place of tf_keras there"
         ) from error
     return path
+
+
+def kind_of(made: Any) -> str:
+    """What an object is, with the package of its class: a model of another Keras has the name of one of this."""
+    package = type(made).__module__.partition(".")[0]
+    return f"{type(made).__name__} of {package}" if package != "builtins" else type(made).__name__

@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from tf_reference import (
     _closed_over,
+    _first_values,
     _keras_2_models,
     _keras_archive,
     _keras_config,
@@ -157,7 +158,9 @@ def _of_code(reference: str, made_anew: bool, closures: bool) -> Any:
     if closures and callable(made) and not isinstance(made, keras.Layer):
         made = _closed_over.gathered(made, reference)
     if not isinstance(made, keras.Layer):
-        raise Unsupported(f"expected a model of Keras 3 at {reference}, found {kind_of(made)}: name one")
+        raise Unsupported(
+            f"expected a model of Keras 3 at {reference}, found {_keras_2_models.kind_of(made)}: name one"
+        )
     if not made.built and not _is_of_built_ones(made):
         what = "cannot take weights" if made_anew else "has not all of its weights"
         raise Unsupported(
@@ -165,12 +168,6 @@ def _of_code(reference: str, made_anew: bool, closures: bool) -> Any:
             "call it on an example, or build it, in the function that makes it"
         )
     return made
-
-
-def kind_of(made: Any) -> str:
-    """What an object is, with the package of its class: a model of another Keras has the name of one of this."""
-    package = type(made).__module__.partition(".")[0]
-    return f"{type(made).__name__} of {package}" if package != "builtins" else type(made).__name__
 
 
 def _build_rest(made: keras.Model) -> None:
@@ -277,7 +274,8 @@ class _Walk:
             self.keys[id(variable)] = key
             self.arrays[id(variable)] = np.asarray(variable.numpy())
         trainable = _keras_variables.is_made_to_train(variable)
-        return Leaf(name, key, tuple(map(int, variable.shape)), str(variable.dtype), trainable, tied)
+        first = _first_values.initializer_of(variable)
+        return Leaf(name, key, tuple(map(int, variable.shape)), str(variable.dtype), trainable, tied, first)
 
 
 def variables(made: Any) -> Iterator[tuple[str, Any]]:

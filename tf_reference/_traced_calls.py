@@ -18,7 +18,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _call_arguments, _keras_masks, _keras_variables, _noted_calls, _own_functions
+from tf_reference import _call_arguments, _first_values, _keras_masks, _keras_variables, _noted_calls, _own_functions
 from tf_reference._noted_calls import NOT_FOLLOWED
 from tf_reference._replaced_calls import replaced_calls
 from workloads import _frames
@@ -64,14 +64,14 @@ class Trace:
 
 @contextmanager
 def remembering() -> Iterator[None]:
-    """Inside, the first call of each layer of a class of the user's is remembered."""
+    """Inside, the first call of each layer of a class of the user's is remembered, and what sets its weights first."""
 
     def noted(original: Callable[..., Any], layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
         if not _keras_variables.is_keras(layer) or _own_functions.whole(layer, given, named) is not None:
             remember(layer, given, named)
         return original(layer, *given, **named)
 
-    with replaced_calls(noted):
+    with replaced_calls(noted), _first_values.remembering():
         yield
 
 

@@ -22,6 +22,7 @@ class Leaf:
       dtype: of it.
       trainable: whether Keras trains it where its layer is not frozen.
       tied: the key of the same variable, which another layer has too; "" for the first.
+      initializer: the class of what sets it first, and its attributes; empty where that is not known.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Leaf:
     dtype: str
     trainable: bool = True
     tied: str = ""
+    initializer: Mapping[str, Plain] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

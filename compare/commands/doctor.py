@@ -14,6 +14,7 @@ from compare.doctor import diagnosing
 from compare.errors import RequestError
 from compare.inputs.functions import model_inputs
 from compare.plain_json import to_json
+from compare.porting.writing_ports import places_to_be_left
 from compare.record.diagnosis_part import BLOCKER, Diagnosis
 from compare.record.envelope import SCHEMA
 from compare.report import terminal
@@ -21,6 +22,8 @@ from compare.report.doctor_console import print_diagnosis
 from compare.report.doctor_page import write_page
 from compare.sides.model_worker import ModelWorker
 from compare.sides.sources import check_interpreter
+from compare.sides.weight_workers import KerasModel
+from workloads._inspection import Inspection
 
 DEFAULT_OUT = Path("jaxport-doctor")
 
@@ -77,8 +80,10 @@ def main(options: argparse.Namespace) -> int:
     check_interpreter(options.tf_python, "--tf-python")
     out = writable_folder(options.out)
     with ExitStack() as stack:
-        inspection = ModelWorker(options.tf_python, options.timeout, stack).inspect(options.target, inputs, custom)
-    diagnosis = diagnosing.diagnose(options.target, inspection)
+        worker = ModelWorker(options.tf_python, options.timeout, stack)
+        inspection = worker.inspect(options.target, inputs, custom)
+        places, no_port = _places(worker, KerasModel(options.target, custom=custom), inspection)
+    diagnosis = diagnosing.diagnose(options.target, inspection, places=places, no_port=no_port)
     page = write_page(diagnosis, out)
     if options.json:
         terminal.print_json({"schema": SCHEMA} | to_json(diagnosis))
@@ -86,6 +91,16 @@ def main(options: argparse.Namespace) -> int:
         print_diagnosis(diagnosis, terminal.console())
         terminal.say(page)
     return exit_code(diagnosis, options.strict)
+
+
+def _places(worker: ModelWorker, model: KerasModel, inspection: Inspection) -> tuple[tuple[str, ...] | None, str]:
+    """What `jaxport init` would leave to be written of a Keras model; None, and why, where it does not read it."""
+    if not inspection.kind.startswith("keras"):
+        return None, ""
+    try:
+        return places_to_be_left(worker.architecture(model)), ""
+    except RequestError as error:
+        return None, str(error)
 
 
 def exit_code(diagnosis: Diagnosis, strict: bool) -> int:

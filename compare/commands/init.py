@@ -25,7 +25,7 @@ from compare.porting.port_source import Sizes
 from compare.porting.writing_ports import Port
 from compare.progress import reporter
 from compare.report import terminal
-from compare.report.port_tables import print_function, print_port
+from compare.report.port_tables import print_function, print_port, print_usage
 from compare.run import whole_run
 from compare.sides.model_worker import ModelWorker
 from compare.sides.pool import Source
@@ -125,6 +125,13 @@ def main(options: argparse.Namespace) -> int:
         )
     if not options.json:
         print_port(port)
+    code = _code_of(options, port)
+    if not options.json:
+        print_usage(port)
+    return code
+
+
+def _code_of(options: argparse.Namespace, port: Port) -> int:
     if port.unwritten or port.findings:
         return _left(options, port)
     return HOLDS if options.no_run else _judged(options, port.folder, port.file)

@@ -76,7 +76,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     command.add_argument(
         "--map", type=Path, metavar="FILE",
-        help="TOML with lines like \"encoder/dense\" = \"enc.linear\": the path of a layer, and of its module",
+        help="TOML with lines like \"encoder/dense\" = \"enc.linear\": the path of a layer, and of its module; or a "
+        "weights.receipt.json, as `jaxport init` leaves it in a port",
     )  # fmt: skip
     command.add_argument(
         "--allow", action="append", default=[], metavar="VARIABLE=REASON",
@@ -218,9 +219,11 @@ def _require_suffix(path: Path, suffix: str) -> None:
 
 
 def _names(path: Path | None) -> Mapping[str, str]:
-    """The pairs of a map."""
+    """The pairs of a map, or of the receipt of weights that were carried into this module before."""
     if path is None:
         return {}
+    if path.name.endswith(receipt.SUFFIX):
+        return receipt.names_of(receipt.read(path))
     expected = files.Expected('TOML with lines like "encoder/dense" = "enc.linear"', "write one a pair", RequestError)
     try:
         pairs: dict[str, Any] = tomllib.loads(files.read(path, expected, files.MOST_JSON_BYTES).decode())

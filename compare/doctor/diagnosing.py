@@ -25,17 +25,25 @@ _EFFECTS: Mapping[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
-def diagnose(target: str, inspection: Inspection, known: Lookup = lookup) -> Diagnosis:
+def diagnose(
+    target: str,
+    inspection: Inspection,
+    known: Lookup = lookup,
+    places: tuple[str, ...] | None = None,
+    no_port: str = "",
+) -> Diagnosis:
     """What is in a model, and what will hurt.
 
     Args:
       target: as it was named.
       inspection: what was read of it.
       known: what is known of a type of operation.
+      places: what `jaxport init` would leave to be written; None where it does not read the model.
+      no_port: why it does not.
     """
     told = (
         *_of_reading(inspection),
-        *layers_judged.findings(inspection.layers),
+        *layers_judged.findings(inspection.layers, places),
         *operations_judged.findings(inspection.operations, known),
         *training_judged.findings(inspection.training),
         *_of_effects(inspection),
@@ -58,6 +66,8 @@ def diagnose(target: str, inspection: Inspection, known: Lookup = lookup) -> Dia
         layers=layers_judged.kinds(inspection.layers),
         operations=operations_judged.kinds(inspection.operations, known),
         effort=layers_judged.effort(inspection.layers),
+        places=places,
+        no_port=no_port,
     )
 
 

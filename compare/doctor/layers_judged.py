@@ -11,7 +11,7 @@ from compare.counterparts import rows
 from compare.doctor import rules_of_layers
 from compare.doctor.conditions_of_layers import Facts
 from compare.doctor.rules_of_layers import ANY, Rule
-from compare.record.diagnosis_part import ATTENTION, BLOCKER, Finding, LayerKind, Means, Place, Severity
+from compare.record.diagnosis_part import ATTENTION, BLOCKER, NOTE, Finding, LayerKind, Means, Place, Severity
 from workloads._inspection import Layer
 from workloads.gotchas._catalogue import Entry, entries
 
@@ -121,10 +121,15 @@ def means_of(layer: Layer, applying: Iterable[Applied]) -> Means:
     return "own" if held else "expression"
 
 
-def findings(layers: Sequence[Layer]) -> Iterator[Finding]:
-    """What is to be said of layers: those that are not Keras' own, those without a counterpart, and gotchas."""
+def findings(layers: Sequence[Layer], places: Sequence[str] | None = None) -> Iterator[Finding]:
+    """What is to be said of layers: those that are not Keras' own, those without a counterpart, and gotchas.
+
+    Args:
+      layers: of the model.
+      places: what `jaxport init` would leave to be written; None where it does not read the model.
+    """
     all_facts = facts_of(layers)
-    yield from _grouped(_of_class(facts.layer) for facts in all_facts)
+    yield from _grouped(_of_class(facts.layer, places) for facts in all_facts)
     yield from _grouped(
         gotcha(applied_rule, facts.layer.class_name, facts.layer)
         for facts in all_facts
@@ -158,7 +163,7 @@ def gotcha(applied_rule: Applied, subject: str, layer: Layer) -> Finding:
     )
 
 
-def _of_class(layer: Layer) -> Finding | None:
+def _of_class(layer: Layer, places: Sequence[str] | None) -> Finding | None:
     """What a layer's class says before its attributes are looked at."""
     place = (Place(layer.name, layer.source),)
     if layer.bytecode:
@@ -169,6 +174,9 @@ def _of_class(layer: Layer) -> Finding | None:
         return _of_row(layer, place)
     if layer.module == _OPERATIONS:
         return None
+    if places is not None and not any(f"({layer.class_name}" in place for place in places):
+        what = f"A class of {layer.module}, not of keras.layers: `jaxport init` writes its call."
+        return Finding(NOTE, "custom", layer.class_name, what, places=place)
     what = f"A class of {layer.module}, not of keras.layers: its counterpart is yours to write."
     return Finding(
         ATTENTION, "custom", layer.class_name, what, "Port its call(), operation by operation.", places=place

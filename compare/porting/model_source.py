@@ -15,6 +15,7 @@ from compare.porting.calls_on_their_way import Caller
 from compare.porting.class_text import Body, Line, WrittenClass, class_text, place_text, shape_text
 from compare.porting.drawn_inputs import EMBEDDINGS
 from compare.porting.identifiers import Names, class_identifier, commented, identifier, snake
+from compare.porting.initial_values import initial_value, zeros
 from compare.porting.safe_expressions import (
     UnwritableError,
     apart,
@@ -32,11 +33,10 @@ from compare.porting.written_classes import Written
 from compare.porting.written_layers import Parts, parts_of
 from compare.porting.written_operations import MODULE
 from compare.weights.rule import Counterpart
-from compare.weights.transforms import without_x64
 from workloads._architecture import TUPLE, Architecture, Call, Graph
 from workloads._inspection import Plain
 from workloads._spec import is_float
-from workloads._transfer import KERAS_LAYERS, Leaf, SourceLayer
+from workloads._transfer import KERAS_LAYERS, SourceLayer
 
 _OF_KERAS = frozenset({"Functional", "Sequential", "Model"})
 _FLOATS = ("bfloat16", "float16", "float32", "float64")
@@ -71,6 +71,7 @@ class _Writing:
         self._logits: Mapping[str, str] = {}
         self._constants: dict[str, np.ndarray[Any, Any]] = {}
         self._masked: set[str] = set()
+        self._wrapped: dict[str, str] = {}
 
     def whole(self) -> Written:
         if "" not in self._graphs:
@@ -161,6 +162,8 @@ class _Writing:
         if masked:
             self._masked.add(path)
         try:
+            if self._lent_inside(path):
+                return self._around_a_lent_one(written, layer, target)
             parts = parts_of(layer, self._in, masked=masked)
         except UnwritableError as error:
             self._left(written, layer, wanted, target, str(error))
@@ -170,10 +173,32 @@ class _Writing:
             for suffix, made in parts.modules.items():
                 written.made.append(f"self.{attribute}{suffix} = {made}")
                 self._named(layer, target, attribute, suffix)
+        if parts.called:
+            self._wrapped[parts.called.path] = path
         if layer.class_name in _NOISE:
             self._remarks.append(
                 f"{commented(path)} ({layer.class_name}): its noise, in training alone, is not written"
             )
+        return parts
+
+    def _lent_inside(self, path: str) -> list[SourceLayer]:
+        """The layers in one that stand elsewhere first."""
+        shared = self._architecture.source.shared.items()
+        return [self._layers[first] for lent, first in shared if lent.rpartition("/")[0] == path]
+
+    def _around_a_lent_one(self, written: WrittenClass, layer: SourceLayer, target: str) -> Parts:
+        """A layer that calls the module of another one, which this class has made before."""
+        inside = self._lent_inside(layer.path)
+        names = ", ".join(commented(inner.path) for inner in inside)
+        if layer.class_name != "TimeDistributed":
+            raise UnwritableError(f"it holds {names}, which stands elsewhere too: give both one module")
+        parts = parts_of(layer, lambda path: inside if path == layer.path else self._in(path))
+        if parts.modules:
+            (inner,) = inside
+            outer = self._wrapped.get(inner.path, inner.path)
+            if not any(outer == held or outer.startswith(f"{held}/") for held in written.attributes):
+                raise UnwritableError(f"it holds {names}, which stands in another model: give both one module")
+            written.attributes[layer.path] = written.attributes.get(outer) or self._place_from(outer, target)
         return parts
 
     def _obstacle(self, owner: WrittenClass | None, graph: Graph) -> str:
@@ -215,6 +240,7 @@ class _Writing:
 
     def _place_from(self, path: str, target: str) -> str:
         """Where the module of a layer stands, seen from another one."""
+        path = self._wrapped.get(path, path)
         place = self._names.get(path, path.replace("/", "."))
         return place.removeprefix(f"{target}.") if target else place
 
@@ -319,7 +345,11 @@ class _Writing:
             attribute = attributes[leaf.name] = written.names.of(identifier(leaf.name, "w"))
             # JAX has no gradients to others, and nnx trains every Param.
             kind = "nnx.Param" if leaf.trainable and is_float(leaf.dtype) else "nnx.BatchStat"
-            written.made.append(f"self.{attribute} = {kind}({_zeros(leaf)})")
+            value = initial_value(leaf)
+            if not value:
+                name = commented(str(leaf.initializer["class_name"]))
+                self._remarks.append(f"{commented(leaf.key)} starts as zeros: {name} is not written, set it anew")
+            written.made.append(f"self.{attribute} = {kind}({value or zeros(leaf)})")
             path = f"{target}.{attribute}" if target else attribute
             if path != leaf.key.replace("/", "."):
                 self._names[leaf.key] = path
@@ -397,12 +427,6 @@ def _indices(graph: Graph, variables: Mapping[int, str]) -> Mapping[int, str]:
         number: name if "int" in graph.tensors[number].dtype else f"{name}.astype(jnp.int32)"
         for number, name in variables.items()
     }
-
-
-def _zeros(leaf: Leaf) -> str:
-    if is_float(leaf.dtype):
-        return f"jnp.zeros({leaf.shape!r})"
-    return f"jnp.zeros({leaf.shape!r}, {'bool' if leaf.dtype == 'bool' else f'jnp.{without_x64(leaf.dtype)}'})"
 
 
 def _cast(layer: SourceLayer, call: Call, graph: Graph, variables: Mapping[int, str]) -> Mapping[int, str]:

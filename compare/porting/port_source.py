@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from compare.porting.drawn_inputs import input_spec, tensor_spec
 from compare.porting.identifiers import Names, identifier
 from compare.porting.losses_by_name import takes_classes, takes_shares
 from compare.porting.trained_outputs import trained_outputs
 from compare.porting.written_classes import Written
-from workloads._architecture import Architecture, Graph, Tensor
+from workloads._architecture import Architecture, Graph, Tensor, drawn_size
 from workloads._precision import NARROW
 
 WEIGHTS, RECEIPT = "weights.safetensors", "weights.receipt.json"
@@ -175,6 +176,32 @@ port = Workload(
     jax="build_jax.py:build",
 )
 '''
+
+
+def usage(folder: Path, architecture: Architecture, written: Written, sizes: Sizes) -> tuple[str, ...]:
+    """Three lines of Python that load a port and call it; none where the model has no call.
+
+    Args:
+      folder: of the port.
+      architecture: of the model.
+      written: its module.
+      sizes: that it is judged at.
+    """
+    graph = next((graph for graph in architecture.graphs if not graph.model), None)
+    if graph is None:
+        return ()
+    tensors = [graph.tensors[number] for number in graph.inputs.values()]
+    given = ", ".join(f"jnp.zeros({_sizes(tensor, sizes)}, {tensor.dtype!r})" for tensor in tensors)
+    name, weights = written.class_name, str(folder / WEIGHTS)
+    return (
+        f"import jax.numpy as jnp, jaxport, sys; from flax import nnx; sys.path.insert(0, {str(folder)!r})",
+        f"from model_jax import {name}; model = jaxport.weights.load({name}(rngs=nnx.Rngs(0)), {weights!r})",
+        f"model.eval(); print(model({given}))",
+    )
+
+
+def _sizes(tensor: Tensor, sizes: Sizes) -> tuple[int, ...]:
+    return (sizes.batch, *(drawn_size(size, len(tensor.shape)) for size in tensor.shape[1:]))
 
 
 TEST = '''"""The port against the original: run it with `pytest`."""

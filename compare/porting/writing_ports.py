@@ -42,6 +42,7 @@ class Port:
       training: that was written.
       weights: how many were carried; 0 where they were not.
       findings: why they were not.
+      usage: lines of Python that load and call it.
     """
 
     folder: Path
@@ -49,11 +50,12 @@ class Port:
     training: Training
     weights: int
     findings: tuple[str, ...]
+    usage: tuple[str, ...] = ()
 
     @property
     def unwritten(self) -> tuple[str, ...]:
         """Every place that is left to be written."""
-        return (*(place.told for place in self.written.places), *self.training.unwritten)
+        return _left_places(self.written, self.training)
 
     @property
     def rest(self) -> Path | None:
@@ -70,6 +72,23 @@ class Port:
     def file(self) -> Path:
         """That `jaxport run` takes."""
         return self.folder / PORT
+
+
+def _left_places(written: Written, training: Training) -> tuple[str, ...]:
+    return (*(place.told for place in written.places), *training.unwritten)
+
+
+def places_to_be_left(architecture: Architecture) -> tuple[str, ...]:
+    """Every place that a port of a model would leave to be written, as `Port.unwritten` lists them.
+
+    Args:
+      architecture: of a Keras model.
+
+    Raises:
+      RequestError: it cannot be written at all.
+    """
+    written = model_source(architecture)
+    return _left_places(written, training_source(architecture, written))
 
 
 def texts(architecture: Architecture, original: Original, sizes: Sizes) -> tuple[Written, Training, Mapping[str, str]]:
@@ -149,7 +168,9 @@ def write(model: KerasModel, folder: Path, sizes: Sizes, workers: WeightWorkers)
         findings = tuple(finding.line for finding in carriage.plan.findings)
         if not findings:
             carrying.write(carriage, staged / WEIGHTS)
-    return Port(folder, written, training, 0 if findings else len(carriage.plan.moves), findings)
+    whole = not (findings or written.places)
+    usage = port_source.usage(folder, architecture, written, sizes) if whole else ()
+    return Port(folder, written, training, 0 if findings else len(carriage.plan.moves), findings, usage)
 
 
 def _planned(

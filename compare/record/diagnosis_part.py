@@ -113,3 +113,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     operations: tuple[OperationKind, ...] = ()
     effort: dict[Means, int] = {}
     """Layers by what ports them."""
+    places: tuple[str, ...] | None = None
+    """What `jaxport init` would leave to be written; None where it does not read the model."""
+    no_port: str = ""
+    """Why it does not."""

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from compare.record.diagnosis_part import ATTENTION, BLOCKER, NOTE, Diagnosis, Finding, LayerKind, Place
 from compare.report import terminal
-from compare.report.doctor_words import counterpart, effort, headline, kind_of, means, summary, titled, where
+from compare.report.doctor_words import counterpart, effort, headline, kind_of, means, of_init, summary, titled, where
 from compare.report.showable import on_lines
 
 _STYLES = {BLOCKER: "bold red", ATTENTION: "yellow", NOTE: "dim"}
@@ -31,6 +31,8 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
         terminal.print_table(console, _layers(shown.layers))
     if shown.effort:
         console.print(Text(effort(shown)), soft_wrap=True)
+    for line in of_init(shown):
+        console.print(Text(line), soft_wrap=True)
 
 
 def _print_findings(findings: Sequence[Finding], severity: str, console: Console) -> None:

@@ -97,3 +97,19 @@ def effort(diagnosis: Diagnosis) -> str:
 def many(count: int, noun: str) -> str:
     """A number of things: "1 layer", "1,024 layers"."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def of_init(diagnosis: Diagnosis) -> list[str]:
+    """What `jaxport init` makes of a model, a line each: all of it, or all but its places."""
+    if diagnosis.no_port:
+        return [f"`jaxport init` does not write it: {diagnosis.no_port}"]
+    if diagnosis.places is None:
+        return []
+    command = f"`jaxport init {diagnosis.target} -o FOLDER` writes it"
+    if not diagnosis.places:
+        return [f"{command} whole."]
+    count = len(diagnosis.places)
+    return [
+        f"{command} but for {many(count, 'place')}:",
+        *(f"  {place}" for place in diagnosis.places),
+    ]

@@ -23,6 +23,14 @@ def lines_of(port: Port) -> list[str]:
     return lines + [f"note: {remark}" for remark in (*port.written.remarks, *port.training.remarks)]
 
 
+def print_usage(port: Port) -> None:
+    """Print how a port that is written whole is loaded and called, in Python."""
+    if port.usage:
+        terminal.say("load and call it in Python:")
+        for line in port.usage:
+            terminal.say(f"  {line}")
+
+
 def print_function(port: FunctionPort) -> None:
     """Print what was written of a function, a line each."""
     terminal.say(f"{port.folder}: {port.written.name} in {MODULE}, {port.coverage}")

@@ -14,6 +14,8 @@ from compare import files
 from compare.errors import RequestError
 from compare.sides._side import SideError, unread
 from compare.sides.replaceable import Replaceable
+from compare.sides.weight_workers import KerasModel
+from workloads._architecture import Architecture
 from workloads._function_graph import FunctionGraph
 from workloads._inspection import Inspection
 from workloads._spec import Arrays
@@ -65,6 +67,21 @@ class ModelWorker:
             )
         given = {"reference": target, "folder": str(Path.cwd()), "inputs": [list(argument) for argument in inputs]}
         return self._asked(target, "code", given)
+
+    def architecture(self, model: KerasModel) -> Architecture:
+        """The calls of the layers of a Keras model, and what it was compiled with.
+
+        Raises:
+          RequestError: there is no such model, or it cannot be read.
+        """
+        try:
+            with self._worker.asking:
+                reply = self._worker.call(self._worker.started(), "architecture", model.parameters)
+            return files.converted(reply.value, Architecture)
+        except SideError as error:
+            raise unread(model.reference, error) from error
+        except msgspec.ValidationError as error:
+            raise RequestError(f"expected data of the declared types of {model.reference}, found: {error}") from error
 
     def function_graph(self, target: str, inputs: Sequence[Input]) -> tuple[FunctionGraph, Arrays]:
         """The graph of a function, and its constants.

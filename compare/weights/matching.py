@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -105,7 +106,10 @@ class Matching:
         step = layer.step.replace("/", ".")
         if parent.counterpart is not None:
             step = parent.counterpart.steps.get(layer.step, step)
-        return joined(parent.target, step)
+        place = joined(parent.target, step)
+        # A layer in a list of the user's is an attribute of its own where `jaxport init` wrote the module.
+        written = joined(parent.target, re.sub(r"\W", "_", layer.step))
+        return written if place not in self._modules and written in self._modules else place
 
     def _in_its_parent(self, layer: SourceLayer) -> SourceLayer:
         """The layer with the attributes that it has otherwise in the layer around it."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from compare import files
 from compare.errors import RequestError
-from compare.weights.planning import Move, Plan, Told
+from compare.weights.planning import OWN, Move, Plan, Told
 from compare.weights.slot_planning import SlotMove, SlotPlan
 from compare.weights.transforms import Transform
 from workloads._optimizer_transfer import PREFIX
@@ -184,6 +184,17 @@ def _leaf(move: Move, plan: Plan, arrays: Mapping[str, np.ndarray], kinds: Mappi
 def digest(array: np.ndarray) -> str:
     """SHA-256 of the values in row-major order."""
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+
+
+def names_of(receipt: Receipt) -> dict[str, str]:
+    """Where each layer and each weight of a class of the user's went, as a map of `jaxport weights` names it.
+
+    Args:
+      receipt: of weights that were carried.
+    """
+    modules = {layer.path: layer.target for layer in receipt.layers if layer.path and layer.target}
+    own = {leaf.key: leaf.variables[0].path for leaf in receipt.leaves if leaf.rule == OWN}
+    return modules | own
 
 
 def plain(receipt: Receipt) -> Any:

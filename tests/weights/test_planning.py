@@ -262,3 +262,23 @@ def test_the_page_names_every_class_that_has_a_rule() -> None:
     named = set(re.findall(r"\w+", (ROOT / "docs/weights.md").read_text()))
     # The class of Keras' GroupQueryAttention has another name than its export.
     assert BY_CLASS.keys() - named == {"GroupedQueryAttention"}
+
+
+def test_a_layer_in_a_list_is_found_under_the_attribute_that_init_writes() -> None:
+    source, arrays = pairs.two_dense()
+    listed = [
+        dataclasses.replace(layer, step="hidden/0", path="hidden/0") if layer.path == "first" else layer
+        for layer in source.layers
+    ]
+    module = pairs.two_linear()
+    renamed = dataclasses.replace(
+        module,
+        modules=tuple(
+            dataclasses.replace(each, path=each.path.replace("first", "hidden_0")) for each in module.modules
+        ),
+        variables=tuple(
+            dataclasses.replace(each, path=each.path.replace("first", "hidden_0")) for each in module.variables
+        ),
+    )
+    found = planned((dataclasses.replace(source, layers=tuple(listed)), arrays), renamed)
+    assert lines(found) == [] and "hidden_0.kernel" in found.arrays
