@@ -271,9 +271,7 @@ def _reasons(reasons: Iterable[differences.Reason]) -> tuple[Reason, ...]:
     return tuple(Reason(reason.kind, reason.text, reason.sources) for reason in reasons)
 
 
-def _regions(
-    pair: Pair, programs: Mapping[str, Alignment], search: RegionSearch
-) -> dict[str, Any] | None:
+def _regions(pair: Pair, programs: Mapping[str, Alignment], search: RegionSearch) -> dict[str, Any] | None:
     """The regions of both programs as JSON; of the structural level where it was aligned, None of no such level."""
     level = next((level for level in REGION_LEVELS if level in programs), None)
     if level is None or search is RegionSearch.NONE:

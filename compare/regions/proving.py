@@ -20,6 +20,9 @@ from compare.regions.splitting import without_determined
 _WITHOUT_ASSUMPTIONS = STRUCTURAL + tuple(rule for rule in ALGEBRAIC if not rule.assumes)
 
 OPEN = "open"
+_MOST_NODES = 512
+"""Of a piece that rules are tried on. What is larger was left without a cut point by all matchers, and overlaps with
+others that are: to rewrite each takes minutes."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,8 @@ def prove(regions: Regions, level: str = STRUCTURE) -> Proofs:
 
 def _judged(region: Region, regions: Regions, level: str, known: dict[bytes, Judged]) -> Judged:
     """One region, by what is known of identical ones."""
+    if max(len(piece.nodes) for piece in region.pieces) > _MOST_NODES:
+        return Judged(region, OPEN, f"{region.cut_point} {region.results}".encode())
     pieces = programs(region, regions)
     plain = _results(pieces, STRUCTURAL)
     digest = b"|".join(b"".join(sorted(side)) for side in plain)

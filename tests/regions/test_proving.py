@@ -24,8 +24,8 @@ from compare.regions.checking import faults
 from compare.regions.feeding import fed
 from compare.regions.parts import Regions
 from compare.regions.proving import OPEN, Judged, prove
-from compare.regions.sampling import FAILS, HOLDS, NOT_JUDGED, cut_values, sample
 from compare.regions.region_counts import counted
+from compare.regions.sampling import FAILS, HOLDS, NOT_JUDGED, cut_values, sample
 from compare.regions.splitting import split
 
 Function = Callable[..., Any]
