@@ -23,8 +23,8 @@ from compare.record import alignment_part
 from compare.record.alignment_part import Compilers, Departure, Donated, Explanation, Level, Reason
 from compare.record.program_parts import Compiled
 from compare.regions.feeding import fed
-from compare.regions.showing import LEVELS as REGION_LEVELS
-from compare.regions.showing import counted
+from compare.regions.region_counts import LEVELS as REGION_LEVELS
+from compare.regions.region_counts import counted
 
 OPTIMIZED = "optimized"
 """Beside the levels: each frontend's program as its own compiler left it."""

@@ -31,10 +31,10 @@ def faults(regions: Regions, alignment: Alignment) -> list[str]:
       regions: the split.
       alignment: it is of; only its graphs, its results and which parameters are one are looked at.
     """
-    found = [*_of_cut_points(regions, alignment), *_of_order(regions)]
+    broken = [*_of_cut_points(regions, alignment), *_of_order(regions)]
     for at, region in enumerate(regions.regions):
-        found += [f"region {at}: {fault}" for fault in _of_region(region, regions)]
-    return [*found, *_of_results(regions, alignment), *_of_losses(regions, alignment)]
+        broken += [f"region {at}: {fault}" for fault in _of_region(region, regions)]
+    return [*broken, *_of_results(regions, alignment), *_of_losses(regions, alignment)]
 
 
 def _of_cut_points(regions: Regions, alignment: Alignment) -> Iterator[str]:

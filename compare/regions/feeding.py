@@ -87,13 +87,13 @@ class _Residue:
         runs = Runs(self.graphs, lambda: self._cases(arrays, cases), TOL or TOLERANCE, budget())
         equal = equal_values(self.graphs, self._slots(), runs)
         chosen = ByValue(self._whole, numbering, equal)
-        found: list[Match] = []
+        more: list[Match] = []
         before = -1
-        while before < len(found):
-            before = len(found)
+        while before < len(more):
+            before = len(more)
             for matcher in (chosen, numbering):
-                found += matcher.matches([*known, *found])
-        return found
+                more += matcher.matches([*known, *more])
+        return more
 
     def _slots(self) -> list[Match]:
         taken = set(self.graphs.right.parameters)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from compare.hlo.graph import Graph, Node
-from compare.hlo.numbering import COMMUTATIVE, digest_of, digests, region_digest
+from compare.hlo.numbering import COMMUTATIVE, digest_of, digests, region_digest, slot_digest
 from compare.hlo.pair import Pair
 from compare.regions.parts import Region, Regions
+
+_REFINEMENTS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,33 +84,56 @@ def _order_of_use(plain: RegionPrograms) -> list[int]:
     Where an operation may take its operands in either order, the walk takes them by what they are computed like.
     """
     met: dict[int, None] = {}
-    for graph in plain.graphs:
-        alike = _computed_alike(graph)
-        waiting = sorted(graph.results, key=alike.__getitem__, reverse=True)
+    alike = _computed_alike(plain)
+    for graph, digest in zip(plain.graphs, alike, strict=True):
+        waiting = sorted(graph.results, key=digest.__getitem__, reverse=True)
         seen = set[int]()
         while waiting:
             key = waiting.pop()
             if key in seen:
                 continue
             seen.add(key)
-            node = graph.nodes[key]
             if key < len(plain.inputs):
                 met[key] = None
-            operands = sorted(node.operands, key=alike.__getitem__) if node.opcode in COMMUTATIVE else node.operands
+            node = graph.nodes[key]
+            operands = sorted(node.operands, key=digest.__getitem__) if node.opcode in COMMUTATIVE else node.operands
             waiting.extend(reversed(operands))
     return [*met]
 
 
-def _computed_alike(graph: Graph) -> dict[int, bytes]:
-    """By value, a digest in which parameters of one shape are all the same."""
+def _computed_alike(plain: RegionPrograms) -> Pair[dict[int, bytes]]:
+    """By value of either piece, a digest that does not depend on how the shared parameters are numbered.
+
+    They are told apart by their shapes, and then by what reads them.
+    """
+    colors = dict.fromkeys(range(len(plain.inputs)), b"")
+    alike = plain.graphs.map(lambda graph: _digests_by(graph, colors))
+    for _ in range(_REFINEMENTS if len(colors) > 1 else 0):
+        readers: dict[int, list[bytes]] = {key: [] for key in colors}
+        for graph, digest in zip(plain.graphs, alike, strict=True):
+            for node in graph:
+                for at, key in enumerate(node.operands):
+                    if key in readers:
+                        place = b"" if node.opcode in COMMUTATIVE else bytes([at % 256])
+                        readers[key].append(digest[node.id] + place)
+        colors = {
+            key: hashlib.blake2b(b"".join(sorted(read)), digest_size=16).digest() for key, read in readers.items()
+        }
+        alike = plain.graphs.map(lambda graph, colors=colors: _digests_by(graph, colors))
+    return alike
+
+
+def _digests_by(graph: Graph, colors: Mapping[int, bytes]) -> dict[int, bytes]:
     bodies: dict[Graph, bytes] = {}
     by_value: dict[int, bytes] = {}
     for node in graph:
-        plain = node.but(attributes=()) if node.opcode == "parameter" else node
+        if node.id in colors:
+            by_value[node.id] = slot_digest(f"{node.shape} {colors[node.id].hex()}")
+            continue
         operands = [by_value[key] for key in node.operands]
         for region in node.regions:
             if region not in bodies:
                 bodies[region] = region_digest(region, digests(region))
-        regions = [bodies[region] for region in node.regions]
-        by_value[node.id] = digest_of(plain, sorted(operands) if node.opcode in COMMUTATIVE else operands, regions)
+        inner = [bodies[region] for region in node.regions]
+        by_value[node.id] = digest_of(node, sorted(operands) if node.opcode in COMMUTATIVE else operands, inner)
     return by_value

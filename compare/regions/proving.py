@@ -15,10 +15,14 @@ from compare.hlo.rules.structural import STRUCTURAL
 from compare.regions.cutting import draws
 from compare.regions.parts import Region, Regions
 from compare.regions.pieces import RegionPrograms, programs
+from compare.regions.splitting import without_determined
 
 _WITHOUT_ASSUMPTIONS = STRUCTURAL + tuple(rule for rule in ALGEBRAIC if not rule.assumes)
 
 OPEN = "open"
+_MOST_NODES = 512
+"""Of a piece that rules are tried on. What is larger was left without a cut point by all matchers, and overlaps with
+others that are: to rewrite each takes minutes."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +51,15 @@ class Proofs:
     @cached_property
     def counts(self) -> Mapping[str, int]:
         """How many regions are proved by level, and how many are open."""
-        return Counter(each.level for each in self.judged)
+        return Counter(one.level for one in self.judged)
 
     @cached_property
     def open(self) -> Mapping[bytes, tuple[Judged, ...]]:
         """The open regions; identical ones are together."""
         grouped: dict[bytes, list[Judged]] = {}
-        for each in self.judged:
-            if each.level == OPEN:
-                grouped.setdefault(each.digest, []).append(each)
+        for one in self.judged:
+            if one.level == OPEN:
+                grouped.setdefault(one.digest, []).append(one)
         return {digest: tuple(group) for digest, group in grouped.items()}
 
 
@@ -64,23 +68,32 @@ def prove(regions: Regions, level: str = STRUCTURE) -> Proofs:
 
     A region proved at `structural` gives the same bits on both sides for every input, up to the order in which HLO
     lets a sum add up; at `algebraic`, the same value in exact arithmetic. Rules that assume something of their operands
-    prove nothing here.
+    prove nothing here. A region that stays open computes by itself what its other inputs determine.
 
     Args:
       regions: a valid split.
       level: of the graphs that were split: what rules of theirs assumed or rounded is no part of the proof.
     """
     known: dict[bytes, Judged] = {}
-    judged: list[Judged] = []
-    for region in regions.regions:
-        pieces = programs(region, regions)
-        plain = _results(pieces, STRUCTURAL)
-        digest = b"|".join(b"".join(sorted(side)) for side in plain)
-        if digest not in known:
-            reason = _reason(pieces)
-            known[digest] = Judged(region, OPEN if reason else _level(pieces, plain, level), digest, reason)
-        judged.append(replace(known[digest], region=region))
-    return Proofs(regions, tuple(judged))
+    judged = [_judged(region, regions, level, known) for region in regions.regions]
+    closed = [
+        _judged(without_determined(one.region, regions), regions, level, known) if one.level == OPEN else one
+        for one in judged
+    ]
+    return Proofs(replace(regions, regions=tuple(one.region for one in closed)), tuple(closed))
+
+
+def _judged(region: Region, regions: Regions, level: str, known: dict[bytes, Judged]) -> Judged:
+    """One region, by what is known of identical ones."""
+    if max(len(piece.nodes) for piece in region.pieces) > _MOST_NODES:
+        return Judged(region, OPEN, f"{region.cut_point} {region.results}".encode())
+    pieces = programs(region, regions)
+    plain = _results(pieces, STRUCTURAL)
+    digest = b"|".join(b"".join(sorted(side)) for side in plain)
+    if digest not in known:
+        reason = _reason(pieces)
+        known[digest] = Judged(region, OPEN if reason else _level(pieces, plain, level), digest, reason)
+    return replace(known[digest], region=region)
 
 
 def _reason(pieces: RegionPrograms) -> str:

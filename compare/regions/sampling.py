@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compare.hlo import bindings, executing, promote, values
+from compare.hlo import bindings, executing, promote
 from compare.hlo.align.equal_values import Arguments
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import Options
@@ -45,20 +45,24 @@ class Sampled:
 
 
 def cut_values(regions: Regions, wanted: Iterable[Region], cases: Sequence[Arguments]) -> CutValues:
-    """What TensorFlow's program, the left one, computes at the cut points that some regions read.
+    """What TensorFlow's program, the left one, computes in float64 at the cut points that some regions read.
+
+    Not in float32: two cut points of which one is computed from the other would not fit together.
+
+    Args:
+      regions: the split.
+      wanted: the regions to be sampled.
+      cases: arguments of both programs.
 
     Raises:
       UnreadableProgram: XLA cannot run it.
+      PromotionError: it has no float64 self.
     """
     graph = regions.graphs.left
-    keys = {
-        at: regions.cut_points[at].nodes.left[0] for at in sorted({at for region in wanted for at in region.inputs})
-    }
-    found: dict[int, list[np.ndarray]] = {at: [] for at in keys}
-    for arrays in values.prepare_in_steps(graph, [*keys.values()]).each([left for left, _ in cases]):
-        for at, key in keys.items():
-            found[at].append(arrays[key])
-    return found
+    read = sorted({at for region in wanted for at in region.inputs})
+    artifact = _in_float64(graph, [regions.cut_points[at].nodes.left[0] for at in read])
+    runs = _run(artifact, [[_wide(array) for array in left] for left, _ in cases])
+    return {at: [arrays[place] for arrays in runs] for place, at in enumerate(read)}
 
 
 def sample(judged: Judged, regions: Regions, at_cuts: CutValues, cases: Sequence[Arguments]) -> Sampled:
@@ -75,13 +79,13 @@ def sample(judged: Judged, regions: Regions, at_cuts: CutValues, cases: Sequence
     if judged.reason:
         return Sampled(NOT_JUDGED, reason=judged.reason)
     made = programs(judged.region, regions)
-    shared = [[_wide(at_cuts[at][case]) for at in made.inputs] for case in range(len(cases))]
+    shared = [[at_cuts[at][case] for at in made.inputs] for case in range(len(cases))]
     calls = [
         [[*arrays, *_alone(regions, judged.region, side, case)] for arrays, case in zip(shared, cases, strict=True)]
         for side in (0, 1)
     ]
     try:
-        artifacts = made.graphs.map(_in_float64)
+        artifacts = [_in_float64(graph) for graph in made.graphs]
         left, right = (_run(artifact, call) for artifact, call in zip(artifacts, calls, strict=True))
         error = _distance(left, right)
         if error <= _BOUND:
@@ -105,8 +109,8 @@ def _wide(array: np.ndarray) -> np.ndarray:
     return array if kind in "biu" else array.astype(np.complex128 if kind == "c" else np.float64)
 
 
-def _in_float64(graph: Graph) -> bytes:
-    return promote.promote(bindings.bytecode_of_hlo(written(graph)))
+def _in_float64(graph: Graph, results: Sequence[int] | None = None) -> bytes:
+    return promote.promote(bindings.bytecode_of_hlo(written(graph, results)))
 
 
 def _run(artifact: bytes, calls: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
@@ -122,7 +126,7 @@ def _spread(artifact: bytes, calls: Sequence[Sequence[np.ndarray]], plain: Seque
 
 
 def _distance(left: Sequence[Sequence[np.ndarray]], right: Sequence[Sequence[np.ndarray]]) -> float:
-    """The largest distance of an output from the first one of the left piece; infinite where they are of other kinds."""
+    """The largest distance of an output from the first of the left piece; infinite where they are of other kinds."""
     pairs = zip(left, right, strict=True)
     return max(_apart(mine[0], other) for mine, theirs in pairs for other in (*mine, *theirs))
 

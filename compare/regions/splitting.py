@@ -39,6 +39,28 @@ def split(alignment: Alignment) -> Regions:
     return _needed(Regions(graphs, tuple(cuts), tuple(whole), uncovered, dropped))
 
 
+def without_determined(region: Region, regions: Regions) -> Region:
+    """The region without inputs that its other inputs determine: it computes these itself.
+
+    Of `x`, its mean and `x - mean`, given as they are rounded or swept one by one, one contradicts the others.
+    """
+    computing = {one.cut_point: one for one in regions.regions if one.cut_point is not None}
+    cut_of = _cut_of(regions.cut_points)
+    inputs = set(region.inputs)
+    determined = set[int]()
+    for at in region.inputs:
+        made = computing.get(at)
+        if made is not None and inputs.issuperset(made.inputs):
+            determined.add(at)
+            inputs.remove(at)
+    if not determined:
+        return region
+    open_cuts = cut_of.map(lambda cuts: {key: at for key, at in cuts.items() if at not in determined})
+    outputs = Pair(region.pieces.left.outputs, region.pieces.right.outputs)
+    computed = _computed(regions.graphs, outputs, open_cuts)
+    return replace(region, inputs=tuple(sorted(computed.reads)), pieces=computed.pieces)
+
+
 @dataclass(frozen=True)
 class _Computed:
     """What computes some values, and the cut points that it reads."""

@@ -211,3 +211,16 @@ def test_a_dump_directory_is_a_program(programs: Path) -> None:
 
 def _dumped(code: str, folder: Path) -> None:
     subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "XLA_FLAGS": f"--xla_dump_to={folder}"})
+
+
+def test_regions_are_counted_and_the_open_ones_are_listed(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is run of programs from files, so that only what is one operation of the same values is cut."""
+    assert cli.main(["hlo", "first.mlirbc", "other.pb", "--only-level", "--level", "structural", "--regions"]) == 0
+
+    regions = written(programs)["regions"]
+    assert regions["open"] == regions["distinct"] == len(regions["opened"]) == 1
+    assert regions["opened"][0]["results"] == ["0"]
+    assert regions["total"] == regions["structural"] + regions["algebraic"] + regions["open"]
+    shown = capsys.readouterr().out
+    assert f"structural {regions['headline']}" in shown
+    assert "operations tf, jax" in shown

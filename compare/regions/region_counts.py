@@ -121,7 +121,7 @@ def _opened(group: tuple[Judged, ...], regions: Regions, names: Pair[Sequence[st
         sources=(_sources(graphs.left, pieces.left), _sources(graphs.right, pieces.right)),
         shape=str(graphs.left.nodes[pieces.left.outputs[0]].shape),
         times=len(group),
-        results=tuple(name for each in group for name in each.region.results),
+        results=tuple(name for judged in group for name in judged.region.results),
         takes=len(first.region.inputs),
         alone=tuple(name for side in (0, 1) for name in _alone(graphs[side], pieces[side], names[side])),
         reason=first.reason,

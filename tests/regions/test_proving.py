@@ -1,0 +1,174 @@
+"""A region is proved by rules alone, identical ones once; what is open is sampled from TensorFlow's values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hlo_cases import random_cases
+from hlo_programs import exported
+from hypothesis import given
+from hypothesis import strategies as st
+from region_graphs import Line, aligned, arguments, equal_pairs, form, holds, lines, variant
+
+from compare.hlo.align import Alignment, align
+from compare.hlo.align.equal_values import Arguments
+from compare.hlo.artifacts import hlo_of_artifact
+from compare.hlo.levels import STRUCTURE, Subject
+from compare.hlo.pair import Pair
+from compare.regions.checking import faults
+from compare.regions.feeding import fed
+from compare.regions.parts import Regions
+from compare.regions.proving import OPEN, Judged, prove
+from compare.regions.region_counts import counted
+from compare.regions.sampling import FAILS, HOLDS, NOT_JUDGED, cut_values, sample
+from compare.regions.splitting import split
+
+Function = Callable[..., Any]
+X = np.random.default_rng(5).standard_normal((8, 16)).astype(np.float32)
+
+
+def subject(label: str, function: Function) -> Subject:
+    return Subject(label, hlo_of_artifact(exported(function, X, X[0])), ("input x", "input g"))
+
+
+def both(left: Function, right: Function) -> tuple[Alignment, list[Arguments]]:
+    pair = subject("tf", left), subject("jax", right)
+    cases = random_cases(*pair)
+    return align(*pair, STRUCTURE, cases), cases
+
+
+def opened(regions: Regions) -> list[Judged]:
+    return [group[0] for group in prove(regions).open.values()]
+
+
+def normalized(x: Any, g: Any) -> Any:
+    """As Keras in TensorFlow writes it."""
+    mean, variance = x.mean(0), x.var(0)
+    scale = g * jax.lax.rsqrt(variance + 1e-3)
+    return x * scale + (g - mean * scale)
+
+
+def normalized_otherwise(x: Any, g: Any, epsilon: float = 1e-3) -> Any:
+    return (x - x.mean(0)) * (jax.lax.rsqrt(x.var(0) + epsilon) * g) + g
+
+
+def layers(normalize: Function, count: int = 3) -> Function:
+    def model(x: Any, g: Any) -> Any:
+        for _ in range(count):
+            x = jnp.tanh(normalize(x, g)) * 2
+        return x
+
+    return model
+
+
+@given(st.data())
+def test_what_is_proved_holds_for_any_values(data: Any) -> None:
+    left = data.draw(lines())
+    forms = Pair(form(left), form(data.draw(variant(left))))
+    regions = split(aligned(forms, equal_pairs(forms)))
+    for judged in prove(regions).judged:
+        if judged.level != OPEN:
+            assert holds(judged.region, regions, arguments(7))
+
+
+def test_another_operation_is_never_proved() -> None:
+    forms = Pair(form([Line("tanh", (0,)), Line("add", (3, 1))]), form([Line("tanh", (0,)), Line("subtract", (3, 1))]))
+    left, right = (list(one.graph.nodes) for one in forms)
+    (judged,) = (
+        each for each in prove(split(aligned(forms, list(zip(left[3:], right[3:], strict=True))))).judged
+        if each.level == OPEN
+    )  # fmt: skip
+    assert judged.region.results == ("1",)
+
+
+def test_identical_regions_are_one_whatever_order_their_inputs_have() -> None:
+    """Two layers read other values in other places; `a * (b - c)` and `(d - e) * f` compute the same."""
+    twice = [Line("subtract", (1, 2)), Line("multiply", (0, 3)), Line("subtract", (0, 1)), Line("multiply", (5, 4))]
+    wrong = [Line("add", (1, 2)), Line("multiply", (0, 3)), Line("add", (0, 1)), Line("multiply", (5, 4))]
+    forms = Pair(form(twice, 1), form(wrong, 1))
+    ends = [tuple(one.graph.nodes)[at] for one in forms for at in (4, 6)]
+    proofs = prove(split(aligned(forms, [(ends[0], ends[2]), (ends[1], ends[3])])))
+    (group,) = proofs.open.values()
+    assert len(group) == 2
+
+
+def test_layers_that_are_written_otherwise_are_one_region_each_and_one_to_sample() -> None:
+    alignment, cases = both(layers(normalized), layers(normalized_otherwise))
+    proofs = prove(split(alignment))
+    regions = proofs.regions
+    assert faults(regions, alignment) == []
+    (group,) = proofs.open.values()
+    assert len(group) == 3
+    sampled = sample(group[0], regions, cut_values(regions, [group[0].region], cases), cases)
+    assert sampled.verdict == HOLDS and sampled.error is not None and sampled.error < 1e-12
+    counts = counted(alignment)
+    assert (counts.open, counts.distinct) == (3, 1)
+    assert counts.headline.endswith("open 3 of which 1 are distinct; the largest has 6 of TensorFlow's operations")
+
+
+def test_a_wrong_layer_among_right_ones_fails_and_those_before_it_hold() -> None:
+    """What comes before it is judged by itself, and holds."""
+
+    def wrong_in_the_middle(x: Any, g: Any) -> Any:
+        for epsilon in (1e-3, 1e-2, 1e-3):
+            x = jnp.tanh(normalized_otherwise(x, g, epsilon)) * 2
+        return x
+
+    alignment, cases = both(layers(normalized), wrong_in_the_middle)
+    proofs = prove(split(alignment))
+    regions, every = proofs.regions, [group[0] for group in proofs.open.values()]
+    at_cuts = cut_values(regions, [each.region for each in every], cases)
+    verdicts = [sample(each, regions, at_cuts, cases) for each in every]
+    assert verdicts[0].verdict == HOLDS
+    assert {one.verdict for one in verdicts} == {HOLDS, FAILS}
+
+
+def test_rounded_constants_widen_the_bound_of_a_region_and_no_more() -> None:
+    def moved(x: Any, g: Any, factor: float) -> Any:
+        return jnp.sin(jnp.sin(x) * factor * g)
+
+    rounded = float(np.float32(0.1) / np.float32(3))
+    for factor, verdict in ((rounded * (1 + 1e-7), HOLDS), (rounded * (1 + 1e-5), FAILS)):
+        alignment, cases = both(lambda x, g: moved(x, g, rounded), lambda x, g, f=factor: moved(x, g, f))
+        regions = split(alignment)
+        (judged,) = opened(regions)
+        assert sample(judged, regions, cut_values(regions, [judged.region], cases), cases).verdict == verdict
+
+
+def test_random_draws_are_not_judged() -> None:
+    draws = [Line("tanh", (0,))]
+    forms = Pair(form(draws), form(draws))
+    (judged,) = prove(split(aligned(forms, equal_pairs(forms)))).judged
+    assert judged.level == STRUCTURE
+    nodes = forms.left.graph.nodes
+    key = max(nodes)
+    drawn = dict(nodes) | {key: nodes[key].but(opcode="rng")}
+    random = Pair(*(_with(one, drawn) for one in forms))
+    regions = split(aligned(random, [(key, key)]))
+    (judged,) = prove(regions).judged
+    assert judged.level == OPEN and "random" in judged.reason
+    assert sample(judged, regions, {}, []).verdict == NOT_JUDGED
+
+
+def _with(one: Any, nodes: dict[int, Any]) -> Any:
+    import dataclasses
+
+    return dataclasses.replace(one, graph=dataclasses.replace(one.graph, nodes=nodes))
+
+
+@pytest.mark.parametrize("layered", [layers(normalized_otherwise, 12)])
+def test_values_behind_much_rounding_are_cut_points_once_they_are_fed(layered: Function) -> None:
+    """Every layer makes rounding ten times as large: run as a whole, the last ones have no value in common."""
+
+    def grown(model: Function) -> Function:
+        return lambda x, g: jnp.sin(40 * jnp.sin(40 * model(x, g)))
+
+    alignment, cases = both(grown(layers(normalized, 12)), grown(layered))
+    before, after = counted(alignment), counted(fed(alignment, cases))
+    assert after.largest < before.largest
+    assert after.largest <= 8
