@@ -160,5 +160,5 @@ def failure_of(error: SideError, during: str = "") -> Failure:
       during: what the request was part of.
     """
     doing = f"{during}: {error.doing}" if during else error.doing
-    lost = error.lost or isinstance(error, Missing | NoDevice)
+    lost = error.lost or isinstance(error, Missing | NoDevice | NotRecorded)
     return Failure(error.side, doing, error.reason, error.mode, error.pass_, lost)

@@ -16,6 +16,8 @@ from compare.plain_json import to_json
 from compare.record.parity_part import AtSize, Gate, Parity
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS, composed
 from compare.record.workload_part import Failure
+from compare.sides._side import Missing, NoDevice, NotRecorded, SideError, Unavailable
+from compare.sides.workers import failure_of
 
 WORDS = (PASS, FAIL, NOT_APPLICABLE, NOT_JUDGED, None)
 REASON = "XLA has to know input 1 of TensorFlow's Tile when it compiles"
@@ -136,3 +138,12 @@ def test_nothing_makes_a_pass_of_what_is_not_judged(verdicts: tuple[str | None, 
 def test_a_record_that_passes_beside_such_a_gate_is_refused(verdict: Any) -> None:
     with pytest.raises(ValueError, match="verdict pass beside the gate rounding"):
         Parity(verdict=PASS, gates={"rounding": Gate(verdict)})
+
+
+@pytest.mark.parametrize(
+    ("error", "unanswered"),
+    [(NotRecorded, True), (Missing, True), (NoDevice, True), (SideError, False), (Unavailable, False)],
+)
+def test_a_failure_tells_whether_anybody_answered(error: type[SideError], unanswered: bool) -> None:
+    assert failure_of(error("jax", "outputs", REASON)).lost is unanswered
+    assert failure_of(SideError("jax", "outputs", REASON, lost=True)).lost
