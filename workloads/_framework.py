@@ -62,7 +62,7 @@ NO_FLOAT_INPUT = "no input or weight is a float that TensorFlow differentiates"
 
 def has_no_gradient(reason: str) -> bool:
     """Whether a reason of the original's says that it has no gradient, and not that it cannot compute one here."""
-    return reason.startswith((NO_GRADIENT_OF, NO_FLOAT_OUTPUT, NO_FLOAT_INPUT))
+    return any(sentence in reason for sentence in (NO_GRADIENT_OF, NO_FLOAT_OUTPUT, NO_FLOAT_INPUT))
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ def _counted(number: int, one: str, more: str) -> str:
 
 def _has_none(result: locating.Located) -> bool:
     """Whether there is nothing to search, since the original has no gradient."""
-    return result.verdict == locating.NONE and has_no_gradient(result.reason.rpartition(": ")[2] or result.reason)
+    return result.verdict == locating.NONE and has_no_gradient(result.reason)
 
 
 def show(located: Mapping[str, Mapping[str, locating.Located]], console: Console) -> None:

@@ -108,8 +108,10 @@ def headline(record: Record) -> Headline:
     failed, unjudged = verdicts.count(FAIL), verdicts.count(NOT_JUDGED)
     lacking = sum(bool(workload.failures) for workload in workloads)
     withheld = sum(_withholds(workload) for workload in workloads)
+    lacking_evidence = any((workload.parity or Parity()).verdict == NOT_JUDGED for workload in workloads)
+    told_apart = bool(failed) or not lacking_evidence
     counted = (
-        (unjudged, "not judged for parity"),
+        (unjudged if told_apart else 0, "not judged for parity"),
         (lacking, "with missing results"),
         (withheld, "with time ratios withheld"),
     )
@@ -124,9 +126,8 @@ def headline(record: Record) -> Headline:
     )
     if failed:
         return Headline(FAIL, f"Parity fails in {_of(failed, len(workloads))}", notes)
-    open_ = [(workload.parity or Parity()).verdict for workload in workloads].count(NOT_JUDGED)
-    if open_:
-        return Headline(NOT_JUDGED, f"Parity is not judged in {_of(open_, len(workloads))}", notes)
+    if lacking_evidence:
+        return Headline(NOT_JUDGED, f"Parity is not judged in {_of(unjudged, len(workloads))}", notes)
     if unjudged or lacking or not workloads:
         held = verdicts.count(PASS)
         return Headline(INCOMPLETE, f"Parity holds in {_of(held, len(workloads))}; the run is incomplete", notes)

@@ -50,6 +50,10 @@ class NoDevice(Foretold):
     """The device that was asked for is not there for this framework: it will not be there the next time either."""
 
 
+class NotRecorded(SideError):
+    """A recorded side lacks the request, or what it holds is damaged: whether the side can do it is not known."""
+
+
 class BadTarget(Foretold):
     """The function or file that was named for this side does not exist."""
 

@@ -18,7 +18,7 @@ from compare.errors import Foreseen
 from compare.hlo import executing
 from compare.hlo.bindings import UnreadableProgram
 from compare.sides import protocol, requests, wire
-from compare.sides._side import Reply, Side, SideError, Unavailable
+from compare.sides._side import NotRecorded, Reply, Side, SideError, Unavailable
 from compare.writing import write_atomically
 from workloads._device import CPU, HIGHEST, TF32, Device
 from workloads._framework import PASSES, default_pass
@@ -153,7 +153,7 @@ class RecordedSide(Side):
         kept = self._kept.get(_key(self._scope, method, parameters, arrays))
         if kept is None:
             what = self._without(parameters) if method == "load" else "this request"
-            raise SideError(self.name, method, f"the recorded side {self.path.name} does not hold {what}")
+            raise NotRecorded(self.name, method, f"the recorded side {self.path.name} does not hold {what}")
         if kept.error is not None:
             # What the side cannot do is no failure of it, in a replay as little as in the run that was recorded.
             kind = Unavailable if kept.error == Unavailable.__name__ else SideError
@@ -192,7 +192,7 @@ class RecordedSide(Side):
         try:
             executing.check_bytecode(artifact)
         except UnreadableProgram as error:
-            raise SideError(self.name, "program", f"{error}, in the recorded side {self.path.name}") from error
+            raise NotRecorded(self.name, "program", f"{error}, in the recorded side {self.path.name}") from error
 
     def _scope_of(self, parameters: Mapping[str, Any]) -> str:
         """Who asks by name for the pass that is recorded without one gets that."""

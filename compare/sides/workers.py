@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType, TracebackType
 
 from compare.record.workload_part import Failure
-from compare.sides._side import Missing, NoDevice, Side, SideError
+from compare.sides._side import Missing, NoDevice, NotRecorded, Side, SideError
 
 GIVES_UP = 3
 """After a worker failed to come up so many times in a row, it is not started again."""
@@ -148,7 +148,7 @@ class WorkerSet:
     def _note(self, name: str, error: SideError) -> None:
         """What is missing, or cannot be loaded, will be so the next time; what was lost may come up then."""
         self._failed[name].append(error)
-        if isinstance(error, Missing | NoDevice) or not error.lost or len(self._failed[name]) >= GIVES_UP:
+        if isinstance(error, Missing | NoDevice | NotRecorded) or not error.lost or len(self._failed[name]) >= GIVES_UP:
             self._refused[name] = error
 
 
@@ -160,5 +160,5 @@ def failure_of(error: SideError, during: str = "") -> Failure:
       during: what the request was part of.
     """
     doing = f"{during}: {error.doing}" if during else error.doing
-    lost = error.lost or isinstance(error, Missing | NoDevice)
+    lost = error.lost or isinstance(error, Missing | NoDevice | NotRecorded)
     return Failure(error.side, doing, error.reason, error.mode, error.pass_, lost)

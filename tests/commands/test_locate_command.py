@@ -16,7 +16,7 @@ from compare.prove.locating import AGREES, DEPARTS, FAILED, NONE, Located
 class TestCommand:
     @pytest.mark.parametrize(
         ("verdicts", "code"),
-        [([AGREES, AGREES], 0), ([AGREES, NONE], 0), ([AGREES, DEPARTS], 1), ([FAILED, AGREES], 1)],
+        [([AGREES, AGREES], 0), ([AGREES, NONE], 1), ([AGREES, DEPARTS], 1), ([FAILED, AGREES], 1)],
     )
     def test_the_exit_code_says_whether_anything_departs(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verdicts: list[str], code: int

@@ -164,7 +164,7 @@ def test_every_mode_is_measured_at_every_batch_smallest_first(tmp_path: Path) ->
 def test_a_mode_that_fails_is_reported_and_not_tried_at_a_larger_batch(tmp_path: Path) -> None:
     found, failures, tried = measured(tmp_path, killed_above=16)
     reason = "the worker ended by signal SIGKILL"
-    assert failures == [Failure("tf", "batch 32 of tf/eager: phases eager", reason)]
+    assert failures == [Failure("tf", "batch 32 of tf/eager: phases eager", reason, lost=True)]
     assert ("tf/eager", 64) not in tried and ("jax/jit", 64) in tried
     assert Batch(mode="tf/eager", batch=32, reason=reason) in found.rows
     assert found.largest["tf/eager"] == LargestBatch(batch=16, examples_per_s=32.0)

@@ -10,7 +10,8 @@ import pytest
 import tensorflow as tf
 
 from tf_reference._lowering import lowered
-from workloads._framework import Unsupported
+from tf_reference._mode_calls import compilable
+from workloads._framework import Unsupported, has_no_gradient
 
 X = tf.constant([1.0, 2.0, 3.0])
 WEIGHT, OTHER = tf.Variable([1.0, 2.0, 3.0]), tf.Variable([3.0, 2.0, 1.0])
@@ -101,3 +102,13 @@ def test_an_argument_that_XLA_has_to_know_is_named_by_the_operation_that_asks() 
 
     with pytest.raises(Unsupported, match="XLA has to know input 0 of TensorFlow's Fill when it compiles"):
         lowered(sized, [X])
+
+
+@pytest.mark.parametrize("stage", [lambda function: function, tf.function], ids=["op by op", "as a graph"])
+def test_a_kernel_that_this_device_lacks_is_named_and_is_no_gradient_that_is_none(stage: Callable[..., Any]) -> None:
+    def pooled(x: tf.Tensor) -> tf.Tensor:
+        return tf.nn.max_pool_with_argmax(x, 2, 2, "VALID", output_dtype=tf.int32)[0]
+
+    with pytest.raises(Unsupported, match="has no kernel for MaxPoolGradWithArgmax") as raised, compilable():
+        stage(gradient(pooled))(tf.ones([1, 4, 4, 1]))
+    assert not has_no_gradient(str(raised.value))
