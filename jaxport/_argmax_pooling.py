@@ -34,7 +34,7 @@ def max_pool_with_argmax(
         _places(size, *along, padding)
         for size, along in zip((height, width), zip(window, strides, strict=True), strict=True)
     )
-    value, place = None, None
+    value, place, seen = None, None, np.zeros((len(rows[0]), len(columns[0])), bool)
     for row in rows:
         for column in columns:
             inside = ((row >= 0) & (row < height))[:, None] & ((column >= 0) & (column < width))

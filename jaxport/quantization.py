@@ -34,10 +34,11 @@ def fake_quantize(
 
 @fake_quantize.defjvp
 def _fake_quantize_jvp(num_bits: int, narrow_range: bool, primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:
-    below, above, inside = _parts(*primals, num_bits, narrow_range)
+    x, low, high = primals
     of_x, of_low, of_high = tangents
+    below, above, inside = _parts(x, low, high, num_bits, narrow_range)
     tangent = jnp.where(inside, of_x, jnp.where(below, of_low, jnp.where(above, of_high, 0)))
-    return fake_quantize(*primals, num_bits, narrow_range), tangent
+    return fake_quantize(x, low, high, num_bits, narrow_range), tangent
 
 
 def fake_quantize_gradient(

@@ -44,7 +44,7 @@ def known_results(
         constant.add(id(operation))
         size = sum(prod(tensor.shape) for tensor in operation.outputs)
         arrays = operation.outputs and not any(tensor.dtype in _NO_ARRAYS for tensor in operation.outputs)
-        if operation.type != "Const" and arrays and size <= left:
+        if operation.type != "Const" and arrays and size <= left and graph.is_fetchable(operation):
             chosen[id(operation)] = operation
             left -= size
     if not chosen:

@@ -21,7 +21,8 @@ def without_constant_parts(body: Body) -> Body:
     """
     cut = set[int]()
     for at, node in enumerate(body.nodes):
-        led = any(place[0] in cut for place in node.inputs)
+        # TensorFlow gives no results of a branch itself, only what stands for them behind it.
+        led = any(place[0] in cut or body.nodes[place[0]].type in CONTROL for place in node.inputs)
         if node.known and (led or node.type not in _WRITTEN or node.type in CONTROL):
             cut.add(at)
     if not cut:
