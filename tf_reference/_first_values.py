@@ -19,19 +19,20 @@ _CLASS = "class_name"
 @contextmanager
 def remembering() -> Iterator[None]:
     """Inside, every weight that a layer adds remembers its initializer."""
-    original = keras.layers.Layer.add_weight
+    of_layers: Any = keras.layers.Layer
+    original = of_layers.add_weight
 
     @wraps(original)
-    def add_weight(layer: Any, shape: Any = None, initializer: Any = None, *given: Any, **named: Any) -> Any:
-        variable = original(layer, shape, initializer, *given, **named)
-        setattr(variable, _NOTED, initializer)
+    def add_weight(layer: Any, *given: Any, **named: Any) -> Any:
+        variable = original(layer, *given, **named)
+        setattr(variable, _NOTED, named.get("initializer", given[1] if len(given) > 1 else None))
         return variable
 
-    keras.layers.Layer.add_weight = add_weight
+    of_layers.add_weight = add_weight
     try:
         yield
     finally:
-        keras.layers.Layer.add_weight = original
+        of_layers.add_weight = original
 
 
 def initializer_of(variable: Any) -> Mapping[str, Plain]:

@@ -78,13 +78,14 @@ def compiled(training: Mapping[str, Any]) -> dict[str, Any]:
 def _with_input(described: Mapping[str, Any]) -> Mapping[str, Any]:
     """A Sequential with the layer for its input, where its first layer has the shape of that."""
     config = described.get("config")
-    layers = config.get("layers") if isinstance(config, Mapping) else config
+    named: Mapping[str, Any] = config if isinstance(config, Mapping) else _NAME
+    layers = config if isinstance(config, list) else named.get("layers")
     first = layers[0] if described.get("class_name") == "Sequential" and isinstance(layers, list) and layers else {}
     arguments = first.get("config") if isinstance(first, Mapping) and first.get("class_name") != "InputLayer" else None
     if not isinstance(arguments, Mapping) or not isinstance(arguments.get(_BATCH_SHAPE), list):
         return described
     given = {"class_name": "InputLayer", "config": {_BATCH_SHAPE: arguments[_BATCH_SHAPE]}}
-    return {**described, "config": {**(config if isinstance(config, Mapping) else _NAME), "layers": [given, *layers]}}
+    return {**described, "config": {**named, "layers": [given, *(layers or ())]}}
 
 
 def _known_arguments(kind: Any, config: Mapping[str, Any]) -> dict[str, Any]:

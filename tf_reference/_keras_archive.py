@@ -211,7 +211,8 @@ def _of_object(value: Mapping[str, Any]) -> Iterator[str]:
     if package == "keras" and part and part.partition(".")[0] not in _PARTS_OF_MODELS:
         named = config if kind == "function" else kind
         yield f"{str(named)[:80]} of {module}, which is no part of a model"
-    for name in _SIZES if isinstance(config, Mapping) else ():
-        size = config.get(name)
+    arguments: Mapping[str, Any] = config if isinstance(config, Mapping) else {}
+    for name in _SIZES:
+        size = arguments.get(name)
         if isinstance(size, int) and size > MOST_SIZE:
             yield f"a {kind} with {name}={size:,}, more than {MOST_SIZE:,}"

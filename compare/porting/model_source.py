@@ -80,6 +80,12 @@ class _Writing:
         reason = self._obstacle(None, graph)
         if reason:
             raise RequestError(f"expected a model whose call can be written, found {commented(reason)}")
+        self._remarks += [
+            f"{commented(name)} holds strings, which JAX has not: look its words up in the input pipeline, and hand "
+            "over what the lookup returns"
+            for name, number in graph.inputs.items()
+            if graph.tensors[number].dtype == "string"
+        ]
         name = self._class_names.of(class_identifier(self._architecture.name))
         parameters = self._class(graph, name, "")
         return Written(

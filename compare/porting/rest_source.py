@@ -11,6 +11,7 @@ from compare.porting.unwritten_places import Place
 from compare.porting.written_classes import Written
 from workloads._architecture import Architecture, Tensor
 
+_STRING = "string"
 PORT, BUILDS = "rest.py", {"tf": "build_rest_tf.py", "jax": "build_rest_jax.py"}
 
 
@@ -30,10 +31,15 @@ class StandIn:
 def stand_ins(architecture: Architecture, written: Written) -> Sequence[StandIn]:
     """A value for each place; none at all where one of them is called more than once, or gives several tensors.
 
+    Nor is there any of a model that is given strings: JAX has no such arrays.
+
     Args:
       architecture: of the model.
       written: its module.
     """
+    root = next((graph for graph in architecture.graphs if not graph.model), None)
+    if root is not None and any(root.tensors[number].dtype == _STRING for number in root.inputs.values()):
+        return ()
     stands: list[StandIn] = []
     layers = {layer.path for layer in architecture.source.layers}
     for place in written.places:

@@ -99,6 +99,9 @@ def _grouped(text: str) -> str:
 def _index(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
     key: Any = call.arguments[1] if len(call.arguments) > 1 else None
     inner = next(iter(key.values())) if isinstance(key, dict) and "tuple" in key else None
+    if isinstance(key, list):
+        # TensorFlow takes a list of indices for a tuple, and of a tuple a file makes a list.
+        return f"{given[0]}[{given[1].removeprefix('[').removesuffix(']')}]"
     # A tuple of indices stands without its parentheses: slices are none otherwise.
     text = given[1] if inner is None else given[1].removeprefix("(").removesuffix(", )")
     return f"{given[0]}[{text}]"

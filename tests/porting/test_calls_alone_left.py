@@ -10,7 +10,7 @@ import tensorflow as tf
 from filled_modules import called, distance, drawn, filled, written_of
 
 from compare.porting import parts_source
-from compare.porting.port_source import Sizes
+from compare.porting.port_source import Original, Sizes
 from compare.porting.training_source import training_source
 from compare.porting.writing_ports import texts
 from tf_reference import _keras_compiled, _keras_weights
@@ -81,7 +81,7 @@ def test_models_of_a_model_without_a_call_are_written_whole_and_judged() -> None
     model = Pair()
     model.compile("sgd")
     architecture = _keras_compiled.of_model(model)
-    written, training, found = texts(architecture, "my_tf.py:build", Sizes())
+    written, training, found = texts(architecture, Original("my_tf.py:build"), Sizes())
     assert [each.layer for each in written.places] == [""] and training.unwritten
     assert [each.model for each in parts_source.parts(architecture, written)] == ["maker", "judge"]
     assert '"maker": ArraySpec((batch, 3))' in found["rest.py"] and "port.py" not in found
@@ -112,5 +112,5 @@ def test_a_place_in_a_part_keeps_it_from_being_judged() -> None:
     maker(np.zeros((1, 3), "float32"))
     model = Pair(maker)
     architecture = _keras_compiled.of_model(model)
-    written, _, _ = texts(architecture, "my_tf.py:build", Sizes())
+    written, _, _ = texts(architecture, Original("my_tf.py:build"), Sizes())
     assert [each.model for each in parts_source.parts(architecture, written)] == ["judge"]

@@ -38,7 +38,7 @@ class Weighted(keras.layers.Layer):
         super().__init__()
         self.told, self.of, self.kind, self.trains = initializer, shape, dtype, trainable
 
-    def build(self, shape: Any) -> None:
+    def build(self, input_shape: Any) -> None:
         self.w = self.add_weight(shape=self.of, initializer=self.told, name="w", dtype=self.kind, trainable=self.trains)
 
     def call(self, x: Any) -> Any:
@@ -87,6 +87,17 @@ def test_names_and_defaults_are_initializers_too(told: Any, dtype: str, values: 
 def test_a_weight_without_an_initializer_is_drawn_as_keras_draws_it() -> None:
     found, _ = fresh(Weighted(None, (64, 48), trainable=False))
     assert abs(found.std() / np.sqrt(2 / (64 + 48)) - 1) < 0.1
+
+
+class Positional(Weighted):
+    """As Keras 2 called it: the shape and the initializer by their places."""
+
+    def build(self, input_shape: Any) -> None:
+        self.w = self.add_weight(self.of, self.told, name="w")
+
+
+def test_a_weight_that_is_added_by_place_is_added_as_before() -> None:
+    assert set(fresh(Positional("ones", (2, 3)))[0].ravel().tolist()) == {1.0}
 
 
 def test_an_initializer_of_the_users_is_told() -> None:
