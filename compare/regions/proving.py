@@ -20,7 +20,7 @@ from compare.regions.splitting import without_determined
 _WITHOUT_ASSUMPTIONS = STRUCTURAL + tuple(rule for rule in ALGEBRAIC if not rule.assumes)
 
 OPEN = "open"
-_MOST_NODES = 512
+_MOST_NODES = 256
 """Of a piece that rules are tried on. What is larger was left without a cut point by all matchers, and overlaps with
 others that are: to rewrite each takes minutes."""
 

@@ -26,7 +26,7 @@ from compare.hlo.align import Alignment
 from compare.hlo.pair import Pair
 from compare.regions.checking import faults
 from compare.regions.parts import CutPoint, Regions
-from compare.regions.splitting import split
+from compare.regions.splitting import split, without_cut_point
 
 PROGRAM = [Line("tanh", (0,)), Line("subtract", (3, 1)), Line("multiply", (4, 2)), Line("maximum", (5, 3))]
 OTHER = [
@@ -172,6 +172,32 @@ def test_a_false_cut_point_is_found_by_the_region_that_computes_it(data: Any) ->
         if region.cut_point is not None and regions.cut_points[region.cut_point].nodes == ((false[0],), (false[1],))
     ]  # fmt: skip
     assert not any(holds(region, regions, arguments()) for region in suspects)
+
+
+@given(st.data())
+def test_any_cut_point_can_be_given_up(data: Any) -> None:
+    left = data.draw(lines())
+    alignment = alignment_of(left, data.draw(variant(left)))
+    regions = split(alignment)
+    supposed = [at for at, cut in enumerate(regions.cut_points) if not cut.is_parameter]
+    while supposed:
+        regions = without_cut_point(regions, data.draw(st.sampled_from(supposed)))
+        assert faults(regions, alignment) == []
+        supposed = [at for at, cut in enumerate(regions.cut_points) if not cut.is_parameter]
+
+
+def test_a_cut_point_that_is_none_is_no_difference_of_the_programs() -> None:
+    """The programs are equal, and a value of one is supposed to be its negative: without that, their region holds."""
+    left = [Line("tanh", (0,)), Line("subtract", (1, 3))]
+    right = [Line("tanh", (0,)), Line("negate", (3,)), Line("add", (1, 4))]
+    forms = Pair(form(left, 1), form(right, 1))
+    (tanh,) = (key for key, node in forms.left.graph.nodes.items() if node.opcode == "tanh")
+    negated = next(key for key, node in forms.right.graph.nodes.items() if node.opcode == "negate")
+    regions = split(aligned(forms, [(tanh, negated)]))
+    (false,) = (at for at, cut in enumerate(regions.cut_points) if not cut.is_parameter)
+    assert not all(holds(region, regions, arguments()) for region in regions.regions)
+    mended = without_cut_point(regions, false)
+    assert all(holds(region, mended, arguments()) for region in mended.regions)
 
 
 def mutated(regions: Regions, at: int, **changes: Any) -> Regions:
