@@ -36,7 +36,7 @@ class RegionPrograms:
         return Pair([*shared, *(f"left {key}" for key in left)], [*shared, *(f"right {key}" for key in right)])
 
 
-def programs(region: Region, regions: Regions) -> RegionPrograms:
+def make_programs(region: Region, regions: Regions) -> RegionPrograms:
     """Both pieces of a region.
 
     The order of their parameters follows from what the pieces compute, and not from where they stand: identical

@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from compare.hlo.align import Alignment
 from compare.hlo.graph import Graph
 from compare.hlo.pair import Pair
-from compare.regions.cutting import cut_points
+from compare.regions.cutting import find_cut_points
 from compare.regions.parts import CutPoint, Piece, Region, Regions
 
 
@@ -23,7 +23,7 @@ def split(alignment: Alignment) -> Regions:
       alignment: of two programs at one level; what it matched suggests cut points and proves nothing.
     """
     graphs = Pair(alignment.left.graph, alignment.right.graph)
-    suggested = cut_points(alignment)
+    suggested = find_cut_points(alignment)
     cuts, order = list(suggested), []
     while True:
         pieces = _pieces(graphs, cuts)

@@ -24,7 +24,7 @@ from region_graphs import (
 
 from compare.hlo.align import Alignment
 from compare.hlo.pair import Pair
-from compare.regions.checking import faults
+from compare.regions.checking import find_faults
 from compare.regions.parts import CutPoint, Regions
 from compare.regions.splitting import split, without_cut_point
 
@@ -51,7 +51,7 @@ def test_a_split_of_any_alignment_is_valid(data: Any) -> None:
     forms = Pair(form(data.draw(lines())), form(data.draw(lines())))
     ids = st.tuples(st.sampled_from([*forms.left.graph.nodes]), st.sampled_from([*forms.right.graph.nodes]))
     alignment = aligned(forms, data.draw(st.lists(ids, max_size=12)))
-    assert faults(split(alignment), alignment) == []
+    assert find_faults(split(alignment), alignment) == []
 
 
 @given(st.data())
@@ -59,7 +59,7 @@ def test_regions_one_after_the_other_give_the_results_of_both_programs(data: Any
     left = data.draw(lines())
     alignment = alignment_of(left, data.draw(variant(left)))
     regions = split(alignment)
-    assert faults(regions, alignment) == []
+    assert find_faults(regions, alignment) == []
     drawn = arguments()
     for side, one in enumerate((alignment.left, alignment.right)):
         whole = run(one.graph, drawn)
@@ -110,7 +110,7 @@ def test_a_circle_of_supposed_cut_points_is_broken() -> None:
     alignment = aligned(forms, [(tanh, other_tanh), (negate, other_negate)])
     regions = split(alignment)
     assert regions.dropped == 2
-    assert faults(regions, alignment) == []
+    assert find_faults(regions, alignment) == []
     assert not all(holds(region, regions, arguments()) for region in regions.regions)
 
 
@@ -118,7 +118,7 @@ def test_a_dropped_region_is_found(example: tuple[Regions, Alignment]) -> None:
     regions, alignment = example
     for at in range(len(regions.regions)):
         less = (*regions.regions[:at], *regions.regions[at + 1 :])
-        found = faults(dataclasses.replace(regions, regions=less), alignment)
+        found = find_faults(dataclasses.replace(regions, regions=less), alignment)
         assert any("computed by 0 regions" in fault for fault in found)
         assert any("in no region" in fault for fault in found)
 
@@ -130,7 +130,7 @@ def test_cut_points_whose_parameters_are_swapped_are_found(example: tuple[Region
     one, other = cuts[first], cuts[second]
     cuts[first] = CutPoint(Pair(one.nodes.left, other.nodes.right), is_parameter=True)
     cuts[second] = CutPoint(Pair(other.nodes.left, one.nodes.right), is_parameter=True)
-    found = faults(dataclasses.replace(regions, cut_points=tuple(cuts)), alignment)
+    found = find_faults(dataclasses.replace(regions, cut_points=tuple(cuts)), alignment)
     assert any("given different arrays" in fault for fault in found)
 
 
@@ -146,7 +146,7 @@ def test_swapped_inputs_of_a_region_are_found() -> None:
         swapped, matches=(*swapped.matches, *aligned(forms, [(tanh, other), (subtract, partner)]).matches[3:])
     )
     regions = split(swapped)
-    assert faults(regions, swapped) == []
+    assert find_faults(regions, swapped) == []
     assert not all(holds(region, regions, arguments()) for region in regions.regions)
 
 
@@ -182,7 +182,7 @@ def test_any_cut_point_can_be_given_up(data: Any) -> None:
     supposed = [at for at, cut in enumerate(regions.cut_points) if not cut.is_parameter]
     while supposed:
         regions = without_cut_point(regions, data.draw(st.sampled_from(supposed)))
-        assert faults(regions, alignment) == []
+        assert find_faults(regions, alignment) == []
         supposed = [at for at, cut in enumerate(regions.cut_points) if not cut.is_parameter]
 
 
@@ -223,4 +223,4 @@ def test_every_other_fault_of_a_split_is_found(example: tuple[Regions, Alignment
         "neither a cut point nor a result": mutated(regions, last, cut_point=None, results=()),
     }  # fmt: skip
     for said, split_wrongly in wrong.items():
-        assert any(said in fault for fault in faults(split_wrongly, alignment)), said
+        assert any(said in fault for fault in find_faults(split_wrongly, alignment)), said
