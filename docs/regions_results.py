@@ -84,7 +84,7 @@ def split(name: str) -> dict[str, Any]:
         options = ("--only-level", "--level", "structural", "--regions", "--json", "-o", str(folder / "out"))
         said = json.loads(_jaxport("hlo", port, *options))
     regions = said["pairs"][0]["regions"]
-    counts = {key: value for key, value in regions.items() if key != "opened"}
+    counts = {key: value for key, value in regions.items() if key != "open_regions"}
     return counts | {"seconds": round(time.monotonic() - start)}
 
 

@@ -22,9 +22,9 @@ from compare.prove.program_pairs import Pair
 from compare.record import alignment_part
 from compare.record.alignment_part import Compilers, Departure, Donated, Explanation, Level, Reason
 from compare.record.program_parts import Compiled
-from compare.regions.feeding import fed
+from compare.regions.feeding import find_more_matches
 from compare.regions.region_counts import LEVELS as REGION_LEVELS
-from compare.regions.region_counts import counted
+from compare.regions.region_counts import count_regions
 
 OPTIMIZED = "optimized"
 """Beside the levels: each frontend's program as its own compiler left it."""
@@ -278,10 +278,10 @@ def _regions(pair: Pair, programs: Mapping[str, Alignment], search: RegionSearch
         return None
     alignment = programs[level]
     try:
-        alignment = fed(alignment, pair.cases) if search is RegionSearch.FED and pair.cases else alignment
+        alignment = find_more_matches(alignment, pair.cases) if search is RegionSearch.FED and pair.cases else alignment
     except UnreadableProgram as error:
         return {"reason": str(error)}
-    counts = counted(alignment, Both(pair.left.parameters, pair.right.parameters))
+    counts = count_regions(alignment, Both(pair.left.parameters, pair.right.parameters))
     return to_json(counts) | {"headline": counts.headline}
 
 

@@ -15,7 +15,7 @@ from compare.regions.parts import Region, Regions
 _SIDES = Pair("left", "right")
 
 
-def faults(regions: Regions, alignment: Alignment) -> list[str]:
+def find_faults(regions: Regions, alignment: Alignment) -> list[str]:
     """What keeps a split from proving the programs equal once every region holds; empty of a valid one.
 
     Nothing here asks how the regions were found. That every region of a valid split holds implies that the programs

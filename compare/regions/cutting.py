@@ -16,7 +16,7 @@ _Member = tuple[int, int]
 """The side, 0 for the left program, and the id there."""
 
 
-def cut_points(alignment: Alignment) -> list[CutPoint]:
+def find_cut_points(alignment: Alignment) -> list[CutPoint]:
     """Arrays of one shape that matches connect, in the order of the left program.
 
     Left out are values that depend on no parameter, which every region spells out for itself, and matches by value of

@@ -22,7 +22,7 @@ from compare.hlo.arrays.fingerprints import TOLERANCE
 from compare.hlo.arrays.room import budget
 from compare.hlo.graph import Graph, needed
 from compare.hlo.pair import Pair
-from compare.regions.cutting import cut_points
+from compare.regions.cutting import find_cut_points
 from compare.regions.parts import CutPoint
 from compare.regions.pieces import as_parameter
 
@@ -33,7 +33,7 @@ Arrays = dict[int, list[np.ndarray]]
 """By id in the left program, its value in each case."""
 
 
-def fed(alignment: Alignment, cases: Sequence[Arguments]) -> Alignment:
+def find_more_matches(alignment: Alignment, cases: Sequence[Arguments]) -> Alignment:
     """The alignment with more matches: of what had no partner, run from values that have one.
 
     Args:
@@ -48,7 +48,7 @@ def fed(alignment: Alignment, cases: Sequence[Arguments]) -> Alignment:
     known = list(alignment.matches)
     arrays: Arrays = {key: [left[at] for left, _ in cases] for at, key in enumerate(graphs.left.parameters)}
     for _ in range(_MOST_ROUNDS):
-        cuts = cut_points(dataclasses.replace(alignment, matches=tuple(known)))
+        cuts = find_cut_points(dataclasses.replace(alignment, matches=tuple(known)))
         residue = _Residue(graphs, known, cuts)
         _compute(graphs.left, arrays, residue.read)
         more = residue.matches(numbering, known, arrays, cases)

@@ -21,22 +21,22 @@ class RegionPrograms:
     Attributes:
       graphs: of either piece; after the shared parameters come those that its program alone takes.
       inputs: cut points by position in `Regions.cut_points`, in the order of the shared parameters.
+      alone: of either program, ids of the parameters that it alone takes.
     """
 
     graphs: Pair[Graph]
     inputs: tuple[int, ...]
+    alone: Pair[tuple[int, ...]]
 
     @property
     def slots(self) -> Pair[list[str]]:
         """What fills each parameter: equal names for those that both pieces take."""
-        return Pair(self._slots("left", self.graphs.left), self._slots("right", self.graphs.right))
-
-    def _slots(self, side: str, graph: Graph) -> list[str]:
-        alone = len(graph.parameters) - len(self.inputs)
-        return [*(f"input {at}" for at in range(len(self.inputs))), *(f"{side} {at}" for at in range(alone))]
+        shared = [f"input {at}" for at in range(len(self.inputs))]
+        left, right = self.alone
+        return Pair([*shared, *(f"left {key}" for key in left)], [*shared, *(f"right {key}" for key in right)])
 
 
-def programs(region: Region, regions: Regions) -> RegionPrograms:
+def make_programs(region: Region, regions: Regions) -> RegionPrograms:
     """Both pieces of a region.
 
     The order of their parameters follows from what the pieces compute, and not from where they stand: identical
@@ -49,7 +49,7 @@ def programs(region: Region, regions: Regions) -> RegionPrograms:
 
 def _programs(region: Region, regions: Regions, inputs: tuple[int, ...]) -> RegionPrograms:
     left, right = (_program(region, regions, inputs, side) for side in (0, 1))
-    return RegionPrograms(Pair(left, right), inputs)
+    return RegionPrograms(Pair(left, right), inputs, region.pieces.map(lambda piece: piece.alone))
 
 
 def _program(region: Region, regions: Regions, inputs: Sequence[int], side: int) -> Graph:

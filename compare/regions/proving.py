@@ -14,19 +14,19 @@ from compare.hlo.rules.algebraic import ALGEBRAIC
 from compare.hlo.rules.structural import STRUCTURAL
 from compare.regions.cutting import draws
 from compare.regions.parts import Region, Regions
-from compare.regions.pieces import RegionPrograms, programs
+from compare.regions.pieces import RegionPrograms, make_programs
 from compare.regions.splitting import without_determined
 
 _WITHOUT_ASSUMPTIONS = STRUCTURAL + tuple(rule for rule in ALGEBRAIC if not rule.assumes)
 
 OPEN = "open"
-_MOST_NODES = 512
+_MOST_NODES = 256
 """Of a piece that rules are tried on. What is larger was left without a cut point by all matchers, and overlaps with
 others that are: to rewrite each takes minutes."""
 
 
 @dataclass(frozen=True)
-class Judged:
+class RegionProof:
     """One region.
 
     Attributes:
@@ -46,7 +46,7 @@ class Proofs:
     """What is proved of each region of a split, in its order."""
 
     regions: Regions
-    judged: tuple[Judged, ...]
+    judged: tuple[RegionProof, ...]
 
     @cached_property
     def counts(self) -> Mapping[str, int]:
@@ -54,9 +54,9 @@ class Proofs:
         return Counter(one.level for one in self.judged)
 
     @cached_property
-    def open(self) -> Mapping[bytes, tuple[Judged, ...]]:
+    def open(self) -> Mapping[bytes, tuple[RegionProof, ...]]:
         """The open regions; identical ones are together."""
-        grouped: dict[bytes, list[Judged]] = {}
+        grouped: dict[bytes, list[RegionProof]] = {}
         for one in self.judged:
             if one.level == OPEN:
                 grouped.setdefault(one.digest, []).append(one)
@@ -74,7 +74,7 @@ def prove(regions: Regions, level: str = STRUCTURE) -> Proofs:
       regions: a valid split.
       level: of the graphs that were split: what rules of theirs assumed or rounded is no part of the proof.
     """
-    known: dict[bytes, Judged] = {}
+    known: dict[bytes, RegionProof] = {}
     judged = [_judged(region, regions, level, known) for region in regions.regions]
     closed = [
         _judged(without_determined(one.region, regions), regions, level, known) if one.level == OPEN else one
@@ -83,16 +83,16 @@ def prove(regions: Regions, level: str = STRUCTURE) -> Proofs:
     return Proofs(replace(regions, regions=tuple(one.region for one in closed)), tuple(closed))
 
 
-def _judged(region: Region, regions: Regions, level: str, known: dict[bytes, Judged]) -> Judged:
+def _judged(region: Region, regions: Regions, level: str, known: dict[bytes, RegionProof]) -> RegionProof:
     """One region, by what is known of identical ones."""
     if max(len(piece.nodes) for piece in region.pieces) > _MOST_NODES:
-        return Judged(region, OPEN, f"{region.cut_point} {region.results}".encode())
-    pieces = programs(region, regions)
+        return RegionProof(region, OPEN, f"{region.cut_point} {region.results}".encode())
+    pieces = make_programs(region, regions)
     plain = _results(pieces, STRUCTURAL)
     digest = b"|".join(b"".join(sorted(side)) for side in plain)
     if digest not in known:
         reason = _reason(pieces)
-        known[digest] = Judged(region, OPEN if reason else _level(pieces, plain, level), digest, reason)
+        known[digest] = RegionProof(region, OPEN if reason else _level(pieces, plain, level), digest, reason)
     return replace(known[digest], region=region)
 
 

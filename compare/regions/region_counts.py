@@ -10,7 +10,7 @@ from compare.hlo.graph import Graph
 from compare.hlo.levels import ALGEBRA, STRUCTURE
 from compare.hlo.pair import Pair
 from compare.regions.parts import Piece, Regions
-from compare.regions.proving import OPEN, Judged, prove
+from compare.regions.proving import OPEN, RegionProof, prove
 from compare.regions.splitting import split
 
 LEVELS = (STRUCTURE, ALGEBRA)
@@ -58,7 +58,7 @@ class RegionCounts:
       dropped: supposed cut points that were given up since they stood in a circle.
       uncovered: results of one program alone.
       assumes: what rules of the level have assumed of the inputs.
-      opened: the distinct open regions, the largest first.
+      open_regions: the distinct open regions, the largest first.
     """
 
     level: str
@@ -71,7 +71,7 @@ class RegionCounts:
     dropped: int
     uncovered: tuple[str, ...]
     assumes: tuple[str, ...]
-    opened: tuple[OpenRegion, ...]
+    open_regions: tuple[OpenRegion, ...]
 
     @property
     def headline(self) -> str:
@@ -86,7 +86,7 @@ class RegionCounts:
         )
 
 
-def counted(alignment: Alignment, names: Pair[Sequence[str]] = _UNNAMED) -> RegionCounts:
+def count_regions(alignment: Alignment, names: Pair[Sequence[str]] = _UNNAMED) -> RegionCounts:
     """Split two aligned programs, prove what rules can prove, and count.
 
     Args:
@@ -94,7 +94,7 @@ def counted(alignment: Alignment, names: Pair[Sequence[str]] = _UNNAMED) -> Regi
       names: what fills the parameters of either, in order; empty where nobody has told.
     """
     proofs = prove(split(alignment), alignment.level)
-    opened = sorted((_opened(group, proofs.regions, names) for group in proofs.open.values()),
+    opened = sorted((_describe(group, proofs.regions, names) for group in proofs.open.values()),
                     key=lambda one: (-one.operations[0], -one.times))  # fmt: skip
     changes = (change for form in (alignment.left, alignment.right) for change in form.changes)
     return RegionCounts(
@@ -108,11 +108,11 @@ def counted(alignment: Alignment, names: Pair[Sequence[str]] = _UNNAMED) -> Regi
         dropped=proofs.regions.dropped,
         uncovered=proofs.regions.uncovered,
         assumes=tuple(sorted({change.assumes for change in changes if change.assumes})),
-        opened=tuple(opened),
+        open_regions=tuple(opened),
     )
 
 
-def _opened(group: tuple[Judged, ...], regions: Regions, names: Pair[Sequence[str]]) -> OpenRegion:
+def _describe(group: tuple[RegionProof, ...], regions: Regions, names: Pair[Sequence[str]]) -> OpenRegion:
     first = group[0]
     graphs, pieces = regions.graphs, first.region.pieces
     left, right = (_operations(graph, piece) for graph, piece in zip(graphs, pieces, strict=True))

@@ -14,8 +14,8 @@ from compare.hlo.executing import Options
 from compare.hlo.graph import Graph
 from compare.hlo.write_module import written
 from compare.regions.parts import Region, Regions
-from compare.regions.pieces import programs
-from compare.regions.proving import Judged
+from compare.regions.pieces import make_programs
+from compare.regions.proving import RegionProof
 
 HOLDS, FAILS, NOT_JUDGED = "holds", "fails", "not judged"
 _BOUND = 1e-12
@@ -28,7 +28,7 @@ CutValues = Mapping[int, Sequence[np.ndarray]]
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampleVerdict:
     """What sampling says of a region.
 
     Attributes:
@@ -44,7 +44,7 @@ class Sampled:
     reason: str = ""
 
 
-def cut_values(regions: Regions, wanted: Iterable[Region], cases: Sequence[Arguments]) -> CutValues:
+def compute_cut_values(regions: Regions, wanted: Iterable[Region], cases: Sequence[Arguments]) -> CutValues:
     """What TensorFlow's program, the left one, computes in float64 at the cut points that some regions read.
 
     Not in float32: two cut points of which one is computed from the other would not fit together.
@@ -65,7 +65,7 @@ def cut_values(regions: Regions, wanted: Iterable[Region], cases: Sequence[Argum
     return {at: [arrays[place] for arrays in runs] for place, at in enumerate(read)}
 
 
-def sample(judged: Judged, regions: Regions, at_cuts: CutValues, cases: Sequence[Arguments]) -> Sampled:
+def sample(judged: RegionProof, regions: Regions, at_cuts: CutValues, cases: Sequence[Arguments]) -> SampleVerdict:
     """Whether both pieces of a region compute the same from the same arrays; in exact arithmetic, not in float32.
 
     Parameters that one program takes alone keep the values that they have there.
@@ -77,8 +77,8 @@ def sample(judged: Judged, regions: Regions, at_cuts: CutValues, cases: Sequence
       cases: arguments of both programs.
     """
     if judged.reason:
-        return Sampled(NOT_JUDGED, reason=judged.reason)
-    made = programs(judged.region, regions)
+        return SampleVerdict(NOT_JUDGED, reason=judged.reason)
+    made = make_programs(judged.region, regions)
     shared = [[at_cuts[at][case] for at in made.inputs] for case in range(len(cases))]
     calls = [
         [[*arrays, *_alone(regions, judged.region, side, case)] for arrays, case in zip(shared, cases, strict=True)]
@@ -89,14 +89,14 @@ def sample(judged: Judged, regions: Regions, at_cuts: CutValues, cases: Sequence
         left, right = (_run(artifact, call) for artifact, call in zip(artifacts, calls, strict=True))
         error = _distance(left, right)
         if error <= _BOUND:
-            return Sampled(HOLDS, error)
+            return SampleVerdict(HOLDS, error)
         spreads = [
             _spread(one, call, arrays) for one, call, arrays in zip(artifacts, calls, (left, right), strict=True)
         ]
     except (promote.PromotionError, UnreadableProgram) as failure:
-        return Sampled(NOT_JUDGED, reason=str(failure))
+        return SampleVerdict(NOT_JUDGED, reason=str(failure))
     bound = _BOUND + 4 * sum(spreads)
-    return Sampled(HOLDS if error <= bound else FAILS, error, bound)
+    return SampleVerdict(HOLDS if error <= bound else FAILS, error, bound)
 
 
 def _alone(regions: Regions, region: Region, side: int, case: Arguments) -> list[np.ndarray]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 
 from compare.hlo.align import Alignment
 from compare.hlo.graph import Graph
 from compare.hlo.pair import Pair
-from compare.regions.cutting import cut_points
+from compare.regions.cutting import find_cut_points
 from compare.regions.parts import CutPoint, Piece, Region, Regions
 
 
@@ -23,7 +23,7 @@ def split(alignment: Alignment) -> Regions:
       alignment: of two programs at one level; what it matched suggests cut points and proves nothing.
     """
     graphs = Pair(alignment.left.graph, alignment.right.graph)
-    suggested = cut_points(alignment)
+    suggested = find_cut_points(alignment)
     cuts, order = list(suggested), []
     while True:
         pieces = _pieces(graphs, cuts)
@@ -45,7 +45,6 @@ def without_determined(region: Region, regions: Regions) -> Region:
     Of `x`, its mean and `x - mean`, given as they are rounded or swept one by one, one contradicts the others.
     """
     computing = {one.cut_point: one for one in regions.regions if one.cut_point is not None}
-    cut_of = _cut_of(regions.cut_points)
     inputs = set(region.inputs)
     determined = set[int]()
     for at in region.inputs:
@@ -53,11 +52,32 @@ def without_determined(region: Region, regions: Regions) -> Region:
         if made is not None and inputs.issuperset(made.inputs):
             determined.add(at)
             inputs.remove(at)
-    if not determined:
-        return region
-    open_cuts = cut_of.map(lambda cuts: {key: at for key, at in cuts.items() if at not in determined})
+    return _without(region, regions, determined) if determined else region
+
+
+def without_cut_point(regions: Regions, at: int) -> Regions:
+    """The split without one supposed cut point: every region that read it computes it by itself.
+
+    What to do where the region that computes it does not hold: the two programs may be equal all the same.
+
+    Args:
+      regions: a valid split.
+      at: the position of a cut point that is no parameter.
+    """
+    kept: list[Region] = []
+    for region in regions.regions:
+        if region.cut_point != at:
+            kept.append(_without(region, regions, {at}) if at in region.inputs else region)
+        elif region.results:
+            kept.append(replace(region, cut_point=None))
+    return _needed(replace(regions, regions=tuple(kept)))
+
+
+def _without(region: Region, regions: Regions, given_up: Collection[int]) -> Region:
+    """The region, some of whose inputs it computes."""
+    cut_of = _cut_of(regions.cut_points).map(lambda cuts: {key: at for key, at in cuts.items() if at not in given_up})
     outputs = Pair(region.pieces.left.outputs, region.pieces.right.outputs)
-    computed = _computed(regions.graphs, outputs, open_cuts)
+    computed = _computed(regions.graphs, outputs, cut_of)
     return replace(region, inputs=tuple(sorted(computed.reads)), pieces=computed.pieces)
 
 

@@ -30,10 +30,10 @@ def print_regions(record: Mapping[str, Any], console: Console, in_full: bool) ->
         if regions is None:
             continue
         console.print(Text(f"{one_line(pair['name'])}, {_line(regions)}"), soft_wrap=True)
-        if in_full and regions.get("opened"):
-            print_table(console, _table(regions["opened"], console))
-            if len(regions["opened"]) > _MOST_ROWS:
-                console.print(Text(f"  and {len(regions['opened']) - _MOST_ROWS} more, in hlo.json"))
+        if in_full and regions.get("open_regions"):
+            print_table(console, _table(regions["open_regions"], console))
+            if len(regions["open_regions"]) > _MOST_ROWS:
+                console.print(Text(f"  and {len(regions['open_regions']) - _MOST_ROWS} more, in hlo.json"))
 
 
 def _line(regions: Mapping[str, Any]) -> str:
@@ -43,11 +43,11 @@ def _line(regions: Mapping[str, Any]) -> str:
     return f"{regions['level']} {regions['headline']}{assumed}"
 
 
-def _table(opened: list[Mapping[str, Any]], console: Console) -> Table:
+def _table(open_regions: list[Mapping[str, Any]], console: Console) -> Table:
     table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
     for title in _COLUMNS:
         table.add_column(title)
-    for region in opened[:_MOST_ROWS]:
+    for region in open_regions[:_MOST_ROWS]:
         left, right = region["operations"]
         lines = (one_line(sources[0]) if sources else "" for sources in region["sources"])
         table.add_row(*map(Text, (f"{left}, {right}", str(region["times"]), str(region["takes"]), region["shape"],

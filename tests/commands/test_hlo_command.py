@@ -218,8 +218,8 @@ def test_regions_are_counted_and_the_open_ones_are_listed(programs: Path, capsys
     assert cli.main(["hlo", "first.mlirbc", "other.pb", "--only-level", "--level", "structural", "--regions"]) == 0
 
     regions = written(programs)["regions"]
-    assert regions["open"] == regions["distinct"] == len(regions["opened"]) == 1
-    assert regions["opened"][0]["results"] == ["0"]
+    assert regions["open"] == regions["distinct"] == len(regions["open_regions"]) == 1
+    assert regions["open_regions"][0]["results"] == ["0"]
     assert regions["total"] == regions["structural"] + regions["algebraic"] + regions["open"]
     shown = capsys.readouterr().out
     assert f"structural {regions['headline']}" in shown

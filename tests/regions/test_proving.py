@@ -20,12 +20,12 @@ from compare.hlo.align.equal_values import Arguments
 from compare.hlo.artifacts import hlo_of_artifact
 from compare.hlo.levels import STRUCTURE, Subject
 from compare.hlo.pair import Pair
-from compare.regions.checking import faults
-from compare.regions.feeding import fed
+from compare.regions.checking import find_faults
+from compare.regions.feeding import find_more_matches
 from compare.regions.parts import Regions
-from compare.regions.proving import OPEN, Judged, prove
-from compare.regions.region_counts import counted
-from compare.regions.sampling import FAILS, HOLDS, NOT_JUDGED, cut_values, sample
+from compare.regions.proving import OPEN, RegionProof, prove
+from compare.regions.region_counts import count_regions
+from compare.regions.sampling import FAILS, HOLDS, NOT_JUDGED, compute_cut_values, sample
 from compare.regions.splitting import split
 
 Function = Callable[..., Any]
@@ -42,7 +42,7 @@ def both(left: Function, right: Function) -> tuple[Alignment, list[Arguments]]:
     return align(*pair, STRUCTURE, cases), cases
 
 
-def opened(regions: Regions) -> list[Judged]:
+def opened(regions: Regions) -> list[RegionProof]:
     return [group[0] for group in prove(regions).open.values()]
 
 
@@ -101,12 +101,12 @@ def test_layers_that_are_written_otherwise_are_one_region_each_and_one_to_sample
     alignment, cases = both(layers(normalized), layers(normalized_otherwise))
     proofs = prove(split(alignment))
     regions = proofs.regions
-    assert faults(regions, alignment) == []
+    assert find_faults(regions, alignment) == []
     (group,) = proofs.open.values()
     assert len(group) == 3
-    sampled = sample(group[0], regions, cut_values(regions, [group[0].region], cases), cases)
+    sampled = sample(group[0], regions, compute_cut_values(regions, [group[0].region], cases), cases)
     assert sampled.verdict == HOLDS and sampled.error is not None and sampled.error < 1e-12
-    counts = counted(alignment)
+    counts = count_regions(alignment)
     assert (counts.open, counts.distinct) == (3, 1)
     assert counts.headline.endswith("open 3 of which 1 are distinct; the largest has 6 of TensorFlow's operations")
 
@@ -122,7 +122,7 @@ def test_a_wrong_layer_among_right_ones_fails_and_those_before_it_hold() -> None
     alignment, cases = both(layers(normalized), wrong_in_the_middle)
     proofs = prove(split(alignment))
     regions, every = proofs.regions, [group[0] for group in proofs.open.values()]
-    at_cuts = cut_values(regions, [each.region for each in every], cases)
+    at_cuts = compute_cut_values(regions, [each.region for each in every], cases)
     verdicts = [sample(each, regions, at_cuts, cases) for each in every]
     assert verdicts[0].verdict == HOLDS
     assert {one.verdict for one in verdicts} == {HOLDS, FAILS}
@@ -137,7 +137,7 @@ def test_rounded_constants_widen_the_bound_of_a_region_and_no_more() -> None:
         alignment, cases = both(lambda x, g: moved(x, g, rounded), lambda x, g, f=factor: moved(x, g, f))
         regions = split(alignment)
         (judged,) = opened(regions)
-        assert sample(judged, regions, cut_values(regions, [judged.region], cases), cases).verdict == verdict
+        assert sample(judged, regions, compute_cut_values(regions, [judged.region], cases), cases).verdict == verdict
 
 
 def test_random_draws_are_not_judged() -> None:
@@ -169,6 +169,6 @@ def test_values_behind_much_rounding_are_cut_points_once_they_are_fed(layered: F
         return lambda x, g: jnp.sin(40 * jnp.sin(40 * model(x, g)))
 
     alignment, cases = both(grown(layers(normalized, 12)), grown(layered))
-    before, after = counted(alignment), counted(fed(alignment, cases))
+    before, after = count_regions(alignment), count_regions(find_more_matches(alignment, cases))
     assert after.largest < before.largest
     assert after.largest <= 8

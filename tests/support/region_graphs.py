@@ -16,7 +16,7 @@ from compare.hlo.pair import Pair
 from compare.hlo.rewriting import Rewritten, rewrite
 from compare.hlo.rules.structural import STRUCTURAL
 from compare.regions.parts import Region, Regions
-from compare.regions.pieces import programs
+from compare.regions.pieces import make_programs
 
 PARAMETERS = 3
 VECTOR = Shape("f64", (4,))
@@ -114,7 +114,7 @@ def equal_pairs(forms: Pair[Rewritten]) -> list[tuple[int, int]]:
 
 def outputs(region: Region, regions: Regions, inputs: Mapping[int, np.ndarray]) -> Pair[list[np.ndarray]]:
     """What both pieces compute from values of the cut points that they read."""
-    made = programs(region, regions)
+    made = make_programs(region, regions)
 
     def computed(graph: Graph) -> list[np.ndarray]:
         values = run(graph, [inputs[at] for at in made.inputs])
