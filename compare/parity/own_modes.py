@@ -89,7 +89,13 @@ def _is_right(evidence: Evidence, place: Place, theirs: np.ndarray, where: np.nd
 
 
 def other_scales(evidence: Evidence, pass_: str, case: str) -> Scales:
-    """What errors are relative to where a run is held to the other mode."""
+    """What errors are relative to where a run is held to the other mode.
+
+    Args:
+      evidence: has the run of that mode.
+      pass_: the pass.
+      case: the case.
+    """
     return evidence.measured_scales(pass_, case, _other(evidence, pass_, case))
 
 
