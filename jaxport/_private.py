@@ -85,6 +85,15 @@ def enable_x64(wide: bool) -> AbstractContextManager[object]:
     return _require(place, "enable_x64")(wide)
 
 
+def another(array: jax.Array) -> jax.Array:
+    """Another array of the same memory on one device. Public functions give the same object, or one that is committed.
+
+    Args:
+      array: on one device.
+    """
+    return _require("jax._src.array", "ArrayImpl")(array.aval, array.sharding, [array], committed=False)
+
+
 def without_refs(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[..., Any]:
     """The function with the mutable arrays that it closes over as constants, and without what it writes to them.
 

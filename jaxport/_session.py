@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import jax
@@ -48,13 +48,15 @@ class Session:
         self.dtype = dtype
         self._inputs: dict[str, list[jax.Array]] = {}
         self._is_wide = dtype == "float64" or _keeps_64_bits(twin)
-        with self.precision():
+        # A setting of this thread would hide the one that the twin's code makes.
+        with self.precision() if self._is_wide else nullcontext():
             self.model = _build(twin, dtype, anew)
         if not self._is_wide and _asks_for_64_bits():
-            # Its module made its constants of 32 bits meanwhile.
             self._is_wide = True
-            with self.precision():
-                self.model = _build(twin, dtype, True)
+            if not jax.config.jax_enable_x64:
+                # JAX has read the environment long before: what the twin made is of 32 bits.
+                with self.precision():
+                    self.model = _build(twin, dtype, True)
         with self.precision():
             parameters = self.parameters(twin.first_case)
             self._check_weights(parameters)
@@ -101,7 +103,7 @@ class Session:
         if case not in self._inputs:
             with self.precision():
                 self._inputs[case] = self.inputs(self.twin.cases[case])
-        return [array.addressable_data(0) for array in self._inputs[case]]
+        return [_private.another(array) for array in self._inputs[case]]
 
     def pass_function(self, pass_: str) -> Callable[..., Any]:
         """The function of one pass.

@@ -66,10 +66,11 @@ def _told(graph: Graph, node: Node, key: int, direct: bool) -> Use:
             # What stands in a branch is not looked at: it may be a loop.
             return Use(counts=True)
         case "gather" if at == 1:
-            sizes = [graph.nodes[node.operands[0]].shape.dimensions[dim] for dim in _numbers(node, "start_index_map")]
-            return Use(indexes=True, table=min(sizes, default=0) if direct else 0)
+            return Use(indexes=True, table=_table(graph, node, "gather", "start_index_map") if direct else 0)
         case "scatter" if at == len(node.operands) // 2:
-            return Use(indexes=True)
+            return Use(
+                indexes=True, table=_table(graph, node, "scatter", "scatter_dims_to_operand_dims") if direct else 0
+            )
         case "dynamic-slice" if at > 0:
             return Use(indexes=True)
         case "dynamic-update-slice" if at > 1:
@@ -81,8 +82,14 @@ def _told(graph: Graph, node: Node, key: int, direct: bool) -> Use:
     return Use()
 
 
-def _numbers(node: Node, name: str) -> tuple[int, ...]:
-    numbers = dict(node.attribute("gather_dimension_numbers", ())).get(name, ())
+def _table(graph: Graph, node: Node, opcode: str, dimensions: str) -> int:
+    """How many elements there are to pick from, or to write to, in the shortest dimension that is indexed."""
+    table = graph.nodes[node.operands[0]].shape.dimensions
+    return min((table[dim] for dim in _numbers(node, f"{opcode}_dimension_numbers", dimensions)), default=0)
+
+
+def _numbers(node: Node, attribute: str, name: str) -> tuple[int, ...]:
+    numbers = dict(node.attribute(attribute, ())).get(name, ())
     return tuple(int(number) for number in numbers) if isinstance(numbers, (tuple, list)) else ()
 
 

@@ -259,6 +259,19 @@ def declared(deviation: Deviation) -> str:
     return f"declared deviation up to {deviation.bound:.3g}: {deviation.reason}"
 
 
+def drawn_within(name: str, table: int) -> str:
+    """Integers that were drawn within what they index.
+
+    Args:
+      name: of the input.
+      table: how many elements there are to pick from.
+    """
+    return (
+        f"{name} was drawn within 0..{table}, which is what it indexes, since TensorFlow refuses what lies beyond: "
+        f"declare low and high to say otherwise, as in --input '{name}=i32[...]:0..{table}'"
+    )
+
+
 def beyond(name: str, table: int) -> str:
     """An index that no case holds against the original."""
     return (

@@ -14,14 +14,19 @@ import numpy as np
 
 from compare.parity.bands import Scales
 from compare.parity.evidence import TF_REFERENCE, Evidence
-from compare.parity.measure import is_float, pattern, scale_of, unlike, wide
+from compare.parity.measure import is_float, largest, pattern, scale_of, unlike, wide
 from compare.parity.messages import Place, modes_disagree
 from compare.record.parity_part import Disagreement
+from workloads._framework import FORWARD
 from workloads._spec import Arrays
 
 DISAGREES = 2.0**-12
 """Relative: modes of one function that are further apart than this compute something else; rounding of any kind that
 was measured stays below."""
+
+
+NOTHING = 2.0**-40
+"""Of the largest value of a call: less is what rounding leaves of float64 where everything cancels."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +37,21 @@ class Followed:
     finding: Disagreement
 
 
-def disagreeing(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The elements, bool[...], that two modes give unlike values of; arrays of two shapes have none to compare."""
+def disagreeing(one: np.ndarray, other: np.ndarray, model: float = 0.0) -> np.ndarray:
+    """The elements, bool[...], that two modes give unlike values of; arrays of two shapes have none to compare.
+
+    Args:
+      one: x[...], of one mode.
+      other: x[...], of the other.
+      model: the largest value of the call: beside it, what vanishes but for rounding is no answer of either.
+    """
     if one.shape != other.shape:
         return np.zeros(one.shape, bool)
     if not is_float(one):
         return np.asarray(one != other)
     with np.errstate(invalid="ignore", over="ignore"):
         gap = np.abs(wide(one) - wide(other))
-        apart = np.isfinite(gap) & (gap > DISAGREES * scale_of(one, 0.0))
+        apart = np.isfinite(gap) & (gap > max(DISAGREES * scale_of(one, 0.0), NOTHING * model))
     return apart | (pattern(one) != pattern(other))
 
 
@@ -56,7 +67,8 @@ def disagreement(evidence: Evidence, pass_: str, case: str, leaf: str) -> np.nda
     reference, other = evidence.doubles.get(("tf", pass_, case), {}).get(leaf), _other(evidence, pass_, case).get(leaf)
     if reference is None or other is None or reference.shape != other.shape:
         return None
-    where = disagreeing(reference, other)
+    calls = (evidence.doubles.get(("tf", ran, case), {}) for ran in {pass_, FORWARD})
+    where = disagreeing(reference, other, largest(array for arrays in calls for array in arrays.values()))
     return where if where.any() else None
 
 
@@ -89,7 +101,13 @@ def _is_right(evidence: Evidence, place: Place, theirs: np.ndarray, where: np.nd
 
 
 def other_scales(evidence: Evidence, pass_: str, case: str) -> Scales:
-    """What errors are relative to where a run is held to the other mode."""
+    """What errors are relative to where a run is held to the other mode.
+
+    Args:
+      evidence: has the run of that mode.
+      pass_: the pass.
+      case: the case.
+    """
     return evidence.measured_scales(pass_, case, _other(evidence, pass_, case))
 
 

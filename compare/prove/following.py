@@ -9,7 +9,7 @@ import numpy as np
 from compare.parity import stability
 from compare.parity.breaks import Outcome
 from compare.parity.evidence import TF_REFERENCE, TF_XLA
-from compare.parity.measure import wide
+from compare.parity.measure import largest, wide
 from compare.parity.messages import Place
 from compare.parity.own_modes import disagreeing, found
 from compare.parity.stability import BREAKS, Rounding, Values
@@ -62,8 +62,9 @@ class Following:
 
     def _by_eager(self, judged: Judged, run: Eager, probe: Probe, rounding: Rounding) -> Judged:
         call, values, _ = judged
+        model = largest(values.exact.values())
         where = {
-            leaf: disagreeing(exact, run.exact[leaf])
+            leaf: disagreeing(exact, run.exact[leaf], model)
             for leaf, exact in values.exact.items()
             if leaf in run.exact and leaf in run.written and run.exact[leaf].shape == exact.shape
         }

@@ -57,7 +57,7 @@ def further(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles, origin
     if len(programs) < len(SIDES):
         return Further()
     base = first_inputs(twin, specs)
-    uses = {name: _use(programs, name) for name, spec in specs.items() if _is_free_integer(spec)}
+    uses = {name: use_of(programs, name) for name, spec in specs.items() if is_free_integer(spec)}
     domains = {name: domain for name, told in uses.items() if (domain := _domain(told, specs[name]))}
     cases = {f"{INTEGERS}{number}": _case(base, domains, specs, number) for number in range(_integers.CASES)}
     cases = (cases if domains else {}) | _decisive(base, _marks_of(programs, twin, specs, domains), specs)
@@ -98,7 +98,8 @@ def _without_unjudged(
     return kept
 
 
-def _is_free_integer(spec: ArraySpec) -> bool:
+def is_free_integer(spec: ArraySpec) -> bool:
+    """Whether an input is an integer without a declared range."""
     return np.dtype(spec.dtype).kind in "iu" and spec.low is None
 
 
@@ -132,8 +133,13 @@ def _decisive(
     }
 
 
-def _use(programs: Sequence[Readable], name: str) -> Use:
-    """What both programs do with an input."""
+def use_of(programs: Sequence[Readable], name: str) -> Use:
+    """What both programs do with an input.
+
+    Args:
+      programs: of both sides.
+      name: of the input.
+    """
     uses = Use()
     for of in programs:
         for at, parameter in enumerate(of.program.parameters):

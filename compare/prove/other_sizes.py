@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 from compare.errors import RequestError
@@ -13,7 +12,7 @@ from compare.inputs.port_files import prepare_others
 from compare.parity import failure_at_size, messages, unjudged_at_size, with_sizes
 from compare.parity.measure import largest
 from compare.progress import Reporter
-from compare.prove import both_sides, judging
+from compare.prove import both_sides, index_ranges, judging
 from compare.prove.collect import Collected
 from compare.prove.oracle import Doubles
 from compare.record.parity_part import AtSize, Parity
@@ -101,8 +100,11 @@ def judged_at(
     """
     reporter.step(f"at {prepared.at}")
     failures: list[Failure] = []
-    ask = partial(both_sides.evidence_of, pool, prepared=prepared, reporter=reporter, modes=modes)
-    collected = both_sides.both(failures, ask)
+
+    def collect(name: str, prepared: Prepared) -> Collected:
+        return both_sides.evidence_of(pool, name, prepared, reporter, modes)
+
+    collected, prepared, _ = index_ranges.collect_within_tables(prepared, collect, failures)
     if reason := _said(failures, "tf"):
         return _refused(reason, dimensions)
     if reason := _said(failures, "jax") or _structure(collected, prepared):

@@ -25,6 +25,7 @@ from compare.progress import Reporter
 from compare.prove import (
     both_sides,
     cells,
+    index_ranges,
     judging,
     on_targets,
     other_sizes,
@@ -217,10 +218,12 @@ def _judge_one(
     """Nothing may be timed where parity fails."""
     failures: list[Failure] = []
 
-    def collect(name: str) -> Collected:
-        return both_sides.evidence_of(pool, name, small, reporter, request.modes)
+    def collect(name: str, prepared: Prepared) -> Collected:
+        return both_sides.evidence_of(pool, name, prepared, reporter, request.modes)
 
-    collected = both_sides.both(failures, collect)
+    collected, judged, tables = index_ranges.collect_within_tables(small, collect, failures)
+    if tables:
+        small, large = judged, judged if large is small else index_ranges.drawn_within(large, tables)
     both_sides.check_structure(collected, small)
     drawn = both_sides.doubles_of(pool, collected, small, failures)
     doubles = both_sides.with_more_cases(pool, collected, drawn, small, failures)

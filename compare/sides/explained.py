@@ -35,6 +35,7 @@ _OWN = "compare|jaxport|tf_reference|workloads"
 _MISTAKEN = re.compile(rf"module '({_OWN})[.']|from '({_OWN})[.']|No module named '({_OWN})[.']")
 """What Python says of a module that is not the one that was meant."""
 _BEYOND_32_BITS = re.compile(r"^OverflowError: .*out of bounds for u?int32\b")
+_OUT_OF_TABLE = re.compile(r"= -?\d+ is (?:not in|out of range) \[0, (\d+)\)")
 _PLACED = re.compile(r"\.py:\d+|\.py\", line \d+")
 
 
@@ -57,7 +58,15 @@ def explained(error: BaseException) -> str:
     text = _clipped(told if _NAMED.match(told) or told.startswith(name) else f"{name}: {told}")
     place = _place([lines[number].strip() for number in at], error)
     placed = f"{text} ({place})" if place and not _PLACED.search(text) else text
-    return placed + _same_name(told, place or text) + _narrow_integer(text)
+    return placed + _same_name(told, place or text) + _narrow_integer(text) + _out_of_table(text)
+
+
+def _out_of_table(text: str) -> str:
+    """What to do where TensorFlow refuses an index, which may be an input that was drawn without a range."""
+    table = _OUT_OF_TABLE.search(text)
+    if table is None:
+        return ""
+    return f": where an input holds it, declare low and high, as in --input 'NAME=i32[...]:0..{table[1]}'"
 
 
 def _narrow_integer(text: str) -> str:

@@ -36,7 +36,7 @@ def told(function: Callable[..., Any], *arguments: Any) -> Use:
         (lambda x, n: jnp.take(x, n, axis=1), Use(indexes=True, table=3)),
         (lambda x, n: jnp.take(x, n, axis=0, mode="clip"), Use(indexes=True, table=50)),
         (lambda x, n: jnp.take_along_axis(x[:4], n[:, None], 1), Use(indexes=True, table=3)),
-        (lambda x, n: jax.ops.segment_sum(x[:4], n, 3), Use(indexes=True)),
+        (lambda x, n: jax.ops.segment_sum(x[:4], n, 3), Use(indexes=True, table=3)),
         (lambda x, n: jax.lax.dynamic_slice(x, (n[0], n[1]), (2, 2)), Use(indexes=True)),
         (lambda x, n: x[:4, 0] * n, Use()),
         (lambda x, n: jax.nn.one_hot(n, 10), Use()),

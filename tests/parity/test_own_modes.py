@@ -9,6 +9,7 @@ import pytest
 
 from compare.parity import Evidence, judge
 from compare.parity.evidence import OracleSource, Otherwise
+from compare.parity.own_modes import disagreeing
 from compare.record.parity_part import Parity
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from workloads._spec import Arrays
@@ -119,6 +120,12 @@ def test_a_float_that_is_defined_by_convention(there: float) -> None:
     assert set(follows(parity).values()) == {"tf/jit"}
     neither = at(1, 0.125)
     assert "semantics" in failed(judge(evidence(neither, PLAIN, other, (PLAIN, other))))
+
+
+def test_what_vanishes_but_for_rounding_is_no_disagreement() -> None:
+    none = np.array([1e-17, -2e-17, 0.0])
+    assert disagreeing(none, -none).any() and not disagreeing(none, -none, model=1.0).any()
+    assert disagreeing(PLAIN, at(1, 0.25), model=1e6).any()
 
 
 def test_a_large_value_of_one_mode_hides_no_error_elsewhere() -> None:
