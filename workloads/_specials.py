@@ -105,7 +105,7 @@ def _least(dtype: str) -> list[float]:
 _KINDS = {
     NAN: lambda _: [math.nan],
     "infinity": lambda _: [math.inf],
-    "minus infinity": lambda _: [-math.inf],
+    "minus_infinity": lambda _: [-math.inf],
     "infinities": lambda _: [math.inf, -math.inf],
     "largest": _largest,
     "zeros": lambda _: [0.0, -0.0],

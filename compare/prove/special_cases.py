@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compare.hlo.conditions import Condition, Watched, Ways, either, special_conditions
+from compare.hlo.conditions import Condition, Ways, special_conditions
+from compare.hlo.watching import Watched, either
 from compare.parity import messages
 from compare.parity.measure import UNIT_ROUNDOFF, distance, is_float, scale_of, unlike
 from compare.prove.running import Running, arguments
