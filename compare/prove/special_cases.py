@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from compare.hlo.conditions import NAN as NAN_ASKED
 from compare.hlo.conditions import Condition, Ways, special_conditions
 from compare.hlo.watching import Watched, either
 from compare.parity import messages
@@ -100,7 +101,7 @@ def special_cases(
     drawn = list(itertools.islice(_specials.special_cases(specs, base), _MOST_DRAWN))
     ways = [watch.decides([special.arrays for special in drawn]) for watch in watches]
     turning = [at for at in range(len(drawn)) if _turns(watches, [each[at] for each in ways])]
-    trial = _Trial(run_original, original, any(watch.side == TF for watch in watches))
+    trial = _Trial(run_original, original, _asks_for_infinities(watches))
     kept: dict[str, Arrays] = {}
     reasons: dict[int, str] = {}
     for at in turning:
@@ -142,6 +143,11 @@ def _watch(of: Readable, twin: Twin) -> _Watch | None:
     return watch
 
 
+def _asks_for_infinities(watches: Sequence[_Watch]) -> bool:
+    conditions = (condition for watch in watches if watch.side == TF for condition in watch.watched.conditions)
+    return any(condition.direction != NAN_ASKED for condition in conditions)
+
+
 def _turns(watches: Sequence[_Watch], ways: Sequence[Sequence[Ways]]) -> bool:
     """Whether a case decides in a way that no ordinary one did, or about a special value.
 
@@ -161,17 +167,17 @@ class _Trial:
     Attributes:
       run_original: gives TensorFlow's float64 program, compiled.
       original: asks TensorFlow's own modes.
-      decides: whether TensorFlow's program decides about special values.
+      asks_for_infinities: whether TensorFlow's program tells infinities from numbers.
     """
 
     run_original: Callable[[], Running]
     original: Original
-    decides: bool
+    asks_for_infinities: bool
 
     def unfit(self, special: Special) -> str:
         """Why ports are not held to the case; empty where they are."""
         (expected,) = self.run_original()([special.arrays])
-        if not self.decides and special.kind != NAN and any(_has_nan(array) for array in expected.values()):
+        if not self.asks_for_infinities and special.kind != NAN and any(_has_nan(array) for array in expected.values()):
             # The original makes NaN of an infinity and does not ask for it: there it has no value to be held to.
             return messages.SPECIAL_WITHOUT_VALUE
         return _departing(expected, self.original(FORWARD, special.arrays))
