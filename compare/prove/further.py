@@ -64,7 +64,7 @@ def further(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles, origin
     # Compiled where it is asked for: most programs decide nothing and look nothing up.
     run = functools.cache(lambda: _both(twin, doubles, FORWARD))
     special = special_cases(_with(twin, cases), specs, programs, base, run, original)
-    cases |= special.cases
+    cases |= {name: dict(arrays) for name, arrays in special.cases.items()}
     covered, unseen = covering(
         _with(twin, cases),
         specs,
