@@ -11,7 +11,7 @@ import numpy as np
 
 from workloads._spec import Arrays, ArraySpec
 
-NAN = "nan"
+NAN, MIXED = "nan", "mixed"
 _PART = 0.25
 """Of the elements that are special: a sum or a mean of the others is left."""
 _ALL = -1
@@ -105,10 +105,10 @@ def _least(dtype: str) -> list[float]:
 _KINDS = {
     NAN: lambda _: [math.nan],
     "infinity": lambda _: [math.inf],
-    "minus infinity": lambda _: [-math.inf],
+    "minus_infinity": lambda _: [-math.inf],
     "infinities": lambda _: [math.inf, -math.inf],
     "largest": _largest,
     "zeros": lambda _: [0.0, -0.0],
     "subnormal": _least,
-    "mixed": lambda _: [math.nan, math.inf, -math.inf],
+    MIXED: lambda _: [math.nan, math.inf, -math.inf],
 }

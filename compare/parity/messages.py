@@ -317,7 +317,8 @@ def unseen(side: str, condition: str, line: str, held: bool) -> str:
 
 SPECIAL_UNASKED = "TensorFlow could not be asked whether its own modes agree there: run it instead of a recorded side"
 """Why a case with special values is not used."""
-SPECIAL_WITHOUT_VALUE = "the original gives NaN there, and does not ask for it"
+SPECIAL_WITHOUT_VALUE = "the original gives NaN there, and does not ask for infinities"
+SPECIAL_OVERFLOW = "the original gives an infinity there, and the port, which has left the numbers too, NaN"
 SPECIAL_UNREACHED = (
     "no NaN, infinity, zero or largest number in the inputs makes it so: give the function that decides to --tf and "
     "its port to --jax, with what is decided about as --input"

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from compare.hlo.conditions import MOST_NODES, Condition, Watched, Ways, either
+from compare.hlo.conditions import MOST_NODES, Condition, Ways
+from compare.hlo.watching import Watched, either
 from compare.parity import messages
 from compare.prove.running import arguments
 from compare.prove.subjects import Readable, first_inputs

@@ -63,8 +63,8 @@ def further(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles, origin
     cases = (cases if domains else {}) | _decisive(base, _marks_of(programs, twin, specs, domains), specs)
     # Compiled where it is asked for: most programs decide nothing and look nothing up.
     run = functools.cache(lambda: _both(twin, doubles, FORWARD))
-    special = special_cases(_with(twin, cases), specs, programs, base, lambda: run()[TF], original)
-    cases |= special.cases
+    special = special_cases(_with(twin, cases), specs, programs, base, run, original)
+    cases |= {name: dict(arrays) for name, arrays in special.cases.items()}
     covered, unseen = covering(
         _with(twin, cases),
         specs,
@@ -90,7 +90,9 @@ def _without_unjudged(
         expected = kept.get((TF, GRADIENTS, case))
         if expected is None:
             continue
-        judged = judged_gradients(expected, original(GRADIENTS, inputs))
+        # What is infinite or NaN has no slope.
+        has_value = _is_finite(arrays[TF, FORWARD, case])
+        judged = judged_gradients(expected, original(GRADIENTS, inputs)) if has_value else set[str]()
         for side in SIDES:
             leaves = {leaf: array for leaf, array in kept.pop((side, GRADIENTS, case)).items() if leaf in judged}
             if leaves:

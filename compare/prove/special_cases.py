@@ -8,16 +8,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compare.hlo.conditions import Condition, Watched, Ways, either, special_conditions
+from compare.hlo.conditions import NAN as NAN_ASKED
+from compare.hlo.conditions import Condition, Ways, special_conditions
+from compare.hlo.watching import Watched, either
 from compare.parity import messages
 from compare.parity.measure import UNIT_ROUNDOFF, distance, is_float, scale_of, unlike
 from compare.prove.running import Running, arguments
 from compare.prove.subjects import Readable
 from workloads import _specials
 from workloads._framework import FORWARD, Twin
-from workloads._modes import TF
+from workloads._modes import JAX, TF
 from workloads._spec import Arrays, ArraySpec
-from workloads._specials import NAN, Special
+from workloads._specials import MIXED, NAN, Special
 
 AGREES = 2.0**-8
 """Relative: results of one function in float32 and in float64 are closer; what decides otherwise is farther."""
@@ -77,7 +79,7 @@ def special_cases(
     specs: Mapping[str, ArraySpec],
     programs: Sequence[Readable],
     base: Arrays,
-    run_original: Callable[[], Running],
+    run: Callable[[], Mapping[str, Running]],
     original: Original,
 ) -> SpecialCases:
     """Cases that turn decisions about special values.
@@ -87,7 +89,7 @@ def special_cases(
       specs: its inputs, by name.
       programs: the forward pass of both sides, in float64.
       base: the inputs as they are otherwise.
-      run_original: gives TensorFlow's program among them, compiled.
+      run: gives these, compiled, by side.
       original: asks TensorFlow's own modes.
 
     Raises:
@@ -99,7 +101,7 @@ def special_cases(
     drawn = list(itertools.islice(_specials.special_cases(specs, base), _MOST_DRAWN))
     ways = [watch.decides([special.arrays for special in drawn]) for watch in watches]
     turning = [at for at in range(len(drawn)) if _turns(watches, [each[at] for each in ways])]
-    trial = _Trial(run_original, original, any(watch.side == TF for watch in watches))
+    trial = _Trial(run, original, _asks_for_infinities(watches))
     kept: dict[str, Arrays] = {}
     reasons: dict[int, str] = {}
     for at in turning:
@@ -141,6 +143,11 @@ def _watch(of: Readable, twin: Twin) -> _Watch | None:
     return watch
 
 
+def _asks_for_infinities(watches: Sequence[_Watch]) -> bool:
+    conditions = (condition for watch in watches if watch.side == TF for condition in watch.watched.conditions)
+    return any(condition.direction != NAN_ASKED for condition in conditions)
+
+
 def _turns(watches: Sequence[_Watch], ways: Sequence[Sequence[Ways]]) -> bool:
     """Whether a case decides in a way that no ordinary one did, or about a special value.
 
@@ -158,21 +165,25 @@ class _Trial:
     """Tells whether a case with special values says anything of the original.
 
     Attributes:
-      run_original: gives TensorFlow's float64 program, compiled.
+      run: gives the float64 programs, compiled, by side.
       original: asks TensorFlow's own modes.
-      decides: whether TensorFlow's program decides about special values.
+      asks_for_infinities: whether TensorFlow's program tells infinities from numbers.
     """
 
-    run_original: Callable[[], Running]
+    run: Callable[[], Mapping[str, Running]]
     original: Original
-    decides: bool
+    asks_for_infinities: bool
 
     def unfit(self, special: Special) -> str:
         """Why ports are not held to the case; empty where they are."""
-        (expected,) = self.run_original()([special.arrays])
-        if not self.decides and special.kind != NAN and any(_has_nan(array) for array in expected.values()):
+        expected, port = (self.run()[side]([special.arrays])[0] for side in (TF, JAX))
+        if not self.asks_for_infinities and special.kind != NAN and any(_has_nan(array) for array in expected.values()):
             # The original makes NaN of an infinity and does not ask for it: there it has no value to be held to.
             return messages.SPECIAL_WITHOUT_VALUE
+        if special.kind != NAN and any(
+            _overflows(port[leaf], expected[leaf]) for leaf in expected.keys() & port.keys()
+        ):
+            return messages.SPECIAL_OVERFLOW
         return _departing(expected, self.original(FORWARD, special.arrays))
 
 
@@ -180,11 +191,11 @@ def _departing(expected: Arrays, runs: Runs, leaf: str = "") -> str:
     """Why TensorFlow's modes tell nothing of a leaf, or of any; empty where all give the same."""
     if not runs.reference:
         return messages.SPECIAL_UNASKED
-    for mode, run in (*runs.reference.items(), *runs.own.items()):
-        if isinstance(run, str):
-            return messages.special_refused(mode, run)
-    own = list(runs.own.values())
-    pairs = [(run, expected) for run in runs.reference.values()] + [(run, own[0]) for run in own[1:]]
+    refused = [(mode, run) for mode, run in (*runs.reference.items(), *runs.own.items()) if isinstance(run, str)]
+    if refused:
+        return messages.special_refused(*refused[0])
+    reference, own = ([run for run in each.values() if not isinstance(run, str)] for each in (runs.reference, runs.own))
+    pairs = [(run, expected) for run in reference] + [(run, own[0]) for run in own[1:]]
     leaves = [leaf] if leaf else list(expected)
     if all(
         name in one and name in other and _is_close(one[name], other[name]) for one, other in pairs for name in leaves
@@ -198,6 +209,13 @@ def _is_close(array: np.ndarray, expected: np.ndarray) -> bool:
         return False
     bound = max(AGREES, _ROUNDINGS * UNIT_ROUNDOFF.get(array.dtype.name, 0.0))
     return not is_float(expected) or distance(array, expected, scale_of(expected, 0.0)).error <= bound
+
+
+def _overflows(array: np.ndarray, expected: np.ndarray) -> bool:
+    """Whether NaN stands where the original has an infinity: formulas of equal quality differ so beyond the numbers."""
+    if array.shape != expected.shape or not is_float(expected):
+        return False
+    return bool((np.isinf(expected) & np.isnan(array)).any())
 
 
 def _has_nan(array: np.ndarray) -> bool:
@@ -221,6 +239,8 @@ def _remarks(
             why = next(turned, "") or (messages.special_range(ranged) if ranged else messages.SPECIAL_UNREACHED)
             yield messages.unseen_special(watch.side, str(condition), condition.line, held, why)
     judged = {drawn[at].kind for at, reason in reasons.items() if not reason}
-    lost = {drawn[at].kind: reason for at, reason in reasons.items() if reason and drawn[at].kind not in judged}
+    lost = {
+        drawn[at].kind: reason for at, reason in reasons.items() if reason and drawn[at].kind not in {*judged, MIXED}
+    }
     if not is_open:
         yield from (messages.special_lost(kind, reason) for kind, reason in list(lost.items())[:1])

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from runs import record_of
 from suggesting import as_compiled, doubles, suggested
 
 from compare.hlo import levels
@@ -136,12 +137,17 @@ def test_nothing_is_placed_where_nobody_asks_for_it(function: Function) -> None:
     assert all(np.isfinite(case["x"]).all() for case in found.cases.values())
 
 
-def test_an_infinity_of_which_the_original_makes_nan_without_asking_holds_no_port() -> None:
-    def by_hand(x: jax.Array) -> jax.Array:
-        most = jnp.max(x, -1)
-        return most + jnp.log(jnp.sum(jnp.exp(x - most[:, None]), -1))
+def by_hand(x: jax.Array) -> jax.Array:
+    most = jnp.max(x, -1)
+    return most + jnp.log(jnp.sum(jnp.exp(x - most[:, None]), -1))
 
-    assert not apart(suggested(by_hand, lambda x: by_hand(jnp.where(jnp.isfinite(x), x, x)), X))
+
+def test_an_infinity_of_which_either_formula_makes_nan_holds_no_port() -> None:
+    def by_library(x: jax.Array) -> jax.Array:
+        return jax.nn.logsumexp(x, -1)
+
+    assert not any(case.startswith("inf") for case in apart(suggested(by_hand, by_library, X)))
+    assert not any(case.startswith("inf") for case in apart(suggested(by_library, by_hand, X)))
 
 
 # TensorFlow's own modes.
@@ -206,3 +212,77 @@ def test_gradients_are_judged_where_tensorflow_has_them() -> None:
     own = Runs({"tf/eager": expected}, {"tf/eager": expected, "tf/jit": {**expected, "x": np.array([9.0, 2.0])}})
     assert judged_gradients(expected, own) == {"z"}
     assert judged_gradients(expected, Runs()) == set()
+
+
+# Both frameworks.
+
+ORIGINALS = """
+import tensorflow as tf
+
+def imputed(x):
+    missing = tf.math.is_nan(x)
+    count = tf.reduce_sum(tf.cast(~missing, x.dtype), 0)
+    mean = tf.math.divide_no_nan(tf.reduce_sum(tf.where(missing, tf.zeros_like(x), x), 0), count)
+    return tf.concat([tf.where(missing, mean[None], x), tf.cast(missing, x.dtype)], -1)
+
+def model(weights, x):
+    return tf.nn.relu(tf.where(tf.math.is_nan(x), weights["mean"], x) @ weights["kernel"])
+"""
+
+PORTS = """
+import jax.numpy as jnp
+
+def with_mask(filled, missing): return jnp.concatenate([filled, missing.astype(filled.dtype)], -1)
+
+def imputed(x):
+    missing = jnp.isnan(x)
+    count = jnp.sum(~missing, 0).astype(x.dtype)
+    mean = jnp.where(count == 0, 0, jnp.sum(jnp.where(missing, 0, x), 0) / jnp.where(count == 0, 1, count))
+    return with_mask(jnp.where(missing, mean[None], x), missing)
+
+def zeroed(x): return with_mask(jnp.nan_to_num(x), jnp.isnan(x))
+def mean_of_nan(x): return with_mask(jnp.where(jnp.isnan(x), jnp.mean(x, 0)[None], x), jnp.isnan(x))
+
+def rectified(x): return jnp.where(x > 0, x, 0)
+def model(weights, x): return rectified(jnp.where(jnp.isnan(x), weights["mean"], x) @ weights["kernel"])
+def model_of_zeros(weights, x): return rectified(jnp.nan_to_num(x) @ weights["kernel"])
+"""
+
+FILE = """
+from workloads import ArraySpec, Workload
+
+port = Workload(
+    name="{port}", summary="", inputs={{"x": ArraySpec((8, 4))}}, weights={weights}, builds=False,
+    tf="originals.py:{original}", jax="ports.py:{port}",
+)
+"""
+WEIGHTS = '{"mean": ArraySpec((4,)), "kernel": ArraySpec((4, 3))}'
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """By port, its parity."""
+    folder = tmp_path_factory.mktemp("special")
+    (folder / "originals.py").write_text(ORIGINALS)
+    (folder / "ports.py").write_text(PORTS)
+    paths: list[str] = []
+    for original, ports in (("imputed", ("zeroed", "mean_of_nan")), ("model", ("model_of_zeros",))):
+        for port in (original, *ports):
+            path = folder / f"{port}.py"
+            path.write_text(FILE.format(port=port, original=original, weights=WEIGHTS if original == "model" else "{}"))
+            paths.append(str(path))
+    workloads = record_of(*paths, plans=(), parity_only=True)["workloads"]
+    return {name: part["parity"] for name, part in workloads.items()}
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("port", ["imputed", "model"])
+def test_a_port_that_fills_what_is_missing_as_tensorflow_does_passes(judged: dict[str, Any], port: str) -> None:
+    assert judged[port]["verdict"] == "pass"
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("port", ["zeroed", "mean_of_nan", "model_of_zeros"])
+def test_a_port_that_fills_it_otherwise_fails(judged: dict[str, Any], port: str) -> None:
+    failing = {each["case"] for each in judged[port]["gates"]["semantics"]["comparisons"] if each["verdict"] == "fail"}
+    assert any(case.startswith("nan") for case in failing)
