@@ -177,7 +177,8 @@ class _Loop:
     def _ways_of(self, node: Node) -> list[int]:
         match node.opcode:
             case "maximum" | "minimum":
-                return [self._compare(*node.operands, "GT")]
+                left, right = node.operands
+                return [self._compare(left, right, "GT")]
             case "clamp":
                 low, value, high = node.operands
                 return [self._compare(value, low, "LT"), self._compare(value, high, "GT")]

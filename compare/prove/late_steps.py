@@ -164,7 +164,9 @@ class _Placing:
         """A placed run of both sides: the first variant in which they agree, or else the first."""
         runs: list[tuple[Placement, dict[str, Arrays]]] = []
         for placement in variants:
-            trained = {side.side: train_placed(side.program, self.twin, placement, side.side) for side in self.sides}
+            trained: dict[str, Arrays] = {
+                side.side: train_placed(side.program, self.twin, placement, side.side) for side in self.sides
+            }
             runs.append((placement, trained))
             if _agree(*trained.values()):
                 return runs[-1]
