@@ -81,7 +81,7 @@ class ClockRun:
         states = [
             np.asarray(start[at]).astype(dtype_of(shape)) for at, shape in zip(self._clock.states, types, strict=True)
         ]
-        calls = [[np.asarray(each, np.int32), *states] for each in steps]
+        calls = [[np.asarray(count, np.int32), *states] for count in steps]
         return [self._reading(list(results)) for results in self._executable.each(calls)]
 
     def _reading(self, results: Sequence[np.ndarray]) -> Reading:
