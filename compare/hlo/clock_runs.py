@@ -81,7 +81,7 @@ class ClockRun:
         states = [
             np.asarray(start[at]).astype(dtype_of(shape)) for at, shape in zip(self._clock.states, types, strict=True)
         ]
-        calls = [[np.asarray(each, np.int32), *states] for each in steps]
+        calls = [[np.asarray(count, np.int32), *states] for count in steps]
         return [self._reading(list(results)) for results in self._executable.each(calls)]
 
     def _reading(self, results: Sequence[np.ndarray]) -> Reading:
@@ -177,7 +177,8 @@ class _Loop:
     def _ways_of(self, node: Node) -> list[int]:
         match node.opcode:
             case "maximum" | "minimum":
-                return [self._compare(*node.operands, "GT")]
+                left, right = node.operands
+                return [self._compare(left, right, "GT")]
             case "clamp":
                 low, value, high = node.operands
                 return [self._compare(value, low, "LT"), self._compare(value, high, "GT")]

@@ -73,13 +73,13 @@ class Dependence:
           fixed: positions of parameters that no step changes.
         """
         nodes, parameters, results = self.graph.nodes, self.graph.parameters, self.graph.results
-        found = {at: to for at, to in states.items() if nodes[parameters[at]].shape.elements <= MOST_ELEMENTS}
+        counting = {at: to for at, to in states.items() if nodes[parameters[at]].shape.elements <= MOST_ELEMENTS}
         while True:
-            known = _bits(found) | _bits(fixed)
-            kept = {at: to for at, to in found.items() if not self.of[results[to]] & ~known}
-            if len(kept) == len(found):
+            known = _bits(counting) | _bits(fixed)
+            kept = {at: to for at, to in counting.items() if not self.of[results[to]] & ~known}
+            if len(kept) == len(counting):
                 return kept
-            found = kept
+            counting = kept
 
 
 def _bits(positions: Collection[int]) -> int:

@@ -412,7 +412,13 @@ def no_late_steps(reason: str) -> str:
 
 
 def never_decided(side: str, line: str, steps: int) -> str:
-    """A decision by a counter that comes out one way for as long as counters were run."""
+    """A decision by a counter that comes out one way for as long as counters were run.
+
+    Args:
+      side: whose step decides.
+      line: the user's line.
+      steps: for how many steps counters were run.
+    """
     return (
         f"{side}'s training step decides at {line} by a counter that comes to no such number in {steps} steps as they "
         "are: what the port does otherwise then is not judged"

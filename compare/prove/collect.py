@@ -291,11 +291,12 @@ def _collect_trajectories(side: Side, prepared: Prepared, collected: Collected, 
     training = prepared.workload.training
     if training is None or STEP not in collected.modes:
         return
+    # First: a variable that the twin does not hand over is not put back after training, and belongs to the program.
+    reporter.step(f"{side.name} program {STEP}")
+    _collect_written(side, STEP, collected)
     for mode in collected.modes[STEP]:
         if (side.name, mode) != UNTRAINED:
             _collect_trajectory(side, mode, training.compared, collected, reporter)
-    reporter.step(f"{side.name} program {STEP}")
-    _collect_written(side, STEP, collected)
     _collect_double_training(side, training.compared, collected, reporter)
 
 
@@ -312,8 +313,9 @@ def _collect_double_training(side: Side, compared: Sequence[int], collected: Col
     mode = NATIVE_TRAINING_MODE[side.name]
     reporter.step(f"{side.name}/{mode} training float64")
     try:
+        program = _double_program(side, STEP)
         arrays = requests.trajectory(side, mode, FLOAT64, compared)
-        collected.programs[STEP, FLOAT64] = _double_program(side, STEP)
+        collected.programs[STEP, FLOAT64] = program
     except SideError as error:
         # As with any pass: what cannot be rebuilt in float64 has a promoted program instead.
         if error.lost:

@@ -94,7 +94,7 @@ class _Placing:
         clocks = self._clocks({name: cuts for name, (_, cuts) in seen.items()})
         placed, remarks = self._around_turns(clocks)
         changed, more = runs_that_turn(self.twin, self.sides, {name: ways for name, (ways, _) in seen.items()})
-        runs = [self._run(variants) for variants in (*placed, *([each] for each in changed))]
+        runs = [self._run(variants) for variants in (*placed, *([placement] for placement in changed))]
         return LateSteps(
             {placement.case: placement for placement, _ in runs},
             {(side, STEP, placement.case): arrays for placement, of in runs for side, arrays in of.items()},
@@ -107,21 +107,21 @@ class _Placing:
         train_placed(side.program, self.twin, Placement("", 0, ORDINARY), side.side, calls.append)
         first, *others = side.seen(calls)
         ways = first.ways
-        for each in others:
-            ways = either(ways, each.ways)
+        for call in others:
+            ways = either(ways, call.ways)
         cuts = {
             key: value
             for key, value in first.cuts.items()
-            if all(np.array_equal(value, each.cuts[key]) for each in others)
+            if all(np.array_equal(value, call.cuts[key]) for call in others)
         }
         return ways, cuts
 
     def _clocks(self, cuts: Mapping[str, Mapping[int, np.ndarray]]) -> dict[str, SideClock]:
         """By side, its clock; none where nothing that a step leaves depends on any."""
-        found = [(side, side.clock(cuts.get(side.side, {}))) for side in self.sides]
-        if not any(clock.is_read for _, clock in found):
+        every = [(side, side.clock(cuts.get(side.side, {}))) for side in self.sides]
+        if not any(clock.is_read for _, clock in every):
             return {}
-        return {side.side: SideClock(side, clock, self.ordinary) for side, clock in found if clock.states}
+        return {side.side: SideClock(side, clock, self.ordinary) for side, clock in every if clock.states}
 
     def _around_turns(self, clocks: Mapping[str, SideClock]) -> tuple[list[list[Placement]], list[str]]:
         """Runs around turns and at far steps, each in variants; and remarks on what is left out."""
@@ -164,7 +164,9 @@ class _Placing:
         """A placed run of both sides: the first variant in which they agree, or else the first."""
         runs: list[tuple[Placement, dict[str, Arrays]]] = []
         for placement in variants:
-            trained = {side.side: train_placed(side.program, self.twin, placement, side.side) for side in self.sides}
+            trained: dict[str, Arrays] = {
+                side.side: train_placed(side.program, self.twin, placement, side.side) for side in self.sides
+            }
             runs.append((placement, trained))
             if _agree(*trained.values()):
                 return runs[-1]

@@ -79,9 +79,9 @@ class StepSide:
         self.graph = without_conditionals(Readable(side, program).graph)
         results = {result.name: at for at, result in enumerate(program.results)}
         states = {
-            at: each.name
-            for at, each in enumerate(program.parameters)
-            if each.kind == "state" and self.graph.nodes[self.graph.parameters[at]].shape.dtype in COUNTED
+            at: parameter.name
+            for at, parameter in enumerate(program.parameters)
+            if parameter.kind == "state" and self.graph.nodes[self.graph.parameters[at]].shape.dtype in COUNTED
         }
         self._states = {at: results[STATE + name] for at, name in states.items() if STATE + name in results}
         self._fixed = {at: program.states[name] for at, name in states.items() if at not in self._states}
@@ -93,7 +93,7 @@ class StepSide:
         """Decisions over data that are made after the loss, of one value or one a weight's element."""
         depends = Dependence(self.graph)
         known = sum(1 << at for at in {**depends.counting(self._states, self._fixed), **self._fixed})
-        weights = {tuple(each.shape) for each in self.program.parameters if each.kind == "weight"}
+        weights = {tuple(given.shape) for given in self.program.parameters if given.kind == "weight"}
         before_loss = needed(self.graph.nodes, [self._loss])
         # Whether the loss itself is finite, or above a limit, is asked by the step.
         of_model = before_loss - {self._loss}
@@ -107,14 +107,17 @@ class StepSide:
                 and any(depends.of[key] & ~known and key not in of_model for key in keys)
             )
 
-        found = [
-            each for each in decisions(self.graph) if is_of_step(self.graph.nodes[each.node], each.left, each.right)
-        ]
-        return tuple(map(DataDecision, found[:MOST_DECISIONS]))
+        found = map(DataDecision, decisions(self.graph))
+        of_step = [each for each in found if is_of_step(self.graph.nodes[each.condition.node], *each.keys)]
+        return tuple(of_step[:MOST_DECISIONS])
 
     @cached_property
     def _observer(self) -> values.PreparedGraph:
-        keys = {self._loss, *self.cuts, *(key for each in self.decisions for key in (each.left, each.right))}
+        keys = {
+            self._loss,
+            *self.cuts,
+            *(key for decision in self.decisions for key in (decision.left, decision.right)),
+        }
         return values.prepare(self.graph, sorted(keys))
 
     def seen(self, calls: Sequence[Sequence[np.ndarray]]) -> list[Seen]:
@@ -128,11 +131,11 @@ class StepSide:
         """
         return [
             Seen(
-                float(found[self._loss].reshape(-1)[0]),
-                [decision.ways(found) for decision in self.decisions],
-                {key: found[key] for key in self.cuts},
+                float(values_of[self._loss].reshape(-1)[0]),
+                [decision.ways(values_of) for decision in self.decisions],
+                {key: values_of[key] for key in self.cuts},
             )
-            for found in self._observer.each(calls)
+            for values_of in self._observer.each(calls)
         ]
 
     def clock(self, taken: Mapping[int, np.ndarray]) -> Clock:
@@ -176,10 +179,10 @@ class SideClock:
     def moments(self, steps: Sequence[int]) -> list[Moment]:
         """The clock after each of some numbers of steps."""
         # What a step computes is known once it was run.
-        found = self._run.after([*steps, *(step + 1 for step in steps)], self._start)
+        readings = self._run.after([*steps, *(step + 1 for step in steps)], self._start)
         return [
             Moment({self._of.name_of(at): array for at, array in now.states.items()}, then.phases)
-            for now, then in zip(found[: len(steps)], found[len(steps) :], strict=True)
+            for now, then in zip(readings[: len(steps)], readings[len(steps) :], strict=True)
         ]
 
     @cached_property

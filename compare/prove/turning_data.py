@@ -39,10 +39,10 @@ def runs_that_turn(
     remarks: list[str] = []
     for side in sides:
         missing = list(_one_sided(seen.get(side.side, ())))
-        found = _changes_that_turn(twin, side, missing) if missing else {}
-        chosen |= {str(change): change for change in found.values()}
+        turning = _changes_that_turn(twin, side, missing) if missing else {}
+        chosen |= {str(change): change for change in turning.values()}
         for at, held in missing:
-            if (at, held) not in found:
+            if (at, held) not in turning:
                 decision = side.decisions[at]
                 remarks.append(messages.never_turned(side.side, str(decision), decision.line, held))
     return [Placement(f"trajectory with {name}", 0, STEPS, change=change) for name, change in chosen.items()], remarks
@@ -56,22 +56,22 @@ def _one_sided(seen: Sequence[Ways]) -> Iterator[Missing]:
 
 def _changes_that_turn(twin: Twin, side: StepSide, missing: Sequence[Missing]) -> dict[Missing, Change]:
     """By decision, the most ordinary change that turns it."""
-    found: dict[Missing, Change] = {}
+    turning: dict[Missing, Change] = {}
     changes = list(_changes(twin))
     of_one = sum(array.nbytes for array in _first_call(twin, side, changes[0]))
     at_once = max(1, MOST_BYTES // max(of_one, 1))
     for start in range(0, len(changes), at_once):
         some = changes[start : start + at_once]
-        for change, seen in zip(some, side.seen([_first_call(twin, side, each) for each in some]), strict=True):
+        for change, seen in zip(some, side.seen([_first_call(twin, side, change) for change in some]), strict=True):
             for at, held in missing:
                 turned = seen.ways[at].failed if held else seen.ways[at].held
                 # A batch that is not finite tells nothing but what becomes of such batches.
                 fits = bool(change.infinite) if side.decisions[at].asks_finite else np.isfinite(seen.loss)
                 if turned and fits:
-                    found.setdefault((at, held), change)
-        if len(found) == len(missing):
+                    turning.setdefault((at, held), change)
+        if len(turning) == len(missing):
             break
-    return found
+    return turning
 
 
 def _changes(twin: Twin) -> Iterator[Change]:
