@@ -49,13 +49,13 @@ def known_results(
             left -= size
     if not chosen:
         return {}
-    found = _computed(graph, chosen)
+    computed = _computed(graph, chosen)
     if other is None:
-        return found
+        return computed
     exact = {
         key: twins[key] for key in chosen if twins.get(key) is not None and _is_more_exact(twins[key], chosen[key])
     }
-    return found | (_computed(other, exact) if exact else {})
+    return computed | (_computed(other, exact) if exact else {})
 
 
 def _is_constant(graph: Any, operation: Any, constant: set[int]) -> bool:
@@ -92,11 +92,11 @@ def _computed(graph: Any, chosen: Mapping[int, Any]) -> dict[int, list[np.ndarra
         wanted = {key: list(operation.outputs) for key, operation in chosen.items()}
         with contextlib.suppress(tf.errors.OpError):
             return {key: _arrays(values) for key, values in session.run(wanted, options=options).items()}
-        found = dict[int, list[np.ndarray]]()
+        computed = dict[int, list[np.ndarray]]()
         for key, tensors in wanted.items():
             with contextlib.suppress(tf.errors.OpError):
-                found[key] = _arrays(session.run(tensors, options=options))
-        return found
+                computed[key] = _arrays(session.run(tensors, options=options))
+        return computed
 
 
 def _arrays(values: Sequence[Any]) -> list[np.ndarray]:
