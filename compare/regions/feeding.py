@@ -73,7 +73,8 @@ class _Residue:
         )
         taken = Pair({match.left for match in known}, {match.right for match in known})
         self.graphs = Pair(*(_open(graphs[side], taken[side], self._cut_of[side]) for side in (0, 1)))
-        self.read = {self._origin(side, key) for side in (0, 1) for key in self.graphs[side].parameters} - {None}
+        origins = (self._origin(side, key) for side in (0, 1) for key in self.graphs[side].parameters)
+        self.read = {key for key in origins if key is not None}
 
     def _origin(self, side: int, key: int) -> int | None:
         """The id in the left program of what fills a parameter; None of a parameter of the right program alone."""
