@@ -202,6 +202,7 @@ class Compiled:
       optimizer: itself.
       obstacle: what of it is not said here, as sample weights; "" where all is.
       own: the train_step or compute_loss of the model's own class; None of Keras'.
+      left: "loss", "optimizer" or "step" -> what of that part alone is not said here.
     """
 
     losses: tuple[Described | None, ...] = ()
@@ -211,6 +212,7 @@ class Compiled:
     optimizer: Described | None = None
     obstacle: str = ""
     own: OwnStep | None = None
+    left: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

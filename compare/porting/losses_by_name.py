@@ -15,7 +15,7 @@ _ALIASES = {
     "sparse_categorical_crossentropy": "SparseCategoricalCrossentropy",
     "categorical_crossentropy": "CategoricalCrossentropy", "binary_crossentropy": "BinaryCrossentropy",
     "kl_divergence": "KLDivergence", "poisson": "Poisson", "hinge": "Hinge", "categorical_hinge": "CategoricalHinge",
-    "cosine_similarity": "CosineSimilarity",
+    "cosine_similarity": "CosineSimilarity", "log_cosh": "LogCosh", "logcosh": "LogCosh", "huber": "Huber",
 }  # fmt: skip
 
 _SIMPLE = {
