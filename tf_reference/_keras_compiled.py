@@ -9,7 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tf_reference import _keras_config, _keras_graph, _keras_outputs, _keras_variables, _keras_weights, _own_steps
+from tf_reference import (
+    _keras_config,
+    _keras_graph,
+    _keras_outputs,
+    _keras_variables,
+    _keras_weights,
+    _own_steps,
+    _traced_training,
+)
 from tf_reference._keras_described import described
 from workloads import _frames
 from workloads._architecture import Architecture, Compiled, OwnStep, Penalty
@@ -179,7 +187,7 @@ def _compiled(model: Any, hidden: Mapping[str, Sequence[str]]) -> Compiled | Non
         )
     except Unsupported as error:
         obstacle = str(error)
-    optimizer = described(model.optimizer) if model.optimizer is not None else None
+    optimizer = _traced_training.optimizer(model.optimizer) if model.optimizer is not None else None
     return replace(compiled, optimizer=optimizer, obstacle=obstacle, own=own, left=left)
 
 

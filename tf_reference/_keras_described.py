@@ -30,7 +30,7 @@ def described(value: Any) -> Described:
         if isinstance(argument, Mapping) and "class_name" in argument
     }
     plain = _keras_config.plain_config({name: argument for name, argument in config.items() if name not in inner})
-    return Described(kind.__name__, own, plain, inner)
+    return Described(kind.__name__, own, plain, inner=inner)
 
 
 def _schedule(optimizer: Any) -> dict[str, Inner]:

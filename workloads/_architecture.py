@@ -114,11 +114,13 @@ class Inner:
       class_name: of it; a function has its own name.
       own: whether it is Keras' own.
       config: its attributes.
+      traced: what a loss or schedule of the user's own computes, where TensorFlow can trace it.
     """
 
     class_name: str
     own: bool = True
     config: Mapping[str, Plain] = field(default_factory=dict)
+    traced: Graph | None = None
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from compare.porting.safe_expressions import UnwritableError, literal
+from compare.porting.traced_functions import function_name
 from workloads._architecture import Described
 from workloads._inspection import Plain
 
@@ -147,6 +148,8 @@ def _rate(optimizer: Described) -> str:
     if schedule is None:
         return f"learning_rate={_shortest(optimizer.config.get('learning_rate'))}"
     known = _SCHEDULES.get(schedule.class_name)
+    if not schedule.own and schedule.traced is not None:
+        return function_name(schedule)
     if known is None or not schedule.own:
         raise UnwritableError(f"the schedule {schedule.class_name} is not known here")
     function, names = known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from compare.porting.drawn_inputs import EMBEDDINGS
@@ -10,9 +11,10 @@ from compare.porting.identifiers import Names, commented, identifier
 from compare.porting.losses_by_name import loss_expression, metric_expression, of_logits
 from compare.porting.optimizers_by_name import decays, optimizer_expression, scales_loss
 from compare.porting.safe_expressions import UnwritableError, literal
+from compare.porting.traced_functions import function_lines, function_name
 from compare.porting.trained_outputs import TrainedOutput, only, trained_outputs
 from compare.porting.written_classes import Written
-from workloads._architecture import Architecture, Clip, Compiled, Described, LossTerm, Penalty
+from workloads._architecture import Architecture, Clip, Compiled, Described, Inner, LossTerm, Penalty
 from workloads._precision import NARROW
 from workloads._transfer import SourceLayer
 
@@ -70,6 +72,7 @@ def training_source(architecture: Architecture, written: Written) -> Training:
     parts, frozen = _Parts(), frozen_places(architecture, written)
     sections = [
         _trained(frozen),
+        *_own_functions(compiled),
         _optimizer(parts, compiled, compiled.optimizer, outputs),
         _loss(parts, compiled, written, architecture, outputs),
         _metrics(parts, outputs),
@@ -168,6 +171,24 @@ def _has_loss(compiled: Compiled) -> bool:
     return any(loss is not None for term in _summed(compiled) for loss in _losses_of(term, compiled))
 
 
+def _own_functions(compiled: Compiled) -> list[list[str]]:
+    """The functions of losses and schedules of the user's own, each once; what cannot be written is said elsewhere."""
+    schedule = compiled.optimizer.inner.get("learning_rate") if compiled.optimizer else None
+    losses = [loss for term in _summed(compiled) for loss in _losses_of(term, compiled) if loss is not None]
+    functions: dict[str, list[str]] = {}
+    for value in (*([schedule] if schedule else []), *losses):
+        if not value.own:
+            with suppress(UnwritableError):
+                functions[function_name(value)] = function_lines(value)
+    return list(functions.values())
+
+
+def _check_own(value: Described | Inner | None) -> None:
+    """Raise where a loss or schedule of the user's own becomes no function."""
+    if value is not None and not value.own:
+        function_lines(value)
+
+
 def _check_part(compiled: Compiled, part: str) -> None:
     """Raise where a part of the training does what is not said here.
 
@@ -182,6 +203,7 @@ def _optimizer(parts: _Parts, compiled: Compiled, optimizer: Described, outputs:
     own = compiled.own
     try:
         _check_part(compiled, "optimizer")
+        _check_own(optimizer.inner.get("learning_rate"))
         if decays(optimizer) and any(output.loss is None for output in outputs):
             raise UnwritableError(f"{optimizer.class_name} decays no weights that are for an output without a loss")
         if own and scales_loss(optimizer):
@@ -205,6 +227,9 @@ def _loss(
     ]
     try:
         _check_part(compiled, "loss")
+        for term in _summed(compiled):
+            for value in _losses_of(term, compiled):
+                _check_own(value)
         logits = _logits(compiled, written, outputs)
         added = [text for term in _summed(compiled) for text in _terms(term, outputs, logits)]
         regular = [term for term in _summed(compiled) if term.regularizers or term.loss is None]

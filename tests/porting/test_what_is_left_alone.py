@@ -11,6 +11,7 @@ import keras
 import numpy as np
 import optax
 import pytest
+import tensorflow as tf
 from filled_modules import filled, written_of
 
 import jaxport
@@ -26,12 +27,14 @@ L, optimizers = keras.layers, keras.optimizers
 
 
 class Noam(optimizers.schedules.LearningRateSchedule):
+    """It calls Python, which no graph has."""
+
     def __call__(self, step: Any) -> Any:
-        return 0.1 / (1.0 + step)
+        return tf.numpy_function(lambda at: np.float32(0.1 / (1 + at)), [step], tf.float32)
 
 
 def own_loss(y_true: Any, y_pred: Any) -> Any:
-    return keras.ops.mean(keras.ops.square(y_true - y_pred) ** 2)
+    return tf.numpy_function(lambda a, b: np.square(a - b).astype("float32"), [y_true, y_pred], tf.float32)
 
 
 def compiled(optimizer: Any = "sgd", loss: Any = "mse", **named: Any) -> Any:
@@ -45,11 +48,11 @@ def compiled(optimizer: Any = "sgd", loss: Any = "mse", **named: Any) -> Any:
 @pytest.mark.parametrize(
     ("make", "left"),
     [
-        (lambda: compiled(optimizers.Adam(Noam())), ["the optimizer: the schedule Noam"]),
-        (lambda: compiled(loss=own_loss), ["the loss: own_loss"]),
+        (lambda: compiled(optimizers.Adam(Noam())), ["the optimizer: Noam"]),
+        (lambda: compiled(loss=own_loss), ["the loss: "]),
         (
             lambda: compiled(optimizers.Adam(Noam()), own_loss),
-            ["the optimizer: the schedule Noam", "the loss: own_loss"],
+            ["the optimizer: Noam", "the loss: "],
         ),
         (lambda: compiled(kernel_constraint="max_norm"), ["the training step: it has the constraint MaxNorm"]),
         (lambda: compiled(activity_regularizer="l2"), ["the loss: head has the regularizer L2"]),
