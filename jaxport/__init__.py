@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from jaxport import loss_scaling as loss_scaling
     from jaxport import losses as losses
     from jaxport import metrics as metrics
+    from jaxport import noise as noise
     from jaxport import normalization as normalization
     from jaxport import optimizers as optimizers
     from jaxport import pooling as pooling
@@ -51,6 +52,7 @@ LIBRARY = (
     "loss_scaling",
     "losses",
     "metrics",
+    "noise",
     "normalization",
     "optimizers",
     "pooling",

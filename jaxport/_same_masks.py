@@ -1,15 +1,17 @@
-"""Dropout of Flax that drops the same elements as that of the original."""
+"""Dropout and noise of Flax that draw the same numbers as those of the original."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from workloads._same_masks import MULTIPLIERS, SHIFTS, threshold
+from jaxport.noise import AlphaDropout, GaussianDropout, GaussianNoise
+from workloads._same_masks import MULTIPLIERS, NORMAL_BITS, NORMAL_SPREAD, SHIFTS, threshold
 
 
 class DroppingByPlace(nnx.Dropout):
@@ -29,20 +31,63 @@ class DroppingByPlace(nnx.Dropout):
         sizes = list(inputs.shape)
         for axis in self.broadcast_dims:
             sizes[axis] = 1
-        hashes = jnp.arange(1, math.prod(sizes) + 1, dtype=jnp.uint32)
-        for multiplier, shift in zip(MULTIPLIERS, SHIFTS, strict=True):
-            hashes = hashes * jnp.uint32(multiplier)
-            hashes = hashes ^ (hashes >> shift)
-        kept = (hashes >= jnp.uint32(threshold(self.rate))).reshape(sizes)
+        kept = _kept(sizes, self.rate)
         return jnp.where(kept, inputs * (1 / (1 - self.rate) if self.rate < 1 else 0), jnp.zeros_like(inputs))
 
 
+def _normal(module: Any, shape: Sequence[int], dtype: Any) -> jax.Array:
+    """Numbers of mean 0 and variance 1, in place of those that a noise module draws."""
+    uniform = (_hashes(shape) >> (32 - NORMAL_BITS)).astype(dtype) / 2**NORMAL_BITS
+    return (uniform - 0.5) * NORMAL_SPREAD
+
+
+class NoiseByPlace(GaussianNoise):
+    """A GaussianNoise that adds what a hash of each place says."""
+
+    _normal = _normal
+
+
+class GaussianDroppingByPlace(GaussianDropout):
+    """A GaussianDropout likewise."""
+
+    _normal = _normal
+
+
+class AlphaDroppingByPlace(AlphaDropout):
+    """An AlphaDropout that sets what a hash of each place says."""
+
+    def _kept(self, shape: Sequence[int], rate: float) -> jax.Array:
+        return _kept(shape, rate)
+
+
+_BY_PLACE: dict[type[nnx.Module], type[nnx.Module]] = {
+    nnx.Dropout: DroppingByPlace,
+    GaussianNoise: NoiseByPlace,
+    GaussianDropout: GaussianDroppingByPlace,
+    AlphaDropout: AlphaDroppingByPlace,
+}
+
+DRAWING_BY_PLACE = tuple(_BY_PLACE.values())
+
+
 def drop_by_place(module: nnx.Module) -> None:
-    """Let every Dropout of a module drop by place; a class of the user's own that is made of one stays what it is.
+    """Let every Dropout and noise of a module draw by place; a class of the user's own made of one stays what it is.
 
     Args:
       module: is changed.
     """
     for _, nested in nnx.iter_modules(module):
-        if type(nested) is nnx.Dropout:
-            nested.__class__ = DroppingByPlace
+        if type(nested) in _BY_PLACE:
+            nested.__class__ = _BY_PLACE[type(nested)]
+
+
+def _hashes(shape: Sequence[int]) -> jax.Array:
+    hashes = jnp.arange(1, math.prod(shape) + 1, dtype=jnp.uint32)
+    for multiplier, shift in zip(MULTIPLIERS, SHIFTS, strict=True):
+        hashes = hashes * jnp.uint32(multiplier)
+        hashes = hashes ^ (hashes >> shift)
+    return hashes.reshape(shape)
+
+
+def _kept(shape: Sequence[int], rate: float) -> jax.Array:
+    return _hashes(shape) >= jnp.uint32(threshold(rate))

@@ -15,13 +15,13 @@ import optax
 from flax import nnx, traverse_util
 
 from jaxport._model import Model
-from jaxport._same_masks import DroppingByPlace, drop_by_place
+from jaxport._same_masks import DRAWING_BY_PLACE, drop_by_place
 from workloads import _foreign
 from workloads._target import WeightsError
 
 _MOST_BYTES = 256 << 20
 _RANDOM = ("rate", "dropout_rate")
-"""Attributes that say how much is dropped by other modules than a Dropout, which draw for themselves."""
+"""Attributes that say how much is dropped by modules that draw for themselves."""
 
 
 def flax_port(
@@ -37,7 +37,7 @@ def flax_port(
 ) -> Model:
     """A port of a Keras model for `jaxport run`, whose weights go the way that `jaxport weights` planned.
 
-    A Dropout drops the same elements in training as on TensorFlow's side; what else draws has rates of 0, as there.
+    Dropout and noise draw the same in training as on TensorFlow's side; what else draws has rates of 0, as there.
 
     Args:
       make: the module, of rngs.
@@ -183,8 +183,9 @@ class _Network:
             # Mixed precision is rounding: float64 judges the rest.
             _widen(abstract, dtype)
         drop_by_place(abstract)
+        others = nnx.Not(nnx.Any(*DRAWING_BY_PLACE))
         for name in _RANDOM:
-            abstract.set_attributes(nnx.Not(DroppingByPlace), raise_if_not_found=False, **{name: 0.0})
+            abstract.set_attributes(others, raise_if_not_found=False, **{name: 0.0})
         self._graph, weights, others = nnx.split(abstract, (nnx.Param, nnx.BatchStat), ...)
         self.places = frozenset(traverse_util.flatten_dict(nnx.to_pure_dict(weights)))
         self._others = jax.tree.map(_constant, nnx.to_pure_dict(others))

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tf_reference import _keras_config, _keras_graph, _keras_outputs, _keras_variables, _keras_weights, _own_steps
+from tf_reference import (
+    _keras_config,
+    _keras_graph,
+    _keras_outputs,
+    _keras_variables,
+    _keras_weights,
+    _own_steps,
+    _traced_training,
+)
 from tf_reference._keras_described import described
 from workloads import _frames
 from workloads._architecture import Architecture, Compiled, OwnStep, Penalty
@@ -51,7 +59,7 @@ def of_model(model: Any) -> Architecture:
         lines={path: line for path, layer in by_path.items() if (line := _line(layer))},
         penalties=tuple(_penalties(by_path)),
         frozen=tuple(_frozen(by_path)),
-        compiled=_compiled(model, next(_constrained(by_path), "") or (_MASKED if read.masked else "")),
+        compiled=_compiled(model, {"loss": [_MASKED] if read.masked else [], "step": list(_constrained(by_path))}),
         drawn=_keras_outputs.drawn(model) if getattr(model, "compiled", False) else (),
     )
 
@@ -145,7 +153,13 @@ def _constrained(by_path: Mapping[str, Any]) -> Iterator[str]:
                 yield f"the constraint {type(constraint).__name__} of {path}/{name}"
 
 
-def _compiled(model: Any, hidden: str) -> Compiled | None:
+def _compiled(model: Any, hidden: Mapping[str, Sequence[str]]) -> Compiled | None:
+    """What a model was compiled with.
+
+    Args:
+      model: of Keras.
+      hidden: what layers do in training that its parts "loss" and "step" have to do.
+    """
     if not getattr(model, "compiled", False):
         return None
     own: OwnStep | None = None
@@ -155,7 +169,9 @@ def _compiled(model: Any, hidden: str) -> Compiled | None:
         except Unsupported as error:
             return Compiled(obstacle=str(error))
     told = _keras_outputs.compiled_with(model)
-    obstacle = hidden or _exclusion(model.optimizer)
+    obstacle, exclusion = "", _exclusion(model.optimizer)
+    left = {part: tuple(reasons) for part, reasons in hidden.items() if reasons}
+    left |= {"optimizer": (exclusion,)} if exclusion else {}
     compiled, metrics, of_no_output = Compiled(), (), ""
     try:
         # They are no part of the step: what is not known of them leaves it as it is.
@@ -171,8 +187,8 @@ def _compiled(model: Any, hidden: str) -> Compiled | None:
         )
     except Unsupported as error:
         obstacle = str(error)
-    optimizer = described(model.optimizer) if model.optimizer is not None else None
-    return replace(compiled, optimizer=optimizer, obstacle=obstacle, own=own)
+    optimizer = _traced_training.optimizer(model.optimizer) if model.optimizer is not None else None
+    return replace(compiled, optimizer=optimizer, obstacle=obstacle, own=own, left=left)
 
 
 def _exclusion(optimizer: Any) -> str:

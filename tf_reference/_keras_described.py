@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+import keras
+
 from tf_reference import _keras_config
 from workloads._architecture import Described, Inner
 
@@ -16,17 +18,36 @@ def described(value: Any) -> Described:
     """A loss, optimizer, schedule, metric or regularizer as data."""
     kind = value if inspect.isfunction(value) else type(value)
     own = kind.__module__.split(".")[0] in ("keras", "tf_keras")
+    schedule: dict[str, Inner] = {}
     try:
         config = {} if inspect.isfunction(value) else {**_given(value), **value.get_config()}
     except _UNSAID:
-        config, own = {}, False
-    inner = {
+        schedule = _schedule(value)
+        config, own = _without_schedule(value) if schedule else {}, own and bool(schedule)
+    inner = schedule | {
         name: _of_config(argument)
         for name, argument in config.items()
         if isinstance(argument, Mapping) and "class_name" in argument
     }
     plain = _keras_config.plain_config({name: argument for name, argument in config.items() if name not in inner})
-    return Described(kind.__name__, own, plain, inner)
+    return Described(kind.__name__, own, plain, inner=inner)
+
+
+def _schedule(optimizer: Any) -> dict[str, Inner]:
+    """The schedule of an optimizer that says nothing of itself, as "learning_rate"; nothing of another value."""
+    schedule = getattr(optimizer, "_learning_rate", None)
+    if not isinstance(schedule, keras.optimizers.schedules.LearningRateSchedule):
+        return {}
+    return {"learning_rate": Inner(type(schedule).__name__, own=False)}
+
+
+def _without_schedule(optimizer: Any) -> Mapping[str, Any]:
+    """What an optimizer says of itself beside its schedule."""
+    schedule, optimizer._learning_rate = optimizer._learning_rate, None
+    try:
+        return optimizer.get_config()
+    finally:
+        optimizer._learning_rate = schedule
 
 
 def _given(value: Any) -> Mapping[str, Any]:

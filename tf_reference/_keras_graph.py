@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -126,6 +128,7 @@ class _Walk:
         with _nodes_kept(model):
             trace = _structure(model, path, functions)
             reading = _Reading(trace, path, self._path, self._settled)
+            reading.always = _always_trained(model, reading) if trace.followed else frozenset()
             graph = reading.graph()
             if functions:
                 _check_constants(model, graph)
@@ -235,6 +238,7 @@ class _Reading:
         self._numbering = _plain_calls.Numbering(_is_symbol, self._constant)
         self._plain = self._numbering.plain
         self.nodes = _in_order(tf.nest.flatten(trace.outputs), list(trace.inputs.values()), self._needed)
+        self.always: Set[int] = frozenset()
 
     def graph(self) -> Graph:
         inputs = {name: self._numbering.number(tensor) for name, tensor in self._trace.inputs.items()}
@@ -259,9 +263,15 @@ class _Reading:
         # A mask may be a dict of nothing.
         named = {key: value for key, value in named.items() if _holds_something(value)}
         keywords = {str(key): self._plain(value) for key, value in named.items()}
-        if self._trace.followed and keywords.get("training") is False:
+        told = keywords.get("training")
+        if self._trace.followed or told == _default_training(node.operation):
+            # As the model is, or what Keras fills in where nothing is said.
+            keywords.pop("training", None)
+        if self._trace.followed and told is False:
             # Followed as in training: this one is told that it never is.
             keywords["training=False"] = True
+        elif id(node) in self.always:
+            keywords["training=True"] = True
         return Call(
             layer=self._path_of(node.operation, self._path),
             arguments=tuple(self._plain(value) for value in given),
@@ -274,6 +284,33 @@ class _Reading:
         if id(value) in self._trace.constants:
             return _constant(self._trace.constants[id(value)])
         return _constant(value) if _noted_calls.is_array(value) else None
+
+
+def _always_trained(model: Any, reading: _Reading) -> Set[int]:
+    """The ids of the calls that are told to train where the model is not."""
+    told = dict(_told_to_train(reading))
+    if not told:
+        return frozenset()
+    try:
+        still = _Reading(_traced_calls.traced(model, training=False), "", lambda operation, within: "", set())
+    except Unsupported:
+        return frozenset()
+    return {told[place] for place, _ in _told_to_train(still) if place in told}
+
+
+def _told_to_train(reading: _Reading) -> Iterator[tuple[tuple[int, int], int]]:
+    """The layer and the number of each call that is told to train, and the id of the call."""
+    met = Counter[int]()
+    for node in reading.nodes:
+        met[id(node.operation)] += 1
+        if node.arguments.kwargs.get("training") is True:
+            yield (id(node.operation), met[id(node.operation)]), id(node)
+
+
+def _default_training(operation: Any) -> Any:
+    """Whether the call of a layer is in training where nothing is said."""
+    told = inspect.signature(operation.call).parameters.get("training")
+    return None if told is None else told.default
 
 
 def _holds_something(nest: Any) -> bool:

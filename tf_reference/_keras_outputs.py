@@ -8,7 +8,7 @@ from typing import Any
 
 import keras
 
-from tf_reference import _traced_calls
+from tf_reference import _traced_calls, _traced_training
 from tf_reference._function_graph import UNTRACED
 from tf_reference._keras_described import described
 from workloads._architecture import Described, drawn_size
@@ -37,7 +37,11 @@ def losses(model: Any, told: Mapping[str, Any]) -> tuple[Described | None, ...]:
     given = _by_output(model, told.get("loss", getattr(model, "loss", None)), "losses")
     if any(keras.tree.is_nested(loss) for loss in given):
         raise Unsupported("losses in losses in compile()")
-    return tuple(None if loss is None else described(keras.losses.get(loss)) for loss in given)
+    outputs = keras.tree.flatten(nest(model))
+    return tuple(
+        None if loss is None else _traced_training.loss(keras.losses.get(loss), output)
+        for loss, output in zip(given, outputs, strict=False)
+    )
 
 
 def weights(model: Any, told: Mapping[str, Any]) -> tuple[float, ...]:

@@ -41,7 +41,7 @@ def keras_port(
 ) -> Model:
     """A Keras model for `jaxport run`, by the keys that `jaxport weights` gives its weights.
 
-    A Dropout drops the same elements in training as that of the port; what else drops does not, nor is noise added.
+    Dropout and noise draw the same numbers in training as those of the port; what else draws does not.
 
     Args:
       source: a .keras file, or FILE.py:NAME of a function that makes the model.
@@ -260,6 +260,8 @@ def _draw_alike(model: Any) -> None:
             _same_masks.drop_by_place(layer, layer.layer.rate, noise and [noise[0], None, *noise[1:]])
         elif type(layer) in _same_masks.DROPOUTS and id(layer) not in within:
             _same_masks.drop_by_place(layer, layer.rate, _same_masks.noise_of(layer))
+        elif type(layer) in _same_masks.NOISES and id(layer) not in within:
+            _same_masks.add_noise_by_place(layer)
         elif (told := _dropping_layers.dropout(layer)) is not None:
             _same_masks.drop_by_place(layer, told.rate, told.noise_shape)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -159,6 +160,18 @@ def config(layer: Any) -> dict[str, Plain]:
     # The dtype of an operation is what it makes; that of a layer is its policy, which stands elsewhere.
     dtype = None if isinstance(layer, keras.Layer) else getattr(layer, "dtype", None)
     return plain if dtype is None else {**plain, "dtype": keras.backend.standardize_dtype(dtype)}
+
+
+def defaults(layer: Any, config: Mapping[str, Plain]) -> tuple[str, ...]:
+    """The attributes that are as the class of a layer of Keras has them where nothing is said.
+
+    Args:
+      layer: of Keras' own.
+      config: its attributes as plain data.
+    """
+    told = inspect.signature(type(layer).__init__).parameters if is_keras(layer) else {}
+    plain = {name: _keras_config.plain(parameter.default) for name, parameter in told.items()}
+    return tuple(name for name, value in config.items() if name in plain and plain[name] == value)
 
 
 def input_shape(layer: Any) -> tuple[int | None, ...]:

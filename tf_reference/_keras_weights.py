@@ -253,18 +253,20 @@ class _Walk:
     def _described(
         self, layer: Any, path: str, parent: str | None, step: str, inner: Sequence[tuple[str, Any]]
     ) -> SourceLayer:
+        config = _keras_variables.config(layer)
         return SourceLayer(
             path=path,
             parent=parent,
             step=step,
             module=_keras_config.module_of(type(layer).__module__),
             class_name=type(layer).__name__,
-            config=_keras_variables.config(layer),
+            config=config,
             compute_dtype=str(getattr(layer, "compute_dtype", "") or ""),
             variable_dtype=str(getattr(layer, "variable_dtype", "") or ""),
             leaves=tuple(self._leaf(name, variable, path) for name, variable in _keras_variables.leaves(layer, inner)),
             shape=_keras_variables.input_shape(layer),
             container=_keras_variables.is_container(layer),
+            defaults=_keras_variables.defaults(layer, config),
         )
 
     def _leaf(self, name: str, variable: Any, path: str) -> Leaf:

@@ -87,6 +87,8 @@ def call(path: str, called: Called, still: Called, numbering: Numbering) -> Call
       numbering: of tensors.
     """
     keywords = {str(name): numbering.plain(argument) for name, argument in called.named.items() if argument is not None}
+    # As the model is: what is said below is otherwise.
+    keywords.pop("training", None)
     told = called.named.get("training")
     if isinstance(told, bool) and told is still.named.get("training"):
         # Whatever the model does, this call is told the same.

@@ -1,14 +1,15 @@
-"""Dropout of Keras that drops the same elements as that of the port."""
+"""Dropout and noise of Keras that draw the same numbers as those of the port."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import keras
 import tensorflow as tf
 
-from workloads._same_masks import MULTIPLIERS, SHIFTS, threshold
+from workloads._same_masks import MULTIPLIERS, NORMAL_BITS, NORMAL_SPREAD, SHIFTS, threshold
 
 DROPOUTS = (
     keras.layers.Dropout,
@@ -19,6 +20,10 @@ DROPOUTS = (
 """Keras' own; a class that is made of one may do anything."""
 
 
+NOISES = (keras.layers.GaussianNoise, keras.layers.GaussianDropout, keras.layers.AlphaDropout)
+"""Likewise of what changes elements at random otherwise."""
+
+
 def drop_by_place(layer: Any, rate: float, noise: Sequence[int | None] | None = None) -> None:
     """Let a layer drop, in training, what a hash of its place says.
 
@@ -27,17 +32,28 @@ def drop_by_place(layer: Any, rate: float, noise: Sequence[int | None] | None = 
       rate: the share that is dropped.
       noise: the shape of its draws, with None for a size of what is dropped; None for all of them.
     """
-    layer.call = _Dropping(layer.call, rate, noise)
+    layer.call = _Drawing(layer.call, lambda inputs: dropped(inputs, rate, noise))
 
 
-class _Dropping:
-    def __init__(self, call: Callable[..., Any], rate: float, noise: Sequence[int | None] | None) -> None:
-        self._call, self._rate, self._noise = call, rate, noise
+def add_noise_by_place(layer: Any) -> None:
+    """Let a noise layer draw, in training, what a hash of each place says.
+
+    Args:
+      layer: one of NOISES; outside of training it does what it did.
+    """
+    layer.call = _Drawing(layer.call, lambda inputs: noisy(inputs, layer))
+
+
+class _Drawing:
+    """The call of a layer with another one for training."""
+
+    def __init__(self, call: Callable[..., Any], drawn: Callable[[Any], Any]) -> None:
+        self._call, self._drawn = call, drawn
 
     def __call__(self, inputs: Any, *given: Any, training: Any = False, **named: Any) -> Any:
         if not training:
             return self._call(inputs, *given, training=False, **named)
-        return dropped(inputs, self._rate, self._noise)
+        return self._drawn(inputs)
 
 
 def noise_of(layer: Any) -> Sequence[int | None] | None:
@@ -58,13 +74,46 @@ def dropped(x: tf.Tensor, rate: float, noise: Sequence[int | None] | None = None
     """
     if rate == 0:
         return x
+    return tf.where(_kept(x, rate, noise), x * (1 / (1 - rate) if rate < 1 else 0), tf.zeros_like(x))
+
+
+def noisy(x: tf.Tensor, layer: Any) -> tf.Tensor:
+    """What a noise layer of Keras makes of an array in training, with draws by place.
+
+    Args:
+      x: of floats.
+      layer: one of NOISES.
+    """
+    if isinstance(layer, keras.layers.GaussianNoise):
+        return x + layer.stddev * _normal(x) if layer.stddev else x
+    rate = layer.rate
+    if rate == 0:
+        return x
+    if isinstance(layer, keras.layers.GaussianDropout):
+        return x * (1 + math.sqrt(rate / (1 - rate)) * _normal(x))
+    least = -1.6732632423543772848170429916717 * 1.0507009873554804934193349852946
+    scale = ((1 - rate) * (1 + rate * least**2)) ** -0.5
+    kept = tf.cast(_kept(x, rate, layer.noise_shape), x.dtype)
+    return scale * (x * kept + least * (1 - kept)) - scale * least * rate
+
+
+def _normal(x: tf.Tensor) -> tf.Tensor:
+    """Numbers of mean 0 and variance 1 of the shape of an array."""
+    uniform = tf.cast(tf.bitwise.right_shift(_hashes(tf.shape(x)), _uint32(32 - NORMAL_BITS)), x.dtype) / 2**NORMAL_BITS
+    return (uniform - 0.5) * NORMAL_SPREAD
+
+
+def _kept(x: tf.Tensor, rate: float, noise: Sequence[int | None] | None) -> tf.Tensor:
     sizes = tf.shape(x) if noise is None else [size or tf.shape(x)[axis] for axis, size in enumerate(noise)]
+    return _hashes(sizes) >= _uint32(threshold(rate))
+
+
+def _hashes(sizes: Any) -> tf.Tensor:
     hashes = tf.cast(tf.range(tf.reduce_prod(sizes)), tf.uint32) + _uint32(1)
     for multiplier, shift in zip(MULTIPLIERS, SHIFTS, strict=True):
         hashes = hashes * _uint32(multiplier)
         hashes = tf.bitwise.bitwise_xor(hashes, tf.bitwise.right_shift(hashes, _uint32(shift)))
-    kept = tf.reshape(hashes >= _uint32(threshold(rate)), sizes)
-    return tf.where(kept, x * (1 / (1 - rate) if rate < 1 else 0), tf.zeros_like(x))
+    return tf.reshape(hashes, sizes)
 
 
 def _uint32(number: int) -> tf.Tensor:

@@ -163,8 +163,12 @@ def output_nest(model: Any) -> Any:
         return model.compute_output_spec(first(model))
 
 
-def traced(layer: Any) -> Trace:
-    """What a layer of the user's own does in training.
+def traced(layer: Any, *, training: bool = True) -> Trace:
+    """What a layer of the user's own does.
+
+    Args:
+      layer: that was called.
+      training: whether in training.
 
     Raises:
       Unsupported: it cannot be followed.
@@ -173,9 +177,9 @@ def traced(layer: Any) -> Trace:
     inputs = [keras.Input(batch_shape=symbol.shape, dtype=symbol.dtype) for symbol in tf.nest.flatten(given)]
     nest = tf.nest.pack_sequence_as(given, inputs)
     # As in training: a layer that then is told that it is not in training never is.
-    trains = {"training": True} if "training" in inspect.signature(layer.call).parameters else {}
+    trains = {"training": training} if "training" in inspect.signature(layer.call).parameters else {}
     try:
-        with _in_training(layer), _noted_calls.noting() as noted:
+        with _told_to_train(layer, training), _noted_calls.noting() as noted:
             if takes_masks(layer):
                 _call_arguments.mask(nest, _FIRST[layer].names)
             outputs = call(layer, nest, **trains)
@@ -232,10 +236,10 @@ def other_weights(layer: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _in_training(layer: Any) -> Iterator[None]:
-    """Inside, the layers in a layer are told what Keras tells them in training: what a call leaves unsaid is True."""
+def _told_to_train(layer: Any, training: bool) -> Iterator[None]:
+    """Inside, the layers in a layer are told what Keras tells them: whether they train, where no call says it."""
     context = layer._get_call_context()
-    context.training = True
+    context.training = training
     try:
         yield
     finally:

@@ -114,11 +114,13 @@ class Inner:
       class_name: of it; a function has its own name.
       own: whether it is Keras' own.
       config: its attributes.
+      traced: what a loss or schedule of the user's own computes, where TensorFlow can trace it.
     """
 
     class_name: str
     own: bool = True
     config: Mapping[str, Plain] = field(default_factory=dict)
+    traced: Graph | None = None
 
 
 @dataclass(frozen=True)
@@ -202,6 +204,7 @@ class Compiled:
       optimizer: itself.
       obstacle: what of it is not said here, as sample weights; "" where all is.
       own: the train_step or compute_loss of the model's own class; None of Keras'.
+      left: "loss", "optimizer" or "step" -> what of that part alone is not said here.
     """
 
     losses: tuple[Described | None, ...] = ()
@@ -211,6 +214,7 @@ class Compiled:
     optimizer: Described | None = None
     obstacle: str = ""
     own: OwnStep | None = None
+    left: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,12 @@
-"""Which elements a dropout drops while it is judged: both sides drop the same, since no two frameworks draw alike.
+"""What dropout and noise draw while they are judged: both sides the same, since no two frameworks draw alike.
 
 An element is dropped by its place in the array of draws, in row-major order, through a hash of 32 bits: places that
 are neighbours along any axis have nothing to do with each other.
 """
 
 from __future__ import annotations
+
+import math
 
 MULTIPLIERS = (2654435761, 2246822519)
 """Odd, of 32 bits with about as many ones as zeros (the first two primes of xxHash32, https://xxhash.com)."""
@@ -14,6 +16,12 @@ SHIFTS = (15, 13)
 
 HASHES = 1 << 32
 """As many as there are."""
+
+NORMAL_BITS = 24
+"""The highest bits of a hash that a number of a noise is made of: float32 holds as many exactly."""
+
+NORMAL_SPREAD = math.sqrt(12)
+"""Times a number that is uniform in [-1/2, 1/2), it has the mean and variance of a standard normal one."""
 
 
 def threshold(rate: float) -> int:

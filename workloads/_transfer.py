@@ -50,6 +50,7 @@ class SourceLayer:
       leaves: its variables, without those of layers that stand for themselves.
       shape: of its input; empty where that is not known. None is a size that is not fixed.
       container: whether it is a model, or a layer of the user's own that holds others.
+      defaults: the attributes in `config` that are as its class has them where nothing is said.
     """
 
     path: str
@@ -63,6 +64,7 @@ class SourceLayer:
     leaves: tuple[Leaf, ...] = ()
     shape: tuple[int | None, ...] = ()
     container: bool = False
+    defaults: tuple[str, ...] = ()
 
     @property
     def named(self) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from compare.porting.class_text import Body, Line
+from compare.porting.class_text import Body, Line, Unchanged
 
 _ACTIVATIONS = {"jax.nn.softmax": "softmax", "jax.nn.sigmoid": "sigmoid"}
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -68,13 +68,13 @@ def before_activations(body: Body, called: str) -> Logits | None:
     return Logits(activations, Body(lines[:-1], f"{only.line.text}{only.line.told}"), call)
 
 
-def _activated(lines: Sequence[Line | str], name: str) -> _Activated | None:
+def _activated(lines: Sequence[Line | Unchanged | str], name: str) -> _Activated | None:
     """The line that gives a variable an activation's value, which nothing else reads, without the activation."""
-    places = [at for at, line in enumerate(lines) if name in _NAME.findall(str(line).partition(" = ")[0])]
+    places = [at for at, line in enumerate(lines) if name in _names_in(line, " = ")]
     line = lines[places[-1]] if places else ""
-    if isinstance(line, str) or line.outputs != name:
+    if not isinstance(line, Line) or line.outputs != name:
         return None
-    if any(name in _NAME.findall(str(later)) for later in lines[places[-1] + 1 :]):
+    if any(name in _names_in(later) for later in lines[places[-1] + 1 :]):
         return None
     tree = ast.parse(line.text, mode="eval").body
     if not isinstance(tree, ast.Call) or tree.keywords or not tree.args:
@@ -83,6 +83,11 @@ def _activated(lines: Sequence[Line | str], name: str) -> _Activated | None:
     if not activation or [ast.unparse(argument) for argument in tree.args[1:]] not in ([], ["-1"]):
         return None
     return _Activated(places[-1], replace(line, text=ast.unparse(tree.args[0])), activation)
+
+
+def _names_in(line: Line | Unchanged | str, until: str = "\0") -> list[str]:
+    """The names in a line up to some text; none in a comment."""
+    return [] if isinstance(line, Unchanged) else _NAME.findall(str(line).partition(until)[0])
 
 
 def _places(node: ast.expr, place: str) -> Iterator[tuple[str, ast.expr]]:

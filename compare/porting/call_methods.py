@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from compare.porting.before_activations import Logits, before_activations
-from compare.porting.class_text import Body, Line
+from compare.porting.class_text import Body, Line, Unchanged
 
 
 def methods_of(body: Body, parameters: Iterable[str], may_split: bool) -> tuple[list[str], Logits | None]:
@@ -36,5 +36,5 @@ def methods_of(body: Body, parameters: Iterable[str], may_split: bool) -> tuple[
     return lines, logits
 
 
-def _indented(lines: Iterable[Line | str]) -> list[str]:
+def _indented(lines: Iterable[Line | Unchanged | str]) -> list[str]:
     return [f"    {line}" for line in lines]

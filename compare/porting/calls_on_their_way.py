@@ -8,9 +8,15 @@ from dataclasses import dataclass
 from compare.porting.safe_expressions import UnwritableError, argument
 from compare.weights.rule import Counterpart
 from workloads._architecture import Call, Tensor
+from workloads._inspection import Plain
 from workloads._transfer import SourceLayer
 
-_TRAINING, _TOLD_ALWAYS = "training", ("training=False", "training=True")
+TRAINING = "training"
+ALWAYS: Mapping[str, bool] = {"training=True": True, "training=False": False}
+"""What stands among the arguments of a call that is told so whatever the model does -> whether it is in training."""
+
+_BY_RATES = ("dropout", "recurrent_dropout")
+"""Attributes of layers that do nothing else in training."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +53,26 @@ class Caller:
     def refuse_keywords(self, *known: str) -> None:
         """Raise where it is given what is not known here."""
         for name, value in self.call.keywords.items():
-            # What the outermost call says of training, Keras says to every layer, whatever its own call said.
-            if name in _TOLD_ALWAYS:
-                raise UnwritableError(f"its call has {name}")
-            if name not in (*known, _TRAINING) and value is not False:
+            if name == TRAINING or name in ALWAYS:
+                self._refuse_mode(name, value, known)
+            elif name not in known and value is not False:
                 raise UnwritableError(f"its call has {name}={str(value)[:40]}")
+
+    def _refuse_mode(self, name: str, value: Plain, known: Sequence[str]) -> None:
+        """Raise where the call of a layer that does something else in training says whether it is."""
+        if not self.reacts_to_training or name in known:
+            return
+        if name in ALWAYS:
+            raise UnwritableError(f"its call has {name}")
+        # What `training=False` says, a module does that is not told to train.
+        if value not in (False, None):
+            raise UnwritableError(
+                "its call has training=True, which model(x) obeys, and which predict(), fit() and "
+                "model(x, training=False) of this Keras override: write which of them the port is to do"
+            )
+
+    @property
+    def reacts_to_training(self) -> bool:
+        """Whether it may do something else in training."""
+        told = [self.layer.config.get(name) for name in _BY_RATES if name in self.layer.config]
+        return self.layer.container or not told or any(told)

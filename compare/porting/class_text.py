@@ -52,10 +52,20 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Unchanged:
+    """A call that changes nothing, as that of an Identity: a comment stands for it."""
+
+    comment: str
+
+    def __str__(self) -> str:
+        return f"# {self.comment}: as it is"
+
+
+@dataclass(frozen=True)
 class Body:
     """The lines of a method, and what it returns; a line that is more than one call is text."""
 
-    lines: Sequence[Line | str]
+    lines: Sequence[Line | Unchanged | str]
     result: str
 
 

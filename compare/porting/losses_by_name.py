@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compare.porting.safe_expressions import UnwritableError, literal
+from compare.porting.traced_functions import function_name, takes_numbers_of_classes
 from workloads._architecture import Described
 
 _ALIASES = {
@@ -15,7 +16,7 @@ _ALIASES = {
     "sparse_categorical_crossentropy": "SparseCategoricalCrossentropy",
     "categorical_crossentropy": "CategoricalCrossentropy", "binary_crossentropy": "BinaryCrossentropy",
     "kl_divergence": "KLDivergence", "poisson": "Poisson", "hinge": "Hinge", "categorical_hinge": "CategoricalHinge",
-    "cosine_similarity": "CosineSimilarity",
+    "cosine_similarity": "CosineSimilarity", "log_cosh": "LogCosh", "logcosh": "LogCosh", "huber": "Huber",
 }  # fmt: skip
 
 _SIMPLE = {
@@ -77,17 +78,22 @@ def class_of(loss: Described) -> str:
 
 def takes_classes(loss: Described) -> bool:
     """Whether its targets are numbers of classes."""
-    return class_of(loss) == _SPARSE
+    return class_of(loss) == _SPARSE if loss.own else takes_numbers_of_classes(loss)
 
 
 def takes_shares(loss: Described) -> bool:
     """Whether its targets lie between 0 and 1."""
-    return class_of(loss) in ("CategoricalCrossentropy", "BinaryCrossentropy", "KLDivergence", "Poisson")
+    return loss.traced is not None or class_of(loss) in (
+        "CategoricalCrossentropy",
+        "BinaryCrossentropy",
+        "KLDivergence",
+        "Poisson",
+    )
 
 
 def of_logits(loss: Described) -> str:
     """The activation behind which Keras finds the logits of a loss of probabilities; "" where it looks for none."""
-    if loss.config.get("from_logits"):
+    if loss.config.get("from_logits") or not loss.own:
         return ""
     return _BEHIND.get(class_of(loss), "")
 
@@ -104,6 +110,9 @@ def loss_expression(loss: Described, logits: bool, of: Operands = ALL) -> str:
       UnwritableError: there is none.
     """
     name, config = class_of(loss), loss.config
+    if not loss.own:
+        # Keras makes floats of the targets.
+        return f"{function_name(loss)}({of.targets}.astype({of.predictions}.dtype), {of.predictions})"
     _check_loss(loss)
     if name in _SIMPLE:
         return _SIMPLE[name].format(targets=of.targets, predictions=of.predictions)
@@ -133,8 +142,6 @@ def loss_expression(loss: Described, logits: bool, of: Operands = ALL) -> str:
 
 
 def _check_loss(loss: Described) -> None:
-    if not loss.own:
-        raise UnwritableError(f"{loss.class_name} is no class of Keras")
     if loss.config.get("reduction", "sum_over_batch_size") not in ("sum_over_batch_size", "mean"):
         raise UnwritableError(f"its reduction is {loss.config['reduction']!r}")
 

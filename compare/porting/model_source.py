@@ -11,11 +11,12 @@ import numpy as np
 
 from compare.errors import RequestError
 from compare.porting.call_methods import methods_of
-from compare.porting.calls_on_their_way import Caller
-from compare.porting.class_text import Body, Line, WrittenClass, class_text, place_text, shape_text
+from compare.porting.calls_on_their_way import TRAINING, Caller
+from compare.porting.class_text import Body, Line, Unchanged, WrittenClass, class_text, place_text, shape_text
 from compare.porting.drawn_inputs import EMBEDDINGS
 from compare.porting.identifiers import Names, class_identifier, commented, identifier, snake
 from compare.porting.initial_values import initial_value, zeros
+from compare.porting.read_attributes import ReadAttributes, check_all_read
 from compare.porting.safe_expressions import (
     UnwritableError,
     apart,
@@ -41,7 +42,6 @@ from workloads._transfer import KERAS_LAYERS, SourceLayer
 _OF_KERAS = frozenset({"Functional", "Sequential", "Model"})
 _FLOATS = ("bfloat16", "float16", "float32", "float64")
 """From the narrowest to the widest."""
-_NOISE = frozenset({"GaussianNoise", "GaussianDropout", "AlphaDropout"})
 
 
 def model_source(architecture: Architecture) -> Written:
@@ -59,7 +59,9 @@ def model_source(architecture: Architecture) -> Written:
 class _Writing:
     def __init__(self, architecture: Architecture) -> None:
         self._architecture = architecture
-        self._layers = {layer.path: layer for layer in architecture.source.layers}
+        self._layers = {
+            layer.path: replace(layer, config=ReadAttributes(layer.config)) for layer in architecture.source.layers
+        }
         self._graphs = {graph.model: _with_listed_outputs(graph) for graph in architecture.graphs}
         self._classes: list[str] = []
         self._texts: dict[str, str] = {}
@@ -181,10 +183,6 @@ class _Writing:
                 self._named(layer, target, attribute, suffix)
         if parts.called:
             self._wrapped[parts.called.path] = path
-        if layer.class_name in _NOISE:
-            self._remarks.append(
-                f"{commented(path)} ({layer.class_name}): its noise, in training alone, is not written"
-            )
         return parts
 
     def _lent_inside(self, path: str) -> list[SourceLayer]:
@@ -304,6 +302,7 @@ class _Writing:
         """Leave a layer to be written: where it holds others, its call alone, in a class that has these."""
         if not layer.container or not (layer.leaves or self._in(layer.path)):
             self._place(written, layer, reason)
+            self._weights_apart(written, layer, target)
             return
         attribute = written.attributes[layer.path] = written.names.of(wanted)
         inner = f"{target}.{attribute}" if target else attribute
@@ -332,16 +331,16 @@ class _Writing:
         uses = Counter(number for call in graph.calls for number in tensors_of(call))
         uses.update(tensors(graph.outputs))
         variables = Variables({number: parameters[name] for name, number in graph.inputs.items()}, uses)
-        lines: list[Line] = []
+        lines: list[Line | Unchanged] = []
         for call in graph.calls:
             path = self._canonical(call.layer)
             alive = variables.names
             text = self._call(written, parts.get(path), path, call, alive, frozenset(alive.values()))
             variables.read(tensors_of(call))
             outputs = ", ".join(variables.assign(call.outputs, tensors_of(call)))
+            comment = self._comment(written, path, call)
             # An Identity, or a padding of nothing, changes no variable.
-            if outputs != text:
-                lines.append(Line(outputs, text, self._comment(written, path, call)))
+            lines.append(Unchanged(comment) if outputs == text else Line(outputs, text, comment))
         return Body(lines, argument(graph.outputs, variables.names))
 
     def _own_weights(self, written: WrittenClass, target: str) -> dict[str, str]:
@@ -349,17 +348,29 @@ class _Writing:
         graph, attributes = written.graph, dict[str, str]()
         for leaf in self._layers[graph.model].leaves if graph.traced or not graph.calls else ():
             attribute = attributes[leaf.name] = written.names.of(identifier(leaf.name, "w"))
-            # JAX has no gradients to others, and nnx trains every Param.
-            kind = "nnx.Param" if leaf.trainable and is_float(leaf.dtype) else "nnx.BatchStat"
-            value = initial_value(leaf)
-            if not value:
-                name = commented(str(leaf.initializer["class_name"]))
-                self._remarks.append(f"{commented(leaf.key)} starts as zeros: {name} is not written, set it anew")
-            written.made.append(f"self.{attribute} = {kind}({value or zeros(leaf)})")
-            path = f"{target}.{attribute}" if target else attribute
+            path = self._add_variable(written, leaf, attribute, target)
             if path != leaf.key.replace("/", "."):
                 self._names[leaf.key] = path
         return attributes
+
+    def _add_variable(self, written: WrittenClass, leaf: Leaf, attribute: str, target: str) -> str:
+        """Add a weight to a class as a variable; the path of it."""
+        # JAX has no gradients to others, and nnx trains every Param.
+        kind = "nnx.Param" if leaf.trainable and is_float(leaf.dtype) else "nnx.BatchStat"
+        value = initial_value(leaf)
+        if not value:
+            name = commented(str(leaf.initializer["class_name"]))
+            self._remarks.append(f"{commented(leaf.key)} starts as zeros: {name} is not written, set it anew")
+        written.made.append(f"self.{attribute} = {kind}({value or zeros(leaf)})")
+        return f"{target}.{attribute}" if target else attribute
+
+    def _weights_apart(self, written: WrittenClass, layer: SourceLayer, target: str) -> None:
+        """Add the weights of a layer that is a place, and of those in it, as variables: they are carried."""
+        for held in (layer, *self._below(layer.path)):
+            for leaf in held.leaves:
+                wanted = leaf.key.removeprefix(layer.path.removesuffix(layer.step))
+                attribute = written.names.of(identifier(wanted.replace("/", "_"), "w"))
+                self._names[leaf.key] = self._add_variable(written, leaf, attribute, target)
 
     def _traced(
         self,
@@ -402,6 +413,9 @@ class _Writing:
                 kept, inner = with_kept(call, self._constants), self._in(path)
                 caller = Caller(layer, counterpart, attribute, kept, given, written.graph.tensors, inner)
                 text = for_each_step(caller) if parts and parts.each_step else expression(caller)
+                if path not in self._graphs:
+                    check_all_read(self._layers[path], self._below(path))
+                self._remark_mode(path, caller)
                 return checked(text, names)
         except UnwritableError as error:
             self._place(written, self._layers[path], str(error))
@@ -410,9 +424,22 @@ class _Writing:
         given = [variables[number] for number in dict.fromkeys(tensors_of(call)) if number in variables]
         return f"self.{attribute}({', '.join(given)})"
 
+    def _below(self, path: str) -> list[SourceLayer]:
+        return [layer for other, layer in self._layers.items() if other.startswith(f"{path}/")]
+
+    def _remark_mode(self, path: str, caller: Caller) -> None:
+        """Say where a call is told not to train, which a fit() of Keras overrides, and so does the port."""
+        remark = (
+            f"{commented(path)}: its call has training=False, which fit() of this Keras overrides, and so does train() "
+            "of the port"
+        )
+        if caller.call.keywords.get(TRAINING) is False and remark not in self._remarks:
+            self._remarks.append(remark)
+
     def _comment(self, written: WrittenClass, path: str, call: Call) -> str:
         shapes = ", ".join(shape_text(written.graph.tensors[number].shape) for number in call.outputs)
         layer = self._layers[path]
+        shapes += ", with training=False" if call.keywords.get(TRAINING) is False else ""
         # The name of an operation is one that Keras counted up, nobody's choice.
         named = layer.module == MODULE or written.attributes.get(path, "").rstrip("_") == layer.step
         return shapes if named else f"{commented(layer.step)}: {shapes}"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from compare.porting.safe_expressions import UnwritableError, literal
+from compare.porting.traced_functions import function_name
 from workloads._architecture import Described
 from workloads._inspection import Plain
 
@@ -47,7 +48,7 @@ _SCHEDULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }  # fmt: skip
 _SCALED = "LossScaleOptimizer"
 _SCALES: Mapping[str, Plain] = {"initial_scale": 2.0**15, "dynamic_growth_steps": 2000}
-_NOT_KNOWN = ("use_ema", "loss_scale_factor", "gradient_accumulation_steps")
+_NOT_KNOWN = ("loss_scale_factor",)
 
 
 def optimizer_expression(optimizer: Described) -> str:
@@ -74,7 +75,32 @@ def optimizer_expression(optimizer: Described) -> str:
         made = f"jaxport.optimizers.adamw({', '.join(given)})"
     elif decay:
         made = f"jaxport.optimizers.with_weight_decay({made}, {rate}, weight_decay={literal(decay)})"
-    return _clipped(made, config)
+    return _averaged(_accumulated(_clipped(made, config), optimizer), config)
+
+
+def _accumulated(made: str, optimizer: Described) -> str:
+    """An optimizer that takes a step with the mean of the gradients of several calls."""
+    steps = optimizer.config.get("gradient_accumulation_steps")
+    if not steps:
+        return made
+    if "learning_rate" in optimizer.inner:
+        # Keras reads the schedule at the number of calls, optax.MultiSteps at that of steps.
+        raise UnwritableError(f"{optimizer.class_name} has gradient_accumulation_steps={steps!r} and a schedule")
+    if optimizer.config.get("use_ema"):
+        raise UnwritableError(f"{optimizer.class_name} has gradient_accumulation_steps={steps!r} and use_ema=True")
+    return f"optax.MultiSteps({made}, {literal(steps)}).gradient_transformation()"
+
+
+def _averaged(made: str, config: Mapping[str, Plain]) -> str:
+    """An optimizer that keeps an average of the weights beside."""
+    if not config.get("use_ema"):
+        return made
+    told = [literal(config.get("ema_momentum", 0.99))]
+    told += [literal(every)] if (every := config.get("ema_overwrite_frequency")) else []
+    average = f"jaxport.optimizers.average_weights({', '.join(told)})"
+    if made.startswith("optax.chain("):
+        return f"{made.removesuffix(')')}, {average})"
+    return f"optax.chain({made}, {average})"
 
 
 def scales_loss(optimizer: Described) -> bool:
@@ -122,6 +148,8 @@ def _rate(optimizer: Described) -> str:
     if schedule is None:
         return f"learning_rate={_shortest(optimizer.config.get('learning_rate'))}"
     known = _SCHEDULES.get(schedule.class_name)
+    if not schedule.own and schedule.traced is not None:
+        return function_name(schedule)
     if known is None or not schedule.own:
         raise UnwritableError(f"the schedule {schedule.class_name} is not known here")
     function, names = known

@@ -1,4 +1,7 @@
-"""What of a port is judged while places are left: all but these, with drawn values that stand for what they return."""
+"""What of a port is judged while places are left: all but these, with drawn values that stand for what they return.
+
+Where the training alone is left, that is the whole forward pass.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,8 @@ class StandIn:
     tensor: Tensor
 
 
-def stand_ins(architecture: Architecture, written: Written) -> Sequence[StandIn]:
-    """A value for each place; none at all where one of them is called more than once, or gives several tensors.
+def stand_ins(architecture: Architecture, written: Written) -> Sequence[StandIn] | None:
+    """A value for each place; None where one of them is called more than once, or gives several tensors.
 
     Nor is there any of a model that is given strings: JAX has no such arrays.
 
@@ -45,7 +48,7 @@ def stand_ins(architecture: Architecture, written: Written) -> Sequence[StandIn]
     for place in written.places:
         calls = [(graph, call) for graph in architecture.graphs for call in graph.calls if call.layer == place.layer]
         if len(calls) != 1 or len(calls[0][1].outputs) != 1 or place.layer not in layers:
-            return ()
+            return None
         graph, call = calls[0]
         stands.append(StandIn(place, graph.tensors[call.outputs[0]]))
     return stands
@@ -72,14 +75,15 @@ def rest_texts(
 
 def _port(architecture: Architecture, written: Written, sizes: Sizes, stands: Sequence[StandIn]) -> str:
     specs = input_specs(architecture, written, trained=False)
+    left = "the places that are left" if stands else "the training"
     specs |= {f"instead_of_{number}": tensor_spec(stand.tensor) for number, stand in enumerate(stands, 1)}
     return port_text(
         architecture,
         sizes,
         specs,
-        about=f"All of {port_name(architecture)} but the places that are left: this holds while `port.py` does not.",
+        about=f"All of {port_name(architecture)} but {left}: this holds while `port.py` does not.",
         arrays="The arrays of one call: inputs of the model, then what stands for the result of each place.",
-        summary=f"all but {len(stands)} of the layers",
+        summary=f"all but {len(stands)} of the layers" if stands else "the forward pass",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from compare.porting.drawn_inputs import EMBEDDINGS
@@ -10,9 +11,10 @@ from compare.porting.identifiers import Names, commented, identifier
 from compare.porting.losses_by_name import loss_expression, metric_expression, of_logits
 from compare.porting.optimizers_by_name import decays, optimizer_expression, scales_loss
 from compare.porting.safe_expressions import UnwritableError, literal
+from compare.porting.traced_functions import function_lines, function_name
 from compare.porting.trained_outputs import TrainedOutput, only, trained_outputs
 from compare.porting.written_classes import Written
-from workloads._architecture import Architecture, Clip, Compiled, Described, LossTerm, OwnStep, Penalty
+from workloads._architecture import Architecture, Clip, Compiled, Described, Inner, LossTerm, Penalty
 from workloads._precision import NARROW
 from workloads._transfer import SourceLayer
 
@@ -70,13 +72,15 @@ def training_source(architecture: Architecture, written: Written) -> Training:
     parts, frozen = _Parts(), frozen_places(architecture, written)
     sections = [
         _trained(frozen),
-        _optimizer(parts, compiled.optimizer, compiled.own, outputs),
+        *_own_functions(compiled),
+        _optimizer(parts, compiled, compiled.optimizer, outputs),
         _loss(parts, compiled, written, architecture, outputs),
         _metrics(parts, outputs),
         _step(parts, written.class_name, compiled, _looked_up(architecture), bool(frozen)),
     ]
     if compiled.of_no_output:
         parts.remarks.append(f"metrics are not written: {commented(compiled.of_no_output)}")
+    parts.remarks += _of_average(compiled.optimizer)
     parts.remarks += _of_rows(_looked_up(architecture), compiled, compiled.optimizer)
     text = "\n\n\n".join("\n".join(section) for section in sections if section)
     return Training(text, tuple(parts.unwritten), tuple(parts.remarks))
@@ -150,6 +154,13 @@ def _of_rows(table: str, compiled: Compiled, optimizer: Described) -> list[str]:
     ]
 
 
+def _of_average(optimizer: Described) -> list[str]:
+    """What a reader should know of an average of the weights that no step puts into them."""
+    if not optimizer.config.get("use_ema") or optimizer.config.get("ema_overwrite_frequency"):
+        return []
+    return ["fit() ends with the average of the weights in place of them: the port keeps it in the optimizer's state"]
+
+
 def _adds_up(optimizer: Described) -> bool:
     """Whether what an optimizer does to rows of a table adds up: that of SGD, of no square and no norm, does."""
     clips = any(optimizer.config.get(name) for name in ("clipnorm", "global_clipnorm", "clipvalue"))
@@ -160,8 +171,39 @@ def _has_loss(compiled: Compiled) -> bool:
     return any(loss is not None for term in _summed(compiled) for loss in _losses_of(term, compiled))
 
 
-def _optimizer(parts: _Parts, optimizer: Described, own: OwnStep | None, outputs: Sequence[TrainedOutput]) -> list[str]:
+def _own_functions(compiled: Compiled) -> list[list[str]]:
+    """The functions of losses and schedules of the user's own, each once; what cannot be written is said elsewhere."""
+    schedule = compiled.optimizer.inner.get("learning_rate") if compiled.optimizer else None
+    losses = [loss for term in _summed(compiled) for loss in _losses_of(term, compiled) if loss is not None]
+    functions: dict[str, list[str]] = {}
+    for value in (*([schedule] if schedule else []), *losses):
+        if not value.own:
+            with suppress(UnwritableError):
+                functions[function_name(value)] = function_lines(value)
+    return list(functions.values())
+
+
+def _check_own(value: Described | Inner | None) -> None:
+    """Raise where a loss or schedule of the user's own becomes no function."""
+    if value is not None and not value.own:
+        function_lines(value)
+
+
+def _check_part(compiled: Compiled, part: str) -> None:
+    """Raise where a part of the training does what is not said here.
+
+    Raises:
+      UnwritableError: the reasons.
+    """
+    if reasons := compiled.left.get(part, ()):
+        raise UnwritableError(f"it has {' and '.join(map(commented, reasons))}")
+
+
+def _optimizer(parts: _Parts, compiled: Compiled, optimizer: Described, outputs: Sequence[TrainedOutput]) -> list[str]:
+    own = compiled.own
     try:
+        _check_part(compiled, "optimizer")
+        _check_own(optimizer.inner.get("learning_rate"))
         if decays(optimizer) and any(output.loss is None for output in outputs):
             raise UnwritableError(f"{optimizer.class_name} decays no weights that are for an output without a loss")
         if own and scales_loss(optimizer):
@@ -184,6 +226,10 @@ def _loss(
         '    """f32[]: the loss of a batch, as Keras takes it."""',
     ]
     try:
+        _check_part(compiled, "loss")
+        for term in _summed(compiled):
+            for value in _losses_of(term, compiled):
+                _check_own(value)
         logits = _logits(compiled, written, outputs)
         added = [text for term in _summed(compiled) for text in _terms(term, outputs, logits)]
         regular = [term for term in _summed(compiled) if term.regularizers or term.loss is None]
@@ -254,8 +300,8 @@ def _penalised(penalty: Penalty, architecture: Architecture, written: Written) -
       UnwritableError: it has none in the model that is written.
     """
     layer = next(layer for layer in architecture.source.layers if layer.path == penalty.layer)
-    if layer.container and penalty.leaf:
-        key = f"{penalty.layer}/{penalty.leaf}" if penalty.layer else penalty.leaf
+    key = f"{penalty.layer}/{penalty.leaf}" if penalty.layer else penalty.leaf
+    if (layer.container and penalty.leaf) or key in written.names:
         return f"model.{written.names.get(key, key.replace('/', '.'))}[...]"
     place = written.names.get(penalty.layer, penalty.layer.replace("/", "."))
     variable = {"gamma": "scale", "beta": "bias", "embeddings": "embedding"}.get(penalty.leaf, penalty.leaf)
@@ -338,6 +384,7 @@ def _step(parts: _Parts, name: str, compiled: Compiled, looked_up: str, frozen: 
         '    """The loss f32[] before the step; model and optimizer are changed."""',
     ]
     try:
+        _check_part(compiled, "step")
         clips = [_clip(clip) for clip in own.clips] if own else []
         if clips and looked_up:
             # A tf.IndexedSlices has a row for each time that it was looked up, and TensorFlow takes the norm of these.

@@ -122,7 +122,8 @@ def texts(architecture: Architecture, original: Original, sizes: Sizes) -> tuple
         imports = f"{_IMPORTS}\nfrom model_jax import {written.class_name}\nimport jaxport\n"
         sources[TRAINING] = f'"""The training of {name}, as it was compiled."""\n\n{imports}\n\n{training.text}\n'
     stands = rest_source.stand_ins(architecture, written)
-    if stands:
+    # What is judged of a port of which a part raises is the rest; without a training that is the port itself.
+    if stands is not None and (stands or (trained and training.unwritten)):
         sources |= rest_source.rest_texts(architecture, written, original, sizes, stands)
     return written, training, {file: formatted(text, file) for file, text in sources.items()}
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from compare.porting import written_operations
-from compare.porting.calls_on_their_way import Caller
+from compare.porting.calls_on_their_way import ALWAYS, Caller
 from compare.porting.safe_expressions import UnwritableError, apart, argument, literal, substituted, tensors
 from compare.porting.written_layers import OF_ALL_STEPS
 from compare.porting.written_recurrence import both_ways, over_steps
@@ -217,9 +217,24 @@ def _softmax(caller: Caller) -> str:
 
 def _normalized(caller: Caller) -> str:
     """A batch norm that is not trained keeps to its statistics in training too."""
-    caller.refuse_keywords()
-    still = "" if caller.layer.config.get("trainable", True) else ", use_running_average=True"
+    caller.refuse_keywords(*ALWAYS)
+    told = told_always(caller)
+    still = "" if caller.layer.config.get("trainable", True) and told is not False else ", use_running_average=True"
+    still = ", use_running_average=False" if told and not still else still
     return f"self.{caller.attribute}({', '.join(caller.arguments())}{still})"
+
+
+def _drawn(caller: Caller) -> str:
+    """A layer that draws in training; one that is told always, or never, to be in training says so."""
+    caller.refuse_keywords(*ALWAYS, "mask")
+    told = told_always(caller)
+    still = "" if told is None else f", deterministic={not told}"
+    return f"self.{caller.attribute}({', '.join(caller.arguments())}{still})"
+
+
+def told_always(caller: Caller) -> bool | None:
+    """Whether a call is in training whatever the model does, or never is; None where it is as the model."""
+    return next((training for name, training in ALWAYS.items() if name in caller.call.keywords), None)
 
 
 def _flattened(caller: Caller) -> str:
@@ -239,6 +254,8 @@ _SPECIAL: Mapping[str, Callable[[Caller], str]] = {
     **dict.fromkeys(("LSTM", "GRU", "SimpleRNN", "RNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"), over_steps),
     **dict.fromkeys(("MultiHeadAttention", "GroupQueryAttention", "GroupedQueryAttention"), _attention),
     "BatchNormalization": _normalized,
+    **dict.fromkeys(("Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D"), _drawn),
+    **dict.fromkeys(("GaussianNoise", "GaussianDropout", "AlphaDropout"), _drawn),
     "Bidirectional": both_ways,
     "GlobalAveragePooling1D": _averaged,
     "Softmax": _softmax,

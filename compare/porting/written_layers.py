@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from compare.porting.read_attributes import with_changes
 from compare.porting.safe_expressions import UnwritableError, checked
 from compare.weights.all_rules import rules_of
 from compare.weights.constructors import written
 from compare.weights.rule import ANY_MODULE, Counterpart, Module
 from workloads._transfer import SourceLayer
-
-_OF_NOISE = frozenset({"GaussianNoise", "GaussianDropout", "AlphaDropout"})
 
 OF_ALL_STEPS = frozenset({"Dense", "Conv1D", "Conv2D", "Conv3D", "LayerNormalization", "Dropout"})
 """Layers whose modules take any leading axes: what TimeDistributed calls for each step is one call. A batch norm is
@@ -76,7 +75,7 @@ def _of_all_steps(inner: Sequence[SourceLayer]) -> Parts:
     """The modules of the layer that is called for every step, which take all steps at once."""
     (layer,) = inner
     parts = parts_of(layer) if not layer.container else None
-    if parts is not None and not parts.modules and layer.class_name not in _OF_NOISE:
+    if parts is not None and not parts.modules:
         return replace(parts, called=layer, each_step=True)
     if layer.class_name not in OF_ALL_STEPS or layer.config.get("noise_shape"):
         raise UnwritableError(f"it calls {layer.class_name} for every step: call the module on all steps at once")
@@ -96,7 +95,7 @@ def _filled(layer: SourceLayer, counterpart: Counterpart, module: Module, inside
     """The module of a layer with those of the layers in it, and of the layers in these."""
     modules: dict[str, Module] = {}
     for step in inside(layer.path):
-        inner = replace(step, config={**step.config, **counterpart.within.get(step.step, {})})
+        inner = replace(step, config=with_changes(step.config, counterpart.within.get(step.step, {})))
         rules, reason = rules_of(inner)
         its = rules[0].counterpart(inner) if rules else None
         if its is None or its.module is None or inner.step not in counterpart.steps:

@@ -86,6 +86,9 @@ class Matching:
         module = self._modules.get(place)
         if layer.container:
             return Match(layer, place, module)
+        if layer.leaves and all(leaf.key in self._names for leaf in layer.leaves):
+            # Each weight has a variable of its own: no module stands for the layer.
+            return Match(layer, place, None)
         layer = self._in_its_parent(layer)
         rules, reason = rules_of(layer)
         if not rules:
@@ -131,7 +134,10 @@ class Matching:
             if module is not None and self._fits(counterpart.module, places):
                 return Match(layer, place, module, rule, counterpart, places)
         first = rules[0].counterpart(layer)
-        if module is not None or layer.leaves or first.steps:
+        apart = module is None and any(key.startswith(f"{layer.path}/") for key in self._names)
+        own = module is not None and bool(first.function) and "." not in module.class_name
+        # Of a class of the user's own nothing is known where it holds no weights.
+        if (module is not None and not own) or layer.leaves or (first.steps and not apart):
             wanted = _listed([_class_of(rule.counterpart(layer).module) for rule in rules])
             described = "none" if module is None else self._described(module)
             self.findings.append(

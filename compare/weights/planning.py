@@ -15,7 +15,8 @@ from compare.weights.transforms import IDENTITY, NARROWED, Transform, TransformE
 from workloads._transfer import Leaf, Source, SourceLayer, Target, TargetVariable
 
 OWN = "own_weights"
-"""The rule of weights that a class of the user's adds: variables of the same names in the module of its name."""
+"""The rule of weights that a class of the user's adds: variables of the same names in the module of its name; and of
+those of a layer of which each is named for itself."""
 
 
 @dataclass(frozen=True)
@@ -136,9 +137,10 @@ class _Planning:
 
     def add(self, match: Match) -> None:
         counterpart = match.counterpart
-        if match.layer.container and match.layer.leaves:
+        if match.layer.leaves and (match.layer.container or match.rule is None):
             class_name = match.module.class_name if match.module else ""
-            attributes = ("all attributes: it is no class of Keras",)
+            no_rule = "it is no class of Keras" if match.layer.container else "its weights are variables of their own"
+            attributes = (f"all attributes: {no_rule}",)
             self.told.append(Told(match.layer, match.target, class_name, OWN, unchecked=attributes))
             for leaf in match.layer.leaves:
                 own = self._matching.named(leaf.key, joined(match.target, leaf.name.replace("/", ".")))

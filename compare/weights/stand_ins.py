@@ -172,11 +172,8 @@ _FUNCTIONS: Mapping[str, Written] = {
     "Masking": lambda config: f"x * jnp.any(x != {config.get('mask_value')!r}, -1, keepdims=True)",
     "Identity": _fixed("x"),
     "ActivityRegularization": _fixed("x"),
-    "GaussianNoise": _fixed("x"),
-    "GaussianDropout": _fixed("x"),
-    "AlphaDropout": _fixed("x"),
 }
-"""By class. What only training does is not among them."""
+"""By class."""
 
 _ON_CHANNELS_LAST = frozenset(
     name
@@ -205,8 +202,24 @@ def _dropout(broadcast: tuple[int, ...]) -> Callable[[SourceLayer], Counterpart]
 
 def _dropout_of_noise(layer: SourceLayer) -> Counterpart:
     """One mask for all places along the axes of which the noise has 1."""
+    return _dropout(_alike(layer))(layer)
+
+
+def _alike(layer: SourceLayer) -> tuple[int, ...]:
     noise: Any = layer.config.get("noise_shape")
-    return _dropout(tuple(axis for axis, size in enumerate(noise or ()) if size == 1))(layer)
+    return tuple(axis for axis, size in enumerate(noise or ()) if size == 1)
+
+
+def _noise(class_name: str, *names: str) -> Callable[[SourceLayer], Counterpart]:
+    """A module that draws in training, with some attributes of the layer."""
+
+    def counterpart(layer: SourceLayer) -> Counterpart:
+        arguments = {name: layer.config.get(name) for name in names}
+        if class_name == "AlphaDropout":
+            arguments["broadcast_dims"] = list(_alike(layer))
+        return Counterpart(Module(f"jaxport.noise.{class_name}", arguments), function="x")
+
+    return counterpart
 
 
 def _other_noise(layer: SourceLayer) -> str:
@@ -217,6 +230,9 @@ def _other_noise(layer: SourceLayer) -> str:
 
 _DROPOUTS = (
     Rule("dropout", ("Dropout",), _dropout_of_noise, {}, _other_noise),
+    Rule("gaussian_noise", ("GaussianNoise",), _noise("GaussianNoise", "stddev")),
+    Rule("gaussian_dropout", ("GaussianDropout",), _noise("GaussianDropout", "rate")),
+    Rule("alpha_dropout", ("AlphaDropout",), _noise("AlphaDropout", "rate"), {}, _other_noise),
     *(
         Rule(f"spatial_dropout_{count}d", (f"SpatialDropout{count}D",), _dropout(tuple(range(1, count + 1))),
              {"data_format": ("channels_last", None)})

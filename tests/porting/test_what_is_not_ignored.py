@@ -50,7 +50,6 @@ def text_of(model: Any) -> str:
         (lambda: dense(kernel_constraint=keras.constraints.MaxNorm(3.0)), "the constraint MaxNorm of head/kernel"),
         (lambda: dense(bias_constraint="non_neg"), "the constraint NonNeg of head/bias"),
         (undecayed, "exclude_from_weight_decay"),
-        (lambda: dense(keras.optimizers.Adam(use_ema=True, ema_overwrite_frequency=1000)), "use_ema=True"),
         (lambda: dense(activity_regularizer="l2"), "the regularizer L2"),
     ],
 )

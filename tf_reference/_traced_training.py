@@ -1,0 +1,83 @@
+"""Losses and schedules of the user's own as graphs of TensorFlow: they are traced, and nothing of them is guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import keras
+import numpy as np
+
+from tf_reference import _function_graph
+from tf_reference._keras_described import described
+from workloads._architecture import TENSOR, Constant, Described, Graph, Tensor, Traced
+from workloads._framework import Unsupported
+
+TARGETS, PREDICTIONS, STEP = "targets", "predictions", "step"
+_MOST = 64
+"""Elements of a constant in a loss or a schedule."""
+_MEAN = ("sum_over_batch_size", "mean")
+
+
+def loss(value: Any, output: Any) -> Described:
+    """A loss as data, one of the user's own with what it computes.
+
+    Args:
+      value: of keras.losses, or the user's.
+      output: a symbol of what it is of.
+    """
+    told = described(value)
+    function = _of_users(value)
+    if function is None:
+        return told
+    shape = tuple(output.shape)
+    # Of the shape of the predictions, or the number of a class in place of its scores.
+    for targets in dict.fromkeys((shape, shape[:-1] if len(shape) > 1 else shape)):
+        graph = _traced(function, [(TARGETS, targets, "float32"), (PREDICTIONS, shape, "float32")], told.class_name)
+        if graph is not None:
+            return replace(told, traced=graph)
+    return told
+
+
+def optimizer(value: Any) -> Described:
+    """An optimizer as data, a schedule of the user's own with what it computes.
+
+    Args:
+      value: of keras.optimizers.
+    """
+    told, schedule = described(value), getattr(value, "_learning_rate", None)
+    inner = told.inner.get("learning_rate")
+    if inner is None or inner.own or not isinstance(schedule, keras.optimizers.schedules.LearningRateSchedule):
+        return told
+    graph = _traced(schedule.__call__, [(STEP, (), "int64")], inner.class_name)
+    return replace(told, inner={**told.inner, "learning_rate": replace(inner, traced=graph)})
+
+
+def _of_users(value: Any) -> Callable[..., Any] | None:
+    """The function of a loss of the user's own that Keras takes the mean of; None of another."""
+    if isinstance(value, keras.losses.Loss):
+        own = not type(value).__module__.startswith("keras.")
+        return value.call if own and value.reduction in _MEAN else None
+    return value if callable(value) and not str(getattr(value, "__module__", "keras.")).startswith("keras.") else None
+
+
+def _traced(function: Callable[..., Any], inputs: Sequence[tuple[str, Any, str]], name: str) -> Graph | None:
+    """The graph of a function of arrays that gives one; None where there is none."""
+    try:
+        graph, arrays = _function_graph.of_function(lambda *given: function(*given), inputs, name)
+    except Unsupported:
+        return None
+    held = any(captured.is_variable for captured in graph.captured)
+    if held or not isinstance(graph.returned, dict) or TENSOR not in graph.returned:
+        return None
+    if any(array.size > _MOST for array in arrays.values()):
+        return None
+    tensors = (*(Tensor(tuple(shape), dtype) for _, shape, dtype in inputs), Tensor((), "float32"))
+    traced = Traced(graph, (), {key: _constant(np.asarray(array)) for key, array in arrays.items()})
+    placed = {given: number for number, (given, _, _) in enumerate(inputs)}
+    return Graph("", placed, None, (), {TENSOR: len(inputs)}, tensors, traced)
+
+
+def _constant(array: np.ndarray) -> Constant:
+    return Constant(array.dtype.name, tuple(array.shape), tuple(map(repr, array.reshape(-1).tolist())))
