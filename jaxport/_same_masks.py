@@ -35,7 +35,7 @@ class DroppingByPlace(nnx.Dropout):
         return jnp.where(kept, inputs * (1 / (1 - self.rate) if self.rate < 1 else 0), jnp.zeros_like(inputs))
 
 
-def _normal(module: Any, shape: Sequence[int], dtype: Any) -> jax.Array:
+def _normal(self: Any, shape: Sequence[int], dtype: jnp.dtype) -> jax.Array:
     """Numbers of mean 0 and variance 1, in place of those that a noise module draws."""
     uniform = (_hashes(shape) >> (32 - NORMAL_BITS)).astype(dtype) / 2**NORMAL_BITS
     return (uniform - 0.5) * NORMAL_SPREAD

@@ -416,10 +416,8 @@ class TensorFlow:
     def _stages(self) -> tuple[str, ...]:
         return STAGES[:-1] if self._device.lowers_for else STAGES
 
-    def _lowered(
-        self, function: Any, tensors: Sequence[tf.Tensor], platform: Platform
-    ) -> tuple[Callable[..., Any], _private.Layout]:
-        """What gives the stages of a program, and its signature; that of a platform which need not be here."""
+    def _lowered(self, function: Any, tensors: Sequence[tf.Tensor], platform: Platform) -> Lowered:
+        """A program that was lowered for a platform, which need not be here."""
         lowers_for = self._device.lowers_for or platform
         if lowers_for == "tpu":
             # Some operations have a kernel for it; a program with any other fails somewhere in the bridge.

@@ -135,10 +135,13 @@ def _judged(mode: Mode, told: Prepared, tf: Collected, doubles: Doubles, answers
         "gradients": _gate_of(NOT_APPLICABLE, _NOT_JUDGED["gradients"]),
         "training": _gate(_training(evidence) if answers.trajectory is not None else [], why),
     }
-    for verdict, told in ((FAIL, FAIL), (NOT_JUDGED, UNAVAILABLE)):
-        messages = [gate.message for gate in gates.values() if gate.verdict == verdict]
-        if messages:
-            return _result(told, messages[0], gates)
+    failing, unjudged = (
+        [gate.message for gate in gates.values() if gate.verdict == verdict] for verdict in (FAIL, NOT_JUDGED)
+    )
+    if failing:
+        return _result(FAIL, failing[0], gates)
+    if unjudged:
+        return _result(UNAVAILABLE, unjudged[0], gates)
     passes = (FORWARD,) if answers.trajectory is None else (FORWARD, STEP)
     why_not = answers.without_training if tf.main_pass == STEP else f"a peer has no {tf.main_pass} pass"
     reason = "" if tf.main_pass in passes else f"not timed: {why_not}"

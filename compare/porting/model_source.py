@@ -37,7 +37,7 @@ from compare.weights.rule import Counterpart
 from workloads._architecture import TUPLE, Architecture, Call, Graph
 from workloads._inspection import Plain
 from workloads._spec import is_float
-from workloads._transfer import KERAS_LAYERS, SourceLayer
+from workloads._transfer import KERAS_LAYERS, Leaf, SourceLayer
 
 _OF_KERAS = frozenset({"Functional", "Sequential", "Model"})
 _FLOATS = ("bfloat16", "float16", "float32", "float64")

@@ -42,7 +42,7 @@ def stand_ins(architecture: Architecture, written: Written) -> Sequence[StandIn]
     """
     root = next((graph for graph in architecture.graphs if not graph.model), None)
     if root is not None and any(root.tensors[number].dtype == _STRING for number in root.inputs.values()):
-        return ()
+        return None
     stands: list[StandIn] = []
     layers = {layer.path for layer in architecture.source.layers}
     for place in written.places:

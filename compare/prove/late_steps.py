@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from compare.hlo.clock_runs import Turns
-from compare.hlo.conditions import Ways, either
+from compare.hlo.conditions import Ways
+from compare.hlo.watching import either
 from compare.parity import messages
 from compare.parity.measure import distance, scale_of
 from compare.prove.placed_training import Placement, train_placed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from compare.inputs.at_size import Prepared
-from compare.prove.collect import FLOAT32, FLOAT64, NATIVE_MODE, Collected
+from compare.prove.collect import FLOAT32, FLOAT64, NATIVE_MODES, Collected
 from compare.prove.oracle import Doubles
 from compare.prove.special_cases import Original, Runs
 from compare.sides import requests
@@ -36,9 +36,11 @@ def asked_original(pool: Pool, collected: Mapping[str, Collected], doubles: Doub
         modes = [mode.name for mode in (TF_EAGER, TF_JIT) if mode.name in collected[TF].modes[pass_]]
         own = {f"{TF}/{mode}": _outputs(side, mode, pass_, case, FLOAT32, inputs) for mode in modes}
         if source is None or source.kind != "native":
-            return Runs({str(TF_EAGER): own[str(TF_EAGER)]}, own)
-        wide = _outputs(side, NATIVE_MODE[TF], pass_, case, FLOAT64, inputs)
-        return Runs({f"{TF}/{NATIVE_MODE[TF]} in float64": wide}, own)
+            eager = str(TF_EAGER)
+            return Runs({eager: own[eager]} if eager in own else {}, own)
+        mode = NATIVE_MODES[TF][0]
+        wide = _outputs(side, mode, pass_, case, FLOAT64, inputs)
+        return Runs({f"{TF}/{mode} in float64": wide}, own)
 
     return ask
 

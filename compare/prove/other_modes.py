@@ -13,7 +13,7 @@ from compare.inputs.at_size import Prepared, digest
 from compare.parity.evidence import TF_REFERENCE, TF_XLA, Evidence, Otherwise
 from compare.parity.holding import Leaves
 from compare.parity.own_modes import DISAGREES
-from compare.prove.collect import FLOAT32, FLOAT64, NATIVE_MODE, Collected
+from compare.prove.collect import FLOAT32, FLOAT64, NATIVE_MODES, Collected
 from compare.prove.oracle import Doubles
 from compare.prove.running import running
 from compare.prove.subjects import twin_of
@@ -76,7 +76,7 @@ class EagerRuns:
             mapped.save(packed, folder)
         try:
             requests.loaded(side, dataclasses.replace(told, cases=tuple(cases), arrays=folder, sha256=named))
-            mode = NATIVE_MODE[TF]
+            mode = NATIVE_MODES[TF][0]
             return [
                 Eager(*(requests.outputs(side, mode, pass_, case, dtype) for dtype in (FLOAT32, FLOAT64)))
                 for case in cases

@@ -113,11 +113,7 @@ class StepSide:
 
     @cached_property
     def _observer(self) -> values.PreparedGraph:
-        keys = {
-            self._loss,
-            *self.cuts,
-            *(key for decision in self.decisions for key in (decision.left, decision.right)),
-        }
+        keys = {self._loss, *self.cuts, *(key for decision in self.decisions for key in decision.keys)}
         return values.prepare(self.graph, sorted(keys))
 
     def seen(self, calls: Sequence[Sequence[np.ndarray]]) -> list[Seen]:

@@ -92,7 +92,7 @@ def sweep(
             raise
         except UnreadableProgram as error:
             reasons.append(f"{pass_}: not swept, the programs do not run apart from their frameworks: {error}")
-    return Swept(tuple(reached), dtype, "; ".join(reasons), tuple(findings))
+    return Swept(tuple(reached), dtype, "; ".join(reasons), findings=tuple(findings))
 
 
 def _narrowest(prepared: Prepared) -> str:

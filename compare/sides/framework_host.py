@@ -99,7 +99,7 @@ class Worker(Host):
 
     def outputs(self, parameters: Outputs, arrays: Arrays) -> Reply:
         """One pass in one mode; arrays that are sent are inputs in place of those of the case."""
-        return Reply(arrays=self._framework.outputs(*msgspec.structs.astuple(parameters), arrays or None))
+        return Reply(arrays=self._framework.outputs(*msgspec.structs.astuple(parameters), sent=arrays or None))
 
     def trajectory(self, parameters: Trajectory, arrays: Arrays) -> Reply:
         """A training run in one mode."""
