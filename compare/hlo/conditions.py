@@ -113,7 +113,7 @@ def conditions(graph: Graph) -> list[Condition]:
 
     Those about special values are left out.
     """
-    return [] if len(graph) > MOST_NODES else [each for each in decisions(graph) if not each.is_special]
+    return [] if len(graph) > MOST_NODES else [decision for decision in decisions(graph) if not decision.is_special]
 
 
 def special_conditions(graph: Graph) -> list[Condition]:

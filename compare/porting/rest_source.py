@@ -32,9 +32,10 @@ class StandIn:
 
 
 def stand_ins(architecture: Architecture, written: Written) -> Sequence[StandIn] | None:
-    """A value for each place; None where one of them is called more than once, or gives several tensors.
+    """A value for each place; None where what is written cannot be judged without the places.
 
-    Nor is there any of a model that is given strings: JAX has no such arrays.
+    That is so where a place is called more than once or gives several tensors, and where the model takes strings, which
+    JAX has no arrays of.
 
     Args:
       architecture: of the model.

@@ -100,7 +100,7 @@ def special_cases(
         return SpecialCases()
     drawn = list(itertools.islice(_specials.special_cases(specs, base), _MOST_DRAWN))
     ways = [watch.decides([special.arrays for special in drawn]) for watch in watches]
-    turning = [at for at in range(len(drawn)) if _turns(watches, [each[at] for each in ways])]
+    turning = [at for at in range(len(drawn)) if _turns(watches, [of_side[at] for of_side in ways])]
     trial = _Trial(run, original, _asks_for_infinities(watches))
     kept: dict[str, Arrays] = {}
     reasons: dict[int, str] = {}
@@ -110,9 +110,9 @@ def special_cases(
             if not reasons[at]:
                 kept[f"{drawn[at].kind}{len(kept)}"] = drawn[at].arrays
     for at, reason in reasons.items():
-        for watch, each in zip(watches, ways, strict=True):
+        for watch, of_side in zip(watches, ways, strict=True):
             if not reason:
-                watch.look(each[at])
+                watch.look(of_side[at])
     return SpecialCases(kept, tuple(_remarks(watches, ways, specs, drawn, reasons)))
 
 
@@ -155,7 +155,7 @@ def _turns(watches: Sequence[_Watch], ways: Sequence[Sequence[Ways]]) -> bool:
     """
     return any(
         list(watch.seen) != either(watch.seen, way)
-        or any(each.is_special_in(of) for each, of in zip(watch.watched.conditions, way, strict=True))
+        or any(condition.is_special_in(of) for condition, of in zip(watch.watched.conditions, way, strict=True))
         for watch, way in zip(watches, ways, strict=True)
     )
 
@@ -194,7 +194,9 @@ def _departing(expected: Arrays, runs: Runs, leaf: str = "") -> str:
     refused = [(mode, run) for mode, run in (*runs.reference.items(), *runs.own.items()) if isinstance(run, str)]
     if refused:
         return messages.special_refused(*refused[0])
-    reference, own = ([run for run in each.values() if not isinstance(run, str)] for each in (runs.reference, runs.own))
+    reference, own = (
+        [run for run in group.values() if not isinstance(run, str)] for group in (runs.reference, runs.own)
+    )
     pairs = [(run, expected) for run in reference] + [(run, own[0]) for run in own[1:]]
     leaves = [leaf] if leaf else list(expected)
     if all(
@@ -232,10 +234,10 @@ def _remarks(
     """What no case with special values judges: decisions that came out one way, or else values that none is kept of."""
     ranged = [name for name, spec in specs.items() if spec.is_float and spec.low is not None]
     is_open = False
-    for watch, each in zip(watches, ways, strict=True):
+    for watch, of_side in zip(watches, ways, strict=True):
         for at, condition, held in watch.unseen():
             is_open = True
-            turned = (reason for case, reason in reasons.items() if reason and each[case][at][held])
+            turned = (reason for case, reason in reasons.items() if reason and of_side[case][at][held])
             why = next(turned, "") or (messages.special_range(ranged) if ranged else messages.SPECIAL_UNREACHED)
             yield messages.unseen_special(watch.side, str(condition), condition.line, held, why)
     judged = {drawn[at].kind for at, reason in reasons.items() if not reason}

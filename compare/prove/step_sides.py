@@ -107,8 +107,11 @@ class StepSide:
                 and any(depends.of[key] & ~known and key not in of_model for key in keys)
             )
 
-        found = map(DataDecision, decisions(self.graph))
-        of_step = [each for each in found if is_of_step(self.graph.nodes[each.condition.node], *each.keys)]
+        of_step = [
+            decision
+            for decision in map(DataDecision, decisions(self.graph))
+            if is_of_step(self.graph.nodes[decision.condition.node], *decision.keys)
+        ]
         return tuple(of_step[:MOST_DECISIONS])
 
     @cached_property

@@ -86,8 +86,8 @@ class Matching:
         module = self._modules.get(place)
         if layer.container:
             return Match(layer, place, module)
-        if layer.leaves and all(leaf.key in self._names for leaf in layer.leaves):
-            # Each weight has a variable of its own: no module stands for the layer.
+        if self.names_every_weight(layer):
+            # No module stands for the layer.
             return Match(layer, place, None)
         layer = self._in_its_parent(layer)
         rules, reason = rules_of(layer)
@@ -113,6 +113,10 @@ class Matching:
         # A layer in a list of the user's is an attribute of its own where `jaxport init` wrote the module.
         written = joined(parent.target, re.sub(r"\W", "_", layer.step))
         return written if place not in self._modules and written in self._modules else place
+
+    def names_every_weight(self, layer: SourceLayer) -> bool:
+        """Whether each weight of a layer has a variable that is named for itself."""
+        return bool(layer.leaves) and all(leaf.key in self._names for leaf in layer.leaves)
 
     def _in_its_parent(self, layer: SourceLayer) -> SourceLayer:
         """The layer with the attributes that it has otherwise in the layer around it."""

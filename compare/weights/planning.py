@@ -137,7 +137,7 @@ class _Planning:
 
     def add(self, match: Match) -> None:
         counterpart = match.counterpart
-        if match.layer.leaves and (match.layer.container or match.rule is None):
+        if match.layer.leaves and (match.layer.container or self._matching.names_every_weight(match.layer)):
             class_name = match.module.class_name if match.module else ""
             no_rule = "it is no class of Keras" if match.layer.container else "its weights are variables of their own"
             attributes = (f"all attributes: {no_rule}",)

@@ -18,4 +18,4 @@ def test_a_string_input_is_told_and_nothing_is_judged_of_it() -> None:
     assert [place.layer for place in written.places] == ["lookup"]
     (told,) = written.remarks
     assert told.startswith("job holds strings") and "input pipeline" in told
-    assert rest_source.stand_ins(_keras_compiled.of_model(model), written) == ()
+    assert rest_source.stand_ins(_keras_compiled.of_model(model), written) is None

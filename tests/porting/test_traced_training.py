@@ -15,7 +15,7 @@ import tensorflow as tf
 from flax import nnx
 
 import jaxport
-from compare.porting.port_source import Sizes
+from compare.porting.port_source import Original, Sizes
 from compare.porting.rest_source import PORT as REST
 from compare.porting.writing_ports import PORT, texts
 from tf_reference import _keras_compiled
@@ -25,7 +25,7 @@ L, schedules, ops = keras.layers, keras.optimizers.schedules, keras.ops
 
 def scope_of(model: Any) -> dict[str, Any]:
     """The functions of a written training of which nothing is left."""
-    _, training, files = texts(_keras_compiled.of_model(model), "my_tf.py:build", Sizes())
+    _, training, files = texts(_keras_compiled.of_model(model), Original("my_tf.py:build"), Sizes())
     assert training.unwritten == () and REST not in files
     scope: dict[str, Any] = {"jax": jax, "jnp": jnp, "nnx": nnx, "optax": optax, "jaxport": jaxport, "Any": Any}
     exec(f"from __future__ import annotations\nModel = Functional = Any\n{training.text}", scope)
@@ -103,7 +103,7 @@ def dice(y_true: Any, y_pred: Any) -> Any:
 )
 def test_a_loss_gives_what_the_original_does(loss: Any, shape: tuple[int, ...]) -> None:
     model = model_of(loss=loss, shape=shape)
-    _, _, files = texts(_keras_compiled.of_model(model), "my_tf.py:build", Sizes())
+    _, _, files = texts(_keras_compiled.of_model(model), Original("my_tf.py:build"), Sizes())
     draws = np.random.default_rng(0)
     predictions = draws.normal(size=(8, *shape[:-1], 5)).astype("float32")
     of_classes = loss is masked
@@ -116,4 +116,4 @@ def test_a_loss_gives_what_the_original_does(loss: Any, shape: tuple[int, ...]) 
 
 def test_a_loss_whose_reduction_is_a_sum_is_left() -> None:
     architecture = _keras_compiled.of_model(model_of(loss=Weighted(reduction="sum")))
-    assert len(texts(architecture, "my_tf.py:build", Sizes())[1].unwritten) == 1
+    assert len(texts(architecture, Original("my_tf.py:build"), Sizes())[1].unwritten) == 1

@@ -16,7 +16,7 @@ from filled_modules import filled, written_of
 
 import jaxport
 from compare.porting.optimizers_by_name import optimizer_expression
-from compare.porting.port_source import Sizes
+from compare.porting.port_source import Original, Sizes
 from compare.porting.rest_source import PORT
 from compare.porting.safe_expressions import UnwritableError
 from compare.porting.writing_ports import TRAINING, texts
@@ -27,7 +27,7 @@ L, optimizers = keras.layers, keras.optimizers
 
 
 class Noam(optimizers.schedules.LearningRateSchedule):
-    """It calls Python, which no graph has."""
+    """It calls Python, which nothing writes."""
 
     def __call__(self, step: Any) -> Any:
         return tf.numpy_function(lambda at: np.float32(0.1 / (1 + at)), [step], tf.float32)
@@ -48,11 +48,11 @@ def compiled(optimizer: Any = "sgd", loss: Any = "mse", **named: Any) -> Any:
 @pytest.mark.parametrize(
     ("make", "left"),
     [
-        (lambda: compiled(optimizers.Adam(Noam())), ["the optimizer: Noam"]),
+        (lambda: compiled(optimizers.Adam(Noam())), ["the optimizer: PyFunc"]),
         (lambda: compiled(loss=own_loss), ["the loss: "]),
         (
             lambda: compiled(optimizers.Adam(Noam()), own_loss),
-            ["the optimizer: Noam", "the loss: "],
+            ["the optimizer: PyFunc", "the loss: PyFunc"],
         ),
         (lambda: compiled(kernel_constraint="max_norm"), ["the training step: it has the constraint MaxNorm"]),
         (lambda: compiled(activity_regularizer="l2"), ["the loss: head has the regularizer L2"]),
@@ -60,7 +60,7 @@ def compiled(optimizer: Any = "sgd", loss: Any = "mse", **named: Any) -> Any:
     ],
 )
 def test_the_forward_pass_is_judged_where_the_training_is_left(make: Callable[[], Any], left: list[str]) -> None:
-    _, training, files = texts(_keras_compiled.of_model(make()), "my_tf.py:build", Sizes())
+    _, training, files = texts(_keras_compiled.of_model(make()), Original("my_tf.py:build"), Sizes())
     assert [told.startswith(wanted) for told, wanted in zip(training.unwritten, left, strict=True)] == [True] * len(
         left
     )
@@ -71,7 +71,7 @@ def test_the_forward_pass_is_judged_where_the_training_is_left(make: Callable[[]
 
 
 def test_nothing_but_the_port_is_judged_where_nothing_is_left() -> None:
-    assert PORT not in texts(_keras_compiled.of_model(compiled()), "my_tf.py:build", Sizes())[2]
+    assert PORT not in texts(_keras_compiled.of_model(compiled()), Original("my_tf.py:build"), Sizes())[2]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_what_optax_does_otherwise_is_left(optimizer: Any) -> None:
 
 def test_an_average_that_only_the_end_of_fit_uses_is_said() -> None:
     _, training, _ = texts(
-        _keras_compiled.of_model(compiled(optimizers.SGD(0.1, use_ema=True))), "my_tf.py:build", Sizes()
+        _keras_compiled.of_model(compiled(optimizers.SGD(0.1, use_ema=True))), Original("my_tf.py:build"), Sizes()
     )
     assert any("fit() ends with the average" in remark for remark in training.remarks)
 

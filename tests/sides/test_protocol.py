@@ -34,8 +34,8 @@ class Framework:
     def environment(self) -> dict[str, str]:
         return {"device": "none"}
 
-    def outputs(self, *parameters: Any) -> dict[str, Any]:
-        self.asked.append(parameters)
+    def outputs(self, *parameters: Any, sent: Any = None) -> dict[str, Any]:
+        self.asked.append((*parameters, sent))
         return {}
 
 
