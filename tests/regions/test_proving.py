@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -140,6 +141,20 @@ def test_rounded_constants_widen_the_bound_of_a_region_and_no_more() -> None:
         assert sample(judged, regions, compute_cut_values(regions, [judged.region], cases), cases).verdict == verdict
 
 
+def test_a_region_that_reads_a_parameter_of_one_program_alone_holds_or_is_not_judged() -> None:
+    def shown(function: Function, name: str) -> Subject:
+        return dataclasses.replace(subject(name, function), parameters=("input x", f"state {name}"))
+
+    left = shown(lambda x, g: jnp.sin(jnp.sin(x) * g), "tf")
+    right = shown(lambda x, g: jnp.sin(jnp.sin(x) * (g + 1) - jnp.sin(x)), "jax")
+    for other, verdict in ((X[0], HOLDS), (X[1], NOT_JUDGED)):
+        cases = [([X, X[0]], [X, other]), ([X + 1, X[0]], [X + 1, other])]
+        proofs = prove(split(align(left, right, STRUCTURE, cases)))
+        judged = next(group[0] for group in proofs.open.values() if group[0].region.pieces.left.alone)
+        at_cuts = compute_cut_values(proofs.regions, [judged.region], cases)
+        assert sample(judged, proofs.regions, at_cuts, cases).verdict == verdict
+
+
 def test_random_draws_are_not_judged() -> None:
     draws = [Line("tanh", (0,))]
     forms = Pair(form(draws), form(draws))
@@ -156,7 +171,6 @@ def test_random_draws_are_not_judged() -> None:
 
 
 def _with(one: Any, nodes: dict[int, Any]) -> Any:
-    import dataclasses
 
     return dataclasses.replace(one, graph=dataclasses.replace(one.graph, nodes=nodes))
 
