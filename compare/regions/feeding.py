@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from compare.hlo import values
+from compare.hlo import executing, values
 from compare.hlo.align import Alignment, Match
 from compare.hlo.align._alignment import SLOT
 from compare.hlo.align.by_number import Numbering
@@ -26,19 +26,23 @@ from compare.regions.cutting import find_cut_points
 from compare.regions.parts import CutPoint
 from compare.regions.pieces import as_parameter
 
-TOL = None
+FOR_PROMOTED = 1e-6 * float(np.finfo(np.float32).eps / np.finfo(np.float64).eps)
+"""The tolerance for float64 programs whose constants were rounded to float32: 1e-6 of a value's scale. Their erf, say,
+is made of other rounded numbers in each, and agrees to 1e-7."""
 _MOST_ROUNDS = 16
 
 Arrays = dict[int, list[np.ndarray]]
 """By id in the left program, its value in each case."""
 
 
-def find_more_matches(alignment: Alignment, cases: Sequence[Arguments]) -> Alignment:
+def find_more_matches(alignment: Alignment, cases: Sequence[Arguments], tolerance: float = TOLERANCE) -> Alignment:
     """The alignment with more matches: of what had no partner, run from values that have one.
 
     Args:
       alignment: of two programs.
       cases: arguments of both.
+      tolerance: of float32, relative to each value's scale; other types scale with their precision. What is matched by
+        it is a hypothesis, so that a wide one costs a region that does not hold and no wrong verdict.
 
     Raises:
       UnreadableProgram: XLA cannot run what is left.
@@ -51,7 +55,8 @@ def find_more_matches(alignment: Alignment, cases: Sequence[Arguments]) -> Align
         cuts = find_cut_points(dataclasses.replace(alignment, matches=tuple(known)))
         residue = _Residue(graphs, known, cuts)
         _compute(graphs.left, arrays, residue.read)
-        more = residue.matches(numbering, known, arrays, cases)
+        more = residue.matches(numbering, known, residue.cases(arrays, cases), tolerance)
+        executing.let_go()
         if not more:
             break
         known += more
@@ -82,10 +87,10 @@ class _Residue:
         return cut.nodes.left[0] if cut else key if side == 0 else None
 
     def matches(
-        self, numbering: Numbering, known: Sequence[Match], arrays: Arrays, cases: Sequence[Arguments]
+        self, numbering: Numbering, known: Sequence[Match], cases: Sequence[Arguments], tolerance: float
     ) -> list[Match]:
         """New matches: by value, and by number of what these connect."""
-        runs = Runs(self.graphs, lambda: self._cases(arrays, cases), TOL or TOLERANCE, budget())
+        runs = Runs(self.graphs, lambda: cases, tolerance, budget())
         equal = equal_values(self.graphs, self._slots(), runs)
         chosen = ByValue(self._whole, numbering, equal)
         more: list[Match] = []
@@ -106,7 +111,8 @@ class _Residue:
             if right in taken
         ]
 
-    def _cases(self, arrays: Arrays, cases: Sequence[Arguments]) -> list[Arguments]:
+    def cases(self, arrays: Arrays, cases: Sequence[Arguments]) -> list[Arguments]:
+        """Arguments of what has no partner: in both programs, the arrays of the left one."""
         positions = {key: at for at, key in enumerate(self._whole.right.parameters)}
 
         def filled(side: int, key: int, case: int) -> np.ndarray:
