@@ -129,6 +129,21 @@ def test_a_wrong_layer_among_right_ones_fails_and_those_before_it_hold() -> None
     assert {one.verdict for one in verdicts} == {HOLDS, FAILS}
 
 
+def test_behind_a_wrong_layer_the_programs_are_judged_again_and_one_region_is_the_place() -> None:
+    def wrong_in_the_middle(x: Any, g: Any) -> Any:
+        for epsilon in (1e-3, 1e-2, 1e-3):
+            x = jnp.tanh(normalized_otherwise(x, g, epsilon)) * 2
+        return x
+
+    alignment, cases = both(layers(normalized), wrong_in_the_middle)
+    proofs = prove(split(find_more_matches(alignment, cases, behind_changes=True)))
+    regions, every = proofs.regions, [group[0] for group in proofs.open.values()]
+    at_cuts = compute_cut_values(regions, [one.region for one in every], cases)
+    failing = [one for one in every if sample(one, regions, at_cuts, cases).verdict == FAILS]
+    assert [regions.graphs.left.nodes[one.region.pieces.left.outputs[0]].opcode for one in failing] == ["add"]
+    assert len(proofs.open) == 2
+
+
 def test_rounded_constants_widen_the_bound_of_a_region_and_no_more() -> None:
     def moved(x: Any, g: Any, factor: float) -> Any:
         return jnp.sin(jnp.sin(x) * factor * g)
