@@ -46,7 +46,8 @@ def find_more_matches(
       tolerance: of float32, relative to each value's scale; other types scale with their precision. What is matched by
         it is a hypothesis, so that a wide one costs a region that does not hold and no wrong verdict.
       behind_changes: whether to go on behind one operation of the same values that has another constant or attribute in
-        each program, as behind an error: it is supposed to be a cut point, whose own region does not hold then.
+        each program, as behind an error: it is supposed to be a cut point, whose own region does not hold then. Only
+        for programs of which a region fails without it: two right formulas may look alike as well.
 
     Raises:
       UnreadableProgram: XLA cannot run what is left.
