@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from compare.hlo.align import Alignment, Match
-from compare.hlo.align._alignment import SLOT, VALUE
+from compare.hlo.align._alignment import NEIGHBOURHOOD, SLOT, VALUE
 from compare.hlo.graph import Graph, Node
 from compare.hlo.numbering import is_drawn
 from compare.hlo.pair import Pair
@@ -23,7 +23,7 @@ def find_cut_points(alignment: Alignment) -> list[CutPoint]:
     arrays that are arranged differently.
     """
     graphs = Pair(alignment.left.graph, alignment.right.graph)
-    varying = graphs.map(_varying)
+    varying = graphs.map(find_varying)
     usable = [match for match in alignment.matches if _is_usable(match, graphs, varying)]
     slots = [match for match in usable if match.matcher == SLOT]
     parameters = {(0, match.left) for match in slots} | {(1, match.right) for match in slots}
@@ -32,7 +32,7 @@ def find_cut_points(alignment: Alignment) -> list[CutPoint]:
     return sorted([*given, *_connected(computed)], key=lambda cut: cut.nodes.left)
 
 
-def _varying(graph: Graph) -> set[int]:
+def find_varying(graph: Graph) -> set[int]:
     """What depends on parameters or on chance."""
     varying = set(graph.parameters)
     for node in graph:
@@ -67,7 +67,7 @@ def _connected(matches: list[Match]) -> Iterator[CutPoint]:
     members: dict[_Member, list[_Member]] = defaultdict(list)
     for member in sorted(parents):
         members[root(member)].append(member)
-    by_value = {root((0, match.left)) for match in matches if match.matcher == VALUE}
+    by_value = {root((0, match.left)) for match in matches if match.matcher in (VALUE, NEIGHBOURHOOD)}
     for first, connected in members.items():
         left, right = (tuple(key for side, key in connected if side == wanted) for wanted in (0, 1))
         yield CutPoint(Pair(left, right), is_by_value=first in by_value)

@@ -8,13 +8,13 @@ next.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from compare.hlo import values
+from compare.hlo import executing, values
 from compare.hlo.align import Alignment, Match
-from compare.hlo.align._alignment import SLOT
+from compare.hlo.align._alignment import NEIGHBOURHOOD, SLOT
 from compare.hlo.align.by_number import Numbering
 from compare.hlo.align.by_value import ByValue
 from compare.hlo.align.equal_values import Arguments, Runs, equal_values
@@ -22,23 +22,32 @@ from compare.hlo.arrays.fingerprints import TOLERANCE
 from compare.hlo.arrays.room import budget
 from compare.hlo.graph import Graph, needed
 from compare.hlo.pair import Pair
-from compare.regions.cutting import find_cut_points
+from compare.regions.cutting import find_cut_points, find_varying
 from compare.regions.parts import CutPoint
 from compare.regions.pieces import as_parameter
 
-TOL = None
-_MOST_ROUNDS = 16
+FOR_PROMOTED = 1e-6 * float(np.finfo(np.float32).eps / np.finfo(np.float64).eps)
+"""The tolerance for float64 programs whose constants were rounded to float32: 1e-6 of a value's scale. Their erf, say,
+is made of other rounded numbers in each, and agrees to 1e-7."""
+_MOST_ROUNDS = 32
 
 Arrays = dict[int, list[np.ndarray]]
 """By id in the left program, its value in each case."""
 
 
-def find_more_matches(alignment: Alignment, cases: Sequence[Arguments]) -> Alignment:
+def find_more_matches(
+    alignment: Alignment, cases: Sequence[Arguments], tolerance: float = TOLERANCE, behind_changes: bool = False
+) -> Alignment:
     """The alignment with more matches: of what had no partner, run from values that have one.
 
     Args:
       alignment: of two programs.
       cases: arguments of both.
+      tolerance: of float32, relative to each value's scale; other types scale with their precision. What is matched by
+        it is a hypothesis, so that a wide one costs a region that does not hold and no wrong verdict.
+      behind_changes: whether to go on behind one operation of the same values that has another constant or attribute in
+        each program, as behind an error: it is supposed to be a cut point, whose own region does not hold then. Only
+        for programs of which a region fails without it: two right formulas may look alike as well.
 
     Raises:
       UnreadableProgram: XLA cannot run what is left.
@@ -51,7 +60,10 @@ def find_more_matches(alignment: Alignment, cases: Sequence[Arguments]) -> Align
         cuts = find_cut_points(dataclasses.replace(alignment, matches=tuple(known)))
         residue = _Residue(graphs, known, cuts)
         _compute(graphs.left, arrays, residue.read)
-        more = residue.matches(numbering, known, arrays, cases)
+        more = residue.matches(numbering, known, residue.cases(arrays, cases), tolerance)
+        executing.let_go()
+        if not more and behind_changes:
+            more = residue.changed(numbering, known)
         if not more:
             break
         known += more
@@ -82,10 +94,10 @@ class _Residue:
         return cut.nodes.left[0] if cut else key if side == 0 else None
 
     def matches(
-        self, numbering: Numbering, known: Sequence[Match], arrays: Arrays, cases: Sequence[Arguments]
+        self, numbering: Numbering, known: Sequence[Match], cases: Sequence[Arguments], tolerance: float
     ) -> list[Match]:
         """New matches: by value, and by number of what these connect."""
-        runs = Runs(self.graphs, lambda: self._cases(arrays, cases), TOL or TOLERANCE, budget())
+        runs = Runs(self.graphs, lambda: cases, tolerance, budget())
         equal = equal_values(self.graphs, self._slots(), runs)
         chosen = ByValue(self._whole, numbering, equal)
         more: list[Match] = []
@@ -95,6 +107,12 @@ class _Residue:
             for matcher in (chosen, numbering):
                 more += matcher.matches([*known, *more])
         return more
+
+    def changed(self, numbering: Numbering, known: Sequence[Match]) -> list[Match]:
+        """The first operation without a partner that is one of the same values in both, but for what is constant."""
+        sides = zip(self.graphs, numbering.numbers(known), strict=True)
+        left, right = (dict(_by_what_varies(graph, numbers)) for graph, numbers in sides)
+        return [Match(key, right[what], NEIGHBOURHOOD) for what, key in left.items() if what in right][:1]
 
     def _slots(self) -> list[Match]:
         taken = set(self.graphs.right.parameters)
@@ -106,7 +124,8 @@ class _Residue:
             if right in taken
         ]
 
-    def _cases(self, arrays: Arrays, cases: Sequence[Arguments]) -> list[Arguments]:
+    def cases(self, arrays: Arrays, cases: Sequence[Arguments]) -> list[Arguments]:
+        """Arguments of what has no partner: in both programs, the arrays of the left one."""
         positions = {key: at for at, key in enumerate(self._whole.right.parameters)}
 
         def filled(side: int, key: int, case: int) -> np.ndarray:
@@ -120,6 +139,16 @@ class _Residue:
             )
             for case in range(len(cases))
         ]
+
+
+def _by_what_varies(graph: Graph, numbers: Mapping[int, int]) -> Iterator[tuple[Hashable, int]]:
+    """Operations of arrays with their opcode, shape and the numbers of operands that are no constants."""
+    varying = find_varying(graph)
+    for key in reversed(graph.results):
+        node = graph.nodes[key]
+        what = tuple(numbers[operand] if operand in varying else None for operand in node.operands)
+        if node.shape.is_array and any(number is not None for number in what):
+            yield (node.opcode, node.shape, what), key
 
 
 def _open(graph: Graph, taken: set[int], cut_of: Mapping[int, CutPoint]) -> Graph:

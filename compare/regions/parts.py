@@ -15,7 +15,7 @@ class CutPoint:
     Attributes:
       nodes: of either graph, the ids that hold it; several where a program computes it more than once.
       is_parameter: whether the programs take it, which makes it equal by definition.
-      is_by_value: whether only equal arrays on the drawn cases suggest it.
+      is_by_value: whether equal arrays on the drawn cases suggest it, or its place alone, and no equal operation.
     """
 
     nodes: Pair[tuple[int, ...]]

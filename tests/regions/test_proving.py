@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -128,6 +129,21 @@ def test_a_wrong_layer_among_right_ones_fails_and_those_before_it_hold() -> None
     assert {one.verdict for one in verdicts} == {HOLDS, FAILS}
 
 
+def test_behind_a_wrong_layer_the_programs_are_judged_again_and_one_region_is_the_place() -> None:
+    def wrong_in_the_middle(x: Any, g: Any) -> Any:
+        for epsilon in (1e-3, 1e-2, 1e-3):
+            x = jnp.tanh(normalized_otherwise(x, g, epsilon)) * 2
+        return x
+
+    alignment, cases = both(layers(normalized), wrong_in_the_middle)
+    proofs = prove(split(find_more_matches(alignment, cases, behind_changes=True)))
+    regions, every = proofs.regions, [group[0] for group in proofs.open.values()]
+    at_cuts = compute_cut_values(regions, [one.region for one in every], cases)
+    failing = [one for one in every if sample(one, regions, at_cuts, cases).verdict == FAILS]
+    assert [regions.graphs.left.nodes[one.region.pieces.left.outputs[0]].opcode for one in failing] == ["add"]
+    assert len(proofs.open) == 2
+
+
 def test_rounded_constants_widen_the_bound_of_a_region_and_no_more() -> None:
     def moved(x: Any, g: Any, factor: float) -> Any:
         return jnp.sin(jnp.sin(x) * factor * g)
@@ -138,6 +154,20 @@ def test_rounded_constants_widen_the_bound_of_a_region_and_no_more() -> None:
         regions = split(alignment)
         (judged,) = opened(regions)
         assert sample(judged, regions, compute_cut_values(regions, [judged.region], cases), cases).verdict == verdict
+
+
+def test_a_region_that_reads_a_parameter_of_one_program_alone_holds_or_is_not_judged() -> None:
+    def shown(function: Function, name: str) -> Subject:
+        return dataclasses.replace(subject(name, function), parameters=("input x", f"state {name}"))
+
+    left = shown(lambda x, g: jnp.sin(jnp.sin(x) * g), "tf")
+    right = shown(lambda x, g: jnp.sin(jnp.sin(x) * (g + 1) - jnp.sin(x)), "jax")
+    for other, verdict in ((X[0], HOLDS), (X[1], NOT_JUDGED)):
+        cases = [([X, X[0]], [X, other]), ([X + 1, X[0]], [X + 1, other])]
+        proofs = prove(split(align(left, right, STRUCTURE, cases)))
+        judged = next(group[0] for group in proofs.open.values() if group[0].region.pieces.left.alone)
+        at_cuts = compute_cut_values(proofs.regions, [judged.region], cases)
+        assert sample(judged, proofs.regions, at_cuts, cases).verdict == verdict
 
 
 def test_random_draws_are_not_judged() -> None:
@@ -156,7 +186,6 @@ def test_random_draws_are_not_judged() -> None:
 
 
 def _with(one: Any, nodes: dict[int, Any]) -> Any:
-    import dataclasses
 
     return dataclasses.replace(one, graph=dataclasses.replace(one.graph, nodes=nodes))
 
