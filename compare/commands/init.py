@@ -24,8 +24,10 @@ from compare.porting.port_folders import check_folder
 from compare.porting.port_source import Sizes
 from compare.porting.writing_ports import Port
 from compare.progress import reporter
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import terminal
 from compare.report.port_tables import print_function, print_port, print_usage
+from compare.report.verdicts import headline
 from compare.run import whole_run
 from compare.sides.model_worker import ModelWorker
 from compare.sides.pool import Source
@@ -35,6 +37,16 @@ from workloads._modes import Mode
 RECORDS = "jaxport-report"
 _NOT_JUDGED = "the port was not judged: write what is left, then `jaxport run` it"
 MODES = (Mode("tf", "jit"), Mode("jax", "jit"))
+
+Outcome = tuple[str, str]
+"""A verdict, a word of a record or LEFT, and what it is a verdict on."""
+
+_OUTCOMES = {
+    PASS: "the port is written whole, and every gate holds",
+    FAIL: "the port is written whole, and a gate fails",
+    NOT_JUDGED: "the port is written whole, and a gate could not be judged",
+}
+_INCOMPLETE = "the port is written whole, and results are missing"
 
 HELP = Help(
     description="""\
@@ -125,16 +137,17 @@ def main(options: argparse.Namespace) -> int:
         )
     if not options.json:
         print_port(port)
-    code = _code_of(options, port)
+    outcome = _outcome(options, port)
     if not options.json:
         print_usage(port)
-    return code
+    return HOLDS if outcome is None else conclude(*outcome, quiet=options.json)
 
 
-def _code_of(options: argparse.Namespace, port: Port) -> int:
+def _outcome(options: argparse.Namespace, port: Port) -> Outcome | None:
+    """The verdict on a port and what it is a verdict on; None where nothing is left and nothing was to be judged."""
     if port.unwritten or port.findings:
         return _left(options, port)
-    return HOLDS if options.no_run else _judged(options, port.folder, port.file)
+    return None if options.no_run else _judged(options, port.folder, port.file)
 
 
 def _function(options: argparse.Namespace) -> int:
@@ -147,10 +160,10 @@ def _function(options: argparse.Namespace) -> int:
     if port.written.unwritten:
         terminal.complain(_NOT_JUDGED)
         return conclude(LEFT, left([place.told for place in port.written.unwritten], MODULE), options.json)
-    return HOLDS if options.no_run else _judged(options, port.folder, port.file)
+    return HOLDS if options.no_run else conclude(*_judged(options, port.folder, port.file), quiet=options.json)
 
 
-def _left(options: argparse.Namespace, port: Port) -> int:
+def _left(options: argparse.Namespace, port: Port) -> Outcome:
     """Judge what is written of a port in which places are left: whatever comes of it, the whole does not hold."""
     if port.rest is not None and not options.no_run:
         _judged(options, port.folder, port.rest)
@@ -162,7 +175,7 @@ def _left(options: argparse.Namespace, port: Port) -> int:
         )
     else:
         terminal.complain(_NOT_JUDGED)
-    return conclude(LEFT, left([*port.unwritten, *port.findings], "model_jax.py"), options.json)
+    return LEFT, left([*port.unwritten, *port.findings], "model_jax.py")
 
 
 def left(places: Sequence[str], module: str) -> str:
@@ -172,7 +185,7 @@ def left(places: Sequence[str], module: str) -> str:
     return f"{number} left to write in {module}: {named}"
 
 
-def _judged(options: argparse.Namespace, folder: Path, file: Path) -> int:
+def _judged(options: argparse.Namespace, folder: Path, file: Path) -> Outcome:
     pythons = interpreters(options)
     request = whole_run.Request(
         workloads=port_files.get_each([str(file)]),
@@ -187,4 +200,6 @@ def _judged(options: argparse.Namespace, folder: Path, file: Path) -> int:
             result = whole_run.run(request, progress)
     except KeyboardInterrupt as interrupt:
         raise KeyboardInterrupt(f"{folder} was written, and not judged") from interrupt
-    return deliver(result, folder / RECORDS, options.json)
+    deliver(result, folder / RECORDS, options.json)
+    verdict = headline(result.record).verdict
+    return verdict, f"{_OUTCOMES.get(verdict, _INCOMPLETE)}: {folder / RECORDS / 'report.html'}"

@@ -39,7 +39,7 @@ def rules_of(layer: SourceLayer) -> tuple[tuple[Rule, ...], str]:
         return (), f"{layer.class_name} is no class of keras.layers"
     known = BY_CLASS.get(layer.class_name, ())
     if not known:
-        return (), f"there is none for {layer.class_name}"
+        return (), f"no rule knows {layer.class_name}"
     obstacles = [rule.obstacle(layer) for rule in known]
     fit = tuple(rule for rule, obstacle in zip(known, obstacles, strict=True) if not obstacle)
     try:
@@ -47,4 +47,4 @@ def rules_of(layer: SourceLayer) -> tuple[tuple[Rule, ...], str]:
             rule.counterpart(layer)
     except MissingLeafError as missing:
         return (), f"{layer.class_name} has no leaf {missing}"
-    return fit, "" if fit else f"there is none for {layer.class_name} with {obstacles[0]}"
+    return fit, "" if fit else f"no rule knows {layer.class_name} with {obstacles[0]}"

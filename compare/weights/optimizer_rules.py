@@ -157,9 +157,9 @@ def rule_of(optimizer: SourceOptimizer) -> tuple[OptimizerRule | None, str]:
         return None, f"{optimizer.class_name} is no class of keras.optimizers"
     for name in ("loss_scale_factor", "gradient_accumulation_steps"):
         if optimizer.config.get(name):
-            return None, f"there is none for {optimizer.class_name} with {name}={optimizer.config[name]!r}"
+            return None, f"no rule knows {optimizer.class_name} with {name}={optimizer.config[name]!r}"
     rule = BY_CLASS.get(optimizer.class_name)
-    return rule, "" if rule else f"there is none for {optimizer.class_name}"
+    return rule, "" if rule else f"no rule knows {optimizer.class_name}"
 
 
 def source_of(rule: OptimizerRule, slot: TargetSlot) -> Field | None:

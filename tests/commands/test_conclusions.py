@@ -55,6 +55,21 @@ def climbed(*verdicts: str) -> int:
     return conclude(*next_.concluded(Ladder("port", fails, rungs)))
 
 
+def whole(gates: str) -> int:
+    """`jaxport init` of a port that is written whole, which the gates judge so."""
+    options: Any = argparse.Namespace(no_run=False, json=False, timeout=1, tf_python=None, jax_python=None)
+    port: Any = SimpleNamespace(folder=Path(), file=Path("port.py"), unwritten=(), findings=())
+    workload = Workload(parity=Parity(gates, {"semantics": Gate(gates, reason=REASON)}))
+    result = SimpleNamespace(record=Record(schema=1, workloads={"port": workload}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(init.port_files, "get_each", lambda _: [])
+        patch.setattr(init.whole_run, "run", lambda *_: result)
+        patch.setattr(init, "deliver", lambda *_: None)
+        outcome = init._outcome(options, port)
+    assert outcome is not None
+    return conclude(*outcome)
+
+
 def left(gates: str) -> int:
     """`jaxport init` of a port with two places, whose rest the gates judge so."""
     options: Any = argparse.Namespace(no_run=False, json=False)
@@ -63,7 +78,7 @@ def left(gates: str) -> int:
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(init, "_judged", lambda *_: run(gates))
-        return init._left(options, port)
+        return conclude(*init._left(options, port))
 
 
 OUTCOMES: dict[str, tuple[Callable[[], int], str]] = {
@@ -86,6 +101,9 @@ OUTCOMES: dict[str, tuple[Callable[[], int], str]] = {
     "next: fail": (lambda: climbed(PASS, FAIL, NOT_REACHED), FAIL),
     "next: not judged": (lambda: climbed(PASS, NOT_JUDGED, PASS), NOT_JUDGED),
     "next: fail beside not judged": (lambda: climbed(NOT_JUDGED, FAIL), FAIL),
+    "init: written whole, and it holds": (lambda: whole(PASS), PASS),
+    "init: written whole, and a gate fails": (lambda: whole(FAIL), FAIL),
+    "init: written whole, and a gate is not judged": (lambda: whole(NOT_JUDGED), NOT_JUDGED),
     "init: places are left, and the rest holds": (lambda: left(PASS), LEFT),
     "init: places are left, and the rest fails": (lambda: left(FAIL), LEFT),
     "init: places are left, and the rest is not judged": (lambda: left(NOT_JUDGED), LEFT),

@@ -176,10 +176,10 @@ def test_a_leaf_that_is_missing_or_of_no_rule_is_named() -> None:
 @pytest.mark.parametrize(
     ("class_name", "config", "line"),
     [
-        ("Conv2D", {"data_format": "channels_first"}, "there is none for Conv2D with data_format='channels_first'"),
-        ("LSTM", {"stateful": True}, "there is none for LSTM with stateful=True"),
-        ("MultiHeadAttention", {"use_gate": True}, "there is none for MultiHeadAttention with use_gate=True"),
-        ("Unheard", {}, "there is none for Unheard"),
+        ("Conv2D", {"data_format": "channels_first"}, "no rule knows Conv2D with data_format='channels_first'"),
+        ("LSTM", {"stateful": True}, "no rule knows LSTM with stateful=True"),
+        ("MultiHeadAttention", {"use_gate": True}, "no rule knows MultiHeadAttention with use_gate=True"),
+        ("Unheard", {}, "no rule knows Unheard"),
     ],
 )
 def test_a_layer_with_weights_and_without_a_rule_is_refused(class_name: str, config: dict[str, Any], line: str) -> None:
