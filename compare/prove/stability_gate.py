@@ -16,6 +16,7 @@ from compare.prove.other_modes import EagerRuns
 from compare.record.parity_part import Parity
 from compare.record.vocabulary import FAIL
 from compare.record.workload_part import Failure
+from compare.sides._side import SIDES
 from compare.sides.pool import Pool
 from workloads._framework import FORWARD
 from workloads._spec import STABILITY
@@ -46,6 +47,10 @@ def with_stability(
     reporter.step("stability")
     if parity.verdict == FAIL:
         unswept = Swept(reason="not judged: the port already differs at ordinary inputs")
+        return with_sweep(parity, prepared.workload.name, unswept, ())
+    missing = [side for side in SIDES if side not in collected]
+    if missing:
+        unswept = Swept(reason=f"not judged: the {missing[0]} side is missing", lost=True)
         return with_sweep(parity, prepared.workload.name, unswept, ())
     port = collected["jax"]
     sweeps = [{}, port.compiler_options] if "tuned" in port.modes.get(FORWARD, ()) else [{}]

@@ -36,9 +36,9 @@ def test_rounds_after_a_death_run_on_a_fresh_worker(mortals: Mortals, tmp_path: 
 
 
 @pytest.mark.parametrize("moment", ["import", "load", "after load", "outputs"])
-def test_a_port_whose_workers_die_fails_with_one_failure_a_side(mortals: Mortals, tmp_path: Path, moment: str) -> None:
+def test_a_port_whose_workers_die_is_not_judged(mortals: Mortals, tmp_path: Path, moment: str) -> None:
     with Prover({side: Source(mortals.dying(moment)) for side in SIDES}, 60) as prover:
         (judged,) = prover.judge([Port(tmp_path, "add")], "smoke", 0, parity_only=True)
-    assert judged.part.parity is not None and judged.part.parity.verdict == "fail"
+    assert judged.part.parity is not None and judged.part.parity.verdict == "not_judged"
     assert sorted(failure.side for failure in judged.part.failures) == ["jax", "tf"]
     assert all(failure.reason.startswith(KILLED) for failure in judged.part.failures)
