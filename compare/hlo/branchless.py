@@ -17,8 +17,6 @@ def without_conditionals(graph: Graph) -> Graph:
     A conditional that returns a token or a tuple within a tuple stays. What takes a part out of a tuple that the
     program puts together reads that part itself.
     """
-    if not any(node.opcode == "conditional" for node in graph):
-        return graph
     writer = _Writer()
     parameters = {key: writer.add(graph.nodes[key], ()) for key in graph.parameters}
     renamed = writer.copy(graph, parameters)

@@ -92,14 +92,14 @@ class _Placing:
     def place(self) -> LateSteps:
         """All placed runs, and remarks on what none reaches."""
         seen = {side.side: self._watch(side) for side in self.sides if side.decisions or side.cuts}
-        clocks = self._clocks({name: cuts for name, (_, cuts) in seen.items()})
+        clocks, unplaced = self._clocks({name: cuts for name, (_, cuts) in seen.items()})
         placed, remarks = self._around_turns(clocks)
         changed, more = runs_that_turn(self.twin, self.sides, {name: ways for name, (ways, _) in seen.items()})
         runs = [self._run(variants) for variants in (*placed, *([placement] for placement in changed))]
         return LateSteps(
             {placement.case: placement for placement, _ in runs},
             {(side, STEP, placement.case): arrays for placement, of in runs for side, arrays in of.items()},
-            tuple(dict.fromkeys((*remarks, *more))),
+            tuple(dict.fromkeys((*unplaced, *remarks, *more))),
         )
 
     def _watch(self, side: StepSide) -> tuple[list[Ways], dict[int, np.ndarray]]:
@@ -117,12 +117,15 @@ class _Placing:
         }
         return ways, cuts
 
-    def _clocks(self, cuts: Mapping[str, Mapping[int, np.ndarray]]) -> dict[str, SideClock]:
-        """By side, its clock; none where nothing that a step leaves depends on any."""
+    def _clocks(self, cuts: Mapping[str, Mapping[int, np.ndarray]]) -> tuple[dict[str, SideClock], list[str]]:
+        """By side, its clock, and why there are none; neither where nothing that a step leaves depends on any."""
         every = [(side, side.clock(cuts.get(side.side, {}))) for side in self.sides]
         if not any(clock.is_read for _, clock in every):
-            return {}
-        return {side.side: SideClock(side, clock, self.ordinary) for side, clock in every if clock.states}
+            return {}, []
+        uncounted = [f"{side.side}'s {name}" for side, clock in every for name in side.uncounted(clock)]
+        if uncounted:
+            return {}, [messages.no_late_steps(f"{uncounted[0]} counts by more than the steps that were taken")]
+        return {side.side: SideClock(side, clock, self.ordinary) for side, clock in every if clock.states}, []
 
     def _around_turns(self, clocks: Mapping[str, SideClock]) -> tuple[list[list[Placement]], list[str]]:
         """Runs around turns and at far steps, each in variants; and remarks on what is left out."""

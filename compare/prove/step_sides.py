@@ -145,6 +145,20 @@ class StepSide:
         """
         return clock_of(self.graph, self._states, self._fixed, taken)
 
+    def uncounted(self, clock: Clock) -> list[str]:
+        """Whole numbers that a step changes by more than time: after so many steps nobody knows them without training.
+
+        Args:
+          clock: of this step.
+        """
+        nodes, parameters, results = self.graph.nodes, self.graph.parameters, self.graph.results
+        return [
+            self.name_of(at)
+            for at, to in self._states.items()
+            if at not in clock.states and results[to] != parameters[at]
+            and nodes[parameters[at]].shape.elements == 1 and nodes[parameters[at]].shape.dtype[0] in "su"
+        ]  # fmt: skip
+
     def name_of(self, at: int) -> str:
         """The state that a parameter is filled with."""
         return self.program.parameters[at].name
