@@ -108,6 +108,8 @@ class Evidence:
     """What a side says that it has not for this workload."""
     remarks: tuple[str, ...] = ()
     """What no case judges, said where the outputs hold."""
+    open_integers: tuple[str, ...] = ()
+    """Inputs of 64-bit integers without a declared range: the values drawn say nothing of those of a user."""
     training_remarks: tuple[str, ...] = ()
     """What no training run judges, said where training holds."""
     ordinary: Mapping[tuple[str, str], float] = field(default_factory=dict)

@@ -135,6 +135,15 @@ def half(actual: str, expected: str) -> str:
     return f"{actual} for {expected}, as JAX has it without jax_enable_x64: every value of the original fits"
 
 
+def open_integers(names: Sequence[str]) -> str:
+    """What makes integers of 32 bits pass for those of 64.
+
+    Args:
+      names: of inputs of 64-bit integers without a declared range.
+    """
+    return f"; declare low and high of {', '.join(names)} if all values fit into 32 bits"
+
+
 def not_double(source: str, dtype: object, gate: str, apart: float) -> str:
     """A float64 run that was none.
 

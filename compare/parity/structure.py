@@ -54,11 +54,13 @@ def _compare_leaf(
         return refuse(place, problem, str((actual if leaf in actual else expected)[leaf].dtype))
     ours, theirs = actual[leaf], expected[leaf]
     told = ""
-    if _fits_in_half(ours, theirs):
+    is_half = _fits_in_half(ours, theirs)
+    if is_half and not context.evidence.open_integers:
         told, ours = messages.half(str(ours.dtype), str(theirs.dtype)), ours.astype(theirs.dtype)
     if ours.dtype != theirs.dtype:
         dtypes = messages.unequal("dtype", place.found_from, ours.dtype, place.expected_name, theirs.dtype)
-        return refuse(place, dtypes + messages.widths(str(ours.dtype), str(theirs.dtype)), str(ours.dtype))
+        remedy = messages.open_integers(context.evidence.open_integers) if is_half else ""
+        return refuse(place, dtypes + messages.widths(str(ours.dtype), str(theirs.dtype)) + remedy, str(ours.dtype))
     far = exact_distance(ours, theirs, scale_of(theirs, model))
     bound = Bound(0.0, declared=context.evidence.declared_bound(GATE))
     if far.error == 0:

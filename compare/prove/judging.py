@@ -214,6 +214,9 @@ def _evidence(
         not_applicable=not_applicable,
         remarks=(*doubles.remarks, *(remark for delivered in collected.values() for remark in delivered.remarks)),
         training_remarks=doubles.training_remarks,
+        open_integers=tuple(
+            name for name, spec in prepared.inputs.items() if spec.dtype in ("int64", "uint64") and spec.low is None
+        ),
         computes_in=narrow_dtype(prepared.loading.dimensions),
     )
 

@@ -324,6 +324,10 @@ def test_integers_of_32_bits_pass_for_64_where_every_value_fits() -> None:
     assert "int32 for int64" in derived.reason
     other = changed(lambda run: {**run, "label": run["label"] + np.int32(1)}, evidence=evidence)
     assert failed(other) == {"structure"}
+    # What a user gives for an input without a range may not fit.
+    unbounded = judge(replace(evidence, open_integers=("ids",))).gates["structure"]
+    assert unbounded.verdict == FAIL
+    assert any("declare low and high of ids" in leaf.message for leaf in unbounded.comparisons)
 
 
 @pytest.mark.parametrize(("found", "expected", "told"), [("int32", "int64", True), ("int64", "int32", False)])
