@@ -22,10 +22,10 @@ from compare.sides import mapped, requests, wire
 from compare.sides._side import Side, SideError
 from compare.sides.pool import Pool
 from workloads._framework import FORWARD, GRADIENTS, Twin
+from workloads._modes import TF
 from workloads._spec import Arrays
 
 NATIVE = "native"
-TF = "tf"
 
 
 @dataclass(frozen=True)

@@ -28,36 +28,6 @@ MOST_BEFORE = 48
 
 
 @dataclass(frozen=True)
-class DataDecision:
-    """A decision of the step over data, which its loss does not depend on."""
-
-    condition: Condition
-
-    @property
-    def asks_finite(self) -> bool:
-        """Whether it asks if a value is finite."""
-        return self.condition.is_special
-
-    @property
-    def keys(self) -> tuple[int, int]:
-        """The values that it compares."""
-        return self.condition.left, self.condition.right
-
-    @property
-    def line(self) -> str:
-        """The user's; empty where nothing tells it."""
-        return self.condition.line
-
-    def __str__(self) -> str:
-        return str(self.condition)
-
-    def ways(self, values: Mapping[int, np.ndarray]) -> Ways:
-        """Which ways it went."""
-        left, right = self.keys
-        return ways_of(self.condition, values[left], values[right])
-
-
-@dataclass(frozen=True)
 class Seen:
     """One call of a step: its loss, which ways its decisions over data went, and the cuts by node."""
 
@@ -89,7 +59,7 @@ class StepSide:
         self.cuts = cuts(self.graph, self._states, self._fixed)
 
     @cached_property
-    def decisions(self) -> tuple[DataDecision, ...]:
+    def decisions(self) -> tuple[Condition, ...]:
         """Decisions over data that are made after the loss, of one value or one a weight's element."""
         depends = Dependence(self.graph)
         known = sum(1 << at for at in {**depends.counting(self._states, self._fixed), **self._fixed})
@@ -109,14 +79,18 @@ class StepSide:
 
         of_step = [
             decision
-            for decision in map(DataDecision, decisions(self.graph))
-            if is_of_step(self.graph.nodes[decision.condition.node], *decision.keys)
+            for decision in decisions(self.graph)
+            if is_of_step(self.graph.nodes[decision.node], decision.left, decision.right)
         ]
         return tuple(of_step[:MOST_DECISIONS])
 
     @cached_property
     def _observer(self) -> values.PreparedGraph:
-        keys = {self._loss, *self.cuts, *(key for decision in self.decisions for key in decision.keys)}
+        keys = {
+            self._loss,
+            *self.cuts,
+            *(key for decision in self.decisions for key in (decision.left, decision.right)),
+        }
         return values.prepare(self.graph, sorted(keys))
 
     def seen(self, calls: Sequence[Sequence[np.ndarray]]) -> list[Seen]:
@@ -131,7 +105,7 @@ class StepSide:
         return [
             Seen(
                 float(values_of[self._loss].reshape(-1)[0]),
-                [decision.ways(values_of) for decision in self.decisions],
+                [ways_of(decision, values_of[decision.left], values_of[decision.right]) for decision in self.decisions],
                 {key: values_of[key] for key in self.cuts},
             )
             for values_of in self._observer.each(calls)

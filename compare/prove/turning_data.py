@@ -66,7 +66,7 @@ def _changes_that_turn(twin: Twin, side: StepSide, missing: Sequence[Missing]) -
             for at, held in missing:
                 turned = seen.ways[at].failed if held else seen.ways[at].held
                 # A batch that is not finite tells nothing but what becomes of such batches.
-                fits = bool(change.infinite) if side.decisions[at].asks_finite else np.isfinite(seen.loss)
+                fits = bool(change.infinite) if side.decisions[at].is_special else np.isfinite(seen.loss)
                 if turned and fits:
                     turning.setdefault((at, held), change)
         if len(turning) == len(missing):
