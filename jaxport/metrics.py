@@ -114,13 +114,16 @@ def confusion_matrix(labels: jax.Array, predictions: jax.Array, num_classes: int
 def in_top_k(targets: jax.Array, predictions: jax.Array, k: int) -> jax.Array:
     """tf.math.in_top_k: whether fewer than k classes score above the target's; ties count as in.
 
+    A target whose score is NaN or infinite is not in, as in TensorFlow compiled by XLA. TensorFlow's CPU kernel leaves
+    out every target beside such a score.
+
     Args:
       targets: i32[...], classes.
       predictions: [..., classes], scores.
       k: how many are looked at.
     """
     own = jnp.take_along_axis(predictions, targets[..., None], axis=-1)
-    return jnp.sum(predictions > own, axis=-1) < k
+    return (jnp.sum(predictions > own, axis=-1) < k) & jnp.isfinite(own[..., 0])
 
 
 def r2_score(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:

@@ -1,4 +1,4 @@
-"""Fake quantization, as tf.quantization.fake_quant_* round values to a few levels and pass gradients through."""
+"""Fake quantization, as in tf.quantization: values are rounded to a few levels, gradients pass through."""
 
 from __future__ import annotations
 

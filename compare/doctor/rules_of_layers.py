@@ -128,7 +128,6 @@ CORE = (
 ACTIVATIONS = (
     Rule("activations/gelu", (ANY,), activation("gelu"), ("activation",)),
     Rule("activations/leaky_relu", (ANY,), activation("leaky_relu"), ("activation",)),
-    Rule("activations/selu_at_zero", (ANY,), activation("selu"), ("activation",)),
     Rule("activations/celu_at_zero", (ANY,), activation("celu"), ("activation",)),
     Rule("activations/sparse_sigmoid", (ANY,), activation("sparse_sigmoid"), ("activation",)),
     Rule("activations/threshold", (ANY,), activation("threshold"), ("activation",)),

@@ -83,7 +83,6 @@ _V1 = {"half_pixel_centers": False, "align_corners": False}
 
 OPERATIONS = (
     OperationRule("activations/leaky_relu", ("LeakyRelu",), _alpha, ("alpha",)),
-    OperationRule("activations/selu_at_zero", ("Selu",), _always),
     OperationRule("convolution/conv_same_stride", ("Conv2D", "Conv3D", "DepthwiseConv2dNative"), _strided_same,
                   ("padding", "strides")),
     OperationRule("pooling/avg_pool_same", ("AvgPool", "AvgPool3D"), _is(padding="SAME"), ("padding",)),

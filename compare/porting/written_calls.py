@@ -145,15 +145,16 @@ def _embedding(caller: Caller) -> str:
 
 
 def _reversible(caller: Caller) -> str:
-    """An embedding, or its way back."""
+    """An embedding, or its way back; the way back alone has a cap and a dtype of its own, which both calls read."""
     caller.refuse_keywords("reverse")
     given, config = caller.call.arguments, caller.layer.config
+    cap, dtype = config.get("logit_soft_cap"), config.get("reverse_dtype")
     x = argument(given[0], caller.variables)
     if not (given[1] if len(given) > 1 else caller.call.keywords.get("reverse")):
         return f"self.{caller.attribute}({x})"
-    if config.get("reverse_dtype") not in (None, caller.layer.compute_dtype):
-        raise UnwritableError(f"it has reverse_dtype={config['reverse_dtype']}")
-    text, cap = f"self.{caller.attribute}.attend({x})", config.get("logit_soft_cap")
+    if dtype not in (None, caller.layer.compute_dtype):
+        raise UnwritableError(f"it has reverse_dtype={dtype}")
+    text = f"self.{caller.attribute}.attend({x})"
     return text if cap is None else f"jnp.tanh({text} / {literal(cap)}) * {literal(cap)}"
 
 

@@ -19,7 +19,7 @@ def naive_sparse_label_beyond(labels: jax.Array, logits: jax.Array) -> jax.Array
 def in_top_k_beyond(targets: jax.Array, predictions: jax.Array) -> jax.Array:
     beyond = (targets < 0) | (targets >= predictions.shape[-1])
     own = jnp.where(beyond, 0, jnp.take_along_axis(predictions, targets[:, None], axis=-1)[:, 0])
-    return jnp.sum(predictions > own[:, None], axis=-1) < 2
+    return (jnp.sum(predictions > own[:, None], axis=-1) < 2) & jnp.isfinite(own)
 
 
 def naive_in_top_k_beyond(targets: jax.Array, predictions: jax.Array) -> jax.Array:

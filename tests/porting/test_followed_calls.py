@@ -196,9 +196,9 @@ def test_a_table_that_no_text_says_is_kept_in_a_file() -> None:
     assert distance(module(jnp.asarray(x)), model(x)) <= 1e-6
 
 
-def test_a_layer_that_is_never_in_training_is_a_place() -> None:
+def test_a_layer_that_is_never_in_training_always_takes_the_running_averages() -> None:
     written = model_source(_keras_compiled.of_model(called(Frozen(), arrays((2, 3))[0])))
-    assert [each.layer for each in written.places] == ["norm"] and "training=False" in written.places[0].reason
+    assert "x = self.norm(x, use_running_average=True)" in written.text and not written.places
 
 
 def test_a_layer_whose_call_is_not_followed_is_a_place_with_its_line() -> None:

@@ -111,12 +111,18 @@ def inputs_of(model: Any) -> list[np.ndarray]:
     ]
 
 
-def test_a_layer_that_changes_nothing_is_no_line() -> None:
+def test_a_layer_that_changes_nothing_is_a_comment() -> None:
     x = keras.Input(IMAGES)
     model = keras.Model(x, L.Dense(3, name="out")(L.Identity()(L.Cropping2D(0)(L.ZeroPadding2D(0)(x)))))
     written, _ = made(model)
     call = written.text.partition("def __call__")[2].splitlines()[1:]
-    assert [line.strip() for line in call] == ["x = self.out(x)  # [batch, 8, 8, 3]", "return x"]
+    assert [line.strip() for line in call] == [
+        "# zero_padding2d: [batch, 8, 8, 3]: as it is",
+        "# cropping2d: [batch, 8, 8, 3]: as it is",
+        "# identity: [batch, 8, 8, 3]: as it is",
+        "x = self.out(x)  # [batch, 8, 8, 3]",
+        "return x",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -179,9 +185,13 @@ def test_a_power_that_is_no_whole_number_is_a_place(exponent: float) -> None:
     assert len(model_source(_keras_compiled.of_model(keras.Model(x, x**exponent))).places) == 1
 
 
+def _loss_in_python(_: Any, y_pred: Any) -> Any:
+    return tf.reduce_mean(tf.numpy_function(np.abs, [y_pred], tf.float32))
+
+
 def test_an_unknown_loss_and_optimizer_are_places() -> None:
     model = small_cnn()
-    model.compile("ftrl", loss=lambda y_true, y_pred: keras.ops.mean(y_pred), metrics=["top_k_categorical_accuracy"])
+    model.compile("ftrl", loss=_loss_in_python, metrics=["top_k_categorical_accuracy"])
     architecture = _keras_compiled.of_model(model)
     training = training_source(architecture, model_source(architecture))
     assert [each.split(":")[0] for each in training.unwritten] == ["the optimizer", "the loss", "the metrics"]

@@ -191,7 +191,7 @@ def test_a_list_whose_elements_have_no_known_shape_is_a_place():
     def ragged(x):
         items = tf.TensorArray(tf.float32, size=8, infer_shape=False)
         for i in tf.range(tf.shape(x)[0]):
-            items = items.write(2 * i, x)
+            items = items.write(i, x[:i])
         return items.stack()
 
     made = written(ragged, ["x=f32[B]"])

@@ -222,7 +222,7 @@ def test_names_are_mapped_and_new_variables_allowed(tmp_path: Path, folder: Path
         (["model.keras", "port.py:Absent"], "expected a function 'Absent' in port.py, found"),
         (["model.keras", "port.py:number"], "flax.nnx.Module or flax.linen.Module at port.py:number, found int"),
         (["model.keras", "port.py:of_size"], "or of rngs, found one that takes size"),
-        (["port.py:number", "port.py:Port"], "expected a Keras model at port.py:number, found int"),
+        (["port.py:number", "port.py:Port"], "expected a model of Keras 3 at port.py:number, found int"),
         (["tf_model.py:late", "port.py:Port"], "found one that was never called and has not all of its weights"),
         (["model.keras", "port.py:Port", "--allow", "gone=x"], "a variable of the target in --allow, found 'gone'"),
         (["model.keras", "port.py:Port", "--allow", "norm.mean"], "VARIABLE=REASON for --allow, found 'norm.mean'"),

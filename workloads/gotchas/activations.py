@@ -31,10 +31,10 @@ GOTCHAS = (
         ("tf.nn.relu", "jax.nn.relu", "jax.numpy.maximum"), X, "gradients",
     ),
     Gotcha(
-        "selu_at_zero",
-        "At zero TensorFlow's gradient is the scale, 1.0507; JAX's is scale times alpha, 1.7581, and so is that of "
-        "TensorFlow compiled by XLA: use jaxport.activations.selu.",
-        ("tf.nn.selu", "keras.activations.selu", "jax.nn.selu"), X, "gradients",
+        "softmax_over_two_axes",
+        "Over several axes keras.layers.Softmax is exp(x - logsumexp(x)): beside an infinity all others are 0, where "
+        "jax.nn.softmax gives NaN. Write that formula.",
+        ("keras.layers.Softmax", "jax.nn.softmax", "jax.nn.logsumexp"), X, "semantics",
     ),
     Gotcha(
         "prelu_at_zero",
@@ -133,8 +133,13 @@ GOTCHAS = (
     Gotcha("hard_tanh", "Both have gradient 1 at the ends.", ("keras.activations.hard_tanh", "jax.nn.hard_tanh"), X),
     Gotcha("elu_alpha", "The same formula and, at zero, the same gradient.", ("keras.activations.elu", "jax.nn.elu"),
            X),
+    Gotcha(
+        "selu_at_zero",
+        "At zero the gradient is scale times alpha, 1.7581, in JAX and in TensorFlow compiled by XLA; TensorFlow's own "
+        "kernel has the scale, 1.0507, as jaxport.activations.selu.",
+        ("tf.nn.selu", "keras.activations.selu", "jax.nn.selu"), X,
+    ),
     Gotcha("crelu", "relu of x and of -x side by side along the last axis.", ("tf.nn.crelu", "jax.nn.relu"), X),
     Gotcha("soft_shrink", "The same function by sign and relu.", ("keras.activations.soft_shrink",), X),
     Gotcha("sparse_plus", "The same formula.", ("keras.activations.sparse_plus", "jax.nn.sparse_plus"), X),
-    Gotcha("softmax_over_two_axes", "Both take several axes.", ("keras.layers.Softmax", "jax.nn.softmax"), X),
 )  # fmt: skip
