@@ -106,9 +106,15 @@ def planned(request: Request, workers: WeightWorkers) -> Carriage:
 
 def _check_names(names: Mapping[str, str], source: Source, target: Target) -> None:
     layers = {source_layer.path for source_layer in source.layers}
-    matching = Matching(target, {})
+    matching = Matching(target, names)
     modules = {target_module.path for target_module in target.modules}
-    own = {leaf.key for source_layer in source.layers if source_layer.container for leaf in source_layer.leaves}
+    own = {
+        leaf.key
+        for source_layer in source.layers
+        # Of a layer of Keras that is left to be written, each weight is named for itself.
+        if source_layer.container or matching.names_every_weight(source_layer)
+        for leaf in source_layer.leaves
+    }
     variables = {variable.path for variable in target.variables}
     for layer, module in names.items():
         if layer in own:
