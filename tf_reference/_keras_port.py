@@ -239,9 +239,16 @@ def _made(source: str, dtype: str, custom: Sequence[str]) -> Any:
 
 
 def _carried(model: Any, receipt: Path) -> dict[str, Any]:
-    """The variables of a model by key, without those that its port does without, as a layer's count of what it saw."""
+    """The variables of a model by key, without those that its port does without, as a layer's count of what it saw.
+
+    These are not numbers from here on: where the model computes with them all the same, no result is one.
+    """
     left = left_weights(receipt)
-    return {key: variable for key, variable in _keras_weights.variables(model) if key not in left}
+    variables = dict(_keras_weights.variables(model))
+    for key in left & variables.keys():
+        if variables[key].dtype.startswith(("float", "bfloat")):
+            variables[key].assign(keras.ops.full(variables[key].shape, float("nan"), variables[key].dtype))
+    return {key: variable for key, variable in variables.items() if key not in left}
 
 
 def _draw_alike(model: Any) -> None:

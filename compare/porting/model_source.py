@@ -27,6 +27,7 @@ from compare.porting.safe_expressions import (
     with_kept,
 )
 from compare.porting.traced_methods import method_body, obstacle
+from compare.porting.uncalled_layers import uncalled_layers
 from compare.porting.unwritten_places import Place
 from compare.porting.variable_names import Variables
 from compare.porting.written_calls import ATTENTION_MASKS, expression, for_each_step
@@ -93,6 +94,7 @@ class _Writing:
         return Written(
             *(name, "\n\n\n".join(self._classes), parameters, self._names),
             *(tuple(self._places), tuple(self._remarks), self._logits, self._constants),
+            uncalled_layers(self._architecture, self._places),
         )
 
     def _parts(self) -> Written:

@@ -12,6 +12,7 @@ from compare.porting.drawn_inputs import tensor_spec
 from compare.porting.port_source import RECEIPT, Original, Sizes, input_specs, port_name, sizes_text
 from compare.porting.unwritten_places import Place
 from compare.porting.written_classes import Written
+from compare.porting.written_operations import MODULE
 from workloads._architecture import Architecture, Tensor
 
 _STRING = "string"
@@ -34,8 +35,8 @@ class StandIn:
 def stand_ins(architecture: Architecture, written: Written) -> Sequence[StandIn] | None:
     """A value for each place; None where what is written cannot be judged without the places.
 
-    That is so where a place is called more than once or gives several tensors, and where the model takes strings, which
-    JAX has no arrays of.
+    That is so where a place is called more than once, gives several tensors or is no layer, and where the model takes
+    strings, which JAX has no arrays of.
 
     Args:
       architecture: of the model.
@@ -45,7 +46,7 @@ def stand_ins(architecture: Architecture, written: Written) -> Sequence[StandIn]
     if root is not None and any(root.tensors[number].dtype == _STRING for number in root.inputs.values()):
         return None
     stands: list[StandIn] = []
-    layers = {layer.path for layer in architecture.source.layers}
+    layers = {layer.path for layer in architecture.source.layers if layer.module != MODULE}
     for place in written.places:
         calls = [(graph, call) for graph in architecture.graphs for call in graph.calls if call.layer == place.layer]
         if len(calls) != 1 or len(calls[0][1].outputs) != 1 or place.layer not in layers:

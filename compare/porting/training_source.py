@@ -93,8 +93,9 @@ def frozen_places(architecture: Architecture, written: Written) -> Sequence[str]
       architecture: of a Keras model.
       written: its module.
     """
-    having = [layer.path for layer in architecture.source.layers if layer.leaves]
-    still = [layer.path for layer in architecture.source.layers if layer.leaves and all(_frozen(architecture, layer))]
+    kept = [layer for layer in architecture.source.layers if layer.leaves and layer.path not in written.uncalled]
+    having = [layer.path for layer in kept]
+    still = [layer.path for layer in kept if all(_frozen(architecture, layer))]
     layers = {layer.path: layer for layer in architecture.source.layers}
     whole = [path for path in layers if _below(path, having) and set(_below(path, having)) <= set(still)]
     first = [path for path in whole if not any(path.startswith(f"{other}/") for other in whole)]
@@ -299,6 +300,8 @@ def _penalised(penalty: Penalty, architecture: Architecture, written: Written) -
     Raises:
       UnwritableError: it has none in the model that is written.
     """
+    if penalty.layer in written.uncalled:
+        raise UnwritableError(f"{penalty.layer} has a regularizer, and the call of the model never reaches it")
     layer = next(layer for layer in architecture.source.layers if layer.path == penalty.layer)
     key = f"{penalty.layer}/{penalty.leaf}" if penalty.layer else penalty.leaf
     if (layer.container and penalty.leaf) or key in written.names:

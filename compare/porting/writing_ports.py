@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from safetensors.numpy import save
@@ -13,13 +14,17 @@ from safetensors.numpy import save
 from compare.porting import parts_source, port_source, rest_source
 from compare.porting.formatting import formatted
 from compare.porting.functions.function_source import CONSTANTS, LOADED
+from compare.porting.identifiers import commented
 from compare.porting.model_source import model_source
 from compare.porting.port_folders import BUILDS, PORT, TEST_FILE, original_from, written_anew
 from compare.porting.port_source import RECEIPT, WEIGHTS, Original, Sizes
 from compare.porting.training_source import Training, frozen_places, training_source
+from compare.porting.uncalled_layers import UNCALLED
 from compare.porting.written_classes import Written
 from compare.sides.weight_workers import KerasModel, WeightWorkers
 from compare.weights import carrying
+from compare.weights.planning import without_misfits
+from compare.writing import write_atomically
 from workloads._architecture import Architecture
 
 MODEL, TRAINING = "model_jax.py", "training_jax.py"
@@ -40,9 +45,10 @@ class Port:
       folder: of it.
       written: the module.
       training: that was written.
-      weights: how many were carried; 0 where they were not.
-      findings: why they were not.
+      weights: how many were carried.
+      findings: why others were not.
       usage: lines of Python that load and call it.
+      uncalled: layers that the call does not use, each with its weights, which are not carried.
     """
 
     folder: Path
@@ -51,6 +57,7 @@ class Port:
     weights: int
     findings: tuple[str, ...]
     usage: tuple[str, ...] = ()
+    uncalled: tuple[str, ...] = ()
 
     @property
     def unwritten(self) -> tuple[str, ...]:
@@ -158,26 +165,76 @@ def write(model: KerasModel, folder: Path, sizes: Sizes, workers: WeightWorkers)
         archive or original_from(folder, model.reference),
         tuple(original_from(folder, reference) for reference in model.custom),
     )
+    with written_anew(folder, FILES, {}) as staged:
+        if archive:
+            shutil.copyfile(model.reference, staged / archive)
+        filled = _filled(staged, architecture, original, sizes)
+        carriage = _planned(model, filled, folder, staged, workers)
+        misfits = _misfits(carriage, filled)
+        if misfits:
+            # A layer whose weights do not fit its module is left to be written, and they are carried apart.
+            reasons = {**architecture.reasons, **misfits}
+            filled = _filled(staged, replace(architecture, reasons=reasons), original, sizes)
+            carriage = _planned(model, filled, folder, staged, workers)
+        findings = tuple(finding.line for finding in carriage.plan.findings)
+        carriage = replace(carriage, plan=without_misfits(carriage.plan))
+        carrying.write(carriage, staged / WEIGHTS)
+    whole = not (findings or filled.written.places)
+    usage = port_source.usage(folder, architecture, filled.written, sizes) if whole else ()
+    return Port(folder, *filled, len(carriage.plan.moves), findings, usage, _uncalled(carriage))
+
+
+def _uncalled(carriage: carrying.Carriage) -> tuple[str, ...]:
+    """The layers whose weights no port of the call needs, each with their names."""
+    return tuple(
+        f"{commented(layer.named)}: {', '.join(commented(leaf.name) for leaf in layer.leaves)}"
+        for layer in carriage.source.layers
+        if layer.path in carriage.request.unused and layer.leaves
+    )
+
+
+class _Filled(NamedTuple):
+    """What was written into a folder."""
+
+    written: Written
+    training: Training
+
+
+def _filled(folder: Path, architecture: Architecture, original: Original, sizes: Sizes) -> _Filled:
+    """Write all texts of a port, in place of those that are there."""
     written, training, sources = texts(architecture, original, sizes)
     contents: dict[str, str | bytes] = dict(sources)
     if written.constants:
         contents[CONSTANTS] = save({key: np.ascontiguousarray(constant) for key, constant in written.constants.items()})
-    with written_anew(folder, FILES, contents) as staged:
-        if archive:
-            shutil.copyfile(model.reference, staged / archive)
-        carriage = _planned(model, written, folder, staged, workers)
-        findings = tuple(finding.line for finding in carriage.plan.findings)
-        if not findings:
-            carrying.write(carriage, staged / WEIGHTS)
-    whole = not (findings or written.places)
-    usage = port_source.usage(folder, architecture, written, sizes) if whole else ()
-    return Port(folder, written, training, 0 if findings else len(carriage.plan.moves), findings, usage)
+    for file in FILES:
+        (folder / file).unlink(missing_ok=True)
+    for file, content in contents.items():
+        write_atomically(folder / file, content)
+    return _Filled(written, training)
+
+
+def _misfits(carriage: carrying.Carriage, filled: _Filled) -> dict[str, str]:
+    """The layers of Keras that are written and whose weights do not fit -> the first reason."""
+    left = {place.layer for place in filled.written.places}
+    own = {layer.path for layer in carriage.source.layers if layer.container}
+    named = {layer.path: layer.named for layer in carriage.source.layers}
+    misfits: dict[str, str] = {}
+    for finding in carriage.plan.findings:
+        if finding.layer is not None and finding.layer not in left | own:
+            misfits.setdefault(finding.layer, finding.line.removeprefix(f"{named[finding.layer]}: "))
+    return misfits
 
 
 def _planned(
-    model: KerasModel, written: Written, folder: Path, staged: Path, workers: WeightWorkers
+    model: KerasModel, filled: _Filled, folder: Path, staged: Path, workers: WeightWorkers
 ) -> carrying.Carriage:
     """What is carried into the module where it stands now; the receipt names it where it will stand."""
-    request = carrying.Request(model, f"{staged / MODEL}:{written.class_name}", written.names)
+    written = filled.written
+    request = carrying.Request(
+        model,
+        f"{staged / MODEL}:{written.class_name}",
+        written.names,
+        unused=dict.fromkeys(written.uncalled, UNCALLED),
+    )
     carriage = carrying.planned(request, workers)
     return replace(carriage, request=replace(request, module=f"{folder / MODEL}:{written.class_name}"))

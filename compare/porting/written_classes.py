@@ -24,6 +24,7 @@ class Written:
       remarks: what a reader should know.
       logits: "softmax" or "sigmoid" by the place of an output that is that of what `logits` gives there: "", "[0]".
       constants: that it reads from a file, by name.
+      uncalled: the paths of layers whose weights its call does not use: it has no modules of them.
     """
 
     class_name: str
@@ -34,3 +35,4 @@ class Written:
     remarks: tuple[str, ...]
     logits: Mapping[str, str] = field(default_factory=dict)
     constants: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict)
+    uncalled: tuple[str, ...] = ()

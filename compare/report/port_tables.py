@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from compare.porting.functions.function_ports import FunctionPort
 from compare.porting.functions.function_source import MODULE
+from compare.porting.uncalled_layers import UNCALLED
 from compare.porting.writing_ports import Port
 from compare.report import terminal
 
@@ -20,6 +21,7 @@ def lines_of(port: Port) -> list[str]:
     lines = [f"{port.folder}: {port.written.class_name} in model_jax.py, {counted}"]
     lines += [f"to be written: {place}" for place in port.unwritten]
     lines += [f"weights do not fit: {finding}" for finding in port.findings]
+    lines += [f"weights left out: {layer}: {UNCALLED}" for layer in port.uncalled]
     return lines + [f"note: {remark}" for remark in (*port.written.remarks, *port.training.remarks)]
 
 

@@ -46,6 +46,7 @@ class Request:
       names: path of a layer -> path of its module, where names differ.
       allowed: path of a variable that keeps what it has -> why.
       optimizer: FILE.py:NAME of what makes the module's optimizer of optax; "" where none is carried.
+      unused: path of a layer that has no module, since nothing calls it -> what is said of its weights.
     """
 
     model: KerasModel
@@ -53,6 +54,7 @@ class Request:
     names: Mapping[str, str] = field(default_factory=dict)
     allowed: Mapping[str, str] = field(default_factory=dict)
     optimizer: str = ""
+    unused: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def planned(request: Request, workers: WeightWorkers) -> Carriage:
     target = workers.target(module, source.inputs)
     _check_names(request.names, source, target)
     _check_allowed(request.allowed, target)
-    weights = plan(source, arrays, target, request.names, request.allowed)
+    weights = plan(source, arrays, target, request.names, request.allowed, request.unused)
     slots = planned_slots(source, arrays, target, weights, request.allowed)
     if slots is not None and not (weights.findings or slots.findings):
         slots = proved(workers, request.model, module, (source, arrays, target), (weights, slots), request.allowed)

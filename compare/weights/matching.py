@@ -21,10 +21,12 @@ class Finding:
     Attributes:
       kind: "rule", "module", "attribute", "leaf", "variable" or "array".
       line: what was expected and found, with the layer, the module and the rule.
+      layer: the path of the layer that it is about; None where it is about none.
     """
 
     kind: str
     line: str
+    layer: str | None = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,9 @@ class Matching:
         rules, reason = rules_of(layer)
         if not rules:
             if layer.leaves:
-                self.findings.append(Finding("rule", f"{layer.named}: expected a rule, found that {reason}"))
+                self.findings.append(
+                    Finding("rule", f"{layer.named}: expected a rule, found that {reason}", layer.path)
+                )
             return Match(layer, place, module)
         of_module = [rule for rule in rules if rule.counterpart(layer).module]
         if not of_module:
@@ -146,7 +150,9 @@ class Matching:
             described = "none" if module is None else self._described(module)
             self.findings.append(
                 Finding(
-                    "module", f"{layer.named}: expected {wanted} at {place or 'the whole module'}, found {described}"
+                    "module",
+                    f"{layer.named}: expected {wanted} at {place or 'the whole module'}, found {described}",
+                    layer.path,
                 )
             )
         return Match(layer, place, module, rules[0], first)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -88,6 +88,7 @@ def plan(
     target: Target,
     names: Mapping[str, str],
     allowed: Mapping[str, str],
+    unused: Mapping[str, str] | None = None,
 ) -> Plan:
     """What becomes of every leaf.
 
@@ -97,14 +98,20 @@ def plan(
       target: the module.
       names: path of a layer -> path of its module, where names differ.
       allowed: path of a variable that keeps what it has -> why.
+      unused: path of a layer that has no module, since nothing calls it -> what is said of its weights.
     """
+    unused = unused or {}
     matching = Matching(target, names)
     for layer in source.layers:
         matching.add(layer)
     planning = _Planning(target, matching, arrays)
-    for match in matching.matches.values():
-        planning.add(match)
-    findings = [*matching.findings, *planning.findings, *planning.unwritten(allowed)]
+    for path, match in matching.matches.items():
+        if path in unused:
+            planning.left |= {leaf.key: unused[path] for leaf in match.layer.leaves}
+        else:
+            planning.add(match)
+    matched = [finding for finding in matching.findings if finding.layer not in unused]
+    findings = [*matched, *planning.findings, *planning.unwritten(allowed)]
     return Plan(
         moves=tuple(planning.moves),
         arrays=planning.arrays,
@@ -112,6 +119,21 @@ def plan(
         left=planning.left,
         findings=tuple([*findings, *_both_sides(matching, source.layers)] if findings else ()),
     )
+
+
+def without_misfits(made: Plan) -> Plan:
+    """What of a plan fits: the moves of layers that no finding is about.
+
+    Args:
+      made: with findings or without.
+    """
+    misfits = {finding.layer for finding in made.findings}
+    moves = tuple(
+        move for move in made.moves if move.layer.path not in misfits and made.arrays.keys() >= set(move.variables)
+    )
+    written = {path for move in moves for path in move.variables}
+    arrays = {path: array for path, array in made.arrays.items() if path in written}
+    return replace(made, moves=moves, arrays=arrays, findings=())
 
 
 def _both_sides(matching: Matching, layers: Sequence[SourceLayer]) -> Iterator[Finding]:
@@ -189,6 +211,7 @@ class _Planning:
                     "attribute",
                     f"{match.layer.named} -> {there.path or 'the whole module'} ({there.class_name}): expected "
                     f"{name}={wanted!r}, found {actual} (rule {match.rule.name if match.rule else ''})",
+                    match.layer.path,
                 )
             )
         advice = [
@@ -211,9 +234,13 @@ class _Planning:
                 paths = tuple(self._path(match, variable) for variable in way.variables)
                 self._move(match, leaf, Carried(leaf.name, paths, way.transform), rule)
             else:
-                self._refuse("leaf", f"{match.layer.named}: expected no leaf {leaf.name}, which the rule {rule} lacks")
+                self._refuse(
+                    match.layer,
+                    "leaf",
+                    f"{match.layer.named}: expected no leaf {leaf.name}, which the rule {rule} lacks",
+                )
         for name in carried:
-            self._refuse("leaf", f"{match.layer.named}: expected a leaf {name}, found none (rule {rule})")
+            self._refuse(match.layer, "leaf", f"{match.layer.named}: expected a leaf {name}, found none (rule {rule})")
 
     def _path(self, match: Match, variable: str) -> str:
         places = match.places or {"": match.target}
@@ -226,28 +253,29 @@ class _Planning:
         if leaf.tied:
             tied = next((move for move in self.moves if move.leaf.key == leaf.tied), None)
             if tied is None or tied.variables != paths:
-                self._refuse(
-                    "leaf", f"{where}: expected the variable of {leaf.tied}, which it is tied to, found {_named(paths)}"
-                )
+                told = f"expected the variable of {leaf.tied}, which it is tied to, found {_named(paths)}"
+                self._refuse(match.layer, "leaf", f"{where}: {told}")
             return
         try:
             made = way.transform.forward(self._sources[leaf.key])
         except TransformError as error:
-            self._refuse("array", f"{where}: {error} (rule {rule})")
+            self._refuse(match.layer, "array", f"{where}: {error} (rule {rule})")
             return
         self.moves.append(Move(match.layer, leaf, rule, way.transform, paths))
         for path, array in zip(paths, made, strict=True):
-            self._write(path, array, where, rule)
+            self._write(path, array, match.layer, where, rule)
 
-    def _write(self, path: str, array: np.ndarray, where: str, rule: str) -> None:
+    def _write(self, path: str, array: np.ndarray, layer: SourceLayer, where: str, rule: str) -> None:
         variable = self._variables.get(path)
         if variable is None:
-            self._refuse("variable", f"{where}: expected a variable {path}, found none (rule {rule})")
+            self._refuse(layer, "variable", f"{where}: expected a variable {path}, found none (rule {rule})")
         elif path in self._writers:
-            self._refuse("variable", f"{where}: expected {path} for it alone, found {self._writers[path]} there too")
+            self._refuse(
+                layer, "variable", f"{where}: expected {path} for it alone, found {self._writers[path]} there too"
+            )
         elif (array.shape, array.dtype.name) != (variable.shape, variable.dtype):
             wanted, actual = _described(variable.dtype, variable.shape), _described(array.dtype.name, array.shape)
-            self._refuse("array", f"{where}: expected {wanted} for {path}, found {actual} (rule {rule})")
+            self._refuse(layer, "array", f"{where}: expected {wanted} for {path}, found {actual} (rule {rule})")
         else:
             self._writers[path], self.arrays[path] = where, array
 
@@ -262,8 +290,8 @@ class _Planning:
             elif not met[variable.path] and variable.path not in allowed:
                 yield Finding("variable", f"{_variable(variable)}: expected a leaf of the source, found none")
 
-    def _refuse(self, kind: str, line: str) -> None:
-        self.findings.append(Finding(kind, line))
+    def _refuse(self, layer: SourceLayer, kind: str, line: str) -> None:
+        self.findings.append(Finding(kind, line, layer.path))
 
 
 def _variable(variable: TargetVariable) -> str:
