@@ -71,6 +71,7 @@ class _Writing:
         self._names: dict[str, str] = {}
         self._places: list[Place] = []
         self._remarks: list[str] = []
+        self._unstarted: list[str] = []
         self._logits: Mapping[str, str] = {}
         self._constants: dict[str, np.ndarray[Any, Any]] = {}
         self._masked: set[str] = set()
@@ -95,6 +96,7 @@ class _Writing:
             *(name, "\n\n\n".join(self._classes), parameters, self._names),
             *(tuple(self._places), tuple(self._remarks), self._logits, self._constants),
             uncalled_layers(self._architecture, self._places),
+            tuple(self._unstarted),
         )
 
     def _parts(self) -> Written:
@@ -355,14 +357,19 @@ class _Writing:
                 self._names[leaf.key] = path
         return attributes
 
-    def _add_variable(self, written: WrittenClass, leaf: Leaf, attribute: str, target: str) -> str:
+    def _add_variable(
+        self, written: WrittenClass, leaf: Leaf, attribute: str, target: str, is_of_place: bool = False
+    ) -> str:
         """Add a weight to a class as a variable; the path of it."""
         # JAX has no gradients to others, and nnx trains every Param.
         kind = "nnx.Param" if leaf.trainable and is_float(leaf.dtype) else "nnx.BatchStat"
         value = initial_value(leaf)
         if not value:
             name = commented(str(leaf.initializer["class_name"]))
-            self._remarks.append(f"{commented(leaf.key)} starts as zeros: {name} is not written, set it anew")
+            told = f"{commented(leaf.key)} starts as zeros: {name} is not written, set it anew"
+            # Without a training that was compiled, nothing starts from it; a layer that is left is a place already.
+            noted = self._architecture.compiled is None or is_of_place
+            (self._remarks if noted else self._unstarted).append(told)
         written.made.append(f"self.{attribute} = {kind}({value or zeros(leaf)})")
         return f"{target}.{attribute}" if target else attribute
 
@@ -372,7 +379,7 @@ class _Writing:
             for leaf in held.leaves:
                 wanted = leaf.key.removeprefix(layer.path.removesuffix(layer.step))
                 attribute = written.names.of(identifier(wanted.replace("/", "_"), "w"))
-                self._names[leaf.key] = self._add_variable(written, leaf, attribute, target)
+                self._names[leaf.key] = self._add_variable(written, leaf, attribute, target, is_of_place=True)
 
     def _traced(
         self,

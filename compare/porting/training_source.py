@@ -69,7 +69,7 @@ def training_source(architecture: Architecture, written: Written) -> Training:
         outputs = trained_outputs(architecture)
     except UnwritableError as error:
         return Training(unwritten=(f"the training step: {error}",))
-    parts, frozen = _Parts(), frozen_places(architecture, written)
+    parts, frozen = _Parts([*written.unstarted]), frozen_places(architecture, written)
     sections = [
         _trained(frozen),
         *_own_functions(compiled),

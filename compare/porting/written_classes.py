@@ -25,6 +25,7 @@ class Written:
       logits: "softmax" or "sigmoid" by the place of an output that is that of what `logits` gives there: "", "[0]".
       constants: that it reads from a file, by name.
       uncalled: the paths of layers whose weights its call does not use: it has no modules of them.
+      unstarted: weights whose first value is not written, each with the reason: no training starts as Keras' does.
     """
 
     class_name: str
@@ -36,3 +37,4 @@ class Written:
     logits: Mapping[str, str] = field(default_factory=dict)
     constants: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict)
     uncalled: tuple[str, ...] = ()
+    unstarted: tuple[str, ...] = ()

@@ -103,3 +103,29 @@ def test_a_weight_that_is_added_by_place_is_added_as_before() -> None:
 def test_an_initializer_of_the_users_is_told() -> None:
     found, remarks = fresh(Weighted(lambda shape, dtype=None: keras.ops.ones(shape) * 3, (2, 3)))
     assert not found.any() and "starts as zeros" in remarks[0]
+
+
+class _Ramp(keras.initializers.Initializer):
+    def __call__(self, shape: Any, dtype: Any = None) -> Any:
+        return keras.ops.reshape(keras.ops.arange(shape[0], dtype="float32"), shape)
+
+
+class _Ramped(keras.layers.Layer):
+    def build(self, shape: Any) -> None:
+        self.table = self.add_weight(shape=(shape[-1],), initializer=_Ramp(), name="table")
+
+    def call(self, x: Any) -> Any:
+        return x * self.table
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "not compiled"])
+def test_an_initializer_that_is_not_written_is_a_place_where_the_model_trains(compiled: bool) -> None:
+    from compare.porting.writing_ports import places_to_be_left
+    from tf_reference import _keras_compiled
+
+    x = keras.Input((4,))
+    model = keras.Model(x, _Ramped(name="ramped")(x))
+    if compiled:
+        model.compile("sgd", "mse")
+    places = places_to_be_left(_keras_compiled.of_model(model))
+    assert [place.split(":")[0] for place in places] == (["ramped/table starts as zeros"] if compiled else [])

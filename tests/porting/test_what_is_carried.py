@@ -194,3 +194,27 @@ def test_a_student_is_carried_and_judged_though_its_teacher_is_not_in_the_port(
     module.write_text(module.read_text().replace("jnp.tanh(", "jnp.sin("))
     quick = ("--parity-only", "--modes", "tf/jit", "jax/jit")
     assert main(["run", "port/port.py", *quick, "-o", "wrong"]) == 1
+
+
+RECURRENT = """
+import keras
+from keras import layers as L
+
+
+def build():
+    first = L.GRU(2, return_sequences=True, stateful=True, name="first")
+    second = L.LSTM(2, recurrent_dropout=0.1, dropout=0.2, name="second")
+    return keras.Sequential([keras.Input(batch_shape=(4, 5, 3)), first, second, L.Dense(1)])
+"""
+
+
+@pytest.mark.process
+def test_the_weights_of_recurrent_layers_that_are_left_are_carried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("my_tf.py").write_text(RECURRENT)
+    assert main(["init", "my_tf.py:build", "-o", "port", "--no-run"]) == 1
+    told = capsys.readouterr().out
+    assert "8 weights carried" in told and "weights do not fit" not in told
+    assert "first (GRU)" in told and "second (LSTM)" in told
