@@ -111,8 +111,8 @@ class _Ramp(keras.initializers.Initializer):
 
 
 class _Ramped(keras.layers.Layer):
-    def build(self, shape: Any) -> None:
-        self.table = self.add_weight(shape=(shape[-1],), initializer=_Ramp(), name="table")
+    def build(self, input_shape: Any) -> None:
+        self.table = self.add_weight(shape=(input_shape[-1],), initializer=_Ramp(), name="table")
 
     def call(self, x: Any) -> Any:
         return x * self.table
