@@ -34,5 +34,5 @@ def test_themes_are_tried_together_and_each_tells_of_its_own_entries(monkeypatch
 
     assert tried == [set(chosen[:4]), set(chosen[4:])]
     for theme, lines in told.items():
-        assert len(lines) == sum(entry.theme == theme for entry in _catalogue.entries())
+        assert len(lines) == len(gotcha_themes.tried_entries((theme,)))
         assert all(line.startswith(f"{theme}/") for line in lines)

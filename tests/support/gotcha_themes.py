@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
+
+from runs import ZOO
 
 from compare.gotchas.trying import Trial, try_all
 from compare.progress import Silent
 from workloads.gotchas import _catalogue
+from workloads.gotchas._catalogue import Entry
 
 AT_ONCE = 4
 """Themes that one pair of workers tries: to start a pair takes ten seconds of a core."""
@@ -26,6 +29,9 @@ DEAR: Mapping[str, int] = {
 CHEAP = 2
 """Seconds of a core that a port of any other theme takes."""
 
+ONE_OF_DEAR = 3
+"""Entries of a dear theme of which one is tried; `make zoo` tries each."""
+
 
 def themes(half: int) -> list[str]:
     """The themes of half 0 or 1: the dearest first, each in the half that had less to do before it."""
@@ -38,8 +44,14 @@ def themes(half: int) -> list[str]:
 
 def seconds(theme: str) -> int:
     """About how many seconds of a core the ports of a theme take."""
-    ports = sum(1 if entry.gotcha.is_control else 2 for entry in _catalogue.entries() if entry.theme == theme)
+    ports = sum(1 if entry.gotcha.is_control else 2 for entry in tried_entries((theme,)))
     return ports * DEAR.get(theme, CHEAP)
+
+
+def tried_entries(themes: Collection[str]) -> list[Entry]:
+    """The entries of some themes that a session tries: all, or of a dear theme one of ONE_OF_DEAR."""
+    of = [entry for entry in _catalogue.entries() if entry.theme in themes]
+    return [entry for number, entry in enumerate(of) if ZOO or entry.theme not in DEAR or number % ONE_OF_DEAR == 0]
 
 
 def not_as_said(theme: str, chosen: tuple[str, ...]) -> list[str]:
@@ -57,7 +69,7 @@ def not_as_said(theme: str, chosen: tuple[str, ...]) -> list[str]:
 @cache
 def _tried(group: tuple[str, ...]) -> list[Trial]:
     """Every entry of some themes, tried by one pair of workers."""
-    return try_all([entry for entry in _catalogue.entries() if entry.theme in group], Silent(), 300)
+    return try_all(tried_entries(group), Silent(), 300)
 
 
 def _told(trial: Trial) -> str:
