@@ -133,7 +133,7 @@ def loss_expression(loss: Described, logits: bool, of: Operands = ALL) -> str:
         wanted = f"{of.targets} * (1 - {smoothing!r}) + 0.5 * {smoothing!r}" if smoothing else of.targets
         return f"optax.sigmoid_binary_cross_entropy({of.predictions}, {wanted})"
     if name == "Huber":
-        return f"optax.huber_loss({of.predictions}, {of.targets}, {config.get('delta', 1.0)!r})"
+        return f"optax.huber_loss({of.predictions}, {of.targets}, delta={config.get('delta', 1.0)!r})"
     if name == "LogCosh":
         return f"optax.log_cosh({of.predictions}, {of.targets})"
     if name == "CosineSimilarity" and config.get("axis", -1) == -1:

@@ -199,6 +199,37 @@ def test_an_unknown_loss_and_optimizer_are_places() -> None:
 
 
 @pytest.mark.parametrize(
+    "loss",
+    [
+        keras.losses.Huber(0.3),
+        keras.losses.LogCosh(),
+        keras.losses.CosineSimilarity(),
+        keras.losses.CategoricalCrossentropy(from_logits=True),
+        keras.losses.BinaryCrossentropy(label_smoothing=0.1),
+        keras.losses.Poisson(),
+        keras.losses.KLDivergence(),
+        keras.losses.MeanAbsolutePercentageError(),
+        keras.losses.MeanSquaredLogarithmicError(),
+        keras.losses.Hinge(),
+    ],
+    ids=lambda loss: loss.name,
+)
+def test_a_loss_is_that_of_keras(loss: Any) -> None:
+    model = small_cnn()
+    model.compile("sgd", loss)
+    architecture = _keras_compiled.of_model(model)
+    training = training_source(architecture, model_source(architecture))
+    assert training.unwritten == ()
+    predictions = np.random.default_rng(3).uniform(0.1, 0.9, (16, 5)).astype("float32")
+    targets = np.eye(5, dtype="float32")[np.arange(16) % 5]
+    scope: dict[str, Any] = {"Any": Any, "jax": jax, "jnp": jnp, "jaxport": jaxport, "optax": optax}
+    function = training.text[training.text.index("def loss(") :].split("\n\n\n")[0]
+    exec(re.sub(r"model: \w+", "model", function), scope)
+    found = scope["loss"](lambda *_: jnp.asarray(predictions), (jnp.asarray(predictions),), jnp.asarray(targets))
+    np.testing.assert_allclose(found, loss(targets, predictions), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
     ("metric", "loss"),
     [
         pytest.param(lambda: keras.metrics.SparseTopKCategoricalAccuracy(2), "sparse_categorical_crossentropy", id="k"),

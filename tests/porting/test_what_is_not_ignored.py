@@ -64,7 +64,7 @@ def test_layers_that_are_not_trained_are_written() -> None:
 
 
 def test_a_loss_has_the_delta_that_its_config_leaves_out() -> None:
-    assert "optax.huber_loss(predictions, targets, 0.3)" in text_of(dense(loss=keras.losses.Huber(0.3)))
+    assert "optax.huber_loss(predictions, targets, delta=0.3)" in text_of(dense(loss=keras.losses.Huber(0.3)))
 
 
 @pytest.mark.parametrize(
