@@ -63,7 +63,7 @@ class _Reached:
         if path in self.paths:
             return
         self.paths.add(path)
-        for inner in self._calls[path] if path in self._calls else self._held(path):
+        for inner in self._calls[path] if path in self._calls else self._paths_below(path):
             self.add(inner)
         layer = self._layers.get(path)
         for leaf in layer.leaves if layer else ():
@@ -77,7 +77,7 @@ class _Reached:
                 return f"{first}{path[len(shared) :]}"
         return path
 
-    def _held(self, path: str) -> list[str]:
-        """What a layer holds whose call is not known: all of it may be called."""
+    def _paths_below(self, path: str) -> list[str]:
+        """The paths of all layers within a layer: a call that is not known may use any of them."""
         below = f"{path}/" if path else ""
         return [other for other in (*self._layers, *self._shared) if other != path and other.startswith(below)]

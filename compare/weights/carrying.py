@@ -46,7 +46,7 @@ class Request:
       names: path of a layer -> path of its module, where names differ.
       allowed: path of a variable that keeps what it has -> why.
       optimizer: FILE.py:NAME of what makes the module's optimizer of optax; "" where none is carried.
-      unused: path of a layer that has no module, since nothing calls it -> what is said of its weights.
+      unused: path of a layer that nothing calls, and that has no module -> why its weights are left out.
     """
 
     model: KerasModel

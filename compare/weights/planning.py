@@ -98,7 +98,7 @@ def plan(
       target: the module.
       names: path of a layer -> path of its module, where names differ.
       allowed: path of a variable that keeps what it has -> why.
-      unused: path of a layer that has no module, since nothing calls it -> what is said of its weights.
+      unused: path of a layer that nothing calls, and that has no module -> why its weights are left out.
     """
     unused = unused or {}
     matching = Matching(target, names)

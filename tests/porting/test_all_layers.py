@@ -41,7 +41,7 @@ OTHERWISE: dict[str, Any] = {
     "activation": "selu", "alpha": 0.3, "attention_axes": (2,), "axis": 1, "center": False,
     "data_format": "channels_first",
     "dilation_rate": 2, "dropout": 0.2, "epsilon": 0.1, "go_backwards": True, "groups": 4, "interpolation": "bilinear",
-    "invert": True, "keepdims": True, "logit_soft_cap": 2.0, "lora_rank": 2, "mask_value": 3.0, "max_value": 3.0,
+    "invert": True, "keepdims": True, "lora_rank": 2, "mask_value": 3.0, "max_value": 3.0,
     "merge_mode": "sum", "momentum": 0.5, "negative_slope": 0.1, "noise_shape": (None, 1, None), "normalize": True,
     "offset": 1.0, "padding": "same", "rate": 0.7, "recurrent_activation": "relu", "recurrent_dropout": 0.2,
     "renorm": True, "reset_after": False, "return_sequences": True, "return_state": True, "scale": False,
@@ -53,14 +53,11 @@ OTHERWISE: dict[str, Any] = {
 """A value of an argument with which a layer does something else than by default."""
 
 ELSEWHERE = {
-    "rms_scaling", "reverse_dtype", "name", "dtype", "mean", "variance", "renorm_clipping", "renorm_momentum",
-    "lora_alpha", "quantization_config", "zero_output_for_mask", "gptq_unpacked_column_size", "fill_mode", "fill_value",
-    "height", "width",
+    "rms_scaling", "reverse_dtype", "logit_soft_cap", "name", "dtype", "mean", "variance", "renorm_clipping",
+    "renorm_momentum", "lora_alpha", "quantization_config", "zero_output_for_mask", "gptq_unpacked_column_size",
+    "fill_mode", "fill_value", "height", "width",
 }  # fmt: skip
-"""Arguments that need another one beside them."""
-
-OTHER_CALLS = {("logit_soft_cap", "ReversibleEmbedding")}
-"""Arguments that act in another call than the one of a case: test_layers_of_packages.py makes it."""
+"""Arguments that need another one beside them, or another call: test_layers_of_packages.py calls an embedding back."""
 
 
 SPECIAL: dict[tuple[str, str], Any] = {("scale", "Rescaling"): 3.0, ("interpolation", "Resizing"): "nearest"} | {
@@ -81,8 +78,6 @@ def arguments_of(name: str) -> Iterator[str]:
 def test_no_argument_of_a_layer_vanishes(name: str) -> None:
     plain = written_of(model_of(name))
     for argument in arguments_of(name):
-        if (argument, name) in OTHER_CALLS:
-            continue
         if argument in CASES[name].arguments and argument not in ("rate", "stddev", "groups", "pool_size", "scale"):
             continue
         value: Any = OTHERWISE[argument]

@@ -11,6 +11,8 @@ from filled_modules import written_of
 from flax import nnx
 
 import jaxport
+from compare.porting.writing_ports import places_to_be_left
+from tf_reference import _keras_compiled
 
 pytestmark = pytest.mark.usefixtures("remembered")
 
@@ -120,9 +122,6 @@ class _Ramped(keras.layers.Layer):
 
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "not compiled"])
 def test_an_initializer_that_is_not_written_is_a_place_where_the_model_trains(compiled: bool) -> None:
-    from compare.porting.writing_ports import places_to_be_left
-    from tf_reference import _keras_compiled
-
     x = keras.Input((4,))
     model = keras.Model(x, _Ramped(name="ramped")(x))
     if compiled:

@@ -15,6 +15,7 @@ import optax
 import pytest
 from filled_modules import filled, written_of
 from flax import nnx
+from safetensors.numpy import save_file
 
 import jaxport
 from compare.cli import main
@@ -167,24 +168,34 @@ def test_a_weight_that_is_left_out_and_used_all_the_same_makes_every_result_no_n
 def test_a_module_of_which_a_weight_is_missing_is_not_loaded(tmp_path: Path) -> None:
     model = keras.Sequential([keras.Input((4,)), L.Dense(3, name="one")])
     module = filled(written_of(model), written_of(model).text, model)
-    from safetensors.numpy import save_file
-
     save_file({"one.kernel": np.zeros((4, 3), "float32")}, tmp_path / "weights.safetensors")
     with pytest.raises(jaxport.weights.WeightsError, match=r"one\.bias"):
         jaxport.weights.load(module, tmp_path / "weights.safetensors")
 
 
+@pytest.fixture
+def init_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
+    """What `jaxport init` prints of a model's code, in a folder of its own, where a place is left: exit code 1."""
+    monkeypatch.chdir(tmp_path)
+
+    def init(code: str, *options: str) -> str:
+        Path("my_tf.py").write_text(code)
+        assert main(["init", "my_tf.py:build", "-o", "port", *options]) == 1
+        return capsys.readouterr().out
+
+    return init
+
+
 @pytest.mark.process
 def test_a_student_is_carried_and_judged_though_its_teacher_is_not_in_the_port(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    init_output: Callable[..., str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The training is left, so the exit code is 1; a swapped pair of weights fails."""
-    monkeypatch.chdir(tmp_path)
-    Path("my_tf.py").write_text(DISTILLER)
-    assert main(["init", "my_tf.py:build", "-o", "port"]) == 1
-    told = capsys.readouterr().out
-    assert "4 weights carried" in told and "pass Parity holds in 1 of 1 workload" in told
-    assert f"weights left out: teacher/dense (Dense): kernel, bias: {UNCALLED}" in told
+    """The training is the place that is left; another activation in the port fails."""
+    output = init_output(DISTILLER)
+    assert "4 weights carried" in output and "pass Parity holds in 1 of 1 workload" in output
+    assert f"weights left out: teacher/dense (Dense): kernel, bias: {UNCALLED}" in output
     receipt = json.loads(Path("port/weights.receipt.json").read_text())
     assert set(receipt["left"].values()) == {UNCALLED} and len(receipt["left"]) == 4
     assert main(["weights", "my_tf.py:build", "port/model_jax.py:Distiller", "--map", "port/weights.receipt.json"]) == 1
@@ -209,12 +220,7 @@ def build():
 
 
 @pytest.mark.process
-def test_the_weights_of_recurrent_layers_that_are_left_are_carried(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("my_tf.py").write_text(RECURRENT)
-    assert main(["init", "my_tf.py:build", "-o", "port", "--no-run"]) == 1
-    told = capsys.readouterr().out
-    assert "8 weights carried" in told and "weights do not fit" not in told
-    assert "first (GRU)" in told and "second (LSTM)" in told
+def test_the_weights_of_recurrent_layers_that_are_left_are_carried(init_output: Callable[..., str]) -> None:
+    output = init_output(RECURRENT, "--no-run")
+    assert "8 weights carried" in output and "weights do not fit" not in output
+    assert "first (GRU)" in output and "second (LSTM)" in output
