@@ -48,8 +48,8 @@ def of_model(model: Any) -> Architecture:
       Unsupported: it has no graph.
     """
     source, _ = _keras_weights.of_model(model)
-    by_path = dict(_by_path(model, ""))
-    read = _keras_graph.read(model, _first_paths(by_path))
+    by_path = dict(_keras_variables.by_path(model))
+    read = _keras_graph.read(model, _keras_variables.first_paths(by_path))
     layers = (_as_read(layer, read) for layer in source.layers)
     return Architecture(
         name=model.name,
@@ -74,11 +74,6 @@ def _as_read(layer: SourceLayer, read: _keras_graph.Read) -> SourceLayer:
     return layer
 
 
-def _first_paths(by_path: Mapping[str, Any]) -> dict[int, str]:
-    """The path that each layer stands under first, by its id."""
-    return {id(layer): path for path, layer in reversed(by_path.items())}
-
-
 def _operation(path: str, operation: Any) -> SourceLayer:
     """An operation that a call makes as it goes."""
     parent, _, _ = path.rpartition(f"/{operation.name}")
@@ -90,14 +85,6 @@ def _attributes(operation: Any) -> dict[str, Plain]:
     """What an operation was told: its constructor's arguments, as it has them."""
     config = _keras_variables.config(operation)
     return config or _keras_config.plain_config({k: v for k, v in vars(operation).items() if not k.startswith("_")})
-
-
-def _by_path(layer: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Every layer with its path; one that is shared stands under each."""
-    for name, child in _keras_variables.children(layer):
-        inner = f"{path}/{name}" if path else name
-        yield inner, child
-        yield from _by_path(child, inner)
 
 
 def _line(layer: Any) -> str:

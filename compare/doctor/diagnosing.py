@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from compare.doctor import layers_judged, operations_judged, training_judged
 from compare.doctor.known_operations import lookup
 from compare.doctor.operations_judged import Lookup
+from compare.doctor.predicted_port import PredictedPort
 from compare.record.diagnosis_part import ATTENTION, BLOCKER, NOTE, Described, Diagnosis, Finding, Place, Severity
 from workloads._inspection import Inspection, Value
 
@@ -29,8 +30,9 @@ def diagnose(
     target: str,
     inspection: Inspection,
     known: Lookup = lookup,
-    places: tuple[str, ...] | None = None,
+    port: PredictedPort | None = None,
     no_port: str = "",
+    command: str = "",
 ) -> Diagnosis:
     """What is in a model, and what will hurt.
 
@@ -38,12 +40,13 @@ def diagnose(
       target: as it was named.
       inspection: what was read of it.
       known: what is known of a type of operation.
-      places: what `jaxport init` would leave to be written; None where it does not read the model.
+      port: what `jaxport init` would leave to be written; None where it does not read the model.
       no_port: why it does not.
+      command: that writes the port.
     """
     told = (
         *_of_reading(inspection),
-        *layers_judged.findings(inspection.layers, places),
+        *layers_judged.findings(inspection.layers, port),
         *operations_judged.findings(inspection.operations, known),
         *training_judged.findings(inspection.training),
         *_of_effects(inspection),
@@ -63,11 +66,12 @@ def diagnose(
         not_traced=inspection.not_traced,
         counts={severity: counted[severity] for severity in _ORDER},
         findings=tuple(ordered),
-        layers=layers_judged.kinds(inspection.layers),
+        layers=layers_judged.kinds(inspection.layers, port),
         operations=operations_judged.kinds(inspection.operations, known),
-        effort=layers_judged.effort(inspection.layers),
-        places=places,
+        effort=layers_judged.effort(inspection.layers, port),
+        places=None if port is None else port.places,
         no_port=no_port,
+        command="" if port is None else command,
     )
 
 

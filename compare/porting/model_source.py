@@ -27,7 +27,7 @@ from compare.porting.safe_expressions import (
     with_kept,
 )
 from compare.porting.traced_methods import method_body, obstacle
-from compare.porting.unwritten_places import Place
+from compare.porting.unwritten_places import CALL, Place
 from compare.porting.variable_names import Variables
 from compare.porting.written_calls import ATTENTION_MASKS, expression, for_each_step
 from compare.porting.written_classes import Written
@@ -110,7 +110,7 @@ class _Writing:
         for inner in self._in(layer.path):
             self._held(held, inner.path, target)
         self._own_weights(held, target)
-        place = self._place_of(layer, "__call__", reason, name)
+        place = self._place_of(layer, CALL, reason, name)
         self._classes.append(place_text(held, place))
         # Those in a place are a part of it; the whole is none of anything.
         self._places += [] if layer.path else held.places

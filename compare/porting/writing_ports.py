@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save
 
+from compare.doctor.predicted_port import PredictedPort
 from compare.porting import parts_source, port_source, rest_source
 from compare.porting.formatting import formatted
 from compare.porting.functions.function_source import CONSTANTS, LOADED
@@ -78,8 +79,8 @@ def _left_places(written: Written, training: Training) -> tuple[str, ...]:
     return (*(place.told for place in written.places), *training.unwritten)
 
 
-def places_to_be_left(architecture: Architecture) -> tuple[str, ...]:
-    """Every place that a port of a model would leave to be written, as `Port.unwritten` lists them.
+def predict_port(architecture: Architecture) -> PredictedPort:
+    """What a port of a model would leave to be written, as `Port.unwritten` lists it.
 
     Args:
       architecture: of a Keras model.
@@ -88,7 +89,13 @@ def places_to_be_left(architecture: Architecture) -> tuple[str, ...]:
       RequestError: it cannot be written at all.
     """
     written = model_source(architecture)
-    return _left_places(written, training_source(architecture, written))
+    layers = {place.layer: place.told for place in written.places}
+    for place in written.places:
+        # A place that is the call of a class alone has what is inside of it as modules.
+        if not place.is_call:
+            inside = (layer.path for layer in architecture.source.layers if layer.path.startswith(f"{place.layer}/"))
+            layers |= dict.fromkeys(inside, place.told)
+    return PredictedPort(_left_places(written, training_source(architecture, written)), layers)
 
 
 def texts(architecture: Architecture, original: Original, sizes: Sizes) -> tuple[Written, Training, Mapping[str, str]]:
