@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tf_reference import (
+    _input_pipeline,
     _keras_config,
     _keras_graph,
     _keras_outputs,
@@ -42,11 +43,12 @@ def read(given: _keras_weights.Given, scratch: Path) -> Architecture:
 
 
 def of_model(model: Any) -> Architecture:
-    """The architecture of a model.
+    """The architecture of a model, of that behind its lookups where it looks words up.
 
     Raises:
       Unsupported: it has no graph.
     """
+    model, pipeline = _input_pipeline.behind_lookups(model)
     source, _ = _keras_weights.of_model(model)
     by_path = dict(_keras_variables.by_path(model))
     read = _keras_graph.read(model, _keras_variables.first_paths(by_path))
@@ -61,6 +63,7 @@ def of_model(model: Any) -> Architecture:
         frozen=tuple(_frozen(by_path)),
         compiled=_compiled(model, {"loss": [_MASKED] if read.masked else [], "step": list(_constrained(by_path))}),
         drawn=_keras_outputs.drawn(model) if getattr(model, "compiled", False) else (),
+        pipeline=pipeline,
     )
 
 

@@ -35,7 +35,10 @@ def input_spec(architecture: Architecture, graph: Graph, number: int) -> str:
             return tensor_spec(tensor, (0, rows))
         if layer.class_name == "Rescaling" and isinstance(scale, float) and 0 < scale < 0.1:
             return tensor_spec(tensor, (0, math.ceil(1 / scale)))
-    return tensor_spec(tensor)
+    name = next(name for name, given in graph.inputs.items() if given == number)
+    sizes = {piped.name: piped.size for piped in architecture.pipeline if not graph.model}
+    size = sizes.get(name)
+    return tensor_spec(tensor) if size is None else tensor_spec(tensor, (0, size))
 
 
 def tensor_spec(tensor: Tensor, ends: Ends | None = None) -> str:

@@ -16,6 +16,7 @@ from compare.porting.class_text import Body, Line, Unchanged, WrittenClass, clas
 from compare.porting.drawn_inputs import EMBEDDINGS
 from compare.porting.identifiers import Names, class_identifier, commented, identifier, snake
 from compare.porting.initial_values import initial_value, zeros
+from compare.porting.input_pipeline import pipeline_line
 from compare.porting.read_attributes import ReadAttributes, check_all_read
 from compare.porting.safe_expressions import (
     UnwritableError,
@@ -82,6 +83,7 @@ class _Writing:
         reason = self._obstacle(None, graph)
         if reason:
             raise RequestError(f"expected a model whose call can be written, found {commented(reason)}")
+        self._remarks += map(pipeline_line, self._architecture.pipeline)
         self._remarks += [
             f"{commented(name)} holds strings, which JAX has not: look its words up in the input pipeline, and hand "
             "over what the lookup returns"

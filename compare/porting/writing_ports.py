@@ -14,6 +14,7 @@ from compare.doctor.predicted_port import PredictedPort
 from compare.porting import parts_source, port_source, rest_source
 from compare.porting.formatting import formatted
 from compare.porting.functions.function_source import CONSTANTS, LOADED
+from compare.porting.input_pipeline import pipeline_docstring
 from compare.porting.model_source import model_source
 from compare.porting.port_folders import BUILDS, PORT, TEST_FILE, original_from, written_anew
 from compare.porting.port_source import RECEIPT, WEIGHTS, Original, Sizes
@@ -112,8 +113,8 @@ def texts(architecture: Architecture, original: Original, sizes: Sizes) -> tuple
     written = model_source(architecture)
     training = training_source(architecture, written)
     trained = bool(training.text)
-    name = port_source.port_name(architecture)
-    model = f'"""{name} in Flax NNX."""\n\n{_head(written)}\n\n{written.text}\n'
+    name, says = port_source.port_name(architecture), pipeline_docstring(architecture.pipeline)
+    model = f'"""{name} in Flax NNX.{says}"""\n\n{_head(written)}\n\n{written.text}\n'
     if not any(not graph.model for graph in architecture.graphs):
         judged = parts_source.parts(architecture, written)
         rest = parts_source.parts_texts(architecture, written, original, sizes, judged) if judged else {}
@@ -121,7 +122,7 @@ def texts(architecture: Architecture, original: Original, sizes: Sizes) -> tuple
     sources = {
         MODEL: model,
         BUILDS["jax"]: port_source.jax_source(written, trained, bool(frozen_places(architecture, written))),
-        BUILDS["tf"]: port_source.tf_source(original, written, trained),
+        BUILDS["tf"]: port_source.tf_source(original, written, trained, says),
         PORT: port_source.port_source(architecture, written, trained, sizes),
         TEST_FILE: port_source.TEST,
     }
