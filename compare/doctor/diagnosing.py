@@ -50,7 +50,7 @@ def diagnose(
         *operations_judged.findings(inspection.operations, known),
         *training_judged.findings(inspection.training),
         *_of_effects(inspection),
-        *_of_values(inspection),
+        *_of_values(inspection, port),
     )
     ordered = sorted(layers_judged.merged(told), key=lambda finding: _ORDER.index(finding.severity))
     counted = Counter(finding.severity for finding in ordered)
@@ -88,7 +88,7 @@ def _of_effects(inspection: Inspection) -> Iterator[Finding]:
         yield Finding(ATTENTION, "side effect", "Python", what, advice, places=(Place(effect.line, effect.source),))
 
 
-def _of_values(inspection: Inspection) -> Iterator[Finding]:
+def _of_values(inspection: Inspection, port: PredictedPort | None) -> Iterator[Finding]:
     """Sizes that are not fixed, and 64 bits, among inputs, outputs and variables."""
     for value in inspection.inputs:
         yield from _of_shape(value)
@@ -101,10 +101,16 @@ def _of_values(inspection: Inspection) -> Iterator[Finding]:
             if value.dtype in _WIDE:
                 yield _wide(what, value)
             elif value.dtype == "string" and what != "variable":
-                says = f"An {what} of strings, which JAX has not."
-                yield Finding(
-                    BLOCKER, "strings", what, says, "Pass numbers: look words up before.", places=(Place(value.name),)
-                )
+                is_ahead = port is not None and what == "input" and port.is_looked_up(value.name)
+                yield _of_strings(what, value, is_ahead)
+
+
+def _of_strings(what: str, value: Value, is_ahead: bool) -> Finding:
+    says, place = f"An {what} of strings, which JAX has not.", (Place(value.name),)
+    if is_ahead:
+        says += " It is looked up in TensorFlow's input pipeline: `jaxport init` starts the port behind the lookup."
+        return Finding(NOTE, "strings", what, says, places=place)
+    return Finding(BLOCKER, "strings", what, says, "Pass numbers: look words up before.", places=place)
 
 
 def _wide(what: str, value: Value) -> Finding:

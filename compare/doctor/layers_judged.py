@@ -108,6 +108,8 @@ def means_of(layer: Layer, applying: Iterable[Applied], port: PredictedPort | No
         return _means_by_map(layer, applying)
     if port.line_of(layer):
         return "own"
+    if layer.module != _OPERATIONS and port.is_ahead(layer):
+        return "pipeline"
     means = _means_by_map(layer, applying)
     return "init" if means == "own" else means
 
@@ -183,10 +185,13 @@ def _of_class(layer: Layer, port: PredictedPort | None) -> Finding | None:
         advice = "Write it as a layer, or as a named function in code."
         return Finding(BLOCKER, "python", layer.class_name, what, advice, places=place)
     is_written = port is not None and not port.line_of(layer)
-    if layer.module == KERAS:
-        return _of_row(layer, place, is_written)
     if layer.module == _OPERATIONS:
         return None
+    if port is not None and port.is_ahead(layer):
+        what = "Stays in TensorFlow's input pipeline: the port that `jaxport init` writes starts behind it."
+        return Finding(NOTE, "strings", layer.class_name, what, places=place)
+    if layer.module == KERAS:
+        return _of_row(layer, place, is_written)
     if is_written:
         what = f"A class of {layer.module}, not of keras.layers: `jaxport init` writes its call."
         return Finding(NOTE, "custom", layer.class_name, what, places=place)
@@ -289,5 +294,5 @@ def effort(layers: Sequence[Layer], port: PredictedPort | None = None) -> dict[M
       port: what `jaxport init` would leave; None where it does not read the model.
     """
     counted: Mapping[Means, int] = Counter(means_of(facts.layer, applied(facts), port) for facts in facts_of(layers))
-    order: tuple[Means, ...] = ("flax", "expression", "library", "init", "own")
+    order: tuple[Means, ...] = ("flax", "expression", "library", "init", "pipeline", "own")
     return {means: counted[means] for means in order if counted.get(means)}

@@ -96,7 +96,9 @@ def predict_port(architecture: Architecture) -> PredictedPort:
         if not place.is_call:
             inside = (layer.path for layer in architecture.source.layers if layer.path.startswith(f"{place.layer}/"))
             layers |= dict.fromkeys(inside, place.told)
-    return PredictedPort(_left_places(written, training_source(architecture, written)), layers)
+    places = _left_places(written, training_source(architecture, written))
+    read = frozenset(layer.path for layer in architecture.source.layers)
+    return PredictedPort(places, layers, read, architecture.pipeline)
 
 
 def texts(architecture: Architecture, original: Original, sizes: Sizes) -> tuple[Written, Training, Mapping[str, str]]:

@@ -13,9 +13,9 @@ NOTE: Final = "note"
 Severity = Literal["blocker", "attention", "note"]
 """Does not compile or has no counterpart; wants a decision; good to know."""
 
-Means = Literal["flax", "expression", "library", "init", "own"]
+Means = Literal["flax", "expression", "library", "init", "pipeline", "own"]
 """What ports a layer: a module of Flax, an expression in JAX, a function of jaxport's library, code that `jaxport init`
-writes, code of one's own."""
+writes, TensorFlow's input pipeline, in which it stays, code of one's own."""
 
 
 class Place(msgspec.Struct, frozen=True):

@@ -17,6 +17,7 @@ MEANS: Mapping[Means, str] = {
     "expression": "an expression in JAX",
     "library": "a function of jaxport's library",
     "init": "code that `jaxport init` writes",
+    "pipeline": "nothing, since they stay in the input pipeline",
     "own": "code of your own",
 }
 
@@ -74,6 +75,8 @@ def counterpart(layer: LayerKind) -> str:
         return ", ".join(dict.fromkeys(named))
     if layer.left:
         return "; ".join(layer.left)
+    if "pipeline" in layer.means:
+        return "stays in TensorFlow's input pipeline"
     if "init" in layer.means:
         return "`jaxport init` writes it"
     if "own" in layer.means and layer.source:

@@ -136,3 +136,11 @@ def test_of_a_function_exactly_the_operations_that_raise_are_predicted(tmp_path:
     messages = raised({"function_jax.py": (tmp_path / "port" / "function_jax.py").read_text()})
     assert len(messages) == 2 and all(any(place in message for message in messages) for place in port.places)
     assert function_ports.predict_port("f.py:f", ["x=f32[B,3]"], WorkerHere(tf.tanh)).places == ()
+
+
+def test_lookups_that_stay_in_the_input_pipeline_are_no_blockers_and_no_code_of_your_own(tmp_path: Path) -> None:
+    diagnosis, _ = diagnosed("preprocessing", tmp_path)
+    means = {each.class_name: set(each.means) for each in diagnosis.layers}
+    assert means["StringLookup"] == means["IntegerLookup"] == {"pipeline"} and "pipeline" not in means["Dense"]
+    severities = {each.subject: each.severity for each in diagnosis.findings if each.kind == "strings"}
+    assert severities["StringLookup"] == severities["input"] == "note"
