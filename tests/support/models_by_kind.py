@@ -1,13 +1,18 @@
 """Keras models of the kinds that users port, each with something that a writer of ports may have to leave."""
 
+from typing import Any
+
 import keras
 import numpy as np
 import tensorflow as tf
-from keras import layers, ops
+
+layers: Any = keras.layers
+ops: Any = keras.ops
+optimizers: Any = keras.optimizers
 
 
 class Sampling(layers.Layer):
-    def __init__(self, **named: object) -> None:
+    def __init__(self, **named: Any) -> None:
         super().__init__(**named)
         self.seeds = keras.random.SeedGenerator(1)
 
@@ -28,7 +33,8 @@ class WithStepAlone(keras.Model):
         with tf.GradientTape() as tape:
             _, _, code = self.encoder(data)
             loss = ops.mean(ops.square(self.decoder(code) - data))
-        gradients = tape.gradient(loss, self.trainable_weights)
+        watched: Any = tape
+        gradients = watched.gradient(loss, self.trainable_weights)
         self.optimizer.apply_gradients(zip(gradients, self.trainable_weights, strict=True))
         return {"loss": loss}
 
@@ -109,7 +115,7 @@ def stateful() -> keras.Model:
     x = layers.GRU(4, stateful=True, return_sequences=True, name="first")(layers.Masking(0.0)(given))
     x = layers.LSTM(4, stateful=True, recurrent_dropout=0.1, name="second")(x)
     model = keras.Model(given, layers.Dense(1)(x))
-    model.compile(keras.optimizers.Nadam(1e-3), keras.losses.Huber())
+    model.compile(optimizers.Nadam(1e-3), keras.losses.Huber())
     return model
 
 
@@ -148,7 +154,7 @@ class Warming(keras.optimizers.schedules.LearningRateSchedule):
 
 
 def masked_loss(label, predicted):
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="none")(label, predicted)
+    loss: Any = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="none")(label, predicted)
     counts = tf.cast(label != 0, loss.dtype)
     return tf.reduce_sum(loss * counts) / tf.reduce_sum(counts)
 
@@ -156,7 +162,7 @@ def masked_loss(label, predicted):
 def own_schedule() -> keras.Model:
     tokens = keras.Input((4,), dtype="int32")
     model = keras.Model(tokens, layers.Dense(6)(layers.Embedding(6, 3)(tokens)))
-    model.compile(keras.optimizers.Adam(Warming()), masked_loss)
+    model.compile(optimizers.Adam(Warming()), masked_loss)
     return model
 
 
@@ -179,7 +185,7 @@ def noisy() -> keras.Model:
 def averaged() -> keras.Model:
     model = keras.Sequential([keras.Input((3,)), layers.Dense(2, activation="elu")])
     rate = keras.optimizers.schedules.CosineDecay(0.0, 100, warmup_target=1e-3, warmup_steps=50)
-    model.compile(keras.optimizers.Adam(rate, use_ema=True, ema_overwrite_frequency=5), keras.losses.Huber(0.5))
+    model.compile(optimizers.Adam(rate, use_ema=True, ema_overwrite_frequency=5), keras.losses.Huber(0.5))
     return model
 
 
@@ -206,7 +212,7 @@ def shared_in_wrappers() -> keras.Model:
 class Holding(layers.Layer):
     """A layer of which the call is left, and the layers in it are not."""
 
-    def __init__(self, **named: object) -> None:
+    def __init__(self, **named: Any) -> None:
         super().__init__(**named)
         self.inner, self.first = layers.Dense(3), Cross()
 

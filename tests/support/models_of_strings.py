@@ -1,17 +1,19 @@
 """Keras models that look words up, each with its lookups in another place."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
-L = keras.layers
+L: Any = keras.layers
 WORDS = ["nurse", "driver", "cook"]
 
 
-def words(name: str, size: int = 1) -> object:
+def words(name: str, size: int = 1) -> Any:
     return keras.Input((size,), dtype="string", name=name)
 
 
-def head(x: object, inputs: object) -> keras.Model:
+def head(x: Any, inputs: Any) -> keras.Model:
     return keras.Model(inputs, L.Dense(2, name="head")(x))
 
 
