@@ -118,8 +118,8 @@ def _with_cut_models(graph: Any) -> tuple[Any, dict[int, tuple[Piped, ...]]]:
 def _in_parts(cut: _Cut, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """What a model returns that is called as its two parts."""
     flat = keras.tree.flatten(given)
-    found = keras.tree.flatten(cut.lookups([flat[number] for number in cut.taken]))
-    by_name = {piped.name: symbol for piped, symbol in zip(cut.pipeline, found, strict=True)}
+    numbers = keras.tree.flatten(cut.lookups([flat[number] for number in cut.taken]))
+    by_name = {piped.name: symbol for piped, symbol in zip(cut.pipeline, numbers, strict=True)}
     by_name |= {name: flat[number] for name, number in cut.kept.items()}
     values = [by_name[symbol.name] for symbol in cut.behind.inputs]
     return cut.behind(keras.tree.pack_sequence_as(cut.behind._inputs_struct, values), **named)
@@ -150,14 +150,14 @@ class _Finding:
     def _lookups(self, calls: Iterable[Any]) -> set[int]:
         """The ids of the calls that look up and, like what is before them, have no trained weights."""
         trained: set[int] = set()
-        found: set[int] = set()
+        looking_up: set[int] = set()
         for call in calls:
             before = any(id(maker) in trained for maker in _makers(call))
             if before or getattr(call.operation, "trainable_weights", ()):
                 trained.add(id(call))
             elif id(call.operation) in self._known or _looks_up(call):
-                found.add(id(call))
-        return found
+                looking_up.add(id(call))
+        return looking_up
 
     def _walk(self, outputs: Sequence[Any]) -> None:
         """Go from the outputs to the inputs, as far as the first numbers behind lookups."""
@@ -190,13 +190,13 @@ class _Finding:
     def pipeline(self) -> tuple[Piped, ...]:
         """What the port is given at each of the symbols, in their order, under names of their own."""
         taken = {symbol.name for symbol in self.kept} | {call.operation.name for call in self.rest}
-        found: list[Piped] = []
+        pipeline: list[Piped] = []
         for symbol in self.symbols:
             piped = self._piped(symbol)
             name = next(name for name in _numbered(piped.name) if name not in taken)
             taken.add(name)
-            found.append(replace(piped, name=name))
-        return tuple(found)
+            pipeline.append(replace(piped, name=name))
+        return tuple(pipeline)
 
     def _piped(self, symbol: Any) -> Piped:
         maker, calls = _maker(symbol), self._before([symbol])

@@ -23,8 +23,8 @@ _WRAPPERS = frozenset({"Wrapper", "TimeDistributed", "SpectralNormalization", "R
 def layers(model: Any) -> tuple[Layer, ...]:
     """Every layer of a model, those of models, wrappers and layers of the user's own behind them."""
     paths = _keras_variables.first_paths(dict(_keras_variables.by_path(model)))
-    found = _layers(model, None, set(), None)
-    return tuple(replace(described, path=paths.get(id(layer), "")) for layer, described in found)
+    met = _layers(model, None, set(), None)
+    return tuple(replace(described, path=paths.get(id(layer), "")) for layer, described in met)
 
 
 def _layers(

@@ -109,9 +109,9 @@ def _marks_of(
     programs: Sequence[Readable], twin: Twin, specs: Mapping[str, ArraySpec], domains: Mapping[str, Domain]
 ) -> dict[str, Sequence[float | int]]:
     """By input, numbers around what either program decides by; in a model, around what it holds that input against."""
-    found = {name: _thresholds_of(programs, name if twin.weights else "") for name in specs}
-    floats = {name: _marks.around_floats(found[name], spec) for name, spec in specs.items() if _is_real(spec)}
-    integers = {name: _marks.around_integers(found[name], domain) for name, domain in domains.items()}
+    held_against = {name: _thresholds_of(programs, name if twin.weights else "") for name in specs}
+    floats = {name: _marks.around_floats(held_against[name], spec) for name, spec in specs.items() if _is_real(spec)}
+    integers = {name: _marks.around_integers(held_against[name], domain) for name, domain in domains.items()}
     return {name: marks for name, marks in (floats | integers).items() if marks}
 
 
