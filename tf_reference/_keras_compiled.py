@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tf_reference import (
+    _input_pipeline,
     _keras_config,
     _keras_graph,
     _keras_outputs,
@@ -42,14 +43,15 @@ def read(given: _keras_weights.Given, scratch: Path) -> Architecture:
 
 
 def of_model(model: Any) -> Architecture:
-    """The architecture of a model.
+    """The architecture of a model, of that behind its lookups where it looks words up.
 
     Raises:
       Unsupported: it has no graph.
     """
+    model, pipeline = _input_pipeline.behind_lookups(model)
     source, _ = _keras_weights.of_model(model)
-    by_path = dict(_by_path(model, ""))
-    read = _keras_graph.read(model, _first_paths(by_path))
+    by_path = dict(_keras_variables.by_path(model))
+    read = _keras_graph.read(model, _keras_variables.first_paths(by_path))
     layers = (_as_read(layer, read) for layer in source.layers)
     return Architecture(
         name=model.name,
@@ -61,6 +63,7 @@ def of_model(model: Any) -> Architecture:
         frozen=tuple(_frozen(by_path)),
         compiled=_compiled(model, {"loss": [_MASKED] if read.masked else [], "step": list(_constrained(by_path))}),
         drawn=_keras_outputs.drawn(model) if getattr(model, "compiled", False) else (),
+        pipeline=pipeline,
     )
 
 
@@ -74,11 +77,6 @@ def _as_read(layer: SourceLayer, read: _keras_graph.Read) -> SourceLayer:
     return layer
 
 
-def _first_paths(by_path: Mapping[str, Any]) -> dict[int, str]:
-    """The path that each layer stands under first, by its id."""
-    return {id(layer): path for path, layer in reversed(by_path.items())}
-
-
 def _operation(path: str, operation: Any) -> SourceLayer:
     """An operation that a call makes as it goes."""
     parent, _, _ = path.rpartition(f"/{operation.name}")
@@ -90,14 +88,6 @@ def _attributes(operation: Any) -> dict[str, Plain]:
     """What an operation was told: its constructor's arguments, as it has them."""
     config = _keras_variables.config(operation)
     return config or _keras_config.plain_config({k: v for k, v in vars(operation).items() if not k.startswith("_")})
-
-
-def _by_path(layer: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Every layer with its path; one that is shared stands under each."""
-    for name, child in _keras_variables.children(layer):
-        inner = f"{path}/{name}" if path else name
-        yield inner, child
-        yield from _by_path(child, inner)
 
 
 def _line(layer: Any) -> str:

@@ -33,6 +33,14 @@ def described(value: Any) -> Described:
     return Described(kind.__name__, own, plain, inner=inner)
 
 
+def config_of(optimizer: Any) -> Mapping[str, Any]:
+    """What an optimizer says of itself; without its schedule, where that says nothing of itself."""
+    try:
+        return optimizer.get_config()
+    except _UNSAID:
+        return _without_schedule(optimizer) if _schedule(optimizer) else {}
+
+
 def _schedule(optimizer: Any) -> dict[str, Inner]:
     """The schedule of an optimizer that says nothing of itself, as "learning_rate"; nothing of another value."""
     schedule = getattr(optimizer, "_learning_rate", None)

@@ -237,7 +237,7 @@ class _Reading:
         self._trace, self._path, self._path_of, self._settled = trace, path, path_of, settled
         self._numbering = _plain_calls.Numbering(_is_symbol, self._constant)
         self._plain = self._numbering.plain
-        self.nodes = _in_order(tf.nest.flatten(trace.outputs), list(trace.inputs.values()), self._needed)
+        self.nodes = calls_in_order(tf.nest.flatten(trace.outputs), list(trace.inputs.values()), self._needed)
         self.always: Set[int] = frozenset()
 
     def graph(self) -> Graph:
@@ -361,8 +361,16 @@ def _is_symbol(value: Any) -> bool:
     return isinstance(value, keras.KerasTensor)
 
 
-def _in_order(outputs: list[Any], inputs: list[Any], needed: Callable[[Any], list[Any]]) -> list[Any]:
-    """The calls that the outputs need, each behind those that it needs: one branch after the other."""
+def calls_in_order(
+    outputs: list[Any], inputs: list[Any], needed: Callable[[Any], list[Any]] = lambda call: call.input_tensors
+) -> list[Any]:
+    """The calls that the outputs need, each behind those that it needs: one branch after the other.
+
+    Args:
+      outputs: symbols.
+      inputs: symbols at which the calls end.
+      needed: the symbols that a call needs.
+    """
     given = {id(tensor) for tensor in inputs}
     done: set[int] = set()
     ordered: list[Any] = []

@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import keras
 
-from tf_reference import _keras_config, _keras_variables
+from tf_reference import _keras_config, _keras_described, _keras_variables
 from workloads import _frames
 from workloads._inspection import Layer, Training, Value
 
@@ -21,10 +22,14 @@ _WRAPPERS = frozenset({"Wrapper", "TimeDistributed", "SpectralNormalization", "R
 
 def layers(model: Any) -> tuple[Layer, ...]:
     """Every layer of a model, those of models, wrappers and layers of the user's own behind them."""
-    return tuple(_layers(model, None, set(), None))
+    paths = _keras_variables.first_paths(dict(_keras_variables.by_path(model)))
+    met = _layers(model, None, set(), None)
+    return tuple(replace(described, path=paths.get(id(layer), "")) for layer, described in met)
 
 
-def _layers(layer: Any, within: str | None, seen: set[int], calls: Collection[int] | None) -> Iterator[Layer]:
+def _layers(
+    layer: Any, within: str | None, seen: set[int], calls: Collection[int] | None
+) -> Iterator[tuple[Any, Layer]]:
     """A layer and those in it; `calls` are those of the model around it, by id, None where that is not known."""
     if id(layer) in seen:
         return
@@ -32,7 +37,7 @@ def _layers(layer: Any, within: str | None, seen: set[int], calls: Collection[in
     name = f"{within}/{layer.name}" if within else layer.name
     container = type(layer).__name__ in ("Functional", "Sequential", "Model") and _keras_variables.is_keras(layer)
     if not container and not isinstance(layer, keras.layers.InputLayer):
-        yield _layer(layer, name, calls)
+        yield layer, _layer(layer, name, calls)
     inside = _calls(layer) if container else None
     for inner in _inside(layer, container):
         yield from _layers(inner, "" if within is None else name, seen, inside)
@@ -118,7 +123,7 @@ def training(model: Any) -> Training | None:
     if not getattr(model, "compiled", False):
         return None
     optimizer = model.optimizer
-    config = optimizer.get_config() if optimizer is not None else {}
+    config = _keras_described.config_of(optimizer) if optimizer is not None else {}
     compiled = _compiled(model)
     return Training(
         optimizer=type(optimizer).__name__ if optimizer is not None else "",

@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from tf_reference import (
     _dropping_layers,
+    _input_pipeline,
     _keras_constants,
     _keras_outputs,
     _keras_variables,
@@ -40,6 +41,8 @@ def keras_port(
     source: str, receipt: Path, dtype: str, *, inputs: int, trained: bool, custom: Sequence[str] = ()
 ) -> Model:
     """A Keras model for `jaxport run`, by the keys that `jaxport weights` gives its weights.
+
+    Of a model that looks words up it is the part behind the lookups.
 
     Dropout and noise draw the same numbers in training as those of the port; what else draws does not.
 
@@ -235,7 +238,7 @@ def _write_anew(model: Any) -> None:
 def _made(source: str, dtype: str, custom: Sequence[str]) -> Any:
     given = _keras_weights.Given(source, dtype=dtype, compiled=True, custom=custom)
     with tempfile.TemporaryDirectory() as scratch:
-        return _keras_weights.model(given, Path(scratch))
+        return _input_pipeline.behind_lookups(_keras_weights.model(given, Path(scratch)))[0]
 
 
 def _carried(model: Any, receipt: Path) -> dict[str, Any]:

@@ -61,6 +61,19 @@ def children(layer: Any) -> Iterator[tuple[str, Any]]:
         yield from _of_attributes(layer)
 
 
+def by_path(layer: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every layer in a layer with its path; one that is shared stands under each."""
+    for name, child in children(layer):
+        inner = f"{path}/{name}" if path else name
+        yield inner, child
+        yield from by_path(child, inner)
+
+
+def first_paths(layers: Mapping[str, Any]) -> dict[int, str]:
+    """The path that each layer stands under first, by its id."""
+    return {id(layer): path for path, layer in reversed(layers.items())}
+
+
 def _of_attributes(layer: Any) -> Iterator[tuple[str, Any]]:
     """What a class of the user's holds, public attributes first; then what only Keras' list of its layers has."""
     functional = getattr(layer, "operations", None)

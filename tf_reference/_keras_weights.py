@@ -15,6 +15,7 @@ import tensorflow as tf
 from tf_reference import (
     _closed_over,
     _first_values,
+    _input_pipeline,
     _keras_2_models,
     _keras_archive,
     _keras_config,
@@ -192,7 +193,7 @@ def _is_of_built_ones(made: Any) -> bool:
 
 
 def of_model(made: Any, optimizer: bool = False) -> tuple[Source, dict[str, np.ndarray]]:
-    """The layers of a model in order, and its weights by key.
+    """The layers of a model in order, and its weights by key; behind its lookups, where it looks words up.
 
     Args:
       made: the model.
@@ -201,6 +202,8 @@ def of_model(made: Any, optimizer: bool = False) -> tuple[Source, dict[str, np.n
     Raises:
       Unsupported: it has a weight in no layer, or no optimizer.
     """
+    # The variables of an optimizer are those of the whole.
+    made = made if optimizer else _input_pipeline.behind_lookups(made)[0]
     walk = _Walk()
     walk.add(made, None, "")
     forgotten = [weight.path for weight in made.weights if id(weight) not in walk.keys]

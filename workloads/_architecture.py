@@ -218,6 +218,23 @@ class Compiled:
 
 
 @dataclass(frozen=True)
+class Piped:
+    """An input of a port that the original's input pipeline makes: numbers behind strings or tables of words.
+
+    Attributes:
+      name: of the input.
+      layers: of the original that make it, in order, as "job_lookup (StringLookup)".
+      of: the inputs of the original that it is made of.
+      size: how many integers there are, from 0; None where that is not known, or it holds floats.
+    """
+
+    name: str
+    layers: tuple[str, ...]
+    of: tuple[str, ...]
+    size: int | None = None
+
+
+@dataclass(frozen=True)
 class Architecture:
     """A Keras model.
 
@@ -232,6 +249,7 @@ class Architecture:
       compiled: None where it was not.
       drawn: the shape of each output, in the order in which Keras flattens them, where sizes that the inputs leave open
         are as `drawn_size` has them; empty where no output leaves one open, or Keras cannot tell.
+      pipeline: the inputs that the original's input pipeline makes.
     """
 
     name: str
@@ -243,6 +261,7 @@ class Architecture:
     frozen: tuple[str, ...] = ()
     compiled: Compiled | None = None
     drawn: tuple[tuple[int | None, ...], ...] = ()
+    pipeline: tuple[Piped, ...] = ()
 
 
 def drawn_size(size: int | None, rank: int) -> int:

@@ -25,6 +25,7 @@ class Layer:
       shape: of its input; empty where that is not known. None is a size that is not fixed.
       source: FILE:LINE of its class, where that is not Keras' own.
       bytecode: whether its config holds a function as marshalled bytecode.
+      path: as ports and weights name it, by attributes in a class of the user's own; "" where that is not known.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Layer:
     shape: tuple[int | None, ...] = ()
     source: str = ""
     bytecode: bool = False
+    path: str = ""
 
 
 @dataclass(frozen=True)

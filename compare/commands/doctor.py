@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -11,14 +12,16 @@ from compare.commands._exit_codes import FAILS, HOLDS
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
 from compare.doctor import diagnosing
+from compare.doctor.predicted_port import PredictedPort
 from compare.errors import RequestError
 from compare.inputs.functions import model_inputs
 from compare.plain_json import to_json
-from compare.porting.writing_ports import places_to_be_left
+from compare.porting import writing_ports
+from compare.porting.functions import function_ports
 from compare.record.diagnosis_part import BLOCKER, Diagnosis
 from compare.record.envelope import SCHEMA
 from compare.report import terminal
-from compare.report.doctor_console import print_diagnosis
+from compare.report.doctor_console import print_diagnosis, print_prediction
 from compare.report.doctor_page import write_page
 from compare.sides.model_worker import ModelWorker
 from compare.sides.sources import check_interpreter
@@ -82,25 +85,41 @@ def main(options: argparse.Namespace) -> int:
     with ExitStack() as stack:
         worker = ModelWorker(options.tf_python, options.timeout, stack)
         inspection = worker.inspect(options.target, inputs, custom)
-        places, no_port = _places(worker, KerasModel(options.target, custom=custom), inspection)
-    diagnosis = diagnosing.diagnose(options.target, inspection, places=places, no_port=no_port)
+        port, no_port = _predicted(worker, options, inspection)
+    diagnosis = diagnosing.diagnose(
+        options.target, inspection, port=port, no_port=no_port, command=command_of_init(options)
+    )
     page = write_page(diagnosis, out)
     if options.json:
         terminal.print_json({"schema": SCHEMA} | to_json(diagnosis))
     else:
         print_diagnosis(diagnosis, terminal.console())
         terminal.say(page)
+        print_prediction(diagnosis, terminal.console())
     return exit_code(diagnosis, options.strict)
 
 
-def _places(worker: ModelWorker, model: KerasModel, inspection: Inspection) -> tuple[tuple[str, ...] | None, str]:
-    """What `jaxport init` would leave to be written of a Keras model; None, and why, where it does not read it."""
-    if not inspection.kind.startswith("keras"):
-        return None, ""
+def _predicted(
+    worker: ModelWorker, options: argparse.Namespace, inspection: Inspection
+) -> tuple[PredictedPort | None, str]:
+    """What `jaxport init` would leave to be written of a model; None, and why, where it does not read it."""
     try:
-        return places_to_be_left(worker.architecture(model)), ""
+        if inspection.kind.startswith("keras"):
+            model = KerasModel(options.target, custom=tuple(options.custom))
+            return writing_ports.predict_port(worker.architecture(model)), ""
+        if options.input:
+            return function_ports.predict_port(options.target, options.input, worker), ""
     except RequestError as error:
         return None, str(error)
+    return None, ""
+
+
+def command_of_init(options: argparse.Namespace) -> str:
+    """The command that writes a port of what this one reads, ready for a shell."""
+    words = ["jaxport", "init", options.target]
+    words += [word for spec in options.input for word in ("--input", spec)]
+    words += [word for reference in options.custom for word in ("--custom", reference)]
+    return shlex.join([*words, "-o", "port"])
 
 
 def exit_code(diagnosis: Diagnosis, strict: bool) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from compare.doctor import layers_judged, operations_judged, training_judged
 from compare.doctor.known_operations import lookup
 from compare.doctor.operations_judged import Lookup
+from compare.doctor.predicted_port import PredictedPort
 from compare.record.diagnosis_part import ATTENTION, BLOCKER, NOTE, Described, Diagnosis, Finding, Place, Severity
 from workloads._inspection import Inspection, Value
 
@@ -29,8 +30,9 @@ def diagnose(
     target: str,
     inspection: Inspection,
     known: Lookup = lookup,
-    places: tuple[str, ...] | None = None,
+    port: PredictedPort | None = None,
     no_port: str = "",
+    command: str = "",
 ) -> Diagnosis:
     """What is in a model, and what will hurt.
 
@@ -38,16 +40,17 @@ def diagnose(
       target: as it was named.
       inspection: what was read of it.
       known: what is known of a type of operation.
-      places: what `jaxport init` would leave to be written; None where it does not read the model.
+      port: what `jaxport init` would leave to be written; None where it does not read the model.
       no_port: why it does not.
+      command: that writes the port.
     """
     told = (
         *_of_reading(inspection),
-        *layers_judged.findings(inspection.layers, places),
+        *layers_judged.findings(inspection.layers, port),
         *operations_judged.findings(inspection.operations, known),
         *training_judged.findings(inspection.training),
         *_of_effects(inspection),
-        *_of_values(inspection),
+        *_of_values(inspection, port),
     )
     ordered = sorted(layers_judged.merged(told), key=lambda finding: _ORDER.index(finding.severity))
     counted = Counter(finding.severity for finding in ordered)
@@ -63,11 +66,12 @@ def diagnose(
         not_traced=inspection.not_traced,
         counts={severity: counted[severity] for severity in _ORDER},
         findings=tuple(ordered),
-        layers=layers_judged.kinds(inspection.layers),
+        layers=layers_judged.kinds(inspection.layers, port),
         operations=operations_judged.kinds(inspection.operations, known),
-        effort=layers_judged.effort(inspection.layers),
-        places=places,
+        effort=layers_judged.effort(inspection.layers, port),
+        places=None if port is None else port.places,
         no_port=no_port,
+        command="" if port is None else command,
     )
 
 
@@ -84,7 +88,7 @@ def _of_effects(inspection: Inspection) -> Iterator[Finding]:
         yield Finding(ATTENTION, "side effect", "Python", what, advice, places=(Place(effect.line, effect.source),))
 
 
-def _of_values(inspection: Inspection) -> Iterator[Finding]:
+def _of_values(inspection: Inspection, port: PredictedPort | None) -> Iterator[Finding]:
     """Sizes that are not fixed, and 64 bits, among inputs, outputs and variables."""
     for value in inspection.inputs:
         yield from _of_shape(value)
@@ -97,10 +101,16 @@ def _of_values(inspection: Inspection) -> Iterator[Finding]:
             if value.dtype in _WIDE:
                 yield _wide(what, value)
             elif value.dtype == "string" and what != "variable":
-                says = f"An {what} of strings, which JAX has not."
-                yield Finding(
-                    BLOCKER, "strings", what, says, "Pass numbers: look words up before.", places=(Place(value.name),)
-                )
+                is_ahead = port is not None and what == "input" and port.is_looked_up(value.name)
+                yield _of_strings(what, value, is_ahead)
+
+
+def _of_strings(what: str, value: Value, is_ahead: bool) -> Finding:
+    says, place = f"An {what} of strings, which JAX has not.", (Place(value.name),)
+    if is_ahead:
+        says += " It is looked up in TensorFlow's input pipeline: `jaxport init` starts the port behind the lookup."
+        return Finding(NOTE, "strings", what, says, places=place)
+    return Finding(BLOCKER, "strings", what, says, "Pass numbers: look words up before.", places=place)
 
 
 def _wide(what: str, value: Value) -> Finding:

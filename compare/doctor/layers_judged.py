@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from compare.counterparts import rows
 from compare.doctor import rules_of_layers
 from compare.doctor.conditions_of_layers import Facts
+from compare.doctor.predicted_port import PredictedPort
 from compare.doctor.rules_of_layers import ANY, Rule
 from compare.record.diagnosis_part import ATTENTION, BLOCKER, NOTE, Finding, LayerKind, Means, Place, Severity
 from workloads._inspection import Layer
@@ -95,13 +96,26 @@ def shown(layer: Layer, names: Iterable[str]) -> str:
     return ", ".join(f"{name}={layer.config[name]}" for name in names if name in layer.config)
 
 
-def means_of(layer: Layer, applying: Iterable[Applied]) -> Means:
+def means_of(layer: Layer, applying: Iterable[Applied], port: PredictedPort | None = None) -> Means:
     """What ports a layer.
 
     Args:
       layer: of the model.
       applying: what applies to it.
+      port: what `jaxport init` would leave; None where it does not read the model.
     """
+    if port is None:
+        return _means_by_map(layer, applying)
+    if port.line_of(layer):
+        return "own"
+    if layer.module != _OPERATIONS and port.is_ahead(layer):
+        return "pipeline"
+    means = _means_by_map(layer, applying)
+    return "init" if means == "own" else means
+
+
+def _means_by_map(layer: Layer, applying: Iterable[Applied]) -> Means:
+    """What ports a layer by the map of layers alone."""
     row = row_of(layer)
     if layer.module == _OPERATIONS:
         return "expression"
@@ -121,15 +135,15 @@ def means_of(layer: Layer, applying: Iterable[Applied]) -> Means:
     return "own" if held else "expression"
 
 
-def findings(layers: Sequence[Layer], places: Sequence[str] | None = None) -> Iterator[Finding]:
+def findings(layers: Sequence[Layer], port: PredictedPort | None = None) -> Iterator[Finding]:
     """What is to be said of layers: those that are not Keras' own, those without a counterpart, and gotchas.
 
     Args:
       layers: of the model.
-      places: what `jaxport init` would leave to be written; None where it does not read the model.
+      port: what `jaxport init` would leave; None where it does not read the model.
     """
     all_facts = facts_of(layers)
-    yield from _grouped(_of_class(facts.layer, places) for facts in all_facts)
+    yield from _grouped(_of_class(facts.layer, port) for facts in all_facts)
     yield from _grouped(
         gotcha(applied_rule, facts.layer.class_name, facts.layer)
         for facts in all_facts
@@ -163,18 +177,22 @@ def gotcha(applied_rule: Applied, subject: str, layer: Layer) -> Finding:
     )
 
 
-def _of_class(layer: Layer, places: Sequence[str] | None) -> Finding | None:
+def _of_class(layer: Layer, port: PredictedPort | None) -> Finding | None:
     """What a layer's class says before its attributes are looked at."""
     place = (Place(layer.name, layer.source),)
     if layer.bytecode:
         what = "A function as marshalled bytecode: it is not run, and what it computes is not known."
         advice = "Write it as a layer, or as a named function in code."
         return Finding(BLOCKER, "python", layer.class_name, what, advice, places=place)
-    if layer.module == KERAS:
-        return _of_row(layer, place)
+    is_written = port is not None and not port.line_of(layer)
     if layer.module == _OPERATIONS:
         return None
-    if places is not None and not any(f"({layer.class_name}" in place for place in places):
+    if port is not None and port.is_ahead(layer):
+        what = "Stays in TensorFlow's input pipeline: the port that `jaxport init` writes starts behind it."
+        return Finding(NOTE, "strings", layer.class_name, what, places=place)
+    if layer.module == KERAS:
+        return _of_row(layer, place, is_written)
+    if is_written:
         what = f"A class of {layer.module}, not of keras.layers: `jaxport init` writes its call."
         return Finding(NOTE, "custom", layer.class_name, what, places=place)
     what = f"A class of {layer.module}, not of keras.layers: its counterpart is yours to write."
@@ -183,8 +201,11 @@ def _of_class(layer: Layer, places: Sequence[str] | None) -> Finding | None:
     )
 
 
-def _of_row(layer: Layer, place: tuple[Place, ...]) -> Finding | None:
+def _of_row(layer: Layer, place: tuple[Place, ...], is_written: bool) -> Finding | None:
     row = row_of(layer)
+    if row is None and is_written:
+        what = "The map of layers has no row for it: `jaxport init` writes its call."
+        return Finding(NOTE, "counterpart", layer.class_name, what, places=place)
     if row is None:
         what = "The map of layers has no row for it: its counterpart is not known here."
         return Finding(ATTENTION, "counterpart", layer.class_name, what, places=place)
@@ -219,18 +240,24 @@ def _one(group: Sequence[Finding]) -> Finding:
     )  # fmt: skip
 
 
-def kinds(layers: Sequence[Layer]) -> tuple[LayerKind, ...]:
-    """All layers by class, in the order in which classes first occur."""
+def kinds(layers: Sequence[Layer], port: PredictedPort | None = None) -> tuple[LayerKind, ...]:
+    """All layers by class, in the order in which classes first occur.
+
+    Args:
+      layers: of the model.
+      port: what `jaxport init` would leave; None where it does not read the model.
+    """
     groups: dict[tuple[str, str], list[Facts]] = {}
     for facts in facts_of(layers):
         groups.setdefault((facts.layer.module, facts.layer.class_name), []).append(facts)
-    return tuple(_kind(group) for group in groups.values())
+    return tuple(_kind(group, port) for group in groups.values())
 
 
-def _kind(group: Sequence[Facts]) -> LayerKind:
+def _kind(group: Sequence[Facts], port: PredictedPort | None) -> LayerKind:
     layer = group[0].layer
     row = row_of(layer)
-    means = Counter(means_of(facts.layer, applied(facts)) for facts in group)
+    means = Counter(means_of(facts.layer, applied(facts), port) for facts in group)
+    left = (port.line_of(facts.layer) for facts in group) if port else ()
     return LayerKind(
         class_name=layer.class_name,
         module=layer.module,
@@ -243,6 +270,7 @@ def _kind(group: Sequence[Facts]) -> LayerKind:
         names=tuple(facts.layer.name for facts in group),
         activations=tuple(dict.fromkeys(_activation(facts.layer) for facts in group if _activation(facts.layer))),
         source=layer.source,
+        left=tuple(dict.fromkeys(filter(None, left))),
         general=tuple(dict.fromkeys(key for facts in group for key in undecided(facts))),
     )
 
@@ -258,8 +286,13 @@ def _called(expression: str) -> str:
     return expression.partition("(")[0]
 
 
-def effort(layers: Sequence[Layer]) -> dict[Means, int]:
-    """Layers by what ports them."""
-    counted: Mapping[Means, int] = Counter(means_of(facts.layer, applied(facts)) for facts in facts_of(layers))
-    order: tuple[Means, ...] = ("flax", "expression", "library", "own")
+def effort(layers: Sequence[Layer], port: PredictedPort | None = None) -> dict[Means, int]:
+    """Layers by what ports them.
+
+    Args:
+      layers: of the model.
+      port: what `jaxport init` would leave; None where it does not read the model.
+    """
+    counted: Mapping[Means, int] = Counter(means_of(facts.layer, applied(facts), port) for facts in facts_of(layers))
+    order: tuple[Means, ...] = ("flax", "expression", "library", "init", "pipeline", "own")
     return {means: counted[means] for means in order if counted.get(means)}

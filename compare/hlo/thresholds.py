@@ -7,6 +7,7 @@ import numpy as np
 from compare.hlo.graph import Graph
 
 _DECIDES = ("compare", "clamp", "maximum", "minimum")
+_HANDS_ON = ("broadcast", "reshape", "transpose", "copy", "bitcast", "convert", "slice", "concatenate", "reverse")
 _MOST_ELEMENTS = 16
 """A larger constant is a table or weights."""
 
@@ -20,6 +21,27 @@ def thresholds(graph: Graph) -> tuple[float | int, ...]:
                 numbers |= dict.fromkeys(_numbers(graph.constant(key)))
         for region in node.regions:
             numbers |= dict.fromkeys(thresholds(region))
+    return tuple(numbers)
+
+
+def thresholds_of(graph: Graph, parameter: int) -> tuple[float | int, ...]:
+    """The finite numbers that the parameter at a position is held against itself, each once.
+
+    What is computed of it is not followed: only what hands its values on.
+    """
+    numbers: dict[float | int, None] = {}
+    start = graph.parameters[parameter]
+    seen, waiting = {start}, [start]
+    while waiting:
+        key = waiting.pop()
+        for user in graph.users[key]:
+            node = graph.nodes[user]
+            if node.opcode in _DECIDES:
+                for operand in node.operands:
+                    numbers |= dict.fromkeys(_numbers(graph.constant(operand)))
+            elif node.opcode in _HANDS_ON and user not in seen:
+                seen.add(user)
+                waiting.append(user)
     return tuple(numbers)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from compare.errors import RequestError
 from compare.porting.safe_expressions import apart, tensors
@@ -33,9 +34,17 @@ def input_spec(architecture: Architecture, graph: Graph, number: int) -> str:
         rows, scale = layer.config.get("input_dim"), layer.config.get("scale")
         if layer.class_name in EMBEDDINGS and isinstance(rows, int):
             return tensor_spec(tensor, (0, rows))
+        tokens, bounds = layer.config.get("num_tokens"), layer.config.get("bin_boundaries")
+        if layer.class_name == "CategoryEncoding" and isinstance(tokens, int):
+            return tensor_spec(tensor, (0, tokens))
+        if layer.class_name == "Discretization" and isinstance(bounds, list) and bounds:
+            return tensor_spec(tensor, _over_all_bins(bounds))
         if layer.class_name == "Rescaling" and isinstance(scale, float) and 0 < scale < 0.1:
             return tensor_spec(tensor, (0, math.ceil(1 / scale)))
-    return tensor_spec(tensor)
+    name = next(name for name, given in graph.inputs.items() if given == number)
+    sizes = {piped.name: piped.size for piped in architecture.pipeline if not graph.model}
+    size = sizes.get(name)
+    return tensor_spec(tensor) if size is None else tensor_spec(tensor, (0, size))
 
 
 def tensor_spec(tensor: Tensor, ends: Ends | None = None) -> str:
@@ -51,6 +60,13 @@ def tensor_spec(tensor: Tensor, ends: Ends | None = None) -> str:
     told = ", ".join(["batch", *(str(drawn_size(size, len(sizes))) for size in sizes[1:])])
     dtype = "" if tensor.dtype == "float32" else f", {tensor.dtype!r}"
     return f"ArraySpec(({told},){dtype}{'' if ends is None else f', low={ends[0]!r}, high={ends[1]!r}'})"
+
+
+def _over_all_bins(bounds: Sequence[Any]) -> Ends:
+    """Ends between which values fall into every bin, the first and the last among them."""
+    low, high = float(bounds[0]), float(bounds[-1])
+    aside = max(1.0, (high - low) / len(bounds))
+    return math.floor(low - aside), math.ceil(high + aside)
 
 
 def _reading(architecture: Architecture, graph: Graph, number: int) -> Iterator[SourceLayer]:

@@ -16,6 +16,7 @@ from compare.porting.class_text import Body, Line, Unchanged, WrittenClass, clas
 from compare.porting.drawn_inputs import EMBEDDINGS
 from compare.porting.identifiers import Names, class_identifier, commented, identifier, snake
 from compare.porting.initial_values import initial_value, zeros
+from compare.porting.input_pipeline import pipeline_line
 from compare.porting.read_attributes import ReadAttributes, check_all_read
 from compare.porting.safe_expressions import (
     UnwritableError,
@@ -28,7 +29,7 @@ from compare.porting.safe_expressions import (
 )
 from compare.porting.traced_methods import method_body, obstacle
 from compare.porting.uncalled_layers import uncalled_layers
-from compare.porting.unwritten_places import Place
+from compare.porting.unwritten_places import CALL, Place
 from compare.porting.variable_names import Variables
 from compare.porting.written_calls import ATTENTION_MASKS, expression, for_each_step
 from compare.porting.written_classes import Written
@@ -84,6 +85,7 @@ class _Writing:
         reason = self._obstacle(None, graph)
         if reason:
             raise RequestError(f"expected a model whose call can be written, found {commented(reason)}")
+        self._remarks += map(pipeline_line, self._architecture.pipeline)
         self._remarks += [
             f"{commented(name)} holds strings, which JAX has not: look its words up in the input pipeline, and hand "
             "over what the lookup returns"
@@ -114,7 +116,7 @@ class _Writing:
         for inner in self._in(layer.path):
             self._held(held, inner.path, target)
         self._own_weights(held, target)
-        place = self._place_of(layer, "__call__", reason, name)
+        place = self._place_of(layer, CALL, reason, name)
         self._classes.append(place_text(held, place))
         # Those in a place are a part of it; the whole is none of anything.
         self._places += [] if layer.path else held.places

@@ -105,15 +105,16 @@ class Original:
         return "ORIGINAL, RECEIPT, dtype" + (", custom=CUSTOM" if self.custom else "")
 
 
-def tf_source(original: Original, written: Written, trained: bool) -> str:
+def tf_source(original: Original, written: Written, trained: bool, says: str = "") -> str:
     """What hands the original over.
 
     Args:
       original: where it is.
       written: the module.
       trained: whether it is judged in training too.
+      says: further lines of the docstring.
     """
-    return f'''"""The original as `jaxport run` takes it."""
+    return f'''"""The original as `jaxport run` takes it.{says}"""
 
 from collections.abc import Mapping
 from pathlib import Path

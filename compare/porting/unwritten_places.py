@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from compare.porting.identifiers import commented
 
+CALL = "__call__"
+
 
 @dataclass(frozen=True)
 class Place:
@@ -35,6 +37,11 @@ class Place:
         """Which layer it is, and why it is a place."""
         where = f", {commented(self.line)}" if self.line else ""
         return f"{self.named} ({commented(self.class_name)}{where}): {commented(self.reason)}"
+
+    @property
+    def is_call(self) -> bool:
+        """Whether it is the call of a class of its own, which has the layers inside of it as modules."""
+        return self.method_name == CALL
 
     @property
     def named(self) -> str:

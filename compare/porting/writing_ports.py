@@ -11,10 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from safetensors.numpy import save
 
+from compare.doctor.predicted_port import PredictedPort
 from compare.porting import parts_source, port_source, rest_source
 from compare.porting.formatting import formatted
 from compare.porting.functions.function_source import CONSTANTS, LOADED
 from compare.porting.identifiers import commented
+from compare.porting.input_pipeline import pipeline_docstring
 from compare.porting.model_source import model_source
 from compare.porting.port_folders import BUILDS, PORT, TEST_FILE, original_from, written_anew
 from compare.porting.port_source import RECEIPT, WEIGHTS, Original, Sizes
@@ -85,8 +87,8 @@ def _left_places(written: Written, training: Training) -> tuple[str, ...]:
     return (*(place.told for place in written.places), *training.unwritten)
 
 
-def places_to_be_left(architecture: Architecture) -> tuple[str, ...]:
-    """Every place that a port of a model would leave to be written, as `Port.unwritten` lists them.
+def predict_port(architecture: Architecture) -> PredictedPort:
+    """What a port of a model would leave to be written, as `Port.unwritten` lists it.
 
     Args:
       architecture: of a Keras model.
@@ -95,7 +97,15 @@ def places_to_be_left(architecture: Architecture) -> tuple[str, ...]:
       RequestError: it cannot be written at all.
     """
     written = model_source(architecture)
-    return _left_places(written, training_source(architecture, written))
+    layers = {place.layer: place.told for place in written.places}
+    for place in written.places:
+        # A place that is the call of a class alone has what is inside of it as modules.
+        if not place.is_call:
+            inside = (layer.path for layer in architecture.source.layers if layer.path.startswith(f"{place.layer}/"))
+            layers |= dict.fromkeys(inside, place.told)
+    places = _left_places(written, training_source(architecture, written))
+    read = frozenset(layer.path for layer in architecture.source.layers)
+    return PredictedPort(places, layers, read, architecture.pipeline)
 
 
 def texts(architecture: Architecture, original: Original, sizes: Sizes) -> tuple[Written, Training, Mapping[str, str]]:
@@ -112,8 +122,8 @@ def texts(architecture: Architecture, original: Original, sizes: Sizes) -> tuple
     written = model_source(architecture)
     training = training_source(architecture, written)
     trained = bool(training.text)
-    name = port_source.port_name(architecture)
-    model = f'"""{name} in Flax NNX."""\n\n{_head(written)}\n\n{written.text}\n'
+    name, says = port_source.port_name(architecture), pipeline_docstring(architecture.pipeline)
+    model = f'"""{name} in Flax NNX.{says}"""\n\n{_head(written)}\n\n{written.text}\n'
     if not any(not graph.model for graph in architecture.graphs):
         judged = parts_source.parts(architecture, written)
         rest = parts_source.parts_texts(architecture, written, original, sizes, judged) if judged else {}
@@ -121,7 +131,7 @@ def texts(architecture: Architecture, original: Original, sizes: Sizes) -> tuple
     sources = {
         MODEL: model,
         BUILDS["jax"]: port_source.jax_source(written, trained, bool(frozen_places(architecture, written))),
-        BUILDS["tf"]: port_source.tf_source(original, written, trained),
+        BUILDS["tf"]: port_source.tf_source(original, written, trained, says),
         PORT: port_source.port_source(architecture, written, trained, sizes),
         TEST_FILE: port_source.TEST,
     }

@@ -9,6 +9,7 @@ from typing import Any
 from compare.porting import written_operations
 from compare.porting.calls_on_their_way import ALWAYS, Caller
 from compare.porting.safe_expressions import UnwritableError, apart, argument, literal, substituted, tensors
+from compare.porting.written_encodings import binned, encoded
 from compare.porting.written_layers import OF_ALL_STEPS
 from compare.porting.written_recurrence import both_ways, over_steps
 from compare.weights.activations import ACTIVATIONS
@@ -264,4 +265,6 @@ _SPECIAL: Mapping[str, Callable[[Caller], str]] = {
     "Embedding": _embedding,
     "ReversibleEmbedding": _reversible,
     "Flatten": _flattened,
+    "Discretization": binned,
+    "CategoryEncoding": encoded,
 }

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compare.hlo.thresholds import thresholds
+from compare.hlo.thresholds import thresholds, thresholds_of
 from compare.hlo.uses import Use, use
 from compare.parity import messages
 from compare.parity.measure import SEMANTICS_BOUND, distance, is_float, scale_of
@@ -108,13 +108,25 @@ def is_free_integer(spec: ArraySpec) -> bool:
 def _marks_of(
     programs: Sequence[Readable], twin: Twin, specs: Mapping[str, ArraySpec], domains: Mapping[str, Domain]
 ) -> dict[str, Sequence[float | int]]:
-    """By input, numbers around what either program decides by. A model decides on other values than its inputs."""
-    if twin.weights:
-        return {}
-    numbers = list(dict.fromkeys(number for program in programs for number in thresholds(program.graph)))
-    floats = {name: _marks.around_floats(numbers, spec) for name, spec in specs.items() if _is_real(spec)}
-    integers = {name: _marks.around_integers(numbers, domain) for name, domain in domains.items()}
+    """By input, numbers around what either program decides by; in a model, around what it holds that input against."""
+    held_against = {name: _thresholds_of(programs, name if twin.weights else "") for name in specs}
+    floats = {name: _marks.around_floats(held_against[name], spec) for name, spec in specs.items() if _is_real(spec)}
+    integers = {name: _marks.around_integers(held_against[name], domain) for name, domain in domains.items()}
     return {name: marks for name, marks in (floats | integers).items() if marks}
+
+
+def _thresholds_of(programs: Sequence[Readable], name: str) -> list[float | int]:
+    """What the programs hold an input against; without a name, all that they decide by."""
+    if not name:
+        return list(dict.fromkeys(number for of in programs for number in thresholds(of.graph)))
+    held = [thresholds_of(of.graph, at) for of in programs for at in _positions(of, name)]
+    return list(dict.fromkeys(number for numbers in held for number in numbers))
+
+
+def _positions(of: Readable, name: str) -> list[int]:
+    """Where a program takes an input."""
+    parameters = enumerate(of.program.parameters)
+    return [at for at, parameter in parameters if (parameter.kind, parameter.name) == ("input", name)]
 
 
 def _is_real(spec: ArraySpec) -> bool:
@@ -144,9 +156,8 @@ def use_of(programs: Sequence[Readable], name: str) -> Use:
     """
     uses = Use()
     for of in programs:
-        for at, parameter in enumerate(of.program.parameters):
-            if (parameter.kind, parameter.name) == ("input", name):
-                uses |= use(of.graph, at)
+        for at in _positions(of, name):
+            uses |= use(of.graph, at)
     return uses
 
 

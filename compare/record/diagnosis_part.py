@@ -13,8 +13,9 @@ NOTE: Final = "note"
 Severity = Literal["blocker", "attention", "note"]
 """Does not compile or has no counterpart; wants a decision; good to know."""
 
-Means = Literal["flax", "expression", "library", "own"]
-"""What ports a layer: a module of Flax, an expression in JAX, a function of jaxport's library, code of one's own."""
+Means = Literal["flax", "expression", "library", "init", "pipeline", "own"]
+"""What ports a layer: a module of Flax, an expression in JAX, a function of jaxport's library, code that `jaxport init`
+writes, TensorFlow's input pipeline, in which it stays, code of one's own."""
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -67,6 +68,8 @@ class LayerKind(msgspec.Struct, frozen=True):
     """FILE:LINE of the class, where it is the user's."""
     general: tuple[str, ...] = ()
     """Entries of the catalogue that concern the class, and that none of its attributes decides."""
+    left: tuple[str, ...] = ()
+    """The places among them that `jaxport init` would leave to be written, a line each."""
 
 
 class OperationKind(msgspec.Struct, frozen=True):
@@ -117,3 +120,5 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """What `jaxport init` would leave to be written; None where it does not read the model."""
     no_port: str = ""
     """Why it does not."""
+    command: str = ""
+    """That writes the port."""

@@ -20,7 +20,7 @@ _MOST = 25
 
 
 def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
-    """Print what matters of a diagnosis; the page has the rest."""
+    """Print what matters of what is in a model; the page has the rest."""
     shown = on_lines(diagnosis)
     console.print(Text(headline(shown), style="bold"), soft_wrap=True)
     console.print(Text(summary(shown)), soft_wrap=True)
@@ -31,7 +31,13 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
         terminal.print_table(console, _layers(shown.layers))
     if shown.effort:
         console.print(Text(effort(shown)), soft_wrap=True)
-    for line in of_init(shown):
+
+
+def print_prediction(diagnosis: Diagnosis, console: Console) -> None:
+    """Print what `jaxport init` leaves of a model, and the command that writes the port."""
+    shown = on_lines(diagnosis)
+    lines = [of_init(shown), *(f"  {place}" for place in shown.places or ()), shown.command]
+    for line in filter(None, lines):
         console.print(Text(line), soft_wrap=True)
 
 

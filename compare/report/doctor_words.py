@@ -16,6 +16,8 @@ MEANS: Mapping[Means, str] = {
     "flax": "a module of Flax",
     "expression": "an expression in JAX",
     "library": "a function of jaxport's library",
+    "init": "code that `jaxport init` writes",
+    "pipeline": "nothing, since they stay in the input pipeline",
     "own": "code of your own",
 }
 
@@ -71,6 +73,12 @@ def counterpart(layer: LayerKind) -> str:
     named = [name for name in (layer.flax, layer.linen) if name]
     if named:
         return ", ".join(dict.fromkeys(named))
+    if layer.left:
+        return "; ".join(layer.left)
+    if "pipeline" in layer.means:
+        return "stays in TensorFlow's input pipeline"
+    if "init" in layer.means:
+        return "`jaxport init` writes it"
     if "own" in layer.means and layer.source:
         return f"your own class: {layer.source}"
     if layer.class_name in _NAMED:
@@ -99,17 +107,12 @@ def many(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def of_init(diagnosis: Diagnosis) -> list[str]:
-    """What `jaxport init` makes of a model, a line each: all of it, or all but its places."""
+def of_init(diagnosis: Diagnosis) -> str:
+    """What `jaxport init` makes of a model: all of it, or all but its places; "" where that is not known."""
     if diagnosis.no_port:
-        return [f"`jaxport init` does not write it: {diagnosis.no_port}"]
+        return f"`jaxport init` does not write it: {diagnosis.no_port}"
     if diagnosis.places is None:
-        return []
-    command = f"`jaxport init {diagnosis.target} -o FOLDER` writes it"
+        return ""
     if not diagnosis.places:
-        return [f"{command} whole."]
-    count = len(diagnosis.places)
-    return [
-        f"{command} but for {many(count, 'place')}:",
-        *(f"  {place}" for place in diagnosis.places),
-    ]
+        return "`jaxport init` writes all of it."
+    return f"`jaxport init` writes all but {many(len(diagnosis.places), 'place')}:"

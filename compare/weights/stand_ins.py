@@ -121,6 +121,13 @@ def _dot(config: Mapping[str, Plain]) -> str:
     return f"jax.vmap(lambda one, other: jnp.atleast_1d(jnp.tensordot(one, other, {of_one})))({', '.join(given)})"
 
 
+def bin_expression(config: Mapping[str, Plain]) -> str:
+    """Which bin x lies in, by boundaries that TensorFlow keeps as float32."""
+    bounds: Any = config.get("bin_boundaries") or []
+    listed = ", ".join(repr(float(bound)) for bound in bounds)
+    return f"jnp.searchsorted(jnp.asarray([{listed}], jnp.float32), x, side='right')"
+
+
 def _axis(config: Mapping[str, Plain]) -> Plain | tuple[Plain, ...]:
     axis = config.get("axis")
     return tuple(axis) if isinstance(axis, list) else axis
@@ -170,6 +177,8 @@ _FUNCTIONS: Mapping[str, Written] = {
     "Dot": _dot,
     "Concatenate": lambda config: f"jnp.concatenate((x, y), {config.get('axis')!r})",
     "Masking": lambda config: f"x * jnp.any(x != {config.get('mask_value')!r}, -1, keepdims=True)",
+    "Discretization": bin_expression,
+    "CategoryEncoding": lambda config: f"jnp.max(jax.nn.one_hot(x, {config.get('num_tokens')!r}), 1)",
     "Identity": _fixed("x"),
     "ActivityRegularization": _fixed("x"),
 }

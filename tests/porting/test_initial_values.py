@@ -11,7 +11,7 @@ from filled_modules import written_of
 from flax import nnx
 
 import jaxport
-from compare.porting.writing_ports import places_to_be_left
+from compare.porting.writing_ports import predict_port
 from tf_reference import _keras_compiled
 
 pytestmark = pytest.mark.usefixtures("remembered")
@@ -126,5 +126,5 @@ def test_an_initializer_that_is_not_written_is_a_place_where_the_model_trains(co
     model = keras.Model(x, _Ramped(name="ramped")(x))
     if compiled:
         model.compile("sgd", "mse")
-    places = places_to_be_left(_keras_compiled.of_model(model))
+    places = predict_port(_keras_compiled.of_model(model)).places
     assert [place.split(":")[0] for place in places] == (["ramped/table starts as zeros"] if compiled else [])

@@ -16,8 +16,9 @@ from suggesting import differing, suggested
 
 from compare.hlo import levels
 from compare.hlo.artifacts import hlo_of_artifact
+from compare.hlo.graph import Graph
 from compare.hlo.levels import Subject
-from compare.hlo.thresholds import thresholds
+from compare.hlo.thresholds import thresholds, thresholds_of
 from compare.prove.further import Further
 from workloads import _integers, _marks
 from workloads._integers import Domain
@@ -65,9 +66,30 @@ def test_whole_types_are_reached(dtype: str) -> None:
 # Numbers that programs decide by.
 
 
-def numbers_of(function: Callable[..., Any], *arguments: Any) -> tuple[float | int, ...]:
+def graph_of(function: Callable[..., Any], *arguments: Any) -> Graph:
     exported = export.export(jax.jit(function))(*arguments)
-    return thresholds(levels.read(Subject("jax", hlo_of_artifact(exported.mlir_module_serialized))))
+    return levels.read(Subject("jax", hlo_of_artifact(exported.mlir_module_serialized)))
+
+
+def numbers_of(function: Callable[..., Any], *arguments: Any) -> tuple[float | int, ...]:
+    return thresholds(graph_of(function, *arguments))
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x, w: jnp.sum(x[:, None] >= jnp.asarray([18.0, 30.0]), -1) + w, {18.0, 30.0}),
+        (lambda x, w: jnp.where(x.reshape(4, 4) > 50.0, 1.0, 0.0) + w[0], {50.0}),
+        (lambda x, w: jax.nn.relu(x * w - 7.0), set()),
+        (lambda x, w: jnp.where(x * 2.0 > 5.0, w, 0.0), set()),
+        (lambda x, w: jnp.where(w > 5.0, x, 0.0), set()),
+    ],
+)
+def test_of_a_model_the_numbers_that_an_input_itself_is_held_against(
+    function: Callable[..., Any], expected: set[float]
+) -> None:
+    graph = graph_of(function, jnp.ones(16), jnp.ones(16))
+    assert set(thresholds_of(graph, 0)) == expected
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save
 
+from compare.doctor.predicted_port import PredictedPort
 from compare.inputs.functions import of_known_sizes, parse_inputs
 from compare.porting.formatting import formatted
 from compare.porting.functions.function_source import CONSTANTS, MODULE, WrittenFunction, function_source
@@ -59,14 +60,28 @@ def write(reference: str, inputs: Sequence[str], folder: Path, worker: ModelWork
     """
     specs = parse_inputs(inputs)
     given = of_known_sizes(specs)
-    graph, arrays = worker.function_graph(reference, given)
-    written = function_source(graph, arrays)
+    written = function_source(*worker.function_graph(reference, given))
     unformatted = texts(written, specs, given, original_from(folder, reference))
     contents: dict[str, str | bytes] = {file: formatted(text, file) for file, text in unformatted.items()}
     if written.constants:
         contents[CONSTANTS] = save({key: np.ascontiguousarray(array) for key, array in written.constants.items()})
     with written_anew(folder, FILES, contents):
         return FunctionPort(folder, written)
+
+
+def predict_port(reference: str, inputs: Sequence[str], worker: ModelWorker) -> PredictedPort:
+    """What a port of a function would leave to be written.
+
+    Args:
+      reference: FILE.py:NAME.
+      inputs: NAME=TYPE[SHAPE] of each argument.
+      worker: that reads the function.
+
+    Raises:
+      RequestError: it cannot be read.
+    """
+    written = function_source(*worker.function_graph(reference, of_known_sizes(parse_inputs(inputs))))
+    return PredictedPort(tuple(place.told for place in written.unwritten))
 
 
 def texts(

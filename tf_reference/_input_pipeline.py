@@ -1,0 +1,248 @@
+"""A Keras model behind its lookups: strings and tables stay in the input pipeline, as JAX has neither.
+
+A port starts at the first numbers behind them. What is cut off is what makes these numbers and has no trained weights;
+all else is a part of the port, also what is computed from the same inputs beside the lookups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import keras
+
+from tf_reference import _keras_graph, _keras_outputs, _keras_variables
+from workloads._architecture import Piped
+
+_STRING = "string"
+_GRAPHS = ("Functional", "Sequential")
+_TABLES = ("StringLookup", "IntegerLookup", "TextVectorization", "Hashing", "HashedCrossing")
+"""Layers that look up in tables or hash strings, whatever they are given: XLA compiles neither."""
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """A model in two parts.
+
+    Attributes:
+      lookups: the first part, from the inputs that are `taken` to one array for each of `pipeline`.
+      taken: which inputs of the model the first part takes, by their number.
+      behind: the second part, under the name of the model.
+      pipeline: what the first part hands to the second.
+      kept: the inputs of the model that the second part takes: their numbers, by name.
+    """
+
+    lookups: Any
+    taken: tuple[int, ...]
+    behind: Any
+    pipeline: tuple[Piped, ...]
+    kept: Mapping[str, int]
+
+
+def behind_lookups(model: Any) -> tuple[Any, tuple[Piped, ...]]:
+    """The part of a model that a port is of, compiled as the model is, and what it is given by the input pipeline.
+
+    Args:
+      model: of Keras; it comes back itself where it looks nothing up, or has no graph of Keras' own.
+    """
+    cut = _cut(model)
+    if cut is None:
+        return model, ()
+    if getattr(model, "compiled", False):
+        told = {**_keras_outputs.compiled_with(model), "optimizer": model.optimizer, "auto_scale_loss": False}
+        keras.Model.compile(cut.behind, **told)
+    return cut.behind, cut.pipeline
+
+
+def _cut(model: Any) -> _Cut | None:
+    """The two parts of a model; None where there are none."""
+    if type(model).__name__ not in _GRAPHS or not _keras_variables.is_keras(model) or not _inputs(model):
+        return None
+    graph = getattr(model, "_functional", None) or model
+    outputs, known = _with_cut_models(graph)
+    finding = _Finding(_inputs(graph), keras.tree.flatten(outputs), known)
+    symbols = finding.symbols
+    if not symbols or not finding.rest:
+        return None
+    pipeline = finding.pipeline()
+    taken = finding.taken()
+    kept = {symbol.name: symbol for symbol in finding.kept}
+    behind = _model(
+        graph, kept | {piped.name: symbol for piped, symbol in zip(pipeline, symbols, strict=True)}, outputs
+    )
+    inputs = _inputs(graph)
+    numbers = {symbol.name: number for number, symbol in enumerate(inputs) if symbol.name in kept}
+    return _Cut(keras.Model([inputs[number] for number in taken], symbols), taken, behind, pipeline, numbers)
+
+
+def _inputs(model: Any) -> list[Any]:
+    return list(getattr(model, "inputs", None) or ())
+
+
+def _model(graph: Any, inputs: Mapping[str, Any], outputs: Any) -> Any:
+    """A model between symbols, under the name of another one."""
+    for name, symbol in inputs.items():
+        symbol.name = name
+    of_dict = isinstance(getattr(graph, "_inputs_struct", None), Mapping)
+    listed = list(inputs.values())
+    made = keras.Model(dict(inputs) if of_dict else listed[0] if len(listed) == 1 else listed, outputs, name=graph.name)
+    # Keras makes an input for each symbol that is none, under a name that it makes up.
+    order = sorted(inputs) if of_dict else inputs
+    for name, symbol in zip(order, made.inputs, strict=True):
+        symbol.name = symbol._keras_history.operation.name = name
+    return made
+
+
+def _with_cut_models(graph: Any) -> tuple[Any, dict[int, tuple[Piped, ...]]]:
+    """The outputs of a graph in which each model that looks up is called in its two parts, and what the first gives.
+
+    Args:
+      graph: of a model.
+    """
+    inputs, outputs = _inputs(graph), getattr(graph, "_outputs_struct", graph.outputs)
+    calls = _keras_graph.calls_in_order(keras.tree.flatten(outputs), inputs)
+    cuts = {id(call.operation): _cut(call.operation) for call in calls}
+    if not any(cuts.values()):
+        return outputs, {}
+    values = {id(symbol): symbol for symbol in inputs}
+    for call in calls:
+        given, named = call.arguments.fill_in(values)
+        cut = cuts[id(call.operation)]
+        results = call.operation(*given, **named) if cut is None else _in_parts(cut, given, named)
+        values |= zip(map(id, call.outputs), keras.tree.flatten(results), strict=True)
+    known = {id(cut.lookups): cut.pipeline for cut in cuts.values() if cut is not None}
+    return keras.tree.map_structure(lambda symbol: values[id(symbol)], outputs), known
+
+
+def _in_parts(cut: _Cut, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """What a model returns that is called as its two parts."""
+    flat = keras.tree.flatten(given)
+    numbers = keras.tree.flatten(cut.lookups([flat[number] for number in cut.taken]))
+    by_name = {piped.name: symbol for piped, symbol in zip(cut.pipeline, numbers, strict=True)}
+    by_name |= {name: flat[number] for name, number in cut.kept.items()}
+    values = [by_name[symbol.name] for symbol in cut.behind.inputs]
+    return cut.behind(keras.tree.pack_sequence_as(cut.behind._inputs_struct, values), **named)
+
+
+class _Finding:
+    """Where a graph is cut.
+
+    Args:
+      inputs: symbols.
+      outputs: likewise.
+      known: what a model in it that looks up gives, by the id of the model.
+
+    Attributes:
+      symbols: at which it is cut: the first numbers behind lookups.
+      kept: the inputs that are used behind them too.
+      rest: the calls behind them.
+    """
+
+    def __init__(self, inputs: Sequence[Any], outputs: Sequence[Any], known: Mapping[int, tuple[Piped, ...]]) -> None:
+        self._inputs, self._known = inputs, known
+        self._looking_up = self._lookups(_keras_graph.calls_in_order(outputs, inputs))
+        self.symbols: list[Any] = []
+        self.kept: list[Any] = []
+        self.rest: list[Any] = []
+        self._walk(outputs)
+
+    def _lookups(self, calls: Iterable[Any]) -> set[int]:
+        """The ids of the calls that look up and, like what is before them, have no trained weights."""
+        trained: set[int] = set()
+        looking_up: set[int] = set()
+        for call in calls:
+            before = any(id(maker) in trained for maker in _makers(call))
+            if before or getattr(call.operation, "trainable_weights", ()):
+                trained.add(id(call))
+            elif id(call.operation) in self._known or _looks_up(call):
+                looking_up.add(id(call))
+        return looking_up
+
+    def _walk(self, outputs: Sequence[Any]) -> None:
+        """Go from the outputs to the inputs, as far as the first numbers behind lookups."""
+        given = {id(symbol) for symbol in self._inputs}
+        waiting, met = [*reversed(outputs)], set[int]()
+        while waiting:
+            symbol = waiting.pop()
+            if id(symbol) in met:
+                continue
+            met.add(id(symbol))
+            call = None if id(symbol) in given else _maker(symbol)
+            if call is None:
+                self.kept.append(symbol)
+            elif id(call) in self._looking_up and symbol.dtype != _STRING:
+                self.symbols.append(symbol)
+            else:
+                self.rest.append(call)
+                waiting.extend(reversed(call.input_tensors))
+        order = {id(symbol): number for number, symbol in enumerate(self._inputs)}
+        self.kept.sort(key=lambda symbol: order.get(id(symbol), len(order)))
+
+    def taken(self) -> tuple[int, ...]:
+        """The inputs that lookups are given, by their number."""
+        reached = {id(symbol) for call in self._before(self.symbols) for symbol in call.input_tensors}
+        return tuple(number for number, symbol in enumerate(self._inputs) if id(symbol) in reached)
+
+    def _before(self, symbols: Sequence[Any]) -> list[Any]:
+        return _keras_graph.calls_in_order(list(symbols), list(self._inputs))
+
+    def pipeline(self) -> tuple[Piped, ...]:
+        """What the port is given at each of the symbols, in their order, under names of their own."""
+        taken = {symbol.name for symbol in self.kept} | {call.operation.name for call in self.rest}
+        pipeline: list[Piped] = []
+        for symbol in self.symbols:
+            piped = self._piped(symbol)
+            name = next(name for name in _numbered(piped.name) if name not in taken)
+            taken.add(name)
+            pipeline.append(replace(piped, name=name))
+        return tuple(pipeline)
+
+    def _piped(self, symbol: Any) -> Piped:
+        maker, calls = _maker(symbol), self._before([symbol])
+        layers = tuple(name for call in calls for name in self._named(call))
+        reached = {id(given) for call in calls for given in call.input_tensors}
+        of = tuple(given.name for given in self._inputs if id(given) in reached)
+        within = self._known.get(id(maker.operation))
+        if within is not None:
+            place = next(number for number, made in enumerate(maker.outputs) if made is symbol)
+            return Piped(within[place].name, within[place].layers, of, within[place].size)
+        return Piped(maker.operation.name, layers, of, _size(maker.operation, symbol))
+
+    def _named(self, call: Any) -> Iterator[str]:
+        for piped in self._known.get(id(call.operation), ()):
+            yield from piped.layers
+        if id(call.operation) not in self._known:
+            yield f"{call.operation.name} ({type(call.operation).__name__})"
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}_{number}" for number in range(2, 1 << 16))
+
+
+def _maker(symbol: Any) -> Any:
+    """The call that a symbol comes from; None of an input."""
+    history = symbol._keras_history
+    call = history.operation._inbound_nodes[history.node_index]
+    return None if call.is_input else call
+
+
+def _makers(call: Any) -> list[Any]:
+    return [maker for maker in map(_maker, call.input_tensors) if maker is not None]
+
+
+def _looks_up(call: Any) -> bool:
+    """Whether a call takes or gives strings, or is of a layer that looks up."""
+    strings = any(symbol.dtype == _STRING for symbol in (*call.input_tensors, *call.outputs))
+    return strings or (type(call.operation).__name__ in _TABLES and _keras_variables.is_keras(call.operation))
+
+
+def _size(operation: Any, symbol: Any) -> int | None:
+    """How many numbers a lookup chooses from; None where that is not known."""
+    if "int" not in symbol.dtype:
+        return None
+    if callable(counted := getattr(operation, "vocabulary_size", None)):
+        return int(counted())
+    bins = getattr(operation, "num_bins", None)
+    return bins if isinstance(bins, int) else None
