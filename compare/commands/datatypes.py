@@ -54,7 +54,7 @@ and also as it is by default. Workloads with weights choose their types themselv
   jaxport datatypes --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128] --markdown types.md
 """,
     holds="every mode that takes a type gives the same numbers, in the same type",
-    fails="a mode gives other numbers or another type, a worker is lost, or nothing of a function could be judged; "
+    fails="a mode gives other numbers or another type, a worker is lost, or no mode of the port could be judged; "
     "what refuses a type does not count, nor does JAX without x64",
 )
 
@@ -129,7 +129,7 @@ def concluded(functions: Sequence[TypedFunction]) -> Conclusion:
         return Conclusion(INCOMPLETE, f"a worker was lost: {listed(lost)}")
     unjudged = list(in_each_type.without_verdict(functions))
     if unjudged or not functions:
-        return Conclusion(NOT_JUDGED, f"no mode could be judged in any type: {listed(unjudged)}")
+        return Conclusion(NOT_JUDGED, f"no mode of the port could be judged in any type: {listed(unjudged)}")
     return Conclusion(
         PASS, f"every mode that takes a type gives the same numbers: {listed(one.name for one in functions)}"
     )

@@ -66,7 +66,7 @@ where it holds several modules).
   jaxport hlo running_example:jax running_example:tf --pass forward
 """,
     holds="the programs were compared, and --expect-equal holds if given",
-    fails="--expect-equal does not hold, or programs could not be aligned at its level",
+    fails="--expect-equal does not hold, or programs could not be aligned",
 )
 
 DEFAULT_OUT = Path("jaxport-hlo")
@@ -154,7 +154,7 @@ def main(options: argparse.Namespace) -> Conclusion | None:
         print_alignments(plain, terminal.console())
         print_regions(plain, terminal.console(), options.regions)
         terminal.say(*written)
-    return concluded(pairs, options.expect_equal) if options.expect_equal else None
+    return concluded(pairs, options.expect_equal) if options.expect_equal else unaligned(pairs)
 
 
 def _choice(options: argparse.Namespace) -> program_pairs.Choice:
@@ -217,6 +217,12 @@ def concluded(pairs: Sequence[Mapping[str, Any]], expected: str) -> Conclusion:
     said = {PASS: "equal", FAIL: "not equal", NOT_JUDGED: "not known to be equal"}[verdict]
     names = [name for one, name, _ in unequal if one == verdict] or [pair["name"] for pair in pairs]
     return Conclusion(verdict, f"{said} at {expected}: {listed(names)}")
+
+
+def unaligned(pairs: Sequence[Mapping[str, Any]]) -> Conclusion | None:
+    """That programs could not be compared at any level; None where they were, equal or not: nothing is expected."""
+    names = [pair["name"] for pair in pairs if all(level.get("reason") for level in pair["levels"].values())]
+    return Conclusion(NOT_JUDGED, f"could not be aligned at any level: {listed(names)}") if names else None
 
 
 def _unequal(pair: Mapping[str, Any], expected: str) -> Iterator[tuple[str, str, str]]:

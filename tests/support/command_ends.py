@@ -20,6 +20,7 @@ from concluding import (
     left,
     of_line,
     on_target,
+    pair_of,
     planned,
     replayed,
     returned,
@@ -55,6 +56,7 @@ from compare.prove.locating import AGREES, DEPARTS, FAILED, NONE
 from compare.record.ablation_part import BIT_EQUAL, UNJUDGED, Ablation, LeftOut
 from compare.record.clustering_part import Clustering, Launched
 from compare.record.datatypes_part import DIFFERS, HOLDS, LOST, REFUSED
+from compare.record.datatypes_part import UNJUDGED as UNJUDGED_TYPE
 from compare.record.diagnosis_part import BLOCKER
 from compare.record.distribution_part import Distribution
 from compare.record.figure_part import MeasuredExperiment
@@ -156,6 +158,8 @@ SCENARIOS: dict[str, dict[str, Scenario]] = {
         "could not be aligned": (lambda: aligned(reason=REASON), NOT_JUDGED),
         "no such level": (aligned, NOT_JUDGED),
         "no pair": (lambda: hlo.concluded([], "algebraic"), NOT_JUDGED),
+        "nothing is expected": (lambda: hlo.unaligned([pair_of(equal=False)]), None),
+        "nothing could be compared": (lambda: hlo.unaligned([pair_of(reason=REASON)]), NOT_JUDGED),
         "equal on the device": (lambda: on_target(True), PASS),
         "unequal on the device": (lambda: on_target(False), FAIL),
         "not compiled for the device": (lambda: on_target(None), NOT_JUDGED),
@@ -183,9 +187,11 @@ SCENARIOS: dict[str, dict[str, Scenario]] = {
     },
     "datatypes": {
         "holds": (lambda: typed(HOLDS, REFUSED), PASS),
-        "differs": (lambda: typed(HOLDS, LOST, DIFFERS), FAIL),
+        "differs": (lambda: typed(LOST, DIFFERS), FAIL),
         "lost": (lambda: typed(HOLDS, LOST), INCOMPLETE),
         "refused by all": (lambda: typed(REFUSED, REFUSED), NOT_JUDGED),
+        "the port refuses": (lambda: typed(REFUSED, HOLDS), NOT_JUDGED),
+        "the port is not judged": (lambda: typed(UNJUDGED_TYPE, HOLDS), NOT_JUDGED),
     },
     "clusters": {
         "enough": (lambda: clustered("a", ""), PASS),

@@ -152,15 +152,18 @@ def clustered(*clusters_of_nodes: str, expected: float = 0.5) -> Conclusion:
 
 def typed(*statuses: str) -> Conclusion:
     """`jaxport datatypes` of a function whose modes came out so in one type."""
-    modes = tuple(TypedMode(f"mode{at}", status) for at, status in enumerate(statuses))
+    modes = tuple(TypedMode(mode, status) for mode, status in zip(("jax/jit", "tf/jit"), statuses, strict=False))
     return datatypes.concluded([TypedFunction(name="f", rows=(TypedRow(dtype="float16", modes=modes),))])
 
 
 def aligned(**level: Any) -> Conclusion:
     """`jaxport hlo --expect-equal algebraic` of a pair of whose level that is said; without anything it has none."""
-    return hlo.concluded(
-        [{"name": "port", "levels": {"algebraic": level} if level else {}, "targets": {}}], "algebraic"
-    )
+    return hlo.concluded([pair_of(**level)], "algebraic")
+
+
+def pair_of(**level: Any) -> dict[str, Any]:
+    """A pair of programs with one level."""
+    return {"name": "port", "levels": {"algebraic": level} if level else {}, "targets": {}}
 
 
 def on_target(equal: bool | None) -> Conclusion:
