@@ -142,7 +142,7 @@ def _concluded(options: argparse.Namespace, port: Port) -> Conclusion | None:
     """The verdict on a port; None where nothing is left and nothing was to be judged."""
     if port.unwritten or port.findings:
         return _left(options, port)
-    return None if options.no_run else _judged(options, port.folder, port.file)
+    return None if options.no_run else _whole(_judged(options, port.folder, port.file), port.folder)
 
 
 def _function(options: argparse.Namespace) -> Conclusion | None:
@@ -155,7 +155,13 @@ def _function(options: argparse.Namespace) -> Conclusion | None:
     if port.written.unwritten:
         terminal.complain(_NOT_JUDGED)
         return Conclusion(LEFT, left([place.told for place in port.written.unwritten], MODULE))
-    return None if options.no_run else _judged(options, port.folder, port.file)
+    return None if options.no_run else _whole(_judged(options, port.folder, port.file), port.folder)
+
+
+def _whole(judged: Conclusion, folder: Path) -> Conclusion:
+    """The verdict on a port that is written whole, by what the gates say of it."""
+    said = _OUTCOMES.get(judged.verdict, _INCOMPLETE)
+    return Conclusion(judged.verdict, f"{said}: {folder / RECORDS / 'report.html'}")
 
 
 def _left(options: argparse.Namespace, port: Port) -> Conclusion:
@@ -196,5 +202,4 @@ def _judged(options: argparse.Namespace, folder: Path, file: Path) -> Conclusion
             result = whole_run.run(request, progress)
     except KeyboardInterrupt as interrupt:
         raise KeyboardInterrupt(f"{folder} was written, and not judged") from interrupt
-    verdict = deliver(result, folder / RECORDS, options.json).verdict
-    return Conclusion(verdict, f"{_OUTCOMES.get(verdict, _INCOMPLETE)}: {folder / RECORDS / 'report.html'}")
+    return deliver(result, folder / RECORDS, options.json)

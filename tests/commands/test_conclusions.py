@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from command_ends import SCENARIOS
-from concluding import REASON, left, searched
+from concluding import REASON, left, searched, whole
 from rich.text import Text
 
 from compare import cli
@@ -95,6 +95,7 @@ def test_places_are_counted_and_named() -> None:
 def test_the_rest_that_was_judged_is_no_last_line(capsys: pytest.CaptureFixture[str]) -> None:
     left(PASS)
     assert "pass Parity holds in 1 of 1 workload; rest.py was judged" in capsys.readouterr().err
+    assert whole(PASS).sentence.startswith("the port is written whole, and every gate holds")
 
 
 def test_the_reason_of_a_pass_that_was_not_searched_is_in_the_last_line() -> None:

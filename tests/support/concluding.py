@@ -84,26 +84,28 @@ def climbed(*verdicts: str) -> Conclusion:
     return next_.concluded(Ladder("port", fails, rungs))
 
 
-def whole(gates: Verdict) -> Conclusion | None:
+def whole(gates: Verdict) -> Conclusion:
     """`jaxport init` of a port that is written whole, which the gates judge so."""
-    options: Any = argparse.Namespace(no_run=False, json=False, timeout=1, tf_python=None, jax_python=None)
-    port: Any = SimpleNamespace(folder=Path(), file=Path("port.py"), unwritten=(), findings=())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(init.port_files, "get_each", lambda _: [])
-        patch.setattr(init.whole_run, "run", lambda *_: None)
-        patch.setattr(init, "deliver", lambda *_: run(gates))
-        return init._concluded(options, port)
+    return _initialized(gates, unwritten=())
 
 
 def left(gates: Verdict) -> Conclusion:
     """`jaxport init` of a port with two places, whose rest the gates judge so."""
-    options: Any = argparse.Namespace(no_run=False, json=False)
+    return _initialized(gates, unwritten=("a (Lambda)", "b (Lambda)"))
+
+
+def _initialized(gates: Verdict, unwritten: tuple[str, ...]) -> Conclusion:
+    options: Any = argparse.Namespace(no_run=False, json=False, timeout=1, tf_python=None, jax_python=None)
     port: Any = SimpleNamespace(
-        folder=Path(), file=Path("port.py"), rest=Path("rest.py"), unwritten=("a (Lambda)", "b (Lambda)"), findings=()
+        folder=Path(), file=Path("port.py"), rest=Path("rest.py"), unwritten=unwritten, findings=()
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(init, "_judged", lambda *_: run(gates))
-        return init._left(options, port)
+        patch.setattr(init.port_files, "get_each", lambda _: [])
+        patch.setattr(init.whole_run, "run", lambda *_: SimpleNamespace())
+        patch.setattr(init, "deliver", lambda *_: run(gates))
+        conclusion = init._concluded(options, port)
+    assert conclusion is not None
+    return conclusion
 
 
 def explained(interrupted: bool) -> Conclusion | None:
