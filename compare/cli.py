@@ -11,17 +11,20 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compare import versions
 from compare.commands._completion import SHELLS, Printing, completion
-from compare.commands._exit_codes import REFUSED
+from compare.commands._exit_codes import HOLDS, REFUSED
 from compare.commands._parser import DEFAULT_TIMEOUT_S, Help, Parser, add_debug
 from compare.commands._signals import INTERRUPTED, interruptible
 from compare.commands._streams import open_streams
 from compare.commands._utf8_mode import ensure_utf8_paths
 from compare.errors import FORESEEN, RequestError
 from compare.sides import processes
+
+if TYPE_CHECKING:
+    from compare.commands._conclusion import Conclusion
 
 PACKAGES = ("jaxport", "tf_reference", "workloads")
 """Jaxport's own beside this one."""
@@ -100,7 +103,7 @@ Prove a port of a TensorFlow model to JAX: the same numbers, the same program fo
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code says how its verdicts came out."""
+    """Run one command; the exit code, and the last line that it prints, say how its verdicts came out."""
     if arguments is None:
         ensure_utf8_paths()
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -117,7 +120,7 @@ def _run(given: Sequence[str]) -> int:
         check_packages()
         options = parsed(given)
         with processes.temporary_folder(), _foreign_code_apart(options):
-            return _module(options.command).main(options)
+            return _ended(_module(options.command).main(options), options)
     except KeyboardInterrupt as interrupt:
         print(f"jaxport: interrupted; {str(interrupt) or 'nothing was written'}", file=sys.stderr)
         return INTERRUPTED
@@ -128,6 +131,16 @@ def _run(given: Sequence[str]) -> int:
             raise
         what = f"expected no internal error, found {type(error).__name__}: {error}: run with --debug and report it"
         return _refuse(error, "--debug" in given, what)
+
+
+def _ended(conclusion: Conclusion | None, options: argparse.Namespace) -> int:
+    """Print the verdict of a command as its last line; the exit code."""
+    if conclusion is None:
+        return HOLDS
+    # What judges nothing prints no verdict, and need not import what prints one.
+    from compare.commands._conclusion import conclude
+
+    return conclude(conclusion, quiet=getattr(options, "json", False))
 
 
 def check_packages() -> None:

@@ -131,7 +131,7 @@ def judged(name: str) -> dict[str, object]:
         record = Path(folder) / "port" / "jaxport-report" / "results.json"
         gates, held = of_record(record) if record.exists() else ({}, [])
     told = COVERAGE.search(done.stdout)
-    left = [line for line in done.stdout.splitlines() if line.startswith("to be written")]
+    left = [line for line in done.stdout.splitlines() if line.startswith("to be written: ")]
     errors = done.stderr.strip().splitlines()[-1:] if done.returncode == 2 else []
     failures = [message.replace(f"{folder}/", "") for message in (*left, *failing(held), *errors)]
     return {

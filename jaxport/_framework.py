@@ -117,7 +117,7 @@ class Jax:
           pass_: "forward", "gradients" or "step".
           case: whose inputs and weights are used.
           dtype: "float32" or "float64".
-          sent: inputs in place of those of the case, by name.
+          sent: inputs and weights in place of those of the case, by name.
         """
         session = self._loaded.session(dtype)
         with session.precision():

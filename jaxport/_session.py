@@ -76,9 +76,10 @@ class Session:
         """
         return [self._array(arrays[name]) for name in self.twin.inputs]
 
-    def parameters(self, case: str) -> Any:
-        """The parameters that a run of this case starts from."""
-        return self.model.from_weights({path: self._array(array) for path, array in self.twin.weights_of(case).items()})
+    def parameters(self, case: str, sent: Arrays | None = None) -> Any:
+        """The parameters that a run of this case starts from, or those that were sent in place of its."""
+        weights = self.twin.weights_of(case, sent)
+        return self.model.from_weights({path: self._array(array) for path, array in weights.items()})
 
     def arguments(self, pass_: str, case: str, sent: Arrays | None = None) -> list[Any]:
         """All arguments of a pass function.
@@ -86,9 +87,9 @@ class Session:
         Args:
           pass_: the pass.
           case: whose inputs and weights are used.
-          sent: inputs in place of those of the case, by name.
+          sent: inputs and weights in place of those of the case, by name.
         """
-        parameters = self.parameters(case)
+        parameters = self.parameters(case, sent)
         state = [self.model.init(parameters)] if pass_ in (STEP, UNROLLED) and self.model.init else []
         if sent:
             return [parameters, *state, *self.inputs({**self.twin.cases[case], **sent})]

@@ -146,13 +146,13 @@ class TensorFlow:
           pass_: "forward", "gradients" or "step".
           case: whose inputs and weights are used.
           dtype: "float32" or "float64".
-          sent: inputs in place of those of the case, by name.
+          sent: inputs and weights in place of those of the case, by name.
         """
         session = self._loaded.session(dtype)
         tensors = session.tensors({**session.twin.cases[case], **sent}) if sent else self._inputs(session, case, pass_)
         with switched(mode), compilable():
             function = self._staged(session, pass_, mode, tensors)
-            session.reset(case)
+            session.reset(case, sent)
             outputs = {leaf: on_host(value) for leaf, value in function(*tensors).items()}
         return outputs | session.updated_weights() if pass_ in (STEP, UNROLLED) else outputs
 

@@ -47,9 +47,9 @@ class Session:
         _check_weights(self.weights, twin.weights, dtype)
         self._initial_state = {name: value.numpy() for name, value in self.state.items()}
 
-    def reset(self, case: str) -> None:
-        """Set every variable to what a run of this case starts from."""
-        for path, array in self.twin.weights_of(case).items():
+    def reset(self, case: str, sent: Arrays | None = None) -> None:
+        """Set every variable to what a run of this case starts from, or of weights that were sent in place of its."""
+        for path, array in self.twin.weights_of(case, sent).items():
             self.weights[path].assign(tf.cast(array, self.weights[path].dtype))
         for name, value in self._initial_state.items():
             self.state[name].assign(value)

@@ -106,9 +106,10 @@ class Twin:
         """Whether there is anything to take a gradient with respect to."""
         return bool(self.weights) or bool(self.float_inputs)
 
-    def weights_of(self, case: str) -> dict[str, np.ndarray]:
-        """The canonical weights as this case wants them."""
-        return {path: self.cases[case].get(WEIGHTS + path, array) for path, array in self.weights.items()}
+    def weights_of(self, case: str, sent: Arrays | None = None) -> dict[str, np.ndarray]:
+        """The canonical weights as this case wants them, or as they were sent in their place."""
+        changed = {**self.cases[case], **(sent or {})}
+        return {path: changed.get(WEIGHTS + path, array) for path, array in self.weights.items()}
 
     @property
     def first_batches(self) -> dict[str, np.ndarray]:

@@ -159,7 +159,7 @@ def _judged(bench: Bench, ablation: Ablation, options: Mapping[str, Options], re
         except PortFails as error:
             return replace(ablation, reason=str(error))
         except SideError as error:
-            verdicts[row.name] = replace(row, gate=f"not judged: {error.reason}")
+            verdicts[row.name] = replace(row, results=UNJUDGED, gate=f"not judged: {error.reason}")
             continue
         steady = GATES_HOLD if row.results == UNJUDGED else UNSTEADY
         verdicts[row.name] = replace(row, results=GATES_FAIL if gate else steady, gate=gate)

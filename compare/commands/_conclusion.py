@@ -1,6 +1,9 @@
-"""The last line of a command and its exit code, which say the same thing."""
+"""The last line of a command and its exit code, both of which are made of one verdict."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from rich.text import Text
 
@@ -9,23 +12,47 @@ from compare.record.vocabulary import PASS
 from compare.report import terminal
 from compare.report.verdicts import LEFT, STYLES, WORDS
 
-__all__ = ["LEFT", "code_of", "conclude"]
+__all__ = ["LEFT", "Conclusion", "conclude", "listed"]
 
 
-def code_of(verdict: str) -> int:
-    """0 of what holds, else 1: a failure, what is not judged or incomplete, and places that are left to write."""
-    return HOLDS if verdict == PASS else FAILS
+@dataclass(frozen=True)
+class Conclusion:
+    """What the `main` of a command returns where it judged something; None where nothing was to be judged.
+
+    Attributes:
+      verdict: a word of a record, incomplete, or LEFT.
+      sentence: what it is a verdict on.
+    """
+
+    verdict: str
+    sentence: str
+
+    @property
+    def exit_code(self) -> int:
+        """0 of what holds, else 1: a failure, what is not judged or incomplete, and places that are left to write."""
+        return HOLDS if self.verdict == PASS else FAILS
+
+    @property
+    def line(self) -> Text:
+        """The verdict in the words and the style of the console, then the sentence."""
+        word = WORDS.get(self.verdict, self.verdict)
+        return Text.assemble((word, STYLES.get(self.verdict, "")), f" {' '.join(self.sentence.split())}")
 
 
-def conclude(verdict: str, sentence: str, quiet: bool = False) -> int:
-    """Print the verdict in one line, the last of a command; the exit code.
+def conclude(conclusion: Conclusion, quiet: bool = False) -> int:
+    """Print the conclusion, the last line of a command; the exit code.
 
     Args:
-      verdict: a word of a record, or LEFT.
-      sentence: what it is a verdict on.
+      conclusion: of the command.
       quiet: whether nothing is printed, as where JSON was asked for.
     """
     if not quiet:
-        line = Text.assemble((WORDS.get(verdict, verdict), STYLES.get(verdict, "")), f" {' '.join(sentence.split())}")
-        terminal.console().print(line, soft_wrap=True)
-    return code_of(verdict)
+        terminal.console().print(conclusion.line, soft_wrap=True)
+    return conclusion.exit_code
+
+
+def listed(names: Iterable[str], most: int = 3) -> str:
+    """The first names, and how many there are besides."""
+    known = list(dict.fromkeys(names))
+    more = [f"{len(known) - most} more"] if len(known) > most else []
+    return ", ".join([*known[:most], *more])

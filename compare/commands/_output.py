@@ -1,4 +1,4 @@
-"""Where a command writes, what it prints, and the exit code that says how its verdicts came out."""
+"""Where a command writes, what it prints, and the verdict on the run that it made."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from compare.commands._conclusion import code_of
+from compare.commands._conclusion import Conclusion
 from compare.commands._signals import uninterrupted
 from compare.errors import RequestError
 from compare.history import store
@@ -32,8 +32,8 @@ _LONGEST_NAME = 255
 @uninterrupted()
 def deliver(
     result: RunResult, out: Path, as_json: bool, history: Path | None = None, baseline: Mode | None = None
-) -> int:
-    """Write results.json, report.html and the pages of the programs, and print the overview; the exit code.
+) -> Conclusion:
+    """Write results.json, report.html and the pages of the programs, and print the overview; the verdict on the run.
 
     Args:
       result: the record, and the views of its programs.
@@ -56,7 +56,7 @@ def deliver(
     else:
         terminal.write(overview)
         terminal.say(out / "report.html")
-    return exit_code(record)
+    return concluded(record)
 
 
 def written(record: Record, plain: Any, out: Path, as_json: bool, baseline: Mode | None = None) -> str:
@@ -125,9 +125,11 @@ def told(record: Record, baseline: Mode | None = None) -> str:
     return captured.get()
 
 
-def exit_code(record: Record) -> int:
-    """0 where every verdict of the record holds, else 1: what the overview ends with."""
-    return code_of(verdicts.headline(record).verdict)
+def concluded(record: Record) -> Conclusion:
+    """The verdict on all workloads of a record, with what qualifies it."""
+    headline = verdicts.headline(record)
+    notes = f" ({'; '.join(headline.notes)})" if headline.notes else ""
+    return Conclusion(headline.verdict, f"{headline.sentence}{notes}")
 
 
 def writable_file(path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from rich.console import Console
 
 from compare.commands import _asked
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion, listed
 from compare.commands._output import or_else, rescue, writable_folder
 from compare.commands._signals import uninterrupted
 from compare.crossings.size_series import Series
@@ -25,8 +25,9 @@ from compare.plain_json import to_json, write_json
 from compare.progress import Reporter, reporter
 from compare.record.block_part import ChainsInBlocks
 from compare.record.crossing_part import Crossings
-from compare.record.vocabulary import NOT_APPLICABLE, PASS
-from compare.report import terminal
+from compare.record.vocabulary import FAIL, PASS, composed
+from compare.report import numbers, terminal
+from compare.report.verdicts import INCOMPLETE
 from workloads._declared import AnyWorkload
 from workloads._spec import Workload
 
@@ -42,8 +43,10 @@ class Survey(Generic[Found]):
     show: Callable[[Found, Console], None]
     write_page: Callable[[Found, Path], Path]
 
-    def run(self, options: argparse.Namespace, series: Callable[[], Sequence[Series]], plan: Callable[[], Plan]) -> int:
-        """Survey, write, print; the exit code.
+    def run(
+        self, options: argparse.Namespace, series: Callable[[], Sequence[Series]], plan: Callable[[], Plan]
+    ) -> Conclusion:
+        """Survey, write, print; the verdict on parity at every size.
 
         Args:
           options: of the command line.
@@ -61,7 +64,7 @@ class Survey(Generic[Found]):
             progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
             record = self.make(chosen, asked, scratch, progress)
         self._deliver(record, out, options.json)
-        return HOLDS if _is_whole(record) else FAILS
+        return concluded(record)
 
     @uninterrupted()
     def _deliver(self, record: Found, out: Path, as_json: bool) -> None:
@@ -88,6 +91,17 @@ def named(names: Sequence[str], known: Mapping[str, Workload]) -> list[AnyWorklo
     return chosen
 
 
-def _is_whole(record: Crossings | ChainsInBlocks) -> bool:
-    runs = [run for series in record.series for run in series.runs]
-    return not record.interrupted and all(run.parity in (PASS, NOT_APPLICABLE) and not run.failures for run in runs)
+def concluded(record: Crossings | ChainsInBlocks) -> Conclusion:
+    """The verdict on parity at every size; a result that is missing, or a size that was not reached, is none."""
+    runs = [(series.name, run) for series in record.series for run in series.runs]
+    sizes = numbers.counted(len(runs), "size")
+    verdict = composed(run.parity for _, run in runs)
+    if verdict == PASS and (record.interrupted or not runs or any(run.failures for _, run in runs)):
+        why = "it was interrupted" if record.interrupted else "results are missing"
+        return Conclusion(INCOMPLETE, f"parity holds at {sizes}; {why}")
+    if verdict == PASS:
+        return Conclusion(PASS, f"parity holds at {sizes}")
+    # Composed of these verdicts, it is that of one of them.
+    unlike = [name for name, run in runs if composed([run.parity]) == verdict]
+    said = "fails" if verdict == FAIL else "is not judged"
+    return Conclusion(verdict, f"parity {said} at {len(unlike)} of {sizes}: {listed(unlike)}")

@@ -11,15 +11,16 @@ from compare.ablation import leaving_out, live_ablation
 from compare.ablation.compiling import COMPILER
 from compare.ablation.leaving_out import Omission
 from compare.commands import _arguments, _asked, _option_types, _timing_arguments
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion, listed
 from compare.commands._output import writable_file, writable_folder
 from compare.commands._parser import Help
 from compare.commands._signals import uninterrupted
 from compare.errors import RequestError
 from compare.plain_json import to_json, write_json
 from compare.progress import reporter
-from compare.record.ablation_part import Ablation
+from compare.record.ablation_part import UNJUDGED, Ablation
 from compare.record.envelope import SCHEMA
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import terminal
 from compare.report.ablation_page import ablation_page
 from compare.report.ablation_tables import page, print_ablation, print_legend
@@ -47,7 +48,7 @@ timed. Results that are not bit-equal are judged by every parity gate. Takes min
   jaxport ablate conv_mnist --no-timing --no-gates -o out    programs and code alone: seconds
 """,
     holds="everything was left out and held against the full pipeline",
-    fails="the port fails parity with the full pipeline, so that nothing could be judged",
+    fails="the port fails parity with the full pipeline, or results could not be judged by the gates",
 )
 
 
@@ -92,8 +93,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(output)
 
 
-def main(options: argparse.Namespace) -> int:
-    """Leave out, measure, print, write; the exit code."""
+def main(options: argparse.Namespace) -> Conclusion:
+    """Leave out, measure, print, write; the verdict."""
     if not options.workloads and not options.tf and not options.jax:
         raise RequestError("expected a workload or a port file, found none: name whose program to compile")
     if options.out is not None:
@@ -120,7 +121,24 @@ def main(options: argparse.Namespace) -> int:
             print_ablation(name, ablation, terminal.console())
         print_legend(terminal.console())
     _write(options, ablations, record)
-    return FAILS if any(ablation.reason for ablation in ablations.values()) else HOLDS
+    return concluded(ablations, has_gates=not options.no_gates)
+
+
+def concluded(ablations: Mapping[str, Ablation], has_gates: bool) -> Conclusion:
+    """The verdict on the port, and on whether all that changes results was judged.
+
+    Args:
+      ablations: by workload.
+      has_gates: whether the gates were to judge results that are not bit-equal.
+    """
+    failing = [f"{name}: {ablation.reason}" for name, ablation in ablations.items() if ablation.reason]
+    if failing:
+        return Conclusion(FAIL, f"the port does not pass parity with the full pipeline: {listed(failing, 1)}")
+    rows = [row for ablation in ablations.values() for row in ablation.rows]
+    unjudged = [row.name for row in rows if has_gates and row.results == UNJUDGED]
+    if unjudged or not rows:
+        return Conclusion(NOT_JUDGED, f"results without {listed(unjudged) or 'any pass'} were not judged by the gates")
+    return Conclusion(PASS, f"{len(rows)} of {len(rows)} left out, each held against the full pipeline")
 
 
 @uninterrupted()

@@ -7,6 +7,7 @@ import dataclasses
 import platform
 
 from compare.commands import _arguments, _asked, _option_types, _timing_arguments
+from compare.commands._conclusion import Conclusion
 from compare.commands._output import deliver, writable_folder
 from compare.commands._parser import Help
 from compare.errors import RequestError
@@ -99,8 +100,8 @@ def _add_extras(command: argparse._ActionsContainer) -> None:
     )  # fmt: skip
 
 
-def main(options: argparse.Namespace) -> int:
-    """Run, write the record and the report, print the overview; the exit code."""
+def main(options: argparse.Namespace) -> Conclusion:
+    """Run, write the record and the report, print the overview; the verdict."""
     _timing_arguments.check_unroll(options)
     out = writable_folder(options.out)
     if options.save:

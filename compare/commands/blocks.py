@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from compare.commands import _arguments, _option_types, _timing_arguments
+from compare.commands._conclusion import Conclusion
 from compare.commands._parser import Help
 from compare.commands._size_surveys import Survey, named
 from compare.crossings import size_series, timing_blocks
@@ -62,8 +63,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(output)
 
 
-def main(options: argparse.Namespace) -> int:
-    """Judge, profile, time, write, print; the exit code.
+def main(options: argparse.Namespace) -> Conclusion:
+    """Judge, time, write, print; the verdict.
 
     Raises:
       RequestError: there is no such chain, or it cannot be built in blocks.

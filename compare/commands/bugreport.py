@@ -12,14 +12,16 @@ from pathlib import Path
 from compare import leftovers
 from compare.bundles import gathering
 from compare.commands import _arguments, _asked
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion
 from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
 from compare.commands._signals import uninterrupted
 from compare.errors import RequestError
 from compare.progress import reporter
-from compare.report import terminal
+from compare.record.vocabulary import PASS
+from compare.report import numbers, terminal
+from compare.report.verdicts import INCOMPLETE
 from compare.writing import writing
 
 HELP = Help(
@@ -54,8 +56,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def main(options: argparse.Namespace) -> int:
-    """Collect beside the target, move the bundle there whole, print its path; the exit code."""
+def main(options: argparse.Namespace) -> Conclusion:
+    """Collect beside the target, move the bundle there whole, print its path; whether it is whole."""
     if not options.workloads and not (options.tf and options.jax):
         raise RequestError("expected one workload, found none: name one (see `jaxport list`)")
     chosen = _asked.workloads(options)
@@ -83,7 +85,14 @@ def main(options: argparse.Namespace) -> int:
         folder.mkdir()
         index = gathering.collect(asked, folder, Path(scratch), progress)
         _deliver(_zipped(folder) if out.suffix == ".zip" else folder, out)
-    return FAILS if index["failures"] else HOLDS
+    return concluded(out, len(index["failures"]))
+
+
+def concluded(out: Path, missing: int) -> Conclusion:
+    """Whether a bundle is whole; its README names the parts that are missing."""
+    if missing:
+        return Conclusion(INCOMPLETE, f"{numbers.counted(missing, 'part')} missing in {out}: its README says why")
+    return Conclusion(PASS, f"{out} is whole")
 
 
 def _check(out: Path) -> None:

@@ -9,14 +9,16 @@ from rich.table import Table
 
 from compare.bench.calibration import ModeCalibration, calibrate
 from compare.commands import _arguments, _asked, _option_types, _timing_arguments
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion, listed
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
 from compare.inputs import port_files
 from compare.measure.identical_runs import null_runs
 from compare.plain_json import write_json
 from compare.progress import reporter
+from compare.record.vocabulary import FAIL, PASS
 from compare.report import terminal
+from compare.report.verdicts import INCOMPLETE
 
 HELP = Help(
     description="""\
@@ -66,8 +68,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_out_file(command.add_argument_group("output"), "every run as JSON")
 
 
-def main(options: argparse.Namespace) -> int:
-    """Run, print, write; the exit code."""
+def main(options: argparse.Namespace) -> Conclusion:
+    """Run, print, write; the verdict."""
     if options.out is not None:
         writable_file(options.out)
     plan = _timing_arguments.plan(options, _option_types.thread_counts(options.threads)[0])
@@ -86,8 +88,24 @@ def main(options: argparse.Namespace) -> int:
     if options.out is not None:
         kept = {"workload": workload.name, "plan": plan, "modes": calibrations, "failures": failures, "runs": runs}
         write_json(options.out, kept)
-    whole = len(calibrations) == len(sources) and all(mode.runs == options.runs for mode in calibrations.values())
-    return HOLDS if whole and all(_holds(mode) for mode in calibrations.values()) else FAILS
+    return concluded(calibrations, options.runs, len(sources))
+
+
+def concluded(calibrations: Mapping[str, ModeCalibration], runs: int, sides: int) -> Conclusion:
+    """The verdict on the machine.
+
+    Args:
+      calibrations: by mode.
+      runs: that were asked for.
+      sides: that were asked.
+    """
+    missed = [name for name, mode in calibrations.items() if not _holds(mode)]
+    if missed:
+        return Conclusion(FAIL, f"this machine does not tell times apart as promised: {listed(missed)}")
+    whole = len(calibrations) == sides and all(mode.runs == runs for mode in calibrations.values())
+    if not whole:
+        return Conclusion(INCOMPLETE, "a side failed to deliver times")
+    return Conclusion(PASS, f"this machine tells times apart as promised: {listed(calibrations)}")
 
 
 def _holds(mode: ModeCalibration) -> bool:

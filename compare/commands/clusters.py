@@ -10,7 +10,7 @@ from pathlib import Path
 
 from compare.clusters.clustering_changes import changes
 from compare.commands import _arguments
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion
 from compare.commands._interpreters import interpreters
 from compare.commands._option_types import count, fraction
 from compare.commands._output import writable_folder
@@ -28,6 +28,7 @@ from compare.progress import Reporter, reporter
 from compare.prove.clustering import Asked, examine
 from compare.record.clustering_part import Clustering, Clusterings, EditTime
 from compare.record.envelope import SCHEMA
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import cluster_rows, terminal
 from compare.report.cluster_pages import write_clusters
 from compare.report.cluster_tables import print_clustering, print_comparison
@@ -86,8 +87,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(output)
 
 
-def main(options: argparse.Namespace) -> int:
-    """Run, write, print; the exit code.
+def main(options: argparse.Namespace) -> Conclusion | None:
+    """Run, write, print; the verdict on what --expect expects.
 
     Raises:
       RequestError: there is no such target, or more than two.
@@ -118,7 +119,7 @@ def main(options: argparse.Namespace) -> int:
     else:
         _print(record)
         terminal.say(*written)
-    return _exit_code(clusterings[-1], options.expect)
+    return None if options.expect is None else concluded(clusterings[-1], options.expect)
 
 
 def _print(record: Clusterings) -> None:
@@ -165,10 +166,21 @@ def _workload(target: str, options: argparse.Namespace) -> AnyWorkload:
     return of_tensorflow(target, options, beside=known())
 
 
-def _exit_code(clustering: Clustering, expected: float | None) -> int:
+def concluded(clustering: Clustering, expected: float) -> Conclusion:
+    """The verdict on the share of nodes that are in clusters; without a graph there is none.
+
+    Args:
+      clustering: of the function, or of the one after an edit.
+      expected: the least share.
+    """
     nodes = cluster_rows.computing(clustering.graph) if clustering.graph else []
-    share = sum(bool(node.cluster) for node in nodes) / len(nodes) if nodes else 0.0
-    if expected is None or share >= expected:
-        return HOLDS
-    terminal.complain(f"expected {expected:.0%} of the nodes of {clustering.name} in clusters, found {share:.0%}")
-    return FAILS
+    if not nodes:
+        return Conclusion(NOT_JUDGED, f"no node of {clustering.name} is known that computes")
+    share = sum(bool(node.cluster) for node in nodes) / len(nodes)
+    if share >= expected:
+        return Conclusion(
+            PASS, f"{share:.0%} of the nodes of {clustering.name} are in clusters, of {expected:.0%} expected"
+        )
+    said = f"expected {expected:.0%} of the nodes of {clustering.name} in clusters, found {share:.0%}"
+    terminal.complain(said)
+    return Conclusion(FAIL, said)

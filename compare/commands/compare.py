@@ -6,12 +6,13 @@ import argparse
 from collections.abc import Sequence
 
 from compare.commands._arguments import add_history, add_json
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion
 from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.history import moves, store
 from compare.history.moves import Recurrence
-from compare.report import terminal
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
+from compare.report import numbers, terminal
 from compare.report.changes import print_changes
 
 HELP = Help(
@@ -29,7 +30,7 @@ RUN is a number in the history, `last`, `last~1`, a results.json, or the folder 
   jaxport compare old-report new-report newer-report
 """,
     holds="no regression is confirmed",
-    fails="a regression is confirmed",
+    fails="a regression is confirmed, or no ratio could be compared",
 )
 
 
@@ -40,18 +41,31 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     add_json(command, "the changes")
 
 
-def main(options: argparse.Namespace) -> int:
-    """Compare, print; the exit code."""
+def main(options: argparse.Namespace) -> Conclusion:
+    """Compare, print; the verdict."""
     if len(options.runs) < 2:
         raise RequestError("expected two runs or more, found one: name the baseline, then later runs")
     runs = [store.load(store.find(reference, options.history)) for reference in options.runs]
     return tell(moves.compare_all(runs), options.json)
 
 
-def tell(changes: Sequence[Recurrence], as_json: bool) -> int:
-    """Print how each ratio changed; the exit code."""
+def tell(changes: Sequence[Recurrence], as_json: bool) -> Conclusion:
+    """Print how each ratio changed; the verdict."""
     if as_json:
         terminal.print_json(changes)
     else:
         print_changes(changes, terminal.console())
-    return FAILS if moves.confirmed(changes) else HOLDS
+    return concluded(changes)
+
+
+def concluded(changes: Sequence[Recurrence]) -> Conclusion:
+    """The verdict on all ratios: without one that was compared, nothing is known of regressions."""
+    regressions, ratios = len(moves.confirmed(changes)), numbers.counted(len(changes), "ratio")
+    compared = sum(any(change.verdict != moves.NOT_COMPARED for change in one.changes) for one in changes)
+    if not compared:
+        return Conclusion(NOT_JUDGED, f"none of {ratios} could be compared")
+    once = sum(one.verdict == moves.SEEN_ONCE for one in changes)
+    notes = [f"{once} seen once: run again to confirm"] * bool(once)
+    notes += [f"{len(changes) - compared} not compared"] * (compared < len(changes))
+    said = "; ".join([f"{numbers.counted(regressions, 'confirmed regression')} in {ratios}", *notes])
+    return Conclusion(FAIL if regressions else PASS, said)

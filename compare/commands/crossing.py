@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from compare.commands import _arguments, _asked, _option_types, _timing_arguments
+from compare.commands._conclusion import Conclusion
 from compare.commands._parser import Help
 from compare.commands._size_surveys import Survey, named
 from compare.crossings import size_series, timing_series
@@ -61,8 +62,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(output)
 
 
-def main(options: argparse.Namespace) -> int:
-    """Judge, time, write, print; the exit code.
+def main(options: argparse.Namespace) -> Conclusion:
+    """Judge, time, write, print; the verdict.
 
     Raises:
       RequestError: a function has no such dimension, or sizes are needed and were not given.

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from compare.commands import _arguments, _asked
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion, listed
 from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
@@ -23,10 +23,12 @@ from compare.plain_json import to_json
 from compare.progress import reporter
 from compare.prove import in_each_type
 from compare.prove.in_each_type import Asking
-from compare.record.datatypes_part import TypedFunctions
+from compare.record.datatypes_part import LOST, TypedFunction, TypedFunctions
 from compare.record.envelope import SCHEMA
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import terminal
 from compare.report.datatype_tables import page, print_functions
+from compare.report.verdicts import INCOMPLETE
 from compare.sides import requests
 from compare.writing import write_atomically
 from workloads import _registry
@@ -52,7 +54,7 @@ and also as it is by default. Workloads with weights choose their types themselv
   jaxport datatypes --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128] --markdown types.md
 """,
     holds="every mode that takes a type gives the same numbers, in the same type",
-    fails="a mode gives other numbers or another type, a worker is lost, or nothing of a function could be judged; "
+    fails="a mode gives other numbers or another type, a worker is lost, or no mode of the port could be judged; "
     "what refuses a type does not count, nor does JAX without x64",
 )
 
@@ -85,8 +87,8 @@ def _dtype(text: str) -> str:
     return DTYPES[text]
 
 
-def main(options: argparse.Namespace) -> int:
-    """Run every function in every type, print; the exit code.
+def main(options: argparse.Namespace) -> Conclusion:
+    """Run every function in every type, print; the verdict.
 
     Raises:
       RequestError: a workload has weights or does not run as it is, or there is no such workload.
@@ -113,7 +115,24 @@ def main(options: argparse.Namespace) -> int:
     unjudged = list(in_each_type.without_verdict(functions))
     if unjudged:
         terminal.complain(f"expected a verdict on each function, found none in any type on {', '.join(unjudged)}")
-    return FAILS if unjudged or any(in_each_type.differing(functions)) else HOLDS
+    return concluded(functions)
+
+
+def concluded(functions: Sequence[TypedFunction]) -> Conclusion:
+    """The verdict on all functions: what differs, then what could not be judged."""
+    differing = list(in_each_type.differing(functions))
+    wrong = [f"{name} in {dtype}, {mode.title}" for name, dtype, mode in differing if mode.status != LOST]
+    if wrong:
+        return Conclusion(FAIL, f"other numbers or another type: {listed(wrong)}")
+    lost = [f"{name} in {dtype}, {mode.title}" for name, dtype, mode in differing]
+    if lost:
+        return Conclusion(INCOMPLETE, f"a worker was lost: {listed(lost)}")
+    unjudged = list(in_each_type.without_verdict(functions))
+    if unjudged or not functions:
+        return Conclusion(NOT_JUDGED, f"no mode of the port could be judged in any type: {listed(unjudged)}")
+    return Conclusion(
+        PASS, f"every mode that takes a type gives the same numbers: {listed(one.name for one in functions)}"
+    )
 
 
 def _chosen(options: argparse.Namespace) -> Sequence[AnyWorkload]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from compare.commands import _arguments, _option_types
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion, listed
 from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
@@ -23,7 +24,7 @@ from compare.plain_json import to_json, write_json
 from compare.progress import reporter
 from compare.record.distribution_part import Distribution, Distributions
 from compare.record.envelope import SCHEMA
-from compare.record.vocabulary import PASS
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS, composed
 from compare.report import terminal
 from compare.report.distribution_tables import print_distributions
 from compare.sides.settings import available_processors
@@ -89,8 +90,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(output)
 
 
-def main(options: argparse.Namespace) -> int:
-    """Run, judge, print; the exit code.
+def main(options: argparse.Namespace) -> Conclusion:
+    """Run, judge, print; the verdict.
 
     Raises:
       RequestError: fewer than two devices, no such workload, or one that cannot be divided.
@@ -138,4 +139,13 @@ def main(options: argparse.Namespace) -> int:
         print_distributions(record, terminal.console())
     if options.out is not None:
         write_json(options.out, record)
-    return HOLDS if all(distribution.verdict == PASS for distribution in distributions) else FAILS
+    return concluded(distributions)
+
+
+def concluded(distributions: Sequence[Distribution]) -> Conclusion:
+    """The verdict on every step that was distributed."""
+    verdict = composed(distribution.verdict for distribution in distributions)
+    names = [f"{one.name} on {one.devices} devices" for one in distributions if composed([one.verdict]) == verdict]
+    sentences = {PASS: "every strategy that was run computes the step", FAIL: "not the step of one device",
+                 NOT_JUDGED: "no strategy could be run"}  # fmt: skip
+    return Conclusion(verdict, f"{sentences[verdict]}: {listed(names)}")

@@ -6,7 +6,6 @@ import argparse
 import webbrowser
 from pathlib import Path
 
-from compare.commands._exit_codes import HOLDS
 from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.report import terminal
@@ -34,13 +33,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--print-path", action="store_true", help="print the path of the page and open nothing")
 
 
-def main(options: argparse.Namespace) -> int:
-    """Open the page, and say where it is; the exit code."""
+def main(options: argparse.Namespace) -> None:
+    """Open the page, and say where it is."""
     page = page_of(options.page)
     if not options.print_path:
         webbrowser.open(page.as_uri())
     terminal.say(page)
-    return HOLDS
 
 
 def page_of(name: str) -> Path:

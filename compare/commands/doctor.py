@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from compare.commands import _arguments
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion, listed
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
 from compare.doctor import diagnosing
@@ -20,6 +20,7 @@ from compare.porting import writing_ports
 from compare.porting.functions import function_ports
 from compare.record.diagnosis_part import BLOCKER, Diagnosis
 from compare.record.envelope import SCHEMA
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import terminal
 from compare.report.doctor_console import print_diagnosis, print_prediction
 from compare.report.doctor_page import write_page
@@ -50,7 +51,7 @@ that --custom names. FILE.py is run, by a process of its own.
   jaxport doctor model.keras --json | jq '.findings[] | select(.severity == "blocker")'
 """,
     holds="the model was read; with --strict, and there is no blocker",
-    fails="with --strict: there is a blocker",
+    fails="with --strict: there is a blocker, or the graph was not traced",
 )
 
 
@@ -70,8 +71,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(output, "the diagnosis")
 
 
-def main(options: argparse.Namespace) -> int:
-    """Read the model, judge it, write the page, print; the exit code.
+def main(options: argparse.Namespace) -> Conclusion | None:
+    """Read the model, judge it, write the page, print; the verdict that --strict asks for.
 
     Raises:
       RequestError: there is no such model, or it cannot be read.
@@ -96,7 +97,7 @@ def main(options: argparse.Namespace) -> int:
         print_diagnosis(diagnosis, terminal.console())
         terminal.say(page)
         print_prediction(diagnosis, terminal.console())
-    return exit_code(diagnosis, options.strict)
+    return concluded(diagnosis) if options.strict else None
 
 
 def _predicted(
@@ -122,6 +123,11 @@ def command_of_init(options: argparse.Namespace) -> str:
     return shlex.join([*words, "-o", "port"])
 
 
-def exit_code(diagnosis: Diagnosis, strict: bool) -> int:
-    """1 where anything blocks and that is asked."""
-    return FAILS if strict and diagnosis.counts[BLOCKER] else HOLDS
+def concluded(diagnosis: Diagnosis) -> Conclusion:
+    """The verdict on blockers: of a model whose graph was not traced, nothing is known of its operations."""
+    blockers = [finding.subject for finding in diagnosis.findings if finding.severity == BLOCKER]
+    if blockers:
+        return Conclusion(FAIL, f"blockers in {diagnosis.target}: {listed(blockers)}")
+    if diagnosis.not_traced:
+        return Conclusion(NOT_JUDGED, f"the graph of {diagnosis.target} was not traced: {diagnosis.not_traced}")
+    return Conclusion(PASS, f"no blocker in {diagnosis.target}")

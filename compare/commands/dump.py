@@ -7,7 +7,6 @@ from pathlib import Path
 
 from compare import files
 from compare.commands import _arguments
-from compare.commands._exit_codes import HOLDS
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
 from compare.errors import RequestError
@@ -46,8 +45,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(output)
 
 
-def main(options: argparse.Namespace) -> int:
-    """Read the dump, write the pages, print their path; the exit code.
+def main(options: argparse.Namespace) -> None:
+    """Read the dump, write the pages, print their path.
 
     Raises:
       RequestError: there is no dump to read, or nowhere to write.
@@ -65,9 +64,8 @@ def main(options: argparse.Namespace) -> int:
     write_json(out / "dump.json", dump)
     if options.json:
         terminal.print_json(dump)
-        return HOLDS
+        return
     print_modules(dump, terminal.console())
     if options.files:
         print_files(dump, terminal.console())
     terminal.say(index)
-    return HOLDS

@@ -11,7 +11,6 @@ from typing import Any
 from rich.table import Table
 
 from compare.commands import _arguments
-from compare.commands._exit_codes import HOLDS
 from compare.commands._interpreters import interpreters
 from compare.commands._parser import Help
 from compare.plain_json import to_json
@@ -47,20 +46,19 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(command.add_argument_group("output"), "what was found")
 
 
-def main(options: argparse.Namespace) -> int:
-    """Ask both sides, print; the exit code."""
+def main(options: argparse.Namespace) -> None:
+    """Ask both sides, print."""
     sources = {side: Source(python) for side, python in interpreters(options).items()}
     with tempfile.TemporaryDirectory() as scratch, Pool(sources, Path(scratch), options.timeout) as pool:
         environment = record_parts.environment(pool.environments())
     around = surroundings.look()
     if options.json:
         terminal.print_json({"schema": SCHEMA, "environment": to_json(environment), "surroundings": to_json(around)})
-        return HOLDS
+        return
     table = Table(show_header=False, box=None, pad_edge=False)
     for name, value in (*_of_environment(environment), *_of_surroundings(around)):
         table.add_row(*map(terminal.cell, (name, value)))
     terminal.print_table(terminal.console(), table)
-    return HOLDS
 
 
 def _of_environment(environment: Environment) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from compare.commands import _arguments, _asked, _timing_arguments
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion
 from compare.commands._output import writable_folder, written
 from compare.commands._parser import Help
 from compare.commands._signals import uninterrupted
@@ -26,6 +26,7 @@ from compare.progress import reporter
 from compare.record import results_file
 from compare.record.envelope import SCHEMA, Record
 from compare.report import tables, terminal
+from compare.report.verdicts import INCOMPLETE
 from compare.run import whole_run
 from compare.sides.settings import available_processors
 from workloads import _registry
@@ -96,8 +97,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(output, "the sentences")
 
 
-def main(options: argparse.Namespace) -> int:
-    """Read or measure, then tell; the exit code."""
+def main(options: argparse.Namespace) -> Conclusion | None:
+    """Read or measure, then tell; that it is incomplete where it was interrupted."""
     measured = _read(options) if _is_record(options) else _run(options)
     record = measured.record
     names = list(record.workloads) if options.workload is None else [_named(record, options.workload, measured.path)]
@@ -108,8 +109,8 @@ def main(options: argparse.Namespace) -> int:
         terminal.say(*(line for explanation in explained for line in _lines(explanation)), f"record: {measured.path}")
     if measured.interrupted:
         terminal.complain("interrupted while it measured; what was measured before is told")
-        return FAILS
-    return HOLDS
+        return Conclusion(INCOMPLETE, "interrupted while it measured; what was measured before is told")
+    return None
 
 
 def _is_record(options: argparse.Namespace) -> bool:

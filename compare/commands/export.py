@@ -5,21 +5,24 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from compare import leftovers
 from compare.bundles import exporting, gathering
 from compare.bundles.exporting import ExecutableSize, Exported
 from compare.commands import _arguments, _asked
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion, listed
 from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
 from compare.commands._signals import uninterrupted
 from compare.errors import RequestError
 from compare.progress import reporter
+from compare.record.vocabulary import PASS
+from compare.record.workload_part import Failure
 from compare.report import numbers, terminal
+from compare.report.verdicts import INCOMPLETE
 from compare.sides._side import SideError
 from compare.writing import writing
 
@@ -52,8 +55,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def main(options: argparse.Namespace) -> int:
-    """Export beside the target, move the folder there whole, print its path; the exit code."""
+def main(options: argparse.Namespace) -> Conclusion:
+    """Export beside the target, move the folder there whole, print its path; whether it is whole."""
     chosen = _asked.workloads(options)
     if len(chosen) != 1:
         raise RequestError(f"expected one workload, found {len(chosen)}: export each by itself")
@@ -82,7 +85,15 @@ def main(options: argparse.Namespace) -> int:
         except SideError as error:
             raise RequestError(f"expected a program of {chosen[0].name} to export, found {error}") from error
         _deliver(folder, out, exported)
-    return FAILS if exported.failures else HOLDS
+    return concluded(out, exported.failures)
+
+
+def concluded(out: Path, failures: Sequence[Failure]) -> Conclusion:
+    """Whether every form was written."""
+    if failures:
+        missing = listed(f"{failure.side}: {failure.doing}" for failure in failures)
+        return Conclusion(INCOMPLETE, f"{out} lacks {missing}")
+    return Conclusion(PASS, f"every form was written to {out}")
 
 
 @uninterrupted()

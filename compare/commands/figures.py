@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from compare.commands import _arguments, _option_types
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion
 from compare.commands._output import writable_file, writable_folder
 from compare.commands._parser import Help
 from compare.commands._signals import uninterrupted
@@ -20,8 +20,11 @@ from compare.figures.row import Row
 from compare.figures.running_rows import Running, run_row
 from compare.plain_json import to_json
 from compare.progress import reporter
-from compare.report import terminal
+from compare.record.figure_part import MeasuredExperiment
+from compare.record.vocabulary import NOT_JUDGED, PASS
+from compare.report import numbers, terminal
 from compare.report.figure_tables import page, print_figures
+from compare.report.verdicts import INCOMPLETE
 from compare.writing import write_atomically
 
 DEFAULT_RECORDS = Path(".jaxport/figures")
@@ -70,8 +73,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(output)
 
 
-def main(options: argparse.Namespace) -> int:
-    """Run where that was asked for, hold, print; the exit code.
+def main(options: argparse.Namespace) -> Conclusion | None:
+    """Run where that was asked for, hold, print; whether every experiment ran.
 
     Raises:
       RequestError: there is no such row, or a place cannot be written to.
@@ -83,7 +86,7 @@ def main(options: argparse.Namespace) -> int:
         raise RequestError(f"expected a folder at {options.records}, found a file: choose another --records")
     if options.records != DEFAULT_RECORDS and not options.records.exists() and not options.run:
         raise RequestError(f"expected a folder of records at {options.records}, found none: measure them with --run")
-    failed = _run(rows, options) if options.run else 0
+    ran = _run(rows, options) if options.run else None
     figures = held(rows, {row.name: kept(row.name, options.records) for row in rows})
     if options.json:
         terminal.print_json(to_json(figures))
@@ -92,21 +95,30 @@ def main(options: argparse.Namespace) -> int:
     if options.out is not None:
         with uninterrupted():
             write_atomically(options.out, page(figures, _command(options)))
-    return FAILS if failed else HOLDS
+    return None if ran is None else concluded(ran)
 
 
-def _run(rows: Sequence[Row], options: argparse.Namespace) -> int:
-    """Run the rows one by one, each kept as soon as it is done; how many experiments failed."""
+def concluded(ran: Sequence[MeasuredExperiment]) -> Conclusion:
+    """Whether every experiment gave its figures."""
+    failed = [experiment.reason for experiment in ran if experiment.reason]
+    experiments = numbers.counted(len(ran), "experiment")
+    if failed:
+        return Conclusion(INCOMPLETE, f"{len(failed)} of {experiments} failed: {failed[0]}")
+    return Conclusion(PASS, f"{experiments} ran") if ran else Conclusion(NOT_JUDGED, "these rows have no experiment")
+
+
+def _run(rows: Sequence[Row], options: argparse.Namespace) -> list[MeasuredExperiment]:
+    """Run the rows one by one, each kept as soon as it is done; their experiments."""
     writable_folder(options.records)
-    failed = 0
+    ran: list[MeasuredExperiment] = []
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
         for row in rows:
             if not row.experiments:
                 continue
             measured = run_row(row, Running(options.timeout, progress))
             keep(measured, options.records)
-            failed += sum(bool(experiment.reason) for experiment in measured.experiments)
-    return failed
+            ran += measured.experiments
+    return ran
 
 
 def _command(options: argparse.Namespace) -> str:

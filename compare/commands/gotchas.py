@@ -13,11 +13,12 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from compare.commands import _arguments
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion, listed
 from compare.commands._parser import Help
 from compare.gotchas import expressions, searching, trying
 from compare.progress import reporter
 from compare.record.envelope import SCHEMA
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import terminal
 from workloads.gotchas import _catalogue
 from workloads.gotchas._catalogue import Entry
@@ -56,8 +57,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(command.add_argument_group("output"))
 
 
-def main(options: argparse.Namespace) -> int:
-    """Search, try if asked to, print; the exit code."""
+def main(options: argparse.Namespace) -> Conclusion | None:
+    """Search, try if asked to, print; the verdict on what was tried."""
     entries = searching.matching(_catalogue.entries(), options.words)
     trials: list[trying.Trial] = []
     if options.run:
@@ -67,7 +68,18 @@ def main(options: argparse.Namespace) -> int:
         terminal.print_json(record(entries, trials))
     else:
         show(entries, trials, terminal.console())
-    return HOLDS if all(trial.holds for trial in trials) else FAILS
+    return concluded(trials) if options.run else None
+
+
+def concluded(trials: Sequence[trying.Trial]) -> Conclusion:
+    """The verdict on entries that were tried: a port that the gates do not judge says nothing of its entry."""
+    other = [trial for trial in trials if not trial.holds]
+    judged = [trial.entry.id for trial in other if trial.is_judged]
+    if judged:
+        return Conclusion(FAIL, f"{len(judged)} of {len(trials)} came out otherwise than said: {listed(judged)}")
+    if other or not trials:
+        return Conclusion(NOT_JUDGED, f"{len(other)} of {len(trials)}: {listed(trial.entry.id for trial in other)}")
+    return Conclusion(PASS, f"{len(trials)} of {len(trials)} came out as said")
 
 
 def record(entries: Sequence[Entry], trials: Sequence[trying.Trial]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from compare.commands import _arguments
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
 from compare.commands._tensorflow_target import of_tensorflow
@@ -21,6 +21,7 @@ from compare.progress import reporter
 from compare.prove.clustering import Asked
 from compare.prove.optimizing import optimize
 from compare.record.grappler_part import Optimization
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import grappler_rows, terminal
 from compare.report.grappler_pages import write_optimization
 from compare.report.grappler_tables import print_optimization
@@ -68,8 +69,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(output)
 
 
-def main(options: argparse.Namespace) -> int:
-    """Run, write, print; the exit code.
+def main(options: argparse.Namespace) -> Conclusion | None:
+    """Run, write, print; the verdict on what --expect-bit-equal expects.
 
     Raises:
       RequestError: there is no such target.
@@ -93,12 +94,14 @@ def main(options: argparse.Namespace) -> int:
     else:
         print_optimization(optimization, terminal.console())
         terminal.say(*written)
-    return _exit_code(optimization) if options.expect_bit_equal else HOLDS
+    return concluded(optimization) if options.expect_bit_equal else None
 
 
-def _exit_code(optimization: Optimization) -> int:
+def concluded(optimization: Optimization) -> Conclusion:
+    """The verdict on the results of the optimized graph; those that were not compared have none."""
     if optimization.results is not None and optimization.results.bit_equal:
-        return HOLDS
-    said = next(grappler_rows.result_lines(optimization), "results that were not compared")
-    terminal.complain(f"expected results of {optimization.name} equal to the last bit, found {said}")
-    return FAILS
+        return Conclusion(PASS, f"results of {optimization.name} are equal to the last bit")
+    shown = next(grappler_rows.result_lines(optimization), "results that were not compared")
+    said = f"expected results of {optimization.name} equal to the last bit, found {shown}"
+    terminal.complain(said)
+    return Conclusion(NOT_JUDGED if optimization.results is None else FAIL, said)

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from compare.commands._arguments import DEFAULT_HISTORY, add_json
+from compare.commands._conclusion import Conclusion
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
 from compare.commands.compare import tell
@@ -26,7 +27,7 @@ confirmed when the last two runs both regressed. Where machine or versions chang
   jaxport history -o trend.html --json
 """,
     holds="no regression is confirmed",
-    fails="a regression is confirmed",
+    fails="a regression is confirmed, or no ratio could be compared, as before the third run",
 )
 
 
@@ -42,14 +43,14 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     add_json(command, "the changes")
 
 
-def main(options: argparse.Namespace) -> int:
-    """Read every run, plot, check for regressions; the exit code."""
+def main(options: argparse.Namespace) -> Conclusion:
+    """Read every run, plot, check for regressions; the verdict."""
     history = {run.number: store.load(run.path) for run in store.runs(options.history)}
     changes, drawn = recurring_all(list(history.values())), trend(history)
     out = options.out or options.history / "trend.html"
     writable_file(out)
     page = write_trend(drawn, out)
-    code = tell(changes, options.json)
+    conclusion = tell(changes, options.json)
     if not options.json:
         terminal.say(page)
-    return code
+    return conclusion

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from compare.commands import _arguments, _asked
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion, listed
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
 from compare.errors import RequestError
@@ -25,6 +25,7 @@ from compare.prove.on_targets import compile_for_all, target_view
 from compare.prove.program_alignment import OPTIMIZED, SHOWN, RegionSearch, Scope, examine
 from compare.prove.program_pairs import Pair
 from compare.record.envelope import SCHEMA
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS, composed
 from compare.report import terminal
 from compare.report.alignments import print_alignments, write_alignments
 from compare.report.program_texts import file_stem
@@ -65,7 +66,7 @@ where it holds several modules).
   jaxport hlo running_example:jax running_example:tf --pass forward
 """,
     holds="the programs were compared, and --expect-equal holds if given",
-    fails="--expect-equal does not hold",
+    fails="--expect-equal does not hold, or programs could not be aligned",
 )
 
 DEFAULT_OUT = Path("jaxport-hlo")
@@ -110,8 +111,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(output)
 
 
-def main(options: argparse.Namespace) -> int:
-    """Align, write, print; the exit code."""
+def main(options: argparse.Namespace) -> Conclusion | None:
+    """Align, write, print; the verdict on what --expect-equal expects."""
     own = _asked.own_functions(options, options.programs)
     if own is None and not options.programs:
         raise RequestError("expected workloads, two programs, or --tf and --jax, found none: name what to align")
@@ -153,7 +154,7 @@ def main(options: argparse.Namespace) -> int:
         print_alignments(plain, terminal.console())
         print_regions(plain, terminal.console(), options.regions)
         terminal.say(*written)
-    return _exit_code(pairs, options.expect_equal)
+    return concluded(pairs, options.expect_equal) if options.expect_equal else unaligned(pairs)
 
 
 def _choice(options: argparse.Namespace) -> program_pairs.Choice:
@@ -202,17 +203,37 @@ def _assumption(level: Mapping[str, Any]) -> str:
     return f"they are only where {' and '.join(level['assumes'])}" if level["assumes"] else ""
 
 
-def _exit_code(pairs: Sequence[Mapping[str, Any]], expected: str | None) -> int:
-    missing = {"reason": "it has no such level"}
-    differing = [pair for pair in pairs if expected and not pair["levels"].get(expected, missing).get("equal")]
-    for pair in differing:
-        level = pair["levels"].get(expected, missing)
-        why = level.get("reason") or _assumption(level) or _unmatched(level)
-        terminal.complain(f"expected {pair['name']} to be equal at {expected}, found that {why}")
-    elsewhere = list(_differing_on_targets(pairs)) if expected == OPTIMIZED else []
-    for line in elsewhere:
+def concluded(pairs: Sequence[Mapping[str, Any]], expected: str) -> Conclusion:
+    """The verdict on programs that have to be equal; of those that could not be aligned there is none.
+
+    Args:
+      pairs: as hlo.json has them.
+      expected: the level.
+    """
+    unequal = [one for pair in pairs for one in _unequal(pair, expected)]
+    for _, _, line in unequal:
         terminal.complain(line)
-    return FAILS if differing or elsewhere else HOLDS
+    verdict = composed(verdict for verdict, _, _ in unequal) if pairs else NOT_JUDGED
+    said = {PASS: "equal", FAIL: "not equal", NOT_JUDGED: "not known to be equal"}[verdict]
+    names = [name for one, name, _ in unequal if one == verdict] or [pair["name"] for pair in pairs]
+    return Conclusion(verdict, f"{said} at {expected}: {listed(names)}")
+
+
+def unaligned(pairs: Sequence[Mapping[str, Any]]) -> Conclusion | None:
+    """That programs could not be compared at any level; None where they were, equal or not: nothing is expected."""
+    names = [pair["name"] for pair in pairs if all(level.get("reason") for level in pair["levels"].values())]
+    return Conclusion(NOT_JUDGED, f"could not be aligned at any level: {listed(names)}") if names else None
+
+
+def _unequal(pair: Mapping[str, Any], expected: str) -> Iterator[tuple[str, str, str]]:
+    """For a pair, and for each target where that is expected: why it is not equal, or not judged, and its name."""
+    level = pair["levels"].get(expected, {"reason": "it has no such level"})
+    if not level.get("equal"):
+        why = level.get("reason") or _assumption(level) or _unmatched(level)
+        line = f"expected {pair['name']} to be equal at {expected}, found that {why}"
+        yield (NOT_JUDGED if level.get("reason") else FAIL), pair["name"], line
+    if expected == OPTIMIZED:
+        yield from _unequal_on_targets(pair)
 
 
 def _unmatched(level: Mapping[str, Any]) -> str:
@@ -224,11 +245,11 @@ def _unmatched(level: Mapping[str, Any]) -> str:
     return "bodies within them differ"
 
 
-def _differing_on_targets(pairs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line for each target on which two modules are not known to be equal."""
-    for pair in pairs:
-        for name, target in pair["targets"].items():
-            reasons = [cell["reason"] for cell in (target["tf@jax"], target["jax@jax"]) if cell and cell["reason"]]
-            if not target["equal"]:
-                why = "; ".join(reasons or target["differences"]) or "values are unmatched"
-                yield f"expected {pair['name']} to be equal on {name}, found that they are not: {why}"
+def _unequal_on_targets(pair: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Each target on which two modules are not known to be equal, as `_unequal` has it."""
+    for name, target in pair["targets"].items():
+        reasons = [cell["reason"] for cell in (target["tf@jax"], target["jax@jax"]) if cell and cell["reason"]]
+        if not target["equal"]:
+            why = "; ".join(reasons or target["differences"]) or "values are unmatched"
+            line = f"expected {pair['name']} to be equal on {name}, found that they are not: {why}"
+            yield (NOT_JUDGED if target["equal"] is None else FAIL), f"{pair['name']} on {name}", line

@@ -8,8 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from compare.commands import _arguments
-from compare.commands._conclusion import LEFT, conclude
-from compare.commands._exit_codes import HOLDS
+from compare.commands._conclusion import LEFT, Conclusion
 from compare.commands._interpreters import interpreters
 from compare.commands._option_types import count
 from compare.commands._output import deliver, writable_folder
@@ -27,7 +26,6 @@ from compare.progress import reporter
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import terminal
 from compare.report.port_tables import print_function, print_port, print_usage
-from compare.report.verdicts import headline
 from compare.run import whole_run
 from compare.sides.model_worker import ModelWorker
 from compare.sides.pool import Source
@@ -37,9 +35,6 @@ from workloads._modes import Mode
 RECORDS = "jaxport-report"
 _NOT_JUDGED = "the port was not judged: write what is left, then `jaxport run` it"
 MODES = (Mode("tf", "jit"), Mode("jax", "jit"))
-
-Outcome = tuple[str, str]
-"""A verdict, a word of a record or LEFT, and what it is a verdict on."""
 
 _OUTCOMES = {
     PASS: "the port is written whole, and every gate holds",
@@ -114,8 +109,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(output, "the record of the run")
 
 
-def main(options: argparse.Namespace) -> int:
-    """Write the port and judge it; the exit code.
+def main(options: argparse.Namespace) -> Conclusion | None:
+    """Write the port and judge it; the verdict.
 
     Raises:
       RequestError: the model cannot be read, or the folder is not to be written to.
@@ -137,20 +132,20 @@ def main(options: argparse.Namespace) -> int:
         )
     if not options.json:
         print_port(port)
-    outcome = _outcome(options, port)
+    conclusion = _concluded(options, port)
     if not options.json:
         print_usage(port)
-    return HOLDS if outcome is None else conclude(*outcome, quiet=options.json)
+    return conclusion
 
 
-def _outcome(options: argparse.Namespace, port: Port) -> Outcome | None:
-    """The verdict on a port and what it is a verdict on; None where nothing is left and nothing was to be judged."""
+def _concluded(options: argparse.Namespace, port: Port) -> Conclusion | None:
+    """The verdict on a port; None where nothing is left and nothing was to be judged."""
     if port.unwritten or port.findings:
         return _left(options, port)
-    return None if options.no_run else _judged(options, port.folder, port.file)
+    return None if options.no_run else _whole(_judged(options, port.folder, port.file), port.folder)
 
 
-def _function(options: argparse.Namespace) -> int:
+def _function(options: argparse.Namespace) -> Conclusion | None:
     """Write and judge a port of a function."""
     with ExitStack() as stack:
         worker = ModelWorker(interpreters(options)["tf"], options.timeout, stack)
@@ -159,23 +154,30 @@ def _function(options: argparse.Namespace) -> int:
         print_function(port)
     if port.written.unwritten:
         terminal.complain(_NOT_JUDGED)
-        return conclude(LEFT, left([place.told for place in port.written.unwritten], MODULE), options.json)
-    return HOLDS if options.no_run else conclude(*_judged(options, port.folder, port.file), quiet=options.json)
+        return Conclusion(LEFT, left([place.told for place in port.written.unwritten], MODULE))
+    return None if options.no_run else _whole(_judged(options, port.folder, port.file), port.folder)
 
 
-def _left(options: argparse.Namespace, port: Port) -> Outcome:
+def _whole(judged: Conclusion, folder: Path) -> Conclusion:
+    """The verdict on a port that is written whole, by what the gates say of it."""
+    said = _OUTCOMES.get(judged.verdict, _INCOMPLETE)
+    return Conclusion(judged.verdict, f"{said}: {folder / RECORDS / 'report.html'}")
+
+
+def _left(options: argparse.Namespace, port: Port) -> Conclusion:
     """Judge what is written of a port in which places are left: whatever comes of it, the whole does not hold."""
     if port.rest is not None and not options.no_run:
-        _judged(options, port.folder, port.rest)
-        terminal.complain(f"{port.rest.name} was judged, and not the port: write what is left in it")
+        rest = _judged(options, port.folder, port.rest)
+        terminal.complain(f"{rest.line}; {port.rest.name} was judged, and not the port: write what is left in it")
     elif port.computes and not options.no_run:
-        _judged(options, port.folder, port.file)
+        rest = _judged(options, port.folder, port.file)
         terminal.complain(
-            "the training step was not judged: write it in a training_jax.py, as docs/your-own-model.md has it"
+            f"{rest.line}; the training step was not judged: write it in a training_jax.py, as docs/your-own-model.md "
+            "has it"
         )
     else:
         terminal.complain(_NOT_JUDGED)
-    return LEFT, left([*port.unwritten, *port.findings], "model_jax.py")
+    return Conclusion(LEFT, left([*port.unwritten, *port.findings], "model_jax.py"))
 
 
 def left(places: Sequence[str], module: str) -> str:
@@ -185,7 +187,7 @@ def left(places: Sequence[str], module: str) -> str:
     return f"{number} left to write in {module}: {named}"
 
 
-def _judged(options: argparse.Namespace, folder: Path, file: Path) -> Outcome:
+def _judged(options: argparse.Namespace, folder: Path, file: Path) -> Conclusion:
     pythons = interpreters(options)
     request = whole_run.Request(
         workloads=port_files.get_each([str(file)]),
@@ -200,6 +202,4 @@ def _judged(options: argparse.Namespace, folder: Path, file: Path) -> Outcome:
             result = whole_run.run(request, progress)
     except KeyboardInterrupt as interrupt:
         raise KeyboardInterrupt(f"{folder} was written, and not judged") from interrupt
-    deliver(result, folder / RECORDS, options.json)
-    verdict = headline(result.record).verdict
-    return verdict, f"{_OUTCOMES.get(verdict, _INCOMPLETE)}: {folder / RECORDS / 'report.html'}"
+    return deliver(result, folder / RECORDS, options.json)

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from compare.commands import _arguments
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion
 from compare.commands._option_types import seconds
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
@@ -14,6 +14,8 @@ from compare.errors import RequestError
 from compare.plain_json import to_json, write_json
 from compare.prove import launching
 from compare.prove.launching import Launch
+from compare.record.clustering_part import Launched
+from compare.record.vocabulary import FAIL, PASS
 from compare.report import terminal
 from compare.report.cluster_pages import write_launch
 from compare.report.cluster_tables import print_launch
@@ -61,8 +63,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(output)
 
 
-def main(options: argparse.Namespace) -> int:
-    """Run, read, write, print; the exit code.
+def main(options: argparse.Namespace) -> Conclusion:
+    """Run, read, write, print; how the program ended.
 
     Raises:
       RequestError: there is no program, or the folder has something in it.
@@ -83,4 +85,12 @@ def main(options: argparse.Namespace) -> int:
     else:
         print_launch(record, terminal.console(), options.auto_jit)
         terminal.say(*written)
-    return HOLDS if record.exit_code == 0 else FAILS
+    return concluded(record)
+
+
+def concluded(record: Launched) -> Conclusion:
+    """How the program ended."""
+    if record.exit_code == 0:
+        return Conclusion(PASS, "the program ended with 0, and what it left was read")
+    ended = f"was ended by {record.signal}" if record.signal else f"ended with {record.exit_code}"
+    return Conclusion(FAIL, f"the program {ended}; what it left was read")

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from compare.commands import _arguments
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion, listed
 from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_file
 from compare.commands._parser import DEFAULT_TIMEOUT_S, Help
@@ -18,6 +18,7 @@ from compare.plain_json import to_json
 from compare.progress import reporter
 from compare.record.envelope import SCHEMA
 from compare.record.limit_part import Limit, TriedLimits
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import terminal
 from compare.report.limit_tables import page, print_limits, print_list
 from compare.sides._side import SIDES
@@ -57,8 +58,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(output)
 
 
-def main(options: argparse.Namespace) -> int:
-    """List or run, print; the exit code.
+def main(options: argparse.Namespace) -> Conclusion | None:
+    """List or run, print; the verdict on what was run.
 
     Raises:
       RequestError: there is no such limit, or a page of what is not run was asked for.
@@ -78,7 +79,18 @@ def main(options: argparse.Namespace) -> int:
         (print_limits if run else print_list)(record.limits, terminal.console())
     if options.out is not None:
         write_atomically(options.out, page(record, _command(options)))
-    return FAILS if any(limit.unexpected for limit in record.limits) else HOLDS
+    return concluded(record.limits) if run else None
+
+
+def concluded(limits: Sequence[Limit]) -> Conclusion:
+    """The verdict on limits that were run; of one without a known outcome there is none."""
+    other = [limit.name for limit in limits if limit.unexpected]
+    if other:
+        return Conclusion(FAIL, f"{len(other)} of {len(limits)} came out otherwise than known: {listed(other)}")
+    known = [limit.name for limit in limits if limit.expected]
+    if not known:
+        return Conclusion(NOT_JUDGED, f"no outcome is known of {listed(limit.name for limit in limits)}")
+    return Conclusion(PASS, f"{len(known)} of {len(limits)} came out as known")
 
 
 def _run(limits: Sequence[Limit], pythons: Mapping[str, str | None], options: argparse.Namespace) -> TriedLimits:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from rich.table import Column, Table
 
-from compare.commands._exit_codes import HOLDS
 from compare.commands._parser import Help
 from compare.report import terminal
 from workloads import _registry
@@ -32,17 +31,16 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="tell all of these (default: a line of each)")
 
 
-def main(options: argparse.Namespace) -> int:
-    """Print a table of all, or all of some; the exit code."""
+def main(options: argparse.Namespace) -> None:
+    """Print a table of all, or all of some."""
     if options.workloads:
         for workload in _workloads(options.workloads).values():
             _print_whole(workload)
-        return HOLDS
+        return
     table = Table(Column("workload", no_wrap=True), "computes", "sizes", box=None, pad_edge=False)
     for name, workload in _workloads(_registry.names()).items():
         table.add_row(*map(terminal.cell, (name, workload.summary, ", ".join(workload.sizes))))
     terminal.print_table(terminal.console(), table)
-    return HOLDS
 
 
 def _print_whole(workload: AnyWorkload) -> None:

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from compare.commands import _arguments, _asked
-from compare.commands._conclusion import conclude
+from compare.commands._conclusion import Conclusion
 from compare.commands._parser import Help
 from compare.hlo.locate import Departure, OperationPlace
 from compare.progress import reporter
@@ -60,8 +60,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(command.add_argument_group("output"))
 
 
-def main(options: argparse.Namespace) -> int:
-    """Locate, print; the exit code."""
+def main(options: argparse.Namespace) -> Conclusion:
+    """Locate, print; the verdict."""
     workloads = _asked.workloads(options)
     passes = tuple(pass_ for pass_ in PASSES if pass_ in (options.passes or PASSES))
     choice = locating.Choice(passes, options.size, options.data)
@@ -74,26 +74,27 @@ def main(options: argparse.Namespace) -> int:
         terminal.print_json({"schema": SCHEMA} | locating.record(located))
     else:
         show(located, terminal.console())
-    return conclude(*concluded(located), quiet=options.json)
+    return concluded(located)
 
 
-def concluded(located: Mapping[str, Mapping[str, locating.Located]]) -> tuple[str, str]:
-    """The verdict on all passes, and a sentence; a pass that was not searched is no pass that agrees."""
-    results = [result for passes in located.values() for result in passes.values()]
+def concluded(located: Mapping[str, Mapping[str, locating.Located]]) -> Conclusion:
+    """The verdict on all passes; a pass that was not searched is no pass that agrees."""
+    results = [result for of_workload in located.values() for result in of_workload.values()]
+    passes = _passes(len(results))
     departing = sum(result.verdict == locating.DEPARTS for result in results)
     if departing:
-        return FAIL, f"JAX departs from TensorFlow in {departing} of {_counted(len(results), 'pass', 'passes')}"
+        return Conclusion(FAIL, f"JAX departs from TensorFlow in {departing} of {passes}")
     agreeing = sum(result.verdict == locating.AGREES for result in results)
     unsearched = [result for result in results if result.verdict != locating.AGREES and not _has_none(result)]
     if unsearched or not agreeing:
         why = (unsearched or results)[0].reason if results else "there is no pass"
         number = len(unsearched) or len(results)
-        return NOT_JUDGED, f"{number} of {_counted(len(results), 'pass', 'passes')} could not be searched: {why}"
-    return PASS, f"no departure in {_counted(agreeing, 'pass', 'passes')}"
+        return Conclusion(NOT_JUDGED, f"{number} of {passes} could not be searched: {why}")
+    return Conclusion(PASS, f"no departure in {_passes(agreeing)}")
 
 
-def _counted(number: int, one: str, more: str) -> str:
-    return f"{number} {one if number == 1 else more}"
+def _passes(number: int) -> str:
+    return f"{number} {'pass' if number == 1 else 'passes'}"
 
 
 def _has_none(result: locating.Located) -> bool:

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from compare.commands import _arguments, _asked
-from compare.commands._conclusion import conclude
+from compare.commands._conclusion import Conclusion
 from compare.commands._option_types import count
 from compare.commands._parser import Help
 from compare.errors import RequestError
@@ -65,8 +65,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(command.add_argument_group("output"))
 
 
-def main(options: argparse.Namespace) -> int:
-    """Climb, print; the exit code."""
+def main(options: argparse.Namespace) -> Conclusion:
+    """Climb, print; the verdict."""
     reference = port_of(options.port)
     request = Request(
         workloads=[port_files.get(reference)],
@@ -88,17 +88,17 @@ def main(options: argparse.Namespace) -> int:
         terminal.print_json({"schema": SCHEMA, "ladder": ladder})
     else:
         print_ladder(ladder, terminal.console())
-    return conclude(*concluded(ladder), quiet=options.json)
+    return concluded(ladder)
 
 
-def concluded(ladder: Ladder) -> tuple[str, str]:
-    """The verdict on a port, and a sentence: which rung fails, or is not judged."""
+def concluded(ladder: Ladder) -> Conclusion:
+    """The verdict on a port: which rung fails, or is not judged."""
     if ladder.fails:
-        return FAIL, f"{ladder.name}: rung {ladder.fails} fails"
+        return Conclusion(FAIL, f"{ladder.name}: rung {ladder.fails} fails")
     unjudged = [rung.name for rung in ladder.rungs if rung.verdict == NOT_JUDGED]
     if unjudged:
-        return NOT_JUDGED, f"{ladder.name}: {', '.join(unjudged)}: evidence is missing"
-    return PASS, f"{ladder.name}: every rung holds"
+        return Conclusion(NOT_JUDGED, f"{ladder.name}: {', '.join(unjudged)}: evidence is missing")
+    return Conclusion(PASS, f"{ladder.name}: every rung holds")
 
 
 def port_of(given: str) -> str:

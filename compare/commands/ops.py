@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib.metadata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
 from compare.commands import _arguments
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion, listed
 from compare.commands._parser import Help
 from compare.counterparts import raw_operations
 from compare.counterparts.raw_operations import RawTable
@@ -20,6 +20,7 @@ from compare.operations import missing
 from compare.operations.finding import Finder, Found
 from compare.plain_json import to_json
 from compare.record.envelope import SCHEMA
+from compare.record.vocabulary import FAIL, PASS
 from compare.report import operation_tables, terminal
 
 HELP = Help(
@@ -78,8 +79,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(command.add_argument_group("output"), "what was found")
 
 
-def main(options: argparse.Namespace) -> int:
-    """Look up, or read a model, and print; the exit code.
+def main(options: argparse.Namespace) -> Conclusion | None:
+    """Look up, or read a model, and print; the verdict that --strict asks for.
 
     Raises:
       RequestError: options do not fit each other, a word matches nothing, or there is no such model.
@@ -92,7 +93,7 @@ def main(options: argparse.Namespace) -> int:
     chosen = _chosen(options, table)
     if options.json:
         terminal.print_json(_head(table) | {"operations": [_described(operation) for operation in chosen]})
-        return HOLDS
+        return None
     console = terminal.console()
     if not _is_narrowed(options):
         terminal.print_table(console, operation_tables.counted(table))
@@ -101,7 +102,7 @@ def main(options: argparse.Namespace) -> int:
     else:
         terminal.print_table(console, operation_tables.listed(chosen))
     terminal.say(*_notes(table, options))
-    return HOLDS
+    return None
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -156,7 +157,7 @@ def _described(operation: Found) -> dict[str, Any]:
     }
 
 
-def _show_missing(options: argparse.Namespace, table: RawTable, stack: ExitStack) -> int:
+def _show_missing(options: argparse.Namespace, table: RawTable, stack: ExitStack) -> Conclusion | None:
     from compare.sides.model_worker import ModelWorker
     from compare.sides.sources import check_interpreter
 
@@ -167,14 +168,21 @@ def _show_missing(options: argparse.Namespace, table: RawTable, stack: ExitStack
         why = inspection.not_traced or "its graph is empty"
         raise RequestError(f"expected a model with operations in {options.missing}, found none: {why}")
     lacking = missing.missing(inspection.operations, table)
-    verdict = FAILS if options.strict and lacking else HOLDS
+    conclusion = concluded(options.missing, [one.type for one in lacking]) if options.strict else None
     if options.json:
         counts = {"operations": len(inspection.operations), "types": len({node.type for node in inspection.operations})}
         terminal.print_json(_head(table) | {"target": options.missing, **counts, "missing": to_json(lacking)})
-        return verdict
+        return conclusion
     operation_tables.print_missing(lacking, inspection.operations, terminal.console())
     terminal.say(*_notes(table, options))
-    return verdict
+    return conclusion
+
+
+def concluded(target: str, lacking: Sequence[str]) -> Conclusion:
+    """The verdict on a model, by the types of operations that it lacks."""
+    if lacking:
+        return Conclusion(FAIL, f"{target} has what does not compile, or has no counterpart: {listed(lacking)}")
+    return Conclusion(PASS, f"all operations of {target} compile and have counterparts")
 
 
 def _notes(table: RawTable, options: argparse.Namespace) -> Iterator[str]:

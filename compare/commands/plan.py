@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from compare.commands import _arguments, _option_types
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion, listed
 from compare.commands._output import or_else, rescue, writable_folder
 from compare.commands._parser import Help
 from compare.commands._signals import uninterrupted
@@ -24,8 +24,10 @@ from compare.planning.sized_steps import SizedSteps
 from compare.progress import Reporter, reporter
 from compare.record.envelope import SCHEMA
 from compare.record.plan_part import JudgedLayout, Planned, PlannedCluster, PlannedStep
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import terminal
 from compare.report.plan_tables import print_plan
+from compare.report.verdicts import INCOMPLETE
 from compare.sides.device_worker import DeviceWorker, interpreter
 from compare.sides.pool import Pool
 from compare.sides.sources import source
@@ -107,8 +109,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(output)
 
 
-def main(options: argparse.Namespace) -> int:
-    """Judge, compile, write, print; the exit code.
+def main(options: argparse.Namespace) -> Conclusion:
+    """Judge, compile, write, print; the verdict.
 
     Raises:
       RequestError: there is no such workload, size or target, or it does not train.
@@ -132,7 +134,7 @@ def main(options: argparse.Namespace) -> int:
         worker = DeviceWorker(interpreter(options.target_python), options.timeout, stack)
         record = _planned(workload, clusters, asked, options, pool, worker, scratch, progress)
     _deliver(record, out, options.json)
-    return HOLDS if _holds(record) else FAILS
+    return concluded(record, judged=not options.no_parity)
 
 
 @uninterrupted()
@@ -209,8 +211,23 @@ def _step(
     )
 
 
-def _holds(record: Planned) -> bool:
-    """Whether every layout that was run agrees, and every target has figures."""
-    judged_ = all(one.agrees for step in record.steps for one in step.judged if not one.reason)
-    planned_ = all(any(row.peak_bytes for row in cluster.layouts) for step in record.steps for cluster in step.clusters)
-    return judged_ and planned_
+def concluded(record: Planned, judged: bool) -> Conclusion:
+    """The verdict on the layouts that have figures: whether each was run and computes the step.
+
+    Args:
+      record: with all of them.
+      judged: whether layouts were to be run on CPU devices.
+    """
+    other = {one.layout for step in record.steps for one in step.judged if one.agrees is False}
+    if other:
+        return Conclusion(FAIL, f"layouts that compute something else: {listed(sorted(other))}")
+    rows = [(cluster.target, row) for step in record.steps for cluster in step.clusters for row in cluster.layouts]
+    targets = [cluster.target for step in record.steps for cluster in step.clusters]
+    without = [name for name in targets if not any(row.peak_bytes for target, row in rows if target == name)]
+    if without:
+        return Conclusion(INCOMPLETE, f"targets without figures: {listed(without)}")
+    agreeing = {one.layout for step in record.steps for one in step.judged if one.agrees}
+    unjudged = {row.layout for _, row in rows if row.peak_bytes} - agreeing
+    if judged and unjudged:
+        return Conclusion(NOT_JUDGED, f"layouts with figures that were not run: {listed(sorted(unjudged))}")
+    return Conclusion(PASS, f"{'every layout computes the step, and ' if judged else ''}every target has figures")

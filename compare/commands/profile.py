@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from compare.commands import _arguments
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion
 from compare.commands._option_types import count
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
@@ -17,7 +17,9 @@ from compare.plain_json import to_json, write_json
 from compare.profiles.finding_profiles import find
 from compare.profiles.programs import dumped
 from compare.profiles.reading import read_profile
-from compare.report import profile_rows, terminal
+from compare.record.profile_part import ReadProfile
+from compare.record.vocabulary import FAIL, PASS
+from compare.report import numbers, profile_rows, terminal
 from compare.report.profile_pages import write_profile
 from compare.report.profile_tables import print_line, print_profile
 
@@ -65,8 +67,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(output)
 
 
-def main(options: argparse.Namespace) -> int:
-    """Read, write, print; the exit code.
+def main(options: argparse.Namespace) -> Conclusion | None:
+    """Read, write, print; the verdict on --line.
 
     Raises:
       RequestError: there is no profile, or nowhere to write.
@@ -81,15 +83,22 @@ def main(options: argparse.Namespace) -> int:
     write_json(out / "profile.json", to_json(profile))
     if options.json:
         terminal.print_json(profile)
-        return HOLDS if not options.line or profile_rows.of_line(profile, options.line) else FAILS
+        return concluded(profile, options.line) if options.line else None
     console = terminal.console()
-    held = True
     if options.line:
-        held = print_line(profile, options.line, console)
+        print_line(profile, options.line, console)
     else:
         print_profile(profile, options.rows, console)
     terminal.say(page)
-    return HOLDS if held else FAILS
+    return concluded(profile, options.line) if options.line else None
+
+
+def concluded(profile: ReadProfile, line: str) -> Conclusion:
+    """Whether a kernel comes from a source line."""
+    kernels = profile_rows.of_line(profile, line)
+    if not kernels:
+        return Conclusion(FAIL, f"no kernel comes from {line}")
+    return Conclusion(PASS, f"{numbers.counted(len(kernels), 'kernel')} from the line that was asked for")
 
 
 def _line(text: str) -> str:

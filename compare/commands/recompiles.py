@@ -7,7 +7,7 @@ from pathlib import Path
 
 from compare import files
 from compare.commands import _arguments, _option_types
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion, listed
 from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
@@ -20,9 +20,11 @@ from compare.progress import reporter
 from compare.recompilation.keeping import Asked, keep
 from compare.record.envelope import SCHEMA
 from compare.record.ledger_part import RecompilationLedger
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import terminal
 from compare.report.ledger_page import ledger_page
 from compare.report.ledger_tables import print_ledger
+from compare.report.verdicts import INCOMPLETE
 from compare.sides._side import SIDES
 from compare.writing import write_atomically
 from workloads._recompiling import Staging
@@ -87,8 +89,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(output, "the ledger")
 
 
-def main(options: argparse.Namespace) -> int:
-    """Keep the ledger, print it; the exit code."""
+def main(options: argparse.Namespace) -> Conclusion | None:
+    """Keep the ledger, print it; the verdict where a limit was given, or a side was not run."""
     asked = _example(options) if options.name else _own(options)
     pythons = interpreters(options)
     if options.out is not None:
@@ -101,16 +103,29 @@ def main(options: argparse.Namespace) -> int:
         print_ledger(ledger, terminal.console())
     if options.out is not None:
         write_atomically(options.out, ledger_page(ledger))
-    return exit_code(ledger, options.expect_compilations)
+    return concluded(ledger, options.expect_compilations)
 
 
-def exit_code(ledger: RecompilationLedger, most: int | None) -> int:
-    """1 where a side was not run; with a limit, also where it compiled more programs, or could not be counted."""
-    sides = ledger.sides.values()
-    if any(side.error for side in sides):
-        return FAILS
-    within = most is None or all(not side.failed and (side.compilations or 0) <= most for side in sides)
-    return HOLDS if within else FAILS
+def concluded(ledger: RecompilationLedger, most: int | None) -> Conclusion | None:
+    """The verdict on the programs that each side compiled; a side that could not be counted has none.
+
+    Args:
+      ledger: of all sides.
+      most: programs that a side may compile; None of no limit.
+    """
+    over = [name for name, side in ledger.sides.items() if most is not None and (side.compilations or 0) > most]
+    if over:
+        return Conclusion(FAIL, f"more than {most} compiled: {listed(over)}")
+    unrun = {name: side.error for name, side in ledger.sides.items() if side.error}
+    if unrun:
+        name, why = next(iter(unrun.items()))
+        return Conclusion(INCOMPLETE, f"{name} could not be called: {why}")
+    if most is None:
+        return None
+    uncounted = [name for name, side in ledger.sides.items() if side.failed or side.compilations is None]
+    if uncounted:
+        return Conclusion(NOT_JUDGED, f"calls failed, and could not be counted: {listed(uncounted)}")
+    return Conclusion(PASS, f"at most {most} compiled: {listed(ledger.sides)}")
 
 
 def _example(options: argparse.Namespace) -> Asked:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import argparse
 import contextlib
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from compare.commands import _arguments, _asked
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion, listed
 from compare.commands._output import keep, or_else, writable_file
 from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.progress import reporter
 from compare.prove.collect import unique
+from compare.record.vocabulary import PASS
 from compare.record.workload_part import Failure
 from compare.report import terminal
+from compare.report.verdicts import INCOMPLETE
 from compare.run import recording_sides
 from compare.sides import requests
 from compare.sides._side import SIDES, SideError
@@ -88,8 +91,8 @@ def device(options: argparse.Namespace) -> Device:
     return Device(precision=options.matmul_precision or HIGHEST, lowers_for=options.platform)
 
 
-def main(options: argparse.Namespace) -> int:
-    """Record, write, print what is missing; the exit code."""
+def main(options: argparse.Namespace) -> Conclusion:
+    """Record, write, print what is missing; whether it is whole."""
     writable_file(options.out)
     workloads = _asked.workloads(options)
     check_interpreter(options.python, "--python")
@@ -121,4 +124,12 @@ def main(options: argparse.Namespace) -> int:
     for failure in unique(failures):
         terminal.complain(f"{failure.side}: {failure.doing}: {failure.reason}")
     terminal.say(options.out)
-    return FAILS if failures else HOLDS
+    return concluded(options.out, failures)
+
+
+def concluded(out: Path, failures: Sequence[Failure]) -> Conclusion:
+    """Whether every part of the side was recorded."""
+    if failures:
+        missing = listed(f"{failure.side}: {failure.doing}" for failure in unique(failures))
+        return Conclusion(INCOMPLETE, f"{out} lacks {missing}")
+    return Conclusion(PASS, f"the side is recorded whole in {out}")

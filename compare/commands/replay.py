@@ -8,24 +8,21 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rich.box import SIMPLE
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from compare.bundles import bundle, replaying, retargeting
 from compare.bundles.replaying import Replayed
 from compare.bundles.replaying_dumps import is_dump, replay_dump
 from compare.commands import _arguments, _asked, _option_types
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion, listed
 from compare.commands._interpreters import interpreters
 from compare.commands._parser import Help
+from compare.commands._replay_tables import log_console, show, show_on_targets
 from compare.errors import RequestError
-from compare.inputs.at_size import describe
 from compare.plain_json import to_json
 from compare.progress import Reporter, reporter
+from compare.record.replay_part import ReplayedDump
 from compare.record.target_part import OnTarget
-from compare.report import numbers, target_rows, terminal
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
+from compare.report import numbers, terminal
 from compare.report.replay_tables import print_dump
 from compare.sides.device_worker import Targets
 
@@ -58,7 +55,6 @@ With --target it is also compiled for devices that are not here: nothing runs th
     fails="a result differs, a compiler or a target rejects a module, or a module of a dump cannot be read or run",
 )
 
-LOG_WIDTH = 140
 
 _OF_COMPILERS: Mapping[str, tuple[str, object]] = {
     "--compilers": ("compilers", replaying.Request.compilers),
@@ -108,8 +104,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(command.add_argument_group("output"), "the differences")
 
 
-def main(options: argparse.Namespace) -> int:
-    """Read, run, print; the exit code."""
+def main(options: argparse.Namespace) -> Conclusion:
+    """Read, run, print; the verdict."""
     if options.inputs and options.seed is not None:
         raise RequestError("expected --inputs or --seed, found both: choose one")
     pythons = interpreters(options)
@@ -128,11 +124,31 @@ def main(options: argparse.Namespace) -> int:
             [{**to_json(one), "agrees": one.agrees, "targets": to_json(on_targets)} for one, on_targets in views]
         )
     else:
-        show(replays, _console())
+        show(replays, log_console())
         for replayed, on_targets in zip(replays, elsewhere, strict=True):
-            show_on_targets(replayed.module, on_targets, _console())
-    refused = any(cell.reason for on_targets in elsewhere for cell in on_targets.values())
-    return HOLDS if all(replayed.agrees for replayed in replays) and not refused else FAILS
+            show_on_targets(replayed.module, on_targets, log_console())
+    return concluded(replays, elsewhere)
+
+
+def concluded(replays: Sequence[Replayed], elsewhere: Sequence[Mapping[str, OnTarget]]) -> Conclusion:
+    """The verdict on modules that were run again.
+
+    Args:
+      replays: one a module.
+      elsewhere: of each, what XLA makes of it by device.
+    """
+    if not replays:
+        return Conclusion(NOT_JUDGED, "there is no module")
+    wrong = [one.module for one in replays if not one.agrees]
+    wrong += [
+        f"{one.module} on {name}"
+        for one, on_targets in zip(replays, elsewhere, strict=True)
+        for name, cell in on_targets.items()
+        if cell.reason
+    ]
+    if wrong:
+        return Conclusion(FAIL, f"results differ, or a compiler rejects the module: {listed(wrong)}")
+    return Conclusion(PASS, f"every compiler gives the same results: {listed(one.module for one in replays)}")
 
 
 def _elsewhere(
@@ -147,8 +163,8 @@ def _elsewhere(
     ]
 
 
-def _dump(options: argparse.Namespace) -> int:
-    """Every module of a dump directory; the exit code."""
+def _dump(options: argparse.Namespace) -> Conclusion:
+    """Every module of a dump directory; the verdict."""
     for option, (name, value) in _OF_COMPILERS.items():
         if getattr(options, name) != value:
             raise RequestError(f"expected no {option} for a dump directory, found one: name a module's file")
@@ -158,7 +174,20 @@ def _dump(options: argparse.Namespace) -> int:
         terminal.print_json(dump)
     else:
         print_dump(dump, terminal.console())
-    return FAILS if any(module.failure for module in dump.modules) else HOLDS
+    return concluded_dump(dump)
+
+
+def concluded_dump(dump: ReplayedDump) -> Conclusion:
+    """The verdict on the modules of a dump, each of which is read back at least."""
+    if not dump.modules:
+        return Conclusion(NOT_JUDGED, "there is no module")
+    modules = numbers.counted(len(dump.modules), "module")
+    failing = [module.name for module in dump.modules if module.failure]
+    if failing:
+        return Conclusion(FAIL, f"{len(failing)} of {modules} fail: {listed(failing)}")
+    uncompared = sum(module.optimized_agrees is None for module in dump.modules)
+    more = f"; {uncompared} not compared with what was compiled then" if uncompared else ""
+    return Conclusion(PASS, f"{modules} read back and run{more}")
 
 
 def _request(
@@ -209,70 +238,3 @@ def _compilers(text: str) -> tuple[str, ...]:
     if unknown:
         raise argparse.ArgumentTypeError(f"expected names of {', '.join(replaying.COMPILERS)}, found {unknown[0]!r}")
     return names
-
-
-def _console() -> Console:
-    console = terminal.console()
-    # In a log nothing need be cut to the 80 columns that an unknown width stands for.
-    return console if console.is_terminal else terminal.console(width=LOG_WIDTH)
-
-
-def show(replays: Sequence[Replayed], console: Console) -> None:
-    """Print one table a module, and below it why a compiler rejected it."""
-    for replayed in replays:
-        console.print(_table(replayed))
-        for compiler, reason in replayed.refused.items():
-            console.print(Text(f"{compiler}: {reason}"))
-
-
-def show_on_targets(module: str, on_targets: Mapping[str, OnTarget], console: Console) -> None:
-    """Print what XLA makes of a module for each device, and below it why it refuses it.
-
-    Args:
-      module: its name.
-      on_targets: by device, the module compiled for it, or the reason why it is not.
-      console: prints.
-    """
-    compiled = {name: cell for name, cell in on_targets.items() if not cell.reason}
-    table = Table(title=terminal.cell(f"{module}: compiled for devices, not run"), title_justify="left", box=SIMPLE)
-    table.add_column("target", no_wrap=True)
-    for heading in ("kernels", "launches", "libraries", "intermediates", "peak", "fits", "bound"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for name, cell in compiled.items():
-        counts = (numbers.count(cell.kernels), numbers.count(cell.launches), target_rows.library_calls(cell))
-        sizes = (numbers.binary_bytes(cell.temp_bytes), numbers.binary_bytes(cell.peak_bytes))
-        fits = target_rows.FITS[cell.fits]
-        table.add_row(terminal.cell(name), *map(terminal.cell, (*counts, *sizes, fits, target_rows.bound(cell))))
-    if compiled:
-        console.print(table)
-    for name, cell in on_targets.items():
-        if cell.reason:
-            console.print(Text(f"{module} on {name}: {cell.reason}"), soft_wrap=True)
-
-
-def _table(replayed: Replayed) -> Table:
-    title = f"{replayed.module}: inputs {replayed.inputs}, reference {replayed.reference}"
-    table = Table(title=terminal.cell(title), title_justify="left", box=SIMPLE)
-    table.add_column("result", overflow="fold", min_width=16)
-    for heading in ("type", "compiler"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("absolute", "relative", "ULP", "NaN, inf"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for result in replayed.results:
-        name, kind = result.name, describe(result.shape, result.dtype)
-        for compiler, difference in result.differences.items():
-            ulp = "" if difference.ulp is None else str(difference.ulp)
-            same, verdict = "same" if difference.alike else "differ", "" if difference.agrees else "differs"
-            table.add_row(
-                terminal.cell(name),
-                kind,
-                terminal.cell(compiler),
-                f"{difference.absolute:.3g}",
-                f"{difference.relative:.3g}",
-                ulp,
-                same,
-                verdict,
-            )
-            name = kind = ""
-    return table

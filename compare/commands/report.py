@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 
 from compare.commands._arguments import DEFAULT_OUT, add_json
-from compare.commands._output import exit_code, told, writable_folder
+from compare.commands._conclusion import Conclusion
+from compare.commands._output import concluded, told, writable_folder
 from compare.commands._parser import Help
 from compare.commands._timing_arguments import add_baseline
 from compare.history import store
@@ -26,7 +27,7 @@ Render report.html and the console overview again from a record; nothing is meas
   jaxport report benchmarks.json                     what `pytest --benchmark-json=benchmarks.json` wrote
 """,
     holds="every verdict of the record holds",
-    fails="a verdict of the record fails",
+    fails="a verdict of the record fails or is not judged, or a result is missing",
 )
 
 
@@ -43,16 +44,16 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     add_json(command)
 
 
-def main(options: argparse.Namespace) -> int:
-    """Read the record, render, print; the exit code."""
+def main(options: argparse.Namespace) -> Conclusion:
+    """Read the record, render, print; the verdict."""
     path = store.results_of(options.record)
     plain = benchmark_json.load(path)
     record = decode(plain, path)
     if options.json:
         terminal.print_json(plain)
-        return exit_code(record)
+        return concluded(record)
     overview = told(record, options.baseline)
     report = write_report(record, writable_folder(options.out or path.parent))
     terminal.write(overview)
     terminal.say(report)
-    return exit_code(record)
+    return concluded(record)

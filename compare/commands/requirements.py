@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, requires
 
-from compare.commands._exit_codes import HOLDS
 from compare.commands._parser import Help
 from compare.errors import RequestError
 
@@ -44,10 +43,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def main(options: argparse.Namespace) -> int:
-    """Print them; the exit code."""
+def main(options: argparse.Namespace) -> None:
+    """Print them."""
     sys.stdout.write("".join(f"{line}\n" for line in wanted(declared(), options.side, options.extra)))
-    return HOLDS
 
 
 def declared() -> Sequence[str]:

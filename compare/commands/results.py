@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 
 from compare.commands._arguments import DEFAULT_OUT, add_history
-from compare.commands._exit_codes import HOLDS
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
 from compare.history import store
@@ -40,11 +39,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="output file: the Markdown page")
 
 
-def main(options: argparse.Namespace) -> int:
-    """Read the records, write the page; the exit code."""
+def main(options: argparse.Namespace) -> None:
+    """Read the records, write the page."""
     paths = [store.find(reference, options.history) for reference in options.records]
     made = page(*map(results_file.load, paths))
     writable_file(options.out)
     write_atomically(options.out, made)
     terminal.say(options.out)
-    return HOLDS

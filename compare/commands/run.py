@@ -6,6 +6,7 @@ import argparse
 from contextlib import ExitStack
 
 from compare.commands import _arguments, _asked, _timing_arguments
+from compare.commands._conclusion import Conclusion
 from compare.commands._output import deliver, writable_folder
 from compare.commands._parser import Help
 from compare.errors import RequestError
@@ -76,8 +77,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(output)
 
 
-def main(options: argparse.Namespace) -> int:
-    """Run, write the record and the report, print the overview; the exit code."""
+def main(options: argparse.Namespace) -> Conclusion:
+    """Run, write the record and the report, print the overview; the verdict."""
     if options.main_pass and options.parity_only:
         raise RequestError("expected --pass without --parity-only, which judges every pass, found both: drop one")
     _timing_arguments.check_unroll(options)
@@ -113,7 +114,7 @@ def main(options: argparse.Namespace) -> int:
             kept.forget()
         with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
             result = whole_run.run(request, progress, kept=kept)
-    code = deliver(result, out, options.json, baseline=options.baseline)
+    conclusion = deliver(result, out, options.json, baseline=options.baseline)
     if not result.interrupted:
         kept.forget()
-    return code
+    return conclusion

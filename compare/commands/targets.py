@@ -10,7 +10,6 @@ from typing import Any
 from rich.table import Column, Table
 
 from compare.commands import _arguments
-from compare.commands._exit_codes import HOLDS
 from compare.commands._parser import Help
 from compare.devices import naming
 from compare.devices.device import Device, DevicePlatform
@@ -46,22 +45,21 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(command.add_argument_group("output"))
 
 
-def main(options: argparse.Namespace) -> int:
-    """Ask what compiles here, print the table; the exit code."""
+def main(options: argparse.Namespace) -> None:
+    """Ask what compiles here, print the table."""
     with ExitStack() as stack:
         worker = DeviceWorker(interpreter(options.target_python), options.timeout, stack)
         packages = _packages(worker)
     devices = [naming.device(name) for name in naming.NAMES]
     if options.json:
         terminal.print_json(to_json({"targets": {device.name: _entry(device, packages) for device in devices}}))
-        return HOLDS
+        return
     first = Column("target", no_wrap=True)
     table = Table(first, "device", "memory", "bandwidth", "peaks", "here", box=None, pad_edge=False)
     for device in devices:
         table.add_row(*map(terminal.cell, _row(device, packages)))
     terminal.print_table(terminal.console(), table)
     terminal.say(*_lines(packages), *dict.fromkeys(f"source of {device.name}: {device.source}" for device in devices))
-    return HOLDS
 
 
 def _packages(worker: DeviceWorker) -> Mapping[DevicePlatform, Packages]:

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from compare.commands import _arguments, _asked, _option_types, _timing_arguments
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion, listed
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
 from compare.errors import RequestError
@@ -24,7 +24,9 @@ from compare.progress import reporter
 from compare.prove.collect import chosen_pass
 from compare.record.envelope import SCHEMA
 from compare.record.timing_part import Ratio
+from compare.record.vocabulary import FAIL, PASS
 from compare.report import numbers, terminal
+from compare.report.verdicts import INCOMPLETE
 from compare.sides import requests
 from compare.sides.pool import Pool, Source
 from compare.tuning import candidate_options, target_screening, tuner
@@ -57,7 +59,7 @@ spills and memory, so that the few worth trying are known before it is rented.
   jaxport tune --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128]
 """,
     holds="the search finished, whether or not anything is faster",
-    fails="the port fails parity without any option",
+    fails="the port fails parity without any option; with --target, a device could not be compiled for",
 )
 
 _SCREEN = (
@@ -103,8 +105,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(output)
 
 
-def main(options: argparse.Namespace) -> int:
-    """Search, print, write the record; the exit code."""
+def main(options: argparse.Namespace) -> Conclusion | None:
+    """Search, print, write the record; the verdict."""
     if not options.workloads and not options.tf and not options.jax:
         raise RequestError("expected a workload or a port file, found none: name what to tune")
     if options.out is not None:
@@ -131,13 +133,22 @@ def main(options: argparse.Namespace) -> int:
     if options.out is not None:
         # Last: the result is printed by then, even where the file cannot be written.
         write_json(options.out, record)
-    return FAILS if any(result.reason for result in tuned.values()) else HOLDS
+    return concluded(tuned)
+
+
+def concluded(tuned: Mapping[str, Tuned]) -> Conclusion:
+    """Whether the search ended, whatever it found; it does not begin with a port that does not pass parity."""
+    failing = [f"{name}: {result.reason}" for name, result in tuned.items() if result.reason]
+    if failing:
+        return Conclusion(FAIL, f"the port does not pass parity without any option: {listed(failing, 1)}")
+    faster = [name for name, result in tuned.items() if result.options]
+    return Conclusion(PASS, f"the search ended; faster options for {listed(faster) or 'none'}, which pass every gate")
 
 
 def _screen(
     options: argparse.Namespace, workloads: Sequence[AnyWorkload], sources: dict[str, Source], plan: tuner.Plan
-) -> int:
-    """Screen options for devices that are not here, print, write the record; the exit code."""
+) -> Conclusion | None:
+    """Screen options for devices that are not here, print, write the record; which of them could not be."""
     screened: dict[str, dict[str, ScreenedTarget]] = {}
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
@@ -163,7 +174,10 @@ def _screen(
             show_screened(name, targets, terminal.console())
     if options.out is not None:
         write_json(options.out, record)
-    return HOLDS
+    missing = [
+        f"{name} on {device}" for name, targets in screened.items() for device, one in targets.items() if one.reason
+    ]
+    return Conclusion(INCOMPLETE, f"options could not be screened: {listed(missing)}") if missing else None
 
 
 def show_screened(name: str, screened: Mapping[str, ScreenedTarget], console: Console) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from compare import files
 from compare.commands import _arguments
-from compare.commands._exit_codes import FAILS, HOLDS
+from compare.commands._conclusion import Conclusion
 from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
@@ -20,10 +20,12 @@ from compare.commands._signals import uninterrupted
 from compare.errors import RequestError
 from compare.inputs.functions import check_reference
 from compare.plain_json import to_json
-from compare.report import terminal
+from compare.record.vocabulary import FAIL, PASS
+from compare.report import numbers, terminal
 from compare.report.weight_tables import print_carriage, print_findings, print_returned
 from compare.sides.weight_workers import KerasModel, WeightWorkers
 from compare.weights import carrying, receipt, returning
+from compare.weights.returning import Returned
 
 DEFAULT_OUT, DEFAULT_BACK = Path("weights.safetensors"), Path("back.weights.h5")
 DEFAULT_CHECKPOINT = Path("weights.orbax")
@@ -108,8 +110,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_json(output, "the receipt, or what does not fit")
 
 
-def main(options: argparse.Namespace) -> int:
-    """Carry the weights, or carry them back; the exit code.
+def main(options: argparse.Namespace) -> Conclusion:
+    """Carry the weights, or carry them back; the verdict.
 
     Raises:
       RequestError: a model, module or file cannot be read.
@@ -149,7 +151,7 @@ def _model(options: argparse.Namespace) -> KerasModel:
     )
 
 
-def _there(options: argparse.Namespace, model: KerasModel, workers: WeightWorkers) -> int:
+def _there(options: argparse.Namespace, model: KerasModel, workers: WeightWorkers) -> Conclusion:
     if not options.target:
         raise RequestError("expected the Flax module behind SRC, found none: add FILE.py:NAME, or --back FILE")
     check_reference("", options.target)
@@ -164,24 +166,23 @@ def _there(options: argparse.Namespace, model: KerasModel, workers: WeightWorker
             terminal.print_json({"format": receipt.FORMAT, "findings": to_json(carriage.findings)})
         else:
             print_findings([finding.line for finding in carriage.findings])
-        return FAILS
+        return concluded(len(carriage.findings), out)
     if options.orbax:
-        _tell(carrying.write_checkpoint(carriage, out, workers), out, options.json)
-        return HOLDS
+        return _tell(carrying.write_checkpoint(carriage, out, workers), out, options.json)
     with uninterrupted():
-        _tell(carrying.write(carriage, out), out, options.json)
-    return HOLDS
+        return _tell(carrying.write(carriage, out), out, options.json)
 
 
-def _tell(written: receipt.Receipt, out: Path, as_json: bool) -> None:
+def _tell(written: receipt.Receipt, out: Path, as_json: bool) -> Conclusion:
     if as_json:
         terminal.print_json(receipt.plain(written))
     else:
         print_carriage(written, terminal.console())
         terminal.say(out, receipt.beside(out))
+    return concluded(0, out)
 
 
-def _back(options: argparse.Namespace, model: KerasModel, workers: WeightWorkers) -> int:
+def _back(options: argparse.Namespace, model: KerasModel, workers: WeightWorkers) -> Conclusion:
     given = {"DST": options.target, "--map": options.map, "--allow": options.allow,
              "--optimizer": options.optimizer, "--orbax": options.orbax}  # fmt: skip
     unused = [name for name, value in given.items() if value]
@@ -196,7 +197,25 @@ def _back(options: argparse.Namespace, model: KerasModel, workers: WeightWorkers
     else:
         print_returned(returned)
         terminal.say(out)
-    return HOLDS if returned.equal == returned.leaves else FAILS
+    return concluded_back(returned)
+
+
+def concluded(findings: int, out: Path) -> Conclusion:
+    """The verdict on weights that were to be carried.
+
+    Args:
+      findings: what does not fit.
+      out: where they are written.
+    """
+    if findings:
+        return Conclusion(FAIL, f"nothing was written: {numbers.counted(findings, 'finding')}, listed above")
+    return Conclusion(PASS, f"every weight was carried to {out}")
+
+
+def concluded_back(returned: Returned) -> Conclusion:
+    """The verdict on weights that were carried back."""
+    said = f"{returned.equal} of {numbers.counted(returned.leaves, 'weight')} bit-equal to what was carried"
+    return Conclusion(PASS if returned.equal == returned.leaves > 0 else FAIL, said)
 
 
 def _file(out: Path) -> Path:

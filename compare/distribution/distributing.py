@@ -26,7 +26,7 @@ from compare.record.distribution_part import (
     Resumed,
     StepDeparture,
 )
-from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS
 from compare.record.workload_part import Failure
 from compare.sides import strategy_requests
 from compare.sides._side import BadTarget, Missing, SideError, Unavailable
@@ -87,6 +87,7 @@ def distribute(workload: AnyWorkload, asked: Asked, groups: Groups, scratch: Pat
     strategies = {name: replace(step, seconds=seconds.get(name)) for name, step in strategies.items()}
     untold = any(blind.seen == 0 for blind in survey.blind.values())
     failing = untold or survey.failures or any(step.verdict == FAIL for step in strategies.values())
+    is_run = any(step.verdict == PASS for step in strategies.values())
     return Distribution(
         name=workload.name,
         size=given.prepared.size,
@@ -99,7 +100,8 @@ def distribute(workload: AnyWorkload, asked: Asked, groups: Groups, scratch: Pat
         blind=survey.blind,
         equal_parts=survey.equal_parts,
         alike=given.alike,
-        verdict=FAIL if failing or not strategies else PASS,
+        # What no strategy could run, none has shown to be the training step.
+        verdict=FAIL if failing or not strategies else PASS if is_run else NOT_JUDGED,
         failures=tuple(survey.failures),
     )
 

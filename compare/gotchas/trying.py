@@ -44,6 +44,12 @@ class Trial:
     right: Attempt
 
     @property
+    def is_judged(self) -> bool:
+        """Whether the gates say of both ports that they pass or fail."""
+        attempts = [self.right] if self.naive is None else [self.naive, self.right]
+        return all(attempt.verdict in (PASS, FAIL) for attempt in attempts)
+
+    @property
     def holds(self) -> bool:
         """Whether both ports came out as the entry says."""
         return self.right.verdict == PASS and (

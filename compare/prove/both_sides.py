@@ -16,7 +16,7 @@ from compare.prove.collect import Collected, collect_evidence
 from compare.prove.further import further
 from compare.prove.late_steps import late_steps
 from compare.prove.oracle import Doubles, find_doubles
-from compare.prove.original_modes import asked_original
+from compare.prove.original_modes import OriginalModes, asked_original
 from compare.prove.subjects import twin_of
 from compare.record.workload_part import Failure
 from compare.sides._side import SIDES, BadTarget, SideError
@@ -173,7 +173,7 @@ def with_more_cases(
       failures: gets what fails meanwhile.
     """
     try:
-        original = asked_original(pool, collected, doubles, prepared)
+        original = asked_original(OriginalModes(pool, prepared, collected.get(TF)), doubles)
         more = further(twin_of(prepared), prepared.inputs, doubles, original)
     except ProgramLost as error:
         failures.append(Failure("both sides", "further cases", str(error)))

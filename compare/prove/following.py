@@ -13,7 +13,7 @@ from compare.parity.measure import largest, wide
 from compare.parity.messages import Place
 from compare.parity.own_modes import disagreeing, found
 from compare.parity.stability import BREAKS, Rounding, Values
-from compare.prove.other_modes import Eager, EagerRuns
+from compare.prove.original_modes import AskEager, Eager
 from compare.record.parity_part import Disagreement
 from workloads._spec import STABILITY, Arrays
 from workloads._sweeps import Probe
@@ -29,13 +29,13 @@ class Following:
     """What eager mode says of the calls of a pass.
 
     Args:
-      eager: runs eager mode.
+      eager: asks eager mode.
       pass_: that is swept.
       title: the workload as messages call it.
       mode: of the port.
     """
 
-    def __init__(self, eager: EagerRuns, pass_: str, title: str, mode: str) -> None:
+    def __init__(self, eager: AskEager, pass_: str, title: str, mode: str) -> None:
         self._eager, self._pass = eager, pass_
         self._place = Place(title, STABILITY, pass_, "", "", mode, TF_REFERENCE)
         self._in_vain = False

@@ -20,7 +20,8 @@ from compare.prove.collect import FLOAT32, Collected
 from compare.prove.moved_by_rounding import moved_by_rounding
 from compare.prove.near_choices import choices_beside_edges
 from compare.prove.oracle import Doubles, explain_by_constants, runner_of, twin_with
-from compare.prove.other_modes import EagerRuns, with_eager, with_xla
+from compare.prove.original_modes import OriginalModes
+from compare.prove.other_modes import with_eager, with_xla
 from compare.prove.own_formula import explain_by_formula
 from compare.record.parity_part import Parity
 from compare.record.vocabulary import FAIL
@@ -102,7 +103,7 @@ class _Explaining:
     def by_modes(self, evidence: Evidence) -> tuple[Evidence, Leaves]:
         """The evidence with TensorFlow's other mode where its own modes disagree, and what it is held to with that."""
         held = held_leaves(evidence)
-        eager = EagerRuns(self.pool, self.prepared, self.collected.get("tf"))
+        eager = OriginalModes(self.pool, self.prepared, self.collected.get("tf")).eager
         with contextlib.suppress(UnreadableProgram):
             # What no other mode explains is held to the one that is known.
             told = with_xla(evidence, held, twin_with(self.prepared, self.doubles), self.doubles)

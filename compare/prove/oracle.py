@@ -32,6 +32,10 @@ Run = Callable[[Program, str, Sequence[str]], Mapping[str, Arrays]]
 """By case, what a float64 program of a pass returns; of a step, what its training run leaves."""
 
 
+NATIVE = "native"
+"""The kind of a float64 reference that the side computed itself."""
+
+
 @dataclass
 class Doubles:
     """The float64 evidence of both sides, and the programs that it can be had from again."""
@@ -144,13 +148,13 @@ def _one_pass(jax: Side, collected: Collected, pass_: str, prepared: Prepared, d
     cases = prepared.loading.cases
     unseen = _without_program(collected, pass_, cases)
     if unseen:
-        doubles.sources[collected.side, pass_] = OracleSource("native", unseen)
+        doubles.sources[collected.side, pass_] = OracleSource(NATIVE, unseen)
         doubles.arrays |= {(collected.side, pass_, case): collected.doubles[pass_, case] for case in cases}
         return
     program, source = _double_program(collected, pass_)
     doubles.sources[collected.side, pass_] = source
     doubles.programs[collected.side, pass_] = program
-    if source.kind == "native":
+    if source.kind == NATIVE:
         runs = {case: collected.doubles[pass_, case] for case in cases}
     else:
         handle = requests.compile_program(jax, program, QUICKLY).handle
@@ -163,7 +167,7 @@ def _training(jax: Side, collected: Collected, prepared: Prepared, doubles: Doub
     written = collected.programs.get((STEP, FLOAT64)) or collected.programs.get((STEP, FLOAT32))
     native = any(dtype == FLOAT64 for _, dtype in collected.trajectories)
     if native:
-        doubles.sources[collected.side, STEP] = OracleSource("native", "the twin was built in float64")
+        doubles.sources[collected.side, STEP] = OracleSource(NATIVE, "the twin was built in float64")
     if written is None:
         return
     reason = _not_double_training(collected, native)
@@ -172,7 +176,7 @@ def _training(jax: Side, collected: Collected, prepared: Prepared, doubles: Doub
         program = promoted(written)
     except promote.PromotionError as error:
         if native and reason:
-            doubles.sources[collected.side, STEP] = OracleSource("native", f"{reason}, and {error}")
+            doubles.sources[collected.side, STEP] = OracleSource(NATIVE, f"{reason}, and {error}")
         raise
     doubles.programs[collected.side, STEP] = program
     if not reason:
@@ -203,7 +207,7 @@ def _without_program(collected: Collected, pass_: str, cases: Sequence[str]) -> 
 def _double_program(collected: Collected, pass_: str) -> tuple[Program, OracleSource]:
     native = collected.programs.get((pass_, FLOAT64))
     if native is not None and promote.is_double(native.artifact):
-        return native, OracleSource("native", "the twin was built in float64")
+        return native, OracleSource(NATIVE, "the twin was built in float64")
     reason = collected.not_double.get(pass_, "its float64 program still computes in a narrower type")
     written = collected.programs.get((pass_, FLOAT32))
     if written is None:
@@ -215,7 +219,7 @@ def _double_program(collected: Collected, pass_: str) -> tuple[Program, OracleSo
         if native is None:
             raise
         # What of it is narrower, as a constant, makes it no more alike: it is held to the bounds of float64.
-        return native, OracleSource("native", f"{reason}, and {error}")
+        return native, OracleSource(NATIVE, f"{reason}, and {error}")
 
 
 def promoted(program: Program) -> Program:

@@ -1,53 +1,116 @@
-"""TensorFlow's own modes, asked about inputs that it was not given before."""
+"""TensorFlow's own modes, asked about inputs that it was not given before: they are sent with the request."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from compare.inputs.at_size import Prepared
 from compare.prove.collect import FLOAT32, FLOAT64, NATIVE_MODES, Collected
-from compare.prove.oracle import Doubles
+from compare.prove.oracle import NATIVE, Doubles
 from compare.prove.special_cases import Original, Runs
 from compare.sides import requests
-from compare.sides._side import Side, SideError
+from compare.sides._side import SideError
 from compare.sides.pool import Pool
 from workloads._modes import TF, TF_EAGER, TF_JIT
 from workloads._spec import Arrays
 
 
-def asked_original(pool: Pool, collected: Mapping[str, Collected], doubles: Doubles, prepared: Prepared) -> Original:
+@dataclass(frozen=True)
+class Eager:
+    """What eager mode gives in one call, as the twin is written and in float64."""
+
+    written: Arrays
+    exact: Arrays
+
+
+AskEager = Callable[[str, Sequence[Arrays]], Sequence[Eager]]
+"""What eager mode gives of a pass in each call, by its inputs; nothing where TensorFlow cannot be asked."""
+
+
+class OriginalModes:
+    """Calls of TensorFlow's own modes on inputs that no case of the workload has.
+
+    Args:
+      pool: has the sides.
+      prepared: the workload.
+      collected: what TensorFlow delivered; a side that was lost is not asked.
+    """
+
+    def __init__(self, pool: Pool, prepared: Prepared, collected: Collected | None) -> None:
+        self.collected = collected
+        self._pool, self._prepared = pool, prepared
+        self._is_loaded = False
+
+    def outputs(self, mode: str, pass_: str, dtype: str, inputs: Arrays) -> Arrays:
+        """What a mode gives.
+
+        Args:
+          mode: one of the pass.
+          pass_: that is run.
+          dtype: "float32" or "float64".
+          inputs: by name, and the weights that are changed; the workload is loaded.
+
+        Raises:
+          SideError: it gives nothing.
+        """
+        case = self._prepared.loading.cases[0]
+        return requests.outputs(self._pool.get(TF), mode, pass_, case, dtype, inputs)
+
+    def eager(self, pass_: str, calls: Sequence[Arrays]) -> list[Eager]:
+        """As `AskEager`; a model that cannot be built in float64 gives nothing either.
+
+        Args:
+          pass_: that is run.
+          calls: by name, the inputs of each, and the weights that it changes.
+        """
+        if self.collected is None or self.collected.lost or not calls:
+            return []
+        mode = NATIVE_MODES[TF][0]
+        try:
+            self._load()
+            return [Eager(*(self.outputs(mode, pass_, dtype, call) for dtype in (FLOAT32, FLOAT64))) for call in calls]
+        except SideError as error:
+            self.collected.lost |= error.lost
+            return []
+
+    def _load(self) -> None:
+        # Between candidates of `jaxport tune` workers end; what was started since has nothing loaded.
+        if not self._is_loaded:
+            requests.loaded(self._pool.get(TF), self._prepared.loading)
+            self._is_loaded = True
+
+
+def asked_original(modes: OriginalModes, doubles: Doubles) -> Original:
     """What asks TensorFlow's eager mode, and XLA, about inputs; it raises SideError if that loses the worker.
 
     Where the twin was built in float64, eager mode is asked in float64 as well: then it is unlike the float64 program,
     which XLA runs, only if it decides otherwise.
 
     Args:
-      pool: has the sides, the workload loaded.
-      collected: what each side delivered, by side.
+      modes: run TensorFlow.
       doubles: tell where float64 results came from.
-      prepared: the workload.
     """
-    case = prepared.loading.cases[0]
 
     def ask(pass_: str, inputs: Arrays) -> Runs:
-        if TF not in collected or collected[TF].lost:
+        if modes.collected is None or modes.collected.lost:
             return Runs()
-        side, source = pool.get(TF), doubles.sources.get((TF, pass_))
-        modes = [mode.name for mode in (TF_EAGER, TF_JIT) if mode.name in collected[TF].modes[pass_]]
-        own = {f"{TF}/{mode}": _outputs(side, mode, pass_, case, FLOAT32, inputs) for mode in modes}
-        if source is None or source.kind != "native":
+        source = doubles.sources.get((TF, pass_))
+        names = [mode.name for mode in (TF_EAGER, TF_JIT) if mode.name in modes.collected.modes[pass_]]
+        own = {f"{TF}/{mode}": _outputs_or_reason(modes, mode, pass_, FLOAT32, inputs) for mode in names}
+        if source is None or source.kind != NATIVE:
             eager = str(TF_EAGER)
             return Runs({eager: own[eager]} if eager in own else {}, own)
         mode = NATIVE_MODES[TF][0]
-        wide = _outputs(side, mode, pass_, case, FLOAT64, inputs)
+        wide = _outputs_or_reason(modes, mode, pass_, FLOAT64, inputs)
         return Runs({f"{TF}/{mode} in float64": wide}, own)
 
     return ask
 
 
-def _outputs(side: Side, mode: str, pass_: str, case: str, dtype: str, inputs: Arrays) -> Arrays | str:
+def _outputs_or_reason(modes: OriginalModes, mode: str, pass_: str, dtype: str, inputs: Arrays) -> Arrays | str:
     try:
-        return requests.outputs(side, mode, pass_, case, dtype, inputs)
+        return modes.outputs(mode, pass_, dtype, inputs)
     except SideError as error:
         if error.lost:
             raise

@@ -6,85 +6,16 @@ The reference is what eager mode gives in cases that both sides ran, and what XL
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from dataclasses import dataclass
 
-from compare.inputs.at_size import Prepared, digest
 from compare.parity.evidence import TF_REFERENCE, TF_XLA, Evidence, Otherwise
 from compare.parity.holding import Leaves
 from compare.parity.own_modes import DISAGREES
-from compare.prove.collect import FLOAT32, FLOAT64, NATIVE_MODES, Collected
-from compare.prove.oracle import Doubles
+from compare.prove.oracle import NATIVE, Doubles
+from compare.prove.original_modes import AskEager
 from compare.prove.running import running
-from compare.prove.subjects import twin_of
 from compare.record.vocabulary import FAIL
-from compare.sides import mapped, requests, wire
-from compare.sides._side import Side, SideError
-from compare.sides.pool import Pool
 from workloads._framework import FORWARD, GRADIENTS, Twin
 from workloads._modes import TF
-from workloads._spec import Arrays
-
-NATIVE = "native"
-
-
-@dataclass(frozen=True)
-class Eager:
-    """What eager mode gives in one call, as the twin is written and in float64."""
-
-    written: Arrays
-    exact: Arrays
-
-
-@dataclass(frozen=True)
-class EagerRuns:
-    """Calls of TensorFlow's eager mode on inputs that no case of the workload has.
-
-    Attributes:
-      pool: has the side.
-      prepared: the workload.
-      collected: what the side delivered; a side that was lost is not asked.
-    """
-
-    pool: Pool
-    prepared: Prepared
-    collected: Collected | None
-
-    def __call__(self, pass_: str, calls: Sequence[Arrays]) -> list[Eager]:
-        """What each call gives; nothing where the side cannot be asked, or cannot be built in float64.
-
-        Args:
-          pass_: that is run.
-          calls: by name, the inputs of each, and the weights that it changes.
-        """
-        if self.collected is None or self.collected.lost or not calls:
-            return []
-        try:
-            return self._asked(self.pool.get(TF), pass_, calls)
-        except SideError as error:
-            self.collected.lost |= error.lost
-            return []
-
-    def _asked(self, side: Side, pass_: str, calls: Sequence[Arrays]) -> list[Eager]:
-        told = self.prepared.loading
-        twin = twin_of(self.prepared)
-        cases = {f"call{number}": dict(call) for number, call in enumerate(calls)}
-        packed = wire.pack_twin(cases, twin.weights, twin.batches)
-        named = digest(packed)
-        folder = told.arrays.with_name(f"{told.arrays.name}-{named[:16]}")
-        if not folder.exists():
-            mapped.save(packed, folder)
-        try:
-            requests.loaded(side, dataclasses.replace(told, cases=tuple(cases), arrays=folder, sha256=named))
-            mode = NATIVE_MODES[TF][0]
-            return [
-                Eager(*(requests.outputs(side, mode, pass_, case, dtype) for dtype in (FLOAT32, FLOAT64)))
-                for case in cases
-            ]
-        finally:
-            # What is asked next is asked of the workload.
-            if not getattr(side, "lost", False):
-                requests.loaded(side, told)
 
 
 def with_xla(evidence: Evidence, held: Leaves, twin: Twin, doubles: Doubles) -> Evidence:
@@ -110,14 +41,14 @@ def with_xla(evidence: Evidence, held: Leaves, twin: Twin, doubles: Doubles) -> 
     return dataclasses.replace(evidence, otherwise={**evidence.otherwise, **by_mode}) if by_mode else evidence
 
 
-def with_eager(evidence: Evidence, held: Leaves, doubles: Doubles, eager: EagerRuns) -> Evidence:
+def with_eager(evidence: Evidence, held: Leaves, doubles: Doubles, eager: AskEager) -> Evidence:
     """The evidence with what eager mode gives in float64, in cases that programs suggest and that alone fail.
 
     Args:
       evidence: what is judged.
       held: every leaf that a gate holds against a bound.
       doubles: has these cases.
-      eager: runs eager mode.
+      eager: asks eager mode.
     """
     failing = {(one.place.pass_, one.place.case) for gate in held.values() for one in gate if one.verdict == FAIL}
     # A port that is wrong where both sides ran needs no second look.

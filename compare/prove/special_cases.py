@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from compare.hlo.conditions import NAN as NAN_ASKED
-from compare.hlo.conditions import Condition, Ways, special_conditions
-from compare.hlo.watching import Watched, either
+from compare.hlo.conditions import Ways, special_conditions
+from compare.hlo.watching import Watched
 from compare.parity import messages
 from compare.parity.measure import UNIT_ROUNDOFF, distance, is_float, scale_of, unlike
-from compare.prove.running import Running, arguments
+from compare.prove.running import Running
 from compare.prove.subjects import Readable
+from compare.prove.watched_decisions import WatchedDecisions, watched_decisions
 from workloads import _specials
 from workloads._framework import FORWARD, Twin
 from workloads._modes import JAX, TF
@@ -55,25 +56,6 @@ class SpecialCases:
     remarks: tuple[str, ...] = ()
 
 
-@dataclass
-class _Watch:
-    """One side's program, and which way it was seen to decide."""
-
-    side: str
-    watched: Watched
-    decides: Callable[[Sequence[Arrays]], list[list[Ways]]]
-    seen: list[Ways]
-
-    def look(self, ways: Sequence[Ways]) -> None:
-        self.seen = either(self.seen, ways)
-
-    def unseen(self) -> Iterator[tuple[int, Condition, bool]]:
-        """Decisions that came out one way alone, by position, and whether that way was to hold."""
-        for at, (condition, (held, failed)) in enumerate(zip(self.watched.conditions, self.seen, strict=True)):
-            if held != failed:
-                yield at, condition, held
-
-
 def special_cases(
     twin: Twin,
     specs: Mapping[str, ArraySpec],
@@ -95,7 +77,8 @@ def special_cases(
     Raises:
       UnreadableProgram: XLA does not run a program apart from its framework.
     """
-    watches = [watch for of in programs if (watch := _watch(of, twin)) is not None]
+    made = (watched_decisions(of, Watched(of.graph, special_conditions), twin) for of in programs)
+    watches = [watch for watch in made if watch is not None]
     if not watches:
         return SpecialCases()
     drawn = list(itertools.islice(_specials.special_cases(specs, base), _MOST_DRAWN))
@@ -128,33 +111,18 @@ def judged_gradients(expected: Arrays, runs: Runs) -> set[str]:
     }
 
 
-def _watch(of: Readable, twin: Twin) -> _Watch | None:
-    """The program, and how it decides in the ordinary cases; None where it does not decide about special values."""
-    watched = Watched(of.graph, special_conditions)
-    if not watched.conditions:
-        return None
-
-    def decides(cases: Sequence[Arrays]) -> list[list[Ways]]:
-        return watched.seen([arguments(of.program, twin, case) for case in cases])
-
-    watch = _Watch(of.side, watched, decides, [Ways(False, False)] * len(watched.conditions))
-    for ways in decides(list(twin.cases.values())):
-        watch.look(ways)
-    return watch
-
-
-def _asks_for_infinities(watches: Sequence[_Watch]) -> bool:
-    conditions = (condition for watch in watches if watch.side == TF for condition in watch.watched.conditions)
+def _asks_for_infinities(watches: Sequence[WatchedDecisions]) -> bool:
+    conditions = (condition for watch in watches if watch.of.side == TF for condition in watch.watched.conditions)
     return any(condition.direction != NAN_ASKED for condition in conditions)
 
 
-def _turns(watches: Sequence[_Watch], ways: Sequence[Sequence[Ways]]) -> bool:
+def _turns(watches: Sequence[WatchedDecisions], ways: Sequence[Sequence[Ways]]) -> bool:
     """Whether a case decides in a way that no ordinary one did, or about a special value.
 
     Ordinary values may become NaN, and tell nothing of those that are NaN from the start.
     """
     return any(
-        list(watch.seen) != either(watch.seen, way)
+        watch.adds(way)
         or any(condition.is_special_in(of) for condition, of in zip(watch.watched.conditions, way, strict=True))
         for watch, way in zip(watches, ways, strict=True)
     )
@@ -225,7 +193,7 @@ def _has_nan(array: np.ndarray) -> bool:
 
 
 def _remarks(
-    watches: Sequence[_Watch],
+    watches: Sequence[WatchedDecisions],
     ways: Sequence[Sequence[Sequence[Ways]]],
     specs: Mapping[str, ArraySpec],
     drawn: Sequence[Special],
@@ -239,7 +207,7 @@ def _remarks(
             is_open = True
             turned = (reason for case, reason in reasons.items() if reason and of_side[case][at][held])
             why = next(turned, "") or (messages.special_range(ranged) if ranged else messages.SPECIAL_UNREACHED)
-            yield messages.unseen_special(watch.side, str(condition), condition.line, held, why)
+            yield messages.unseen_special(watch.of.side, str(condition), condition.line, held, why)
     judged = {drawn[at].kind for at, reason in reasons.items() if not reason}
     lost = {
         drawn[at].kind: reason for at, reason in reasons.items() if reason and drawn[at].kind not in {*judged, MIXED}

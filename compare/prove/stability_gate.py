@@ -12,7 +12,7 @@ from compare.progress import Reporter
 from compare.prove import sweeping
 from compare.prove.collect import Collected
 from compare.prove.oracle import Doubles
-from compare.prove.other_modes import EagerRuns
+from compare.prove.original_modes import OriginalModes
 from compare.record.parity_part import Parity
 from compare.record.vocabulary import FAIL
 from compare.record.workload_part import Failure
@@ -80,7 +80,7 @@ def swept_with(
     results: list[Swept] = []
     for options in sweeps:
         try:
-            eager = EagerRuns(pool, prepared, collected.get("tf"))
+            eager = OriginalModes(pool, prepared, collected.get("tf")).eager
             results.append(sweeping.sweep(prepared, collected, doubles, options, eager))
         except ProgramLost as error:
             failures.append(Failure("both sides", "sweep", str(error)))

@@ -23,7 +23,7 @@ from compare.parity.stability import BOTH, BREAKS, HOLDS, UNJUDGED, Rounding, Va
 from compare.prove.collect import FLOAT32, Collected
 from compare.prove.following import Following
 from compare.prove.oracle import Doubles, promoted
-from compare.prove.other_modes import EagerRuns
+from compare.prove.original_modes import AskEager
 from compare.prove.running import Running, running
 from compare.prove.subjects import first_inputs, subject, twin_of
 from compare.prove.swept_choices import holds_but_for_choices
@@ -52,7 +52,7 @@ def sweep(
     collected: Mapping[str, Collected],
     doubles: Doubles,
     options: Options | None = None,
-    eager: EagerRuns | None = None,
+    eager: AskEager | None = None,
 ) -> Swept:
     """What each float input may be, by pass.
 
@@ -61,7 +61,7 @@ def sweep(
       collected: what each side delivered, by side.
       doubles: the float64 programs, and their results.
       options: of XLA, that the port is compiled with in mode `jax/tuned`.
-      eager: runs TensorFlow's eager mode, which a port may follow where TensorFlow's own modes disagree.
+      eager: asks TensorFlow's eager mode, which a port may follow where TensorFlow's own modes disagree.
 
     Raises:
       ProgramLost: a program ended the process that ran it, or did not end.
@@ -116,7 +116,7 @@ class _Pass:
         exact: Program,
         dtype: str,
         options: Options,
-        eager: EagerRuns | None,
+        eager: AskEager | None,
     ) -> None:
         self._workload, self._pass, self._dtype = prepared.workload.name, pass_, dtype
         self._mode = TUNED if options else PORT

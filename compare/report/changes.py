@@ -20,7 +20,7 @@ _NOTE = "Ratios are compared, never seconds: a ratio is measured within one run,
 
 
 def print_changes(recurrences: Sequence[Recurrence], console: Console) -> None:
-    """A line a ratio with its last change, then why some were not compared, then the verdict."""
+    """A line a ratio with its last change, then why some were not compared."""
     shown = on_lines(list(recurrences))
     table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
     for title in _COLUMNS:
@@ -55,11 +55,6 @@ def _lines(recurrences: Sequence[Recurrence]) -> Iterator[Text]:
         if recurrence.confirmed:
             yield Text(f"confirmed {name}: {_medians(recurrence.changes[-1])}", style="bold red")
     yield Text(_NOTE)
-    confirmed = sum(recurrence.confirmed for recurrence in recurrences)
-    unconfirmed = sum(recurrence.verdict == SEEN_ONCE for recurrence in recurrences)
-    more = f"; {unconfirmed} seen once: run again to confirm" if unconfirmed else ""
-    regressions = f"{confirmed} confirmed regression{'' if confirmed == 1 else 's'}"
-    yield Text(f"{regressions} in {len(recurrences)} ratio{'' if len(recurrences) == 1 else 's'}{more}")
 
 
 def _medians(change: Change) -> str:

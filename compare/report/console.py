@@ -33,7 +33,7 @@ _NARROW_COLUMNS = ("workload", "parity", "gates that do not pass", _RATIO)
 
 
 def print_overview(record: Record, console: Console, baseline: Mode | None = None) -> None:
-    """The table of workloads, a line for each failing gate and each missing result, the verdict.
+    """The table of workloads, a line for each failing gate and each missing result; the command adds the verdict.
 
     Args:
       record: of a run.
@@ -140,9 +140,6 @@ def _lines(record: Record) -> Iterator[Text]:
         yield Text.assemble(("note", "yellow"), " ", f"{_some(names)}: {_single(note)}")
     for sentence in node_rows.sentences(record):
         yield Text.assemble(("node", "cyan"), " ", _single(sentence))
-    headline = verdicts.headline(record)
-    notes = f" ({'; '.join(headline.notes)})" if headline.notes else ""
-    yield Text.assemble(_word(headline.verdict), f" {headline.sentence}{notes}")
 
 
 def _notes(record: Record) -> dict[str, list[str]]:

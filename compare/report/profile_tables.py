@@ -42,8 +42,8 @@ def print_profile(profile: ReadProfile, most: int, console: Console) -> None:
         print_kernels(groups, most, console)
 
 
-def print_line(profile: ReadProfile, line: str, console: Console) -> bool:
-    """The kernels of FILE:LINE, or a sentence that there is none; whether there is one.
+def print_line(profile: ReadProfile, line: str, console: Console) -> None:
+    """Print the kernels of FILE:LINE, or a sentence that there is none.
 
     Args:
       profile: what was read.
@@ -54,10 +54,9 @@ def print_line(profile: ReadProfile, line: str, console: Console) -> bool:
     kernels = profile_rows.of_line(shown, line)
     if not kernels:
         console.print(Text(profile_rows.no_such_line(shown, line)), soft_wrap=True)
-        return False
+        return
     rows = tuple(map(profile_rows.row, kernels))
     print_kernels([PhaseRows(f"{counted(len(rows), 'kernel')} from {line}", rows)], len(rows), console)
-    return True
 
 
 def print_kernels(groups: Sequence[PhaseRows], most: int, console: Console) -> None:

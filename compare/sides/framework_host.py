@@ -98,7 +98,7 @@ class Worker(Host):
         return Reply(modes)
 
     def outputs(self, parameters: Outputs, arrays: Arrays) -> Reply:
-        """One pass in one mode; arrays that are sent are inputs in place of those of the case."""
+        """One pass in one mode; arrays that are sent stand in place of those of the case."""
         return Reply(arrays=self._framework.outputs(*msgspec.structs.astuple(parameters), sent=arrays or None))
 
     def trajectory(self, parameters: Trajectory, arrays: Arrays) -> Reply:

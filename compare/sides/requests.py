@@ -112,7 +112,7 @@ def outputs(side: Side, mode: str, pass_: str, case: str, dtype: str, sent: Arra
       pass_: "forward", "gradients" or "step".
       case: whose inputs and weights are used.
       dtype: "float32" or "float64".
-      sent: inputs in place of those of the case, by name.
+      sent: inputs and weights in place of those of the case, by name.
     """
     return side.call("outputs", {"mode": mode, "pass_": pass_, "case": case, "dtype": dtype}, sent).arrays
 

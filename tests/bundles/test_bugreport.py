@@ -15,6 +15,7 @@ from places import ROOT
 from compare.bundles import bundle, gathering, readme
 from compare.commands import bugreport as command
 from compare.commands import replay as replay_command
+from compare.commands._conclusion import conclude
 from compare.commands._parser import Parser
 from compare.errors import RequestError
 from compare.hlo import proto
@@ -32,7 +33,8 @@ def run(module: Any, *arguments: object) -> int:
     """The exit code of a command."""
     parser = Parser(prog="jaxport")
     module.add_arguments(parser)
-    return module.main(parser.parse_args(list(map(str, arguments))))
+    options = parser.parse_args(list(map(str, arguments)))
+    return conclude(module.main(options), quiet=getattr(options, "json", False))
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ import pytest
 from test_replay import UNKNOWN, told, written
 
 from compare.commands import bugreport
+from compare.commands._conclusion import conclude
 from compare.commands._parser import Parser
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
@@ -24,7 +25,7 @@ DEVICES = ("--target", "H100", "--target", "v5e")
 def reported(folder: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
     parser = Parser(prog="jaxport bugreport")
     bugreport.add_arguments(parser)
-    code = bugreport.main(parser.parse_args(["add", "--size", "smoke", *arguments, "-o", str(folder)]))
+    code = conclude(bugreport.main(parser.parse_args(["add", "--size", "smoke", *arguments, "-o", str(folder)])))
     return code, json.loads((folder / "bundle.json").read_text())
 
 

@@ -12,6 +12,7 @@ from safetensors.numpy import save_file
 
 from compare.bundles import bundle
 from compare.commands import replay as command
+from compare.commands._conclusion import conclude
 from compare.commands._parser import Parser
 from compare.errors import RequestError
 from compare.hlo import bindings
@@ -41,7 +42,8 @@ def replay(*arguments: object) -> int:
     """The exit code of `jaxport replay`."""
     parser = Parser(prog="jaxport replay")
     command.add_arguments(parser)
-    return command.main(parser.parse_args(list(map(str, arguments))))
+    options = parser.parse_args(list(map(str, arguments)))
+    return conclude(command.main(options), quiet=options.json)
 
 
 def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, list[dict[str, Any]]]:

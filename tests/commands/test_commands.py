@@ -315,7 +315,9 @@ def test_history_draws_every_run_and_judges_the_last_two(
     monkeypatch.chdir(tmp_path)
     saved(tmp_path, (0, 0, 0.3, 0.3))
     assert cli.main(["history"]) == 1
-    assert capsys.readouterr().out.splitlines()[-1] == ".jaxport/history/trend.html"
+    page, last = capsys.readouterr().out.splitlines()[-2:]
+    assert page == ".jaxport/history/trend.html"
+    assert last == "fail 1 confirmed regression in 1 ratio"
     assert "<svg" in (tmp_path / ".jaxport/history/trend.html").read_text()
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from compare import cli
-from compare.commands.recompiles import exit_code
+from compare.commands.recompiles import concluded
 from compare.record.ledger_part import RecompilationLedger, SideLedger
 
 
@@ -51,4 +51,5 @@ def test_what_cannot_be_carried_out_is_one_line(
 )
 def test_a_ledger_is_no_verdict_unless_a_limit_is_given(side: SideLedger, most: int | None, code: int) -> None:
     other = SideLedger(compilations=0, failed=0)
-    assert exit_code(RecompilationLedger(sides={"tf": other, "jax": side}), most) == code
+    conclusion = concluded(RecompilationLedger(sides={"tf": other, "jax": side}), most)
+    assert (conclusion.exit_code if conclusion else 0) == code

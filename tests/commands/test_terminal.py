@@ -21,7 +21,7 @@ from rich.text import Text
 from compare import cli
 from compare.bundles.distance import Difference
 from compare.bundles.replaying import Compared, Replayed
-from compare.commands import locate, replay, tune
+from compare.commands import _replay_tables, locate, tune
 from compare.history.moves import Recurrence
 from compare.hlo.locate import Departure, OperationPlace
 from compare.progress import Bars, Lines
@@ -93,7 +93,7 @@ def located(console: Console) -> None:
 
 def replayed(console: Console) -> None:
     result = Compared(EVIL, (2,), "float32", {EVIL: Difference(0.0, 0.0, None, True, 0.0)})
-    replay.show([Replayed(EVIL, EVIL, EVIL, (result,), {EVIL: EVIL})], console)
+    _replay_tables.show([Replayed(EVIL, EVIL, EVIL, (result,), {EVIL: EVIL})], console)
 
 
 def tuned(console: Console) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from compare.parity import stability
 from compare.parity.breaks import Outcome
 from compare.parity.stability import BREAKS, HOLDS, Rounding, Values
 from compare.prove.following import MOST_IN_VAIN, Following
-from compare.prove.other_modes import Eager, EagerRuns
+from compare.prove.original_modes import Eager
 from workloads._spec import Arrays
 from workloads._sweeps import Probe
 
@@ -40,7 +39,7 @@ def said(port: np.ndarray, xla: np.ndarray, eager: np.ndarray, calls: int = 1) -
     values = Values(leaf(port), leaf(xla), {"output": xla})
     before = stability.worst(stability.by_leaf(values, ROUNDING).values())
     asked = Asked(eager)
-    following = Following(cast(EagerRuns, asked), "forward", "my_port", "jax/jit")
+    following = Following(asked, "forward", "my_port", "jax/jit")
     probes = [Probe("x", "of both signs, up to ", 1.0)] * calls
     judged = following.judged([({}, values, before)] * calls, probes, ROUNDING)
     return [outcome for _, _, outcome in judged], following, asked.calls

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +13,8 @@ from jax import export
 from compare.parity import Evidence, held_leaves, judge
 from compare.parity.evidence import OracleSource
 from compare.prove.oracle import Doubles
-from compare.prove.other_modes import Eager, EagerRuns, with_eager, with_xla
+from compare.prove.original_modes import AskEager, Eager
+from compare.prove.other_modes import with_eager, with_xla
 from compare.record.vocabulary import PASS
 from workloads._framework import FORWARD, Parameter, Program, Result, Twin
 from workloads._spec import Arrays
@@ -69,13 +69,13 @@ def gathered(port: str, more: bool) -> tuple[Evidence, Doubles]:
     return evidence, doubles
 
 
-def asked(calls: list[str]) -> EagerRuns:
+def asked(calls: list[str]) -> AskEager:
     def run(pass_: str, inputs: Sequence[Arrays]) -> list[Eager]:
         calls.append(pass_)
         leaves: list[Arrays] = [{"output": by_eager(each["x"])} for each in inputs]
         return [Eager(leaf, leaf) for leaf in leaves]
 
-    return cast(EagerRuns, run)
+    return run
 
 
 @pytest.mark.parametrize(("port", "follows"), [("eager", "tf/eager"), ("xla", "tf/jit"), ("neither", "")])

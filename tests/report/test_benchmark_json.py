@@ -112,9 +112,8 @@ def test_two_ports_of_one_name_are_not_taken_for_one() -> None:
 
 def test_console_and_page_show_it_with_what_is_missing_as_missing() -> None:
     found = of_benchmarks(written(benchmark("jax/jit", 0.5), machine={"python_version": "3.12.1"}))
-    row, verdict = overview(found).splitlines()[-2:]
+    row = overview(found).splitlines()[-1]
     assert "0.405x [0.384, 0.428] faster (tf/jit)" in row
-    assert verdict == "pass Parity holds in 1 of 1 workload"
     page = render(decoded(found))
     assert "3.12.1" in page and "500 ms" in page
 

@@ -246,13 +246,10 @@ def test_the_console_has_one_line_for_each_failing_gate_and_each_failure() -> No
             assert lines.count(f"fail {gate.message}") == (gate.verdict == "fail")
         for failure in verdicts.failures(workload):
             assert any(line.startswith(f"missing {name}: {failure.side}: {failure.doing}") for line in lines)
-    assert lines[-1].startswith("fail Parity fails in 2 of 4 workloads")
 
 
 def test_the_console_of_a_run_that_holds_has_no_line_that_fails() -> None:
-    shown = printed({"workloads": {"one": RECORD["workloads"]["running_example"]}})
-    assert "fail" not in shown
-    assert shown.splitlines()[-1] == "pass Parity holds in 1 of 1 workload"
+    assert "fail" not in printed({"workloads": {"one": RECORD["workloads"]["running_example"]}})
 
 
 def test_the_console_notes_once_what_qualifies_verdicts_that_hold() -> None:

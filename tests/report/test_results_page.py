@@ -18,6 +18,8 @@ from pages import decodable, decoded, holes, shortened, workload_of
 from places import DATA
 from rich.console import Console
 
+from compare.commands._conclusion import Conclusion
+from compare.commands.compare import concluded
 from compare.history.moves import Recurrence
 from compare.record.envelope import SCHEMA, Record
 from compare.record.results_file import load_plain
@@ -374,13 +376,14 @@ def test_a_confirmed_regression_has_its_row_its_line_and_the_last_word() -> None
         "confirmed add: jax/jit vs tf/jit: medians, for context: "
         "jax/jit 600 µs then 660 µs, tf/jit 1.00 ms then 1.00 ms" in lines
     )
-    assert lines[-1] == "1 confirmed regression in 1 ratio"
+    assert concluded(compared(0.6, 0.7, 0.66)) == Conclusion("fail", "1 confirmed regression in 1 ratio")
 
 
 def test_a_regression_seen_once_asks_for_another_run() -> None:
-    shown = printed(*compared(0.6, 0.7))
-    assert "regressed, not confirmed" in shown
-    assert shown.splitlines()[-1] == "0 confirmed regressions in 1 ratio; 1 seen once: run again to confirm"
+    changes = compared(0.6, 0.7)
+    assert "regressed, not confirmed" in printed(*changes)
+    said = "0 confirmed regressions in 1 ratio; 1 seen once: run again to confirm"
+    assert concluded(changes) == Conclusion("pass", said)
 
 
 def test_what_was_not_compared_says_why_and_never_steers_the_terminal() -> None:

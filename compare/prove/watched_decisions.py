@@ -1,0 +1,67 @@
+"""A program of one side, and which ways it was seen to decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from compare.hlo.conditions import Condition, Ways
+from compare.hlo.watching import Watched, either
+from compare.prove.running import arguments
+from compare.prove.subjects import Readable
+from workloads._framework import Twin
+from workloads._spec import Arrays
+
+
+@dataclass
+class WatchedDecisions:
+    """The conditions of a program, and the ways that each was seen to come out.
+
+    Attributes:
+      of: the program.
+      watched: runs it, with its conditions as results.
+      twin: has the weights of a case that changes none.
+      seen: by condition.
+    """
+
+    of: Readable
+    watched: Watched
+    twin: Twin
+    seen: list[Ways]
+
+    def decides(self, cases: Sequence[Arrays]) -> list[list[Ways]]:
+        """By case and condition, which ways it goes."""
+        return self.watched.seen([arguments(self.of.program, self.twin, case) for case in cases])
+
+    def adds(self, ways: Sequence[Ways]) -> bool:
+        """Whether a case decides in a way that none before did."""
+        return self.seen != either(self.seen, ways)
+
+    def look(self, ways: Sequence[Ways]) -> None:
+        """Note how a case decides."""
+        self.seen = either(self.seen, ways)
+
+    def unseen(self) -> Iterator[tuple[int, Condition, bool]]:
+        """Decisions that came out one way alone, by position, and whether that way was to hold."""
+        for at, (condition, (held, failed)) in enumerate(zip(self.watched.conditions, self.seen, strict=True)):
+            if held != failed:
+                yield at, condition, held
+
+
+def watched_decisions(of: Readable, watched: Watched, twin: Twin) -> WatchedDecisions | None:
+    """The program, and how it decides in the cases of the twin; None where it decides nothing.
+
+    Args:
+      of: the program.
+      watched: the same, ready to be watched.
+      twin: the workload's arrays.
+
+    Raises:
+      UnreadableProgram: XLA does not run it apart from its framework.
+    """
+    if not watched.conditions:
+        return None
+    decisions = WatchedDecisions(of, watched, twin, [Ways(False, False)] * len(watched.conditions))
+    for ways in decisions.decides(list(twin.cases.values())):
+        decisions.look(ways)
+    return decisions
