@@ -244,6 +244,38 @@ def moved(count: int, elements: int, leaf: str) -> str:
     return f"without {of}, which roundings of TF's own step move as far: the rest holds"
 
 
+def not_swept(pass_: str, elements: int) -> str:
+    """A pass has too many inputs for a sweep.
+
+    Args:
+      pass_: forward or gradients.
+      elements: of the inputs.
+    """
+    return f"{pass_}: not swept, hundreds of calls on {elements:,} elements take minutes; judge a smaller size"
+
+
+def pass_proved(pass_: str, regions: int) -> str:
+    """Rules prove every region of a pass.
+
+    Args:
+      pass_: forward or gradients.
+      regions: how many.
+    """
+    return f"{pass_}: proved without a call, by structural rules all {regions} regions are the same in both programs"
+
+
+def regions_hold(pass_: str, regions: int, opened: int, calls: int) -> str:
+    """Rules prove some regions of a pass, and the others hold in every call.
+
+    Args:
+      pass_: forward or gradients.
+      regions: how many there are.
+      opened: how many are not proved.
+      calls: of the sweep.
+    """
+    return f"{pass_}: of {regions} regions {regions - opened} are proved, {opened} hold in each of {calls} calls"
+
+
 def calls_chosen(pass_: str, calls: int) -> str:
     """So many calls of a sweep hold with choices beside an edge made as in float32.
 

@@ -36,6 +36,8 @@ class Rounding:
       largest: its largest number.
       times: how many roundings in a row the original's program makes, at most (`compare.hlo.stablehlo_text.roundings`).
       floors: by leaf, an error that counts nothing: that of rounding an ordinary gradient.
+      digits: the share of its digits that an accurate value has right: half of them of a whole program, all but the
+        roundings themselves of a region.
     """
 
     unit: float
@@ -43,11 +45,12 @@ class Rounding:
     largest: float
     times: float
     floors: Mapping[str, float] = field(default_factory=dict)
+    digits: float = 0.5
 
     @property
     def accurate(self) -> float:
-        """Relative: who is within has at least half of the digits right."""
-        return math.sqrt(self.unit)
+        """Relative: who is within has at least this share of the digits right."""
+        return self.unit**self.digits
 
     @property
     def at_most(self) -> float:

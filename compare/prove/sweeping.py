@@ -13,19 +13,22 @@ import numpy as np
 from compare.hlo import breaking, disturbing, stablehlo_text
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import Options, ProgramLost
+from compare.hlo.pair import Pair
 from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
 from compare.parity import messages, stability
 from compare.parity.breaks import Broken, Extent, Outcome, Reached, Swept
 from compare.parity.evidence import PORT, TUNED
 from compare.parity.measure import UNIT_ROUNDOFF, is_float, largest
-from compare.parity.stability import BOTH, BREAKS, HOLDS, UNJUDGED, Rounding, Values
+from compare.parity.stability import BREAKS, HOLDS, UNJUDGED, Rounding, Values
 from compare.prove.collect import FLOAT32, Collected
 from compare.prove.following import Following
 from compare.prove.oracle import Doubles, promoted
 from compare.prove.original_modes import AskEager
 from compare.prove.running import Running, running
 from compare.prove.subjects import first_inputs, subject, twin_of
+from compare.prove.sweeping_regions import SweptRegions, sweep_regions
+from compare.prove.swept_calls import MOST_ELEMENTS, CallResults, judge_calls, plan_calls
 from compare.prove.swept_choices import holds_but_for_choices
 from compare.record.parity_part import Call, Disagreement
 from compare.sides._side import SIDES
@@ -35,12 +38,6 @@ from workloads._precision import narrow_dtype
 from workloads._spec import Arrays
 from workloads._sweeps import Probe
 
-SAMPLES = 4
-"""How often roundings are sampled."""
-MOST_ELEMENTS = 1 << 20
-"""Inputs of more elements are not swept: every call costs their size."""
-LARGE, LARGE_STEP = 1 << 22, 6
-"""A model of more weights is swept in steps of so many powers of two: each call gives as many gradients."""
 MOST_LOOKS = 8
 """So many calls of a pass are looked at for choices beside an edge: a port that breaks in more does not by chance."""
 CLOSE = 1.01
@@ -69,14 +66,20 @@ def sweep(
     if not _sweeps.swept(prepared.inputs):
         return Swept(reason="no input is a float narrower than float64: there is nothing to sweep")
     elements = sum(math.prod(spec.shape) for spec in prepared.inputs.values())
-    if elements > MOST_ELEMENTS:
-        return Swept(reason=f"not swept: hundreds of calls on {elements:,} elements take minutes; judge a smaller size")
     dtype = _narrowest(prepared)
     reached: list[Reached] = []
     reasons: list[str] = []
     findings: list[Disagreement] = []
     for pass_ in (FORWARD, GRADIENTS):
         programs = [collected[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in collected]
+        by_region = _by_region(pass_, prepared, collected, dtype, options or {})
+        if by_region is not None:
+            reached += by_region.reached
+            reasons.append(by_region.says)
+            continue
+        if elements > MOST_ELEMENTS:
+            reasons.append(messages.not_swept(pass_, elements))
+            continue
         exact = doubles.programs.get(("tf", pass_))
         known = [program for program in (*programs, exact) if program is not None]
         if len(known) <= len(SIDES):
@@ -93,6 +96,15 @@ def sweep(
         except UnreadableProgram as error:
             reasons.append(f"{pass_}: not swept, the programs do not run apart from their frameworks: {error}")
     return Swept(tuple(reached), dtype, "; ".join(reasons), findings=tuple(findings))
+
+
+def _by_region(
+    pass_: str, prepared: Prepared, collected: Mapping[str, Collected], dtype: str, options: Options
+) -> SweptRegions | None:
+    """What regions say of a pass; nothing where a side gave no program, or a compiler's options act on all of it."""
+    programs = [collected[side].programs.get((pass_, FLOAT32)) for side in ("tf", "jax") if side in collected]
+    known = [program for program in programs if program is not None]
+    return None if options or len(known) < len(SIDES) else sweep_regions(pass_, prepared, Pair(*known), dtype)
 
 
 def _narrowest(prepared: Prepared) -> str:
@@ -126,14 +138,11 @@ class _Pass:
         self._port, self._options = running(port, self._twin, options), options
         self._looks = self._turned = 0
         self._following = Following(eager, pass_, prepared.title, self._mode) if eager else None
-        self._moderate = bool(self._twin.weights)
-        weights = sum(array.size for array in self._twin.weights.values())
-        self._step = LARGE_STEP if weights > LARGE else _sweeps.STEPS[0]
         self._rounding = self._measured(stablehlo_text.roundings(original.artifact))
 
     def reach(self) -> Iterator[Reached]:
         """What each input may be."""
-        probes = list(_sweeps.probes(self._specs, self._moderate, self._step))
+        probes = plan_calls(self._specs, self._twin)
         outcomes = dict(zip(probes, self._outcomes(probes), strict=True))
         for moved in dict.fromkeys(probe.moved for probe in probes):
             yield self._reach_of(moved, {probe: said for probe, said in outcomes.items() if probe.moved == moved})
@@ -179,27 +188,13 @@ class _Pass:
     def _by_program(self, probes: Sequence[Probe]) -> list[tuple[Arrays, Values, Outcome]]:
         """The inputs of each call, what it gives, and what is said of that."""
         calls = [_sweeps.drawn(probe, self._specs, self._base) for probe in probes]
-        runs = list(zip(self._port(calls), self._original(calls), self._exact(calls), strict=True))
-        said = [stability.by_leaf(Values(*run), self._rounding, until_broken=True) for run in runs]
-        samples: list[list[Arrays]] = [[] for _ in runs]
-        for seed in range(SAMPLES):
-            # What holds by fewer samples holds: the more there are, the wider the bound.
-            left = [at for at, leaves in enumerate(said) if stability.worst(leaves.values()).status in (BREAKS, BOTH)]
-            for at, moved in zip(left, self._rounded([calls[at] for at in left], seed), strict=True):
-                port, original, exact = runs[at]
-                samples[at].append(moved)
-                settled = {leaf: one for leaf, one in said[at].items() if one.status in (HOLDS, UNJUDGED)}
-                # The leaf that broke before the others, which need not be asked if it breaks again.
-                left_over = sorted(
-                    (leaf for leaf in exact if leaf not in settled), key=lambda leaf: leaf not in said[at]
-                )
-                asked = {leaf: exact[leaf] for leaf in left_over}
-                values, last = Values(port, original, asked, samples[at]), seed == SAMPLES - 1
-                said[at] = settled | stability.by_leaf(values, self._rounding, until_broken=not last)
-        return [
-            (call, Values(*run, moved), stability.worst(leaves.values()))
-            for call, run, moved, leaves in zip(calls, runs, samples, said, strict=True)
-        ]
+        runs = zip(self._port(calls), self._original(calls), self._exact(calls), strict=True)
+        judged = judge_calls(
+            [CallResults(*run) for run in runs],
+            self._rounding,
+            lambda positions, seed: self._rounded([calls[at] for at in positions], seed),
+        )
+        return [(call, values, outcome) for call, (values, outcome) in zip(calls, judged, strict=True)]
 
     def _beside_edges(self, call: Arrays, values: Values, said: Outcome) -> Outcome:
         """What is said of a call of a model, where it breaks by choices beside an edge alone: that it holds."""

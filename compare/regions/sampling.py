@@ -61,7 +61,7 @@ def compute_cut_values(regions: Regions, wanted: Iterable[Region], cases: Sequen
     graph = regions.graphs.left
     read = sorted({at for region in wanted for at in region.inputs})
     artifact = _in_float64(graph, [regions.cut_points[at].nodes.left[0] for at in read])
-    runs = _run(artifact, [[_wide(array) for array in left] for left, _ in cases])
+    runs = _run(artifact, [[widen(array) for array in left] for left, _ in cases])
     return {at: [arrays[place] for arrays in runs] for place, at in enumerate(read)}
 
 
@@ -105,10 +105,11 @@ def sample(judged: RegionProof, regions: Regions, at_cuts: CutValues, cases: Seq
 
 def _alone(regions: Regions, region: Region, side: int, case: Arguments) -> list[np.ndarray]:
     positions = {key: at for at, key in enumerate(regions.graphs[side].parameters)}
-    return [_wide(case[side][positions[key]]) for key in region.pieces[side].alone]
+    return [widen(case[side][positions[key]]) for key in region.pieces[side].alone]
 
 
-def _wide(array: np.ndarray) -> np.ndarray:
+def widen(array: np.ndarray) -> np.ndarray:
+    """An array of floats or complex numbers in their widest type; others as they are."""
     kind = array.dtype.kind
     return array if kind in "biu" else array.astype(np.complex128 if kind == "c" else np.float64)
 

@@ -1,0 +1,87 @@
+"""Calls of a sweep: which are made, and what they give beside exact values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from compare.parity import stability
+from compare.parity.breaks import Outcome
+from compare.parity.stability import BOTH, BREAKS, HOLDS, UNJUDGED, Rounding, Values
+from workloads import _sweeps
+from workloads._framework import Twin
+from workloads._spec import Arrays, ArraySpec
+from workloads._sweeps import Probe
+
+SAMPLES = 4
+"""How often roundings are sampled."""
+MOST_ELEMENTS = 1 << 20
+"""Inputs of more elements are not swept: every call costs their size."""
+LARGE, LARGE_STEP = 1 << 22, 6
+"""A model of more weights is swept in steps of so many powers of two: each call gives as many gradients."""
+
+
+@dataclass(frozen=True)
+class CallResults:
+    """What one call gives, by leaf.
+
+    Attributes:
+      port: by the port's program.
+      original: by TensorFlow's program.
+      exact: by TensorFlow's formula in float64.
+    """
+
+    port: Arrays
+    original: Arrays
+    exact: Arrays
+
+
+def plan_calls(specs: Mapping[str, ArraySpec], twin: Twin) -> list[Probe]:
+    """The calls of a sweep: of a model fewer, and within moderate magnitudes.
+
+    Args:
+      specs: the inputs.
+      twin: has the weights, if there are any.
+    """
+    weights = sum(array.size for array in twin.weights.values())
+    step = LARGE_STEP if weights > LARGE else _sweeps.STEPS[0]
+    return list(_sweeps.probes(specs, bool(twin.weights), step))
+
+
+def judge_calls(
+    results: Sequence[CallResults], rounding: Rounding, sample: Callable[[Sequence[int], int], Sequence[Arrays]]
+) -> list[tuple[Values, Outcome]]:
+    """What each call gives with the samples that it took, and its worst leaf.
+
+    Args:
+      results: of each call.
+      rounding: how values are rounded.
+      sample: from positions of calls and a seed, TensorFlow's exact values of these with every value moved by a
+        rounding.
+    """
+    leaves = [
+        stability.by_leaf(Values(one.port, one.original, one.exact), rounding, until_broken=True) for one in results
+    ]
+    samples: list[list[Arrays]] = [[] for _ in results]
+    for seed in range(SAMPLES):
+        # What holds by fewer samples holds: the more there are, the wider the bound.
+        left = [at for at, known in enumerate(leaves) if stability.worst(known.values()).status in (BREAKS, BOTH)]
+        for at, moved in zip(left, sample(left, seed) if left else (), strict=True):
+            samples[at].append(moved)
+            is_last = seed == SAMPLES - 1
+            leaves[at] = _judge_again(results[at], leaves[at], samples[at], rounding, is_last)
+    return [
+        (Values(one.port, one.original, one.exact, moved), stability.worst(known.values()))
+        for one, moved, known in zip(results, samples, leaves, strict=True)
+    ]
+
+
+def _judge_again(
+    results: CallResults, leaves: dict[str, Outcome], samples: Sequence[Arrays], rounding: Rounding, is_last: bool
+) -> dict[str, Outcome]:
+    settled = {leaf: one for leaf, one in leaves.items() if one.status in (HOLDS, UNJUDGED)}
+    # The leaf that broke before the others, which need not be judged if it breaks again.
+    open_leaves = sorted((leaf for leaf in results.exact if leaf not in settled), key=lambda leaf: leaf not in leaves)
+    exact = {leaf: results.exact[leaf] for leaf in open_leaves}
+    values = Values(results.port, results.original, exact, samples)
+    return settled | stability.by_leaf(values, rounding, until_broken=not is_last)

@@ -1,0 +1,116 @@
+"""Several regions of a split as one program a side, whose parameters are the cut points that they read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from compare.hlo.graph import Graph, Node
+from compare.hlo.pair import Pair
+from compare.regions.parts import Region, Regions
+from compare.regions.pieces import as_parameter
+
+
+@dataclass(frozen=True, eq=False)
+class OpenPrograms:
+    """Both pieces of every region, each side's in one program.
+
+    Attributes:
+      graphs: of either side; after the shared parameters come those that its program alone takes.
+      read: cut points by position in `Regions.cut_points`, in the order of the shared parameters.
+      alone: of either program, ids of the parameters that it alone takes.
+      regions: whose outputs the results are, in their order.
+    """
+
+    graphs: Pair[Graph]
+    read: tuple[int, ...]
+    alone: Pair[tuple[int, ...]]
+    regions: tuple[Region, ...]
+
+    def results(self, side: int) -> list[tuple[int, int]]:
+        """Of each result of a side, its region by position, and its place among the outputs of the piece."""
+        return [
+            (at, place) for at, region in enumerate(self.regions) for place in range(len(region.pieces[side].outputs))
+        ]
+
+
+def merge_regions(merged: Sequence[Region], regions: Regions) -> OpenPrograms:
+    """One program a side that computes the outputs of all these regions, from what they read.
+
+    Args:
+      merged: regions of the split.
+      regions: the split.
+    """
+    read = tuple(sorted({at for region in merged for at in region.inputs}))
+    alone = Pair(*(_alone(merged, side) for side in (0, 1)))
+    graphs = Pair(*(_Merging(regions, read, alone[side], side).merge(merged) for side in (0, 1)))
+    return OpenPrograms(graphs, read, alone, tuple(merged))
+
+
+def count_roundings(region: Region, graph: Graph) -> float:
+    """How many roundings in a row TensorFlow's piece makes at most: as `stablehlo_text.roundings` counts a program's.
+
+    Args:
+      region: of a split.
+      graph: TensorFlow's.
+    """
+    nodes = [graph.nodes[key] for key in region.pieces.left.nodes]
+    sizes = (graph.nodes[key].shape.elements for node in nodes for key in node.operands)
+    return sum(_is_float(node) for node in nodes) + math.sqrt(max(sizes, default=1))
+
+
+def _is_float(node: Node) -> bool:
+    return node.shape.is_array and node.shape.dtype[0] in "fbc" and node.opcode not in ("constant", "parameter")
+
+
+def _alone(merged: Sequence[Region], side: int) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(key for region in merged for key in region.pieces[side].alone))
+
+
+@dataclass
+class _Merging:
+    """Writes the graph of one side.
+
+    Attributes:
+      regions: the split.
+      read: cut points that become parameters.
+      alone: ids of parameters that the program of this side alone takes.
+      side: 0 for TensorFlow's program.
+    """
+
+    regions: Regions
+    read: tuple[int, ...]
+    alone: tuple[int, ...]
+    side: int
+    nodes: dict[int, Node] = field(default_factory=dict)
+    copies: dict[tuple[int, tuple[int, ...]], int] = field(default_factory=dict)
+
+    def merge(self, merged: Sequence[Region]) -> Graph:
+        """The graph of these regions; what two of them compute alike from the same cut points is there once."""
+        source = self.regions.graphs[self.side]
+        keys = [self.regions.cut_points[at].nodes[self.side] for at in self.read]
+        cut = dict(zip(self.read, range(len(self.read)), strict=True))
+        for number, key in enumerate((*(members[0] for members in keys), *self.alone)):
+            self.nodes[number] = as_parameter(source.nodes[key], number).but(id=number)
+        parameters = tuple(self.nodes)
+        alone = dict(zip(self.alone, parameters[len(self.read) :], strict=True))
+        results = [number for region in merged for number in self._outputs(region, source, cut, alone)]
+        return Graph("open regions", self.nodes, parameters, tuple(results))
+
+    def _outputs(self, region: Region, source: Graph, cut: dict[int, int], alone: dict[int, int]) -> list[int]:
+        piece = region.pieces[self.side]
+        placed = dict(alone)
+        for at in region.inputs:
+            placed |= dict.fromkeys(self.regions.cut_points[at].nodes[self.side], cut[at])
+        for key in piece.nodes:
+            if key not in alone:
+                placed[key] = self._copy(source.nodes[key], tuple(placed[one] for one in source.nodes[key].operands))
+        return [placed[key] for key in piece.outputs]
+
+    def _copy(self, node: Node, operands: tuple[int, ...]) -> int:
+        known = self.copies.get((node.id, operands))
+        if known is None:
+            known = self.copies[node.id, operands] = len(self.nodes)
+            self.nodes[known] = node.but(id=known, operands=operands)
+        return known
