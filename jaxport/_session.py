@@ -78,7 +78,15 @@ class Session:
 
     def parameters(self, case: str) -> Any:
         """The parameters that a run of this case starts from."""
-        return self.model.from_weights({path: self._array(array) for path, array in self.twin.weights_of(case).items()})
+        return self.parameters_of(self.twin.weights_of(case))
+
+    def parameters_of(self, weights: Arrays) -> Any:
+        """The parameters that hold some weights.
+
+        Args:
+          weights: all of them, by canonical path.
+        """
+        return self.model.from_weights({path: self._array(array) for path, array in weights.items()})
 
     def arguments(self, pass_: str, case: str, sent: Arrays | None = None) -> list[Any]:
         """All arguments of a pass function.
