@@ -128,17 +128,20 @@ class Jax:
             hidden = "state/" if pass_ in (STEP, UNROLLED) else ()
             return {leaf: session.fetched(leaf, value) for leaf, value in named.items() if not leaf.startswith(hidden)}
 
-    def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
+    def trajectory(
+        self, mode: str, dtype: str, checkpoints: Sequence[int], guide: Arrays | None = None
+    ) -> dict[str, np.ndarray]:
         """loss: [steps]; "weights@STEP/PATH" after each checkpoint.
 
         Args:
           mode: one of the step.
           dtype: "float32" or "float64".
           checkpoints: after how many steps the weights are kept.
+          guide: "weights@STEP/PATH" of another run, which this one goes on from; None lets it go on from its own.
         """
         session = self._loaded.session(dtype)
         with session.precision():
-            return self._used(session, STEP, mode, lambda function: trained(session, function, checkpoints))
+            return self._used(session, STEP, mode, lambda function: trained(session, function, checkpoints, guide))
 
     def program(self, pass_: str, dtype: str, platform: Platform = "cpu") -> Program:
         """The StableHLO that jax.jit hands to XLA; arguments that the function ignores are dropped by JAX.
@@ -232,15 +235,15 @@ class Jax:
         program, executable = self._loaded.compiled(handle)
         return program.named(executable(self._device_arguments(program, case)))
 
-    def unroll(self, handle: int, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
-        """A training run of a compiled step program."""
+    def unroll(self, handle: int, checkpoints: Sequence[int], guide: Arrays | None = None) -> dict[str, np.ndarray]:
+        """A training run of a compiled step program; see `trajectory`."""
         program, executable = self._loaded.compiled(handle)
 
         def run(arguments: list[np.ndarray]) -> list[np.ndarray]:
             with _private.enable_x64(True):
                 return [np.array(value) for value in executable([jax.device_put(argument) for argument in arguments])]
 
-        return unroll(run, program, self._loaded.twin, checkpoints)
+        return unroll(run, program, self._loaded.twin, checkpoints, guide)
 
     def prepare(self, target: str | int) -> Prepared:
         """One call that waits for all its results: JAX returns before the work is done."""

@@ -78,7 +78,14 @@ class Session:
 
     def parameters(self, case: str, sent: Arrays | None = None) -> Any:
         """The parameters that a run of this case starts from, or those that were sent in place of its."""
-        weights = self.twin.weights_of(case, sent)
+        return self.parameters_of(self.twin.weights_of(case, sent))
+
+    def parameters_of(self, weights: Arrays) -> Any:
+        """The parameters that hold some weights.
+
+        Args:
+          weights: all of them, by canonical path.
+        """
         return self.model.from_weights({path: self._array(array) for path, array in weights.items()})
 
     def arguments(self, pass_: str, case: str, sent: Arrays | None = None) -> list[Any]:

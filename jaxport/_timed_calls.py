@@ -22,7 +22,7 @@ from workloads._framework import (
     Prepared,
 )
 from workloads._spec import Arrays
-from workloads._trajectory import trajectory
+from workloads._trajectory import Guide, trajectory
 
 
 def ready_call(session: Session, pass_: str, mode: str, function: Any) -> Prepared:
@@ -46,13 +46,16 @@ def warmed(call: Callable[[], Any]) -> Callable[[], Any]:
     return call
 
 
-def trained(session: Session, function: Callable[..., Any], checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
+def trained(
+    session: Session, function: Callable[..., Any], checkpoints: Sequence[int], guide: Arrays | None = None
+) -> dict[str, np.ndarray]:
     """A training run.
 
     Args:
       session: the model in one float type.
       function: its step, as it is staged.
       checkpoints: after how many steps the weights are kept.
+      guide: "weights@STEP/PATH" of another run, which this one goes on from; None lets it go on from its own.
     """
     held = session.arguments(STEP, session.twin.first_case)[:2]
 
@@ -63,7 +66,10 @@ def trained(session: Session, function: Callable[..., Any], checkpoints: Sequenc
     def weights() -> dict[str, np.ndarray]:
         return {path: session.fetched(WEIGHTS + path, leaf) for path, leaf in session.by_weight(held[0]).items()}
 
-    return trajectory(session.twin, checkpoints, step, weights)
+    def start_from(given: Arrays) -> None:
+        held[0] = session.parameters_of(given)
+
+    return trajectory(session.twin, checkpoints, step, weights, Guide(guide, start_from) if guide else None)
 
 
 def called(session: Session, pass_: str, function: Callable[..., Any]) -> tuple[Callable[[], Any], list[Any]]:

@@ -56,7 +56,7 @@ from workloads._loaded import Loaded, main_pass
 from workloads._recompiling import Staging
 from workloads._rewriting import OptimizerOptions, Rewritten
 from workloads._spec import Arrays, dtype_in
-from workloads._trajectory import trajectory
+from workloads._trajectory import Guide, trajectory
 from workloads._unroll import unroll
 
 OTHERWISE = ("handwritten", "apart")
@@ -157,13 +157,16 @@ class TensorFlow:
         return outputs | session.updated_weights() if pass_ in (STEP, UNROLLED) else outputs
 
     @_once_more
-    def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
+    def trajectory(
+        self, mode: str, dtype: str, checkpoints: Sequence[int], guide: Arrays | None = None
+    ) -> dict[str, np.ndarray]:
         """loss: [steps]; "weights@STEP/PATH" after each checkpoint.
 
         Args:
           mode: one of the step.
           dtype: "float32" or "float64".
           checkpoints: after how many steps the weights are kept.
+          guide: "weights@STEP/PATH" of another run, which this one goes on from; None lets it go on from its own.
         """
         session = self._loaded.session(dtype)
         first = session.tensors({name: array[0] for name, array in session.twin.batches.items()})
@@ -175,6 +178,7 @@ class TensorFlow:
                 checkpoints,
                 lambda batch: on_host(function(*session.tensors(batch))["loss"]),
                 lambda: {path: value.numpy() for path, value in session.weights.items()},
+                Guide(guide, session.assign) if guide else None,
             )
 
     @_once_more
@@ -282,14 +286,14 @@ class TensorFlow:
         program, function = self._loaded.compiled(handle)
         return program.named(map(on_host, function(*self._arguments(program, case))))
 
-    def unroll(self, handle: int, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
-        """A training run of a compiled step program."""
+    def unroll(self, handle: int, checkpoints: Sequence[int], guide: Arrays | None = None) -> dict[str, np.ndarray]:
+        """A training run of a compiled step program; see `trajectory`."""
         program, function = self._loaded.compiled(handle)
 
         def run(arguments: list[np.ndarray]) -> list[np.ndarray]:
             return [on_host(value) for value in function(*map(tf.constant, arguments))]
 
-        return unroll(run, program, self._loaded.twin, checkpoints)
+        return unroll(run, program, self._loaded.twin, checkpoints, guide)
 
     @_once_more
     def prepare(self, target: str | int) -> Prepared:

@@ -49,10 +49,18 @@ class Session:
 
     def reset(self, case: str, sent: Arrays | None = None) -> None:
         """Set every variable to what a run of this case starts from, or of weights that were sent in place of its."""
-        for path, array in self.twin.weights_of(case, sent).items():
-            self.weights[path].assign(tf.cast(array, self.weights[path].dtype))
+        self.assign(self.twin.weights_of(case, sent))
         for name, value in self._initial_state.items():
             self.state[name].assign(value)
+
+    def assign(self, weights: Arrays) -> None:
+        """Set weights, each in the type of its variable.
+
+        Args:
+          weights: by canonical path.
+        """
+        for path, array in weights.items():
+            self.weights[path].assign(tf.cast(array, self.weights[path].dtype))
 
     def tensors(self, arrays: Arrays) -> list[tf.Tensor]:
         """The inputs of one call as tensors, floats in this session's type.

@@ -43,11 +43,36 @@ def kept_as(name: str) -> KeptArray | None:
     return KeptArray(int(step), path, kind) if at and slash and kind in (WEIGHTS, STATE) else None
 
 
+@dataclass(frozen=True)
+class Guide:
+    """Another run's weights, which a training run goes on from: so no step amplifies the errors of those before it.
+
+    Attributes:
+      kept: "weights@STEP/PATH" of the other run.
+      start_from: makes weights, by canonical path, those that the next step starts from.
+    """
+
+    kept: Arrays
+    start_from: Callable[[Arrays], None]
+
+    def replace(self, done: int) -> None:
+        """Go on from the weights that the other run had after so many steps; from one's own where it kept none.
+
+        Args:
+          done: steps taken.
+        """
+        known = ((kept_as(name), array) for name, array in self.kept.items())
+        weights = {of.path: array for of, array in known if of is not None and (of.step, of.kind) == (done, WEIGHTS)}
+        if weights:
+            self.start_from(weights)
+
+
 def trajectory(
     twin: Twin,
     checkpoints: Sequence[int],
     step: Callable[[Arrays], Any],
     weights: Callable[[], Mapping[str, Any]],
+    guide: Guide | None = None,
 ) -> dict[str, np.ndarray]:
     """Train on every batch of a twin, in order.
 
@@ -56,6 +81,7 @@ def trajectory(
       checkpoints: after how many steps the weights are kept.
       step: takes one batch, `{input: array}` without the axis of steps, and returns the loss, a scalar.
       weights: the weights as the last step left them, by canonical path, as anything that `np.array` copies.
+      guide: replaces the weights after each checkpoint, once they are kept; None lets the run go on from its own.
 
     Returns:
       "loss": [steps], in the step's own type; "weights@STEP/PATH" after each checkpoint, in the weight's shape.
@@ -65,4 +91,6 @@ def trajectory(
         losses.append(np.array(step({name: array[done - 1] for name, array in twin.batches.items()})))
         if done in checkpoints:
             kept |= {str(KeptArray(done, path)): np.array(value) for path, value in weights().items()}
+            if guide is not None:
+                guide.replace(done)
     return {LOSS: np.array(losses)} | kept

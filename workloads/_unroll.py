@@ -8,13 +8,17 @@ import numpy as np
 
 from workloads._framework import WEIGHTS, Parameter, Program, Twin, Unsupported
 from workloads._spec import Arrays
-from workloads._trajectory import trajectory
+from workloads._trajectory import Guide, trajectory
 
 STATE = "state/"
 
 
 def unroll(
-    run: Callable[[list[np.ndarray]], Sequence[np.ndarray]], program: Program, twin: Twin, checkpoints: Sequence[int]
+    run: Callable[[list[np.ndarray]], Sequence[np.ndarray]],
+    program: Program,
+    twin: Twin,
+    checkpoints: Sequence[int],
+    guide: Arrays | None = None,
 ) -> dict[str, np.ndarray]:
     """A training run of a step program, as `workloads._trajectory.trajectory` records it.
 
@@ -26,6 +30,7 @@ def unroll(
       program: the step.
       twin: gives batches for its inputs, and the weights and states to start from.
       checkpoints: after how many steps the weights are kept.
+      guide: "weights@STEP/PATH" of another run, which this one goes on from; None lets it go on from its own.
 
     Raises:
       Unsupported: the program returns no loss.
@@ -56,4 +61,9 @@ def unroll(
     def weights() -> Arrays:
         return {path: held.get(WEIGHTS + path, array) for path, array in unreached.items()}
 
-    return trajectory(twin, checkpoints, step, weights)
+    types = {parameter.name: parameter.dtype for parameter in program.parameters if parameter.kind == "weight"}
+
+    def start_from(given: Arrays) -> None:
+        held.update({WEIGHTS + path: array.astype(types[path]) for path, array in given.items() if path in types})
+
+    return trajectory(twin, checkpoints, step, weights, Guide(guide, start_from) if guide else None)

@@ -251,19 +251,27 @@ def promoted_mode(side: str) -> str:
     return f"{side}/promoted"
 
 
-def trajectories_as_runs(evidence: Evidence) -> Evidence:
-    """The ordinary training runs as one case of the pass "step" beside its placed ones, for the same rules to judge.
+def double_mode(evidence: Evidence, side: str) -> str:
+    """The mode whose float64 training run stands for a side; empty where none ran.
 
-    Among several float64 modes of a side, the one of its promoted step stands for it: where there is one, the other
-    runs do not compute in float64 throughout. Else it is the reference mode.
+    That of its promoted step before others: where there is one, the other runs do not compute in float64 throughout.
+
+    Args:
+      evidence: has the training runs.
+      side: "tf" or "jax".
     """
+    modes = sorted(mode for mode, dtype in evidence.trajectories if dtype == FLOAT64 and side_of(mode) == side)
+    preferred = promoted_mode(side), TF_REFERENCE if side == _modes.TF else evidence.port
+    return next((mode for mode in (*preferred, *modes) if mode in modes), "")
+
+
+def trajectories_as_runs(evidence: Evidence) -> Evidence:
+    """The ordinary training runs as one case of the pass "step" beside its placed ones, for the same rules to judge."""
     outputs = {
         (mode, STEP, TRAJECTORY): run for (mode, dtype), run in evidence.trajectories.items() if dtype == "float32"
     }
     doubles = {key: run for key, run in evidence.doubles.items() if key[1] == STEP}
-    for side, preferred in (("tf", TF_REFERENCE), ("jax", evidence.port)):
-        modes = sorted(mode for mode, dtype in evidence.trajectories if dtype == "float64" and side_of(mode) == side)
-        if modes:
-            chosen = next((mode for mode in (promoted_mode(side), preferred) if mode in modes), modes[0])
-            doubles[side, STEP, TRAJECTORY] = evidence.trajectories[chosen, "float64"]
+    for side in (_modes.TF, _modes.JAX):
+        if mode := double_mode(evidence, side):
+            doubles[side, STEP, TRAJECTORY] = evidence.trajectories[mode, FLOAT64]
     return replace(evidence, outputs=outputs, doubles=doubles, trajectories={})

@@ -17,6 +17,7 @@ from compare.parity import Evidence, explicable, held_leaves, judge_held
 from compare.parity.holding import Leaves
 from compare.prove.beside_ties import judged_beside
 from compare.prove.collect import FLOAT32, Collected
+from compare.prove.guided_training import drift, guided_training
 from compare.prove.moved_by_rounding import moved_by_rounding
 from compare.prove.near_choices import choices_beside_edges
 from compare.prove.oracle import Doubles, explain_by_constants, runner_of, twin_with
@@ -24,12 +25,13 @@ from compare.prove.original_modes import OriginalModes
 from compare.prove.other_modes import with_eager, with_xla
 from compare.prove.own_formula import explain_by_formula
 from compare.record.parity_part import Parity
-from compare.record.vocabulary import FAIL
+from compare.record.vocabulary import FAIL, PASS
 from compare.record.workload_part import Failure
 from compare.sides._side import SideError
 from compare.sides.pool import Pool
 from compare.sides.workers import failure_of
 from workloads._framework import FORWARD, GRADIENTS, STEP, has_no_gradient
+from workloads._modes import JAX, TF
 from workloads._precision import narrow_dtype
 
 Place = TypeVar("Place")
@@ -62,12 +64,24 @@ def parity_of(
         explaining = _Explaining(pool, prepared, collected, doubles, failures)
         return explaining.by_formula(*explaining.by_constants(*explaining.by_modes(evidence)))
 
+    def guided(evidence: Evidence, held: Leaves) -> tuple[Doubles, Evidence, Leaves]:
+        """Training from TensorFlow's weights where that holds, else the runs as they were."""
+        anew = _guided(pool, prepared, collected, doubles, evidence, failures)
+        if anew is None:
+            return doubles, evidence, held
+        anew = dataclasses.replace(anew, training_remarks=(drift(held["training"]), *doubles.training_remarks))
+        of, leaves = explained(anew)
+        holds = all(leaf.verdict == PASS for leaf in leaves["training"])
+        return (anew, of, leaves) if holds else (doubles, evidence, held)
+
     evidence, held = explained(doubles)
     try:
         beside = judged_beside(twin_with(prepared, doubles), prepared.inputs, doubles, evidence, held)
         if beside is not doubles:
             doubles = beside
             evidence, held = explained(doubles)
+        if any(leaf.verdict == FAIL for leaf in held["training"]):
+            doubles, evidence, held = guided(evidence, held)
         parity = judge_held(evidence, held)
         if parity.verdict != FAIL:
             return parity
@@ -80,6 +94,26 @@ def parity_of(
         held = held_leaves(evidence)
     # Last, since it compiles the training step several times.
     return judge_held(*_Explaining(pool, prepared, collected, doubles, failures).by_steps(evidence, held))
+
+
+def _guided(
+    pool: Pool,
+    prepared: Prepared,
+    collected: Mapping[str, Collected],
+    doubles: Doubles,
+    evidence: Evidence,
+    failures: list[Failure],
+) -> Doubles | None:
+    """The evidence with training runs from TensorFlow's weights; None where a side cannot be asked for them."""
+    if any(side not in collected or collected[side].lost for side in (TF, JAX)):
+        return None
+    try:
+        return guided_training(pool, prepared, doubles, evidence)
+    except SideError as error:
+        if error.lost:
+            collected[error.side].lost = True
+            failures.append(failure_of(error, "training from TensorFlow's weights"))
+        return None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -199,6 +233,7 @@ def _evidence(
     not_applicable = _not_applicable(prepared, collected)
     outputs = {key: arrays for delivered in collected.values() for key, arrays in delivered.outputs.items()}
     refusals = tuple(refusal for delivered in collected.values() for refusal in delivered.refusals)
+    free = {key: arrays for delivered in collected.values() for key, arrays in delivered.trajectories.items()}
     left_out = {GRADIENTS} & not_applicable.keys()
     return Evidence(
         workload=prepared.title,
@@ -207,8 +242,7 @@ def _evidence(
             (side, pass_, case): of for (side, pass_, case), of in doubles.arrays.items() if pass_ not in left_out
         },
         oracle=doubles.sources,
-        trajectories=doubles.trajectories
-        | {key: arrays for delivered in collected.values() for key, arrays in delivered.trajectories.items()},
+        trajectories=doubles.trajectories if doubles.guide else doubles.trajectories | free,
         deviations=prepared.workload.deviations,
         failures=tuple(failures),
         refusals=refusals,

@@ -24,6 +24,7 @@ from compare.sides import requests
 from compare.sides._side import Side, SideError
 from workloads._framework import STEP, Program, Twin
 from workloads._spec import Arrays
+from workloads._trajectory import kept_as
 
 PERTURBATIONS = 3
 """How often the rounded constants are moved to see what such rounding does to the outputs."""
@@ -51,6 +52,9 @@ class Doubles:
     placements: dict[str, Placement] = field(default_factory=dict)
     """Cases of the training step that start where no ordinary run comes to."""
     training_remarks: tuple[str, ...] = ()
+    guide: Arrays = field(default_factory=dict)
+    """The weights that all training runs but TensorFlow's float64 one go on from; empty of runs that go on from their
+    own."""
 
 
 def find_doubles(jax: Side, sides: Sequence[Collected], prepared: Prepared) -> Doubles:
@@ -121,7 +125,8 @@ def runner_of(jax: Side, doubles: Doubles, prepared: Prepared) -> Run:
       prepared: the workload, and the arrays that it is judged on.
     """
     twin, training = twin_with(prepared, doubles), prepared.workload.training
-    checkpoints = training.compared if training else ()
+    guided = {known.step for name in doubles.guide if (known := kept_as(name)) is not None}
+    checkpoints = sorted(guided) or (training.compared if training else ())
 
     def run(program: Program, pass_: str, cases: Sequence[str]) -> Mapping[str, Arrays]:
         if pass_ != STEP:
@@ -132,7 +137,10 @@ def runner_of(jax: Side, doubles: Doubles, prepared: Prepared) -> Run:
         if len(placed) == len(cases):
             return trained
         handle = requests.compile_program(jax, program, QUICKLY).handle
-        return trained | {case: requests.unroll(jax, handle, checkpoints) for case in cases if case not in placed}
+        guide = doubles.guide or None
+        return trained | {
+            case: requests.unroll(jax, handle, checkpoints, guide) for case in cases if case not in placed
+        }
 
     return run
 

@@ -102,8 +102,8 @@ class Worker(Host):
         return Reply(arrays=self._framework.outputs(*msgspec.structs.astuple(parameters), sent=arrays or None))
 
     def trajectory(self, parameters: Trajectory, arrays: Arrays) -> Reply:
-        """A training run in one mode."""
-        return Reply(arrays=self._framework.trajectory(*msgspec.structs.astuple(parameters)))
+        """A training run in one mode; arrays that are sent are the weights that it goes on from."""
+        return Reply(arrays=self._framework.trajectory(*msgspec.structs.astuple(parameters), guide=arrays or None))
 
     def layers(self, parameters: LayersOf, arrays: Arrays) -> Reply:
         """What each layer was given and gave."""
@@ -144,8 +144,8 @@ class Worker(Host):
         return Reply(arrays=self._framework.execute(*msgspec.structs.astuple(parameters)))
 
     def unroll(self, parameters: Unroll, arrays: Arrays) -> Reply:
-        """A training run of a compiled step program."""
-        return Reply(arrays=self._framework.unroll(*msgspec.structs.astuple(parameters)))
+        """A training run of a compiled step program; arrays that are sent are the weights that it goes on from."""
+        return Reply(arrays=self._framework.unroll(*msgspec.structs.astuple(parameters), guide=arrays or None))
 
     def offer(self, parameters: Offer, arrays: Arrays) -> Reply:
         """Make a mode more, of compiler options."""

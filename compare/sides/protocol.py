@@ -127,7 +127,10 @@ METHODS = (
     ),
     Method("load", "framework", Load, "Build the workload; the modes of each pass", value=replies.Loaded),
     Method("outputs", "framework", Outputs, "What a pass returns in a mode", sends=True, returns=True),
-    Method("trajectory", "framework", Trajectory, "Losses and weights of a training run in a mode", returns=True),
+    Method(
+        "trajectory", "framework", Trajectory, "Losses and weights of a training run in a mode",
+        sends=True, returns=True,
+    ),
     Method(
         "layers", "framework", LayersOf, "What each layer of a model was given and gave in a pass",
         value=_layer_calls.LayerCalls, sends=True, returns=True,
@@ -152,7 +155,7 @@ METHODS = (
         "serialized", "framework", Pass, "A pass in the form of jax.export", returns=True, file="exported",
     ),
     Method("execute", "framework", Execute, "Run a compiled program", returns=True),
-    Method("unroll", "framework", Unroll, "A training run of a compiled training step", returns=True),
+    Method("unroll", "framework", Unroll, "A training run of a compiled training step", sends=True, returns=True),
     Method("offer", "framework", Offer, "Add a mode that is compiled with other options"),
     Method(
         "digest", "framework", Target, "A digest of the code of the main pass in a mode, or of a compiled program",

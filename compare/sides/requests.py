@@ -117,9 +117,17 @@ def outputs(side: Side, mode: str, pass_: str, case: str, dtype: str, sent: Arra
     return side.call("outputs", {"mode": mode, "pass_": pass_, "case": case, "dtype": dtype}, sent).arrays
 
 
-def trajectory(side: Side, mode: str, dtype: str, checkpoints: Sequence[int]) -> Arrays:
-    """A training run: "loss" and "weights@STEP/PATH"."""
-    return side.call("trajectory", {"mode": mode, "dtype": dtype, "checkpoints": list(checkpoints)}).arrays
+def trajectory(side: Side, mode: str, dtype: str, checkpoints: Sequence[int], guide: Arrays | None = None) -> Arrays:
+    """A training run: "loss" and "weights@STEP/PATH".
+
+    Args:
+      side: whose step it is.
+      mode: one of the step.
+      dtype: "float32" or "float64".
+      checkpoints: after how many steps the weights are kept.
+      guide: such weights of another run, which this one goes on from; None lets it go on from its own.
+    """
+    return side.call("trajectory", {"mode": mode, "dtype": dtype, "checkpoints": list(checkpoints)}, guide).arrays
 
 
 def layers(
@@ -183,9 +191,9 @@ def execute(side: Side, handle: int, case: str) -> Arrays:
     return side.call("execute", {"handle": handle, "case": case}).arrays
 
 
-def unroll(side: Side, handle: int, checkpoints: Sequence[int]) -> Arrays:
-    """A training run of a compiled step program: "loss" and "weights@STEP/PATH"."""
-    return side.call("unroll", {"handle": handle, "checkpoints": list(checkpoints)}).arrays
+def unroll(side: Side, handle: int, checkpoints: Sequence[int], guide: Arrays | None = None) -> Arrays:
+    """A training run of a compiled step program: "loss" and "weights@STEP/PATH"; see `trajectory`."""
+    return side.call("unroll", {"handle": handle, "checkpoints": list(checkpoints)}, guide).arrays
 
 
 def offer(side: Side, mode: str, options: Mapping[str, Any]) -> None:

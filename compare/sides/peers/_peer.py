@@ -124,10 +124,14 @@ class Peer(ABC):
         results = staged.function(staged.variables, *self._inputs({**self._twin.cases[case], **(sent or {})}))
         return {leaf: np.array(value) for leaf, value in results.items()}
 
-    def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[int]) -> dict[str, np.ndarray]:
+    def trajectory(
+        self, mode: str, dtype: str, checkpoints: Sequence[int], guide: Arrays | None = None
+    ) -> dict[str, np.ndarray]:
         """loss: [steps]; "weights@STEP/PATH" after each checkpoint; in float32."""
         if dtype != "float32":
             _refuse(f"training in {dtype}")
+        if guide:
+            _refuse("training that goes on from another run's weights")
         staged = self.stage(STEP, next(iter(self._twin.cases)))
         variables = staged.variables
 
@@ -183,7 +187,7 @@ class Peer(ABC):
         """Refused."""
         _refuse("compiling another side's program")
 
-    def unroll(self, handle: int, checkpoints: Sequence[int]) -> Arrays:
+    def unroll(self, handle: int, checkpoints: Sequence[int], guide: Arrays | None = None) -> Arrays:
         """Refused."""
         _refuse("compiling another side's program")
 

@@ -1,0 +1,99 @@
+"""Training judged step by step: each step starts from TensorFlow's weights, and none amplifies the errors before it.
+
+A network with batch normalization multiplies a rounding in every step, so that two honest runs soon share no digit. What
+a port has to get right is the step: a function of weights, optimizer state, batch and counters. If step after step
+agrees from TensorFlow's weights, with the port's own optimizer state and counters, it computes that function.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from compare.inputs.at_size import Prepared
+from compare.parity.evidence import Evidence, double_mode, promoted_mode
+from compare.parity.holding import Held
+from compare.prove.collect import FLOAT64
+from compare.prove.oracle import Doubles
+from compare.prove.placed_training import QUICKLY
+from compare.record.vocabulary import FAIL
+from compare.sides import requests
+from compare.sides.pool import Pool
+from workloads._framework import STEP
+from workloads._modes import JAX, TF, parse_mode
+from workloads._spec import Arrays
+from workloads._trajectory import kept_as
+
+MOST_BYTES = 1 << 28
+"""Of the float64 weights that TensorFlow's run hands on; larger ones are handed on after every so many steps."""
+
+
+def guided_training(pool: Pool, prepared: Prepared, doubles: Doubles, evidence: Evidence) -> Doubles | None:
+    """The float64 evidence with every training run anew, each going on from TensorFlow's float64 weights.
+
+    None where TensorFlow has no float64 run to go on from.
+
+    Args:
+      pool: has both sides, with the workload loaded.
+      prepared: the workload, and the arrays that it is judged on.
+      doubles: the float64 programs.
+      evidence: of runs that go on from their own weights.
+
+    Raises:
+      SideError: a side does not train so.
+    """
+    training, reference = prepared.workload.training, double_mode(evidence, TF)
+    if training is None or not reference:
+        return None
+    runs = _Runs(pool, doubles, _steps(training.steps, evidence.trajectories[reference, FLOAT64]))
+    guide = runs.train(reference, FLOAT64)
+    others = {run: runs.train(*run, guide) for run in evidence.trajectories if run != (reference, FLOAT64)}
+    return dataclasses.replace(doubles, trajectories={(reference, FLOAT64): guide, **others}, guide=guide)
+
+
+def drift(held: Sequence[Held]) -> str:
+    """How far runs come apart that go on from their own weights.
+
+    Args:
+      held: the leaves of the training gate in these runs, one of which fails.
+    """
+    worst = max((leaf for leaf in held if leaf.verdict == FAIL), key=lambda leaf: leaf.error)
+    own = "" if worst.noise is None else f"; TensorFlow's eager mode and XLA by {worst.noise:.2g}"
+    return (
+        "every step was judged from TensorFlow's weights: left to themselves the runs come apart by "
+        f"{worst.error:.2g} at {worst.place.leaf} of {worst.place.found_from}{own}"
+    )
+
+
+def _steps(steps: int, run: Arrays) -> tuple[int, ...]:
+    """After which steps weights are handed on: each, or as many as fit, the last among them."""
+    kept = [(known.step, array.nbytes) for name, array in run.items() if (known := kept_as(name)) is not None]
+    weights = sum(size for step, size in kept if step == kept[0][0])
+    parts = min(steps, max(2, MOST_BYTES // max(weights, 1)))
+    return tuple(sorted({round(step) for step in np.linspace(0, steps, parts + 1)[1:]}))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Runs:
+    """Training runs of either side.
+
+    Attributes:
+      pool: has both sides.
+      doubles: the float64 programs.
+      steps: after which weights are kept, and handed on.
+    """
+
+    pool: Pool
+    doubles: Doubles
+    steps: tuple[int, ...]
+
+    def train(self, mode: str, dtype: str, guide: Arrays | None = None) -> Arrays:
+        """A run of a mode, or of a side's promoted step."""
+        of = parse_mode(mode)
+        if mode != promoted_mode(of.side):
+            return requests.trajectory(self.pool.get(of.side), of.name, dtype, self.steps, guide)
+        jax = self.pool.get(JAX)
+        handle = requests.compile_program(jax, self.doubles.programs[of.side, STEP], QUICKLY).handle
+        return requests.unroll(jax, handle, self.steps, guide)
