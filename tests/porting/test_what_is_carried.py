@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -194,7 +195,7 @@ def test_a_student_is_carried_and_judged_though_its_teacher_is_not_in_the_port(
 ) -> None:
     """The training is the place that is left; another activation in the port fails."""
     output = init_output(DISTILLER)
-    assert "4 weights carried" in output and "pass Parity holds in 1 of 1 workload" in output
+    assert "4 weights carried" in output and re.search(r"^distiller +default +pass", output, re.MULTILINE)
     assert f"weights left out: teacher/dense (Dense): kernel, bias: {UNCALLED}" in output
     receipt = json.loads(Path("port/weights.receipt.json").read_text())
     assert set(receipt["left"].values()) == {UNCALLED} and len(receipt["left"]) == 4
