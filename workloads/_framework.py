@@ -325,9 +325,7 @@ class Framework(Protocol):
 
     def outputs(self, mode: str, pass_: str, case: str, dtype: str, sent: Arrays | None = None) -> Arrays: ...
 
-    def trajectory(
-        self, mode: str, dtype: str, checkpoints: Sequence[int], guide: Arrays | None = None
-    ) -> Arrays: ...
+    def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[int], guide: Arrays | None = None) -> Arrays: ...
 
     def layers(
         self, pass_: str, case: str, dtype: str, given: Sequence[Given], sent: Arrays
