@@ -1,7 +1,7 @@
 """Training judged step by step: each step starts from TensorFlow's weights, and none amplifies the errors before it.
 
-A network with batch normalization multiplies a rounding in every step, so that two honest runs soon share no digit. What
-a port has to get right is the step: a function of weights, optimizer state, batch and counters. If step after step
+A network with batch normalization multiplies a rounding in every step, so that two honest runs soon share no digit.
+What a port has to get right is the step: a function of weights, optimizer state, batch and counters. If step after step
 agrees from TensorFlow's weights, with the port's own optimizer state and counters, it computes that function.
 """
 
