@@ -254,18 +254,8 @@ def not_swept(pass_: str, elements: int) -> str:
     return f"{pass_}: not swept, hundreds of calls on {elements:,} elements take minutes; judge a smaller size"
 
 
-def pass_proved(pass_: str, regions: int) -> str:
-    """Rules prove every region of a pass.
-
-    Args:
-      pass_: forward or gradients.
-      regions: how many.
-    """
-    return f"{pass_}: proved without a call, by structural rules all {regions} regions are the same in both programs"
-
-
 def regions_hold(pass_: str, regions: int, opened: int, calls: int) -> str:
-    """Rules prove some regions of a pass, and the others hold in every call.
+    """Structural rules prove some regions of a pass, and the others hold in every call.
 
     Args:
       pass_: forward or gradients.
@@ -273,7 +263,9 @@ def regions_hold(pass_: str, regions: int, opened: int, calls: int) -> str:
       opened: how many are not proved.
       calls: of the sweep.
     """
-    return f"{pass_}: of {regions} regions {regions - opened} are proved, {opened} hold in each of {calls} calls"
+    if not opened:
+        return f"{pass_}: all {regions} regions are proved equal"
+    return f"{pass_}: {regions - opened} of {regions} regions are proved equal, {opened} hold in {calls} calls"
 
 
 def calls_chosen(pass_: str, calls: int) -> str:

@@ -53,6 +53,11 @@ class Rounding:
         return self.unit**self.digits
 
     @property
+    def lost(self) -> float:
+        """Relative: who is beyond has lost half of the digits."""
+        return math.sqrt(self.unit)
+
+    @property
     def at_most(self) -> float:
         """Roundings that count: thousands of operations still leave half of the digits, or nothing is to judge by."""
         return min(self.times, 1 / self.accurate)
@@ -132,7 +137,7 @@ def _holds(leaf: str, values: Values, rounding: Rounding) -> bool:
     scale = _scales(exact, values.original[leaf]).ravel()[doubtful]
     times = rounding.at_most
     floor += times * rounding.tiny
-    lost, port_lost = (errors > rounding.accurate * scale + floor for errors in (off, port_off))
+    lost, port_lost = (errors > rounding.lost * scale + floor for errors in (off, port_off))
     if (lost & ~port_lost).any():
         return False
 
@@ -170,7 +175,7 @@ def weighed(leaf: str, values: Values, rounding: Rounding) -> Outcome:
         took = float(np.max((off - floor) / np.maximum(once, rounding.tiny), where=right, initial=0.0))
         bound = np.maximum(rounding.accurate * np.abs(exact), max(times, TIMES_ORIGINAL * took) * once) + floor
         within = port_off <= bound
-        lost, port_lost = (errors > rounding.accurate * scale + floor for errors in (off, port_off))
+        lost, port_lost = (errors > rounding.lost * scale + floor for errors in (off, port_off))
         # A port that is finite where the original overflows, in float64 too, is the better one.
         alike = np.isinf(exact) & (pattern(original) == pattern(exact)) & (pattern(port) != pattern(exact))
         alike &= ~np.isfinite(port)

@@ -59,29 +59,38 @@ def parity_of(
       ordinary: see `Evidence`; at another size than the workload's own.
     """
 
-    def explained(doubles: Doubles) -> tuple[Evidence, Leaves]:
+    def by_modes(doubles: Doubles) -> tuple[_Explaining, Evidence, Leaves]:
         evidence = dataclasses.replace(_evidence(prepared, collected, doubles, failures), ordinary=ordinary or {})
         explaining = _Explaining(pool, prepared, collected, doubles, failures)
-        return explaining.by_formula(*explaining.by_constants(*explaining.by_modes(evidence)))
+        return explaining, *explaining.by_modes(evidence)
 
-    def guided(evidence: Evidence, held: Leaves) -> tuple[Doubles, Evidence, Leaves]:
-        """Training from TensorFlow's weights where that holds, else the runs as they were."""
+    def explained(doubles: Doubles) -> tuple[Evidence, Leaves]:
+        explaining, evidence, held = by_modes(doubles)
+        return explaining.by_formula(*explaining.by_constants(evidence, held))
+
+    def guided(evidence: Evidence, held: Leaves) -> tuple[Doubles, Evidence, Leaves] | None:
+        """Training from TensorFlow's weights, where that holds."""
         anew = _guided(pool, prepared, collected, doubles, evidence, failures)
         if anew is None:
-            return doubles, evidence, held
+            return None
         anew = dataclasses.replace(anew, training_remarks=(drift(held["training"]), *doubles.training_remarks))
         of, leaves = explained(anew)
-        holds = all(leaf.verdict == PASS for leaf in leaves["training"])
-        return (anew, of, leaves) if holds else (doubles, evidence, held)
+        return (anew, of, leaves) if all(leaf.verdict == PASS for leaf in leaves["training"]) else None
 
-    evidence, held = explained(doubles)
+    explaining, evidence, held = by_modes(doubles)
+    # Before rounded constants, which compile the training step several times.
+    tried = _failing(held) == {"training"}
+    if tried and (holding := guided(evidence, held)):
+        doubles, evidence, held = holding
+    else:
+        evidence, held = explaining.by_formula(*explaining.by_constants(evidence, held))
     try:
         beside = judged_beside(twin_with(prepared, doubles), prepared.inputs, doubles, evidence, held)
         if beside is not doubles:
             doubles = beside
             evidence, held = explained(doubles)
-        if any(leaf.verdict == FAIL for leaf in held["training"]):
-            doubles, evidence, held = guided(evidence, held)
+        if not tried and "training" in _failing(held) and (holding := guided(evidence, held)):
+            doubles, evidence, held = holding
         parity = judge_held(evidence, held)
         if parity.verdict != FAIL:
             return parity
@@ -94,6 +103,10 @@ def parity_of(
         held = held_leaves(evidence)
     # Last, since it compiles the training step several times.
     return judge_held(*_Explaining(pool, prepared, collected, doubles, failures).by_steps(evidence, held))
+
+
+def _failing(held: Leaves) -> set[str]:
+    return {gate for gate, leaves in held.items() if any(leaf.verdict == FAIL for leaf in leaves)}
 
 
 def _guided(

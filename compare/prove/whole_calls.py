@@ -1,0 +1,73 @@
+"""Both programs as XLA compiles them, beside their regions: fused, a piece may be computed otherwise than alone.
+
+Where a maximum and what it is subtracted from are computed in two kernels, each rounds in its own way, and at 1e9 an
+exponential of "at most 0" overflows: `jax.nn.dot_product_attention` does so, though each of its regions holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from compare.hlo.pair import Pair
+from compare.parity.measure import is_float, largest, wide
+from compare.prove.running import Running, running
+from workloads._framework import Program, Twin
+from workloads._spec import Arrays
+
+GROSS = 2.0**-6
+"""Relative to the largest value of a leaf. A choice beside an edge, made otherwise, moves less."""
+
+
+@dataclass(frozen=True)
+class WholePrograms:
+    """Both programs, compiled.
+
+    Attributes:
+      original: TensorFlow's.
+      port: the port's.
+    """
+
+    original: Running
+    port: Running
+
+    def agree(self, calls: Sequence[Arrays], relative: float) -> bool:
+        """Whether the port is finite wherever TensorFlow is, and nowhere grossly apart.
+
+        Args:
+          calls: inputs of each.
+          relative: what rounding leaves of a value that should vanish, relative to the largest value of the call.
+        """
+        runs = zip(self.port(calls), self.original(calls), strict=True)
+        return all(_is_alike(port, original, relative) for port, original in runs)
+
+
+def compile_whole(programs: Pair[Program], twin: Twin) -> WholePrograms:
+    """Both programs with XLA's default options.
+
+    Args:
+      programs: TensorFlow's and the port's.
+      twin: has the weights.
+
+    Raises:
+      UnreadableProgram: XLA does not compile one where its framework is not.
+    """
+    return WholePrograms(running(programs.left, twin), running(programs.right, twin))
+
+
+def _is_alike(port: Arrays, original: Arrays, relative: float) -> bool:
+    floats = {leaf: wide(array) for leaf, array in original.items() if is_float(array)}
+    floor = relative * largest([array[np.isfinite(array)] for array in floats.values()])
+    return all(leaf in port and _is_near(wide(port[leaf]), array, floor) for leaf, array in floats.items())
+
+
+def _is_near(port: np.ndarray, original: np.ndarray, floor: float) -> bool:
+    if port.shape != original.shape:
+        return False
+    finite = np.isfinite(original)
+    found, expected = port[finite], original[finite]
+    if not np.isfinite(found).all():
+        return False
+    return bool((np.abs(found - expected) <= GROSS * largest([expected]) + floor).all())
