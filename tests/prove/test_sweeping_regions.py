@@ -1,0 +1,147 @@
+"""The sweep of a pass by its regions says that it holds, or nothing: neither a region nor the whole breaks unseen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hlo_programs import exported
+
+from compare.hlo.pair import Pair
+from compare.inputs.at_size import Prepared, prepare
+from compare.inputs.functions import from_functions
+from compare.parity.stability import HOLDS
+from compare.prove import sweeping_regions
+from compare.prove.sweeping_regions import SweptRegions, sweep_regions
+from compare.regions.open_programs import merge_regions
+from compare.regions.proving import Proofs, prove
+from workloads._framework import Parameter, Program, Result
+
+pytestmark = [pytest.mark.usefixtures("programs_here"), pytest.mark.heavy]
+
+Function = Callable[..., Any]
+SHAPE = (4, 16)
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    folder = tmp_path_factory.mktemp("functions")
+    (folder / "f.py").write_text("def f(x): return x\n")
+    workload = from_functions(f"{folder}/f.py:f", f"{folder}/f.py:f", ["x=f32[4,16]"])
+    return prepare(workload, "default", None, folder)
+
+
+def program(function: Function) -> Program:
+    array = np.ones(SHAPE, np.float32)
+    result = Result("output", np.shape(function(array)), "float32")
+    return Program(exported(function, array), (Parameter("input", "x", SHAPE, "float32"),), (result,))
+
+
+def swept(prepared: Prepared, original: Function, port: Function) -> SweptRegions | None:
+    return sweep_regions("forward", prepared, Pair(program(original), program(port)), "float32")
+
+
+def softmax(x: Any) -> Any:
+    return jax.nn.softmax(x)
+
+
+def softmax_without_maximum(x: Any) -> Any:
+    return jnp.exp(x) / jnp.sum(jnp.exp(x), -1, keepdims=True)
+
+
+def scaled(x: Any) -> Any:
+    return jnp.tanh(x) * 3 + jnp.tanh(x) * 5
+
+
+def scaled_otherwise(x: Any) -> Any:
+    return jnp.tanh(x) * 8
+
+
+def test_one_program_is_proved_and_runs_as_a_whole_alone(prepared: Prepared) -> None:
+    known = swept(prepared, softmax, softmax)
+    assert known is not None and "regions are proved equal" in known.says and "all" in known.says
+    assert {call.said for reached in known.reached for extent in reached.extents for call in extent.calls} == {HOLDS}
+
+
+def test_another_formula_of_the_same_quality_holds_in_every_call(prepared: Prepared) -> None:
+    known = swept(prepared, lambda x: jnp.sin(scaled(x)), lambda x: jnp.sin(scaled_otherwise(x)))
+    assert known is not None and "hold in" in known.says
+    assert all(reached.verdict == "pass" and reached.extents for reached in known.reached)
+
+
+@pytest.mark.parametrize(
+    ("original", "port"),
+    [
+        pytest.param(softmax, softmax_without_maximum, id="overflow"),
+        pytest.param(jnp.expm1, lambda x: jnp.exp(x) - 1, id="cancellation, an algebraic rule"),
+        pytest.param(jnp.log1p, lambda x: jnp.log(x + 1), id="cancellation near 1"),
+        pytest.param(lambda x: x.var(-1), lambda x: (x * x).mean(-1) - x.mean(-1) ** 2, id="variance"),
+        pytest.param(lambda x: jnp.tanh(x) * 2, lambda x: jnp.tanh(x) * 2.001, id="wrong"),
+        pytest.param(lambda x: x * 2, lambda x: jnp.where(jnp.abs(x) > 1e30, 0.0, x * 2), id="wrong far out"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("layers", [0, 2], ids=["alone", "between equal layers"])
+def test_what_breaks_is_never_said_to_hold(prepared: Prepared, original: Function, port: Function, layers: int) -> None:
+    def beside(function: Function) -> Function:
+        def model(x: Any) -> Any:
+            for _ in range(layers):
+                x = x - jnp.tanh(x) / 3
+            return jnp.cos(function(x)) if layers else function(x)
+
+        return model
+
+    assert swept(prepared, beside(original), beside(port)) is None
+
+
+def test_a_region_that_is_left_out_is_no_proof(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A split that loses a region is refused, though every region that is left is proved."""
+    split = sweeping_regions.split
+
+    def losing(alignment: Any) -> Any:
+        regions = split(alignment)
+        return type(regions)(regions.graphs, regions.cut_points, regions.regions[1:])
+
+    monkeypatch.setattr(sweeping_regions, "split", losing)
+    assert swept(prepared, softmax, softmax) is None
+
+
+def test_a_rule_that_wrongly_claims_equal_bits_is_caught_by_the_whole(
+    prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def all_proved(regions: Any) -> Proofs:
+        proofs = prove(regions)
+        equal = tuple(type(one)(one.region, "structural", one.digest) for one in proofs.judged)
+        return Proofs(proofs.regions, equal)
+
+    monkeypatch.setattr(sweeping_regions, "prove", all_proved)
+    assert swept(prepared, softmax, softmax_without_maximum) is None
+
+
+def test_a_false_cut_point_does_not_hide_an_error(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The matcher takes `3 tanh x` and `3.03 tanh x` for one value: the regions on both sides of it do not hold."""
+
+    def loosely(alignment: Any, drawn: Any) -> Any:
+        return more(alignment, drawn, tolerance=0.1)
+
+    more = sweeping_regions.find_more_matches
+    monkeypatch.setattr(sweeping_regions, "find_more_matches", loosely)
+    assert swept(prepared, lambda x: jnp.cos(jnp.tanh(x) * 3), lambda x: jnp.cos(jnp.tanh(x) * 3.03)) is None
+
+
+def test_a_program_with_random_draws_is_swept_whole(prepared: Prepared) -> None:
+    def noisy(x: Any) -> Any:
+        return x + jax.lax.rng_uniform(0.0, 1.0, x.shape)
+
+    assert swept(prepared, noisy, noisy) is None
+
+
+def test_regions_that_compute_alike_from_the_same_cut_points_are_there_once(prepared: Prepared) -> None:
+    proofs = sweeping_regions._prove(Pair(program(scaled), program(scaled_otherwise)), prepared)
+    assert proofs is not None
+    opened = [judged.region for judged in proofs.judged]
+    once, twice = (merge_regions(opened * count, proofs.regions).graphs.left for count in (1, 2))
+    assert len(once) == len(twice) and len(twice.results) == 2 * len(once.results)
