@@ -23,6 +23,26 @@ PLAIN_ARITHMETIC = inspect.getsource(_optimizer_arithmetic).replace(
 )
 PLAIN_ADAM = inspect.getsource(_adam_family).replace("jaxport._optimizer_arithmetic", "plain_arithmetic")
 
+CHAOTIC_TF = TF.replace(
+    "        return value\n",
+    """        for variable in (hidden.bias, logits.bias):
+            variable.assign(tf.sin(4 * variable))
+        return value
+""",
+)
+CHAOTIC_JAX = JAX.replace("optimizers.adam(1e-3)", "optax.chain(optimizers.adam(1e-3), optax.stateless(turn))").replace(
+    "def build(",
+    """def turn(updates, parameters):
+    def turned(update, value):
+        return jnp.sin(4 * (value + update)) - value if value.ndim == 1 else update
+
+    return jax.tree.map(turned, updates, parameters)
+
+
+def build(""",
+)
+"""After each step every bias becomes sin(4 b): errors double from step to step, and after 50 the values are chance."""
+
 PORTS = {
     # Both twins fix their types: only the promoted step can be run in float64.
     "fixed_types": (
@@ -38,6 +58,10 @@ PORTS = {
     ),
     # optax.adam adds epsilon after the bias correction.
     "optax_adam": (TF, JAX.replace("optimizers.adam(1e-3)", "optax.adam(1e-3, eps=1e-7)")),
+    "chaotic": (CHAOTIC_TF, CHAOTIC_JAX),
+    "chaotic_wrong": (CHAOTIC_TF, CHAOTIC_JAX.replace("jnp.sin(4 * ", "jnp.sin(4.001 * ")),
+    # The moments of a step are the port's own: a decay of theirs that is wrong shows, whosever the weights are.
+    "chaotic_beta": (CHAOTIC_TF, CHAOTIC_JAX.replace("optimizers.adam(1e-3)", "optimizers.adam(1e-3, b2=0.998)")),
 }
 
 
@@ -49,7 +73,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     for name, (tf, jax) in PORTS.items():
         assert jax != JAX
         # Ports of one file have one original, which is asked once.
-        original = f"tf_{'plain' if tf == TF else name}.py"
+        original = f"tf_{'plain' if tf == TF else 'chaotic' if tf == CHAOTIC_TF else name}.py"
         (folder / original).write_text(tf)
         (folder / f"jax_{name}.py").write_text(jax.replace("import plain_adam", "import optax\nimport plain_adam"))
         port = WORKLOAD.replace('name="mnist_mlp"', f'name="{name}"')
@@ -91,3 +115,15 @@ def test_another_epsilon_fails_training_and_nothing_else(trained: dict[str, Any]
     gates = trained["optax_adam"]["parity"]["gates"]
     assert [name for name, gate in gates.items() if gate["verdict"] == "fail"] == ["training"]
     assert any("weights@1/" in each["message"] for each in training(trained["optax_adam"])["comparisons"])
+
+
+def test_chaos_does_not_fail_a_right_step(trained: dict[str, Any]) -> None:
+    """Each step from TensorFlow's weights; how far runs come apart that are left to themselves is said."""
+    parity = trained["chaotic"]["parity"]
+    assert parity["verdict"] == "pass"
+    assert "every step was judged from TensorFlow's weights" in training(trained["chaotic"])["reason"]
+
+
+@pytest.mark.parametrize("name", ["chaotic_wrong", "chaotic_beta"])
+def test_chaos_does_not_excuse_a_wrong_step(trained: dict[str, Any], name: str) -> None:
+    assert training(trained[name])["verdict"] == "fail"

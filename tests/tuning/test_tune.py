@@ -49,7 +49,9 @@ def test_the_command_ends_with_what_to_paste(
     assert "add: step at size default (batch 8), 2 threads" in out
     assert "same code: as the default" in out
     assert "xla_fusion= takes 0." in out and "(6 fresh processes)" in out
-    assert out.rstrip().endswith('compiler_options={\n    "cpu": {\n        "xla_fusion": "",\n    }\n},')
+    paste, _, verdict = out.rstrip().rpartition("\n\n")
+    assert paste.endswith('compiler_options={\n    "cpu": {\n        "xla_fusion": "",\n    }\n},')
+    assert verdict.startswith("pass ") and "faster options for add" in verdict
 
 
 def test_the_command_says_in_plain_words_that_nothing_helps(
