@@ -287,7 +287,13 @@ class TensorFlow:
         return program.named(map(on_host, function(*self._arguments(program, case))))
 
     def unroll(self, handle: int, checkpoints: Sequence[int], guide: Arrays | None = None) -> dict[str, np.ndarray]:
-        """A training run of a compiled step program; see `trajectory`."""
+        """A training run of a compiled step program.
+
+        Args:
+          handle: of the program.
+          checkpoints: after which steps weights are kept.
+          guide: see `trajectory`.
+        """
         program, function = self._loaded.compiled(handle)
 
         def run(arguments: list[np.ndarray]) -> list[np.ndarray]:

@@ -67,7 +67,7 @@ def _is_near(port: np.ndarray, original: np.ndarray, floor: float) -> bool:
     if port.shape != original.shape:
         return False
     finite = np.isfinite(original)
-    found, expected = port[finite], original[finite]
-    if not np.isfinite(found).all():
+    computed, expected = port[finite], original[finite]
+    if not np.isfinite(computed).all():
         return False
-    return bool((np.abs(found - expected) <= GROSS * largest([expected]) + floor).all())
+    return bool((np.abs(computed - expected) <= GROSS * largest([expected]) + floor).all())
