@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from types import TracebackType
 
 from rich.console import Console
@@ -48,23 +49,33 @@ class Silent(Reporter):
         """Nothing."""
 
 
-class Lines(Reporter):
-    """One line a stage, with the seconds since the start: for logs."""
+QUIET_S = 10
+"""A log is silent for so long before the next step is a line of its own."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._start = time.monotonic()
+
+class Lines(Reporter):
+    """One line a stage, with the seconds since the start, and of long stages the steps: for logs."""
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console, self._clock = console, clock
+        self._start = self._last = clock()
+        self._stage, self._steps, self._number = "", 0, 0
 
     def stage(self, text: str, steps: int) -> None:
         """Print the stage."""
-        self._console.print(Text(f"[{time.monotonic() - self._start:6.1f} s] {text}"), soft_wrap=True)
+        self._stage, self._steps, self._number = text, steps, 0
+        self.result(text)
 
     def step(self, text: str) -> None:
-        """Nothing: steps would flood a log."""
+        """Print it where nothing was printed for `QUIET_S`: all steps would flood a log."""
+        self._number += 1
+        if self._clock() - self._last >= QUIET_S:
+            self.result(f"{self._stage}: {text}, step {self._number} of {max(self._steps, self._number)}")
 
     def result(self, text: str) -> None:
         """Print it as a stage is."""
-        self.stage(text, 0)
+        self._last = self._clock()
+        self._console.print(Text(f"[{self._last - self._start:6.1f} s] {text}"), soft_wrap=True)
 
 
 class Bars(Reporter):

@@ -182,3 +182,17 @@ def test_nothing_is_printed_past_the_one_place() -> None:
     # What interprets a module in a process of its own is read by the process that started it; the schema is a file;
     # what runs an export is not run here; cli.py says that Rich is missing without Rich.
     assert set(past) == {"cli.py", "terminal.py", "interpreting.py", "json_schema.py", "run_exported.py"}
+
+
+def test_a_log_is_never_silent_for_long_while_steps_go_on() -> None:
+    seconds = iter([0.0, 0.0, 3.0, 12.0, 12.5, 13.0, 40.0, 41.0])
+    console, file = plain_console(force_terminal=False)
+    reporter = Lines(console, lambda: next(seconds))
+    reporter.stage("port: parity", 4)
+    for step in ("tf/jit forward", "jax/jit forward", "sweep", "training"):
+        reporter.step(step)
+    assert [line.strip() for line in file.getvalue().splitlines()] == [
+        "[   0.0 s] port: parity",
+        "[  12.5 s] port: parity: jax/jit forward, step 2 of 4",
+        "[  41.0 s] port: parity: training, step 4 of 4",
+    ]
