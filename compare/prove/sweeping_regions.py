@@ -17,6 +17,7 @@ from compare.parity.breaks import Extent, Outcome, Reached
 from compare.parity.measure import UNIT_ROUNDOFF
 from compare.parity.stability import BETTER, HOLDS, UNJUDGED
 from compare.prove.region_calls import RegionCalls
+from compare.prove.shared_parameters import updates
 from compare.prove.subjects import cases, first_inputs, subjects, twin_of
 from compare.prove.swept_calls import MOST_ELEMENTS, plan_calls
 from compare.prove.whole_calls import compile_whole
@@ -113,7 +114,13 @@ def _prove(programs: Pair[Program], prepared: Prepared) -> Proofs | None:
     if not alignment.is_equal:
         alignment = find_more_matches(alignment, drawn)
     regions = split(alignment)
-    if regions.uncovered or find_faults(regions, alignment):
+    # A variable that one program alone leaves behind, as moving statistics, is no result of the pass.
+    left_behind = {
+        side.results[place]
+        for side, program in zip((left, right), programs, strict=True)
+        for place in updates(program).values()
+    }
+    if set(regions.uncovered) - left_behind or find_faults(regions, alignment):
         return None
     proofs = prove(regions)
     return None if any(judged.reason for judged in proofs.judged) else proofs
