@@ -36,8 +36,7 @@ class Rounding:
       largest: its largest number.
       times: how many roundings in a row the original's program makes, at most (`compare.hlo.stablehlo_text.roundings`).
       floors: by leaf, an error that counts nothing: that of rounding an ordinary gradient.
-      digits: the share of its digits that an accurate value has right: half of them of a whole program, all but the
-        roundings themselves of a region.
+      digits: the fraction of the type's digits that an accurate value keeps: 0.5 of a whole program, 1.0 of a region.
     """
 
     unit: float
@@ -54,13 +53,13 @@ class Rounding:
 
     @property
     def lost(self) -> float:
-        """Relative: who is beyond has lost half of the digits."""
+        """The relative error beyond which half of the digits are lost."""
         return math.sqrt(self.unit)
 
     @property
     def at_most(self) -> float:
         """Roundings that count: thousands of operations still leave half of the digits, or nothing is to judge by."""
-        return min(self.times, 1 / self.accurate)
+        return min(self.times, 1 / self.lost)
 
 
 @dataclass(frozen=True)

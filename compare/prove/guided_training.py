@@ -24,7 +24,7 @@ from compare.sides.pool import Pool
 from workloads._framework import STEP
 from workloads._modes import JAX, TF, parse_mode
 from workloads._spec import Arrays
-from workloads._trajectory import kept_as
+from workloads._trajectory import WEIGHTS, kept_as
 
 MOST_BYTES = 1 << 28
 """Of the float64 weights that TensorFlow's run hands on; larger ones are handed on after every so many steps."""
@@ -33,7 +33,8 @@ MOST_BYTES = 1 << 28
 def guided_training(pool: Pool, prepared: Prepared, doubles: Doubles, evidence: Evidence) -> Doubles | None:
     """The float64 evidence with every training run anew, each going on from TensorFlow's float64 weights.
 
-    None where TensorFlow has no float64 run to go on from.
+    None where a side has no float64 run: TensorFlow's is what others go on from, and in the port's an error of one step
+    is not taken for rounding.
 
     Args:
       pool: has both sides, with the workload loaded.
@@ -45,9 +46,12 @@ def guided_training(pool: Pool, prepared: Prepared, doubles: Doubles, evidence: 
       SideError: a side does not train so.
     """
     training, reference = prepared.workload.training, double_mode(evidence, TF)
-    if training is None or not reference:
+    if training is None or not reference or not double_mode(evidence, JAX):
         return None
-    runs = _Runs(pool, doubles, _steps(training.steps, evidence.trajectories[reference, FLOAT64]))
+    steps = _steps(training.steps, evidence.trajectories[reference, FLOAT64])
+    if not steps:
+        return None
+    runs = _Runs(pool, doubles, steps)
     guide = runs.train(reference, FLOAT64)
     others = {run: runs.train(*run, guide) for run in evidence.trajectories if run != (reference, FLOAT64)}
     return dataclasses.replace(doubles, trajectories={(reference, FLOAT64): guide, **others}, guide=guide)
@@ -68,8 +72,11 @@ def drift(held: Sequence[Held]) -> str:
 
 
 def _steps(steps: int, run: Arrays) -> tuple[int, ...]:
-    """After which steps weights are handed on: each, or as many as fit, the last among them."""
-    kept = [(known.step, array.nbytes) for name, array in run.items() if (known := kept_as(name)) is not None]
+    """After which steps weights are handed on: each, or as many as fit, the last among them; none of no weights."""
+    known = ((kept_as(name), array.nbytes) for name, array in run.items())
+    kept = [(of.step, size) for of, size in known if of is not None and of.kind == WEIGHTS]
+    if not kept:
+        return ()
     weights = sum(size for step, size in kept if step == kept[0][0])
     parts = min(steps, max(2, MOST_BYTES // max(weights, 1)))
     return tuple(sorted({round(step) for step in np.linspace(0, steps, parts + 1)[1:]}))

@@ -1,4 +1,4 @@
-"""Open regions of two programs, compiled: what each side's pieces give for what TensorFlow's program has there."""
+"""Open regions of two programs, compiled and run on the values that TensorFlow's program has at their cut points."""
 
 from __future__ import annotations
 
@@ -62,9 +62,8 @@ class RegionCalls:
         if max(map(len, self._open.graphs)) > MOST_OPERATIONS:
             raise UnreadableProgram(f"expected at most {MOST_OPERATIONS:,} operations in open regions")
         self._cut_values = _CutValues(self._regions, self._open.read)
-        # Weights are the same in both programs; what is computed, and what a caller hands over, is rounded.
-        weights = {at for at, parameter in enumerate(programs.left.parameters) if parameter.kind != "input"}
-        self._moves = [at not in weights for at in self._cut_values.positions]
+        # A parameter has the same bits in both programs; what is computed was rounded.
+        self._moves = [at is None for at in self._cut_values.positions]
         artifacts = self._open.graphs.map(lambda graph: bindings.bytecode_of_hlo(written(graph)))
         exact = promote.promote(artifacts.left)
         self._original, self._port = artifacts.map(executing.compile_bytecode)
@@ -84,7 +83,7 @@ class RegionCalls:
         Args:
           calls: inputs of the programs.
         """
-        taken = self._taken(calls)
+        taken = self._collect_inputs(calls)
         judged = judge_calls(
             self._results(taken),
             self._rounding,
@@ -101,12 +100,17 @@ class RegionCalls:
         info, unit = ml_dtypes.finfo(np.dtype(dtype)), UNIT_ROUNDOFF[dtype]
         times = max(count_roundings(region, self._regions.graphs.left) for region in self._open.regions)
         # As of a whole program: what is lost in the rounding of an ordinary gradient is lost anyway.
-        ordinary = self._results(self._taken([self._base]))[0].exact if pass_ == GRADIENTS else {}
+        ordinary = self._results(self._collect_inputs([self._base]))[0].exact if pass_ == GRADIENTS else {}
         rounded = min(times * unit, math.sqrt(unit))
-        floors = {leaf: rounded * largest([array]) for leaf, array in ordinary.items() if is_float(array)}
+        gradients = {f"{at}" for at, region in enumerate(self._open.regions) if region.results}
+        floors = {
+            leaf: rounded * largest([array])
+            for leaf, array in ordinary.items()
+            if is_float(array) and leaf.partition(".")[0] in gradients
+        }
         return Rounding(unit, float(info.smallest_normal), float(info.max), times, floors, digits=1.0)
 
-    def _taken(self, calls: Sequence[Arrays]) -> list[_Taken]:
+    def _collect_inputs(self, calls: Sequence[Arrays]) -> list[_RegionInputs]:
         """What both sides' regions are given in each call."""
         left, right = ([arguments(program, self._twin, call) for call in calls] for program in self._programs)
         positions = [
@@ -114,11 +118,11 @@ class RegionCalls:
             for graph, alone in zip(self._regions.graphs, self._open.alone, strict=True)
         ]
         return [
-            _Taken(shared, Pair(*([side[at] for at in own] for side, own in zip(both, positions, strict=True))))
+            _RegionInputs(shared, Pair(*([side[at] for at in own] for side, own in zip(both, positions, strict=True))))
             for shared, *both in zip(self._cut_values.each(left), left, right, strict=True)
         ]
 
-    def _results(self, taken: Sequence[_Taken]) -> list[CallResults]:
+    def _results(self, taken: Sequence[_RegionInputs]) -> list[CallResults]:
         runs = zip(
             self._original.each([[*one.shared, *one.own.left] for one in taken]),
             self._port.each([[*one.shared, *one.own.right] for one in taken]),
@@ -127,12 +131,12 @@ class RegionCalls:
         )
         return [CallResults(*_by_leaf(self._open, *run)) for run in runs]
 
-    def _sample(self, taken: Sequence[_Taken], seed: int) -> list[Arrays]:
+    def _sample(self, taken: Sequence[_RegionInputs], seed: int) -> list[Arrays]:
         """The exact values with every value moved by a rounding, those that the regions are given too."""
         runs = executing.compile_bytecode(self._disturbed).each([self._moved(one, seed) for one in taken])
         return [_by_leaf(self._open, run, None, run)[2] for run in runs]
 
-    def _moved(self, taken: _Taken, seed: int) -> list[np.ndarray]:
+    def _moved(self, taken: _RegionInputs, seed: int) -> list[np.ndarray]:
         generator, unit = np.random.default_rng(seed), self._rounding.unit
 
         def move(array: np.ndarray) -> np.ndarray:
@@ -146,8 +150,8 @@ class RegionCalls:
 
 
 @dataclass(frozen=True)
-class _Taken:
-    """Arrays that the regions are given in a call: at cut points, and to parameters of one program alone."""
+class _RegionInputs:
+    """What one call passes to the regions: values at cut points, and parameters that one program alone has."""
 
     shared: Sequence[np.ndarray]
     own: Pair[Sequence[np.ndarray]]
@@ -191,7 +195,7 @@ def _by_leaf(
     of_original, of_port = opened.results(0), opened.results(1)
     first = {at: place for place, (at, output) in enumerate(of_original) if output == 0}
     beside = {f"{at}.{output}": (at, port[place] if port else None) for place, (at, output) in enumerate(of_port)}
-    # TensorFlow may compute a cut point several times: all of these are claimed to be one value.
+    # TensorFlow may compute a cut point several times: each of these values is compared with the first.
     beside |= {f"{at}.tf{output}": (at, original[place]) for place, (at, output) in enumerate(of_original) if output}
     return (
         {leaf: array for leaf, (_, array) in beside.items() if array is not None},

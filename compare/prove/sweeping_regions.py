@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,12 +13,11 @@ from compare.hlo.pair import Pair
 from compare.inputs.at_size import Prepared
 from compare.parity import messages
 from compare.parity.breaks import Extent, Outcome, Reached
-from compare.parity.measure import UNIT_ROUNDOFF
 from compare.parity.stability import BETTER, HOLDS, UNJUDGED
 from compare.prove.region_calls import RegionCalls
 from compare.prove.shared_parameters import updates
 from compare.prove.subjects import cases, first_inputs, subjects, twin_of
-from compare.prove.swept_calls import MOST_ELEMENTS, plan_calls
+from compare.prove.swept_calls import plan_calls
 from compare.prove.whole_calls import compile_whole
 from compare.record.parity_part import Call
 from compare.record.vocabulary import PASS
@@ -49,9 +47,9 @@ class SweptRegions:
 
 
 def sweep_regions(pass_: str, prepared: Prepared, programs: Pair[Program], dtype: str) -> SweptRegions | None:
-    """The sweep of a pass by its regions; None where one does not hold or cannot be judged alone.
+    """Judge a pass region by region; None where a region does not hold, or cannot be judged alone.
 
-    Then nothing is known of the pass, and both programs are swept as they are.
+    Then nothing is known of the pass, and the caller sweeps both whole programs.
 
     Args:
       pass_: forward or gradients.
@@ -66,6 +64,7 @@ def sweep_regions(pass_: str, prepared: Prepared, programs: Pair[Program], dtype
         proofs = _prove(programs, prepared)
         return None if proofs is None else _swept(pass_, prepared, programs, proofs, dtype)
     except executing.ProgramLost:
+        # Unreadable as well, but the process is gone.
         raise
     except (UnreadableProgram, promote.PromotionError):
         # What cannot be cut is swept whole.
@@ -75,12 +74,8 @@ def sweep_regions(pass_: str, prepared: Prepared, programs: Pair[Program], dtype
 def _swept(pass_: str, prepared: Prepared, programs: Pair[Program], proofs: Proofs, dtype: str) -> SweptRegions | None:
     opened = _unproved(proofs)
     probes = plan_calls(prepared.inputs, twin_of(prepared))
-    outcomes: dict[Probe, Outcome] | None = dict.fromkeys(probes, Outcome(HOLDS))
-    if sum(math.prod(spec.shape) for spec in prepared.inputs.values()) <= MOST_ELEMENTS:
-        calls = RegionCalls(pass_, prepared, programs, opened, proofs.regions, dtype) if opened else None
-        outcomes = _judge(calls, prepared, programs, probes, UNIT_ROUNDOFF[dtype])
-    elif opened:
-        return None
+    calls = RegionCalls(pass_, prepared, programs, opened, proofs.regions, dtype) if opened else None
+    outcomes = _judge(calls, prepared, programs, probes)
     if outcomes is None:
         return None
     says = messages.regions_hold(pass_, len(proofs.judged), len(opened), len(probes))
@@ -88,7 +83,7 @@ def _swept(pass_: str, prepared: Prepared, programs: Pair[Program], proofs: Proo
 
 
 def _judge(
-    calls: RegionCalls | None, prepared: Prepared, programs: Pair[Program], probes: Sequence[Probe], unit: float
+    calls: RegionCalls | None, prepared: Prepared, programs: Pair[Program], probes: Sequence[Probe]
 ) -> dict[Probe, Outcome] | None:
     """What each call says; None as soon as a region does not hold in one, or the programs come grossly apart."""
     twin = twin_of(prepared)
@@ -100,7 +95,7 @@ def _judge(
         inputs = [_sweeps.drawn(probe, prepared.inputs, base) for probe in part]
         judged = calls.judge(inputs) if calls else [Outcome(HOLDS)] * len(part)
         holds = all(outcome.status in _FINE for outcome in judged)
-        if not holds or not whole.agree(inputs, calls.vanishing if calls else unit):
+        if not holds or not whole.agree(inputs, calls.vanishing if calls else 0.0):
             return None
         outcomes |= zip(part, judged, strict=True)
     return outcomes
@@ -114,7 +109,7 @@ def _prove(programs: Pair[Program], prepared: Prepared) -> Proofs | None:
     if not alignment.is_equal:
         alignment = find_more_matches(alignment, drawn)
     regions = split(alignment)
-    # A variable that one program alone leaves behind, as moving statistics, is no result of the pass.
+    # A variable that one program alone updates, such as a moving average, is not a result of the pass.
     left_behind = {
         side.results[place]
         for side, program in zip((left, right), programs, strict=True)

@@ -6,7 +6,7 @@ exponential of "at most 0" overflows: `jax.nn.dot_product_attention` does so, th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,10 +38,11 @@ class WholePrograms:
 
         Args:
           calls: inputs of each.
-          relative: what rounding leaves of a value that should vanish, relative to the largest value of the call.
+          relative: what rounding leaves of a gradient that vanishes, relative to the largest gradient.
         """
         runs = zip(self.port(calls), self.original(calls), strict=True)
-        return all(_is_alike(port, original, relative) for port, original in runs)
+        gradients = {parameter.name for parameter in self.original.program.parameters}
+        return all(_is_alike(port, original, gradients, relative) for port, original in runs)
 
 
 def compile_whole(programs: Pair[Program], twin: Twin) -> WholePrograms:
@@ -57,15 +58,15 @@ def compile_whole(programs: Pair[Program], twin: Twin) -> WholePrograms:
     return WholePrograms(running(programs.left, twin), running(programs.right, twin))
 
 
-def _is_alike(port: Arrays, original: Arrays, relative: float) -> bool:
+def _is_alike(port: Arrays, original: Arrays, gradients: Set[str], relative: float) -> bool:
+    if any(leaf not in port or port[leaf].shape != array.shape for leaf, array in original.items()):
+        return False
     floats = {leaf: wide(array) for leaf, array in original.items() if is_float(array)}
-    floor = relative * largest([array[np.isfinite(array)] for array in floats.values()])
-    return all(leaf in port and _is_near(wide(port[leaf]), array, floor) for leaf, array in floats.items())
+    floor = relative * largest([array[np.isfinite(array)] for leaf, array in floats.items() if leaf in gradients])
+    return all(_is_near(wide(port[leaf]), array, floor if leaf in gradients else 0.0) for leaf, array in floats.items())
 
 
 def _is_near(port: np.ndarray, original: np.ndarray, floor: float) -> bool:
-    if port.shape != original.shape:
-        return False
     finite = np.isfinite(original)
     computed, expected = port[finite], original[finite]
     if not np.isfinite(computed).all():

@@ -56,8 +56,14 @@ def count_roundings(region: Region, graph: Graph) -> float:
       graph: TensorFlow's.
     """
     nodes = [graph.nodes[key] for key in region.pieces.left.nodes]
-    sizes = (graph.nodes[key].shape.elements for node in nodes for key in node.operands)
-    return sum(_is_float(node) for node in nodes) + math.sqrt(max(sizes, default=1))
+    terms = (_terms(node, graph.nodes[key]) for node in nodes for key in node.operands)
+    return sum(_is_float(node) for node in nodes) + math.sqrt(max(terms, default=1))
+
+
+def _terms(node: Node, operand: Node) -> float:
+    """How many elements of an operand become one of the result, at most."""
+    whole = node.opcode in ("dot", "convolution") or not node.shape.is_array
+    return operand.shape.elements / (1 if whole else max(1, node.shape.elements))
 
 
 def _is_float(node: Node) -> bool:

@@ -188,6 +188,7 @@ def test_what_does_not_fit_is_a_line_each_and_nothing_is_written(
         "drop (Dropout) -> drop (nnx.Dropout): expected rate=0.2, found rate=0.5 (rule dropout)",
         "gate.bias (Param, float32[4]): expected a leaf of the source, found none",
         "gate.kernel (Param, float32[4,4]): expected a leaf of the source, found none",
+        "fail nothing was written: 4 findings, listed above",
     ]
     assert said.err == "jaxport: 4 things do not fit; nothing was written\n"
     assert list(tmp_path.iterdir()) == []
