@@ -25,7 +25,7 @@ def thresholds(graph: Graph) -> tuple[float | int, ...]:
 
 
 def thresholds_of(graph: Graph, parameter: int) -> tuple[float | int, ...]:
-    """The finite numbers that the parameter at a position is held against itself, each once.
+    """The finite numbers that a program compares one parameter itself with, each once.
 
     What is computed of it is not followed: only what hands its values on.
     """

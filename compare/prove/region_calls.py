@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-import ml_dtypes
 import numpy as np
 
 from compare.hlo import bindings, disturbing, executing, promote, values
@@ -15,11 +14,11 @@ from compare.hlo.pair import Pair
 from compare.hlo.write_module import written
 from compare.inputs.at_size import Prepared
 from compare.parity.breaks import Outcome
-from compare.parity.measure import UNIT_ROUNDOFF, is_float, largest
+from compare.parity.measure import is_float
 from compare.parity.stability import Rounding
 from compare.prove.running import MOST_BYTES, arguments
 from compare.prove.subjects import first_inputs, twin_of
-from compare.prove.swept_calls import CallResults, judge_calls
+from compare.prove.swept_calls import CallResults, judge_calls, measure_rounding
 from compare.regions.open_programs import OpenPrograms, count_roundings, merge_regions
 from compare.regions.parts import Region, Regions
 from compare.regions.sampling import widen
@@ -68,7 +67,7 @@ class RegionCalls:
         exact = promote.promote(artifacts.left)
         self._original, self._port = artifacts.map(executing.compile_bytecode)
         self._exact = executing.compile_bytecode(exact)
-        self._disturbed = disturbing.disturbed(exact, UNIT_ROUNDOFF[dtype])
+        self._exact_artifact = exact
         self._rounding = self._measure(pass_, dtype)
 
     @property
@@ -78,7 +77,7 @@ class RegionCalls:
         return max(1, MOST_BYTES // max(1, _WIDEST * sum(node.shape.elements for node in nodes)))
 
     def judge(self, calls: Sequence[Arrays]) -> list[Outcome]:
-        """What is said of each call, by its worst region.
+        """Judge each call: the outcome of its worst region.
 
         Args:
           calls: inputs of the programs.
@@ -97,18 +96,12 @@ class RegionCalls:
         return self._rounding.at_most * self._rounding.unit
 
     def _measure(self, pass_: str, dtype: str) -> Rounding:
-        info, unit = ml_dtypes.finfo(np.dtype(dtype)), UNIT_ROUNDOFF[dtype]
         times = max(count_roundings(region, self._regions.graphs.left) for region in self._open.regions)
         # As of a whole program: what is lost in the rounding of an ordinary gradient is lost anyway.
         ordinary = self._results(self._collect_inputs([self._base]))[0].exact if pass_ == GRADIENTS else {}
-        rounded = min(times * unit, math.sqrt(unit))
         gradients = {f"{at}" for at, region in enumerate(self._open.regions) if region.results}
-        floors = {
-            leaf: rounded * largest([array])
-            for leaf, array in ordinary.items()
-            if is_float(array) and leaf.partition(".")[0] in gradients
-        }
-        return Rounding(unit, float(info.smallest_normal), float(info.max), times, floors, digits=1.0)
+        results = {leaf: array for leaf, array in ordinary.items() if leaf.partition(".")[0] in gradients}
+        return measure_rounding(dtype, times, results, digits=1.0)
 
     def _collect_inputs(self, calls: Sequence[Arrays]) -> list[_RegionInputs]:
         """What both sides' regions are given in each call."""
@@ -131,9 +124,14 @@ class RegionCalls:
         )
         return [CallResults(*_by_leaf(self._open, *run)) for run in runs]
 
+    @cached_property
+    def _disturbed(self) -> executing.Executable:
+        """Compiled once, where a region asks for it."""
+        return executing.compile_bytecode(disturbing.disturbed(self._exact_artifact, self._rounding.unit))
+
     def _sample(self, taken: Sequence[_RegionInputs], seed: int) -> list[Arrays]:
         """The exact values with every value moved by a rounding, those that the regions are given too."""
-        runs = executing.compile_bytecode(self._disturbed).each([self._moved(one, seed) for one in taken])
+        runs = self._disturbed.each([self._moved(one, seed) for one in taken])
         return [_by_leaf(self._open, run, None, run)[2] for run in runs]
 
     def _moved(self, taken: _RegionInputs, seed: int) -> list[np.ndarray]:

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-import ml_dtypes
 import numpy as np
 
 from compare.hlo import breaking, disturbing, stablehlo_text
@@ -19,7 +18,7 @@ from compare.inputs.at_size import Prepared
 from compare.parity import messages, stability
 from compare.parity.breaks import Broken, Extent, Outcome, Reached, Swept
 from compare.parity.evidence import PORT, TUNED
-from compare.parity.measure import UNIT_ROUNDOFF, is_float, largest
+from compare.parity.measure import UNIT_ROUNDOFF
 from compare.parity.stability import BREAKS, HOLDS, UNJUDGED, Rounding, Values
 from compare.prove.collect import FLOAT32, Collected
 from compare.prove.following import Following
@@ -28,7 +27,7 @@ from compare.prove.original_modes import AskEager
 from compare.prove.running import Running, running
 from compare.prove.subjects import first_inputs, subject, twin_of
 from compare.prove.sweeping_regions import SweptRegions, sweep_regions
-from compare.prove.swept_calls import MOST_ELEMENTS, CallResults, judge_calls, plan_calls
+from compare.prove.swept_calls import MOST_ELEMENTS, CallResults, judge_calls, measure_rounding, plan_calls
 from compare.prove.swept_choices import holds_but_for_choices
 from compare.record.parity_part import Call, Disagreement
 from compare.sides._side import SIDES
@@ -162,12 +161,9 @@ class _Pass:
         return running(dataclasses.replace(exact, artifact=artifact), self._twin)
 
     def _measured(self, times: float) -> Rounding:
-        info, unit = ml_dtypes.finfo(np.dtype(self._dtype)), UNIT_ROUNDOFF[self._dtype]
         # Training adds up gradients: what is lost in the rounding of an ordinary one is lost anyway.
         ordinary = self._exact([self._base])[0] if self._pass == GRADIENTS else {}
-        rounded = min(times * unit, math.sqrt(unit))
-        floors = {leaf: rounded * largest([array]) for leaf, array in ordinary.items() if is_float(array)}
-        return Rounding(unit, float(info.smallest_normal), float(info.max), times, floors)
+        return measure_rounding(self._dtype, times, ordinary, digits=0.5)
 
     def _outcomes(self, probes: Sequence[Probe]) -> list[Outcome]:
         """What is said of each call. Roundings are sampled only for those that do not hold without."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import ml_dtypes
+import numpy as np
+
 from compare.parity import stability
 from compare.parity.breaks import Outcome
+from compare.parity.measure import UNIT_ROUNDOFF, is_float, largest
 from compare.parity.stability import BOTH, BREAKS, HOLDS, UNJUDGED, Rounding, Values
 from workloads import _sweeps
 from workloads._framework import Twin
@@ -46,6 +51,21 @@ def plan_calls(specs: Mapping[str, ArraySpec], twin: Twin) -> list[Probe]:
     weights = sum(array.size for array in twin.weights.values())
     step = LARGE_STEP if weights > LARGE else _sweeps.STEPS[0]
     return list(_sweeps.probes(specs, bool(twin.weights), step))
+
+
+def measure_rounding(dtype: str, times: float, ordinary: Arrays, digits: float) -> Rounding:
+    """How values of a type are rounded.
+
+    Args:
+      dtype: that is computed in.
+      times: how many roundings in a row a program makes.
+      ordinary: gradients at ordinary inputs: an error as large as their rounding counts nothing.
+      digits: see `Rounding`.
+    """
+    info, unit = ml_dtypes.finfo(np.dtype(dtype)), UNIT_ROUNDOFF[dtype]
+    rounded = min(times * unit, math.sqrt(unit))
+    floors = {leaf: rounded * largest([array]) for leaf, array in ordinary.items() if is_float(array)}
+    return Rounding(unit, float(info.smallest_normal), float(info.max), times, floors, digits)
 
 
 def judge_calls(
