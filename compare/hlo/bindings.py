@@ -296,8 +296,15 @@ class LoadedProgram:
         return [list(map(np.asarray, results)) for results in executed]
 
     def executed(self, arguments: Sequence[Any]) -> list[Any]:
-        """One call with arrays that are placed already; its results are."""
-        results = self.loaded.execute_sharded(list(arguments)).disassemble_into_single_device_arrays()
+        """One call with arrays that are placed already; its results are.
+
+        Raises:
+          UnreadableProgram: XLA refuses the arguments, as with an array of a dynamic shape that an operation has made.
+        """
+        try:
+            results = self.loaded.execute_sharded(list(arguments)).disassemble_into_single_device_arrays()
+        except _private("jaxlib._jax", "JaxRuntimeError") as error:
+            raise UnreadableProgram(f"expected a program that XLA runs, found {_first_line(error)}") from error
         return [shards[0] for shards in results]
 
 

@@ -24,6 +24,16 @@ ROWS = np.linspace(-2, 3, 24, dtype=np.float32).reshape(4, 6)
 OTHER = np.cos(ROWS)
 SCALAR = Shape("f32")
 
+DYNAMIC = """HloModule dynamic
+ENTRY main {
+  p = f32[8] parameter(0)
+  n = s32[] parameter(1)
+  few = f32[<=8] set-dimension-size(p, n), dimensions={0}
+  ROOT out = f32[<=8] negate(few)
+}
+"""
+"""Each operation alone has a static shape, and the buffer of `few` does not."""
+
 
 def graph_of(function: Callable[..., Any], *arguments: np.ndarray) -> Graph:
     return read(hlo_of_artifact(exported(function, *arguments)))
@@ -145,3 +155,10 @@ def test_a_token_is_no_array_and_the_graph_is_compiled_whole() -> None:
 def test_an_operation_that_xla_refuses_is_one_line() -> None:
     with pytest.raises(UnreadableProgram):
         executing.compile_steps(Steps((b"no program",), 1, {}, (Step(0, (0,), (1,)),), (1,)), {})
+
+
+def test_a_dynamic_shape_that_the_next_operation_cannot_be_given_is_one_line() -> None:
+    graph = read(executing.hlo_from_text(DYNAMIC))
+    prepared = values.prepare_in_steps(graph, graph.results)
+    with pytest.raises(UnreadableProgram, match=r"^expected a program that XLA runs, found .*Mismatch"):
+        prepared([np.arange(8, dtype=np.float32), np.int32(3)])
