@@ -130,3 +130,14 @@ def expand(operation: ir.Operation) -> None:
 def is_batch_norm(operation: ir.Operation) -> bool:
     """Whether `expand` applies."""
     return operation.name in _FORMULAS
+
+
+def expand_doubles(module: ir.Module) -> None:
+    """Spell out every batch normalization of float64, in place."""
+    for operation in bindings.operations(module):
+        if is_batch_norm(operation) and _is_double(operation.operands[0].type):
+            expand(operation)
+
+
+def _is_double(type_: ir.Type) -> bool:
+    return isinstance(type_, ir.ShapedType) and isinstance(type_.element_type, ir.F64Type)

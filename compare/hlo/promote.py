@@ -10,11 +10,6 @@ from compare.hlo import batch_norm, bindings, constants
 from compare.hlo.bindings import ir
 from compare.hlo.portable import CALLED, make_portable
 
-UNIT_ROUNDOFF = 2.0**-24
-"""The largest relative error of rounding to float32."""
-
-_SIMPLE_BITS = 12
-
 _FLOAT8 = (ir.Float8E4M3FNType, ir.Float8E5M2Type)
 _NARROW = (ir.F32Type, ir.F16Type, ir.BF16Type, *_FLOAT8)
 _TYPELESS = ("!stablehlo.token",)
@@ -55,7 +50,7 @@ def promote(artifact: bytes) -> bytes:
         _refuse_quantization(operations)
         for operation in operations:
             _widen_operation(operation)
-        _expand_batch_norms(module)
+        batch_norm.expand_doubles(module)
         _verify(module)
     return bindings.serialize(module)
 
@@ -99,38 +94,6 @@ def _holds_narrow(type_: ir.Type) -> bool:
             _is_narrow(leaf) for leaf in _leaves(type_)
         )
     return False
-
-
-def rounded_constants(artifact: bytes) -> tuple[float, ...]:
-    """The float64 constants that look rounded to float32, in program order.
-
-    Such a value is a float32 exactly and uses more than 12 significant bits, as 0.1f does and 0.5 or
-    768 does not. A splat counts once, any other constant once per element. bfloat16 has 8 bits: what
-    was rounded to it is never found.
-    """
-    module = _doubles(artifact)
-    constants: list[float] = []
-    for operation in _double_constants(module):
-        values = _values(operation)
-        constants.extend(values[_looks_rounded(values)].tolist())
-    return tuple(constants)
-
-
-def perturb(artifact: bytes, seed: int) -> bytes:
-    """Move each rounded constant c by a random relative error within float32 rounding, the same for one seed.
-
-    c becomes c * (1 + 2**-24 * u) with u uniform in [-1, 1), drawn per element, and once for a splat.
-    The spread of the outputs over seeds is what the rounding of constants can explain.
-    """
-    module = _doubles(artifact)
-    generator = np.random.default_rng(seed)
-    with module.context, ir.Location.unknown():
-        for operation in _double_constants(module):
-            values = _values(operation)
-            noise = UNIT_ROUNDOFF * generator.uniform(-1.0, 1.0, values.shape)
-            moved = np.where(_looks_rounded(values), values * (1.0 + noise), values)
-            operation.attributes["value"] = constants.dense(moved, operation.results[0].type)
-    return bindings.serialize(module)
 
 
 def _is_narrow(leaf: ir.Type) -> bool:
@@ -268,37 +231,6 @@ def _i32() -> ir.Type:
     return ir.IntegerType.get_signless(32)
 
 
-def _expand_batch_norms(module: ir.Module) -> None:
-    for operation in bindings.operations(module):
-        if batch_norm.is_batch_norm(operation) and isinstance(_element(operation.operands[0].type), ir.F64Type):
-            batch_norm.expand(operation)
-
-
-def _doubles(artifact: bytes) -> ir.Module:
-    module = bindings.parse(artifact)
-    make_portable(module)
-    with module.context, ir.Location.unknown():
-        _expand_batch_norms(module)
-    return module
-
-
-def _double_constants(module: ir.Module) -> list[ir.Operation]:
-    return [
-        operation
-        for operation in bindings.operations(module)
-        if operation.name == "stablehlo.constant" and isinstance(_element(operation.results[0].type), ir.F64Type)
-    ]
-
-
 def _values(operation: ir.Operation) -> np.ndarray:
     """The elements of a float constant as float64; a splat as a single scalar."""
     return constants.float_values(operation.attributes["value"], operation.results[0].type)
-
-
-def _looks_rounded(values: np.ndarray) -> np.ndarray:
-    # Beyond float32's range the cast gives infinity, which is no answer to worry about.
-    with np.errstate(over="ignore", under="ignore"):
-        is_single = np.isfinite(values) & (values.astype(np.float32) == values)
-    mantissa, _ = np.frexp(values)
-    scaled = np.where(is_single, mantissa, 0.0) * 2.0**_SIMPLE_BITS
-    return is_single & (scaled != np.rint(scaled))

@@ -20,10 +20,11 @@ from compare.prove.collect import FLOAT32, Collected
 from compare.prove.guided_training import drift, guided_training
 from compare.prove.moved_by_rounding import moved_by_rounding
 from compare.prove.near_choices import choices_beside_edges
-from compare.prove.oracle import Doubles, explain_by_constants, runner_of, twin_with
+from compare.prove.oracle import Doubles, runner_of, twin_with
 from compare.prove.original_modes import OriginalModes
 from compare.prove.other_modes import with_eager, with_xla
 from compare.prove.own_formula import explain_by_formula
+from compare.prove.rounded_constants import explain_by_constants
 from compare.record.parity_part import Parity
 from compare.record.vocabulary import FAIL, PASS
 from compare.record.workload_part import Failure

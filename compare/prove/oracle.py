@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
 
 from compare.hlo import promote
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.portable import portable
 from compare.inputs.at_size import Prepared
-from compare.parity.bands import Band, Scales
-from compare.parity.evidence import Evidence, OracleSource, promoted_mode, trajectories_as_runs
-from compare.parity.measure import wide
+from compare.parity.evidence import OracleSource, promoted_mode
 from compare.prove.collect import FLOAT32, FLOAT64, Collected
 from compare.prove.placed_training import QUICKLY, Placement, train_placed
 from compare.prove.running import running, without_states
@@ -26,15 +22,15 @@ from workloads._framework import STEP, Program, Twin
 from workloads._spec import Arrays
 from workloads._trajectory import kept_as
 
-PERTURBATIONS = 3
-"""How often the rounded constants are moved to see what such rounding does to the outputs."""
-
 Run = Callable[[Program, str, Sequence[str]], Mapping[str, Arrays]]
 """By case, what a float64 program of a pass returns; of a step, what its training run leaves."""
 
 
 NATIVE = "native"
 """The kind of a float64 reference that the side computed itself."""
+
+CONSTANT = "constant/"
+"""How the name of a state begins that a program holds as a constant."""
 
 
 @dataclass
@@ -81,35 +77,6 @@ def find_doubles(jax: Side, sides: Sequence[Collected], prepared: Prepared) -> D
     return doubles
 
 
-def explain_by_constants(
-    run: Run, doubles: Doubles, evidence: Evidence, runs: Collection[tuple[str, str]], constants: bool
-) -> dict[tuple[str, str, str, int], float]:
-    """The relative spread of float64 results that numbers rounded to float32 explain.
-
-    Of each pass, case, leaf and group of magnitudes.
-    Every float32 state that a step starts from (a learning rate), and where wanted every such constant, is moved
-    within its rounding a few times; the spreads of both sides add up.
-
-    Args:
-      run: runs a float64 program of either side.
-      doubles: the float64 programs.
-      evidence: tells what an error is relative to.
-      runs: pass and case of those to explain.
-      constants: whether constants are moved too; each pass costs several compilations a side.
-
-    Raises:
-      SideError: the JAX side cannot run the programs.
-    """
-    allowance: dict[tuple[str, str, str, int], float] = {}
-    for (_, pass_), program in doubles.programs.items():
-        cases = sorted(case for ran, case in runs if ran == pass_)
-        moved = bool(promote.rounded_constants(program.artifact)) if cases and constants else False
-        if cases and (moved or (pass_ == STEP and _rounded_states(program))):
-            for place, spread in _spread(run, program, pass_, evidence, cases, moved).items():
-                allowance[pass_, *place] = allowance.get((pass_, *place), 0.0) + spread
-    return allowance
-
-
 def twin_with(prepared: Prepared, doubles: Doubles) -> Twin:
     """The workload's arrays, the cases among them that neither side was given."""
     twin = twin_of(prepared)
@@ -147,9 +114,8 @@ def runner_of(jax: Side, doubles: Doubles, prepared: Prepared) -> Run:
 
 def _side_of(program: Program, doubles: Doubles) -> str:
     """Whose training step a program is, moved or not."""
-    return next(
-        side for (side, pass_), of in doubles.programs.items() if pass_ == STEP and of.parameters == program.parameters
-    )
+    own = tuple(parameter for parameter in program.parameters if not parameter.name.startswith(CONSTANT))
+    return next(side for (side, pass_), of in doubles.programs.items() if pass_ == STEP and of.parameters == own)
 
 
 def _one_pass(jax: Side, collected: Collected, pass_: str, prepared: Prepared, doubles: Doubles) -> None:
@@ -245,65 +211,3 @@ def promoted(program: Program) -> Program:
         ),
         results=tuple(dataclasses.replace(result, dtype=widened(result.dtype)) for result in program.results),
     )
-
-
-def _spread(
-    run: Run, program: Program, pass_: str, evidence: Evidence, cases: Sequence[str], constants: bool
-) -> dict[tuple[str, str, int], float]:
-    told = trajectories_as_runs(evidence) if pass_ == STEP else evidence
-    base = run(program, pass_, cases)
-    scales = {case: told.scales(pass_, case, arrays) for case, arrays in base.items()}
-    perturbed = (
-        dataclasses.replace(
-            program,
-            artifact=promote.perturb(program.artifact, seed) if constants else program.artifact,
-            states=_moved(program.states, seed),
-        )
-        for seed in range(PERTURBATIONS)
-    )
-    runs = (run(moved, pass_, cases) for moved in perturbed)
-    return largest_spreads(base, runs, scales)
-
-
-def _rounded_states(program: Program) -> bool:
-    return any(array.dtype == np.float32 for array in program.states.values())
-
-
-def _moved(states: Arrays, seed: int) -> dict[str, np.ndarray]:
-    generator = np.random.default_rng(seed)
-    return {
-        name: array * (1 + promote.UNIT_ROUNDOFF * generator.uniform(-1, 1, array.shape))
-        if array.dtype == np.float32
-        else array
-        for name, array in states.items()
-    }
-
-
-def largest_spreads(
-    base: Mapping[str, Arrays], runs: Iterable[Mapping[str, Arrays]], scales: Mapping[str, Scales]
-) -> dict[tuple[str, str, int], float]:
-    """By case, leaf and group of magnitudes, how far any of the runs of moved programs is from the base.
-
-    Args:
-      base: by case, the leaves of the program as it is.
-      runs: those of programs whose constants were moved.
-      scales: by case, what errors are relative to.
-    """
-    spreads: dict[tuple[str, str, int], float] = {}
-    for run in runs:
-        for case, arrays in run.items():
-            for leaf, array in arrays.items():
-                # A gradient that TensorFlow does not have, as of a moving mean, is judged nowhere: a zero here.
-                for rank, band in enumerate(scales[case].bands.get(leaf, ())):
-                    spread = _relative_spread(array, base[case][leaf], band)
-                    spreads[case, leaf, rank] = max(spreads.get((case, leaf, rank), 0.0), spread)
-    return spreads
-
-
-def _relative_spread(moved: np.ndarray, base: np.ndarray, band: Band) -> float:
-    """How far the elements of one group of magnitudes were moved, relative to its largest."""
-    counted = np.isfinite(moved) & np.isfinite(base)
-    if band.others is not None:
-        counted &= ~band.others
-    gap = np.abs(np.where(counted, wide(moved), 0) - np.where(counted, wide(base), 0))
-    return float(np.max(gap, initial=0)) / band.scale

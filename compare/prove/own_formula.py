@@ -13,7 +13,8 @@ from compare.parity.evidence import TF_REFERENCE, Evidence
 from compare.parity.holding import Held, Leaves
 from compare.parity.measure import UNIT_ROUNDOFF, WIDE, largest
 from compare.parity.messages import Place
-from compare.prove.oracle import Doubles, Run, largest_spreads
+from compare.prove.oracle import Doubles, Run
+from compare.prove.rounded_constants import largest_spreads
 from compare.record.vocabulary import FAIL
 from workloads._framework import FORWARD, GRADIENTS, Program
 

@@ -12,6 +12,7 @@ from compare.hlo.align.equal_values import Arguments
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import Options
 from compare.hlo.graph import Graph
+from compare.hlo.open_constants import move_constants, open_constants
 from compare.hlo.write_module import written
 from compare.regions.parts import Region, Regions
 from compare.regions.pieces import make_programs
@@ -124,10 +125,12 @@ def _run(artifact: bytes, calls: Sequence[Sequence[np.ndarray]]) -> list[list[np
 
 def _spread(artifact: bytes, calls: Sequence[Sequence[np.ndarray]], plain: Sequence[Sequence[np.ndarray]]) -> float:
     """How far results move with the constants that look rounded to float32."""
-    if not promote.rounded_constants(artifact):
+    opened = open_constants(artifact)
+    if not opened.values:
         return 0.0
-    moved = (_run(promote.perturb(artifact, seed), calls) for seed in range(_PERTURBATIONS))
-    return max(_distance(plain, one) for one in moved)
+    moved = [move_constants(opened.values, seed) for seed in range(_PERTURBATIONS)]
+    runs = _run(opened.artifact, [[*call, *constants] for constants in moved for call in calls])
+    return max(_distance(plain, runs[at : at + len(calls)]) for at in range(0, len(runs), len(calls)))
 
 
 def _distance(left: Sequence[Sequence[np.ndarray]], right: Sequence[Sequence[np.ndarray]]) -> float:

@@ -13,8 +13,9 @@ from compare.hlo import bindings, stablehlo_text
 from compare.hlo.align import align
 from compare.hlo.artifacts import hlo_of_artifact
 from compare.hlo.levels import Subject
+from compare.hlo.open_constants import rounded_constants
 from compare.hlo.portable import portable
-from compare.hlo.promote import promote, rounded_constants
+from compare.hlo.promote import promote
 
 X = np.linspace(-0.9, 0.9, 24, dtype=np.float32).reshape(4, 6)
 

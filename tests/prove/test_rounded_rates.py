@@ -1,4 +1,4 @@
-"""What a rate in float32 explains of a training run is asked for without a program that is compiled anew."""
+"""What rounded rates and constants explain of a training run is measured in one program for all that moves."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from compare.hlo import bindings
 from compare.parity import Evidence
 from compare.parity.evidence import TRAJECTORY
-from compare.prove import oracle
 from compare.prove.oracle import Doubles
+from compare.prove.rounded_constants import PERTURBATIONS, explain_by_constants
 from jaxport._framework import Jax
 from workloads._framework import STEP, Parameter, Program, Result, Twin
 from workloads._spec import Arrays
@@ -36,34 +36,38 @@ def step(number: str, rate: str = "float32") -> Program:
     return Program(artifact, signature, results, {"rate": np.array(0.1, rate)})
 
 
-def explained(program: Program, constants: bool) -> tuple[dict[Any, float], int]:
-    """The spreads, and how many programs were run for them."""
-    ran: set[bytes] = set()
+def explained(program: Program, constants: bool) -> tuple[dict[Any, float], list[Program]]:
+    """The spreads, and the programs that were run for them."""
+    ran: list[Program] = []
 
-    def run(asked: Program, _: str, cases: Sequence[str]) -> dict[str, Arrays]:
-        ran.add(asked.artifact)
-        return {case: {LEAF: np.ones(2) + asked.states["rate"]} for case in cases}
+    def run(program: Program, _: str, cases: Sequence[str]) -> dict[str, Arrays]:
+        ran.append(program)
+        return {case: {LEAF: np.ones(2) + sum(program.states.values())} for case in cases}
 
     leaves = {LEAF: np.ones(2)}
     evidence = Evidence("port", outputs={}, doubles={}, trajectories={("tf/graph", "float64"): leaves})
     doubles = Doubles(programs={("tf", STEP): program})
-    found = oracle.explain_by_constants(run, doubles, evidence, [(STEP, TRAJECTORY)], constants)
-    return found, len(ran)
+    return explain_by_constants(run, doubles, evidence, [(STEP, TRAJECTORY)], constants), ran
 
 
-def test_a_rate_is_moved_in_one_program() -> None:
-    found, programs = explained(step(ROUNDED), constants=False)
-    assert programs == 1
+@pytest.mark.parametrize("constants", [False, True])
+def test_all_that_moves_moves_in_one_program(constants: bool) -> None:
+    found, ran = explained(step(ROUNDED), constants)
+    assert len(ran) == 1 + PERTURBATIONS
+    assert len({program.artifact for program in ran}) == 1
     assert 0 < found[STEP, TRAJECTORY, LEAF, 0] < 2**-23
 
 
-@pytest.mark.parametrize(("number", "programs"), [(ROUND, 1), (ROUNDED, 1 + oracle.PERTURBATIONS)])
-def test_constants_that_are_rounded_are_moved_on_request(number: str, programs: int) -> None:
-    assert explained(step(number), constants=True)[1] == programs
+@pytest.mark.parametrize(("number", "moving"), [(ROUND, {"rate"}), (ROUNDED, {"rate", "constant/0"})])
+def test_constants_that_are_rounded_are_moved_on_request(number: str, moving: set[str]) -> None:
+    base, *others = (program.states for program in explained(step(number), constants=True)[1])
+    assert base.keys() == moving
+    for states in others:
+        assert all(0 < abs(states[name] / base[name] - 1) <= 2**-24 for name in moving)
 
 
 def test_without_anything_rounded_nothing_is_run() -> None:
-    assert explained(step(ROUND, rate="float64"), constants=True) == ({}, 0)
+    assert explained(step(ROUND, rate="float64"), constants=True) == ({}, [])
 
 
 def test_a_program_that_differs_in_states_alone_is_compiled_once() -> None:
