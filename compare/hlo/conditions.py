@@ -198,4 +198,4 @@ def _given(graph: Graph) -> set[int]:
 
 def _number(graph: Graph, key: int) -> float | None:
     literal = graph.constant(key)
-    return None if literal is None or literal.size != 1 else float(literal.reshape(()))
+    return None if literal is None or literal.size != 1 or literal.dtype.kind == "c" else float(literal.reshape(()))

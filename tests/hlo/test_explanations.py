@@ -28,6 +28,8 @@ valid = pred[4] compare(i, ns), direction=LT
 c = f32[] constant(nan)
 cs = f32[4] broadcast(c), dimensions={}
 ROOT r = f32[4] select(valid, x, cs)"""
+COMPLEX = FILLED.replace("x = f32", "x = c64").replace("(nan)", "((0, 1))").replace("c = f32", "c = c64")
+COMPLEX = COMPLEX.replace("cs = f32", "cs = c64").replace("r = f32", "r = c64")
 SCATTERED = """x = f32[5,3] parameter(0)
 i = s32[4] parameter(1)
 u = f32[4,3] parameter(2)
@@ -91,6 +93,7 @@ NOT_EXPLAINED = [
     pytest.param(UNUSED, "x", id="an argument that is read"),
     pytest.param(WRAPPED.replace("direction=LT", "direction=GT"), "r", id="a choice by another test"),
     pytest.param(FILLED.replace("nan", "0.5"), "valid", id="a choice of another number"),
+    pytest.param(COMPLEX, "valid", id="a choice of a complex number"),
     pytest.param(GATHERED, "j", id="a clamp for a gather"),
     pytest.param(ONE_HOT.replace("direction=EQ", "direction=LT"), "same", id="labels below a class"),
     pytest.param(SOFTMAX.replace("to_apply=add", "to_apply=mul"), "soft", id="a quotient by a product"),

@@ -94,9 +94,9 @@ def _source(key: int, graph: Graph) -> Node:
 
 
 def _number(key: int, graph: Graph) -> float | None:
-    """The number in every place of a value."""
-    node = _source(key, graph)
-    return float(node.literal.reshape(())) if node.literal is not None and node.literal.size == 1 else None
+    """The real number in every place of a value."""
+    literal = _source(key, graph).literal
+    return None if literal is None or literal.size != 1 or literal.dtype.kind == "c" else float(literal.reshape(()))
 
 
 def _leads_to(node: Node, graph: Graph, accepts: Callable[[Node, Graph], bool], depth: int = _FARTHEST) -> bool:
