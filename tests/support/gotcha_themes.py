@@ -17,10 +17,13 @@ AT_ONCE = 4
 
 DEAR: Mapping[str, int] = {
     "attention": 12,
+    "dtypes": 4,
+    "metrics": 5,
     "normalization": 7,
     "optimizers": 10,
     "randomness": 6,
     "recurrent": 18,
+    "resizing": 6,
     "signal": 5,
     "state": 5,
 }
