@@ -178,4 +178,4 @@ class Framework(RemoteMethods, Protocol):
 
     def refusal(self, method: str) -> str:
         """Why this side has no such method."""
-        ...
+        return f"{self.side} has no `{method}`"

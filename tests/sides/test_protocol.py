@@ -202,11 +202,13 @@ def test_a_method_that_a_framework_does_not_have_is_refused_in_its_words() -> No
         side = "half"
 
         def refusal(self, method: str) -> str:
-            return f"half a framework has no {method}"
+            return "half a framework trains nothing" if method == "donation" else super().refusal(method)
 
     host = Worker(cast(Any, Half()), import_s=0.0)
-    with pytest.raises(Unsupported, match=r"^half a framework has no donation$"):
+    with pytest.raises(Unsupported, match=r"^half a framework trains nothing$"):
         host.reply("donation", {}, {})
+    with pytest.raises(Unsupported, match=r"^half has no `stages`$"):
+        host.reply("stages", {}, {})
 
 
 def test_the_page_is_current() -> None:
