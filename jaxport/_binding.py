@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from jaxport._session import Session, leaves_by_path, named_results
-from workloads._framework import STEP, UNROLLED, Parameter, Result
+from workloads._framework import STEP, UNROLLED, Parameter, ParameterKind, Result
 from workloads._state_names import Own, owner_and_part
 
 
@@ -19,7 +19,7 @@ from workloads._state_names import Own, owner_and_part
 class Source:
     """What fills a flat argument, as `workloads._framework.Parameter` has it."""
 
-    kind: str
+    kind: ParameterKind
     name: str
     owner: str = ""
     part: str = ""

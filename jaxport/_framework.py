@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import flax
@@ -38,7 +37,6 @@ from workloads._framework import (
     STEP,
     UNROLLED,
     Attempted,
-    Clustered,
     Compiled,
     Donation,
     Entry,
@@ -53,8 +51,8 @@ from workloads._framework import (
 )
 from workloads._layer_calls import Given, LayerCalls
 from workloads._loaded import Loaded, main_pass
+from workloads._protocol import Framework
 from workloads._recompiling import Staging
-from workloads._rewriting import OptimizerOptions, Rewritten
 from workloads._spec import Arrays
 from workloads._unroll import unroll
 
@@ -62,10 +60,17 @@ _PLATFORMS: dict[Platform, str] = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
 """As jax.export calls them."""
 
 _NO_OPTIMIZER = "JAX has no graph optimizer with switches: XLA alone rewrites a program"
+_REFUSALS = {
+    "save_model": "a SavedModel is TensorFlow's to write",
+    "clustered": "JAX compiles every function whole: there are no clusters",
+    "rewritten": _NO_OPTIMIZER,
+    "outputs_with": _NO_OPTIMIZER,
+}
+"""By method that JAX does not have, why."""
 
 
-class Jax:
-    """The twin in JAX, in its modes. Implements workloads._framework.Framework."""
+class Jax(Framework):
+    """The twin in JAX, in its modes."""
 
     side = "jax"
 
@@ -85,6 +90,10 @@ class Jax:
             "device": _device.described(jax.devices()[0]),
             "threads": "default",
         } | _device.pinned(self._device)
+
+    def refusal(self, method: str) -> str:
+        """Why JAX has no such method."""
+        return _REFUSALS.get(method) or super().refusal(method)
 
     def settings(self) -> dict[str, str]:
         """JAX's configuration, by name."""
@@ -197,10 +206,6 @@ class Jax:
         with session.precision():
             return bytes(self._exported(session, pass_, "cpu")[0].serialize())
 
-    def save_model(self, handle: int, folder: Path) -> None:
-        """Refused: a SavedModel is TensorFlow's."""
-        raise Unsupported("a SavedModel is TensorFlow's to write")
-
     def stages(self) -> dict[str, str]:
         """The main pass as text, for people, from the jaxpr to the optimized module."""
         session = self._loaded.session("float32")
@@ -275,24 +280,6 @@ class Jax:
             EAGER: Entry(partial(finished, lambda x: x + 1, argument)),
             JIT: Entry(partial(finished, one_more, argument), partial(finished, executable, argument)),
         }
-
-    def clustered(self, pass_: str) -> Clustered:
-        """Refused: JAX compiles a function whole."""
-        raise Unsupported("JAX compiles every function whole: there are no clusters")
-
-    def rewritten(self, pass_: str, options: OptimizerOptions) -> Rewritten:
-        """Refused: the graph optimizer is TensorFlow's."""
-        raise Unsupported(_NO_OPTIMIZER)
-
-    def outputs_with(self, pass_: str, case: str, options: OptimizerOptions) -> Arrays:
-        """Refused, as `rewritten` is.
-
-        Args:
-          pass_: not asked.
-          case: not asked.
-          options: not asked.
-        """
-        raise Unsupported(_NO_OPTIMIZER)
 
     def offer(self, mode: str, options: Options) -> None:
         """Make a mode more, compiled with these options.

@@ -53,6 +53,7 @@ from workloads._framework import (
 )
 from workloads._layer_calls import Given, LayerCalls
 from workloads._loaded import Loaded, main_pass
+from workloads._protocol import Framework
 from workloads._recompiling import Staging
 from workloads._rewriting import OptimizerOptions, Rewritten
 from workloads._spec import Arrays, dtype_in
@@ -65,6 +66,13 @@ OTHERWISE = ("handwritten", "apart")
 _OUT_OF_SCOPE = "is out of scope and cannot be used here"
 """What TensorFlow says of a tensor of another graph: a TypeError or a ValueError, by where it is met."""
 
+
+_REFUSALS = {
+    "serialized": "the form of jax.export is JAX's to write",
+    # XLA's flags hold for a whole process, and are read before the first compilation.
+    "offer": "TensorFlow compiles every function of a process with the same XLA_FLAGS",
+}
+"""By method that TensorFlow does not have, why."""
 
 Asked = ParamSpec("Asked")
 Found = TypeVar("Found")
@@ -88,8 +96,8 @@ def _once_more(
     return asked
 
 
-class TensorFlow:
-    """The twin in TensorFlow, in its modes. Implements workloads._framework.Framework."""
+class TensorFlow(Framework):
+    """The twin in TensorFlow, in its modes."""
 
     side = "tf"
 
@@ -108,6 +116,10 @@ class TensorFlow:
             "device": _device.described(),
             "threads": tf.config.threading.get_intra_op_parallelism_threads() or "default",
         } | _device.pinned(self._device)
+
+    def refusal(self, method: str) -> str:
+        """Why TensorFlow has no such method."""
+        return _REFUSALS.get(method) or super().refusal(method)
 
     def settings(self) -> dict[str, str]:
         """What TensorFlow and Keras hold for the whole process, by name."""
@@ -277,10 +289,6 @@ class TensorFlow:
         program, function = self._loaded.compiled(handle)
         save(program, function, self._loaded.twin, folder)
 
-    def serialized(self, pass_: str) -> bytes:
-        """Refused: this form is JAX's."""
-        raise Unsupported("the form of jax.export is JAX's to write")
-
     def execute(self, handle: int, case: str) -> dict[str, np.ndarray]:
         """Run a compiled program on the arrays of a case."""
         program, function = self._loaded.compiled(handle)
@@ -337,10 +345,6 @@ class TensorFlow:
             concrete = function.get_concrete_function(argument)
             entries[mode] = Entry(partial(finished, function, argument), partial(finished, concrete, argument))
         return entries
-
-    def offer(self, mode: str, options: Mapping[str, Any]) -> None:
-        """Refused: XLA's flags hold for a whole process, and are read before the first compilation."""
-        raise Unsupported("TensorFlow compiles every function of a process with the same XLA_FLAGS")
 
     def digest(self, target: str | int) -> str:
         """Not told."""

@@ -1,18 +1,16 @@
-"""The protocol that both sides implement, and the data that crosses between processes."""
+"""The data that crosses between processes, and what both sides make of it: see `_protocol`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal, Protocol
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, NamedTuple
 
+import msgspec
 import numpy as np
 
-from workloads._layer_calls import Given, LayerCalls
-from workloads._recompiling import Staging, Watch
-from workloads._rewriting import OptimizerOptions, Rewritten
 from workloads._spec import Arrays, Dimensions, is_differentiable
 
 WEIGHTS = "weights/"
@@ -49,6 +47,14 @@ build inside either program."""
 
 Platform = Literal["cpu", "gpu", "tpu"]
 """What a program is lowered for: frontends may write another program for each."""
+
+
+ParameterKind = Literal["input", "batches", "weight", "state"]
+Size = Annotated[int, msgspec.Meta(ge=0)]
+Scalar = str | int | float | bool | None
+
+NO_OPTIONS: Mapping[str, Scalar] = MappingProxyType({})
+"""The compiler's own."""
 
 
 class Unsupported(Exception):
@@ -140,9 +146,9 @@ class Parameter:
     calls the state of every weight, such as "momentum".
     """
 
-    kind: str
+    kind: ParameterKind
     name: str
-    shape: tuple[int, ...]
+    shape: tuple[Size, ...]
     dtype: str
     owner: str = ""
     part: str = ""
@@ -153,7 +159,7 @@ class Result:
     """One result of a program, under the leaf name that `outputs` uses."""
 
     name: str
-    shape: tuple[int, ...]
+    shape: tuple[Size, ...]
     dtype: str
 
 
@@ -188,7 +194,7 @@ class Optimized:
     module: bytes
     """Serialized HloModuleProto."""
     temp_bytes: int | None
-    executable_bytes: int | None = None
+    executable_bytes: Size | None = None
     """Of the serialized executable, machine code included; None where the framework gives none."""
 
 
@@ -233,8 +239,7 @@ class Prepared:
     steps: int = 1
 
 
-@dataclass(frozen=True)
-class KernelRun:
+class KernelRun(NamedTuple):
     """One kernel as a profiler saw it run: seconds since the first event, and its own, those of its callees included.
 
     Without times, `seconds` is None. Every kernel of a GPU has a thread of its own: those that overlap run side by
@@ -258,7 +263,7 @@ class Donation:
     optimized: bytes
     parameters: tuple[Parameter, ...]
     results: tuple[Result, ...]
-    donated: tuple[int, ...]
+    donated: tuple[Size, ...]
 
 
 @dataclass(frozen=True)
@@ -299,72 +304,3 @@ class Entry:
 
     public: Callable[[], object]
     concrete: Callable[[], object] | None = None
-
-
-class Framework(Protocol):
-    """One side: everything that compare asks of a framework, and nothing else.
-
-    `dtype` is the float type of the run: "float32", or "float64" for the oracle.
-    A target of `prepare` and `profile` is a mode ("jit") or the handle of a compiled program.
-    `optimized` may compile once more: ask only for what is looked at.
-    `dispatch` needs nothing loaded: x + 1 on `DISPATCH_ELEMENTS` float32, by mode.
-    `offer` makes a mode more, of compiler options, for as long as the twin is loaded; `digest` tells what the
-    compiler makes of the main pass in a mode, or made of a compiled program: equal where the code is the same, and ""
-    where that cannot be told.
-    `watch` and `attempt` need nothing loaded either.
-    `settings` are the framework's own, by name, which hold for the whole process.
-    """
-
-    side: str
-
-    def environment(self) -> Mapping[str, Any]: ...
-
-    def settings(self) -> Mapping[str, str]: ...
-
-    def load(self, twin: Twin) -> Mapping[str, Any]: ...
-
-    def outputs(self, mode: str, pass_: str, case: str, dtype: str, sent: Arrays | None = None) -> Arrays: ...
-
-    def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[int], guide: Arrays | None = None) -> Arrays: ...
-
-    def layers(
-        self, pass_: str, case: str, dtype: str, given: Sequence[Given], sent: Arrays
-    ) -> tuple[LayerCalls, Arrays]: ...
-
-    def program(self, pass_: str, dtype: str, platform: Platform = "cpu") -> Program: ...
-
-    def compile(self, program: Program, options: Mapping[str, Any]) -> Compiled: ...
-
-    def optimized(self, handle: int) -> Optimized: ...
-
-    def save_model(self, handle: int, folder: Path) -> None: ...
-
-    def serialized(self, pass_: str) -> bytes: ...
-
-    def execute(self, handle: int, case: str) -> Arrays: ...
-
-    def unroll(self, handle: int, checkpoints: Sequence[int], guide: Arrays | None = None) -> Arrays: ...
-
-    def prepare(self, target: str | int) -> Prepared: ...
-
-    def offer(self, mode: str, options: Mapping[str, Any]) -> None: ...
-
-    def digest(self, target: str | int) -> str: ...
-
-    def profile(self, target: str | int) -> Sequence[Sequence[KernelRun]]: ...
-
-    def clustered(self, pass_: str) -> Clustered: ...
-
-    def rewritten(self, pass_: str, options: OptimizerOptions) -> Rewritten: ...
-
-    def outputs_with(self, pass_: str, case: str, options: OptimizerOptions) -> Arrays: ...
-
-    def stages(self) -> Mapping[str, str]: ...
-
-    def donation(self) -> Donation: ...
-
-    def dispatch(self) -> Mapping[str, Entry]: ...
-
-    def watch(self, staging: Staging) -> Watch: ...
-
-    def attempt(self, target: str, mode: str, arrays: Arrays) -> Attempted: ...

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from compare.hlo import proto
@@ -78,7 +78,7 @@ class Schedule:
     def told(self, call: Sequence[KernelRun]) -> list[KernelRun]:
         """What one call ran, in the order in which it started, by the instructions that it computes."""
         names = self.instructions([run.name for run in call])
-        return [replace(run, name=name) for run, name in zip(call, names, strict=True)]
+        return [run._replace(name=name) for run, name in zip(call, names, strict=True)]
 
     def _between(self, before: str | None, after: str | None) -> list[str]:
         """What is launched after one instruction and before another; None is the start, or the end, of all."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -15,13 +15,17 @@ from compare import files
 from compare.errors import RequestError
 from compare.inputs import at_size
 from compare.inputs.at_size import Drawn, Prepared
+from compare.inputs.port_host import Ports
 from compare.sides._side import SideError, Unavailable
 from compare.sides.client import Stalled
-from compare.sides.host_parameters import PortRequest
+from compare.sides.methods import request
 from compare.sides.replaceable import Replaceable
+from compare.sides.replies import PortRequest
 from workloads import _registry
 from workloads._declared import AnyWorkload, Declared
 from workloads._spec import Workload
+
+Found = TypeVar("Found")
 
 
 @contextmanager
@@ -51,7 +55,7 @@ def get(reference: str) -> AnyWorkload:
         return _registry.get(reference)
     if reference.endswith(".py"):
         _registry.check_file(Path(reference))
-    described = _ask("describe", PortRequest(reference, Path.cwd()))
+    described = _ask(Ports.describe, PortRequest(reference, Path.cwd()))
     try:
         return files.converted(described, Declared)
     except msgspec.ValidationError as error:
@@ -110,8 +114,8 @@ def prepare_both(
     """
     if isinstance(workload, Workload):
         return at_size.prepare_both(workload, size, data, scratch, judge_at)
-    small, large = _drawn(workload, "prepare_both", tuple[Drawn, Drawn], size=size or "", data=data, scratch=scratch,
-                          judge_at=judge_at)  # fmt: skip
+    asked: dict[str, Any] = {"size": size or "", "data": data, "scratch": scratch, "judge_at": judge_at}
+    small, large = _drawn(workload, Ports.prepare_both, tuple[Drawn, Drawn], **asked)
     prepared = _prepared(workload, small)
     return prepared, prepared if small == large else _prepared(workload, large)
 
@@ -130,7 +134,7 @@ def prepare_one(workload: AnyWorkload, size: str, data: Path | None, scratch: Pa
     """
     if isinstance(workload, Workload):
         return at_size.prepare_one(workload, size, data, scratch)
-    return _prepared(workload, _drawn(workload, "prepare_one", Drawn, size=size, data=data, scratch=scratch))
+    return _prepared(workload, _drawn(workload, Ports.prepare_one, Drawn, size=size, data=data, scratch=scratch))
 
 
 def prepare_others(prepared: Prepared, scratch: Path) -> list[Prepared | str]:
@@ -145,7 +149,7 @@ def prepare_others(prepared: Prepared, scratch: Path) -> list[Prepared | str]:
         return []
     if isinstance(workload, Workload):
         return at_size.prepare_others(workload, **asked, scratch=scratch)
-    drawn = _drawn(workload, "prepare_others", list[Drawn | str], **asked, scratch=scratch)
+    drawn = _drawn(workload, Ports.prepare_others, list[Drawn | str], **asked, scratch=scratch)
     return [other if isinstance(other, str) else _prepared(workload, other) for other in drawn]
 
 
@@ -163,7 +167,7 @@ def check_batch(workload: AnyWorkload, size: str, data: Path | None) -> None:
     if isinstance(workload, Workload):
         at_size.check_batch(workload, size, data)
     else:
-        _drawn(workload, "check_batch", type(None), size=size, data=data)
+        _drawn(workload, Ports.check_batch, type(None), size=size, data=data)
 
 
 def prepare_batch(workload: AnyWorkload, size: str, batch: int, data: Path | None, scratch: Path) -> Prepared:
@@ -181,7 +185,7 @@ def prepare_batch(workload: AnyWorkload, size: str, batch: int, data: Path | Non
     """
     if isinstance(workload, Workload):
         return at_size.prepare_batch(workload, size, batch, data, scratch)
-    drawn = _drawn(workload, "prepare_batch", Drawn, size=size, batch=batch, data=data, scratch=scratch)
+    drawn = _drawn(workload, Ports.prepare_batch, Drawn, size=size, batch=batch, data=data, scratch=scratch)
     return _prepared(workload, drawn)
 
 
@@ -189,7 +193,7 @@ def _prepared(workload: Declared, drawn: Drawn) -> Prepared:
     return Prepared(**vars(drawn), workload=workload)
 
 
-def _drawn(workload: Declared, method: str, type_: Any, **asked: Any) -> Any:
+def _drawn(workload: Declared, method: Callable[[Ports, PortRequest], Any], type_: Any, **asked: Any) -> Any:
     if isinstance(workload, Unreadable):
         raise RequestError(workload.reason)
     given = PortRequest(workload.reference, Path.cwd(), **asked)
@@ -203,7 +207,7 @@ def _drawn(workload: Declared, method: str, type_: Any, **asked: Any) -> Any:
         ) from error
 
 
-def _ask(method: str, asked: PortRequest) -> Any:
+def _ask(method: Callable[[Ports, PortRequest], Found], asked: PortRequest) -> Found:
     if not _in_use:
         raise RuntimeError(
             "expected a worker for port files, found none: enter compare.inputs.port_files.ports_apart()"
@@ -217,16 +221,14 @@ class _PortHost:
     def __init__(self, timeout_s: float, stack: ExitStack) -> None:
         self._worker = Replaceable("ports", timeout_s, stack)
 
-    def ask(self, method: str, asked: PortRequest) -> Any:
-        """The answer in plain data.
+    def ask(self, method: Callable[[Ports, PortRequest], Found], asked: PortRequest) -> Found:
+        """What a child of the worker answers.
 
         Raises:
           RegistryError: the file's own code fails, ends its process or does not end; or the request is refused.
         """
         try:
-            plain = msgspec.to_builtins(asked, enc_hook=str)
-            with self._worker.asking:
-                return self._worker.call(self._worker.started(), method, plain).value
+            return request(method)(self._worker, asked)
         except Unavailable as error:
             raise _registry.RegistryError(error.reason) from error
         except Stalled as error:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import traceback
 from typing import Any, NoReturn
-
-import msgspec
 
 from compare.errors import RequestError
 from compare.inputs import at_size
@@ -15,14 +14,13 @@ from compare.sides import wire
 from compare.sides._host import Host
 from compare.sides._side import Reply
 from compare.sides.explained import explained
-from compare.sides.host_parameters import PortRequest
 from compare.sides.last_words import ended
-from compare.sides.protocol import Method
+from compare.sides.methods import Method, to_plain
+from compare.sides.replies import PortRequest
 from workloads import _registry
 from workloads._declared import declared
 from workloads._digits import DataError
 from workloads._framework import Unsupported
-from workloads._spec import Arrays
 
 REFUSALS = (RequestError, _registry.RegistryError, DataError)
 """What already is one line that says what to do."""
@@ -36,90 +34,76 @@ def create() -> Host:
 class _InChildren(Host):
     """Forks for each request: foreign code finds a fresh process, and leaves nothing behind in the next."""
 
-    def _answer(self, method: Method, parameters: msgspec.Struct, arrays: Arrays) -> Reply:
+    def _answer(self, method: Method, arguments: inspect.BoundArguments) -> Reply:
         """The reply of a child.
 
         Raises:
           Unsupported: the request is refused, foreign code raised, or it ended the child.
         """
-        assert isinstance(parameters, PortRequest)
+        (request,) = arguments.args
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
             os.close(reader)
-            self._answer_in_child(writer, method, parameters)
+            self._answer_in_child(writer, method, request)
         os.close(writer)
         with os.fdopen(reader, "rb") as said:
             text = said.read()
         _, status = os.waitpid(child, 0)
         if not text:
             how = ended(os.waitstatus_to_exitcode(status))
-            raise Unsupported(f"expected a workload in {parameters.reference}, found that its code ended {how}")
+            raise Unsupported(f"expected a workload in {request.reference}, found that its code ended {how}")
         answer = json.loads(text)
         if "refused" in answer:
             raise Unsupported(answer["refused"])
         return Reply(answer["value"])
 
-    def _answer_in_child(self, writer: int, method: Method, parameters: PortRequest) -> NoReturn:
+    def _answer_in_child(self, writer: int, method: Method, request: PortRequest) -> NoReturn:
         try:
-            os.chdir(parameters.folder)
-            said = {"value": super()._answer(method, parameters, {}).value}
+            os.chdir(request.folder)
+            said = {"value": method.pack_result(getattr(self, method.name)(request)).value}
         except REFUSALS as error:
             said = {"refused": str(error)}
         except BaseException as error:  # noqa: BLE001 - whatever foreign code raises, sys.exit() included, is reported
             traceback.print_exc()
-            said = {"refused": f"expected a workload in {parameters.reference}, found {explained(error)}"}
+            said = {"refused": f"expected a workload in {request.reference}, found {explained(error)}"}
         with os.fdopen(writer, "wb") as pipe:
             pipe.write(wire.encode(said))
         os._exit(0)
 
 
 class Ports(_InChildren):
-    """Answers about a port file, or about a workload behind an entry point."""
+    """Port files and entry points, each request in a child process."""
 
     host = "ports"
 
-    def describe(self, parameters: PortRequest, arrays: Arrays) -> Reply:
-        """What the workload says of itself."""
-        workload = _registry.get(parameters.reference)
-        return _plain(declared(workload, parameters.reference))
+    def describe(self, request: PortRequest, /) -> dict[str, Any]:
+        """The declared fields of a workload."""
+        return to_plain(declared(_registry.get(request.reference), request.reference))
 
-    def prepare_both(self, parameters: PortRequest, arrays: Arrays) -> Reply:
-        """What parity is judged on and what is timed, drawn into a folder."""
-        workload = _registry.get(parameters.reference)
-        pair = at_size.prepare_both(
-            workload, parameters.size or None, parameters.data, parameters.scratch, parameters.judge_at
-        )
-        return _plain([prepared.drawn for prepared in pair])
+    def prepare_both(self, request: PortRequest, /) -> list[Any]:
+        """Draw the arrays for parity and those for timing."""
+        workload = _registry.get(request.reference)
+        pair = at_size.prepare_both(workload, request.size or None, request.data, request.scratch, request.judge_at)
+        return [prepared.drawn for prepared in pair]
 
-    def prepare_one(self, parameters: PortRequest, arrays: Arrays) -> Reply:
-        """One random case at a size, drawn into a folder."""
-        workload = _registry.get(parameters.reference)
-        return _plain(at_size.prepare_one(workload, parameters.size, parameters.data, parameters.scratch).drawn)
+    def prepare_one(self, request: PortRequest, /) -> dict[str, Any]:
+        """Draw the arrays of one case at a size."""
+        workload = _registry.get(request.reference)
+        return to_plain(at_size.prepare_one(workload, request.size, request.data, request.scratch).drawn)
 
-    def prepare_others(self, parameters: PortRequest, arrays: Arrays) -> Reply:
-        """The workload at other sizes of its named dimensions, drawn into a folder."""
-        workload = _registry.get(parameters.reference)
-        others = at_size.prepare_others(
-            workload, parameters.size, parameters.dimensions, parameters.others, parameters.scratch
-        )
-        return _plain([other if isinstance(other, str) else other.drawn for other in others])
+    def prepare_others(self, request: PortRequest, /) -> list[Any]:
+        """Draw the arrays at other values of the dimensions."""
+        workload = _registry.get(request.reference)
+        others = at_size.prepare_others(workload, request.size, request.dimensions, request.others, request.scratch)
+        return [other if isinstance(other, str) else other.drawn for other in others]
 
-    def check_batch(self, parameters: PortRequest, arrays: Arrays) -> Reply:
-        """Whether there is a batch to enlarge."""
-        workload = _registry.get(parameters.reference)
-        at_size.check_batch(workload, parameters.size, parameters.data)
-        return Reply()
+    def check_batch(self, request: PortRequest, /) -> None:
+        """Check that the workload has a batch that can be enlarged."""
+        at_size.check_batch(_registry.get(request.reference), request.size, request.data)
 
-    def prepare_batch(self, parameters: PortRequest, arrays: Arrays) -> Reply:
-        """One training step at another batch size, drawn into a folder."""
-        workload = _registry.get(parameters.reference)
-        return _plain(
-            at_size.prepare_batch(
-                workload, parameters.size, parameters.batch, parameters.data, parameters.scratch
-            ).drawn
-        )
-
-
-def _plain(value: Any) -> Reply:
-    return Reply(msgspec.to_builtins(value, enc_hook=str))
+    def prepare_batch(self, request: PortRequest, /) -> dict[str, Any]:
+        """Draw the arrays of a training step at a batch size."""
+        workload = _registry.get(request.reference)
+        batch = at_size.prepare_batch(workload, request.size, request.batch, request.data, request.scratch)
+        return to_plain(batch.drawn)

@@ -66,7 +66,7 @@ def case_of(prepared: Prepared, case: str) -> str:
 
 
 def _asked(pool: Pool, pass_: str, case: str, dtype: str, names: Mapping[str, str]) -> Asked:
-    original, port = (Captured(*requests.layers(pool.get(side), pass_, case, dtype)) for side in SIDES)
+    original, port = (Captured(*requests.layers(pool.get(side), pass_, case, dtype, (), {})) for side in SIDES)
     modules = modules_of(original.calls, port.calls, names)
     matches = matched(original.calls, port.calls, names)
     bound = BOUNDS[dtype]

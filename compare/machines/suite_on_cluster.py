@@ -29,6 +29,8 @@ from compare.run.whole_run import RunResult
 from compare.sides import replies
 from compare.sides._side import Side, SideError
 from compare.sides.client import LiveSide, Stalled
+from compare.sides.methods import request
+from compare.sides.ray_host import RayHost
 from compare.sides.workers import WorkerSet
 from workloads._declared import AnyWorkload
 
@@ -108,12 +110,8 @@ def run(suite: Suite, where: Where, scratch: Path, reporter: Reporter) -> RunRes
     with WorkerSet(lambda name: LiveSide(name, scratch, timeout_s=2 * where.limit_s)) as workers:
         with _one_line(where):
             side = workers.get(RAY)
-            cluster_nodes = msgspec.convert(
-                side.call("connect", {"address": where.address, "limit_s": where.limit_s}).value,
-                list[replies.ClusterNode],
-            )
-            nodes = told_nodes(cluster_nodes, reporter)
-            side.call("carry", {}, {"files": np.frombuffer(suite.files, np.uint8)})
+            nodes = told_nodes(request(RayHost.connect)(side, where.address, where.limit_s), reporter)
+            request(RayHost.carry)(side, {"files": np.frombuffer(suite.files, np.uint8)})
         work = _Work(suite, side, nodes)
         placed = [Node(name, node.id, node.facts.machine) for name, node in nodes.items() if node.facts]
         schedule = Schedule(len(suite.tasks), placed, where.attempts, suite.timed, reporter.result)
@@ -148,12 +146,11 @@ class _Work:
     def submit(self, task: int, node: Node) -> None:
         """Start a task on a node."""
         self._given_to[task] = node.name
-        arguments = list(self._suite.tasks[task].arguments)
-        self._side.call("submit", {"task": task, "node": node.id, "arguments": arguments})
+        request(RayHost.submit)(self._side, task, node.id, tuple(self._suite.tasks[task].arguments))
 
     def finished(self) -> list[Finished]:
         """Wait a moment; the tasks that ended."""
-        ended = msgspec.convert(self._side.call("finished", {}).value, list[replies.FinishedTask])
+        ended = request(RayHost.finished)(self._side)
         for finished in ended:
             if not finished.lost:
                 self._take(finished.task)
@@ -192,9 +189,8 @@ class _Work:
 
     def _take(self, number: int) -> None:
         task, node = self._suite.tasks[number], self._given_to[number]
-        reply = self._side.call("result", {"task": number})
-        told = msgspec.convert(reply.value, replies.TaskResult)
-        wrote = {name: array.tobytes() for name, array in reply.arrays.items()}
+        told, arrays = request(RayHost.result)(self._side, number)
+        wrote = {name: array.tobytes() for name, array in arrays.items()}
         if "results" not in wrote:
             self._refused[number] = said(told, node)
             return

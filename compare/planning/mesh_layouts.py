@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from compare.errors import RequestError
-from compare.sides.host_parameters import Sharding
+from compare.sides.replies import Sharding
 from workloads import _mesh_rules
 from workloads._framework import WEIGHTS, Parameter, Program
 

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
 from compare.clusters.clustered_graph import source_of
@@ -20,12 +19,13 @@ from compare.prove.clustering import Asked, texts_of
 from compare.prove.collect import chosen_pass
 from compare.record.envelope import SCHEMA
 from compare.record.grappler_part import HeldConstant, NodeRewrite, Optimization, OptimizedNode, ResultsHeld
-from compare.sides import replies, requests
+from compare.sides import requests
 from compare.sides._side import Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet
 from workloads._modes import TF
+from workloads._rewriting import Rewritten, RewrittenNode
 from workloads._spec import Arrays
 
 EAGER, GRAPH = "eager", "graph"
@@ -133,7 +133,7 @@ class _Examination:
             self.failed[what] = error.reason
             return None
 
-    def _graph(self, options: switches.Options) -> replies.Rewritten:
+    def _graph(self, options: switches.Options) -> Rewritten:
         return requests.rewritten(self.workers.get(TF), self.pass_, options)
 
     def with_results(self, optimization: Optimization) -> Optimization:
@@ -187,11 +187,11 @@ def idle(optimization: Optimization, ran: Mapping[str, Sequence[str]]) -> tuple[
     return tuple(node.name for node in own if node.op in kernels and node.name not in nodes)
 
 
-def _nodes(rewritten: replies.Rewritten, lines: Mapping[str, str]) -> tuple[OptimizedNode, ...]:
+def _nodes(rewritten: Rewritten, lines: Mapping[str, str]) -> tuple[OptimizedNode, ...]:
     return tuple(_node(node, rewritten.sources if lines else {}, lines) for node in rewritten.nodes)
 
 
-def _node(node: replies.RewrittenNode, sources: Mapping[str, str], lines: Mapping[str, str]) -> OptimizedNode:
+def _node(node: RewrittenNode, sources: Mapping[str, str], lines: Mapping[str, str]) -> OptimizedNode:
     source = source_of(node.name, sources)
     held = node.constant
     return OptimizedNode(
@@ -199,7 +199,7 @@ def _node(node: replies.RewrittenNode, sources: Mapping[str, str], lines: Mappin
         op=node.op,
         inputs=node.inputs,
         attributes=node.attributes,
-        constant=HeldConstant(**msgspec.structs.asdict(held)) if held else None,
+        constant=HeldConstant(**vars(held)) if held else None,
         source=source,
         line=lines.get(source, ""),
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 from safetensors.numpy import save
 
 from compare import files, leftovers
@@ -23,10 +24,12 @@ from compare.measure.timed_sets import Timed
 from compare.plain_json import to_json
 from compare.record.workload_part import Workload
 from compare.run import grounds, record_parts
-from compare.sides import replies, requests, wire
-from compare.sides._side import Reply, SideError
+from compare.sides import requests, wire
+from compare.sides._side import SideError
+from compare.sides.methods import record_of, to_plain, unfit_signature
 from compare.sides.pool import Pool
 from compare.writing import PARTIAL, UnwrittenError, write_atomically
+from workloads._framework import Parameter, Program, Result
 
 FORMAT = 1
 FOLDER = ".judged"
@@ -37,11 +40,24 @@ _JSON = "json"
 _KEPT = files.Expected("a judgement that `jaxport run` kept", "it is made again")
 
 
+class _Signature(msgspec.Struct, frozen=True):
+    """A program without its arrays."""
+
+    parameters: tuple[Parameter, ...]
+    results: tuple[Result, ...]
+    sources: dict[str, str]
+
+    def __post_init__(self) -> None:
+        reason = unfit_signature(to_plain(self))
+        if reason:
+            raise ValueError(reason)
+
+
 class _Times(msgspec.Struct, frozen=True):
     """What is needed to time a workload, but for its arrays and the artifacts."""
 
     modes: dict[str, list[str]]
-    programs: dict[str, replies.Program]
+    programs: dict[str, _Signature]
     work: Work | None
     why_no_work: str
     main_pass: str
@@ -181,7 +197,7 @@ def _packed(rests_on: str, imported: Mapping[str, str], judgement: Judgement) ->
     timed, arrays = judgement.timed, {}
     times = None
     if timed is not None:
-        packed = {side: wire.pack_program(program) for side, program in timed.programs.items()}
+        packed = {side: record_of(Program).pack(program) for side, program in timed.programs.items()}
         arrays = {f"{side}/{name}": array for side, reply in packed.items() for name, array in reply.arrays.items()}
         times = {
             "modes": {side: list(modes) for side, modes in timed.modes.items()},
@@ -195,17 +211,15 @@ def _packed(rests_on: str, imported: Mapping[str, str], judgement: Judgement) ->
         "format": FORMAT, "grounds": rests_on, "files": dict(imported), "part": to_json(judgement.part),
         "view": to_json(judgement.view), "times": times,
     }  # fmt: skip
-    head = wire.pack_bytes(_JSON, json.dumps(kept).encode()).arrays
+    head = {_JSON: np.frombuffer(json.dumps(kept).encode(), np.uint8)}
     return save(wire.contiguous({**arrays, **head}))
 
 
 def _timed(times: _Times, arrays: Mapping[str, Any], large: Prepared) -> Timed:
     programs = {
-        side: wire.unpack_program(
-            Reply(
-                msgspec.to_builtins(program),
-                {name.removeprefix(f"{side}/"): array for name, array in arrays.items() if name.startswith(f"{side}/")},
-            )
+        side: record_of(Program).unpack(
+            program,
+            {name.removeprefix(f"{side}/"): array for name, array in arrays.items() if name.startswith(f"{side}/")},
         )
         for side, program in times.programs.items()
     }

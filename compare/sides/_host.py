@@ -1,39 +1,31 @@
-"""What a worker answers requests with: an object that implements the methods of one host in the protocol's table."""
+"""What a worker answers requests with: an object whose public methods are the requests that it answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import msgspec
-
-from compare.sides import protocol
 from compare.sides._side import Reply
-from compare.sides.protocol import HostName, Method, ProtocolError
+from compare.sides.methods import Method, ProtocolError, methods_of
 from workloads._spec import Arrays
-
-_OWN = frozenset({"host", "reply"})
 
 
 class Host:
-    """Answers the methods that the protocol gives to `host`: each takes its parameters and arrays, and gives a reply.
+    """Answers requests for the methods of its class. The first line of the docstring says what it hosts."""
 
-    Raises:
-      ProtocolError: a public method is missing, or is not in the table.
-    """
+    host: ClassVar[str]
+    """Its name in docs/protocol.md."""
 
-    host: ClassVar[HostName]
+    @classmethod
+    def methods(cls) -> dict[str, Method]:
+        """What it answers, by name."""
+        return {name: method for name, method in methods_of(*cls._declaring()).items() if name not in vars(Host)}
 
-    def __init__(self) -> None:
-        self._methods = protocol.methods_of(self.host)
-        public = {name for name in dir(type(self)) if not name.startswith("_")} - _OWN
-        missing, extra = sorted(self._methods.keys() - public), sorted(public - self._methods.keys())
-        if missing or extra:
-            raise ProtocolError(
-                f"expected {type(self).__name__} to implement the methods of host {self.host!r} and no others, found "
-                f"missing: {', '.join(missing) or 'none'}; extra: {', '.join(extra) or 'none'}"
-            )
-        self._answers: dict[str, Callable[[Any, Arrays], Reply]] = {name: getattr(self, name) for name in self._methods}
+    @classmethod
+    def _declaring(cls) -> list[type[Any]]:
+        """The classes that declare methods; of two methods of one name the later one stands."""
+        return [base for base in reversed(cls.__mro__) if issubclass(base, Host) and base is not Host]
 
     def reply(self, name: str, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
         """The reply to one request.
@@ -46,10 +38,10 @@ class Host:
         Raises:
           ProtocolError: the host has no such method, or the parameters are not those that it declares.
         """
-        method = self._methods.get(name)
+        method = self.methods().get(name)
         if method is None:
             raise ProtocolError(f"expected a method of host {self.host!r}, found {name!r}: see docs/protocol.md")
-        return self._answer(method, protocol.validated(method, parameters), arrays)
+        return self._answer(method, method.unpack(parameters, arrays))
 
-    def _answer(self, method: Method, parameters: msgspec.Struct, arrays: Arrays) -> Reply:
-        return self._answers[method.name](parameters, arrays)
+    def _answer(self, method: Method, arguments: inspect.BoundArguments) -> Reply:
+        return method.pack_result(getattr(self, method.name)(*arguments.args, **arguments.kwargs))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -62,11 +63,21 @@ class BadWeights(BadTarget):
     """The function that was named for this side has other weights than the workload."""
 
 
-def unread(named: str, error: SideError) -> RequestError:
-    """What a worker says of a file or a function that it cannot read: a sentence of its own stands as it is."""
-    return RequestError(
-        error.reason if isinstance(error, Foretold) else f"expected to read {named}, found {error.reason}"
-    )
+@contextmanager
+def reading(named: str) -> Iterator[None]:
+    """Requests to read a file or a function: what the worker says of one that it cannot read is the user's error.
+
+    Args:
+      named: the file or function. A sentence of the worker's own stands as it is.
+
+    Raises:
+      RequestError: it cannot be read.
+    """
+    try:
+        yield
+    except SideError as error:
+        reason = error.reason if isinstance(error, Foretold) else f"expected to read {named}, found {error.reason}"
+        raise RequestError(reason) from error
 
 
 @dataclass(frozen=True)

@@ -34,15 +34,11 @@ class CallLeaf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 Leaves = tuple[CallLeaf, ...]
 
 
-def packed(named: Named, prefix: str = "") -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
-    """The leaves as plain data, and the arrays, under names that start with the prefix."""
+def packed(named: Named, prefix: str = "") -> tuple[Leaves, dict[str, np.ndarray]]:
+    """The leaves, and the arrays, under names that start with the prefix."""
     arrays: dict[str, np.ndarray] = {}
-    entries = [
-        msgspec.to_builtins(leaf)
-        for name, value in named.items()
-        for leaf in _leaves(value, (name,), (), prefix, arrays)
-    ]
-    return entries, arrays
+    leaves = [leaf for name, value in named.items() for leaf in _leaves(value, (name,), (), prefix, arrays)]
+    return tuple(leaves), arrays
 
 
 def _leaves(

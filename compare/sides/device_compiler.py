@@ -11,22 +11,16 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata, resources
 from pathlib import Path
-from typing import Any
-
-import msgspec
-import numpy as np
+from typing import Annotated, Any, Literal
 
 from compare.hlo import bindings, host_devices, sharded
 from compare.sides._host import Host
-from compare.sides._side import Reply
-from compare.sides.host_parameters import Assemble, CompileFor, RunSharded, Sharding
-from compare.sides.parameters import Nothing
-from compare.sides.replies import Assembled, CompiledFor, Packages
+from compare.sides.replies import Assembled, CompiledFor, Described, Packages, Platforms, Sharding
 from compare.sides.xla import pack_calls, unpack_calls
-from workloads._framework import Unsupported
+from workloads._framework import Scalar, Size, Unsupported
 from workloads._spec import Arrays
 
-PROGRAM, MODULE = "program", "module"
+PROGRAM = "program"
 PLUGINS = {"gpu": "cuda", "tpu": "tpu"}
 """By platform, the name of JAX's plugin."""
 
@@ -54,40 +48,63 @@ def create() -> Host:
 
 
 class DeviceCompiler(Host):
-    """Compiles programs one after the other; nothing is kept."""
+    """XLA of jaxlib and its plugins, which compiles for devices that are not here; nothing is kept."""
 
     host = "devices"
 
-    def platforms(self, parameters: Nothing, arrays: Arrays) -> Reply:
-        """What each platform is compiled for with."""
-        return Reply(msgspec.to_builtins({"gpu": _gpu_packages(), "tpu": _tpu_packages()}))
+    def platforms(self) -> Platforms:
+        """By platform, the packages that compile for it, or the reason that none does."""
+        return {"gpu": _gpu_packages(), "tpu": _tpu_packages()}
 
-    def compile_for(self, parameters: CompileFor, arrays: Arrays) -> Reply:
-        """Compile a program, and dump what XLA makes of it where its plugin does."""
-        dumping = {"xla_dump_to": str(parameters.dump)} if parameters.platform == "gpu" and parameters.dump else {}
-        options = dumping | parameters.options
+    def compile_for(
+        self,
+        platform: Literal["gpu", "tpu"],
+        topology: dict[str, str | tuple[Size, ...]],
+        options: dict[str, Scalar],
+        arrays: Arrays,
+        dump: Path | None = None,
+        sharding: Sharding | None = None,
+    ) -> tuple[CompiledFor, Annotated[bytes, "module"]]:
+        """Compile a program for a device, and dump what XLA makes of it.
+
+        Args:
+          platform: of the device.
+          topology: what JAX makes the device's topology of.
+          options: XLA's debug options by name.
+          arrays: the program as bytes.
+          dump: a new folder.
+          sharding: over all devices of the topology; None compiles for the first.
+        """
+        dumping = {"xla_dump_to": str(dump)} if platform == "gpu" and dump else {}
         start = time.perf_counter()
         try:
             made = bindings.compile_elsewhere(
                 arrays[PROGRAM].tobytes(),
-                PLUGINS[parameters.platform],
-                parameters.topology,
-                options,
-                _annotating(parameters.sharding) if parameters.sharding else None,
+                PLUGINS[platform],
+                topology,
+                dumping | options,
+                _annotating(sharding) if sharding else None,
             )
         except bindings.UnreadableProgram as error:
             raise Unsupported(str(error)) from error
-        value = CompiledFor(
+        takes = CompiledFor(
             **{f"{use}_bytes": size for use, size in made.memory.items()},
             compile_s=time.perf_counter() - start,
             hosts=made.hosts,
         )
-        return Reply(msgspec.to_builtins(value), {MODULE: np.frombuffer(made.optimized, np.uint8)})
+        return takes, made.optimized
 
-    def run_sharded(self, parameters: RunSharded, arrays: Arrays) -> Reply:
-        """Run a program on several devices that this host makes of its processors."""
-        (given,) = unpack_calls([parameters.arguments], arrays)
-        sharding = parameters.sharding
+    def run_sharded(
+        self, sharding: Sharding, arguments: tuple[Described, ...], arrays: Arrays
+    ) -> tuple[list[Described], Arrays]:
+        """Run a program on several CPU devices, its arrays split over a mesh.
+
+        Args:
+          sharding: of parameters and results.
+          arguments: one a parameter.
+          arrays: the program as bytes, and the arguments.
+        """
+        (unpacked,) = unpack_calls([arguments], arrays)
         try:
             results = host_devices.run_partitioned(
                 arrays[PROGRAM].tobytes(),
@@ -95,25 +112,26 @@ class DeviceCompiler(Host):
                 sharding.axes,
                 sharding.parameters,
                 sharding.results,
-                given,
+                unpacked,
             )
         except bindings.UnreadableProgram as error:
             raise Unsupported(str(error)) from error
         (described,), packed = pack_calls([results])
-        return Reply(described, packed)
+        return described, packed
 
-    def assemble(self, parameters: Assemble, arrays: Arrays) -> Reply:
-        """By PTX file, what the assembler reports of the kernels in it, and their machine code.
+    def assemble(self, dump: Path) -> dict[str, Assembled]:
+        """By PTX file of a dump, what the assembler makes of it.
 
-        XLA assembles them itself and keeps neither: each is assembled once more, as XLA does, with `-O3`.
+        XLA assembles them itself and keeps neither report nor machine code: each is assembled once more, as XLA does,
+        with `-O3`.
         """
         assembler = _assembler()
         if assembler is None:
             raise Unsupported("expected ptxas beside the plugin, found none: install nvidia-cuda-nvcc-cu12")
-        files = [file for file in sorted(parameters.dump.glob("*.ptx")) if file.stat().st_size]
+        ptx = [file for file in sorted(dump.glob("*.ptx")) if file.stat().st_size]
         with ThreadPoolExecutor(os.cpu_count()) as threads:
-            made = list(threads.map(lambda file: _assembled(assembler, file), files))
-        return Reply({file.name: msgspec.to_builtins(one) for file, one in zip(files, made, strict=True)})
+            made = list(threads.map(lambda file: _assembled(assembler, file), ptx))
+        return {file.name: assembled for file, assembled in zip(ptx, made, strict=True)}
 
 
 def _annotating(sharding: Sharding) -> Callable[[Any], None]:

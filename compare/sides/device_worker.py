@@ -10,18 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from compare.devices.device import Device, DevicePlatform
 from compare.sides import device_compiler
 from compare.sides._side import SideError
-from compare.sides.host_parameters import Sharding
+from compare.sides.device_compiler import DeviceCompiler
+from compare.sides.methods import request
 from compare.sides.replaceable import Replaceable
-from compare.sides.replies import Assembled, CompiledFor, Packages, Platforms
+from compare.sides.replies import Assembled, CompiledFor, Packages, Sharding
 from compare.sides.sources import check_interpreter
 from compare.sides.xla import pack_calls, unpack_calls
-from workloads._spec import Arrays
 
 VARIABLE = "JAXPORT_TARGET_PYTHON"
 """Names the interpreter where no option does."""
@@ -58,7 +57,7 @@ class DeviceWorker:
         Raises:
           SideError: the worker cannot be started.
         """
-        return msgspec.convert(self._ask("platforms", {}).value, Platforms)
+        return request(DeviceCompiler.platforms)(self._worker)
 
     def compile(
         self,
@@ -80,16 +79,11 @@ class DeviceWorker:
         Raises:
           SideError: XLA refuses the program or an option, or the worker is lost.
         """
-        parameters = {
-            "platform": device.platform,
-            "topology": dict(device.topology),
-            "options": dict(options),
-            **({"dump": str(dump)} if dump else {}),
-            **({"sharding": msgspec.to_builtins(sharding)} if sharding else {}),
-        }
         arrays = {device_compiler.PROGRAM: np.frombuffer(program, np.uint8)}
-        reply = self._ask("compile_for", parameters, arrays)
-        return Compiled(reply.arrays[device_compiler.MODULE].tobytes(), msgspec.convert(reply.value, CompiledFor))
+        takes, module = request(DeviceCompiler.compile_for)(
+            self._worker, device.platform, dict(device.topology), dict(options), arrays, dump, sharding
+        )
+        return Compiled(module, takes)
 
     def run_sharded(self, program: bytes, sharding: Sharding, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The whole results of a program that runs on several CPU devices, its arrays split over a mesh.
@@ -103,10 +97,9 @@ class DeviceWorker:
           SideError: XLA refuses the program, or the worker is lost.
         """
         (described,), packed = pack_calls([arguments])
-        parameters = {"sharding": msgspec.to_builtins(sharding), "arguments": described}
         sent = {device_compiler.PROGRAM: np.frombuffer(program, np.uint8), **packed}
-        reply = self._ask("run_sharded", parameters, sent)
-        (results,) = unpack_calls([reply.value], reply.arrays)
+        described, arrays = request(DeviceCompiler.run_sharded)(self._worker, sharding, tuple(described), sent)
+        (results,) = unpack_calls([described], arrays)
         return results
 
     def assemble(self, dump: Path) -> dict[str, Assembled]:
@@ -115,11 +108,7 @@ class DeviceWorker:
         Raises:
           SideError: there is no assembler, it refuses a file, or the worker is lost.
         """
-        return msgspec.convert(self._ask("assemble", {"dump": str(dump)}).value, dict[str, Assembled])
-
-    def _ask(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Any:
-        with self._worker.asking:
-            return self._worker.call(self._worker.started(), method, parameters, arrays)
+        return request(DeviceCompiler.assemble)(self._worker, dump)
 
 
 @dataclass(frozen=True)

@@ -4,55 +4,34 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import inspect
 import os
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
-
-import msgspec
+from typing import Any
 
 from compare.bench import clock, memory, phases, threads
 from compare.sides import mapped, wire
 from compare.sides._host import Host
 from compare.sides._side import Reply
-from compare.sides.call_arguments import unpacked
-from compare.sides.parameters import (
-    Attempt,
-    CallCount,
-    Compile,
-    Execute,
-    Handle,
-    LayersOf,
-    Load,
-    Lowering,
-    Nothing,
-    Offer,
-    Outputs,
-    Pass,
-    Probe,
-    Rewriting,
-    RewritingCase,
-    Round,
-    Saving,
-    Target,
-    TargetCalls,
-    Trajectory,
-    Unroll,
-    WatchedCall,
-    Watching,
-)
+from compare.sides.call_arguments import Leaves, unpacked
+from compare.sides.methods import Method, ProtocolError
 from compare.sides.process_state import ProcessState
-from compare.sides.protocol import ProtocolError
-from workloads._framework import Framework, Prepared
-from workloads._recompiling import Seen, Staging, Watch
+from compare.sides.replies import Calls, Changed, Load, Loaded, Seen
+from workloads._framework import KernelRun, Prepared, Unsupported
+from workloads._layer_calls import LayerCalls
+from workloads._protocol import Framework, RemoteMethods
+from workloads._recompiling import Cure, Staging, Watch
+from workloads._recompiling import Seen as SeenHere
 from workloads._spec import Arrays
 
 
 class Worker(Host):
-    """Turns requests into calls of one framework."""
+    """TensorFlow, JAX or a peer, with one workload loaded."""
 
     host = "framework"
 
@@ -67,235 +46,198 @@ class Worker(Host):
         self._before = frozenset(sys.modules)
         self._state: ProcessState | None = None
 
-    def environment(self, parameters: Nothing, arrays: Arrays) -> Reply:
-        """Versions and device of this side, and what its process was told of memory."""
-        versions = {"python": sys.version.split()[0], "numpy": importlib.import_module("numpy").__version__}
-        return Reply(dict(self._framework.environment()) | versions | memory.settings(os.environ))
+    @classmethod
+    def _declaring(cls) -> list[type[Any]]:
+        return [cls, RemoteMethods]
 
-    def imported(self, parameters: Nothing, arrays: Arrays) -> Reply:
-        """Files of the modules that came after the framework; those that frameworks write for themselves left out."""
+    def _answer(self, method: Method, arguments: inspect.BoundArguments) -> Reply:
+        if hasattr(self, method.name):
+            return super()._answer(method, arguments)
+        # By class: an object of a test has what it was made with.
+        answer = getattr(self._framework, method.name)
+        if getattr(type(self._framework), method.name, None) is getattr(RemoteMethods, method.name):
+            raise Unsupported(self._framework.refusal(method.name))
+        return method.pack_result(answer(*arguments.args, **arguments.kwargs))
+
+    def environment(self) -> dict[str, Any]:
+        """Versions and device of the side."""
+        versions = {"python": sys.version.split()[0], "numpy": importlib.import_module("numpy").__version__}
+        return dict(self._framework.environment()) | versions | memory.settings(os.environ)
+
+    def imported(self) -> list[str]:
+        """Paths of the files that were imported since the framework was there.
+
+        Files that frameworks write for themselves are left out.
+        """
         written = os.path.join(os.path.realpath(tempfile.gettempdir()), "")
         later = [module for name, module in list(sys.modules.items()) if name not in self._before]
         places = (vars(module).get("__file__") for module in later if isinstance(module, ModuleType))
         paths = {os.path.realpath(place) for place in places if isinstance(place, str)}
-        return Reply(sorted(place for place in paths if not place.startswith(written)))
+        return sorted(place for place in paths if not place.startswith(written))
 
-    def changed(self, parameters: Nothing, arrays: Arrays) -> Reply:
-        """What all code of this process shares, and is another one since the first workload was loaded."""
+    def changed(self) -> Changed:
+        """What all code of the process shares, and user code has changed."""
         if self._state is None:
-            return Reply({"shared": [], "replaced": []})
-        return Reply({"shared": self._state.changed(self._framework.settings()), "replaced": self._state.replaced()})
+            return Changed()
+        return Changed(tuple(self._state.changed(self._framework.settings())), tuple(self._state.replaced()))
 
-    def load(self, parameters: Load, arrays: Arrays) -> Reply:
-        """Build the twin on the arrays of a file."""
+    def load(self, loading: Load, /) -> Loaded:
+        """Build the workload; the modes of each pass."""
         self._prepared = {}
-        packed = mapped.load(parameters.arrays)
+        packed = mapped.load(loading.arrays)
         self._state = self._state or ProcessState(self._framework.settings())
         self._held = memory.reset_peak_rss()
         start = time.perf_counter()
-        modes = self._framework.load(wire.unpack_twin(msgspec.structs.asdict(parameters), packed))
+        loaded = self._framework.load(wire.unpack_twin(vars(loading), packed))
         self._load_s = time.perf_counter() - start
-        return Reply(modes)
+        return Loaded(**loaded)
 
-    def outputs(self, parameters: Outputs, arrays: Arrays) -> Reply:
-        """One pass in one mode; arrays that are sent stand in place of those of the case."""
-        return Reply(arrays=self._framework.outputs(*msgspec.structs.astuple(parameters), sent=arrays or None))
+    def layers(self, *asked: Any) -> tuple[LayerCalls, Arrays]:
+        """As the framework has it, but for arrays of dtypes that do not travel."""
+        calls, arrays = self._framework.layers(*asked)
+        return calls, _travelling(arrays)
 
-    def trajectory(self, parameters: Trajectory, arrays: Arrays) -> Reply:
-        """A training run in one mode; arrays that are sent are the weights that it goes on from."""
-        return Reply(arrays=self._framework.trajectory(*msgspec.structs.astuple(parameters), guide=arrays or None))
+    def prepare(self, target: str | int) -> dict[str, int | float | None]:
+        """Make a target ready for timing; seconds of each phase and peak memory.
 
-    def layers(self, parameters: LayersOf, arrays: Arrays) -> Reply:
-        """What each layer was given and gave."""
-        calls, values = self._framework.layers(
-            parameters.pass_, parameters.case, parameters.dtype, parameters.given, arrays
-        )
-        travelling = {name: value for name, value in values.items() if value.dtype.name in wire.DTYPES}
-        return Reply(msgspec.to_builtins(calls), travelling)
-
-    def program(self, parameters: Lowering, arrays: Arrays) -> Reply:
-        """What the frontend hands to XLA."""
-        return wire.pack_program(self._framework.program(*msgspec.structs.astuple(parameters)))
-
-    def stages(self, parameters: Nothing, arrays: Arrays) -> Reply:
-        """The main pass as text at every stage."""
-        return Reply(self._framework.stages())
-
-    def compile(self, parameters: Compile, arrays: Arrays) -> Reply:
-        """Compile a program of either side."""
-        program = wire.unpack_program(Reply(msgspec.to_builtins(parameters), arrays))
-        return Reply(vars(self._framework.compile(program, parameters.options)))
-
-    def optimized(self, parameters: Handle, arrays: Arrays) -> Reply:
-        """What XLA made of a compiled program."""
-        return wire.pack_optimized(self._framework.optimized(*msgspec.structs.astuple(parameters)))
-
-    def save_model(self, parameters: Saving, arrays: Arrays) -> Reply:
-        """A compiled program as a SavedModel."""
-        self._framework.save_model(parameters.handle, parameters.folder)
-        return Reply()
-
-    def serialized(self, parameters: Pass, arrays: Arrays) -> Reply:
-        """A pass in the form of jax.export."""
-        return wire.pack_bytes("exported", self._framework.serialized(parameters.pass_))
-
-    def execute(self, parameters: Execute, arrays: Arrays) -> Reply:
-        """Run a compiled program."""
-        return Reply(arrays=self._framework.execute(*msgspec.structs.astuple(parameters)))
-
-    def unroll(self, parameters: Unroll, arrays: Arrays) -> Reply:
-        """A training run of a compiled step program; arrays that are sent are the weights that it goes on from."""
-        return Reply(arrays=self._framework.unroll(*msgspec.structs.astuple(parameters), guide=arrays or None))
-
-    def offer(self, parameters: Offer, arrays: Arrays) -> Reply:
-        """Make a mode more, of compiler options."""
-        self._framework.offer(*msgspec.structs.astuple(parameters))
-        return Reply()
-
-    def digest(self, parameters: Target, arrays: Arrays) -> Reply:
-        """What the compiler makes of the main pass in a mode, or made of a compiled program."""
-        return Reply(self._framework.digest(*msgspec.structs.astuple(parameters)))
-
-    def profile(self, parameters: Target, arrays: Arrays) -> Reply:
-        """The kernels that each of some warm calls ran."""
-        calls = self._framework.profile(parameters.target)
-        return Reply([[dataclasses.astuple(kernel) for kernel in call] for call in calls])
-
-    def clustered(self, parameters: Pass, arrays: Arrays) -> Reply:
-        """A pass with autoclustering, and the nodes that it ran."""
-        clustered = self._framework.clustered(parameters.pass_)
-        calls = [[dataclasses.astuple(node) for node in call] for call in clustered.calls]
-        return Reply({"function": clustered.function, "calls": calls, "sources": dict(clustered.sources)})
-
-    def rewritten(self, parameters: Rewriting, arrays: Arrays) -> Reply:
-        """A graph after the optimizer."""
-        return Reply(dataclasses.asdict(self._framework.rewritten(parameters.pass_, parameters.options)))
-
-    def outputs_with(self, parameters: RewritingCase, arrays: Arrays) -> Reply:
-        """One pass with switches of the graph optimizer set."""
-        return Reply(arrays=self._framework.outputs_with(parameters.pass_, parameters.case, parameters.options))
-
-    def donation(self, parameters: Nothing, arrays: Arrays) -> Reply:
-        """The compiled training step, and what it may overwrite."""
-        return wire.pack_donation(self._framework.donation())
-
-    def prepare(self, parameters: Target, arrays: Arrays) -> Reply:
-        """Make a target ready to be timed; seconds of trace and compile where they can be told apart, and peak memory.
-
-        The first call is all that a user waits for until the first result: trace, compile and run.
+        Seconds of trace and compile are told where they can be told apart. The first call is all that a user waits for
+        until the first result: trace, compile and run.
         """
         memory.reset_peak_rss()
-        prepared = self._framework.prepare(parameters.target)
+        prepared = self._framework.prepare(target)
         with prepared.around():
             (first_call_s,) = clock.time_calls(prepared.call, 1)
             clock.time_calls(prepared.call, 1)
         first_call_s += (prepared.trace_s or 0.0) + (prepared.lower_s or 0.0) + (prepared.compile_s or 0.0)
-        self._prepared[parameters.target] = prepared
-        return Reply(
-            {
-                "first_call_s": first_call_s,
-                "trace_s": prepared.trace_s,
-                "lower_s": prepared.lower_s,
-                "compile_s": prepared.compile_s,
-                "peak_rss_bytes": memory.peak_rss_bytes(),
-            }
-        )
+        self._prepared[target] = prepared
+        return {
+            "first_call_s": first_call_s,
+            "trace_s": prepared.trace_s,
+            "lower_s": prepared.lower_s,
+            "compile_s": prepared.compile_s,
+            "peak_rss_bytes": memory.peak_rss_bytes(),
+        }
 
-    def phases(self, parameters: Target, arrays: Arrays) -> Reply:
-        """What one target costs this process, for compare.bench.phases to put together.
+    def phases(self, target: str | int) -> dict[str, Any]:
+        """Seconds and memory of every phase, in a process that did nothing else.
 
-        Means nothing but in a process that has done nothing else. The framework is asked to analyse
-        last: that compiles again, and would count as time and memory of the target.
+        compare.bench.phases puts them together. The framework analyses last: that compiles again, and would count as
+        time and memory of the target.
         """
         memory.reset_peak_rss()
-        prepared = self._framework.prepare(parameters.target)
+        prepared = self._framework.prepare(target)
         with prepared.around():
             run_s, second_s = clock.time_calls(prepared.call, 2)
             steady = clock.time_calls(prepared.call, phases.steady_calls(second_s))
             steady = [seconds / prepared.steps for seconds in steady]
         peak = memory.peak_rss_bytes()
-        return Reply(
-            {
-                "import_s": self._import_s,
-                "load_s": self._load_s,
-                "trace_s": prepared.trace_s,
-                "lower_s": prepared.lower_s,
-                "compile_s": prepared.compile_s,
-                "run_s": run_s,
-                "steady_s": statistics.median(steady),
-                "baseline_rss_bytes": self._held,
-                "peak_rss_bytes": peak,
-                "analysis": dataclasses.asdict(prepared.analyse()),
-            }
-        )
+        return {
+            "import_s": self._import_s,
+            "load_s": self._load_s,
+            "trace_s": prepared.trace_s,
+            "lower_s": prepared.lower_s,
+            "compile_s": prepared.compile_s,
+            "run_s": run_s,
+            "steady_s": statistics.median(steady),
+            "baseline_rss_bytes": self._held,
+            "peak_rss_bytes": peak,
+            "analysis": dataclasses.asdict(prepared.analyse()),
+        }
 
-    def dispatch(self, parameters: CallCount, arrays: Arrays) -> Reply:
-        """By mode, seconds of one call of next to no work: the public entry, and the compiled code itself."""
-        calls = parameters.calls
+    def dispatch(self, calls: Calls) -> dict[str, dict[str, float | None]]:
+        """By mode, seconds of a call that does next to nothing: the public entry, and the compiled code itself."""
 
         def median_s(call: Callable[[], object]) -> float:
             clock.time_calls(call, calls // 10)
             return statistics.median(clock.time_calls(call, calls))
 
-        return Reply(
-            {
-                mode: {
-                    "public_s": median_s(entry.public),
-                    "concrete_s": median_s(entry.concrete) if entry.concrete else None,
-                }
-                for mode, entry in self._framework.dispatch().items()
+        return {
+            mode: {
+                "public_s": median_s(entry.public),
+                "concrete_s": median_s(entry.concrete) if entry.concrete else None,
             }
-        )
+            for mode, entry in self._framework.dispatch().items()
+        }
 
-    def round(self, parameters: Round, arrays: Arrays) -> Reply:
-        """Seconds of a step in each of a number of calls of a prepared target, slowed by a known part where asked."""
-        prepared = self._prepared[parameters.target]
-        call = clock.slowed(prepared.call, parameters.slowdown) if parameters.slowdown else prepared.call
+    def round(self, target: str | int, calls: Calls, slowdown: float) -> list[float]:
+        """Seconds of each of some calls of a prepared target.
+
+        Args:
+          target: a mode, or the handle of a compiled program.
+          calls: how many.
+          slowdown: the part of its time by which each call is slowed.
+        """
+        prepared = self._prepared[target]
+        call = clock.slowed(prepared.call, slowdown) if slowdown else prepared.call
         with prepared.around():
-            return Reply([seconds / prepared.steps for seconds in clock.time_calls(call, parameters.calls)])
+            return [seconds / prepared.steps for seconds in clock.time_calls(call, calls)]
 
-    def counters(self, parameters: TargetCalls, arrays: Arrays) -> Reply:
-        """By name, what this process counted over some calls of a prepared target, for each of their steps."""
-        prepared = self._prepared[parameters.target]
+    def counters(self, target: str | int, calls: Calls) -> dict[str, int]:
+        """What the process counts over calls of a prepared target, for each of their steps: page faults."""
+        prepared = self._prepared[target]
         with prepared.around():
             before = memory.counters()
-            clock.time_calls(prepared.call, parameters.calls)
+            clock.time_calls(prepared.call, calls)
             after = memory.counters()
-        return Reply({name: (after[name] - count) // prepared.steps for name, count in before.items()})
+        return {name: (after[name] - count) // prepared.steps for name, count in before.items()}
 
-    def threads(self, parameters: TargetCalls, arrays: Arrays) -> Reply:
-        """Seconds of processor time of each thread over some calls of a prepared target, most first."""
-        prepared = self._prepared[parameters.target]
+    def threads(self, target: str | int, calls: Calls) -> list[float]:
+        """Seconds of processor time by thread in some calls of a target, most first."""
+        prepared = self._prepared[target]
         before = threads.cpu_seconds()
         with prepared.around():
-            clock.time_calls(prepared.call, parameters.calls)
-        return Reply(threads.spent(before, threads.cpu_seconds()))
+            clock.time_calls(prepared.call, calls)
+        return threads.spent(before, threads.cpu_seconds())
 
-    def processors(self, parameters: Nothing, arrays: Arrays) -> Reply:
-        """Numbers of the processors that any thread of this process may run on."""
-        return Reply(threads.allowed_processors())
+    def processors(self) -> list[int]:
+        """Numbers of the processors that any thread of the worker may run on."""
+        return threads.allowed_processors()
 
-    def watch(self, parameters: Watching, arrays: Arrays) -> Reply:
-        """Stage a function whose calls are watched."""
-        signature = unpacked(parameters.signature, {})
-        staging = Staging(parameters.target, parameters.static, parameters.cure, parameters.dynamic, signature)
+    def watch(
+        self, target: str, static: tuple[str, ...], cure: Cure, dynamic: tuple[str, ...], signature: Leaves
+    ) -> str:
+        """Stage a function whose calls are watched; how it was staged.
+
+        Args:
+          target: where it is found, as of a workload.
+          static: arguments whose Python values JAX compiles in.
+          cure: how it is staged otherwise.
+          dynamic: arguments that are no longer static.
+          signature: declared shapes.
+        """
+        staging = Staging(target, static, cure, dynamic, unpacked(signature, {}))
         self._watch = self._framework.watch(staging)
-        return Reply(self._watch.described())
+        return self._watch.described()
 
-    def watched_call(self, parameters: WatchedCall, arrays: Arrays) -> Reply:
-        """Call the watched function."""
-        return _told(self._watched().call(unpacked(parameters.arguments, arrays)))
+    def watched_call(self, arguments: Leaves, sent: Arrays) -> tuple[Seen, Arrays]:
+        """Call the watched function; what was traced and compiled."""
+        return _seen(self._watched().call(unpacked(arguments, sent)))
 
-    def probe(self, parameters: Probe, arrays: Arrays) -> Reply:
-        """What a call does in a cache that holds another one alone."""
-        before, after = unpacked(parameters.before, arrays), unpacked(parameters.after, arrays)
-        return Reply(_told(self._watched().probe(before, after, parameters.body)).value)
+    def probe(self, before: Leaves, after: Leaves, body: bool, sent: Arrays) -> Seen:
+        """What a call traces and compiles in a cache that holds another call alone.
 
-    def attempt(self, parameters: Attempt, arrays: Arrays) -> Reply:
-        """Call a function in a mode."""
-        arguments = unpacked(parameters.arguments, arrays)
-        attempted = self._framework.attempt(parameters.target, parameters.mode, arguments)
-        return Reply([[dataclasses.astuple(node) for node in call] for call in attempted.calls], attempted.outputs)
+        Args:
+          before: the arguments of the call that fills the cache.
+          after: those of the call that is watched.
+          body: whether the function's own body is run.
+          sent: the arrays of both.
+        """
+        seen = self._watched().probe(unpacked(before, sent), unpacked(after, sent), body)
+        return _seen(seen)[0]
+
+    def attempt(
+        self, target: str, mode: str, arguments: Leaves, sent: Arrays
+    ) -> tuple[Sequence[Sequence[KernelRun]], Arrays]:
+        """What a function gives in a mode, and the nodes that clustered calls ran.
+
+        Args:
+          target: where it is found, as of a workload.
+          mode: "eager", "autocluster" or "jit".
+          arguments: of the function, in order.
+          sent: their arrays.
+        """
+        attempted = self._framework.attempt(target, mode, unpacked(arguments, sent))
+        return attempted.calls, attempted.outputs
 
     def _watched(self) -> Watch:
         if self._watch is None:
@@ -303,7 +245,10 @@ class Worker(Host):
         return self._watch
 
 
-def _told(seen: Seen) -> Reply:
-    value = {field.name: getattr(seen, field.name) for field in dataclasses.fields(seen) if field.name != "outputs"}
-    kept = {name: array for name, array in seen.outputs.items() if array.dtype.name in wire.DTYPES}
-    return Reply(value | {"held_bytes": memory.own_bytes()}, kept)
+def _seen(seen: SeenHere) -> tuple[Seen, Arrays]:
+    counts = {field.name: getattr(seen, field.name) for field in dataclasses.fields(seen) if field.name != "outputs"}
+    return Seen(**counts, held_bytes=memory.own_bytes()), _travelling(seen.outputs)
+
+
+def _travelling(arrays: Arrays) -> Arrays:
+    return {name: array for name, array in arrays.items() if array.dtype.name in wire.DTYPES}

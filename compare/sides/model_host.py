@@ -8,19 +8,23 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import msgspec
-
-from compare.sides import wire
 from compare.sides._host import Host
-from compare.sides._side import Reply
-from compare.sides.host_parameters import InspectCode, InspectFile, KerasSteps, KerasWeights, TryExpressions
-from compare.sides.parameters import Nothing
+from compare.sides.replies import Calls, KerasModel
+from workloads._architecture import Architecture
+from workloads._framework import Size
+from workloads._function_graph import FunctionGraph
+from workloads._inspection import Inspection
+from workloads._raw_operations import Expression, Registry, Tried
 from workloads._spec import Arrays
+from workloads._transfer import Source
+
+Inputs = tuple[tuple[str, tuple[Size | None, ...], str], ...]
+"""Name, shape and dtype of each; None is a size that is not fixed."""
 
 _READER, _OPERATIONS, _TRYING = "tf_reference._inspecting", "tf_reference._operations", "tf_reference._trying"
-_WEIGHTS, _FILE = "tf_reference._keras_weights", ".weights.h5"
+_WEIGHTS = "tf_reference._keras_weights"
 _WRITTEN = "tf_reference._keras_written"
 _FUNCTION = "tf_reference._function_graph"
 _COMPILED = "tf_reference._keras_compiled"
@@ -33,7 +37,7 @@ def create() -> Host:
 
 
 class Models(Host):
-    """Answers about one model after the other; nothing is kept."""
+    """TensorFlow, which reads what is in a model; nothing is kept."""
 
     host = "models"
 
@@ -41,81 +45,97 @@ class Models(Host):
         super().__init__()
         self._reader = reader
 
-    def saved_model(self, parameters: InspectFile, arrays: Arrays) -> Reply:
-        """What is in a SavedModel."""
-        return _plain(self._reader.saved_model(parameters.path))
+    def saved_model(self, path: Path) -> Inspection:
+        """What is in a SavedModel, of which nothing is loaded or run."""
+        return self._reader.saved_model(path)
 
-    def keras_archive(self, parameters: InspectFile, arrays: Arrays) -> Reply:
-        """What a .keras file says."""
-        return _plain(self._reader.keras_archive(parameters.path))
+    def keras_archive(self, path: Path) -> Inspection:
+        """What a .keras or .h5 file says, of which nothing is built."""
+        return self._reader.keras_archive(path)
 
-    def keras_archive_built(self, parameters: InspectFile, arrays: Arrays) -> Reply:
-        """What is in the model of a .keras file."""
-        os.chdir(parameters.folder)
-        return _plain(self._reader.keras_archive_built(parameters.path, parameters.custom))
+    def keras_archive_built(self, path: Path, folder: Path, custom: tuple[str, ...]) -> Inspection:
+        """What is in the model of a .keras or .h5 file, built anew.
 
-    def code(self, parameters: InspectCode, arrays: Arrays) -> Reply:
-        """What is in a model or function of a file."""
-        os.chdir(parameters.folder)
-        return _plain(self._reader.code(parameters.reference, parameters.inputs))
+        Args:
+          path: of the file.
+          folder: the working directory.
+          custom: FILE.py:NAME of what the file names and Keras does not have.
+        """
+        os.chdir(folder)
+        return self._reader.keras_archive_built(path, custom)
 
-    def function_graph(self, parameters: InspectCode, arrays: Arrays) -> Reply:
-        """The graph of a function of a file, with its constants."""
-        os.chdir(parameters.folder)
-        graph, constants = importlib.import_module(_FUNCTION).read(parameters.reference, parameters.inputs)
-        return Reply(msgspec.to_builtins(graph), constants)
+    def code(self, reference: str, folder: Path, inputs: Inputs) -> Inspection:
+        """What is in a Keras model or function of a user's file.
 
-    def operations(self, parameters: Nothing, arrays: Arrays) -> Reply:
-        """The operations that TensorFlow registers."""
-        return _plain(importlib.import_module(_OPERATIONS).registry())
+        Args:
+          reference: FILE.py:NAME.
+          folder: the working directory.
+          inputs: of one call.
+        """
+        os.chdir(folder)
+        return self._reader.code(reference, inputs)
 
-    def try_expressions(self, parameters: TryExpressions, arrays: Arrays) -> Reply:
-        """What becomes of expressions, and of the operations in them."""
-        return _plain(importlib.import_module(_TRYING).tried(parameters.expressions))
+    def function_graph(self, reference: str, folder: Path, inputs: Inputs) -> tuple[FunctionGraph, Arrays]:
+        """The graph of a function of a file, and its constants as arrays.
 
-    def weights(self, parameters: KerasWeights, arrays: Arrays) -> Reply:
-        """The layers of a Keras model and its weights."""
-        with _weights_of(parameters) as (module, given, scratch):
-            source, weights = module.read(given, scratch)
-        return Reply(msgspec.to_builtins(source), weights)
+        Args:
+          reference: FILE.py:NAME.
+          folder: the working directory.
+          inputs: of one call.
+        """
+        os.chdir(folder)
+        return importlib.import_module(_FUNCTION).read(reference, inputs)
 
-    def architecture(self, parameters: KerasWeights, arrays: Arrays) -> Reply:
-        """The calls of the layers of a Keras model, and what it was compiled with."""
-        with _weights_of(parameters) as (module, given, scratch):
+    def operations(self) -> Registry:
+        """The operations that TensorFlow registers, with their kernels."""
+        return importlib.import_module(_OPERATIONS).registry()
+
+    def try_expressions(self, expressions: tuple[Expression, ...]) -> Tried:
+        """What XLA makes of the operations in expressions."""
+        return importlib.import_module(_TRYING).tried(expressions)
+
+    def weights(self, model: KerasModel, /) -> tuple[Source, Arrays]:
+        """The layers of a Keras model, and its weights as arrays by key."""
+        with _weights_of(model) as (module, given, scratch):
+            return module.read(given, scratch)
+
+    def architecture(self, model: KerasModel, /) -> Architecture:
+        """The calls of a Keras model's layers, and what it was compiled with."""
+        with _weights_of(model) as (module, given, scratch):
             compiled = module.Given(given.reference, compiled=True, custom=given.custom)
-            return _plain(importlib.import_module(_COMPILED).read(compiled, scratch))
+            return importlib.import_module(_COMPILED).read(compiled, scratch)
 
-    def write_weights(self, parameters: KerasWeights, arrays: Arrays) -> Reply:
-        """A file of weights, and what is read from it."""
-        with _weights_of(parameters) as (_, given, scratch):
-            data, weights = importlib.import_module(_WRITTEN).write(given, arrays, scratch)
-        return Reply(arrays={**wire.pack_bytes(_FILE, data).arrays, **weights})
+    def write_weights(self, model: KerasModel, /, arrays: Arrays) -> tuple[Annotated[bytes, ".weights.h5"], Arrays]:
+        """A .weights.h5 file with these arrays, and what is read from it."""
+        with _weights_of(model) as (_, given, scratch):
+            return importlib.import_module(_WRITTEN).write(given, arrays, scratch)
 
-    def optimizer_steps(self, parameters: KerasSteps, arrays: Arrays) -> Reply:
-        """Weights after steps of a model's optimizer."""
-        with _weights_of(parameters.model) as (_, given, scratch):
-            written = importlib.import_module(_WRITTEN)
-            weights = written.stepped(given, arrays, parameters.steps, parameters.fresh, scratch)
-        return Reply(arrays=weights)
+    def optimizer_steps(self, model: KerasModel, steps: Calls, fresh: bool, arrays: Arrays) -> Arrays:
+        """Weights after steps of a Keras optimizer with gradients.
+
+        Args:
+          model: where it is.
+          steps: how many.
+          fresh: whether the optimizer starts anew.
+          arrays: the gradients.
+        """
+        with _weights_of(model) as (_, given, scratch):
+            return importlib.import_module(_WRITTEN).stepped(given, arrays, steps, fresh, scratch)
 
 
 @contextlib.contextmanager
-def _weights_of(parameters: KerasWeights) -> Iterator[tuple[Any, Any, Path]]:
+def _weights_of(model: KerasModel) -> Iterator[tuple[Any, Any, Path]]:
     """What reads weights, where they are, and a folder to unpack to."""
     module = importlib.import_module(_WEIGHTS)
-    os.chdir(parameters.folder)
+    os.chdir(model.folder)
     with tempfile.TemporaryDirectory() as scratch:
         given = module.Given(
-            parameters.reference,
-            parameters.weights,
-            parameters.checkpoint,
-            optimizer=parameters.optimizer,
-            leave=parameters.leave,
+            model.reference,
+            model.weights,
+            model.checkpoint,
+            optimizer=model.optimizer,
+            leave=model.leave,
             closures=True,
-            custom=parameters.custom,
+            custom=model.custom,
         )
         yield module, given, Path(scratch)
-
-
-def _plain(value: Any) -> Reply:
-    return Reply(msgspec.to_builtins(value))

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from compare import files
 from compare.errors import RequestError
-from compare.sides._side import SideError, unread
+from compare.sides._side import SideError, reading
+from compare.sides.methods import request
+from compare.sides.model_host import Models
 from compare.sides.replaceable import Replaceable
-from compare.sides.weight_workers import KerasModel
+from compare.sides.replies import KerasModel
 from workloads._architecture import Architecture
 from workloads._function_graph import FunctionGraph
 from workloads._inspection import Inspection
@@ -54,9 +52,9 @@ class ModelWorker:
         """
         path = Path(target)
         if path.is_dir():
-            return self._asked(target, "saved_model", {"path": str(path)})
+            return self._saved_model(target, path)
         if path.name == _FOLDER_FILE and path.exists():
-            return self._asked(target, "saved_model", {"path": str(path.parent)})
+            return self._saved_model(target, path.parent)
         if path.suffix.lower() in ARCHIVES:
             return self._archive(target, custom)
         where, _, name = target.rpartition(":")
@@ -65,8 +63,8 @@ class ModelWorker:
                 f"expected the folder of a SavedModel, a {' or '.join(ARCHIVES[:2])} file or FILE.py:NAME, found "
                 f"{target!r}: {_advice(path, where)}"
             )
-        given = {"reference": target, "folder": str(Path.cwd()), "inputs": [list(argument) for argument in inputs]}
-        return self._asked(target, "code", given)
+        with reading(target):
+            return request(Models.code)(self._worker, target, Path.cwd(), tuple(inputs))
 
     def architecture(self, model: KerasModel) -> Architecture:
         """The calls of the layers of a Keras model, and what it was compiled with.
@@ -74,14 +72,8 @@ class ModelWorker:
         Raises:
           RequestError: there is no such model, or it cannot be read.
         """
-        try:
-            with self._worker.asking:
-                reply = self._worker.call(self._worker.started(), "architecture", model.parameters)
-            return files.converted(reply.value, Architecture)
-        except SideError as error:
-            raise unread(model.reference, error) from error
-        except msgspec.ValidationError as error:
-            raise RequestError(f"expected data of the declared types of {model.reference}, found: {error}") from error
+        with reading(model.reference):
+            return request(Models.architecture)(self._worker, model)
 
     def function_graph(self, target: str, inputs: Sequence[Input]) -> tuple[FunctionGraph, Arrays]:
         """The graph of a function, and its constants.
@@ -93,41 +85,24 @@ class ModelWorker:
         Raises:
           RequestError: there is no such function, or it cannot be traced.
         """
-        given = {"reference": target, "folder": str(Path.cwd()), "inputs": [list(argument) for argument in inputs]}
-        try:
-            with self._worker.asking:
-                reply = self._worker.call(self._worker.started(), "function_graph", given)
-            return files.converted(reply.value, FunctionGraph), reply.arrays
-        except SideError as error:
-            raise unread(target, error) from error
-        except msgspec.ValidationError as error:
-            raise RequestError(f"expected data of the declared types of {target}, found: {error}") from error
+        with reading(target):
+            return request(Models.function_graph)(self._worker, target, Path.cwd(), tuple(inputs))
+
+    def _saved_model(self, target: str, folder: Path) -> Inspection:
+        with reading(target):
+            return request(Models.saved_model)(self._worker, folder)
 
     def _archive(self, target: str, custom: Sequence[str]) -> Inspection:
         """What the archive says; built too where that is safe, in a request of its own, which may end the worker."""
-        said = self._asked(target, "keras_archive", {"path": target})
+        with reading(target):
+            said = request(Models.keras_archive)(self._worker, Path(target))
         if said.not_traced:
             return said
         try:
-            given = {"path": target, "folder": str(Path.cwd()), "custom": list(custom)}
-            return self._inspected(target, "keras_archive_built", given)
+            return request(Models.keras_archive_built)(self._worker, Path(target), Path.cwd(), tuple(custom))
         except SideError as error:
             reason = f"Keras could not build it: {error.reason[:_LONGEST_REASON]}"
             return dataclasses.replace(said, not_traced=reason)
-
-    def _asked(self, target: str, method: str, parameters: Mapping[str, Any]) -> Inspection:
-        try:
-            return self._inspected(target, method, parameters)
-        except SideError as error:
-            raise unread(target, error) from error
-
-    def _inspected(self, target: str, method: str, parameters: Mapping[str, Any]) -> Inspection:
-        with self._worker.asking:
-            value = self._worker.call(self._worker.started(), method, parameters).value
-        try:
-            return files.converted(value, Inspection)
-        except msgspec.ValidationError as error:
-            raise RequestError(f"expected data of the declared types of {target}, found: {error}") from error
 
 
 def _advice(path: Path, where: str) -> str:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import importlib
 import os
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from compare.sides._host import Host
-from compare.sides._side import Reply
-from compare.sides.host_parameters import InspectFile, ModuleCheckpoint, ModuleReference, ModuleSteps
+from compare.sides.replies import Calls, FlaxModule
 from workloads._spec import Arrays
+from workloads._transfer import Target
 
 _READER, _OPTIMIZERS = "jaxport._module_reading", "jaxport._optimizer_reading"
 _CHECKPOINTS = "jaxport._orbax_weights"
@@ -25,7 +24,7 @@ def create() -> Host:
 
 
 class Modules(Host):
-    """Answers about one module after the other; nothing is kept."""
+    """JAX and Flax, which read what is in a module; nothing is kept."""
 
     host = "modules"
 
@@ -33,33 +32,42 @@ class Modules(Host):
         super().__init__()
         self._reader = reader
 
-    def module(self, parameters: ModuleReference, arrays: Arrays) -> Reply:
-        """What is in a module."""
-        os.chdir(parameters.folder)
-        target = self._reader.read(parameters.reference, parameters.inputs)
-        if parameters.optimizer:
-            optimizers = importlib.import_module(_OPTIMIZERS)
-            held = optimizers.read(parameters.optimizer, parameters.reference, parameters.inputs)
-            target = replace(target, optimizer=held)
-        return Reply(msgspec.to_builtins(target))
+    def module(self, module: FlaxModule, /) -> Target:
+        """The modules and variables in a Flax module."""
+        os.chdir(module.folder)
+        target = self._reader.read(module.reference, module.inputs)
+        if not module.optimizer:
+            return target
+        optimizers = importlib.import_module(_OPTIMIZERS)
+        return replace(target, optimizer=optimizers.read(module.optimizer, module.reference, module.inputs))
 
-    def module_steps(self, parameters: ModuleSteps, arrays: Arrays) -> Reply:
-        """Parameters of a module after steps of an optimizer."""
-        os.chdir(parameters.module.folder)
-        optimizers, given = importlib.import_module(_OPTIMIZERS), parameters.module
-        held = optimizers.parameters(self._reader.module(given.reference), given.inputs)
-        made = optimizers.transformation(given.optimizer)
-        return Reply(arrays=optimizers.stepped(made, held, arrays, parameters.steps, parameters.fresh))
+    def module_steps(self, module: FlaxModule, steps: Calls, fresh: bool, arrays: Arrays) -> Arrays:
+        """Parameters after steps of an optax optimizer with what is sent.
 
-    def write_checkpoint(self, parameters: ModuleCheckpoint, arrays: Arrays) -> Reply:
-        """A checkpoint of a module."""
-        given = parameters.module
-        os.chdir(given.folder)
-        optimizer = importlib.import_module(_OPTIMIZERS).transformation(given.optimizer) if given.optimizer else None
-        checkpoints, module = importlib.import_module(_CHECKPOINTS), self._reader.module(given.reference)
-        checkpoints.write(module, given.inputs, optimizer, arrays, parameters.path)
-        return Reply()
+        Args:
+          module: where it is.
+          steps: how many.
+          fresh: whether the optimizer starts anew, and not from the state that is sent.
+          arrays: parameters, the state and gradients.
+        """
+        os.chdir(module.folder)
+        optimizers = importlib.import_module(_OPTIMIZERS)
+        start = optimizers.parameters(self._reader.module(module.reference), module.inputs)
+        return optimizers.stepped(optimizers.transformation(module.optimizer), start, arrays, steps, fresh)
 
-    def read_checkpoint(self, parameters: InspectFile, arrays: Arrays) -> Reply:
-        """What is in a checkpoint."""
-        return Reply(arrays=importlib.import_module(_CHECKPOINTS).read(parameters.path))
+    def write_checkpoint(self, module: FlaxModule, path: Path, arrays: Arrays) -> None:
+        """Write arrays as a checkpoint of Orbax.
+
+        Args:
+          module: whose they are.
+          path: the folder of the checkpoint.
+          arrays: by path in the module.
+        """
+        os.chdir(module.folder)
+        optimizer = importlib.import_module(_OPTIMIZERS).transformation(module.optimizer) if module.optimizer else None
+        checkpoints, built = importlib.import_module(_CHECKPOINTS), self._reader.module(module.reference)
+        checkpoints.write(built, module.inputs, optimizer, arrays, path)
+
+    def read_checkpoint(self, path: Path) -> Arrays:
+        """The arrays of a checkpoint of Orbax, by path."""
+        return importlib.import_module(_CHECKPOINTS).read(path)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any
 
-import msgspec
-
+from compare.sides.methods import request
+from compare.sides.model_host import Models
 from compare.sides.replaceable import Replaceable
 from workloads._raw_operations import Expression, Registry, Tried
 
@@ -30,7 +29,7 @@ class OperationWorker:
         Raises:
           SideError: TensorFlow is not there, or the worker is lost.
         """
-        return msgspec.convert(self._ask("operations", {}), Registry)
+        return request(Models.operations)(self._worker)
 
     def try_expressions(self, expressions: Sequence[Expression]) -> Tried:
         """What becomes of expressions, and of the operations in them.
@@ -38,8 +37,4 @@ class OperationWorker:
         Raises:
           SideError: an expression cannot be traced, or the worker is lost.
         """
-        return msgspec.convert(self._ask("try_expressions", {"expressions": msgspec.to_builtins(expressions)}), Tried)
-
-    def _ask(self, method: str, parameters: Mapping[str, Any]) -> Any:
-        with self._worker.asking:
-            return self._worker.call(self._worker.started(), method, parameters).value
+        return request(Models.try_expressions)(self._worker, tuple(expressions))

@@ -97,7 +97,7 @@ class ProgramWorker(Executor):
           ProgramLost: compiling one ended the worker.
         """
         described, arrays = xla.pack_steps(steps)
-        compiled = _Compiled(self, _Request("compile_steps", {"options": dict(options), **described}, arrays))
+        compiled = _Compiled(self, _Request("compile_steps", {"options": dict(options), **vars(described)}, arrays))
         compiled.load()
         return compiled
 
@@ -165,7 +165,7 @@ class ProgramWorker(Executor):
         # Not another list: objects are collected in any thread, at any time.
         del self._released[: len(released)]
         try:
-            return self._worker.call(side, method, {**parameters, "released": released}, arrays)
+            return side.call(method, {**parameters, "released": released}, arrays)
         except SideError as error:
             if not error.lost:
                 raise UnreadableProgram(error.reason) from error

@@ -10,11 +10,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from compare import files
 from compare.sides._host import Host
-from compare.sides._side import Reply
-from compare.sides.host_parameters import ClusterAddress, ClusterTask, TaskNumber
-from compare.sides.parameters import Nothing
-from workloads._framework import Unsupported
+from compare.sides.replies import ClusterNode, FinishedTask, NodeFacts, TaskResult
+from workloads._framework import Size, Unsupported
 from workloads._spec import Arrays
 
 FILES = "files"
@@ -40,7 +39,7 @@ class _Whole:
 
 
 class RayHost(Host):
-    """Turns requests into calls of Ray."""
+    """Ray, which has joined a cluster and gives tasks to its nodes."""
 
     host = "cluster"
 
@@ -52,9 +51,13 @@ class RayHost(Host):
         self._tasks: dict[int, _Task] = {}
         self._files: Any = None
 
-    def connect(self, parameters: ClusterAddress, arrays: Arrays) -> Reply:
-        """Join a cluster; its nodes that have processors, and what each says of itself, or why it says nothing."""
-        address, limit_s = parameters.address, parameters.limit_s
+    def connect(self, address: str, limit_s: float) -> list[ClusterNode]:
+        """Join a Ray cluster; its nodes that have processors, and what each says of itself.
+
+        Args:
+          address: HOST:PORT, ray://HOST:PORT or auto.
+          limit_s: seconds that the cluster and its nodes may take to answer.
+        """
         _check_reachable(address, limit_s)
         try:
             self._ray.init(address=address, log_to_driver=False, configure_logging=False)
@@ -73,38 +76,39 @@ class RayHost(Host):
         at_node: Any = importlib.import_module(AT_NODE)
         asked = {name: self._remote(at_node.facts, name, _Whole(0, 0)).remote() for name in nodes}
         self._ray.wait(list(asked.values()), num_returns=len(asked), timeout=limit_s / 2) if asked else None
-        return Reply(
-            [
-                {"id": name, "host": node["NodeManagerHostname"], **self._facts(asked[name], limit_s / 2)}
-                for name, node in nodes.items()
-            ]
-        )
+        return [
+            ClusterNode(name, node["NodeManagerHostname"], **self._facts(asked[name], limit_s / 2))
+            for name, node in nodes.items()
+        ]
 
-    def carry(self, parameters: Nothing, arrays: Arrays) -> Reply:
-        """Put the files of the tasks into the object store."""
+    def carry(self, arrays: Arrays) -> None:
+        """Put the files of all tasks, a zip, into the object store."""
         self._files = self._ray.put(arrays[FILES].tobytes())
-        return Reply()
 
-    def submit(self, parameters: ClusterTask, arrays: Arrays) -> Reply:
-        """Start a task on a node, which it has for itself."""
+    def submit(self, task: Size, node: str, arguments: tuple[str, ...]) -> None:
+        """Give a task to a node, which it has for itself.
+
+        Args:
+          task: its number.
+          node: of the cluster.
+          arguments: of `jaxport` there.
+        """
         at_node: Any = importlib.import_module(AT_NODE)
-        remote = self._remote(at_node.carried_out, parameters.node, self._wholes[parameters.node])
-        reference = remote.remote(self._files, list(parameters.arguments))
-        self._tasks[parameters.task] = _Task(parameters.node, reference)
-        return Reply()
+        remote = self._remote(at_node.carried_out, node, self._wholes[node])
+        self._tasks[task] = _Task(node, remote.remote(self._files, list(arguments)))
 
-    def finished(self, parameters: Nothing, arrays: Arrays) -> Reply:
+    def finished(self) -> list[FinishedTask]:
         """Wait a moment for a task; those that ended, and why those were lost that gave no result."""
         running = {task.reference: number for number, task in self._tasks.items() if task.result is None}
         done, _ = self._ray.wait(list(running), num_returns=1, timeout=_WAIT_S)
-        return Reply([{"task": running[reference], **self._taken(running[reference])} for reference in done])
+        return [FinishedTask(running[reference], **self._taken(running[reference])) for reference in done]
 
-    def result(self, parameters: TaskNumber, arrays: Arrays) -> Reply:
-        """What a task that ended gave."""
-        told = self._tasks.pop(parameters.task).result
-        assert told is not None
-        wrote = {name: np.frombuffer(data, np.uint8) for name, data in told["wrote"].items()}
-        return Reply({name: told[name] for name in ("code", "said", "load", "niceness")}, wrote)
+    def result(self, task: Size) -> tuple[TaskResult, Arrays]:
+        """What a task that ended gave, its files as bytes."""
+        ended = self._tasks.pop(task).result
+        assert ended is not None
+        wrote = {name: np.frombuffer(data, np.uint8) for name, data in ended["wrote"].items()}
+        return TaskResult(**{name: ended[name] for name in TaskResult.__struct_fields__}), wrote
 
     def _remote(self, function: Any, node: str, whole: _Whole) -> Any:
         strategy = self._strategies.NodeAffinitySchedulingStrategy(node, soft=False)
@@ -118,7 +122,7 @@ class RayHost(Host):
     def _facts(self, reference: Any, limit_s: float) -> dict[str, Any]:
         errors = self._ray.exceptions
         try:
-            return {"facts": self._ray.get(reference, timeout=0.1)}
+            return {"facts": files.converted(self._ray.get(reference, timeout=0.1), NodeFacts)}
         except errors.GetTimeoutError:
             return {"reason": f"no answer within {limit_s:g} s"}
         except errors.RayTaskError as error:

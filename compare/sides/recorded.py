@@ -17,8 +17,9 @@ from compare import files
 from compare.errors import Foreseen
 from compare.hlo import executing
 from compare.hlo.bindings import UnreadableProgram
-from compare.sides import protocol, requests, wire
+from compare.sides import requests, wire
 from compare.sides._side import NotRecorded, Reply, Side, SideError, Unavailable
+from compare.sides.framework_host import Worker
 from compare.writing import write_atomically
 from workloads._device import CPU, HIGHEST, TF32, Device
 from workloads._framework import PASSES, default_pass
@@ -225,10 +226,10 @@ class RecordedSide(Side):
         if missing:
             self._expected.refuse(self.path, f"no array {_short(missing[0])} of its reply to {_short(method)}")
         arrays = {name: self._arrays[where] for name, where in kept.arrays.items()}
-        declared = protocol.methods_of("framework").get(method)
+        declared = Worker.methods().get(method)
         if declared is not None:
             files.convert(kept.value, declared.value, self.path, self._expected, f"in its reply to {method}")
-            reason = protocol.unfit(declared, kept.value, arrays)
+            reason = declared.unfit(kept.value, arrays)
             if reason:
                 self._expected.refuse(self.path, f"{reason} in its reply to {method}")
         if method == "load" and not all([kept.value["modes"], *kept.value["modes"].values()]):

@@ -15,7 +15,7 @@ from compare.sides.workers import WorkerSet
 from workloads._spec import Arrays
 
 
-class Replaceable:
+class Replaceable(Side):
     """One worker, whichever process it is now. One that died between two requests is replaced.
 
     Args:
@@ -23,13 +23,13 @@ class Replaceable:
       python: its interpreter; None is this one.
 
     Attributes:
-      asking: held from `started` to `call`, so that the worker is the same one.
+      asking: held while a request is under way, and by who asks twice and has to ask the same worker.
     """
 
     def __init__(self, name: str, timeout_s: float, stack: ExitStack, python: str | None = None) -> None:
         # Made now: a command that starts the worker later may have temporary files of its own, which go with it.
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"jaxport-{name}-")))
-        self._name = name
+        self.name = name
         self._workers = stack.enter_context(WorkerSet(lambda name: LiveSide(name, scratch, python, timeout_s)))
         # Both sides are asked at once, each from a thread, and a worker answers one request after the other. Choosing
         # the worker and asking it is one step: what one thread asks may end the worker that another has just chosen.
@@ -39,13 +39,17 @@ class Replaceable:
         """The worker that there is now."""
         with self.asking:
             self._workers.replace_lost()
-            return self._workers.started(self._name)
+            return self._workers.started(self.name)
 
-    def call(self, side: Side, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
-        """Ask a worker that `started` gave.
+    def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
+        """Ask the worker that there is now.
 
         Raises:
           SideError: as `LiveSide.call`; where it was lost, the next request finds another worker.
         """
         with self.asking:
-            return side.call(method, parameters, arrays)
+            return self.started().call(method, parameters, arrays)
+
+    def close(self) -> None:
+        """Close the worker; the next request starts another one."""
+        self._workers.close()

@@ -1,68 +1,42 @@
-"""Types of what requests are answered with: a recorded side is checked against them, for anyone may have written it."""
+"""Types of what requests and replies are made of: a recorded side is checked against them, for anyone may write one."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from compare.sides.wire import DTYPES
+from workloads._distributing import Unlike
+from workloads._framework import PASSES, UNROLLED, Size
+from workloads._framework import Scalar as Scalar
+from workloads._inspection import Value
 
-Size = Annotated[int, msgspec.Meta(ge=0)]
-Scalar = str | int | float | bool | None
-
-
-class Leaf(msgspec.Struct, frozen=True):
-    """A parameter or result of a program."""
-
-    name: str
-    shape: tuple[Size, ...]
-    dtype: str
-
-    def __post_init__(self) -> None:
-        """Refuse what NumPy has not.
-
-        Raises:
-          ValueError: another dtype.
-        """
-        if self.dtype not in DTYPES:
-            raise ValueError(f"dtype {self.dtype[:80]!r}")
+Calls = Annotated[int, msgspec.Meta(ge=1)]
+Described = tuple[str, tuple[Size, ...], str]
+"""The dtype and shape of an array, and the name that its bytes travel under."""
 
 
-class Parameter(Leaf, frozen=True, kw_only=True):
-    """One that something fills."""
+@dataclass(frozen=True)
+class Load:
+    """A workload; `target` is the side's own function, `arrays` the folder of its arrays.
 
-    kind: Literal["input", "batches", "weight", "state"]
-    owner: str = ""
-    part: str = ""
+    `main_pass` is what is compiled, profiled and timed; empty: the training step, or else the forward pass.
+    `unrolled` steps in one program are a pass of their own; 0: there is none.
+    """
 
-
-class Signature(msgspec.Struct, frozen=True):
-    """Parameters and results of a program."""
-
-    parameters: tuple[Parameter, ...]
-    results: tuple[Leaf, ...]
-
-
-class Program(Signature, frozen=True):
-    """A program, and lines of its source by op_name."""
-
-    sources: dict[str, str]
-
-
-class Donation(Signature, frozen=True, kw_only=True):
-    """A compiled training step, and the positions of its donated parameters."""
-
-    donated: tuple[Size, ...]
-
-    def __post_init__(self) -> None:
-        """Refuse positions of parameters that there are not.
-
-        Raises:
-          ValueError: one is too large.
-        """
-        if max(self.donated, default=-1) >= len(self.parameters):
-            raise ValueError(f"donated parameter {max(self.donated)} of {len(self.parameters)}")
+    workload: str
+    target: str
+    builds: bool
+    dimensions: dict[str, Any]
+    inputs: tuple[str, ...]
+    cases: tuple[str, ...]
+    arrays: Path
+    sha256: str
+    main_pass: str = ""
+    unrolled: Size = 0
 
 
 class Changed(msgspec.Struct, frozen=True):
@@ -75,15 +49,18 @@ class Changed(msgspec.Struct, frozen=True):
 class Loaded(msgspec.Struct, frozen=True):
     """The modes of each pass, and the compiler options of mode `tuned`."""
 
-    modes: dict[Literal["forward", "gradients", "step"], list[str]]
-    compiler_options: dict[str, Scalar] = {}
+    modes: dict[str, list[str]]
+    compiler_options: dict[str, Any] = {}
 
+    def __post_init__(self) -> None:
+        """Refuse passes that there are not.
 
-class Compiled(msgspec.Struct, frozen=True):
-    """The handle of a compiled program, and seconds of compiling it."""
-
-    handle: int
-    compile_s: float
+        Raises:
+          ValueError: another name.
+        """
+        unknown = sorted(self.modes.keys() - {*PASSES, UNROLLED})
+        if unknown:
+            raise ValueError(f"invalid enum value {unknown[0][:80]!r}")
 
 
 class NodeFacts(msgspec.Struct, frozen=True):
@@ -122,13 +99,6 @@ class TaskResult(msgspec.Struct, frozen=True):
     niceness: int = 0
 
 
-class Optimized(msgspec.Struct, frozen=True):
-    """Bytes of temporary memory and of the serialized executable; None where they are not told."""
-
-    temp_bytes: int | None
-    executable_bytes: Size | None = None
-
-
 Print = tuple[Size, str, int, tuple[Size, Size, Size], float, tuple[float, float, float], float, str]
 """A fingerprint: the fields of compare.hlo.arrays.fingerprints.Fingerprint in order, the digest as hexadecimal."""
 
@@ -147,48 +117,6 @@ class Seen(msgspec.Struct, frozen=True):
     compile_s: float
     entries: Size | None = None
     held_bytes: Size | None = None
-
-
-KernelRun = tuple[str, int, float, float | None]
-Profile = list[list[KernelRun]]
-"""By call, the kernels that ran."""
-
-
-class Clustered(msgspec.Struct, frozen=True):
-    """The name of the graph that ran with autoclustering, by call the nodes that it ran, and by node its line."""
-
-    function: str
-    calls: list[list[KernelRun]]
-    sources: dict[str, str]
-
-
-class ConstantValue(msgspec.Struct, frozen=True):
-    """What a constant of a graph holds."""
-
-    dtype: str
-    shape: tuple[Size, ...]
-    bytes: Size
-    sha256: str
-    text: str
-
-
-class RewrittenNode(msgspec.Struct, frozen=True):
-    """A node of a graph: operation, inputs, attributes as text, and a constant's value."""
-
-    name: str
-    op: str
-    inputs: tuple[str, ...]
-    attributes: dict[str, str]
-    constant: ConstantValue | None
-
-
-class Rewritten(msgspec.Struct, frozen=True):
-    """A graph after the optimizer; how many operations were traced; later replacements; by node its line."""
-
-    nodes: list[RewrittenNode]
-    traced: dict[str, Size]
-    kernels: dict[str, str]
-    sources: dict[str, str]
 
 
 class Packages(msgspec.Struct, frozen=True):
@@ -220,28 +148,75 @@ class CompiledFor(msgspec.Struct, frozen=True):
     hosts: tuple[Size, ...] = ()
 
 
-class UnlikeCopies(msgspec.Struct, frozen=True):
-    """An array whose copies on two devices differ, at the first element that does."""
-
-    leaf: str
-    index: tuple[Size, ...]
-    devices: tuple[str, str]
-    values: tuple[float, float]
-    step: Size | None = None
-
-
 class SteppedOn(msgspec.Struct, frozen=True):
     """Some training steps on several devices: what the first compiled, and arrays whose copies differ."""
 
     compilations: Size | None
-    unlike: list[UnlikeCopies]
+    unlike: Sequence[Unlike]
 
 
-class Transfer(msgspec.Struct, frozen=True):
-    """A collective of a step: arrays that it takes together, bytes of one device, groups of devices, line."""
+class Sharding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Axes of a mesh, the outermost first; by parameter and result, the mesh's axis of each of its own, "" for none."""
 
-    kind: str
-    arrays: Size
-    bytes: Size
-    groups: tuple[tuple[Size, ...], ...]
-    source: str
+    axes: dict[str, Size]
+    parameters: tuple[tuple[str, ...], ...]
+    results: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class KerasModel:
+    """Where a Keras model is.
+
+    Attributes:
+      reference: a .keras or .h5 file, or FILE.py:NAME.
+      weights: a .weights.h5 file that is loaded into it.
+      checkpoint: the prefix of a tf.train.Checkpoint that is restored into it.
+      optimizer: whether the variables of its optimizer are wanted too.
+      leave: paths of what a checkpoint may have besides, or of what holds it, each with why.
+      custom: FILE.py:NAME of every class and function that a .keras or .h5 file names and Keras does not have.
+      folder: the working directory that paths start from.
+    """
+
+    reference: str
+    weights: Path | None = None
+    checkpoint: str = ""
+    optimizer: bool = False
+    leave: Mapping[str, str] = field(default_factory=dict)
+    custom: tuple[str, ...] = ()
+    folder: Path = field(default_factory=Path.cwd)
+
+
+@dataclass(frozen=True)
+class FlaxModule:
+    """Where a Flax module is.
+
+    Attributes:
+      reference: FILE.py:NAME.
+      optimizer: FILE.py:NAME of what makes its optimizer of optax; "" where none is wanted.
+      inputs: of the model that it is a port of.
+      folder: the working directory that paths start from.
+    """
+
+    reference: str
+    optimizer: str = ""
+    inputs: tuple[Value, ...] = ()
+    folder: Path = field(default_factory=Path.cwd)
+
+
+@dataclass(frozen=True)
+class PortRequest:
+    """A workload; a request leaves out what its method does not read.
+
+    `reference` is a port file or the name of an entry point, `folder` the working directory that paths start from,
+    `scratch` the folder that arrays are drawn into.
+    """
+
+    reference: str
+    folder: Path
+    size: str = ""
+    data: Path | None = None
+    scratch: Path = Path()
+    judge_at: str | None = None
+    batch: int = 0
+    dimensions: dict[str, int] = field(default_factory=dict)
+    others: tuple[dict[str, int], ...] = ()

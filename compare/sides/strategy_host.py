@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-import msgspec
 
 from compare.bench import clock
 from compare.sides import mapped, wire
 from compare.sides._host import Host
-from compare.sides._side import Reply
-from compare.sides.host_parameters import Divided, Joining, StrategyCalls, StrategyNamed, StrategySteps
-from compare.sides.parameters import Nothing
-from workloads._distributing import Cluster, Distributing, Division
+from compare.sides.replies import Calls, Load, SteppedOn
+from workloads._distributing import Cluster, Collective, Distributing, Division
+from workloads._framework import Size
 from workloads._spec import Arrays
 
 
 class Strategies(Host):
-    """Turns requests into calls of one framework on several devices."""
+    """TensorFlow or JAX on several logical devices, with one workload loaded."""
 
     host = "strategies"
 
@@ -27,39 +24,59 @@ class Strategies(Host):
         self._side = side
         self._prepared: dict[str, Any] = {}
 
-    def environment(self, parameters: Nothing, arrays: Arrays) -> Reply:
-        """Versions and devices."""
-        return Reply(dict(self._side.environment()))
+    def environment(self) -> dict[str, Any]:
+        """Versions and devices of the side."""
+        return dict(self._side.environment())
 
-    def divide(self, parameters: Divided, arrays: Arrays) -> Reply:
-        """Take a workload; the strategies that its twin has."""
+    def divide(self, loading: Load, /, devices: Calls, batch: str, axes: Mapping[str, Size | None]) -> list[str]:
+        """Build the workload; the strategies by which its step is distributed.
+
+        Args:
+          loading: the workload.
+          devices: of each process.
+          batch: the dimension that is the number of examples.
+          axes: by input, that of the examples; None of what every device is given whole.
+        """
         self._prepared.clear()
-        told = msgspec.structs.asdict(parameters)
-        twin = wire.unpack_twin(told, mapped.load(parameters.arrays))
-        return Reply(list(self._side.load(twin, Division(parameters.devices, parameters.batch, parameters.axes))))
+        twin = wire.unpack_twin(vars(loading), mapped.load(loading.arrays))
+        return list(self._side.load(twin, Division(devices, batch, axes)))
 
-    def join(self, parameters: Joining, arrays: Arrays) -> Reply:
-        """Compute with other processes from now on."""
-        return Reply(self._side.join(Cluster(parameters.addresses, parameters.process, parameters.limit_s)))
+    def join(self, addresses: tuple[str, ...], process: Size, limit_s: float) -> int:
+        """Compute with other processes from now on; the number of devices in all.
 
-    def steps(self, parameters: StrategySteps, arrays: Arrays) -> Reply:
-        """Some training steps."""
-        stepped = self._side.steps(*msgspec.structs.astuple(parameters))
-        unlike = [dataclasses.asdict(difference) for difference in stepped.unlike]
-        return Reply({"compilations": stepped.compilations, "unlike": unlike}, stepped.arrays)
+        Args:
+          addresses: HOST:PORT of each process.
+          process: which one this is.
+          limit_s: seconds to wait for the others.
+        """
+        return self._side.join(Cluster(addresses, process, limit_s))
 
-    def transfers(self, parameters: StrategyNamed, arrays: Arrays) -> Reply:
-        """What a step exchanges between devices."""
+    def steps(
+        self, strategy: str, dtype: str, count: Calls, equal_parts: bool, first: Size = 0, checkpoint: str = ""
+    ) -> tuple[SteppedOn, Arrays]:
+        """Losses, weights and the optimizer's state of some distributed steps.
+
+        Args:
+          strategy: of the twin, or a reference.
+          dtype: "float32" or "float64".
+          count: of steps.
+          equal_parts: take each batch's first part over and over.
+          first: how many were taken before: with some, what they left is read from the checkpoint.
+          checkpoint: a folder, where what the last step leaves is written; "" writes nothing.
+        """
+        stepped = self._side.steps(strategy, dtype, count, first, checkpoint, equal_parts)
+        return SteppedOn(stepped.compilations, stepped.unlike), stepped.arrays
+
+    def transfers(self, strategy: str) -> Sequence[Collective]:
+        """What a distributed step exchanges between devices."""
         # Reads with jaxlib, which an environment of TensorFlow's own has not: every worker imports this file.
         from compare.hlo.collectives import collectives
 
-        program = self._side.program(parameters.strategy)
-        exchanged = collectives(program.module) if program.module else program.collectives
-        return Reply([dataclasses.asdict(collective) for collective in exchanged])
+        program = self._side.program(strategy)
+        return collectives(program.module) if program.module else program.collectives
 
-    def step_times(self, parameters: StrategyCalls, arrays: Arrays) -> Reply:
-        """Seconds of each of some calls of a step; it is compiled and called once before."""
-        strategy = parameters.strategy
+    def step_times(self, strategy: str, calls: Calls) -> list[float]:
+        """Seconds of each of some calls of a distributed step, which is compiled and called once before."""
         if strategy not in self._prepared:
             self._prepared[strategy] = self._side.prepare(strategy)
-        return Reply(clock.time_calls(self._prepared[strategy], parameters.calls))
+        return clock.time_calls(self._prepared[strategy], calls)

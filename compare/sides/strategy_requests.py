@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-import msgspec
-
-from compare.sides._side import Reply, Side, SideError
-from compare.sides.replies import SteppedOn, Transfer
+from compare.sides._side import Side, SideError
+from compare.sides.methods import request
 from compare.sides.requests import Loading
-from workloads._distributing import Collective, Stepped, Unlike, first_unlike
+from compare.sides.strategy_host import Strategies
+from workloads._distributing import Collective, Stepped, first_unlike
 from workloads._trajectory import kept_as
+
+Found = TypeVar("Found")
 
 _SEEN_WITHIN_S = 5.0
 """So long may it take until the death of a process is seen, after another one said that it is gone."""
@@ -34,16 +36,7 @@ def divide(
       batch: the dimension that is the number of examples.
       axes: by input, that of the examples; None of what every device is given whole.
     """
-    parameters = dataclasses.asdict(loading) | {
-        "target": loading.targets[twin],
-        "dimensions": dict(loading.dimensions),
-        "arrays": str(loading.arrays),
-        "devices": devices,
-        "batch": batch,
-        "axes": dict(axes),
-    }
-    del parameters["targets"]
-    return side.call("divide", parameters).value
+    return request(Strategies.divide)(side, loading.of(twin), devices, batch, axes)
 
 
 def join(sides: Sequence[Side], addresses: Sequence[str], limit_s: float) -> list[int]:
@@ -57,8 +50,8 @@ def join(sides: Sequence[Side], addresses: Sequence[str], limit_s: float) -> lis
     Raises:
       SideError: they did not find each other within the limit, or one was lost.
     """
-    asked = [{"addresses": list(addresses), "process": at, "limit_s": limit_s} for at in range(len(sides))]
-    return [reply.value for reply in _of_all(sides, "join", asked, limit_s)]
+    asks = [partial(request(Strategies.join), side, tuple(addresses), at, limit_s) for at, side in enumerate(sides)]
+    return _of_all(sides, asks, _Joining(len(addresses), limit_s))
 
 
 def steps(
@@ -81,83 +74,86 @@ def steps(
       checkpoint: a folder, where what the last step leaves is written; None writes nothing.
       equal_parts: take each batch's first part over and over, as many times as there are parts.
     """
-    asked: dict[str, Any] = {"strategy": strategy, "dtype": dtype, "count": count, "equal_parts": equal_parts}
-    if checkpoint is not None:
-        asked |= {"first": first, "checkpoint": str(checkpoint)}
-    answers = [
-        (msgspec.convert(reply.value, SteppedOn), reply.arrays)
-        for reply in _of_all(sides, "steps", [asked] * len(sides))
-    ]
-    unlike = [Unlike(**msgspec.structs.asdict(difference)) for told, _ in answers for difference in told.unlike]
+    folder = "" if checkpoint is None else str(checkpoint)
+    ask = request(Strategies.steps)
+    answers = _of_all(sides, [partial(ask, side, strategy, dtype, count, equal_parts, first, folder) for side in sides])
+    unlike = [difference for stepped, _ in answers for difference in stepped.unlike]
     processes = [f"process {at}" for at in range(len(answers))]
     for name in answers[0][1]:
         copies = dict(zip(processes, (arrays[name] for _, arrays in answers), strict=True))
         known = kept_as(name)
         unlike += filter(None, [first_unlike(known.path, copies, known.step) if known else first_unlike(name, copies)])
-    counted = [told.compilations for told, _ in answers if told.compilations is not None]
+    counted = [stepped.compilations for stepped, _ in answers if stepped.compilations is not None]
     return Stepped(answers[0][1], sum(counted) if counted else None, unlike)
 
 
-def transfers(sides: Sequence[Side], strategy: str) -> list[Collective]:
+def transfers(sides: Sequence[Side], strategy: str) -> Sequence[Collective]:
     """What a step exchanges between devices, as one process has it."""
-    (first, *_) = _of_all(sides, "transfers", [{"strategy": strategy}] * len(sides))
-    return [Collective(**msgspec.structs.asdict(transfer)) for transfer in msgspec.convert(first.value, list[Transfer])]
+    (first, *_) = _of_all(sides, [partial(request(Strategies.transfers), side, strategy) for side in sides])
+    return first
 
 
 def step_times(sides: Sequence[Side], strategy: str, calls: int) -> list[float]:
     """Seconds of each of some calls, as the slowest process has them."""
-    replies = _of_all(sides, "step_times", [{"strategy": strategy, "calls": calls}] * len(sides))
-    return [max(seconds) for seconds in zip(*(reply.value for reply in replies), strict=True)]
+    times = _of_all(sides, [partial(request(Strategies.step_times), side, strategy, calls) for side in sides])
+    return [max(seconds) for seconds in zip(*times, strict=True)]
+
+
+@dataclass(frozen=True)
+class _Joining:
+    """How many processes join, and within how long."""
+
+    processes: int
+    limit_s: float
 
 
 def _of_all(
-    sides: Sequence[Side], method: str, parameters: Sequence[Mapping[str, Any]], limit_s: float | None = None
-) -> list[Reply]:
-    """The replies of all, asked at once: each waits for what the others send.
+    sides: Sequence[Side], requests: Sequence[Callable[[], Found]], joining: _Joining | None = None
+) -> list[Found]:
+    """What all reply, asked at once: each waits for what the others send.
 
     Args:
       sides: one process each.
-      method: what is asked.
-      parameters: of each.
-      limit_s: how long all of it may take; None leaves that to each side.
+      requests: one to each.
+      joining: of a request to join; None leaves the time limit to each side.
 
     Raises:
       SideError: one failed, or did not answer. Others would wait for it without end, and are ended.
     """
     with ThreadPoolExecutor(len(sides)) as threads:
-        asked = [threads.submit(side.call, method, given) for side, given in zip(sides, parameters, strict=True)]
+        pending = [threads.submit(request) for request in requests]
         try:
-            for done in as_completed(asked, limit_s):
+            for done in as_completed(pending, joining.limit_s if joining else None):
                 if done.exception() is not None:
-                    cause = _cause(done, asked)
+                    cause = _cause(done, pending)
                     error = cause.exception()
                     assert error is not None
-                    raise _of_process(error, asked.index(cause), len(sides)) from error
+                    raise _of_process(error, pending.index(cause), len(sides)) from error
         except TimeoutError:
             # In the process itself nothing can be said: TensorFlow waits there and lets no other thread run.
             for side in sides:
                 side.kill()
-            missing = ", ".join(str(at) for at, future in enumerate(asked) if not future.done())
-            processes = len(parameters[0].get("addresses", sides))
+            assert joining is not None
+            missing = ", ".join(str(at) for at, future in enumerate(pending) if not future.done())
             reason = (
-                f"expected {processes} processes to {method} within {limit_s:g} s, found that process {missing} still "
-                "waits: one never came; start it, or raise --join-limit"
+                f"expected {joining.processes} processes to join within {joining.limit_s:g} s, found that process "
+                f"{missing} still waits: one never came; start it, or raise --join-limit"
             )
-            raise SideError(sides[0].name, method, reason, lost=True) from None
+            raise SideError(sides[0].name, "join", reason, lost=True) from None
         except SideError:
             for side in sides if len(sides) > 1 else ():
                 side.kill()
             raise
-        return [future.result() for future in asked]
+        return [future.result() for future in pending]
 
 
-def _cause(failed: Future[Reply], asked: Sequence[Future[Reply]]) -> Future[Reply]:
+def _cause(failed: Future[Found], pending: Sequence[Future[Found]]) -> Future[Found]:
     """The request whose process is gone, where there is one; else the one that failed first.
 
     Others see that its connections are closed, and may say so before its own death is seen.
     """
     with suppress(TimeoutError):
-        for done in as_completed(asked, _SEEN_WITHIN_S):
+        for done in as_completed(pending, _SEEN_WITHIN_S):
             error = done.exception()
             if isinstance(error, SideError) and error.lost:
                 return done

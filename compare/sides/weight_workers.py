@@ -2,75 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
 
-import msgspec
-
-from compare import files
-from compare.errors import RequestError
-from compare.sides._side import Reply, SideError, unread
+from compare.sides._side import reading
+from compare.sides.methods import request
+from compare.sides.model_host import Models
+from compare.sides.module_host import Modules
 from compare.sides.replaceable import Replaceable
+from compare.sides.replies import FlaxModule as FlaxModule
+from compare.sides.replies import KerasModel as KerasModel
 from workloads._architecture import Architecture
 from workloads._inspection import Value
 from workloads._spec import Arrays
 from workloads._transfer import Source, Target
-
-_FILE = ".weights.h5"
-_Declared = TypeVar("_Declared")
-
-
-@dataclass(frozen=True)
-class KerasModel:
-    """Where a Keras model is.
-
-    Attributes:
-      reference: a .keras or .h5 file, or FILE.py:NAME.
-      weights: a .weights.h5 file that is loaded into it.
-      checkpoint: the prefix of a tf.train.Checkpoint that is restored into it.
-      optimizer: whether the variables of its optimizer are wanted too.
-      leave: paths of what a checkpoint may have besides, or of what holds it, each with why.
-      custom: FILE.py:NAME of every class and function that a .keras or .h5 file names and Keras does not have.
-    """
-
-    reference: str
-    weights: Path | None = None
-    checkpoint: str = ""
-    optimizer: bool = False
-    leave: Mapping[str, str] = field(default_factory=dict)
-    custom: tuple[str, ...] = ()
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Those of a request."""
-        weights = None if self.weights is None else str(self.weights)
-        return {
-            "reference": self.reference, "folder": str(Path.cwd()), "weights": weights, "checkpoint": self.checkpoint,
-            "optimizer": self.optimizer, "leave": dict(self.leave), "custom": self.custom,
-        }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class FlaxModule:
-    """Where a Flax module is.
-
-    Attributes:
-      reference: FILE.py:NAME.
-      optimizer: FILE.py:NAME of what makes its optimizer of optax; "" where none is wanted.
-    """
-
-    reference: str
-    optimizer: str = ""
-
-    def parameters(self, inputs: Sequence[Value]) -> dict[str, Any]:
-        """Those of a request, for a port of a model with these inputs."""
-        return {
-            "reference": self.reference, "folder": str(Path.cwd()), "inputs": msgspec.to_builtins(tuple(inputs)),
-            "optimizer": self.optimizer,
-        }  # fmt: skip
 
 
 class WeightWorkers:
@@ -98,8 +45,8 @@ class WeightWorkers:
         Raises:
           RequestError: there is no such model, or it cannot be read.
         """
-        reply = _asked(self._models, model.reference, "weights", model.parameters)
-        return _declared(reply.value, Source, model.reference), reply.arrays
+        with reading(model.reference):
+            return request(Models.weights)(self._models, model)
 
     def architecture(self, model: KerasModel) -> Architecture:
         """The calls of the layers of a model, and what it was compiled with.
@@ -107,8 +54,8 @@ class WeightWorkers:
         Raises:
           RequestError: there is no such model, or it cannot be read.
         """
-        reply = _asked(self._models, model.reference, "architecture", model.parameters)
-        return _declared(reply.value, Architecture, model.reference)
+        with reading(model.reference):
+            return request(Models.architecture)(self._models, model)
 
     def written(self, model: KerasModel, arrays: Arrays) -> tuple[bytes, Arrays]:
         """A .weights.h5 file of a model with these arrays, and what another such model reads from it.
@@ -116,9 +63,8 @@ class WeightWorkers:
         Raises:
           RequestError: the model has other weights, or cannot be read.
         """
-        reply = _asked(self._models, model.reference, "write_weights", model.parameters, arrays)
-        weights = {name: array for name, array in reply.arrays.items() if name != _FILE}
-        return reply.arrays[_FILE].tobytes(), weights
+        with reading(model.reference):
+            return request(Models.write_weights)(self._models, model, arrays)
 
     def target(self, module: FlaxModule, inputs: Sequence[Value] = ()) -> Target:
         """What is in a module.
@@ -130,8 +76,8 @@ class WeightWorkers:
         Raises:
           RequestError: there is no such module.
         """
-        reply = _asked(self._modules, module.reference, "module", module.parameters(inputs))
-        return _declared(reply.value, Target, module.reference)
+        with reading(module.reference):
+            return request(Modules.module)(self._modules, replace(module, inputs=tuple(inputs)))
 
     def keras_steps(self, model: KerasModel, gradients: Arrays, steps: int, fresh: bool) -> Arrays:
         """The weights after each of some steps of a model's optimizer, as "STEP/KEY".
@@ -145,8 +91,8 @@ class WeightWorkers:
         Raises:
           RequestError: it cannot take them.
         """
-        given = {"model": model.parameters, "steps": steps, "fresh": fresh}
-        return _asked(self._models, model.reference, "optimizer_steps", given, gradients).arrays
+        with reading(model.reference):
+            return request(Models.optimizer_steps)(self._models, model, steps, fresh, gradients)
 
     def optax_steps(
         self, module: FlaxModule, inputs: Sequence[Value], arrays: Arrays, steps: int, fresh: bool
@@ -163,8 +109,9 @@ class WeightWorkers:
         Raises:
           RequestError: it cannot take them.
         """
-        given = {"module": module.parameters(inputs), "steps": steps, "fresh": fresh}
-        return _asked(self._modules, module.optimizer, "module_steps", given, arrays).arrays
+        ported = replace(module, inputs=tuple(inputs))
+        with reading(module.optimizer):
+            return request(Modules.module_steps)(self._modules, ported, steps, fresh, arrays)
 
     def write_checkpoint(self, module: FlaxModule, inputs: Sequence[Value], arrays: Arrays, path: Path) -> None:
         """Write a checkpoint of Orbax, whole or not at all.
@@ -178,8 +125,9 @@ class WeightWorkers:
         Raises:
           RequestError: it cannot be written.
         """
-        given = {"module": module.parameters(inputs), "path": str(path.absolute())}
-        _asked(self._modules, str(path), "write_checkpoint", given, arrays)
+        ported = replace(module, inputs=tuple(inputs))
+        with reading(str(path)):
+            request(Modules.write_checkpoint)(self._modules, ported, path.absolute(), arrays)
 
     def read_checkpoint(self, path: Path) -> Arrays:
         """The arrays of a checkpoint of Orbax, by path.
@@ -187,21 +135,5 @@ class WeightWorkers:
         Raises:
           RequestError: it is none.
         """
-        return _asked(self._modules, str(path), "read_checkpoint", {"path": str(path.absolute())}).arrays
-
-
-def _asked(
-    worker: Replaceable, named: str, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None
-) -> Reply:
-    try:
-        with worker.asking:
-            return worker.call(worker.started(), method, parameters, arrays)
-    except SideError as error:
-        raise unread(named, error) from error
-
-
-def _declared(value: Any, kind: type[_Declared], named: str) -> _Declared:
-    try:
-        return files.converted(value, kind)
-    except msgspec.ValidationError as error:
-        raise RequestError(f"expected data of the declared types of {named}, found: {error}") from error
+        with reading(str(path)):
+            return request(Modules.read_checkpoint)(self._modules, path.absolute())

@@ -14,9 +14,8 @@ from safetensors.numpy import save_file
 
 from compare.arrays import BYTES, PARTS, map_arrays
 from compare.arrays import load_arrays as load_arrays
-from compare.sides._side import Reply
 from compare.writing import UnwrittenError
-from workloads._framework import Donation, Optimized, Parameter, Program, Result, Twin
+from workloads._framework import Twin
 from workloads._spec import Arrays
 
 CASES, WEIGHTS, BATCHES = "cases", "weights", "batches"
@@ -111,77 +110,6 @@ def unpack_twin(parameters: Mapping[str, Any], packed: Arrays) -> Twin:
         main_pass=parameters.get("main_pass", ""),
         unrolled=parameters.get("unrolled", 0),
     )
-
-
-def pack_program(program: Program) -> Reply:
-    """A program as JSON and arrays."""
-    value = {
-        "parameters": [vars(parameter) for parameter in program.parameters],
-        "results": [vars(result) for result in program.results],
-        "sources": dict(program.sources),
-    }
-    arrays = {f"states/{name}": array for name, array in program.states.items()}
-    return Reply(value, {"artifact": np.frombuffer(program.artifact, np.uint8)} | arrays)
-
-
-def pack_bytes(name: str, data: bytes) -> Reply:
-    """A file as an array of the reply."""
-    return Reply(arrays={name: np.frombuffer(data, np.uint8)})
-
-
-def unpack_program(reply: Reply) -> Program:
-    """The program that was packed."""
-    parameters, results = _signature(reply.value)
-    return Program(
-        artifact=reply.arrays["artifact"].tobytes(),
-        parameters=parameters,
-        results=results,
-        states={
-            name.removeprefix("states/"): array for name, array in reply.arrays.items() if name.startswith("states/")
-        },
-        sources=reply.value["sources"],
-    )
-
-
-def pack_optimized(optimized: Optimized) -> Reply:
-    """An optimized module as JSON and arrays."""
-    value = {"temp_bytes": optimized.temp_bytes, "executable_bytes": optimized.executable_bytes}
-    return Reply(value, {"module": np.frombuffer(optimized.module, np.uint8)})
-
-
-def unpack_optimized(reply: Reply) -> Optimized:
-    """The optimized module that was packed."""
-    told = reply.value
-    return Optimized(reply.arrays["module"].tobytes(), told["temp_bytes"], told.get("executable_bytes"))
-
-
-def pack_donation(donation: Donation) -> Reply:
-    """A compiled training step as JSON and arrays."""
-    value = {
-        "parameters": [vars(parameter) for parameter in donation.parameters],
-        "results": [vars(result) for result in donation.results],
-        "donated": list(donation.donated),
-    }
-    return Reply(value, {"optimized": np.frombuffer(donation.optimized, np.uint8)})
-
-
-def unpack_donation(reply: Reply) -> Donation:
-    """The compiled training step that was packed."""
-    parameters, results = _signature(reply.value)
-    return Donation(reply.arrays["optimized"].tobytes(), parameters, results, tuple(reply.value["donated"]))
-
-
-def _signature(value: Mapping[str, Any]) -> tuple[tuple[Parameter, ...], tuple[Result, ...]]:
-    parameters = (
-        Parameter(
-            *(parameter["kind"], parameter["name"], tuple(parameter["shape"]), parameter["dtype"]),
-            owner=parameter.get("owner", ""),
-            part=parameter.get("part", ""),
-        )
-        for parameter in value["parameters"]
-    )
-    results = (Result(result["name"], tuple(result["shape"]), result["dtype"]) for result in value["results"])
-    return tuple(parameters), tuple(results)
 
 
 def encode(message: Mapping[str, Any]) -> bytes:

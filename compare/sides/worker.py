@@ -26,10 +26,10 @@ from compare.sides._host import Host
 from compare.sides.explained import explained
 from compare.sides.framework_host import Worker
 from compare.sides.freeing import return_free_memory
+from compare.sides.methods import ProtocolError
 from compare.sides.optional_imports import left_out
 from compare.sides.peers import PEERS
 from compare.sides.processes import end_with_parent
-from compare.sides.protocol import ProtocolError
 from compare.sides.settings import pin
 from compare.sides.strategy_host import Strategies
 from workloads._device import DeviceAbsent

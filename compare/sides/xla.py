@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import ml_dtypes as ml_dtypes  # NumPy knows bfloat16 once it is imported
-import msgspec
 import numpy as np
 
 from compare.hlo import artifacts, bindings
@@ -19,21 +19,36 @@ from compare.hlo.steps import Step, Steps
 from compare.sides import freeing
 from compare.sides._host import Host
 from compare.sides._side import Reply
-from compare.sides.host_parameters import (
-    CompareHeld,
-    CompileBytecode,
-    CompileSteps,
-    Hold,
-    Released,
-    ReleasedHandle,
-    Run,
-    RunForFingerprints,
-)
-from compare.sides.protocol import Method
-from workloads._framework import Unsupported
+from compare.sides.replies import Described, EqualAs, Print
+from workloads._framework import Scalar, Size, Unsupported
 from workloads._spec import Arrays
 
 PROGRAM = "program"
+
+Calls = tuple[tuple[Described, ...], ...]
+"""By call, the arguments."""
+
+
+@dataclass(frozen=True)
+class PackedSteps:
+    """A graph operation by operation.
+
+    Attributes:
+      programs: how many there are; each travels as an array of bytes.
+      taken: how many parameters the graph takes.
+      places: of the constants.
+      constants: that stand there.
+      steps: by step its program, the places of what it reads and of what it makes, and whether what it made of the same
+        arrays before may stand for it.
+      results: their places.
+    """
+
+    programs: Size
+    taken: Size
+    places: tuple[Size, ...]
+    constants: tuple[Described, ...]
+    steps: tuple[tuple[Size, tuple[Size, ...], tuple[Size, ...], bool], ...]
+    results: tuple[Size, ...]
 
 
 def create() -> Host:
@@ -44,7 +59,7 @@ def create() -> Host:
 
 
 class Programs(Host):
-    """Programs by handle, until they are let go."""
+    """XLA of jaxlib alone, which compiles and runs programs; a request releases handles first: `released`."""
 
     host = "xla"
 
@@ -54,81 +69,118 @@ class Programs(Host):
         self._held: dict[int, HeldResults] = {}
         self._operations = StepPrograms(bindings.load_bytecode)
 
-    def read(self, parameters: Released, arrays: Arrays) -> Reply:
-        """Read a program that may be damaged, by all that reads it elsewhere."""
+    def reply(self, name: str, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+        """The reply to one request, whose parameter `released` has the handles that are no longer needed.
+
+        Args:
+          name: of a method.
+          parameters: plain data, as it came.
+          arrays: those that came with the request.
+        """
+        for handle in parameters.get("released", ()):
+            self._loaded.pop(handle, None)
+            self._held.pop(handle, None)
+        rest = {parameter: value for parameter, value in parameters.items() if parameter != "released"}
+        return super().reply(name, rest, arrays)
+
+    def read(self, arrays: Arrays) -> None:
+        """Check that a program can be read, by all that reads it elsewhere."""
         try:
             artifacts.hlo_of_artifact(arrays[PROGRAM].tobytes())
         except bindings.UnreadableProgram as error:
             raise Unsupported(str(error)) from error
-        return Reply()
 
-    def read_text(self, parameters: Released, arrays: Arrays) -> Reply:
-        """Read HLO text that may be damaged."""
+    def read_text(self, arrays: Arrays) -> Annotated[bytes, "program"]:
+        """The HLO module of a text."""
         try:
-            module = bindings.hlo_from_text(arrays[PROGRAM].tobytes().decode(errors="replace"))
+            return bindings.hlo_from_text(arrays[PROGRAM].tobytes().decode(errors="replace"))
         except bindings.UnreadableProgram as error:
             raise Unsupported(str(error)) from error
-        return Reply(arrays={PROGRAM: np.frombuffer(module, np.uint8)})
 
-    def compile(self, parameters: CompileBytecode, arrays: Arrays) -> Reply:
-        """Compile a program under a handle that the caller chose."""
+    def compile(self, handle: int, options: dict[str, Scalar], arrays: Arrays) -> None:
+        """Compile a program under a handle.
+
+        Args:
+          handle: that the caller chose.
+          options: XLA's debug options by name.
+          arrays: the program as bytes.
+        """
         try:
-            program = bindings.load_bytecode(arrays[PROGRAM].tobytes(), parameters.options)
+            self._loaded[handle] = bindings.load_bytecode(arrays[PROGRAM].tobytes(), options)
         except bindings.UnreadableProgram as error:
             raise Unsupported(str(error)) from error
-        self._loaded[parameters.handle] = program
-        return Reply()
 
-    def compile_steps(self, parameters: CompileSteps, arrays: Arrays) -> Reply:
-        """Compile each operation of a graph; those that an earlier graph had are there."""
+    def compile_steps(self, graph: PackedSteps, /, handle: int, options: dict[str, Scalar], arrays: Arrays) -> None:
+        """Compile each operation of a graph, and keep all under one handle; what an earlier graph had is there.
+
+        Args:
+          graph: operation by operation.
+          handle: that the caller chose.
+          options: XLA's debug options by name.
+          arrays: its programs as bytes, and its constants.
+        """
         try:
-            steps = self._operations.load(unpack_steps(parameters, arrays), parameters.options)
+            self._loaded[handle] = self._operations.load(unpack_steps(graph, arrays), options)
         except bindings.UnreadableProgram as error:
             raise Unsupported(str(error)) from error
-        self._loaded[parameters.handle] = steps
-        return Reply()
 
-    def optimized(self, parameters: ReleasedHandle, arrays: Arrays) -> Reply:
-        """What XLA made of a program."""
-        program = self._loaded[parameters.handle]
+    def optimized(self, handle: int) -> Annotated[bytes, "program"]:
+        """The optimized HLO module of a compiled program."""
+        program = self._loaded[handle]
         assert isinstance(program, bindings.LoadedProgram)
-        return Reply(arrays={PROGRAM: np.frombuffer(program.optimized, np.uint8)})
+        return program.optimized
 
-    def run(self, parameters: Run, arrays: Arrays) -> Reply:
-        """Calls of a program, one after the other."""
-        program = self._loaded[parameters.handle]
-        value, packed = pack_calls(program.each(unpack_calls(parameters.calls, arrays)))
-        return Reply(value, packed)
+    def run(self, handle: int, calls: Calls, arrays: Arrays) -> tuple[list[list[Described]], Arrays]:
+        """Call a compiled program on each of several sets of arguments.
 
-    def hold(self, parameters: Hold, arrays: Arrays) -> Reply:
-        """Calls of a program whose results stay here."""
-        program = self._loaded[parameters.handle]
-        results = held(program.each(unpack_calls(parameters.calls, arrays)), parameters.tolerance)
-        self._held[parameters.results] = results
-        return Reply(pack_fingerprints(results.fingerprints))
+        Args:
+          handle: of the program.
+          calls: by call the dtype, shape and place of each argument.
+          arrays: the arguments.
+        """
+        return pack_calls(self._loaded[handle].each(unpack_calls(calls, arrays)))
 
-    def fingerprint(self, parameters: RunForFingerprints, arrays: Arrays) -> Reply:
-        """Calls of a program of whose results nothing stays but fingerprints."""
-        program, calls = self._loaded[parameters.handle], unpack_calls(parameters.calls, arrays)
-        return Reply(pack_fingerprints(fingerprinted(program, calls, parameters.tolerance)))
+    def fingerprint(self, handle: int, calls: Calls, tolerance: float, arrays: Arrays) -> list[list[Print]]:
+        """The same; by result, the fingerprint of its array in each call.
 
-    def compare_held(self, parameters: CompareHeld, arrays: Arrays) -> Reply:
-        """How results that stay here are equal."""
-        left, right = self._held[parameters.left], self._held[parameters.right]
-        pairs = [Places(*pair) for pair in parameters.pairs]
-        return Reply(pack_equal(compared(left, right, pairs, parameters.tolerance)))
+        Args:
+          handle: of the program.
+          calls: by call the dtype, shape and place of each argument.
+          tolerance: of the fingerprints for float32.
+          arrays: the arguments.
+        """
+        return pack_fingerprints(fingerprinted(self._loaded[handle], unpack_calls(calls, arrays), tolerance))
 
-    def release(self, parameters: Released, arrays: Arrays) -> Reply:
-        """Nothing more: what is released was, and what it took goes back to the kernel."""
+    def hold(self, handle: int, calls: Calls, tolerance: float, results: int, arrays: Arrays) -> list[list[Print]]:
+        """The same, and keep the results.
+
+        Args:
+          handle: of the program.
+          calls: by call the dtype, shape and place of each argument.
+          tolerance: of the fingerprints for float32.
+          results: the handle that the results get.
+          arrays: the arguments.
+        """
+        self._held[results] = held(self._loaded[handle].each(unpack_calls(calls, arrays)), tolerance)
+        return pack_fingerprints(self._held[results].fingerprints)
+
+    def compare_held(
+        self, left: int, right: int, pairs: tuple[tuple[Size, Size], ...], tolerance: float
+    ) -> list[EqualAs | None]:
+        """By pair of kept results, how they are equal in every call; null if not.
+
+        Args:
+          left: the handle of a program's results.
+          right: that of another's.
+          pairs: which of them are compared, by position.
+          tolerance: for float32.
+        """
+        places = [Places(*pair) for pair in pairs]
+        return pack_equal(compared(self._held[left], self._held[right], places, tolerance))
+
+    def release(self) -> None:
+        """Let go of programs and results that are no longer needed, and of their memory."""
         freeing.trim()
-        return Reply()
-
-    def _answer(self, method: Method, parameters: msgspec.Struct, arrays: Arrays) -> Reply:
-        assert isinstance(parameters, Released)
-        for handle in parameters.released:
-            self._loaded.pop(handle, None)
-            self._held.pop(handle, None)
-        return super()._answer(method, parameters, arrays)
 
 
 def fingerprinted(
@@ -146,33 +198,30 @@ def fingerprinted(
     return held(program.each(calls), tolerance).fingerprints
 
 
-Described = Sequence[Sequence[Sequence[Any]]]
-
-
-def pack_steps(steps: Steps) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Steps as plain data, and arrays."""
+def pack_steps(steps: Steps) -> tuple[PackedSteps, dict[str, np.ndarray]]:
+    """Steps as what travels."""
     (constants,), packed = pack_calls([list(steps.constants.values())])
-    described = {
-        "programs": len(steps.programs),
-        "taken": steps.parameters,
-        "places": list(steps.constants),
-        "constants": constants,
-        "steps": [[step.program, step.reads, step.makes, step.repeatable] for step in steps.steps],
-        "results": steps.results,
-    }
+    described = PackedSteps(
+        programs=len(steps.programs),
+        taken=steps.parameters,
+        places=tuple(steps.constants),
+        constants=tuple(constants),
+        steps=tuple((step.program, tuple(step.reads), tuple(step.makes), step.repeatable) for step in steps.steps),
+        results=tuple(steps.results),
+    )
     programs = {_program(at): np.frombuffer(program, np.uint8) for at, program in enumerate(steps.programs)}
     return described, packed | programs
 
 
-def unpack_steps(parameters: CompileSteps, arrays: Arrays) -> Steps:
+def unpack_steps(packed: PackedSteps, arrays: Arrays) -> Steps:
     """The steps that were packed."""
-    (constants,) = unpack_calls([parameters.constants], arrays)
+    (constants,) = unpack_calls([packed.constants], arrays)
     return Steps(
-        programs=tuple(arrays[_program(at)].tobytes() for at in range(parameters.programs)),
-        parameters=parameters.taken,
-        constants=dict(zip(parameters.places, constants, strict=True)),
-        steps=tuple(Step(*step) for step in parameters.steps),
-        results=parameters.results,
+        programs=tuple(arrays[_program(at)].tobytes() for at in range(packed.programs)),
+        parameters=packed.taken,
+        constants=dict(zip(packed.places, constants, strict=True)),
+        steps=tuple(Step(*step) for step in packed.steps),
+        results=packed.results,
     )
 
 
@@ -180,7 +229,7 @@ def _program(at: int) -> str:
     return f"{PROGRAM} {at}"
 
 
-def pack_calls(calls: Sequence[Sequence[np.ndarray]]) -> tuple[Described, dict[str, np.ndarray]]:
+def pack_calls(calls: Sequence[Sequence[np.ndarray]]) -> tuple[list[list[Described]], dict[str, np.ndarray]]:
     """Arrays of any dtype as dtypes and shapes, and bytes by position: programs have types that safetensors has not.
 
     An array that several calls share travels once.
@@ -188,19 +237,19 @@ def pack_calls(calls: Sequence[Sequence[np.ndarray]]) -> tuple[Described, dict[s
     packed: dict[str, np.ndarray] = {}
     places: dict[int, str] = {}
 
-    def place(array: np.ndarray) -> list[Any]:
+    def place(array: np.ndarray) -> Described:
         row = np.asarray(array, order="C")
         # By identity, which holds for as long as `calls` keeps them.
         where = places.setdefault(id(array), str(len(places)))
         # An empty view cannot change its type.
         if row.size and where not in packed:
             packed[where] = row.reshape(-1).view(np.uint8)
-        return [row.dtype.name, list(row.shape), where]
+        return row.dtype.name, row.shape, where
 
     return [[place(array) for array in arrays] for arrays in calls], packed
 
 
-def unpack_calls(described: Described, packed: Arrays) -> list[list[np.ndarray]]:
+def unpack_calls(described: Sequence[Sequence[Described]], packed: Arrays) -> list[list[np.ndarray]]:
     """The calls that were packed; what they share is one array."""
     known: dict[tuple[str, tuple[int, ...], str], np.ndarray] = {}
 

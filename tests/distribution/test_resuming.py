@@ -99,7 +99,7 @@ class Trainer:
         self.dropped += 1
 
     def _steps(self, process: Process, parameters: Mapping[str, Any]) -> Reply:
-        first, count = parameters["first"], parameters["count"]
+        first, count = parameters.get("first", 0), parameters["count"]
         moment = next(self._doomed) if first else "never"
         if moment == "at once":
             raise SideError("jax", "steps", "ended by SIGKILL", lost=True)

@@ -14,11 +14,13 @@ from compare.hlo import bindings, donation
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import Subject
 from compare.inputs.at_size import prepare
-from compare.sides import requests, wire
+from compare.sides import requests
 from compare.sides._side import Unavailable
 from compare.sides.client import LiveSide
+from compare.sides.methods import method_of
 from workloads import _registry
 from workloads._framework import Donation, Parameter, Result
+from workloads._protocol import RemoteMethods
 
 VECTOR = np.ones(4, np.float32)
 PARAMETERS = ("weight kernel", "weight bias")
@@ -113,7 +115,8 @@ def test_what_crosses_between_processes_arrives_as_it_was_sent() -> None:
     sent = Donation(
         b"module", (Parameter("weight", "kernel", (4,), "float32"),), (Result("loss", (), "float32"),), (0,)
     )
-    assert wire.unpack_donation(wire.pack_donation(sent)) == sent
+    declared = method_of(RemoteMethods.donation)
+    assert declared.unpack_result(declared.pack_result(sent)) == sent
 
 
 @pytest.fixture(scope="module", params=["tf", "jax"])

@@ -25,7 +25,6 @@ from compare.record.workload_part import Workload
 from compare.run.whole_run import RunResult
 from compare.sides import ray_host
 from compare.sides._side import Reply, SideError
-from compare.sides.host_parameters import ClusterAddress
 from compare.sides.replies import ClusterNode, NodeFacts, TaskResult
 from workloads import _registry
 from workloads._framework import Unsupported
@@ -206,4 +205,4 @@ def test_a_package_that_ray_lacks_is_named_with_the_extra() -> None:
     host: Any = object.__new__(ray_host.RayHost)
     host._ray = Lacking
     with pytest.raises(Unsupported, match=r"join auto, found No module named 'grpc': pip install 'jaxport\[ray\]'"):
-        host.connect(ClusterAddress("auto", 1), {})
+        host.connect("auto", 1)

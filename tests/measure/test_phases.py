@@ -258,7 +258,7 @@ def test_peak_memory_counts_the_twin_and_its_mode_and_nothing_that_analysing_nee
 
         def load(self, twin: Twin) -> Mapping[str, Any]:
             held.append(touched(1 << 24))
-            return {}
+            return {"modes": {}}
 
         def prepare(self, target: str) -> Prepared_:
             return Prepared_(lambda: held.append(touched(1 << 24)) if len(held) < 2 else None, analyse=grow)

@@ -19,7 +19,7 @@ from hlo_programs import exported
 from compare import cli
 from compare.planning.judged_layouts import against
 from compare.sides.device_worker import DeviceWorker, interpreter
-from compare.sides.host_parameters import Sharding
+from compare.sides.replies import Sharding
 
 RANDOM = np.random.default_rng(7)
 KERNEL = RANDOM.standard_normal((12, 8), np.float32)

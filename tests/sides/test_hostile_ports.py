@@ -16,6 +16,7 @@ from compare.inputs.at_size import prepare
 from compare.sides import requests
 from compare.sides._side import SideError
 from compare.sides.client import LiveSide
+from compare.sides.replies import Changed
 from workloads import ArraySpec, Workload
 
 pytestmark = pytest.mark.process
@@ -153,7 +154,7 @@ def test_what_a_port_changes_of_its_process_is_told(jax: LiveSide, tmp_path: Pat
     outputs(jax)
     outputs(jax, "eager")
     requests.program(jax, "forward", "float64")
-    assert requests.changed(jax) == requests.Changed()
+    assert requests.changed(jax) == Changed()
     code = "jax.config.update('jax_enable_x64', True)\nos.chdir('/')\njnp.tanh = lambda x: x\nnp.array = lambda *a: 3\n"
     loaded(jax, tmp_path, f"{code}\n\ndef f(x):\n    return jnp.tanh(x)\n")
     changed = requests.changed(jax)

@@ -1,4 +1,4 @@
-"""The table of methods: hosts have all of it and no more, workers refuse everything else, and the page is current."""
+"""Requests are methods of typed classes: what travels, what workers refuse, and that the page is current."""
 
 import io
 import json
@@ -10,15 +10,18 @@ import numpy as np
 import pytest
 
 from compare.inputs.port_host import Ports
-from compare.sides import protocol, protocol_page, worker
+from compare.sides import protocol_page, worker
 from compare.sides._host import Host
-from compare.sides._side import Reply
+from compare.sides._side import Reply, Side, SideError
 from compare.sides.framework_host import Worker
-from compare.sides.host_parameters import Released, Run
-from compare.sides.parameters import Nothing
-from compare.sides.protocol import HOSTS, METHODS, Method, ProtocolError
-from compare.sides.xla import Programs
+from compare.sides.methods import Method, ProtocolError, method_of, request
+from workloads._framework import NO_OPTIONS, Compiled, Donation, Optimized, Parameter, Program, Result, Unsupported
+from workloads._protocol import Framework as FrameworkProtocol
+from workloads._protocol import RemoteMethods
+from workloads._spec import Arrays
 
+HOSTS = protocol_page.hosts()
+METHODS = [method for host in HOSTS for method in host.methods().values()]
 OUTPUTS = {"mode": "jit", "pass_": "forward", "case": "seed0", "dtype": "float32"}
 
 
@@ -34,8 +37,8 @@ class Framework:
     def environment(self) -> dict[str, str]:
         return {"device": "none"}
 
-    def outputs(self, *parameters: Any, sent: Any = None) -> dict[str, Any]:
-        self.asked.append((*parameters, sent))
+    def outputs(self, *parameters: Any) -> dict[str, Any]:
+        self.asked.append(parameters)
         return {}
 
 
@@ -56,30 +59,6 @@ def replied(host: Host, monkeypatch: pytest.MonkeyPatch, *requests: Mapping[str,
     said = io.BytesIO()
     worker.serve("jax", io.BytesIO(lines), said)
     return [json.loads(line) for line in said.getvalue().splitlines()][1:]
-
-
-def test_a_host_that_lacks_a_method_is_refused_when_it_is_created() -> None:
-    class Lacking(Host):
-        host = "xla"
-
-        def read(self, parameters: Released, arrays: Any) -> Reply:
-            return Reply()
-
-        def run(self, parameters: Run, arrays: Any) -> Reply:
-            return Reply()
-
-    missing = "compare_held, compile, compile_steps, fingerprint, hold, optimized, read_text, release"
-    with pytest.raises(ProtocolError, match=rf"^expected Lacking .* missing: {missing}; extra: none$"):
-        Lacking()
-
-
-def test_a_host_with_a_method_that_is_not_in_the_table_is_refused_when_it_is_created() -> None:
-    class Extra(Programs):
-        def create(self, parameters: Nothing, arrays: Any) -> Reply:
-            return Reply()
-
-    with pytest.raises(ProtocolError, match=r"missing: none; extra: create$"):
-        Extra()
 
 
 @pytest.mark.parametrize("name", ["__class__", "__init__", "create", "reply", "host", "_answer", "read", ""])
@@ -122,17 +101,114 @@ def test_a_request_about_a_port_file_is_checked_before_a_child_is_forked(monkeyp
         Ports().reply("prepare_batch", {"reference": "port.py", "folder": ".", "batch": "many"}, {})
 
 
-def test_every_method_is_declared_once_a_host() -> None:
-    assert len({(method.host, method.name) for method in METHODS}) == len(METHODS)
-    assert {method.host for method in METHODS} == HOSTS.keys()
+def test_every_host_is_on_the_page_once() -> None:
+    names = [host.host for host in HOSTS]
+    assert sorted(names) == sorted(
+        {"framework", "strategies", "xla", "ports", "devices", "models", "modules", "cluster"}
+    )
 
 
-@pytest.mark.parametrize("method", [method for method in METHODS if method.file], ids=lambda method: method.name)
+def in_files(name: str) -> list[Any]:
+    """The methods whose replies have a file of bytes, as test parameters."""
+    return [pytest.param(method, id=f"{name}-{method.name}") for method in METHODS if method.file_names]
+
+
+@pytest.mark.parametrize("method", in_files("file"))
 def test_a_reply_without_its_file_of_bytes_is_unfit(method: Method) -> None:
-    assert protocol.unfit(method, {}, {}) == "no arrays"
-    assert protocol.unfit(method, {}, {"other": np.zeros(2)}) == f"no array {method.file!r}"
-    assert protocol.unfit(method, {}, {method.file: np.zeros(2)}) == f"float64 of 1 axes for {method.file!r}"
-    assert protocol.unfit(method, {}, {method.file: np.zeros(2, np.uint8)}) == ""
+    (name,) = method.file_names
+    assert method.unfit({}, {}) == "no arrays"
+    assert method.unfit({}, {"other": np.zeros(2)}) == f"no array {name!r}"
+    assert method.unfit({}, {name: np.zeros(2)}) == f"float64 of 1 axes for {name!r}"
+    assert method.unfit({}, {name: np.zeros(2, np.uint8)}) == ""
+
+
+PROGRAM = Program(
+    b"artifact",
+    (Parameter("input", "x", (2,), "float32"), Parameter("state", "slot", (), "int64", "w", "momentum")),
+    (Result("output", (2,), "float32"),),
+    {"slot": np.int64(3)[None]},
+    {"add": "model.py:3"},
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "result", "value", "arrays"),
+    [
+        (RemoteMethods.outputs, {"output": np.ones(2)}, None, ["output"]),
+        (RemoteMethods.serialized, b"exported", None, ["exported"]),
+        (RemoteMethods.optimized, Optimized(b"module", 3), {"temp_bytes": 3, "executable_bytes": None}, ["module"]),
+        (RemoteMethods.compile, Compiled(1, 0.5), {"handle": 1, "compile_s": 0.5}, []),
+        (
+            RemoteMethods.donation,
+            Donation(b"optimized", PROGRAM.parameters[:1], PROGRAM.results, (0,)),
+            {
+                "parameters": [
+                    {"kind": "input", "name": "x", "shape": [2], "dtype": "float32", "owner": "", "part": ""}
+                ],
+                "results": [{"name": "output", "shape": [2], "dtype": "float32"}],
+                "donated": [0],
+            },
+            ["optimized"],
+        ),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_result_travels_as_its_type_says(method: Any, result: Any, value: Any, arrays: list[str]) -> None:
+    declared = method_of(method)
+    reply = declared.pack_result(result)
+    assert json.loads(json.dumps(reply.value)) == value
+    assert sorted(reply.arrays) == arrays
+    again = declared.unpack_result(Reply(json.loads(json.dumps(reply.value)), reply.arrays))
+    assert str(again) == str(result)
+
+
+def test_fields_of_a_positional_record_stand_among_the_parameters() -> None:
+    declared = method_of(RemoteMethods.compile)
+    parameters, arrays = declared.pack(PROGRAM, {"xla_flag": True})
+    assert set(parameters) == {"parameters", "results", "sources", "options"}
+    assert arrays is not None
+    assert sorted(arrays) == ["artifact", "states/slot"]
+    assert declared.unpack(json.loads(json.dumps(parameters)), arrays).args == (PROGRAM, {"xla_flag": True})
+
+
+def test_a_parameter_that_has_its_default_value_does_not_travel() -> None:
+    assert "options" not in method_of(RemoteMethods.compile).pack(PROGRAM, NO_OPTIONS)[0]
+    assert method_of(RemoteMethods.program).pack("step", "float32", "cpu")[0] == {"pass_": "step", "dtype": "float32"}
+    assert method_of(RemoteMethods.program).pack("step", "float32", platform="gpu")[0]["platform"] == "gpu"
+
+
+class Answering(Side):
+    """A side that gives one reply, whatever it is asked."""
+
+    name = "jax"
+
+    def __init__(self, reply: Reply) -> None:
+        self._reply = reply
+
+    def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
+        return self._reply
+
+    def close(self) -> None:
+        """Nothing runs."""
+
+
+def test_a_reply_that_is_not_as_declared_is_an_error_of_the_side() -> None:
+    with pytest.raises(SideError, match=r"^jax: digest: expected a reply as declared, found: Expected `str`, got"):
+        request(RemoteMethods.digest)(Answering(Reply(3)), "jit")
+
+
+def test_a_method_that_a_framework_does_not_have_is_refused_in_its_words() -> None:
+    class Half(FrameworkProtocol):
+        side = "half"
+
+        def refusal(self, method: str) -> str:
+            return "half a framework trains nothing" if method == "donation" else super().refusal(method)
+
+    host = Worker(cast(Any, Half()), import_s=0.0)
+    with pytest.raises(Unsupported, match=r"^half a framework trains nothing$"):
+        host.reply("donation", {}, {})
+    with pytest.raises(Unsupported, match=r"^half has no `stages`$"):
+        host.reply("stages", {}, {})
 
 
 def test_the_page_is_current() -> None:

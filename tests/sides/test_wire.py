@@ -16,7 +16,9 @@ from safetensors import SafetensorError
 from compare.arrays import map_arrays
 from compare.sides import wire
 from compare.sides._side import Reply
+from compare.sides.methods import method_of
 from workloads._framework import Parameter, Program, Result
+from workloads._protocol import RemoteMethods
 
 
 @pytest.mark.parametrize("dtype", wire.DTYPES)
@@ -94,9 +96,9 @@ def test_a_program_packed_and_unpacked_is_equal() -> None:
         results=(Result("output", (), "bfloat16"),),
         states={"step": np.asarray(3, np.int32)},
     )
-    packed = wire.pack_program(program)
-    found = wire.unpack_program(Reply(json.loads(json.dumps(packed.value)), packed.arrays))
-    assert found == program
+    declared = method_of(RemoteMethods.program)
+    packed = declared.pack_result(program)
+    assert declared.unpack_result(Reply(json.loads(json.dumps(packed.value)), packed.arrays)) == program
 
 
 def test_a_twin_packed_and_unpacked_keeps_the_order_of_its_inputs() -> None:

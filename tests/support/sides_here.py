@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from compare.sides import mapped, wire
 from compare.sides._side import Reply, Side
+from compare.sides.framework_host import Worker
 from compare.sides.pool import Pool
 from jaxport._framework import Jax
 from workloads._spec import Arrays
@@ -19,14 +18,10 @@ class InThisProcess(Side):
     name = "jax"
 
     def __init__(self) -> None:
-        self._framework = Jax()
+        self._host = Worker(Jax(), import_s=0.0)
 
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
-        if method == "load":
-            given = mapped.load(Path(parameters["arrays"]))
-            return Reply(self._framework.load(wire.unpack_twin(parameters, given)))
-        assert method == "program"
-        return wire.pack_program(self._framework.program(**parameters))
+        return self._host.reply(method, parameters, arrays or {})
 
     def close(self) -> None:
         """Nothing is held."""

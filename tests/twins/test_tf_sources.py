@@ -13,11 +13,13 @@ from runs import LARGE
 from compare.hlo import bindings, read_module
 from compare.hlo.graph import Graph, Node
 from compare.inputs.at_size import examples_of, prepare
-from compare.sides import requests, wire
+from compare.sides import requests
 from compare.sides.client import LiveSide
+from compare.sides.methods import method_of
 from tf_reference import _sources
 from workloads import ArraySpec, Workload, _registry
 from workloads._framework import Program
+from workloads._protocol import RemoteMethods
 
 MODEL = """\
 import tensorflow as tf
@@ -236,4 +238,5 @@ def test_the_users_line_is_the_innermost_in_neither_packages_nor_jaxport(frames:
 
 def test_lines_cross_between_processes_and_into_recordings() -> None:
     sent = Program(b"ML", (), (), {"s": np.zeros(2)}, {"Sin": "model.py:3"})
-    assert wire.unpack_program(wire.pack_program(sent)).sources == {"Sin": "model.py:3"}
+    declared = method_of(RemoteMethods.program)
+    assert declared.unpack_result(declared.pack_result(sent)).sources == {"Sin": "model.py:3"}

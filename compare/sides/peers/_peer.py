@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NoReturn
 
 import jax
@@ -19,24 +18,19 @@ from workloads._framework import (
     FORWARD,
     STEP,
     Attempted,
-    Clustered,
-    Compiled,
-    Donation,
     Entry,
-    KernelRun,
-    Optimized,
     Prepared,
-    Program,
     Twin,
     Unsupported,
 )
-from workloads._layer_calls import Given, LayerCalls
+from workloads._protocol import Framework
 from workloads._recompiling import Staging, Watch
-from workloads._rewriting import OptimizerOptions, Rewritten
 from workloads._spec import Arrays
 from workloads._trajectory import trajectory
 
 JIT = "jit"
+
+_REFUSAL = "a peer is judged by its float32 results and its time, and gives nothing else: no"
 
 
 class NotInstalled(Unsupported, ImportError):
@@ -61,8 +55,8 @@ class Staged:
     weights: Callable[[Any], Mapping[str, Any]] = dict
 
 
-class Peer(ABC):
-    """A TensorFlow twin run by JAX, in float32. Implements workloads._framework.Framework.
+class Peer(Framework, ABC):
+    """A TensorFlow twin run by JAX, in float32.
 
     What a peer has no part in (programs, float64, profiles) is refused: it is judged by its results and its time.
     """
@@ -98,6 +92,10 @@ class Peer(ABC):
         """Version and device."""
         device = jax.devices()[0].platform
         return {"version": self.version(), "jax": jax.__version__, "device": device, "threads": "default"}
+
+    def refusal(self, method: str) -> str:
+        """Why a peer has no such method."""
+        return f"{_REFUSAL} `{method}`"
 
     def settings(self) -> dict[str, str]:
         """None is told: a peer judges nothing."""
@@ -157,80 +155,6 @@ class Peer(ABC):
         call = _carrying_variables(staged, inputs) if pass_ == STEP else _waiting(staged, inputs)
         return Prepared(call, **seconds)
 
-    def layers(
-        self, pass_: str, case: str, dtype: str, given: Sequence[Given], sent: Arrays
-    ) -> tuple[LayerCalls, Arrays]:
-        """Refused.
-
-        Args:
-          pass_: not asked.
-          case: not asked.
-          dtype: not asked.
-          given: not asked.
-          sent: not asked.
-        """
-        _refuse("what layers give")
-
-    def program(self, pass_: str, dtype: str) -> Program:
-        """Refused."""
-        _refuse("a program")
-
-    def compile(self, program: Program, options: Mapping[str, Any]) -> Compiled:
-        """Refused."""
-        _refuse("compiling another side's program")
-
-    def optimized(self, handle: int) -> Optimized:
-        """Refused."""
-        _refuse("compiling another side's program")
-
-    def execute(self, handle: int, case: str) -> Arrays:
-        """Refused."""
-        _refuse("compiling another side's program")
-
-    def unroll(self, handle: int, checkpoints: Sequence[int], guide: Arrays | None = None) -> Arrays:
-        """Refused."""
-        _refuse("compiling another side's program")
-
-    def profile(self, target: str | int) -> Sequence[Sequence[KernelRun]]:
-        """Refused."""
-        _refuse("a profile")
-
-    def clustered(self, pass_: str) -> Clustered:
-        """Refused."""
-        _refuse("clusters")
-
-    def rewritten(self, pass_: str, options: OptimizerOptions) -> Rewritten:
-        """Refused."""
-        _refuse("a graph optimizer's switches")
-
-    def outputs_with(self, pass_: str, case: str, options: OptimizerOptions) -> Arrays:
-        """Refused."""
-        _refuse("a graph optimizer's switches")
-
-    def save_model(self, handle: int, folder: Path) -> None:
-        """Refused."""
-        _refuse("a SavedModel")
-
-    def serialized(self, pass_: str) -> bytes:
-        """Refused."""
-        _refuse("a form of jax.export")
-
-    def offer(self, mode: str, options: Mapping[str, Any]) -> None:
-        """Refused."""
-        _refuse("a mode more")
-
-    def digest(self, target: str | int) -> str:
-        """Refused."""
-        _refuse("a digest")
-
-    def stages(self) -> Mapping[str, str]:
-        """Refused."""
-        _refuse("texts of a program")
-
-    def donation(self) -> Donation:
-        """Refused."""
-        _refuse("a donation")
-
     def dispatch(self) -> Mapping[str, Entry]:
         """Refused."""
         _refuse("a call of next to no work")
@@ -282,4 +206,4 @@ def _carrying_variables(staged: Staged, inputs: Sequence[jax.Array]) -> Callable
 
 
 def _refuse(what: str) -> NoReturn:
-    raise Unsupported(f"a peer is judged by its float32 results and its time, and gives nothing else: no {what}")
+    raise Unsupported(f"{_REFUSAL} {what}")

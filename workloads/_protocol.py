@@ -1,0 +1,181 @@
+"""The protocol that both sides implement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Protocol
+
+from workloads._framework import (
+    NO_OPTIONS,
+    Attempted,
+    Clustered,
+    Compiled,
+    Donation,
+    Entry,
+    KernelRun,
+    Optimized,
+    Platform,
+    Prepared,
+    Program,
+    Scalar,
+    Size,
+    Twin,
+)
+from workloads._layer_calls import Given, LayerCalls
+from workloads._recompiling import Staging, Watch
+from workloads._rewriting import OptimizerOptions, Rewritten
+from workloads._spec import Arrays
+
+
+class RemoteMethods(Protocol):
+    """The methods of a framework that the coordinator calls in another process as they stand.
+
+    Each is written here alone: its signature is the request (`compare.sides.methods`), its first line is that of
+    docs/protocol.md. A side that does not override one refuses it with `Framework.refusal`.
+    `dtype` is the float type of the run: "float32", or "float64" for the oracle.
+    A target is a mode ("jit") or the handle of a compiled program.
+    """
+
+    def outputs(self, mode: str, pass_: str, case: str, dtype: str, sent: Arrays | None = None) -> Arrays:
+        """What a pass returns in a mode.
+
+        Args:
+          mode: one of the pass.
+          pass_: "forward", "gradients" or "step".
+          case: whose inputs and weights are used.
+          dtype: "float32" or "float64".
+          sent: inputs and weights in place of those of the case, by name.
+        """
+        ...
+
+    def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[Size], guide: Arrays | None = None) -> Arrays:
+        """Losses and weights of a training run in a mode.
+
+        Args:
+          mode: one of the step.
+          dtype: "float32" or "float64".
+          checkpoints: after how many steps the weights are kept, as "weights@STEP/PATH".
+          guide: such weights of another run, which this one goes on from; None lets it go on from its own.
+        """
+        ...
+
+    def layers(
+        self, pass_: str, case: str, dtype: str, given: Sequence[Given], sent: Arrays
+    ) -> tuple[LayerCalls, Arrays]:
+        """What each layer of a model was given and gave in a pass.
+
+        Args:
+          pass_: "forward", or "gradients": then the gradients with respect to all of these are taken too.
+          case: whose inputs and weights are used.
+          dtype: "float32" or "float64".
+          given: what calls of the port are given besides.
+          sent: the arrays of these.
+        """
+        ...
+
+    def program(self, pass_: str, dtype: str, platform: Platform = "cpu") -> Program:
+        """The program that the framework hands to XLA.
+
+        Args:
+          pass_: "forward", "gradients" or "step".
+          dtype: the float type that it is lowered in.
+          platform: of the device that it is lowered for, which need not be here.
+        """
+        ...
+
+    def stages(self) -> Mapping[str, str]:
+        """The main pass as text at every stage."""
+        ...
+
+    def compile(self, program: Program, /, options: Mapping[str, Scalar] = NO_OPTIONS) -> Compiled:
+        """Compile a program of either side by this side's XLA."""
+        ...
+
+    def optimized(self, handle: int) -> Optimized:
+        """The optimized HLO module of a compiled program, which may be compiled once more for it."""
+        ...
+
+    def save_model(self, handle: int, folder: Path) -> None:
+        """Write a compiled program as a SavedModel, its weights as variables."""
+        ...
+
+    def serialized(self, pass_: str) -> Annotated[bytes, "exported"]:
+        """A pass in the form of jax.export."""
+        ...
+
+    def execute(self, handle: int, case: str) -> Arrays:
+        """Run a compiled program."""
+        ...
+
+    def unroll(self, handle: int, checkpoints: Sequence[Size], guide: Arrays | None = None) -> Arrays:
+        """A training run of a compiled training step.
+
+        Args:
+          handle: of the program.
+          checkpoints: after which steps weights are kept.
+          guide: see `trajectory`.
+        """
+        ...
+
+    def offer(self, mode: str, options: Mapping[str, Scalar]) -> None:
+        """Add a mode that is compiled with other options, for as long as the twin is loaded."""
+        ...
+
+    def digest(self, target: str | int) -> str:
+        """A digest of the code of the main pass in a mode, or of a compiled program; "" where there is none."""
+        ...
+
+    def profile(self, target: str | int) -> Sequence[Sequence[KernelRun]]:
+        """The kernels that each of some warm calls ran, with their times."""
+        ...
+
+    def clustered(self, pass_: str) -> Clustered:
+        """Run a pass with autoclustering: its graph's name, its nodes, times and lines."""
+        ...
+
+    def rewritten(self, pass_: str, options: OptimizerOptions) -> Rewritten:
+        """The graph of a pass after the optimizer, with switches of it set."""
+        ...
+
+    def outputs_with(self, pass_: str, case: str, options: OptimizerOptions) -> Arrays:
+        """What a pass returns with switches of the graph optimizer set.
+
+        Args:
+          pass_: "forward", "gradients" or "step".
+          case: whose inputs and weights are used.
+          options: the switches.
+        """
+        ...
+
+    def donation(self) -> Donation:
+        """The compiled training step and its donated parameters."""
+        ...
+
+
+class Framework(RemoteMethods, Protocol):
+    """One side: everything that compare asks of a framework, and nothing else.
+
+    `settings` are the framework's own, by name, which hold for the whole process.
+    `dispatch`, `watch` and `attempt` need nothing loaded; `dispatch` is x + 1 on `DISPATCH_ELEMENTS` float32, by mode.
+    """
+
+    side: str
+
+    def environment(self) -> Mapping[str, Any]: ...
+
+    def settings(self) -> Mapping[str, str]: ...
+
+    def load(self, twin: Twin) -> Mapping[str, Any]: ...
+
+    def prepare(self, target: str | int) -> Prepared: ...
+
+    def dispatch(self) -> Mapping[str, Entry]: ...
+
+    def watch(self, staging: Staging) -> Watch: ...
+
+    def attempt(self, target: str, mode: str, arrays: Arrays) -> Attempted: ...
+
+    def refusal(self, method: str) -> str:
+        """Why this side has no such method."""
+        return f"{self.side} has no `{method}`"
