@@ -53,7 +53,7 @@ class Session:
             self.model = _build(twin, dtype, anew)
         if not self._is_wide and _asks_for_64_bits():
             self._is_wide = True
-            if not jax.config.read("jax_enable_x64"):
+            if not jax.config.jax_enable_x64:
                 # JAX has read the environment long before: what the twin made is of 32 bits.
                 with self.precision():
                     self.model = _build(twin, dtype, True)
@@ -236,7 +236,7 @@ def _keeps_64_bits(twin: Twin) -> bool:
 
 def _asks_for_64_bits() -> bool:
     """Whether the code of the twin has turned 64-bit types on: in JAX's settings, or where JAX would have read it."""
-    return jax.config.read("jax_enable_x64") or os.environ.get(_X64, "").lower() in ("y", "yes", "t", "true", "on", "1")
+    return jax.config.jax_enable_x64 or os.environ.get(_X64, "").lower() in ("y", "yes", "t", "true", "on", "1")
 
 
 def _build(twin: Twin, dtype: str, anew: bool) -> Model:

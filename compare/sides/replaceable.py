@@ -49,3 +49,8 @@ class Replaceable:
         """
         with self.asking:
             return side.call(method, parameters, arrays)
+
+    def stop(self) -> None:
+        """End the worker without waiting for a request that is under way."""
+        for side in self._workers.sides.values():
+            side.kill()

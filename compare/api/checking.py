@@ -1,0 +1,111 @@
+"""`jaxport.check`: two functions of the caller's process before the judges of a run."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from compare.api.call_inputs import CallInputs, call_inputs, check_arguments
+from compare.api.check_report import CheckReport, report_of
+from compare.errors import RequestError
+from compare.inputs import functions
+from compare.inputs.request import Request
+from compare.progress import Silent
+from compare.record.envelope import Record
+from compare.record.workload_part import Workload as Part
+from compare.run import whole_run
+from compare.sides.callers_thread import CallersThread
+from compare.sides.object_side import ObjectPool, ObjectSide
+from compare.sides.program_worker import programs_kept
+from compare.sides.worker import HOSTED
+from workloads._framework import FORWARD
+from workloads._modes import JAX, TF, Mode
+from workloads._spec import Deviation, Workload
+from workloads._target import referring
+
+MODES = (Mode(TF, "eager"), Mode(TF, "graph"), Mode(TF, "jit"), Mode(JAX, "eager"), Mode(JAX, "jit"))
+"""Without autoclustering: TensorFlow reads whether it may cluster on a CPU once, when the caller first imports it."""
+
+_NEEDED = {(TF, "eager"): "run", (TF, "graph"): "trace", (JAX, "jit"): "trace"}
+"""By side and mode, what both functions must let a framework do; XLA need not take the original."""
+
+_NAMES = {TF: "TensorFlow", JAX: "JAX"}
+
+
+def check(
+    tf_fn: Callable[..., Any],
+    jax_fn: Callable[..., Any],
+    inputs: Mapping[str, Any],
+    dimensions: Mapping[str, str],
+    deviations: Sequence[Deviation],
+    name: str | None,
+    timeout_s: float,
+) -> CheckReport:
+    """As `jaxport.check`.
+
+    Raises:
+      RequestError: the check cannot be carried out.
+    """
+    for argument, function in (("tf_fn", tf_fn), ("jax_fn", jax_fn)):
+        if not callable(function):
+            raise RequestError(
+                f"expected a function, Keras model or nnx module as {argument}, found {type(function).__name__}: "
+                "hand over what can be called"
+            )
+    given = call_inputs(inputs)
+    for argument, function in (("tf_fn", tf_fn), ("jax_fn", jax_fn)):
+        check_arguments(argument, function, given.specs)
+    with ExitStack() as held:
+        references = [held.enter_context(referring(function)) for function in (tf_fn, jax_fn)]
+        workload = _workload(*references, given, dimensions, deviations, name or _name_of(jax_fn))
+        return report_of(_judged(workload, timeout_s))
+
+
+def _workload(
+    tf: str, jax: str, given: CallInputs, dimensions: Mapping[str, str], deviations: Sequence[Deviation], name: str
+) -> Workload:
+    sizes = [f"{dimension}={text}" for dimension, text in dimensions.items()]
+    return functions.of_specs(
+        tf, jax, given.specs, sizes, name=name, deviations=tuple(deviations), example=given.example,
+        summary=f"{name}, an object of Python", source="given to jaxport.check",
+    )  # fmt: skip
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    """The name of a function, or of the class of another object, without what no file can be called."""
+    named = getattr(function, "__name__", type(function).__name__)
+    return re.sub(r"[^\w.-]", "", named) or "function"
+
+
+def _judged(workload: Workload, timeout_s: float) -> Record:
+    """The record of a run on objects of this process, which are called in this thread.
+
+    Raises:
+      RequestError: a function does not run, or cannot be traced.
+      KeyboardInterrupt: this thread was interrupted.
+    """
+    thread = CallersThread()
+    with ExitStack() as settings:
+        for name in (TF, JAX):
+            settings.enter_context(importlib.import_module(HOSTED[name]).settings_for_check())
+        sides = {name: ObjectSide(name, thread) for name in (TF, JAX)}
+        stop = settings.enter_context(programs_kept(thread.check, timeout_s))
+        request = Request((workload,), timeout_s=timeout_s, plans=(), modes=MODES, parity_only=True)
+        record = thread.serve(lambda: whole_run.run(request, Silent(), ObjectPool(sides)).record, stop)
+    _check_runs(record.workloads[workload.name], sides)
+    return record
+
+
+def _check_runs(part: Part, sides: Mapping[str, ObjectSide]) -> None:
+    """Raise RequestError where a function gives nothing: there is nothing to judge."""
+    for failure in part.failures:
+        verb = _NEEDED.get((failure.side, failure.mode))
+        if verb and failure.of_pass == FORWARD:
+            of = _NAMES[failure.side]
+            raise RequestError(
+                f"expected a function that {of} can {verb} with these inputs, found {failure.reason}: correct the "
+                "function or the inputs"
+            ) from sides[failure.side].errors.get((failure.mode, failure.of_pass))
