@@ -70,7 +70,7 @@ class Jax:
 
     side = "jax"
 
-    def __init__(self, device: Device = ON_CPU, clear: Callable[[], object] = jax.clear_caches) -> None:
+    def __init__(self, device: Device = ON_CPU, clear: Callable[[], object] | None = jax.clear_caches) -> None:
         self._device = device
         # JAX keeps thousands of executables.
         self._loaded: Loaded[Session, _private.Executable] = Loaded(Session, clear)
@@ -393,4 +393,4 @@ def create() -> Jax:
 
 def in_callers_process() -> Jax:
     """This side's Framework beside code that is not its own: JAX's caches are the caller's, and stay."""
-    return Jax(clear=lambda: None)
+    return Jax(clear=None)

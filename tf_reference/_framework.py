@@ -94,7 +94,7 @@ class TensorFlow:
 
     side = "tf"
 
-    def __init__(self, device: Device = ON_CPU, clear: Callable[[], object] = forget) -> None:
+    def __init__(self, device: Device = ON_CPU, clear: Callable[[], object] | None = forget) -> None:
         self._device = device
         self._loaded: Loaded[Session, Any] = Loaded(Session, clear)
         self._tensors: dict[tuple[str, str, str], tf.Tensor] = {}
@@ -504,4 +504,4 @@ def create() -> TensorFlow:
 
 def in_callers_process() -> TensorFlow:
     """This side's Framework beside code that is not its own: Keras' session is the caller's, and stays."""
-    return TensorFlow(clear=lambda: None)
+    return TensorFlow(clear=None)

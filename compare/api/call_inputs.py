@@ -69,7 +69,8 @@ def check_arguments(argument: str, function: Callable[..., Any], names: Mapping[
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         return  # a function of C, say: its first call tells
-    taken = [name for name, of in signature.parameters.items() if of.kind in (of.POSITIONAL_ONLY, of.POSITIONAL_OR_KEYWORD)]
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    taken = [name for name, parameter in signature.parameters.items() if parameter.kind in positional]
     try:
         signature.bind(*names)
     except TypeError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from compare.plain_json import to_json
 from compare.record.envelope import Record
@@ -44,9 +44,9 @@ class Gate:
     message: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CheckReport:
-    """What `jaxport.check` found. Shown by a notebook as HTML, and by `str` as the command line prints it.
+    """What `jaxport.check` found. A notebook shows it as HTML; as text it is what the command line prints.
 
     Attributes:
       verdict: "pass", "fail", "not_judged" where evidence for a gate is missing, or "incomplete" where all gates hold
@@ -59,10 +59,10 @@ class CheckReport:
     verdict: str
     gates: Mapping[str, Gate]
     failures: Sequence[Failure]
-    record: Mapping[str, object] = field(repr=False)
-    _text: str = field(repr=False)
-    _complaints: Sequence[str] = field(repr=False)
-    _html: str = field(repr=False)
+    record: Mapping[str, object]
+    _text: str
+    _complaints: Sequence[str]
+    _html: str
 
     @property
     def passed(self) -> bool:
@@ -78,7 +78,7 @@ class CheckReport:
         if not self.passed:
             raise AssertionError("\n".join(self._complaints))
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self._text
 
     def _repr_html_(self) -> str:
@@ -118,5 +118,3 @@ def _text(record: Record) -> str:
     console.print_overview(record, out)
     out.print(f"{verdicts.WORDS[headline.verdict]} {headline.qualified}", soft_wrap=True)
     return "\n".join(line.rstrip() for line in lines.getvalue().splitlines())
-
-

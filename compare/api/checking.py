@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -21,6 +22,7 @@ from compare.sides.callers_thread import CallersThread
 from compare.sides.object_side import ObjectPool, ObjectSide
 from compare.sides.program_worker import programs_kept
 from compare.sides.worker import HOSTED
+from workloads._device import CPU
 from workloads._framework import FORWARD
 from workloads._modes import JAX, TF, Mode
 from workloads._spec import Deviation, Workload
@@ -89,14 +91,26 @@ def _judged(workload: Workload, timeout_s: float) -> Record:
     """
     thread = CallersThread()
     with ExitStack() as settings:
+        # Of inputs that the caller did not choose.
+        settings.enter_context(warnings.catch_warnings(action="ignore"))
         for name in (TF, JAX):
             settings.enter_context(importlib.import_module(HOSTED[name]).settings_for_check())
         sides = {name: ObjectSide(name, thread) for name in (TF, JAX)}
         stop = settings.enter_context(programs_kept(thread.check, timeout_s))
         request = Request((workload,), timeout_s=timeout_s, plans=(), modes=MODES, parity_only=True)
-        record = thread.serve(lambda: whole_run.run(request, Silent(), ObjectPool(sides)).record, stop)
+        record = thread.serve(lambda: _run(request, ObjectPool(sides)), stop)
     _check_runs(record.workloads[workload.name], sides)
     return record
+
+
+def _run(request: Request, pool: ObjectPool) -> Record:
+    for name, environment in pool.environments().items():
+        if environment["device"] != CPU:
+            raise RequestError(
+                f"expected {_NAMES[name]} on the CPU, found {environment['device']}: hide it by "
+                "CUDA_VISIBLE_DEVICES=-1 and JAX_PLATFORMS=cpu, or judge files by `jaxport run --device gpu:0`"
+            )
+    return whole_run.run(request, Silent(), pool).record
 
 
 def _check_runs(part: Part, sides: Mapping[str, ObjectSide]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from compare.sides import mapped, requests, wire
-from compare.sides._side import Reply, Side, SideError
+from compare.sides._side import Reply, Side
 from compare.sides.callers_thread import CallersThread
 from compare.sides.client import failure, request_name
 from compare.sides.framework_host import Worker
