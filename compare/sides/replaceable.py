@@ -51,6 +51,7 @@ class Replaceable:
             return side.call(method, parameters, arrays)
 
     def stop(self) -> None:
-        """End the worker without waiting for a request that is under way."""
+        """End the worker without waiting for a request that is under way; the next one finds another worker."""
         for side in self._workers.sides.values():
+            side.lost = True
             side.kill()
