@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
+from msgspec.structs import replace
+
 from compare.api.call_inputs import CallInputs, call_inputs, check_arguments
 from compare.api.check_report import CheckReport, report_of
 from compare.errors import RequestError
@@ -16,6 +18,7 @@ from compare.inputs import functions
 from compare.inputs.request import Request
 from compare.progress import Silent
 from compare.record.envelope import Record
+from compare.record.vocabulary import PASS
 from compare.record.workload_part import Workload as Part
 from compare.run import whole_run
 from compare.sides.callers_thread import CallersThread
@@ -23,7 +26,7 @@ from compare.sides.object_side import ObjectPool, ObjectSide
 from compare.sides.program_worker import programs_kept
 from compare.sides.worker import HOSTED
 from workloads._device import CPU
-from workloads._framework import FORWARD
+from workloads._framework import FORWARD, GRADIENTS
 from workloads._modes import JAX, TF, Mode
 from workloads._spec import Deviation, Workload
 from workloads._target import referring
@@ -33,6 +36,8 @@ MODES = (Mode(TF, "eager"), Mode(TF, "graph"), Mode(TF, "jit"), Mode(JAX, "eager
 
 _NEEDED = {(TF, "eager"): "run", (TF, "graph"): "trace", (JAX, "jit"): "trace"}
 """By side and mode, what both functions must let a framework do; XLA need not take the original."""
+
+_OF_INPUTS = "gradients with respect to inputs alone were judged: the weights of an object are constants of a check"
 
 _NAMES = {TF: "TensorFlow", JAX: "JAX"}
 
@@ -63,7 +68,8 @@ def check(
     with ExitStack() as held:
         references = [held.enter_context(referring(function)) for function in (tf_fn, jax_fn)]
         workload = _workload(*references, given, dimensions, deviations, name or _name_of(jax_fn))
-        return report_of(_judged(workload, timeout_s))
+        record = _judged(workload, timeout_s)
+    return report_of(_noted(record, workload.name) if getattr(tf_fn, "trainable_variables", ()) else record)
 
 
 def _workload(
@@ -111,6 +117,17 @@ def _run(request: Request, pool: ObjectPool) -> Record:
                 "CUDA_VISIBLE_DEVICES=-1 and JAX_PLATFORMS=cpu, or judge files by `jaxport run --device gpu:0`"
             )
     return whole_run.run(request, Silent(), pool).record
+
+
+def _noted(record: Record, name: str) -> Record:
+    """The record of a model's port: whoever reads that gradients pass has to know of which."""
+    part = record.workloads[name]
+    if part.parity is None or part.parity.gates[GRADIENTS].verdict != PASS:
+        return record
+    gate = part.parity.gates[GRADIENTS]
+    noted = replace(gate, reason="; ".join(filter(None, (gate.reason, _OF_INPUTS))))
+    parity = replace(part.parity, gates={**part.parity.gates, GRADIENTS: noted})
+    return replace(record, workloads={name: replace(part, parity=parity)})
 
 
 def _check_runs(part: Part, sides: Mapping[str, ObjectSide]) -> None:
