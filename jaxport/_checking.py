@@ -59,10 +59,11 @@ def check(
       (True, 'pass')
     """
     with neighbours():
-        from compare.api import checking
+        from compare.api import live_check
         from compare.errors import Foreseen
 
         try:
-            return checking.check(tf_fn, jax_fn, inputs, dimensions or {}, deviations, name, timeout_s)
+            options = live_check.Options(dimensions or {}, deviations, name, timeout_s)
+            return live_check.check(tf_fn, jax_fn, inputs, options)
         except Foreseen as error:
             raise RequestError(" ".join(str(error).split())) from error.__cause__

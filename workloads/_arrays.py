@@ -175,7 +175,7 @@ def draw_cases(
             batches = _batches(specs, data, seed, 1, _batch_size(workload, dimensions))
             cases[f"seed{seed}"] = {name: batch[0] for name, batch in batches.items()}
     if workload.example:
-        cases["example"] = cases["seed0"] | dict(workload.example)
+        cases["example"] = {**cases["seed0"], **workload.example}
     if not kinks:
         return cases
     # A model's ties lie behind its weights, and what it is given must mean something to it: not padding alone.

@@ -126,7 +126,7 @@ def test_a_port_that_fails_at_another_size_is_a_failure_with_a_message() -> None
 
 
 def test_a_keras_layer_is_judged_with_its_weights_against_a_module() -> None:
-    layer = keras.layers.BatchNormalization(epsilon=EPSILON)
+    layer: Any = keras.layers.BatchNormalization(epsilon=EPSILON)
     layer.build((None, 3))
     layer.moving_mean.assign([0.5, -1.0, 2.0])
     layer.moving_variance.assign([0.5, 1.0, 2.0])
@@ -142,7 +142,7 @@ def test_a_keras_layer_is_judged_with_its_weights_against_a_module() -> None:
 
 
 def test_a_keras_model_of_several_inputs_takes_them_in_order() -> None:
-    inputs = [keras.Input((3,)), keras.Input((3,))]
+    inputs: list[Any] = [keras.Input((3,)), keras.Input((3,))]
     model = keras.Model(inputs, keras.layers.Dropout(0.5)(inputs[0] - inputs[1]))
     specs = {"a": "f32[2,3]", "b": "f32[2,3]"}
     assert jaxport.check(model, lambda a, b: a - b, specs).passed

@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec.structs import replace
@@ -42,42 +43,51 @@ _OF_INPUTS = "gradients with respect to inputs alone were judged: the weights of
 _NAMES = {TF: "TensorFlow", JAX: "JAX"}
 
 
+@dataclass(frozen=True)
+class Options:
+    """What a caller of `jaxport.check` may say besides both functions and their inputs, under the names that it has."""
+
+    dimensions: Mapping[str, str] = field(default_factory=dict)
+    deviations: Sequence[Deviation] = ()
+    name: str | None = None
+    timeout_s: float = 300
+
+
 def check(
-    tf_fn: Callable[..., Any],
-    jax_fn: Callable[..., Any],
-    inputs: Mapping[str, Any],
-    dimensions: Mapping[str, str],
-    deviations: Sequence[Deviation],
-    name: str | None,
-    timeout_s: float,
+    tf_fn: Callable[..., Any], jax_fn: Callable[..., Any], inputs: Mapping[str, Any], options: Options
 ) -> CheckReport:
     """As `jaxport.check`.
+
+    Args:
+      tf_fn: the original.
+      jax_fn: its port.
+      inputs: by name, in the order of the arguments.
+      options: whatever else the caller said.
 
     Raises:
       RequestError: the check cannot be carried out.
     """
-    for argument, function in (("tf_fn", tf_fn), ("jax_fn", jax_fn)):
+    functions_of = {"tf_fn": tf_fn, "jax_fn": jax_fn}
+    for argument, function in functions_of.items():
         if not callable(function):
             raise RequestError(
                 f"expected a function, Keras model or nnx module as {argument}, found {type(function).__name__}: "
                 "hand over what can be called"
             )
     given = call_inputs(inputs)
-    for argument, function in (("tf_fn", tf_fn), ("jax_fn", jax_fn)):
+    for argument, function in functions_of.items():
         check_arguments(argument, function, given.specs)
     with ExitStack() as held:
-        references = [held.enter_context(referring(function)) for function in (tf_fn, jax_fn)]
-        workload = _workload(*references, given, dimensions, deviations, name or _name_of(jax_fn))
-        record = _judged(workload, timeout_s)
+        tf, jax = (held.enter_context(referring(function)) for function in functions_of.values())
+        workload = _workload(tf, jax, given, options.name or _name_of(jax_fn), options)
+        record = _judged(workload, options.timeout_s)
     return report_of(_noted(record, workload.name) if getattr(tf_fn, "trainable_variables", ()) else record)
 
 
-def _workload(
-    tf: str, jax: str, given: CallInputs, dimensions: Mapping[str, str], deviations: Sequence[Deviation], name: str
-) -> Workload:
-    sizes = [f"{dimension}={text}" for dimension, text in dimensions.items()]
+def _workload(tf: str, jax: str, given: CallInputs, name: str, options: Options) -> Workload:
+    dimensions = [f"{dimension}={text}" for dimension, text in options.dimensions.items()]
     return functions.of_specs(
-        tf, jax, given.specs, sizes, name=name, deviations=tuple(deviations), example=given.example,
+        tf, jax, given.specs, dimensions, name=name, deviations=tuple(options.deviations), example=given.example,
         summary=f"{name}, an object of Python", source="given to jaxport.check",
     )  # fmt: skip
 
