@@ -35,7 +35,7 @@ def check(
       tf_fn: the original: a function of tensors, a `tf.function`, or a Keras model or layer, which is called in
         inference.
       jax_fn: its port: a function of arrays, which `jax.jit` can trace, or an nnx module, which is called as it stands.
-        Weights that either closes over are constants: gradients are judged with respect to the inputs alone.
+        Variables that either reads are constants: gradients are judged with respect to the inputs alone.
       inputs: by name, in the order of the arguments: "f32[8,128]" as for `jaxport run --input`; "i32[8]:0..10" with a
         range, its end excluded for integers; "f32[B,128]" to be judged at several sizes of B; an `ArraySpec`; or an
         array. An array is judged as a case of its own, beside others of its shape and dtype: integers between its least

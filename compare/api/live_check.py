@@ -38,7 +38,7 @@ MODES = (Mode(TF, "eager"), Mode(TF, "graph"), Mode(TF, "jit"), Mode(JAX, "eager
 _NEEDED = {(TF, "eager"): "run", (TF, "graph"): "trace", (JAX, "jit"): "trace"}
 """By side and mode, what both functions must let a framework do; XLA need not take the original."""
 
-_OF_INPUTS = "gradients with respect to inputs alone were judged: the weights of an object are constants of a check"
+_OF_INPUTS = "gradients with respect to inputs alone were judged: variables of the functions are constants of a check"
 
 _NAMES = {TF: "TensorFlow", JAX: "JAX"}
 
@@ -80,8 +80,7 @@ def check(
     with ExitStack() as held:
         tf, jax = (held.enter_context(referring(function)) for function in functions_of.values())
         workload = _workload(tf, jax, given, options.name or _name_of(jax_fn), options)
-        record = _judged(workload, options.timeout_s)
-    return report_of(_noted(record, workload.name) if getattr(tf_fn, "trainable_variables", ()) else record)
+        return report_of(_judged(workload, options.timeout_s))
 
 
 def _workload(tf: str, jax: str, given: CallInputs, name: str, options: Options) -> Workload:
@@ -116,7 +115,7 @@ def _judged(workload: Workload, timeout_s: float) -> Record:
         request = Request((workload,), timeout_s=timeout_s, plans=(), modes=MODES, parity_only=True)
         record = thread.serve(lambda: _run(request, ObjectPool(sides)), stop)
     _check_runs(record.workloads[workload.name], sides)
-    return record
+    return _noted(record, workload.name) if sides[TF].reads_variables else record
 
 
 def _run(request: Request, pool: ObjectPool) -> Record:
@@ -130,7 +129,7 @@ def _run(request: Request, pool: ObjectPool) -> Record:
 
 
 def _noted(record: Record, name: str) -> Record:
-    """The record of a model's port: whoever reads that gradients pass has to know of which."""
+    """The record of a model's port: who reads that gradients pass has to know of which."""
     part = record.workloads[name]
     if part.parity is None or part.parity.gates[GRADIENTS].verdict != PASS:
         return record

@@ -40,12 +40,14 @@ class ObjectSide(Side):
 
     Attributes:
       errors: by mode and pass, what the user's code raised first.
+      reads_variables: whether a program of it reads what is neither an input nor a weight of the workload.
     """
 
     def __init__(self, name: str, thread: CallersThread) -> None:
         self.name, self._thread = name, thread
         self._host = _Host(importlib.import_module(HOSTED[name]).in_callers_process(), 0.0)
         self.errors: dict[tuple[str, str], Exception] = {}
+        self.reads_variables = False
 
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         """Ask for something.
@@ -67,8 +69,11 @@ class ObjectSide(Side):
             place = str(parameters.get("mode", "")), str(parameters.get("pass_", ""))
             self.errors.setdefault(place, error)
             raise failure(self.name, request_name(method, parameters), described(error)).of(parameters) from error
-        told = Reply(_plain(reply.value), reply.arrays)
-        return as_stablehlo(self.name, told) if method == "program" else told
+        plain = Reply(_plain(reply.value), reply.arrays)
+        if method != "program":
+            return plain
+        self.reads_variables |= any(parameter["kind"] == "state" for parameter in plain.value["parameters"])
+        return as_stablehlo(self.name, plain)
 
 
 class ObjectPool(Pool):

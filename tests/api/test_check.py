@@ -15,6 +15,7 @@ import tensorflow as tf
 from flax import nnx
 
 import jaxport
+from compare.sides.object_side import ObjectPool
 from jaxport.testing import assert_ports_match
 
 pytestmark = pytest.mark.usefixtures("programs_here")
@@ -139,6 +140,20 @@ def test_a_keras_layer_is_judged_with_its_weights_against_a_module() -> None:
     report = jaxport.check(layer, module(EPSILON), {"x": "f32[4,3]"})
     assert report.passed and "with respect to inputs alone" in report.gates["gradients"].message
     assert not jaxport.check(layer, module(1e-5), {"x": "f32[4,3]"}).passed
+
+
+def test_gradients_of_a_function_that_reads_a_variable_are_those_of_its_inputs() -> None:
+    scale = tf.Variable(2.0)
+    report = jaxport.check(lambda x: x * scale, lambda x: x * 2.0, {"x": "f32[2,3]"})
+    assert report.passed and "with respect to inputs alone" in report.gates["gradients"].message
+    assert scale.numpy() == 2.0
+
+
+def test_a_process_that_computes_on_a_gpu_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    devices = {"tf": {"device": "cpu"}, "jax": {"device": "gpu nvidia h100"}}
+    monkeypatch.setattr(ObjectPool, "environments", lambda _: devices)
+    with pytest.raises(jaxport.RequestError, match="expected JAX on the CPU, found gpu nvidia h100"):
+        jaxport.check(tf.sin, jnp.sin, {"x": "f32[2]"})
 
 
 def test_a_keras_model_of_several_inputs_takes_them_in_order() -> None:
