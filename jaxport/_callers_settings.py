@@ -10,7 +10,7 @@ import jax
 
 @contextmanager
 def settings_for_check() -> Iterator[None]:
-    """Let functions be compiled, and return NaNs and infinities; in this thread, and afterwards all is as it was.
+    """Let functions be compiled, return NaNs and infinities, and promote; in this thread alone, and undone afterwards.
 
     64-bit types are switched for each call (`jaxport._session.Session.precision`).
     """
@@ -19,4 +19,6 @@ def settings_for_check() -> Iterator[None]:
         settings.enter_context(jax.debug_nans(False))
         settings.enter_context(jax.debug_infs(False))
         settings.enter_context(jax.transfer_guard("allow"))
+        settings.enter_context(jax.numpy_dtype_promotion("standard"))
+        settings.enter_context(jax.numpy_rank_promotion("allow"))
         yield

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
 from compare.api.call_inputs import CallInputs, call_inputs, check_arguments
@@ -108,6 +109,7 @@ def _judged(workload: Workload, timeout_s: float) -> Record:
     with ExitStack() as settings:
         # Of inputs that the caller did not choose.
         settings.enter_context(warnings.catch_warnings(action="ignore"))
+        settings.enter_context(np.errstate(all="ignore"))
         for name in (TF, JAX):
             settings.enter_context(importlib.import_module(HOSTED[name]).settings_for_check())
         sides = {name: ObjectSide(name, thread) for name in (TF, JAX)}

@@ -32,7 +32,8 @@ pytestmark = pytest.mark.usefixtures("programs_here")
 INPUTS = {"x": "f32[2,3]"}
 AT_SIZES = {"x": "f32[B,3]"}
 """Both functions are loaded anew for each: workers forget then what their frameworks keep."""
-OF_THE_THREAD = ("enable_x64", "disable_jit", "debug_nans", "debug_infs", "transfer_guard", "default_matmul_precision")
+OF_THE_THREAD = ("enable_x64", "disable_jit", "debug_nans", "debug_infs", "transfer_guard", "default_matmul_precision",
+                 "numpy_dtype_promotion", "numpy_rank_promotion")  # fmt: skip
 """Settings of JAX that `with` changes for one thread."""
 
 
@@ -118,6 +119,9 @@ def unusual() -> Iterator[None]:
         undone.enter_context(jax.debug_infs(True))
         undone.enter_context(jax.default_matmul_precision("bfloat16"))
         undone.enter_context(jax.transfer_guard("log"))
+        undone.enter_context(jax.numpy_dtype_promotion("strict"))
+        undone.enter_context(jax.numpy_rank_promotion("raise"))
+        undone.enter_context(np.errstate(all="raise"))
         yield
 
 
