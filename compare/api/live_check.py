@@ -69,12 +69,7 @@ def check(
       RequestError: the check cannot be carried out.
     """
     functions_of = {"tf_fn": tf_fn, "jax_fn": jax_fn}
-    for argument, function in functions_of.items():
-        if not callable(function):
-            raise RequestError(
-                f"expected a function, Keras model or nnx module as {argument}, found {type(function).__name__}: "
-                "hand over what can be called"
-            )
+    _check_types(functions_of, options.deviations)
     given = call_inputs(inputs)
     for argument, function in functions_of.items():
         check_arguments(argument, function, given.specs)
@@ -82,6 +77,18 @@ def check(
         tf, jax = (held.enter_context(referring(function)) for function in functions_of.values())
         workload = _workload(tf, jax, given, options.name or _name_of(jax_fn), options)
         return report_of(_judged(workload, options.timeout_s))
+
+
+def _check_types(functions_of: Mapping[str, object], deviations: Sequence[object]) -> None:
+    """Raise RequestError for an object that cannot be called, or a deviation that is none."""
+    for argument, function in functions_of.items():
+        if not callable(function):
+            raise RequestError(
+                f"expected a function, Keras model or nnx module as {argument}, found {type(function).__name__}: "
+                "hand over what can be called"
+            )
+    if unlike := [deviation for deviation in deviations if not isinstance(deviation, Deviation)]:
+        raise RequestError(f"expected deviations as jaxport.Deviation, found {unlike[0]!r}: declare it as one")
 
 
 def _workload(tf: str, jax: str, given: CallInputs, name: str, options: Options) -> Workload:

@@ -247,6 +247,12 @@ def test_a_dimension_that_no_input_names_is_refused() -> None:
         jaxport.check(tf.sin, jnp.sin, {"x": "f32[B]"}, dimensions={"C": "1..4"})
 
 
+def test_a_deviation_that_is_none_is_refused() -> None:
+    deviations: list[Any] = ["rounding"]
+    with pytest.raises(jaxport.RequestError, match=r"expected deviations as jaxport\.Deviation, found 'rounding'"):
+        jaxport.check(tf.sin, jnp.sin, {"x": "f32[2]"}, deviations=deviations)
+
+
 def test_a_refusal_names_the_error_of_the_users_code_as_its_cause() -> None:
     def port(x: jax.Array) -> jax.Array:
         raise KeyError("kernel")
