@@ -76,8 +76,10 @@ def programs_kept(before_each: Callable[[], object], timeout_s: float) -> Iterat
 @functools.cache
 def _kept_worker(timeout_s: float) -> ProgramWorker:
     stack = ExitStack()
+    worker = ProgramWorker(timeout_s, stack)
+    # After its folder is there: what is registered last is called first, and Python removes folders likewise.
     atexit.register(stack.close)
-    return ProgramWorker(timeout_s, stack)
+    return worker
 
 
 def _nothing() -> None:

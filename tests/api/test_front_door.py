@@ -30,8 +30,9 @@ assert compare.MINE and __import__("compare") is compare
 
 def run(script: str, folder: Path) -> str:
     (folder / "script.py").write_text(script)
-    done = subprocess.run([sys.executable, "script.py"], cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
+    command = [sys.executable, "-W", "error::ResourceWarning", "script.py"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0 and "ResourceWarning" not in done.stderr, done.stderr[-2000:]
     return done.stdout
 
 
