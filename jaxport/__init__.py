@@ -1,8 +1,9 @@
-"""JAX with TensorFlow's behaviour, for ports; and how JAX computes each built-in workload.
+"""JAX with TensorFlow's behaviour, for ports; the judges of a port; and how JAX computes each built-in workload.
 
 Import what a port needs: `from jaxport import optimizers, recurrent`. Each public function gives what TensorFlow or
-Keras gives where JAX, Flax and optax have nothing that is exactly it; docs/library/ lists them. `Model` hands a model
-of your own to the judges.
+Keras gives where JAX, Flax and optax have nothing that is exactly it; docs/library/ lists them. `check` judges a port
+of functions and models of this process, as `testing.assert_ports_match` does in a test. `ArraySpec`, `Deviation`,
+`Training` and `Workload` declare a workload in a port file, and `Model` hands a model of your own to the judges.
 """
 
 from __future__ import annotations
@@ -36,9 +37,17 @@ if TYPE_CHECKING:
     from jaxport import segments as segments
     from jaxport import sequences as sequences
     from jaxport import signal as signal
+    from jaxport import testing as testing
     from jaxport import weights as weights
+    from jaxport._checking import CheckReport as CheckReport
+    from jaxport._checking import RequestError as RequestError
+    from jaxport._checking import check as check
     from jaxport._model import Model as Model
     from jaxport._model import Parts as Parts
+    from workloads._spec import ArraySpec as ArraySpec
+    from workloads._spec import Deviation as Deviation
+    from workloads._spec import Training as Training
+    from workloads._spec import Workload as Workload
 
 LIBRARY = (
     "activations",
@@ -70,23 +79,31 @@ LIBRARY = (
 """Modules of the library, each imported once it is asked for."""
 
 
-_HANDED_OVER = ("Model", "Parts")
+_HOMES = (
+    dict.fromkeys(("Model", "Parts"), "jaxport._model")
+    | {"CheckReport": "compare.api.check_report"}
+    | dict.fromkeys(("RequestError", "check"), "jaxport._checking")
+    | dict.fromkeys(("ArraySpec", "Deviation", "Training", "Workload"), "workloads._spec")
+)
+"""By public name that is no module, the module that has it."""
+
+_MODULES = (*LIBRARY, "testing")
 
 
 def __getattr__(name: str) -> Any:
-    """`jaxport.optimizers`, `jaxport.Model`: each is loaded once it is asked for, since pytest imports this everywhere.
+    """`jaxport.optimizers`, `jaxport.check`: each is loaded once it is asked for, since pytest imports this everywhere.
 
     Raises:
-      AttributeError: there is no such module.
+      AttributeError: there is no such name.
     """
     with neighbours():
-        if name in LIBRARY:
+        if name in _MODULES:
             return importlib.import_module(f"jaxport.{name}")
-        if name in _HANDED_OVER:
-            return getattr(importlib.import_module("jaxport._model"), name)
-    raise AttributeError(f"expected a module of the library ({', '.join(LIBRARY)}), found jaxport.{name}")
+        if name in _HOMES:
+            return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"expected a public name of jaxport ({', '.join((*_MODULES, *_HOMES))}), found jaxport.{name}")
 
 
 def __dir__() -> list[str]:
-    """The library, and `Model`."""
-    return sorted((*globals(), *LIBRARY, *_HANDED_OVER))
+    """The library, and all other public names."""
+    return sorted((*globals(), *_MODULES, *_HOMES))

@@ -18,6 +18,7 @@ import optax
 
 from jaxport import _binding, _device, _private
 from jaxport._attempting import attempted
+from jaxport._callers_settings import settings_for_check as settings_for_check
 from jaxport._closures import Found, exportable, used
 from jaxport._digest import digest
 from jaxport._donation import donated_step
@@ -74,10 +75,10 @@ class Jax(Framework):
 
     side = "jax"
 
-    def __init__(self, device: Device = ON_CPU) -> None:
+    def __init__(self, device: Device = ON_CPU, clear: Callable[[], object] | None = jax.clear_caches) -> None:
         self._device = device
         # JAX keeps thousands of executables.
-        self._loaded: Loaded[Session, _private.Executable] = Loaded(Session, jax.clear_caches)
+        self._loaded: Loaded[Session, _private.Executable] = Loaded(Session, clear)
         self._options: dict[str, Options] = {}
 
     def environment(self) -> dict[str, Any]:
@@ -375,3 +376,8 @@ def create() -> Jax:
     _device.require(device)
     _device.dispatch_as_told(os.environ)
     return Jax(device)
+
+
+def in_callers_process() -> Jax:
+    """This side's Framework beside code that is not its own: JAX's caches are the caller's, and stay."""
+    return Jax(clear=None)

@@ -41,7 +41,13 @@ _kept: dict[str, ModuleType] = {}
 
 @contextmanager
 def neighbours() -> Iterator[None]:
-    """Inside, the names are jaxport's packages. Outside, a name that is another's on Python's path is that one's."""
+    """Inside, the names are jaxport's packages. Outside, a name that is another's on Python's path is that one's.
+
+    Inside of another such block nothing changes.
+    """
+    if _finder in sys.meta_path:
+        yield
+        return
     foreign = {name for name in NAMES if name in sys.modules and not _is_own(sys.modules[name].__spec__)}
     theirs = _taken_out(foreign)
     sys.modules.update(_kept)

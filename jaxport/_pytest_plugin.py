@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -337,18 +337,12 @@ def _plain(part: Part) -> dict[str, Any]:
     return to_json(part)
 
 
-def _wrong(name: str, part: Workload) -> list[str]:
+def _wrong(name: str, part: Workload) -> Sequence[str]:
     """The report's sentence for each gate that fails or is not judged, and each result that is missing."""
-    from compare.record.vocabulary import FAIL, NOT_JUDGED
     from compare.report import verdicts
     from compare.report.showable import printable
 
-    shown = printable(part)
-    judged = verdicts.gates(shown) if verdicts.is_judged(shown) else ()
-    messages = [gate.message for gate in judged if gate.verdict == FAIL]
-    messages += [f"not judged: {gate.message}" for gate in judged if gate.verdict == NOT_JUDGED]
-    messages += [f"{name}: {failure.line}" for failure in verdicts.failures(shown)]
-    return [" ".join(message.split()) for message in messages]
+    return verdicts.complaints(name, printable(part))
 
 
 def _or_fail(ask: Callable[[], Result]) -> Result:

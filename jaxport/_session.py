@@ -53,7 +53,7 @@ class Session:
             self.model = _build(twin, dtype, anew)
         if not self._is_wide and _asks_for_64_bits():
             self._is_wide = True
-            if not jax.config.read("jax_enable_x64"):
+            if not _has_64_bits():
                 # JAX has read the environment long before: what the twin made is of 32 bits.
                 with self.precision():
                     self.model = _build(twin, dtype, True)
@@ -229,14 +229,19 @@ def _alike(actual: np.ndarray, expected: np.ndarray) -> bool:
 def _keeps_64_bits(twin: Twin) -> bool:
     """What the environment says, where it says anything; else whether an input is a float of 64 bits."""
     if _X64 in os.environ:
-        return jax.dtypes.canonicalize_dtype(np.int64) == np.int64
+        return _has_64_bits()
     case = next(iter(twin.cases.values()))
     return any(case[name].dtype in _WIDE for name in twin.inputs)
 
 
 def _asks_for_64_bits() -> bool:
     """Whether the code of the twin has turned 64-bit types on: in JAX's settings, or where JAX would have read it."""
-    return jax.config.read("jax_enable_x64") or os.environ.get(_X64, "").lower() in ("y", "yes", "t", "true", "on", "1")
+    return _has_64_bits() or os.environ.get(_X64, "").lower() in ("y", "yes", "t", "true", "on", "1")
+
+
+def _has_64_bits() -> bool:
+    """Whether JAX keeps arrays of 64 bits now, in this thread."""
+    return jax.dtypes.canonicalize_dtype(np.int64) == np.int64
 
 
 def _build(twin: Twin, dtype: str, anew: bool) -> Model:

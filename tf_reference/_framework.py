@@ -16,6 +16,7 @@ import tensorflow as tf
 
 from tf_reference import _binding, _clustering, _compiler_stages, _device, _grappler, _keras, _private, _sources
 from tf_reference._attempting import attempted
+from tf_reference._callers_settings import settings_for_check as settings_for_check
 from tf_reference._compiler_stages import STAGES
 from tf_reference._donation import donated_step
 from tf_reference._forgetting import forget
@@ -101,9 +102,9 @@ class TensorFlow(Framework):
 
     side = "tf"
 
-    def __init__(self, device: Device = ON_CPU) -> None:
+    def __init__(self, device: Device = ON_CPU, clear: Callable[[], object] | None = forget) -> None:
         self._device = device
-        self._loaded: Loaded[Session, Any] = Loaded(Session, forget)
+        self._loaded: Loaded[Session, Any] = Loaded(Session, clear)
         self._tensors: dict[tuple[str, str, str], tf.Tensor] = {}
         # TensorFlow compiles again what was compiled before this switch was first set to anything.
         tf.config.optimizer.set_jit(False)
@@ -503,3 +504,8 @@ def create() -> TensorFlow:
     device = asked(os.environ)
     _device.pin(device)
     return TensorFlow(device)
+
+
+def in_callers_process() -> TensorFlow:
+    """This side's Framework beside code that is not its own: Keras' session is the caller's, and stays."""
+    return TensorFlow(clear=None)

@@ -6,10 +6,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import keras
 import numpy as np
 import tensorflow as tf
 
 from tf_reference._model import Model
+from tf_reference._traced_calls import packed
 from workloads._framework import (
     COTANGENT_CENTRE,
     COTANGENT_PERIOD,
@@ -174,12 +176,21 @@ def _build(twin: Twin, dtype: str, anew: bool) -> Model:
         built = target(twin.dimensions, dtype)
         return built if isinstance(built, Model) else Model(built)
     if not twin.weights:
-        return Model(target)
+        return Model(_in_inference(target))
     weights = {
         path: tf.Variable(tf.constant(array.astype(dtype) if array.dtype.kind == "f" else array))
         for path, array in twin.weights.items()
     }
     return Model(lambda *inputs: target(weights, *inputs), weights)
+
+
+def _in_inference(target: Callable[..., Any]) -> Callable[..., Any]:
+    """The function; of a Keras model or layer, its call in inference, of arrays in the nest that it takes."""
+    if isinstance(target, keras.Model):
+        return lambda *inputs: target(packed(target, list(inputs)), training=False)
+    if isinstance(target, keras.layers.Layer):
+        return lambda *inputs: target(*inputs, training=False)
+    return target
 
 
 def _check_weights(variables: Mapping[str, tf.Variable], arrays: Arrays, dtype: str) -> None:

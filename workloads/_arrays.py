@@ -155,7 +155,7 @@ def draw_weights(workload: Workload, dimensions: Dimensions) -> dict[str, np.nda
 def draw_cases(
     workload: Workload, dimensions: Dimensions, seeds: int, data: Arrays | None, kinks: bool = True
 ) -> dict[str, Arrays]:
-    """The calls that are compared: `seeds` random ones and, where wanted, those at the kinks.
+    """The calls that are compared: `seeds` random ones, that of the example, and where wanted those at the kinks.
 
     Where there is data, a random case is a batch of it.
 
@@ -174,6 +174,8 @@ def draw_cases(
         else:
             batches = _batches(specs, data, seed, 1, _batch_size(workload, dimensions))
             cases[f"seed{seed}"] = {name: batch[0] for name, batch in batches.items()}
+    if workload.example:
+        cases["example"] = {**cases["seed0"], **workload.example}
     if not kinks:
         return cases
     # A model's ties lie behind its weights, and what it is given must mean something to it: not padding alone.

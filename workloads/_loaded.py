@@ -41,13 +41,14 @@ Executable = TypeVar("Executable")
 class Loaded(Generic[OneSession, Executable]):
     """The twin that is loaded, with what was made of it so far."""
 
-    def __init__(self, build: Callable[[Twin, str, bool], OneSession], clear: Callable[[], object]) -> None:
+    def __init__(self, build: Callable[[Twin, str, bool], OneSession], clear: Callable[[], object] | None) -> None:
         """Nothing is loaded yet.
 
         Args:
           build: makes a session of a twin and a float type ("float32", "float64"). Where the third argument holds,
             it also runs the module again that the twin is imported from.
-          clear: empties what the framework itself keeps of functions that were traced.
+          clear: empties what the framework itself keeps of functions that were traced; None where these are not the
+            twin's alone.
         """
         self._build, self._clear = build, clear
         self._twin: Twin | None = None
@@ -68,7 +69,7 @@ class Loaded(Generic[OneSession, Executable]):
         """Let go of the twin before and of all that was made of it, and hold this one."""
         self._sessions, self._functions, self._programs, self.executables = {}, {}, [], {}
         # A process that has loaded nothing has nothing to forget, and is timed while it loads.
-        if self._twin is not None:
+        if self._twin is not None and self._clear is not None:
             self._clear()
             release()
         self._twin = twin

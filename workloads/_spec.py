@@ -256,6 +256,8 @@ class Workload:
 
     Dimensions that `inputs` names in a shape, and those of `ranges`, are judged at several sizes, both sides built
     anew for each: `ranges` says between which, both ends included.
+
+    `example` holds arrays of one call, by input: a case of its own beside those that are drawn.
     """
 
     name: str
@@ -272,6 +274,7 @@ class Workload:
     training: Training | None = None
     deviations: tuple[Deviation, ...] = ()
     ranges: Mapping[str, Range] = field(default_factory=dict)
+    example: Arrays = field(default_factory=dict)
     builds: bool = True
     folder: Path | None = None
     """Where relative twin paths start; None for built-in workloads."""

@@ -1,8 +1,11 @@
-"""Finding the attribute that a twin's reference names: "module:attribute" or "file.py:attribute"."""
+"""Finding what a twin's reference names: "module:attribute", "file.py:attribute", or an object of this process."""
 
 from __future__ import annotations
 
 import importlib
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +21,26 @@ class WeightsError(TargetError):
     """A twin whose weights are not those of the workload: one line likewise."""
 
 
+_OF_THIS_PROCESS = "object"
+_objects: dict[str, Any] = {}
+_numbers = itertools.count()
+
+
+@contextmanager
+def referring(target: Any) -> Iterator[str]:
+    """A reference to an object of this process, which holds inside the block.
+
+    Args:
+      target: a function, or another object that can be called.
+    """
+    number = str(next(_numbers))
+    _objects[number] = target
+    try:
+        yield f"{_OF_THIS_PROCESS}:{number}"
+    finally:
+        del _objects[number]
+
+
 def resolve(reference: str, anew: bool = False) -> Any:
     """The object behind a reference. A file is run every time, a module once, or `anew`.
 
@@ -25,6 +48,8 @@ def resolve(reference: str, anew: bool = False) -> Any:
       TargetError: no such file, module or attribute, or nothing that can be called.
     """
     where, _, attribute = reference.rpartition(":")
+    if where == _OF_THIS_PROCESS and attribute in _objects:
+        return _objects[attribute]
     if not where or not attribute:
         raise TargetError(f"expected FILE.py:FUNCTION or MODULE:FUNCTION, found {reference!r}: name the function too")
     module = _file(Path(where)) if where.endswith(".py") else _module(where)

@@ -128,8 +128,7 @@ def told(record: Record, baseline: Mode | None = None) -> str:
 def concluded(record: Record) -> Conclusion:
     """The verdict on all workloads of a record, with what qualifies it."""
     headline = verdicts.headline(record)
-    notes = f" ({'; '.join(headline.notes)})" if headline.notes else ""
-    return Conclusion(headline.verdict, f"{headline.sentence}{notes}")
+    return Conclusion(headline.verdict, headline.qualified)
 
 
 def writable_file(path: Path) -> None:

@@ -221,7 +221,7 @@ def prepare_others(
 def _at(workload: Workload, size: str, dimensions: Dimensions, varied: Dimensions, scratch: Path) -> Prepared | str:
     named = "-".join([size, *(f"{name}{number}" for name, number in varied.items())])
     try:
-        once = dataclasses.replace(workload, training=None, sizes={named: {**dimensions, **varied}})
+        once = dataclasses.replace(workload, training=None, example={}, sizes={named: {**dimensions, **varied}})
         return dataclasses.replace(prepare(once, named, None, scratch), others=(), at=dimensions_told(varied))
     except (RequestError, ValueError) as error:
         return str(error)

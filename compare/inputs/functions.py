@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from compare.errors import RequestError
 from workloads._dimensions import Range, check_range
@@ -173,22 +174,30 @@ def _workload(
     specs = parse_inputs(inputs)
     if not specs:
         raise RequestError(f"expected at least one --input, found none: add one for each argument, like {EXAMPLES}")
+    given = {"name": named.rpartition(":")[2], "summary": summary, "source": "given on the command line"}
+    return of_specs(tf, jax, specs, dimensions, folder=Path.cwd(), **given)
+
+
+def of_specs(
+    tf: str, jax: str, specs: Mapping[str, ArraySpec[int | str]], dimensions: Sequence[str], **fields: Any
+) -> Workload:
+    """The workload of two functions whose inputs are known.
+
+    Args:
+      tf: a reference to the TensorFlow function.
+      jax: a reference to its port; "" for none.
+      specs: of each argument, in order.
+      dimensions: as of `from_functions`.
+      fields: others of `Workload`, its name among them.
+
+    Raises:
+      RequestError: a dimension does not parse or occurs twice, or the fields are not those of a workload.
+    """
     sizes, ranges = _named_dimensions(dimensions, sorted({name for spec in specs.values() for name in spec.names}))
     try:
-        return Workload(
-            name=named.rpartition(":")[2],
-            summary=summary,
-            source="given on the command line",
-            tf=tf,
-            jax=jax,
-            inputs=specs,
-            sizes={"default": sizes},
-            ranges=ranges,
-            builds=False,
-            folder=Path.cwd(),
-        )
+        return Workload(tf=tf, jax=jax, inputs=specs, sizes={"default": sizes}, ranges=ranges, builds=False, **fields)
     except ValueError as error:
-        raise RequestError(f"{error}, in {named}") from error
+        raise RequestError(f"{error}, in {fields['name']}") from error
 
 
 def _named_dimensions(texts: Sequence[str], named: Sequence[str]) -> tuple[dict[str, int], dict[str, Range]]:

@@ -43,6 +43,11 @@ class Headline:
     sentence: str
     notes: tuple[str, ...]
 
+    @property
+    def qualified(self) -> str:
+        """The sentence with its notes, as the last line of a command has it."""
+        return f"{self.sentence} ({'; '.join(self.notes)})" if self.notes else self.sentence
+
 
 @dataclass(frozen=True)
 class FailureRow:
@@ -75,6 +80,13 @@ class LeafRow:
     verdict: str
     worst: str
     message: str
+    index: str = ""
+    """Of the worst element: "[0, 3]"; empty of a scalar, and where arrays cannot be compared."""
+
+    @property
+    def place(self) -> str:
+        """The pass, the array and its worst element: "forward output[0, 3]"."""
+        return f"{self.pass_} {self.leaf}{self.index}".strip()
 
 
 @dataclass(frozen=True)
@@ -168,6 +180,20 @@ def failures(workload: Workload) -> tuple[FailureRow, ...]:
     return tuple(FailureRow(side, ", ".join(doing), reason) for (side, reason), doing in lacking.items())
 
 
+def complaints(name: str, workload: Workload) -> tuple[str, ...]:
+    """A line for each gate that fails or is not judged, and for each result that is missing.
+
+    Args:
+      name: of the workload.
+      workload: its part of the record.
+    """
+    judged = gates(workload) if is_judged(workload) else ()
+    messages = [gate.message for gate in judged if gate.verdict == FAIL]
+    messages += [f"not judged: {gate.message}" for gate in judged if gate.verdict == NOT_JUDGED]
+    messages += [f"{name}: {failure.line}" for failure in failures(workload)]
+    return tuple(" ".join(message.split()) for message in messages)
+
+
 def disagreements(workload: Workload) -> tuple[str, ...]:
     """Where TensorFlow's own modes disagree, once a pass and leaf."""
     first: dict[tuple[str, str], str] = {}
@@ -216,6 +242,7 @@ def _leaf(comparison: Comparison) -> LeafRow:
         verdict=comparison.verdict or NOT_JUDGED,
         worst=_worst(comparison),
         message=comparison.message,
+        index=_index(comparison),
     )
 
 
@@ -243,8 +270,12 @@ def _headroom(used: float) -> str:
 def _worst(comparison: Comparison) -> str:
     if comparison.found is None and comparison.expected is None:
         return ""
-    place = f"{list(comparison.worst_index)}: " if comparison.worst_index else ""
-    return f"{place}{_value(comparison.found)}, expected {_value(comparison.expected)}"
+    index = _index(comparison)
+    return f"{index and f'{index}: '}{_value(comparison.found)}, expected {_value(comparison.expected)}"
+
+
+def _index(comparison: Comparison) -> str:
+    return str(list(comparison.worst_index)) if comparison.worst_index else ""
 
 
 def _value(value: Number) -> str:

@@ -53,6 +53,18 @@ _ERRORS = {
 }
 
 
+def failure(side: str, doing: str, answer: Mapping[str, Any], lost: bool = False) -> SideError:
+    """What a side answered with, as an error of its kind.
+
+    Args:
+      side: its name.
+      doing: what it was asked for.
+      answer: as `compare.sides.worker.described` gives it.
+      lost: whether the worker is gone.
+    """
+    return _ERRORS.get(answer["kind"], SideError)(side, doing, answer["reason"], answer["details"], lost=lost)
+
+
 class _Gone(SideError):
     """The worker died, or did not answer in time, and said nothing of its own."""
 
@@ -113,7 +125,7 @@ class LiveSide(Side):
 
     def _call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None) -> Reply:
         self.wait_until_started()
-        doing = _doing(method, parameters)
+        doing = request_name(method, parameters)
         if self._requests.closed:
             raise SideError(self.name, doing, "the worker was stopped before", lost=True)
         number = next(self._numbers)
@@ -251,9 +263,7 @@ class LiveSide(Side):
         if answer.get("number") != number:
             raise self._not_ours(doing, "another one")
         if not answer["ok"]:
-            raise _ERRORS.get(answer["kind"], SideError)(
-                self.name, doing, answer["reason"], answer["details"], lost=not self._started
-            )
+            raise failure(self.name, doing, answer, lost=not self._started)
         return answer
 
     def _read(self, line: bytes, doing: str) -> dict[str, Any]:
@@ -292,6 +302,7 @@ class LiveSide(Side):
         return _Gone(self.name, doing, f"the worker ended {ended(code)}{last_words(said, code)}", said, lost=True)
 
 
-def _doing(method: str, parameters: Mapping[str, Any]) -> str:
+def request_name(method: str, parameters: Mapping[str, Any]) -> str:
+    """A request as messages call it: "outputs jit forward seed0 float32"."""
     keys = ("target", "mode", "strategy", "pass_", "case", "dtype")
     return " ".join([method, *(str(parameters[key]) for key in keys if key in parameters)])

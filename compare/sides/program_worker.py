@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import itertools
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -48,11 +50,48 @@ def programs_apart(timeout_s: float = 300) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def programs_kept(before_each: Callable[[], object], timeout_s: float) -> Iterator[Callable[[], object]]:
+    """As `programs_apart`, by a worker that stays for the next such block, until this process ends.
+
+    Args:
+      before_each: called before each request; what it raises ends the block's work.
+      timeout_s: how long a compilation or a call may take, where the worker is not there yet.
+
+    Returns:
+      What ends the worker, from any thread: a request that waits for it fails, and the next block has another one.
+    """
+    if executing.in_use():
+        yield lambda: None
+        return
+    worker = _kept_worker(timeout_s)
+    worker.before_each = before_each
+    try:
+        with executing.using(worker):
+            yield worker.stop
+    finally:
+        worker.before_each = _nothing
+
+
+@functools.cache
+def _kept_worker(timeout_s: float) -> ProgramWorker:
+    stack = ExitStack()
+    worker = ProgramWorker(timeout_s, stack)
+    # After its folder is there: what is registered last is called first, and Python removes folders likewise.
+    atexit.register(stack.close)
+    return worker
+
+
+def _nothing() -> None:
+    """Nothing is to be done."""
+
+
 class ProgramWorker(Executor):
     """A worker that is replaced after a program has ended it. What was compiled before is compiled again then."""
 
     def __init__(self, timeout_s: float, stack: ExitStack) -> None:
         self._worker = Replaceable("xla", timeout_s, stack)
+        self.before_each: Callable[[], object] = _nothing
         self._handles = itertools.count()
         self._released: list[int] = []
 
@@ -136,6 +175,10 @@ class ProgramWorker(Executor):
             reply = self.ask(side, "hold", parameters, packed)
             return side, results, xla.unpack_fingerprints(reply.value)
 
+    def stop(self) -> None:
+        """End the worker, whatever it does; who asks again gets another one."""
+        self._worker.stop()
+
     def current(self) -> Side:
         """The worker that programs are given to now."""
         return self._worker.started()
@@ -161,6 +204,7 @@ class ProgramWorker(Executor):
 
     def ask(self, side: Side, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         """The reply of a worker, which may be the last thing that it says."""
+        self.before_each()
         released = self._released[:]
         # Not another list: objects are collected in any thread, at any time.
         del self._released[: len(released)]

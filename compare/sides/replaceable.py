@@ -53,3 +53,9 @@ class Replaceable(Side):
     def close(self) -> None:
         """Close the worker; the next request starts another one."""
         self._workers.close()
+
+    def stop(self) -> None:
+        """End the worker without waiting for a request that is under way; the next one finds another worker."""
+        for side in self._workers.sides.values():
+            side.lost = True
+            side.kill()

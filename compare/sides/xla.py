@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -244,9 +245,15 @@ def pack_calls(calls: Sequence[Sequence[np.ndarray]]) -> tuple[list[list[Describ
         # An empty view cannot change its type.
         if row.size and where not in packed:
             packed[where] = row.reshape(-1).view(np.uint8)
-        return row.dtype.name, row.shape, where
+        return _name(row.dtype), row.shape, where
 
     return [[place(array) for array in arrays] for arrays in calls], packed
+
+
+@functools.cache
+def _name(dtype: np.dtype) -> str:
+    """NumPy makes the name of a type anew whenever it is asked for, and calls have thousands of arrays."""
+    return dtype.name
 
 
 def unpack_calls(described: Sequence[Sequence[Described]], packed: Arrays) -> list[list[np.ndarray]]:

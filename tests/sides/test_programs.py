@@ -29,7 +29,7 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import ProgramLost
 from compare.progress import Silent
 from compare.sides import processes, xla
-from compare.sides.program_worker import ProgramWorker
+from compare.sides.program_worker import ProgramWorker, programs_kept
 
 pytestmark = pytest.mark.process
 
@@ -296,3 +296,30 @@ def hurry(worker: ProgramWorker) -> None:
 
 def doubling() -> bytes:
     return exported(lambda x: x * 2, MATRIX)
+
+
+def test_a_kept_worker_serves_the_next_block_until_it_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executing, "_in_use", [])
+    pids: list[int] = []
+    for stopped in (False, True, False):
+        with programs_kept(lambda: None, 300) as stop:
+            executor = executing.current()
+            assert isinstance(executor, ProgramWorker)
+            executing.compile_bytecode(exported(jnp.sin, MATRIX))([MATRIX])
+            pids.append(executor.current().pid)
+            if stopped:
+                stop()
+    assert pids[0] == pids[1] != pids[2]
+    assert not executing.in_use()
+
+
+def test_a_check_that_is_interrupted_asks_a_kept_worker_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executing, "_in_use", [])
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with programs_kept(interrupted, 300), pytest.raises(KeyboardInterrupt):
+        executing.compile_bytecode(exported(jnp.sin, MATRIX))
+    with programs_kept(lambda: None, 300):
+        executing.compile_bytecode(exported(jnp.sin, MATRIX))

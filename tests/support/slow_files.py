@@ -90,6 +90,8 @@ HEAVY = (
     "test_apart.py",
     "test_calls_left.py",
     "test_catalogue.py",
+    "test_check.py",
+    "test_check_state.py",
     "test_compiler_stages.py",
     "test_conditions.py",
     "test_convolution.py",

@@ -71,6 +71,14 @@ def test_kinks_are_of_the_array_s_own_scale(scale: float, largest: float) -> Non
     np.testing.assert_array_equal(drawn * 16, np.round(drawn * 16))
 
 
+def test_an_example_is_a_case_of_its_own_and_what_it_lacks_is_drawn() -> None:
+    specs = {"x": ArraySpec((2,)), "y": ArraySpec((2,))}
+    example = {"x": np.array([5.0, 7.0], np.float32)}
+    cases = _arrays.draw_cases(Workload("port", "", "", specs, example=example), {}, 1, None)
+    assert list(cases)[:2] == ["seed0", "example"] and cases["example"]["x"] is example["x"]
+    assert np.array_equal(cases["example"]["y"], cases["seed0"]["y"])
+
+
 def test_kinks_keep_to_a_weights_range_and_leave_given_weights_alone() -> None:
     given = np.array([2.0, 3.0], np.float32)
     specs = {"variance": ArraySpec((50,), low=0.5, high=2.0), "given": given}

@@ -1,0 +1,120 @@
+"""What a check found, as its caller reads it: verdicts, the places that fail, and the text of the command line."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from compare.plain_json import to_json
+from compare.record.envelope import Record
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
+from compare.report import check_page, console, terminal, verdicts
+from compare.report.showable import printable
+from compare.report.verdicts import GateRow
+
+_WIDTH = 120
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One array of the port that fails a gate.
+
+    Attributes:
+      gate: its name.
+      place: the pass, the array and the element: "forward output[0, 3]".
+      message: one line: what is expected there, what the port gives, and the bound.
+    """
+
+    gate: str
+    place: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What one gate says.
+
+    Attributes:
+      verdict: "pass", "fail", "not_applicable" or "not_judged".
+      message: why it fails or is not judged, or what qualifies a verdict that holds; else empty.
+    """
+
+    verdict: str
+    message: str
+
+
+@dataclass(frozen=True, repr=False)
+class CheckReport:
+    """What `jaxport.check` found. A notebook shows it as HTML; as text it is what the command line prints.
+
+    Attributes:
+      verdict: "pass", "fail", "not_judged" where evidence for a gate is missing, or "incomplete" where all gates hold
+        and another result is missing.
+      gates: by name: structure, semantics, rounding, gradients, training, stability.
+      failures: the arrays that fail, gate by gate.
+      record: the same and all that it rests on, as results.json has it (docs/results.md).
+    """
+
+    verdict: str
+    gates: Mapping[str, Gate]
+    failures: Sequence[Failure]
+    record: Mapping[str, object]
+    _text: str
+    _complaints: Sequence[str]
+    _html: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether every gate holds and no result is missing: what is not judged has not passed."""
+        return self.verdict == PASS
+
+    def assert_passed(self) -> None:
+        """Do nothing for a port that passed.
+
+        Raises:
+          AssertionError: it did not; the lines that the command line prints of it.
+        """
+        if not self.passed:
+            raise AssertionError("\n".join(self._complaints))
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        return self._html
+
+
+def report_of(record: Record) -> CheckReport:
+    """The report of a record of one workload."""
+    shown = printable(record)
+    ((name, part),) = shown.workloads.items()
+    rows = verdicts.gates(part)
+    return CheckReport(
+        verdict=verdicts.outcome(part),
+        gates={row.name: Gate(row.verdict, _message(row)) for row in rows},
+        failures=tuple(failure for row in rows if row.verdict == FAIL for failure in _failures(row)),
+        record=to_json(record),
+        _text=_text(record),
+        _complaints=verdicts.complaints(name, part),
+        _html=check_page.render(name, part),
+    )
+
+
+def _message(row: GateRow) -> str:
+    return row.message if row.verdict in (FAIL, NOT_JUDGED) else row.reason
+
+
+def _failures(row: GateRow) -> list[Failure]:
+    """The arrays of a gate that fail; one without a place where none can be compared."""
+    failing = [Failure(row.name, leaf.place, leaf.message) for leaf in row.failing]
+    return failing or [Failure(row.name, "", row.message)]
+
+
+def _text(record: Record) -> str:
+    """The overview and the last line, as the command line writes them to a file."""
+    lines, headline = io.StringIO(), verdicts.headline(record)
+    out = terminal.PlainConsole(file=lines, width=_WIDTH)
+    console.print_overview(record, out)
+    out.print(f"{verdicts.WORDS[headline.verdict]} {headline.qualified}", soft_wrap=True)
+    return "\n".join(line.rstrip() for line in lines.getvalue().splitlines())

@@ -1,0 +1,69 @@
+"""The public functions that judge: they ask jaxport's other packages, whatever a project calls packages of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jaxport._neighbours import neighbours
+
+if TYPE_CHECKING:
+    from compare.api.check_report import CheckReport as CheckReport
+    from workloads._spec import Deviation
+
+
+class RequestError(ValueError):
+    """A check that cannot be carried out: one sentence with what was expected, found, and what to do."""
+
+
+def check(
+    tf_fn: Callable[..., Any],
+    jax_fn: Callable[..., Any],
+    inputs: Mapping[str, Any],
+    *,
+    dimensions: Mapping[str, str] | None = None,
+    deviations: Sequence[Deviation] = (),
+    name: str | None = None,
+    timeout_s: float = 300,
+) -> CheckReport:
+    """Judge a port by the gates of `jaxport run --parity-only`, on objects of this process.
+
+    Both functions run here, in this thread, where a breakpoint in them stops. Programs that are made of them run in a
+    worker besides, which stays for the next check. Settings of both frameworks are afterwards what they were.
+
+    Args:
+      tf_fn: the original: a function of tensors, a `tf.function`, or a Keras model or layer, which is called in
+        inference.
+      jax_fn: its port: a function of arrays, which `jax.jit` can trace, or an nnx module, which is called as it stands.
+        Variables that either reads are constants: gradients are judged with respect to the inputs alone.
+      inputs: by name, in the order of the arguments: "f32[8,128]" as for `jaxport run --input`; "i32[8]:0..10" with a
+        range, its end excluded for integers; "f32[B,128]" to be judged at several sizes of B; an `ArraySpec`; or an
+        array. An array is judged as a case of its own, beside others of its shape and dtype: integers between its least
+        and its largest, floats normal and as large as its root mean square.
+      dimensions: of those that inputs name, "1..64" to judge between, or "32" to judge first.
+      deviations: differences that are known, bounded and explained.
+      name: what messages call the port; by default the name of `jax_fn`.
+      timeout_s: seconds that one program may take in the worker.
+
+    Returns:
+      What was found: `passed`, `verdict`, `gates`, `failures`, `assert_passed()`; a port that fails is no exception.
+
+    Raises:
+      RequestError: an object cannot be called, an input is missing or does not fit, a function does not run or cannot
+        be traced, or the two return other nests.
+
+    Example:
+      >>> import jax, tensorflow as tf, jaxport
+      >>> report = jaxport.check(tf.nn.softplus, jax.nn.softplus, {"features": "f32[4,8]"})
+      >>> report.passed, report.gates["gradients"].verdict
+      (True, 'pass')
+    """
+    with neighbours():
+        from compare.api import live_check
+        from compare.errors import Foreseen
+
+        try:
+            options = live_check.Options(dimensions or {}, deviations, name, timeout_s)
+            return live_check.check(tf_fn, jax_fn, inputs, options)
+        except Foreseen as error:
+            raise RequestError(" ".join(str(error).split())) from error.__cause__
