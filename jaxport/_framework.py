@@ -34,6 +34,7 @@ from workloads._framework import (
     DISPATCH_ELEMENTS,
     FORWARD,
     GRADIENTS,
+    NO_OPTIONS,
     PROFILED_CALLS,
     STEP,
     UNROLLED,
@@ -92,9 +93,9 @@ class Jax(Framework):
             "threads": "default",
         } | _device.pinned(self._device)
 
-    def refusal(self, method: str) -> str:
+    def _refusal(self, method: str) -> str:
         """Why JAX has no such method."""
-        return _REFUSALS.get(method) or super().refusal(method)
+        return _REFUSALS.get(method) or super()._refusal(method)
 
     def settings(self) -> dict[str, str]:
         """JAX's configuration, by name."""
@@ -222,7 +223,7 @@ class Jax(Framework):
                 "optimized_hlo": lowered.compile().as_text() or "",
             }
 
-    def compile(self, program: Program, options: Options) -> Compiled:
+    def compile(self, program: Program, options: Options = NO_OPTIONS) -> Compiled:
         """Compile any program by JAX's XLA, with these of its debug options; one that differs in states alone, once."""
         known, key = self._loaded.executables, (program.artifact, tuple(sorted(options.items())))
         if key not in known:

@@ -34,6 +34,7 @@ from workloads._framework import (
     DISPATCH_ELEMENTS,
     FORWARD,
     GRADIENTS,
+    NO_OPTIONS,
     PROFILED_CALLS,
     STEP,
     UNROLLED,
@@ -118,9 +119,9 @@ class TensorFlow(Framework):
             "threads": tf.config.threading.get_intra_op_parallelism_threads() or "default",
         } | _device.pinned(self._device)
 
-    def refusal(self, method: str) -> str:
+    def _refusal(self, method: str) -> str:
         """Why TensorFlow has no such method."""
-        return _REFUSALS.get(method) or super().refusal(method)
+        return _REFUSALS.get(method) or super()._refusal(method)
 
     def settings(self) -> dict[str, str]:
         """What TensorFlow and Keras hold for the whole process, by name."""
@@ -259,7 +260,7 @@ class TensorFlow(Framework):
             lowered = self._lowered(self._staged(session, main_pass(session), JIT, tensors), tensors, "cpu")
             return _compiler_stages.texts(lowered.stage, self._stages)
 
-    def compile(self, program: Program, options: Mapping[str, Any]) -> Compiled:
+    def compile(self, program: Program, options: Mapping[str, Any] = NO_OPTIONS) -> Compiled:
         """Compile any program by TensorFlow's XLA.
 
         Raises:

@@ -21,6 +21,7 @@ from workloads._framework import (
     Scalar,
     Size,
     Twin,
+    Unsupported,
 )
 from workloads._layer_calls import Given, LayerCalls
 from workloads._recompiling import Staging, Watch
@@ -32,10 +33,16 @@ class RemoteMethods(Protocol):
     """The methods of a framework that the coordinator calls in another process as they stand.
 
     Each is written here alone: its signature is the request (`compare.sides.methods`), its first line is that of
-    docs/protocol.md. A side that does not override one refuses it with `Framework.refusal`.
+    docs/protocol.md. A side that does not override one refuses it.
     `dtype` is the float type of the run: "float32", or "float64" for the oracle.
     A target is a mode ("jit") or the handle of a compiled program.
     """
+
+    side: str
+
+    def _refusal(self, method: str) -> str:
+        """Why this side has no such method."""
+        return f"{self.side} has no `{method}`"
 
     def outputs(self, mode: str, pass_: str, case: str, dtype: str, sent: Arrays | None = None) -> Arrays:
         """What a pass returns in a mode.
@@ -47,7 +54,7 @@ class RemoteMethods(Protocol):
           dtype: "float32" or "float64".
           sent: inputs and weights in place of those of the case, by name.
         """
-        ...
+        raise Unsupported(self._refusal("outputs"))
 
     def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[Size], guide: Arrays | None = None) -> Arrays:
         """Losses and weights of a training run in a mode.
@@ -58,7 +65,7 @@ class RemoteMethods(Protocol):
           checkpoints: after how many steps the weights are kept, as "weights@STEP/PATH".
           guide: such weights of another run, which this one goes on from; None lets it go on from its own.
         """
-        ...
+        raise Unsupported(self._refusal("trajectory"))
 
     def layers(
         self, pass_: str, case: str, dtype: str, given: Sequence[Given], sent: Arrays
@@ -72,7 +79,7 @@ class RemoteMethods(Protocol):
           given: what calls of the port are given besides.
           sent: the arrays of these.
         """
-        ...
+        raise Unsupported(self._refusal("layers"))
 
     def program(self, pass_: str, dtype: str, platform: Platform = "cpu") -> Program:
         """The program that the framework hands to XLA.
@@ -82,31 +89,31 @@ class RemoteMethods(Protocol):
           dtype: the float type that it is lowered in.
           platform: of the device that it is lowered for, which need not be here.
         """
-        ...
+        raise Unsupported(self._refusal("program"))
 
     def stages(self) -> Mapping[str, str]:
         """The main pass as text at every stage."""
-        ...
+        raise Unsupported(self._refusal("stages"))
 
     def compile(self, program: Program, /, options: Mapping[str, Scalar] = NO_OPTIONS) -> Compiled:
         """Compile a program of either side by this side's XLA."""
-        ...
+        raise Unsupported(self._refusal("compile"))
 
     def optimized(self, handle: int) -> Optimized:
         """The optimized HLO module of a compiled program, which may be compiled once more for it."""
-        ...
+        raise Unsupported(self._refusal("optimized"))
 
     def save_model(self, handle: int, folder: Path) -> None:
         """Write a compiled program as a SavedModel, its weights as variables."""
-        ...
+        raise Unsupported(self._refusal("save_model"))
 
     def serialized(self, pass_: str) -> Annotated[bytes, "exported"]:
         """A pass in the form of jax.export."""
-        ...
+        raise Unsupported(self._refusal("serialized"))
 
     def execute(self, handle: int, case: str) -> Arrays:
         """Run a compiled program."""
-        ...
+        raise Unsupported(self._refusal("execute"))
 
     def unroll(self, handle: int, checkpoints: Sequence[Size], guide: Arrays | None = None) -> Arrays:
         """A training run of a compiled training step.
@@ -116,27 +123,27 @@ class RemoteMethods(Protocol):
           checkpoints: after which steps weights are kept.
           guide: see `trajectory`.
         """
-        ...
+        raise Unsupported(self._refusal("unroll"))
 
     def offer(self, mode: str, options: Mapping[str, Scalar]) -> None:
         """Add a mode that is compiled with other options, for as long as the twin is loaded."""
-        ...
+        raise Unsupported(self._refusal("offer"))
 
     def digest(self, target: str | int) -> str:
         """A digest of the code of the main pass in a mode, or of a compiled program; "" where there is none."""
-        ...
+        raise Unsupported(self._refusal("digest"))
 
     def profile(self, target: str | int) -> Sequence[Sequence[KernelRun]]:
         """The kernels that each of some warm calls ran, with their times."""
-        ...
+        raise Unsupported(self._refusal("profile"))
 
     def clustered(self, pass_: str) -> Clustered:
         """Run a pass with autoclustering: its graph's name, its nodes, times and lines."""
-        ...
+        raise Unsupported(self._refusal("clustered"))
 
     def rewritten(self, pass_: str, options: OptimizerOptions) -> Rewritten:
         """The graph of a pass after the optimizer, with switches of it set."""
-        ...
+        raise Unsupported(self._refusal("rewritten"))
 
     def outputs_with(self, pass_: str, case: str, options: OptimizerOptions) -> Arrays:
         """What a pass returns with switches of the graph optimizer set.
@@ -146,11 +153,11 @@ class RemoteMethods(Protocol):
           case: whose inputs and weights are used.
           options: the switches.
         """
-        ...
+        raise Unsupported(self._refusal("outputs_with"))
 
     def donation(self) -> Donation:
         """The compiled training step and its donated parameters."""
-        ...
+        raise Unsupported(self._refusal("donation"))
 
 
 class Framework(RemoteMethods, Protocol):
@@ -159,8 +166,6 @@ class Framework(RemoteMethods, Protocol):
     `settings` are the framework's own, by name, which hold for the whole process.
     `dispatch`, `watch` and `attempt` need nothing loaded; `dispatch` is x + 1 on `DISPATCH_ELEMENTS` float32, by mode.
     """
-
-    side: str
 
     def environment(self) -> Mapping[str, Any]: ...
 
@@ -175,7 +180,3 @@ class Framework(RemoteMethods, Protocol):
     def watch(self, staging: Staging) -> Watch: ...
 
     def attempt(self, target: str, mode: str, arrays: Arrays) -> Attempted: ...
-
-    def refusal(self, method: str) -> str:
-        """Why this side has no such method."""
-        return f"{self.side} has no `{method}`"

@@ -15,7 +15,8 @@ from compare.sides._host import Host
 from compare.sides._side import Reply
 from compare.sides.explained import explained
 from compare.sides.last_words import ended
-from compare.sides.methods import Method, to_plain
+from compare.sides.methods import Method
+from compare.sides.records import to_plain
 from compare.sides.replies import PortRequest
 from workloads import _registry
 from workloads._declared import declared

@@ -189,15 +189,15 @@ class _Work:
 
     def _take(self, number: int) -> None:
         task, node = self._suite.tasks[number], self._given_to[number]
-        told, arrays = request(RayHost.result)(self._side, number)
+        outcome, arrays = request(RayHost.result)(self._side, number)
         wrote = {name: array.tobytes() for name, array in arrays.items()}
         if "results" not in wrote:
-            self._refused[number] = said(told, node)
+            self._refused[number] = said(outcome, node)
             return
         record = results_file.decode(_json(wrote["results"], node, "results"), Path(FILES["results"]))
         pairs = _json(wrote["programs"], node, "programs")["pairs"] if "programs" in wrote else ()
         views = tuple({**pair, "name": task.name} for pair in pairs)
-        self.given[number] = Given(task.name, node, told.load, (), record, views, told.niceness)
+        self.given[number] = Given(task.name, node, outcome.load, (), record, views, outcome.niceness)
 
     def _with_losses(self, number: int, schedule: Schedule) -> Given:
         scheduled = schedule.scheduled.get(number)

@@ -26,8 +26,9 @@ from compare.record.workload_part import Workload
 from compare.run import grounds, record_parts
 from compare.sides import requests, wire
 from compare.sides._side import SideError
-from compare.sides.methods import record_of, to_plain, unfit_signature
+from compare.sides.methods import unfit_signature
 from compare.sides.pool import Pool
+from compare.sides.records import record_of, to_plain
 from compare.writing import PARTIAL, UnwrittenError, write_atomically
 from workloads._framework import Parameter, Program, Result
 

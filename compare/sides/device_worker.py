@@ -139,17 +139,17 @@ def advice(platform: DevicePlatform) -> str:
     return f"pip install 'jaxport[{EXTRAS[platform]}]'"
 
 
-def interpreter(asked: str | None) -> str | None:
-    """The interpreter that is asked for, or else named by the environment, or else of `make targets`; None is this one.
+def interpreter(option: str | None) -> str | None:
+    """The interpreter of an option, or else of the environment, or else of `make targets`; None is this one.
 
     Args:
-      asked: what --target-python says.
+      option: what --target-python says.
 
     Raises:
       RequestError: there is no such interpreter.
     """
-    check_interpreter(asked, "--target-python")
-    named = os.environ.get(VARIABLE)
-    check_interpreter(named, VARIABLE)
+    check_interpreter(option, "--target-python")
+    variable = os.environ.get(VARIABLE)
+    check_interpreter(variable, VARIABLE)
     built = Path(sys.prefix).parent / FOLDER / "bin" / "python"
-    return asked or named or (str(built) if built.exists() else None)
+    return option or variable or (str(built) if built.exists() else None)

@@ -22,7 +22,7 @@ from compare.sides.call_arguments import Leaves, unpacked
 from compare.sides.methods import Method, ProtocolError
 from compare.sides.process_state import ProcessState
 from compare.sides.replies import Calls, Changed, Load, Loaded, Seen
-from workloads._framework import KernelRun, Prepared, Unsupported
+from workloads._framework import KernelRun, Prepared
 from workloads._layer_calls import LayerCalls
 from workloads._protocol import Framework, RemoteMethods
 from workloads._recompiling import Cure, Staging, Watch
@@ -53,10 +53,7 @@ class Worker(Host):
     def _answer(self, method: Method, arguments: inspect.BoundArguments) -> Reply:
         if hasattr(self, method.name):
             return super()._answer(method, arguments)
-        # By class: an object of a test has what it was made with.
         answer = getattr(self._framework, method.name)
-        if getattr(type(self._framework), method.name, None) is getattr(RemoteMethods, method.name):
-            raise Unsupported(self._framework.refusal(method.name))
         return method.pack_result(answer(*arguments.args, **arguments.kwargs))
 
     def environment(self) -> dict[str, Any]:
@@ -92,10 +89,10 @@ class Worker(Host):
         self._load_s = time.perf_counter() - start
         return Loaded(**loaded)
 
-    def layers(self, *asked: Any) -> tuple[LayerCalls, Arrays]:
+    def layers(self, *arguments: Any) -> tuple[LayerCalls, Arrays]:
         """As the framework has it, but for arrays of dtypes that do not travel."""
-        calls, arrays = self._framework.layers(*asked)
-        return calls, _travelling(arrays)
+        calls, arrays = self._framework.layers(*arguments)
+        return calls, _sendable(arrays)
 
     def prepare(self, target: str | int) -> dict[str, int | float | None]:
         """Make a target ready for timing; seconds of each phase and peak memory.
@@ -247,8 +244,8 @@ class Worker(Host):
 
 def _seen(seen: SeenHere) -> tuple[Seen, Arrays]:
     counts = {field.name: getattr(seen, field.name) for field in dataclasses.fields(seen) if field.name != "outputs"}
-    return Seen(**counts, held_bytes=memory.own_bytes()), _travelling(seen.outputs)
+    return Seen(**counts, held_bytes=memory.own_bytes()), _sendable(seen.outputs)
 
 
-def _travelling(arrays: Arrays) -> Arrays:
+def _sendable(arrays: Arrays) -> Arrays:
     return {name: array for name, array in arrays.items() if array.dtype.name in wire.DTYPES}

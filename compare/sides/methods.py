@@ -12,7 +12,6 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
@@ -21,70 +20,16 @@ import numpy as np
 
 from compare import files
 from compare.sides._side import Reply, Side, SideError
+from compare.sides.records import is_arrays, is_record, record_of, to_plain
 from compare.sides.wire import DTYPES
 from workloads._spec import Arrays
 
-Asked = ParamSpec("Asked")
-Found = TypeVar("Found")
-Kind = TypeVar("Kind")
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 
 class ProtocolError(Exception):
     """A request or a reply that is not as its method declares it, in one line."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Record:
-    """A dataclass whose bytes and arrays travel beside its other fields.
-
-    Attributes:
-      kind: the dataclass.
-      plain: a type with its other fields.
-      files: names of the fields that are bytes; each is an array of its own.
-      groups: names of the fields that are arrays; the name of each array begins with it.
-    """
-
-    kind: type[Any]
-    plain: type[msgspec.Struct]
-    files: tuple[str, ...]
-    groups: tuple[str, ...]
-
-    def pack(self, record: Any) -> Reply:
-        """The record as plain data and arrays."""
-        value = {field: to_plain(getattr(record, field)) for field in self.plain.__struct_fields__}
-        arrays = {file: np.frombuffer(getattr(record, file), np.uint8) for file in self.files}
-        for group in self.groups:
-            arrays |= {f"{group}/{name}": array for name, array in getattr(record, group).items()}
-        return Reply(value, arrays)
-
-    def unpack(self, plain: msgspec.Struct, arrays: Arrays) -> Any:
-        """The record that was packed."""
-        fields = {field: getattr(plain, field) for field in self.plain.__struct_fields__}
-        fields |= {file: arrays[file].tobytes() for file in self.files}
-        for group in self.groups:
-            prefix = f"{group}/"
-            fields[group] = {name.removeprefix(prefix): arrays[name] for name in arrays if name.startswith(prefix)}
-        return self.kind(**fields)
-
-
-@functools.cache
-def record_of(kind: type[Any]) -> Record:
-    """How a dataclass travels."""
-    types = get_type_hints(kind, include_extras=True)
-    beside = {name for name, type_ in types.items() if type_ is bytes or _is_arrays(type_)}
-    plain = [_plain_field(field, types[field.name]) for field in dataclasses.fields(kind) if field.name not in beside]
-    return Record(
-        kind,
-        msgspec.defstruct(kind.__name__, plain, frozen=True, kw_only=True),
-        tuple(name for name in types if types[name] is bytes),
-        tuple(name for name in types if _is_arrays(types[name])),
-    )
-
-
-def _plain_field(field: dataclasses.Field[Any], type_: Any) -> tuple[str, Any, Any]:
-    if field.default_factory is not dataclasses.MISSING:
-        return field.name, type_, msgspec.field(default_factory=field.default_factory)
-    return field.name, type_, msgspec.field() if field.default is dataclasses.MISSING else field.default
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,13 +50,13 @@ class Method:
     types: Mapping[str, Any]
     parameters: type[msgspec.Struct]
 
-    def pack(self, *positional: Any, **named: Any) -> tuple[dict[str, Any], Arrays | None]:
+    def pack(self, *positional: Any, **keywords: Any) -> tuple[dict[str, Any], Arrays | None]:
         """The plain data and the arrays of a request."""
         parameters: dict[str, Any] = {}
         arrays: dict[str, np.ndarray] = {}
-        for name, value in self.signature.bind(*positional, **named).arguments.items():
+        for name, value in self.signature.bind(*positional, **keywords).arguments.items():
             declared = self.signature.parameters[name]
-            if _is_arrays(self.types[name]):
+            if is_arrays(self.types[name]):
                 arrays.update(value or {})
             elif declared.kind is declared.POSITIONAL_ONLY:
                 record = record_of(self.types[name]).pack(value)
@@ -139,11 +84,11 @@ class Method:
         value: Any = None
         arrays: dict[str, np.ndarray] = {}
         for type_, part in zip(self.results, result if self.in_parts else [result], strict=True):
-            if _is_arrays(type_):
+            if is_arrays(type_):
                 arrays.update(part)
             elif _file_name(type_):
                 arrays[_file_name(type_)] = np.frombuffer(part, np.uint8)
-            elif _is_record(type_):
+            elif is_record(type_):
                 packed = record_of(type_).pack(part)
                 value = packed.value
                 arrays.update(packed.arrays)
@@ -175,24 +120,24 @@ class Method:
     def value(self) -> Any:
         """The type of the reply's value; NoneType where it has none."""
         (value,) = [type_ for type_ in self.results if not _travels_beside(type_)] or [NoneType]
-        return record_of(value).plain if _is_record(value) else value
+        return record_of(value).plain if is_record(value) else value
 
     @property
     def file_names(self) -> Sequence[str]:
         """The arrays of the reply that are files as bytes."""
-        records = [record_of(type_) for type_ in self.results if _is_record(type_)]
+        records = [record_of(type_) for type_ in self.results if is_record(type_)]
         return [*filter(None, map(_file_name, self.results)), *(name for record in records for name in record.files)]
 
     @property
     def sends(self) -> bool:
         """Whether arrays go with the request."""
         types = [self.types[name] for name in self.signature.parameters]
-        return any(_is_arrays(type_) or _is_record(type_) for type_ in types)
+        return any(is_arrays(type_) or is_record(type_) for type_ in types)
 
     @property
     def returns(self) -> bool:
         """Whether arrays come with the reply."""
-        return any(_travels_beside(type_) or _is_record(type_) for type_ in self.results)
+        return any(_travels_beside(type_) or is_record(type_) for type_ in self.results)
 
     def unfit(self, value: Any, arrays: Arrays) -> str:
         """Why a value of the declared type, and arrays, are no reply of the method; empty where they are."""
@@ -203,21 +148,21 @@ class Method:
                 return f"no array {name!r}"
             if arrays[name].dtype != np.uint8 or arrays[name].ndim != 1:
                 return f"{arrays[name].dtype} of {arrays[name].ndim} axes for {name!r}"
-        return unfit_signature(value) if any(map(_is_record, self.results)) else ""
+        return unfit_signature(value) if any(map(is_record, self.results)) else ""
 
     def _argument(self, name: str, plain: msgspec.Struct, arrays: Arrays) -> Any:
-        if _is_arrays(self.types[name]):
+        if is_arrays(self.types[name]):
             return arrays or None if NoneType in get_args(self.types[name]) else arrays
         if self.signature.parameters[name].kind is inspect.Parameter.POSITIONAL_ONLY:
             return record_of(self.types[name]).unpack(plain, arrays)
         return getattr(plain, name)
 
     def _part(self, type_: Any, value: Any, arrays: Arrays) -> Any:
-        if _is_arrays(type_):
+        if is_arrays(type_):
             return {name: array for name, array in arrays.items() if name not in self.file_names}
         if _file_name(type_):
             return arrays[_file_name(type_)].tobytes()
-        return record_of(type_).unpack(value, arrays) if _is_record(type_) else value
+        return record_of(type_).unpack(value, arrays) if is_record(type_) else value
 
 
 @functools.cache
@@ -231,7 +176,7 @@ def method_of(function: Callable[..., Any]) -> Method:
         if declared.kind is declared.POSITIONAL_ONLY:
             plain = record_of(types[name]).plain
             fields += [(field.name, field.type, _default(field)) for field in msgspec.structs.fields(plain)]
-        elif not _is_arrays(types[name]):
+        elif not is_arrays(types[name]):
             required = declared.default is declared.empty
             fields.append((name, types[name], msgspec.field() if required else declared.default))
     parameters = msgspec.defstruct(function.__name__, fields, frozen=True, forbid_unknown_fields=True, kw_only=True)
@@ -245,12 +190,12 @@ def methods_of(*classes: type[Any]) -> dict[str, Method]:
     return {name: method_of(function) for name, function in functions.items() if inspect.isfunction(function)}
 
 
-def request(method: Callable[Concatenate[Any, Asked], Found]) -> Callable[Concatenate[Side, Asked], Found]:
+def request(method: Callable[Concatenate[Any, Arguments], Result]) -> Callable[Concatenate[Side, Arguments], Result]:
     """The client of a method: a function that takes a side in place of the object, and asks its worker."""
 
-    def ask(side: Side, *positional: Asked.args, **named: Asked.kwargs) -> Found:
+    def ask(side: Side, *positional: Arguments.args, **keywords: Arguments.kwargs) -> Result:
         declared = method_of(method)
-        reply = side.call(declared.name, *declared.pack(*positional, **named))
+        reply = side.call(declared.name, *declared.pack(*positional, **keywords))
         try:
             return declared.unpack_result(reply)
         except msgspec.ValidationError as error:
@@ -260,29 +205,10 @@ def request(method: Callable[Concatenate[Any, Asked], Found]) -> Callable[Concat
     return ask
 
 
-def to_plain(value: Any) -> Any:
-    """Plain data: a path is a string in it."""
-    return msgspec.to_builtins(value, enc_hook=_encoded)
-
-
-def _encoded(value: Any) -> Any:
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, np.generic):
-        return value.item()
-    raise NotImplementedError(f"expected plain data, found {type(value).__name__}")
-
-
 def _default(field: msgspec.structs.FieldInfo) -> Any:
     if field.default_factory is not msgspec.NODEFAULT:
         return msgspec.field(default_factory=field.default_factory)
     return msgspec.field() if field.default is msgspec.NODEFAULT else field.default
-
-
-def _is_arrays(type_: Any) -> bool:
-    return type_ in (Arrays, Arrays | None)
 
 
 def _file_name(type_: Any) -> str:
@@ -291,15 +217,7 @@ def _file_name(type_: Any) -> str:
 
 
 def _travels_beside(type_: Any) -> bool:
-    return _is_arrays(type_) or bool(_file_name(type_))
-
-
-def _is_record(type_: Any) -> bool:
-    """Whether a dataclass has bytes or arrays."""
-    if not dataclasses.is_dataclass(type_) or not isinstance(type_, type):
-        return False
-    record = record_of(type_)
-    return bool(record.files or record.groups)
+    return is_arrays(type_) or bool(_file_name(type_))
 
 
 def unfit_signature(value: Mapping[str, Any]) -> str:

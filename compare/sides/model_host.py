@@ -96,19 +96,19 @@ class Models(Host):
 
     def weights(self, model: KerasModel, /) -> tuple[Source, Arrays]:
         """The layers of a Keras model, and its weights as arrays by key."""
-        with _weights_of(model) as (module, given, scratch):
-            return module.read(given, scratch)
+        with _weights_of(model) as (module, selection, scratch):
+            return module.read(selection, scratch)
 
     def architecture(self, model: KerasModel, /) -> Architecture:
         """The calls of a Keras model's layers, and what it was compiled with."""
-        with _weights_of(model) as (module, given, scratch):
-            compiled = module.Given(given.reference, compiled=True, custom=given.custom)
+        with _weights_of(model) as (module, selection, scratch):
+            compiled = module.Given(selection.reference, compiled=True, custom=selection.custom)
             return importlib.import_module(_COMPILED).read(compiled, scratch)
 
     def write_weights(self, model: KerasModel, /, arrays: Arrays) -> tuple[Annotated[bytes, ".weights.h5"], Arrays]:
         """A .weights.h5 file with these arrays, and what is read from it."""
-        with _weights_of(model) as (_, given, scratch):
-            return importlib.import_module(_WRITTEN).write(given, arrays, scratch)
+        with _weights_of(model) as (_, selection, scratch):
+            return importlib.import_module(_WRITTEN).write(selection, arrays, scratch)
 
     def optimizer_steps(self, model: KerasModel, steps: Calls, fresh: bool, arrays: Arrays) -> Arrays:
         """Weights after steps of a Keras optimizer with gradients.
@@ -119,8 +119,8 @@ class Models(Host):
           fresh: whether the optimizer starts anew.
           arrays: the gradients.
         """
-        with _weights_of(model) as (_, given, scratch):
-            return importlib.import_module(_WRITTEN).stepped(given, arrays, steps, fresh, scratch)
+        with _weights_of(model) as (_, selection, scratch):
+            return importlib.import_module(_WRITTEN).stepped(selection, arrays, steps, fresh, scratch)
 
 
 @contextlib.contextmanager
@@ -129,7 +129,7 @@ def _weights_of(model: KerasModel) -> Iterator[tuple[Any, Any, Path]]:
     module = importlib.import_module(_WEIGHTS)
     os.chdir(model.folder)
     with tempfile.TemporaryDirectory() as scratch:
-        given = module.Given(
+        selection = module.Given(
             model.reference,
             model.weights,
             model.checkpoint,
@@ -138,4 +138,4 @@ def _weights_of(model: KerasModel) -> Iterator[tuple[Any, Any, Path]]:
             closures=True,
             custom=model.custom,
         )
-        yield module, given, Path(scratch)
+        yield module, selection, Path(scratch)

@@ -25,7 +25,7 @@ TWINS = ("tf_reference.", "jaxport.")
 
 @dataclasses.dataclass(frozen=True)
 class Loading:
-    """A workload as both sides are told of it; `target` is each side's own.
+    """A workload as both sides are facts of it; `target` is each side's own.
 
     `main_pass` is what is compiled, profiled and timed; empty: the training step, or else the forward pass.
     `unrolled` steps in one program are a pass of their own; 0: there is none.
@@ -89,10 +89,10 @@ def versions(workers: WorkerSet) -> dict[str, str]:
     by_package: dict[str, str] = {}
     for side, packages in (("tf", ("tensorflow",)), ("jax", ("jax", "jaxlib"))):
         try:
-            told = environment(workers.get(side))
+            facts = environment(workers.get(side))
         except SideError:
             continue  # what was asked of it says why
-        by_package |= {package: str(told[package]) for package in packages if package in told}
+        by_package |= {package: str(facts[package]) for package in packages if package in facts}
     return by_package
 
 

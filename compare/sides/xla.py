@@ -272,7 +272,7 @@ def unpack_calls(described: Sequence[Sequence[Described]], packed: Arrays) -> li
 
 def pack_fingerprints(results: Sequence[Sequence[Fingerprint]]) -> list[list[Any]]:
     """Fingerprints as plain data."""
-    return [[[*dataclasses.astuple(told)[:-1], told.content.hex()] for told in calls] for calls in results]
+    return [[[*dataclasses.astuple(entry)[:-1], entry.content.hex()] for entry in calls] for calls in results]
 
 
 def unpack_fingerprints(rows: Sequence[Sequence[Sequence[Any]]]) -> list[list[Fingerprint]]:

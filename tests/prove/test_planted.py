@@ -230,10 +230,10 @@ def test_a_pass_that_agrees_says_so_and_one_without_a_program_why(
 ) -> None:
     own = Jax.program
 
-    def without_gradients(framework: Jax, pass_: str, dtype: str) -> Program:
+    def without_gradients(framework: Jax, pass_: str, dtype: str, *platform: Any) -> Program:
         if pass_ == "gradients":
             raise SideError("jax", "program gradients float32", "no gradient of this")
-        return own(framework, pass_, dtype)
+        return own(framework, pass_, dtype, *platform)
 
     monkeypatch.setattr(Jax, "program", without_gradients)
     found = located(bench, Path(bench.honest("mean")), tmp_path)

@@ -201,8 +201,8 @@ def test_a_method_that_a_framework_does_not_have_is_refused_in_its_words() -> No
     class Half(FrameworkProtocol):
         side = "half"
 
-        def refusal(self, method: str) -> str:
-            return "half a framework trains nothing" if method == "donation" else super().refusal(method)
+        def _refusal(self, method: str) -> str:
+            return "half a framework trains nothing" if method == "donation" else super()._refusal(method)
 
     host = Worker(cast(Any, Half()), import_s=0.0)
     with pytest.raises(Unsupported, match=r"^half a framework trains nothing$"):

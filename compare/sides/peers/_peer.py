@@ -93,7 +93,7 @@ class Peer(Framework, ABC):
         device = jax.devices()[0].platform
         return {"version": self.version(), "jax": jax.__version__, "device": device, "threads": "default"}
 
-    def refusal(self, method: str) -> str:
+    def _refusal(self, method: str) -> str:
         """Why a peer has no such method."""
         return f"{_REFUSAL} `{method}`"
 
