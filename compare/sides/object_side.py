@@ -8,16 +8,14 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-import msgspec
-
 from compare.sides import mapped, requests, wire
 from compare.sides._side import Reply, Side
 from compare.sides.callers_thread import CallersThread
 from compare.sides.client import failure, request_name
 from compare.sides.framework_host import Worker
 from compare.sides.older_programs import as_stablehlo
-from compare.sides.parameters import Load
 from compare.sides.pool import Pool
+from compare.sides.replies import Load, Loaded
 from compare.sides.worker import HOSTED, described
 from workloads._spec import Arrays
 
@@ -25,10 +23,10 @@ from workloads._spec import Arrays
 class _Host(Worker):
     """Answers as a worker does, and measures nothing of a process that is not its own."""
 
-    def load(self, parameters: Load, arrays: Arrays) -> Reply:
+    def load(self, loading: Load, /) -> Loaded:
         """Build the twin on the arrays of a file."""
-        packed = mapped.load(parameters.arrays)
-        return Reply(self._framework.load(wire.unpack_twin(msgspec.structs.asdict(parameters), packed)))
+        packed = mapped.load(loading.arrays)
+        return Loaded(**self._framework.load(wire.unpack_twin(vars(loading), packed)))
 
 
 class ObjectSide(Side):
