@@ -224,8 +224,19 @@ class _Writing:
     def _borrowed(self, graph: Graph) -> list[str]:
         """The layers that a model calls and another one holds."""
         called = self._called(graph)
-        own = {path for path in called if self._layers[path].parent == graph.model}
+        own = {path for path in called if self._holder(path) == graph.model}
         return [path for path in called if path not in own and not any(path.startswith(f"{one}/") for one in own)]
+
+    def _holder(self, path: str) -> str:
+        """The model that holds a layer: where that which has it first is never called, the first one that is."""
+        home = self._layers[path].parent or ""
+        is_left = any(home == left or home.startswith(f"{left}/") or not left for left in self._architecture.reasons)
+        if not home or home in self._graphs or is_left or not self._layers[home].container:
+            return home
+        others = (
+            again.rpartition("/")[0] for again, first in self._architecture.source.shared.items() if first == path
+        )
+        return next((other for other in others if other in self._graphs), home)
 
     def _lends(self, owner: WrittenClass, graph: Graph, path: str) -> bool:
         """Whether a class has made the one module of a layer before it makes what borrows it, and made it for that."""
