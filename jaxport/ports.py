@@ -123,7 +123,7 @@ def flax_rest(
             for stand in stands[name]:
                 stand.value = left.pop(0)
             results[name] = _at(whole, path)(*inputs)
-        kept = [stand.given for each in stands.values() for stand in each]
+        kept = [stand.given for of_part in stands.values() for stand in of_part]
         return {"result": results.get("", results), "given": kept}
 
     return Model(forward, leaves.there, leaves.back)

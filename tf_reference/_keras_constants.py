@@ -38,8 +38,8 @@ def restate(layer: Any) -> None:
             setattr(layer, name, np.asarray(told, np.float64))
     if isinstance(layer, keras.layers.Normalization) and layer.input_mean is not None:
         layer.build(layer._build_input_shape)
-    for regularizer in (getattr(each, "regularizer", None) for each in getattr(layer, "weights", ())):
-        _restate_regularizer(regularizer)
+    for weight in getattr(layer, "weights", ()):
+        _restate_regularizer(getattr(weight, "regularizer", None))
     _restate_regularizer(getattr(layer, "activity_regularizer", None))
 
 

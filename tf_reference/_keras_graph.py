@@ -148,7 +148,7 @@ class _Walk:
             return known or _training_branches.name_of(operation)
 
         still = _traced_calls.traced(model, training=False)
-        trained, other = (_Reading(each, "", named, set()) for each in (trace, still))
+        trained, other = (_Reading(mode, "", named, set()) for mode in (trace, still))
         graphs = trained.graph(), other.graph()
         if not _training_branches.differ(*graphs, frozenset()):
             return

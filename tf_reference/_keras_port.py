@@ -131,7 +131,7 @@ def keras_rest(
                 stand.value = left.pop(0)
             result = _called(layers[path] if path else model, inputs, False)
             results[path] = _listed(result) if path else result
-        kept = [stand.given for each in stands.values() for stand in each]
+        kept = [stand.given for of_part in stands.values() for stand in of_part]
         return {"result": results.get("", results), "given": kept}
 
     return Model(forward=forward, weights=_carried(model, receipt))

@@ -55,6 +55,11 @@ def weight_penalty(penalty: Penalty, architecture: Architecture, written: Writte
 
     A sum over elements is that over the variables that the weight becomes, in whatever order these have them.
 
+    Args:
+      penalty: of a weight.
+      architecture: of the model.
+      written: its module.
+
     Raises:
       UnwritableError: it is not written here, or the module has no such weight.
     """
