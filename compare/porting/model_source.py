@@ -352,7 +352,7 @@ class _Writing:
         uses = Counter(number for call in graph.calls for number in tensors_of(call))
         uses.update(tensors(graph.outputs))
         variables = Variables({number: parameters[name] for name, number in graph.inputs.items()}, uses)
-        lines: list[Line | Unchanged] = []
+        lines: list[Line | Unchanged | str] = []
         for call in graph.calls:
             path = self._canonical(call.layer)
             alive = variables.names
