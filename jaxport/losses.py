@@ -254,6 +254,20 @@ def weighted_cross_entropy_with_logits(labels: jax.Array, logits: jax.Array, pos
     return (1 - labels) * logits + (1 + (pos_weight - 1) * labels) * positive
 
 
+def orthogonality(matrix: jax.Array, factor: float = 0.01, mode: str = "rows") -> jax.Array:
+    """keras.regularizers.OrthogonalRegularizer: the factor times the mean size of the products of two rows, as f32[].
+
+    Args:
+      matrix: floats [rows, columns], of which each row, or each column, is divided by its norm first.
+      factor: of the mean.
+      mode: "rows", or "columns" for the products of columns.
+    """
+    units = unit_normalize(matrix if mode == "rows" else matrix.T, epsilon=SMALL)
+    products, count = units @ units.T, len(units)
+    others = products * (1 - jnp.eye(count, dtype=matrix.dtype))
+    return factor * 0.5 * jnp.sum(absolute(others)) / (count * (count - 1) / 2)
+
+
 def ctc_loss(labels: jax.Array, logits: jax.Array, label_length: jax.Array, logit_length: jax.Array) -> jax.Array:
     """tf.nn.ctc_loss, batch first and with blank 0: lengths instead of the paddings of optax.losses.ctc_loss.
 

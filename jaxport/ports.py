@@ -96,59 +96,42 @@ def flax_rest(
     receipt: Path,
     dtype: str,
     *,
-    inputs: int,
-    places: Sequence[tuple[type[nnx.Module], str]],
+    parts: Sequence[tuple[str, str, int, Sequence[tuple[type[nnx.Module], str]]]],
 ) -> Model:
-    """All of a port but methods that are left to be written: inputs stand for what these return.
+    """Modules of a port without the methods that are left to be written: inputs stand for what these return.
 
     What each of them is given is a result too, so that what lies before it is judged as well.
 
     Args:
-      make: the module, of rngs.
+      make: the module of the whole, of rngs.
       receipt: that `jaxport weights` wrote of it.
       dtype: that it is judged in.
-      inputs: how many of the workload's inputs the module takes; the others stand for results, in order.
-      places: a class and the name of its method.
+      parts: of each module the name of its result, its path in the whole, "" the whole itself, how many of the
+        workload's inputs it takes, and the methods that are left in it, each as a class and a name: inputs that stand
+        for their results follow, in order.
     """
     leaves = _leaves(receipt)
     network = _Network(make, jnp.dtype(dtype))
-    stands = [_StandIn(owner, name) for owner, name in places]
-
-    def forward(parameters: Any, *given: Any) -> Any:
-        module = network.differentiated(parameters)
-        module.eval()
-        for stand, value in zip(stands, given[inputs:], strict=True):
-            stand.value = value
-        return {"result": module(*given[:inputs]), "given": [stand.given for stand in stands]}
-
-    return Model(forward, leaves.there, leaves.back)
-
-
-def flax_parts(
-    make: Callable[..., nnx.Module], receipt: Path, dtype: str, *, parts: Sequence[tuple[str, str, int]]
-) -> Model:
-    """Modules in a port, each called for itself, as what a step calls that is left to be written.
-
-    Args:
-      make: the module, of rngs.
-      receipt: that `jaxport weights` wrote of it.
-      dtype: that it is judged in.
-      parts: of each the name of its result, its path in the module, and how many of the workload's inputs it takes.
-    """
-    leaves = _leaves(receipt)
-    network = _Network(make, jnp.dtype(dtype))
+    stands = {name: [_StandIn(*place) for place in places] for name, _, _, places in parts}
 
     def forward(parameters: Any, *given: Any) -> Any:
         whole = network.differentiated(parameters)
         whole.eval()
         left, results = list(given), {}
-        for name, path, count in parts:
-            part: Any = functools.reduce(getattr, path.split("."), whole)
-            results[name] = part(*left[:count])
-            del left[:count]
-        return results
+        for name, path, count, _ in parts:
+            inputs, left = left[:count], left[count:]
+            for stand in stands[name]:
+                stand.value = left.pop(0)
+            results[name] = _at(whole, path)(*inputs)
+        kept = [stand.given for of_part in stands.values() for stand in of_part]
+        return {"result": results.get("", results), "given": kept}
 
     return Model(forward, leaves.there, leaves.back)
+
+
+def _at(module: nnx.Module, path: str) -> Any:
+    """The module at a path in another one."""
+    return functools.reduce(getattr, path.split("."), module) if path else module
 
 
 class _StandIn:

@@ -10,7 +10,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _keras_variables, _traced_calls
+from tf_reference import _keras_variables, _same_masks, _traced_calls
 from workloads._framework import Unsupported
 
 _MOST_ELEMENTS, _MOST_EXAMPLES = 1 << 22, 1 << 13
@@ -34,6 +34,11 @@ class Dropout:
 
     rate: float
     noise_shape: list[int | None] | None
+
+
+def is_identity(layer: Any) -> bool:
+    """Whether a layer returns what it is given, but in training."""
+    return type(layer) in (*_same_masks.DROPOUTS, *_same_masks.NOISES) or dropout(layer) is not None
 
 
 def dropout(layer: Any) -> Dropout | None:

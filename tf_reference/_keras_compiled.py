@@ -61,10 +61,19 @@ def of_model(model: Any) -> Architecture:
         lines={path: line for path, layer in by_path.items() if (line := _line(layer))},
         penalties=tuple(_penalties(by_path)),
         frozen=tuple(_frozen(by_path)),
-        compiled=_compiled(model, {"loss": [_MASKED] if read.masked else [], "step": list(_constrained(by_path))}),
+        compiled=_compiled(model, _hidden(by_path, read)),
         drawn=_keras_outputs.drawn(model) if getattr(model, "compiled", False) else (),
         pipeline=pipeline,
     )
+
+
+def _hidden(by_path: Mapping[str, Any], read: _keras_graph.Read) -> Mapping[str, Sequence[str]]:
+    """What layers do in training that its parts "loss" and "step" have to do, and that is not said elsewhere."""
+    loss = [_MASKED] if read.masked else []
+    for path in sorted(read.ended_early):
+        if getattr(by_path[path], "activity_regularizer", None) is not None:
+            loss.append(f"a regularizer of what {path} returns, which ends in a function of the user's own")
+    return {"loss": loss, "step": list(_constrained(by_path))}
 
 
 def _as_read(layer: SourceLayer, read: _keras_graph.Read) -> SourceLayer:
@@ -103,11 +112,17 @@ def _line(layer: Any) -> str:
 
 
 def _penalties(by_path: Mapping[str, Any]) -> Iterator[Penalty]:
-    seen: set[int] = set()
+    seen, placed = set[int](), {id(layer) for layer in by_path.values()}
     for path, layer in by_path.items():
         if id(layer) in seen:
             continue
         seen.add(id(layer))
+        # An operation holds none.
+        for inner in layer._flatten_layers(include_self=False) if hasattr(layer, "_flatten_layers") else ():
+            # Of a layer that keeps the weights of those in it as its own, as attention does.
+            if id(inner) not in placed and getattr(inner, "activity_regularizer", None) is not None:
+                placed.add(id(inner))
+                yield Penalty(f"{path}/{inner.name}", "", described(inner.activity_regularizer))
         regularizers = {"": getattr(layer, "activity_regularizer", None)}
         for name, variable in _keras_variables.leaves(layer, list(_keras_variables.children(layer))):
             # What is not trained has no penalty.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import keras
@@ -13,6 +14,13 @@ _TOLD: Mapping[Any, Sequence[str]] = {
     keras.layers.Normalization: ("input_mean", "input_variance"),
 }
 """By class, the attributes that say them; None where a layer was told nothing."""
+
+_REGULARIZERS: Mapping[Any, tuple[str, Callable[[float], Any]]] = {
+    # One is cast to the type of what it is of, the other multiplies what is.
+    keras.regularizers.L1: ("l1", partial(np.asarray, dtype=np.float64)),
+    keras.regularizers.OrthogonalRegularizer: ("factor", float),
+}
+"""By class, the attribute that Keras keeps as a tensor of float32, and what it is kept as instead."""
 
 
 def restate(layer: Any) -> None:
@@ -30,3 +38,12 @@ def restate(layer: Any) -> None:
             setattr(layer, name, np.asarray(told, np.float64))
     if isinstance(layer, keras.layers.Normalization) and layer.input_mean is not None:
         layer.build(layer._build_input_shape)
+    for weight in getattr(layer, "weights", ()):
+        _restate_regularizer(getattr(weight, "regularizer", None))
+    _restate_regularizer(getattr(layer, "activity_regularizer", None))
+
+
+def _restate_regularizer(regularizer: Any) -> None:
+    if type(regularizer) in _REGULARIZERS:
+        name, kept_as = _REGULARIZERS[type(regularizer)]
+        setattr(regularizer, name, kept_as(float(getattr(regularizer, name))))

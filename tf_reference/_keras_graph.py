@@ -23,6 +23,7 @@ from tf_reference import (
     _own_functions,
     _plain_calls,
     _traced_calls,
+    _training_branches,
 )
 from workloads._architecture import CONSTANT, UNKNOWN, Call, Graph
 from workloads._framework import Unsupported
@@ -132,10 +133,34 @@ class _Walk:
             graph = reading.graph()
             if functions:
                 _check_constants(model, graph)
+            if trace.followed and "training" in inspect.signature(model.call).parameters:
+                self._check_branches(model, trace)
             called = [node.operation for node in reading.nodes]
         self.ended_early |= {self._paths[layer_id] for layer_id in trace.ended_early}
         self.ended_whole |= {self._paths[layer_id] for layer_id in trace.ended_whole}
         return graph, called, trace.masked
+
+    def _check_branches(self, model: Any, trace: _traced_calls.Trace) -> None:
+        """Raise where Python decides by `training` what a call computes: only that in training was followed."""
+
+        def named(operation: Any, within: str) -> str:
+            known = self._paths.get(id(operation)) if isinstance(operation, keras.Layer) else None
+            return known or _training_branches.name_of(operation)
+
+        still = _traced_calls.traced(model, training=False)
+        trained, other = (_Reading(mode, "", named, set()) for mode in (trace, still))
+        graphs = trained.graph(), other.graph()
+        if not _training_branches.differ(*graphs, frozenset()):
+            return
+        dropping = {
+            named(node.operation, "")
+            for node in (*trained.nodes, *other.nodes)
+            if isinstance(node.operation, keras.Layer) and _dropping_layers.is_identity(node.operation)
+        }
+        if _training_branches.differ(*graphs, dropping):
+            raise Unsupported(
+                f"the call of {type(model).__name__} computes something else in training: write it for both"
+            )
 
     def _called(self, inner: Any) -> None:
         if _is_called(inner):

@@ -102,51 +102,37 @@ def keras_port(
 
 
 def keras_rest(
-    source: str, receipt: Path, dtype: str, *, inputs: int, places: Sequence[str], custom: Sequence[str] = ()
+    source: str,
+    receipt: Path,
+    dtype: str,
+    *,
+    parts: Sequence[tuple[str, int, Sequence[str]]],
+    custom: Sequence[str] = (),
 ) -> Model:
-    """All of a Keras model but some layers: inputs stand for what these return, and what they are given is a result.
-
-    Args:
-      source: as of `keras_port`.
-      receipt: likewise.
-      dtype: that it is judged in.
-      inputs: how many of the workload's inputs the model takes; the others stand for results, in order.
-      places: the paths of the layers.
-      custom: as of `keras_port`.
-    """
-    model = _made_as_written(source, dtype, custom)
-    layers = _keras_weights.layers_by_path(model)
-    stands = [_StandIn(layers[path]) for path in places]
-
-    def forward(*given: Any) -> Any:
-        for stand, value in zip(stands, given[inputs:], strict=True):
-            stand.value = value
-        return {"result": _called(model, given[:inputs], False), "given": [stand.given for stand in stands]}
-
-    return Model(forward=forward, weights=_carried(model, receipt))
-
-
-def keras_parts(
-    source: str, receipt: Path, dtype: str, *, parts: Sequence[tuple[str, int]], custom: Sequence[str] = ()
-) -> Model:
-    """Models in a Keras model, each called for itself: what a model does with them may be its train_step alone.
+    """Models without some of their layers: inputs stand for what these return, and what they are given is a result.
 
     Args:
       source: as of `keras_port`.
       receipt: likewise.
       dtype: that they are judged in.
-      parts: the path of each, and how many of the workload's inputs it takes, in order.
+      parts: the path of each model, "" the whole, how many of the workload's inputs it takes, and the paths of the
+        layers in it that are left out: inputs that stand for their results follow, in order.
       custom: as of `keras_port`.
     """
     model = _made_as_written(source, dtype, custom)
     layers = _keras_weights.layers_by_path(model)
+    stands = {path: [_StandIn(layers[place]) for place in places] for path, _, places in parts}
 
     def forward(*given: Any) -> Any:
         left, results = list(given), {}
-        for path, count in parts:
-            results[path] = _listed(_called(layers[path], left[:count], False))
-            del left[:count]
-        return results
+        for path, count, _ in parts:
+            inputs, left = left[:count], left[count:]
+            for stand in stands[path]:
+                stand.value = left.pop(0)
+            result = _called(layers[path] if path else model, inputs, False)
+            results[path] = _listed(result) if path else result
+        kept = [stand.given for of_part in stands.values() for stand in of_part]
+        return {"result": results.get("", results), "given": kept}
 
     return Model(forward=forward, weights=_carried(model, receipt))
 

@@ -177,7 +177,7 @@ def _left(options: argparse.Namespace, port: Port) -> Conclusion:
         )
     else:
         terminal.complain(_NOT_JUDGED)
-    return Conclusion(LEFT, left([*port.unwritten, *port.findings], "model_jax.py"))
+    return Conclusion(LEFT, left([*port.unwritten, *port.findings], " and ".join(port.unwritten_files)))
 
 
 def left(places: Sequence[str], module: str) -> str:

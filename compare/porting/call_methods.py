@@ -6,29 +6,50 @@ from collections.abc import Iterable
 
 from compare.porting.before_activations import Logits, before_activations
 from compare.porting.class_text import Body, Line, Unchanged
+from compare.porting.penalties import ADDED
+
+PENALIZED = "penalized"
+"""The method that gives what the call returns, and what regularizers of activities add to the loss."""
+
+_COMMENT = "  # "
 
 
-def methods_of(body: Body, parameters: Iterable[str], may_split: bool) -> tuple[list[str], Logits | None]:
+def methods_of(
+    body: Body, parameters: Iterable[str], may_split: bool, is_penalized: bool = False
+) -> tuple[list[str], Logits | None]:
     """The lines of the methods, and the logits that one of them gives; None where there are none.
 
     Args:
       body: of the call.
       parameters: of it.
       may_split: whether logits are looked for.
+      is_penalized: whether it sums what regularizers of activities add to the loss, which a method gives beside then.
     """
     named = ", ".join(parameters)
     typed = ", ".join(["self", *(f"{parameter}: jax.Array" for parameter in parameters)])
-    logits = before_activations(body, f"self.logits({named})") if may_split else None
+    first, beside = ("[0]", f", {ADDED}") if is_penalized else ("", "")
+    logits = before_activations(body, f"self.logits({named}){first}") if may_split else None
+    if logits is None and is_penalized:
+        return [
+            f"def {PENALIZED}({typed}) -> Any:",
+            '    """What it returns, and what regularizers of activities add to the loss."""',
+            *_indented(body.lines),
+            f"    return {body.result}{beside}",
+            "",
+            f"def __call__({typed}) -> Any:",
+            f"    return self.{PENALIZED}({named})[0]",
+        ], None
     if logits is None:
         return [f"def __call__({typed}) -> Any:", *_indented(body.lines), f"    return {body.result}"], None
     single = "" in logits.activations
     told = f"What the {logits.activations['']} is taken of" if single else "What it returns, before the activations"
-    returned = "jax.Array" if single else "Any"
+    told += ", and what regularizers of activities add to the loss" if is_penalized else ""
+    returned = "jax.Array" if single and not is_penalized else "Any"
     lines = [
         f"def logits({typed}) -> {returned}:",
         f'    """{told}."""',
         *_indented(logits.body.lines),
-        f"    return {logits.body.result}",
+        f"    return {_with_beside(logits.body.result, beside)}",
         "",
         f"def __call__({typed}) -> {returned}:",
         *_indented(logits.call),
@@ -38,3 +59,9 @@ def methods_of(body: Body, parameters: Iterable[str], may_split: bool) -> tuple[
 
 def _indented(lines: Iterable[Line | Unchanged | str]) -> list[str]:
     return [f"    {line}" for line in lines]
+
+
+def _with_beside(result: str, beside: str) -> str:
+    """A result, which may have a comment, with another one beside it."""
+    text, mark, comment = result.partition(_COMMENT)
+    return f"{text}{beside}{mark}{comment}"

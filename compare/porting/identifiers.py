@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 OF_MODULES = frozenset({
     "add_module", "copy", "eval", "init_cache", "is_initializing", "iter_children", "iter_modules", "logits", "param",
-    "perturb", "pop", "set_attributes", "set_mode", "sow", "train", "update", "variables",
+    "penalized", "perturb", "pop", "set_attributes", "set_mode", "sow", "train", "update", "variables",
 })  # fmt: skip
-"""Public attributes of nnx.Module and nnx.Pytree, which a layer of that name would hide, and `logits`."""
+"""Public attributes of nnx.Module and nnx.Pytree, which a layer of that name would hide, `logits` and `penalized`."""
 
 OF_FILES = frozenset({"self", "jax", "jnp", "nnx", "optax", "jaxport", "rngs", "Any"})
 """Names that a written file has for something else."""

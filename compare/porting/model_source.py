@@ -17,6 +17,7 @@ from compare.porting.drawn_inputs import EMBEDDINGS
 from compare.porting.identifiers import Names, class_identifier, commented, identifier, snake
 from compare.porting.initial_values import initial_value, zeros
 from compare.porting.input_pipeline import pipeline_line
+from compare.porting.penalties import Penalties
 from compare.porting.read_attributes import ReadAttributes, check_all_read
 from compare.porting.safe_expressions import (
     UnwritableError,
@@ -77,6 +78,7 @@ class _Writing:
         self._constants: dict[str, np.ndarray[Any, Any]] = {}
         self._masked: set[str] = set()
         self._wrapped: dict[str, str] = {}
+        self._penalties = Penalties(architecture)
 
     def whole(self) -> Written:
         if "" not in self._graphs:
@@ -99,6 +101,7 @@ class _Writing:
             *(tuple(self._places), tuple(self._remarks), self._logits, self._constants),
             uncalled_layers(self._architecture, self._places),
             tuple(self._unstarted),
+            tuple(self._penalties.in_call(self._architecture.source.shared)),
         )
 
     def _parts(self) -> Written:
@@ -136,7 +139,8 @@ class _Writing:
         parameters = self._parameters(graph)
         weights = self._own_weights(written, target)
         body = self._traced(written, parts, parameters, weights) or self._calls(written, parts, parameters)
-        methods, logits = methods_of(body, parameters.values(), not graph.model)
+        is_penalized = bool(self._penalties.summed.get(graph.model))
+        methods, logits = methods_of(body, parameters.values(), not graph.model, is_penalized)
         self._logits = logits.activations if logits else self._logits
         self._classes.append(class_text(written, methods, parameters))
         self._places += written.places
@@ -220,8 +224,19 @@ class _Writing:
     def _borrowed(self, graph: Graph) -> list[str]:
         """The layers that a model calls and another one holds."""
         called = self._called(graph)
-        own = {path for path in called if self._layers[path].parent == graph.model}
+        own = {path for path in called if self._holder(path) == graph.model}
         return [path for path in called if path not in own and not any(path.startswith(f"{one}/") for one in own)]
+
+    def _holder(self, path: str) -> str:
+        """The model that holds a layer: where that which has it first is never called, the first one that is."""
+        home = self._layers[path].parent or ""
+        is_left = any(home == left or home.startswith(f"{left}/") or not left for left in self._architecture.reasons)
+        if not home or home in self._graphs or is_left or not self._layers[home].container:
+            return home
+        others = (
+            again.rpartition("/")[0] for again, first in self._architecture.source.shared.items() if first == path
+        )
+        return next((other for other in others if other in self._graphs), home)
 
     def _lends(self, owner: WrittenClass, graph: Graph, path: str) -> bool:
         """Whether a class has made the one module of a layer before it makes what borrows it, and made it for that."""
@@ -329,7 +344,7 @@ class _Writing:
     def _parameters(self, graph: Graph) -> dict[str, str]:
         if len(graph.inputs) == 1:
             return {name: "x" for name in graph.inputs}
-        names = Names()
+        names = Names(self._penalties.names)
         return {name: names.of(identifier(name, "x")) for name in graph.inputs}
 
     def _calls(self, written: WrittenClass, parts: Mapping[str, Parts | None], parameters: Mapping[str, str]) -> Body:
@@ -337,16 +352,18 @@ class _Writing:
         uses = Counter(number for call in graph.calls for number in tensors_of(call))
         uses.update(tensors(graph.outputs))
         variables = Variables({number: parameters[name] for name, number in graph.inputs.items()}, uses)
-        lines: list[Line | Unchanged] = []
+        lines: list[Line | Unchanged | str] = []
         for call in graph.calls:
             path = self._canonical(call.layer)
             alive = variables.names
             text = self._call(written, parts.get(path), path, call, alive, frozenset(alive.values()))
             variables.read(tensors_of(call))
-            outputs = ", ".join(variables.assign(call.outputs, tensors_of(call)))
-            comment = self._comment(written, path, call)
+            assigned = variables.assign(call.outputs, tensors_of(call))
+            outputs, comment = ", ".join(assigned), self._comment(written, path, call)
             # An Identity, or a padding of nothing, changes no variable.
-            lines.append(Unchanged(comment) if outputs == text else Line(outputs, text, comment))
+            line = Unchanged(comment) if outputs == text else Line(outputs, text, comment)
+            lines += self._penalties.called_model(graph, path, text, outputs) or [line]
+            lines += self._penalties.lines(graph, path, dict(zip(call.outputs, assigned, strict=True)))
         return Body(lines, argument(graph.outputs, variables.names))
 
     def _own_weights(self, written: WrittenClass, target: str) -> dict[str, str]:
@@ -397,6 +414,7 @@ class _Writing:
         def text(call: Call, given: Mapping[int, str], names: frozenset[str]) -> tuple[str, str]:
             path = self._canonical(call.layer)
             made = self._call(written, parts.get(path), path, call, given, names)
+            self._penalties.lose(path)
             return made, self._comment(written, path, call)
 
         return method_body(written.graph, parameters, weights, self._constants, text)

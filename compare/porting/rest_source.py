@@ -1,6 +1,7 @@
 """What of a port is judged while places are left: all but these, with drawn values that stand for what they return.
 
-Where the training alone is left, that is the whole forward pass.
+Where the training alone is left, that is the whole forward pass. Where the whole cannot be called, or not be judged so,
+it is each of the models in it, called for itself.
 """
 
 from __future__ import annotations
@@ -8,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compare.porting.drawn_inputs import tensor_spec
+from compare.porting.drawn_inputs import input_spec, tensor_spec
+from compare.porting.identifiers import Names, identifier
 from compare.porting.port_source import RECEIPT, Original, Sizes, input_specs, port_name, sizes_text
 from compare.porting.unwritten_places import Place
 from compare.porting.written_classes import Written
 from compare.porting.written_operations import MODULE
-from workloads._architecture import Architecture, Tensor
+from workloads._architecture import Architecture, Graph, Tensor
 
 _STRING = "string"
 PORT, BUILDS = "rest.py", {"tf": "build_rest_tf.py", "jax": "build_rest_jax.py"}
@@ -32,32 +34,70 @@ class StandIn:
     tensor: Tensor
 
 
-def stand_ins(architecture: Architecture, written: Written) -> Sequence[StandIn] | None:
-    """A value for each place; None where what is written cannot be judged without the places.
+@dataclass(frozen=True)
+class Part:
+    """A model that is judged for itself: the whole, or one in it.
 
-    That is so where a place is called more than once, gives several tensors or is no layer, and where the model takes
-    strings, which JAX has no arrays of.
+    Attributes:
+      graph: of it.
+      stands: what stands for the places in it.
+    """
+
+    graph: Graph
+    stands: Sequence[StandIn]
+
+
+def judged_parts(architecture: Architecture, written: Written) -> Sequence[Part]:
+    """The models that can be judged while places are left, none of which lies in another of them.
+
+    A model cannot where it takes strings, which JAX has no arrays of, or where a place in it is called more than once,
+    gives several tensors or is no layer: then the models in it are tried.
 
     Args:
       architecture: of the model.
       written: its module.
     """
-    root = next((graph for graph in architecture.graphs if not graph.model), None)
-    if root is not None and any(root.tensors[number].dtype == _STRING for number in root.inputs.values()):
+    parts: list[Part] = []
+    for graph in sorted(architecture.graphs, key=lambda graph: (graph.model != "", graph.model.count("/"))):
+        stands = _stand_ins(architecture, written, graph)
+        if stands is not None and not any(_is_within(graph.model, part.graph.model) for part in parts):
+            parts.append(Part(graph, stands))
+    return parts
+
+
+def _is_within(path: str, around: str) -> bool:
+    return not around or path == around or path.startswith(f"{around}/")
+
+
+def _stand_ins(architecture: Architecture, written: Written, graph: Graph) -> Sequence[StandIn] | None:
+    """A value for each place in a model; None where it cannot be judged without them."""
+    if any(graph.tensors[number].dtype == _STRING for number in graph.inputs.values()):
+        return None
+    if any(place.layer and _is_within(graph.model, place.layer) for place in written.places):
         return None
     stands: list[StandIn] = []
-    layers = {layer.path for layer in architecture.source.layers if layer.module != MODULE}
     for place in written.places:
-        calls = [(graph, call) for graph in architecture.graphs for call in graph.calls if call.layer == place.layer]
-        if len(calls) != 1 or len(calls[0][1].outputs) != 1 or place.layer not in layers:
-            return None
-        graph, call = calls[0]
-        stands.append(StandIn(place, graph.tensors[call.outputs[0]]))
+        if place.layer and _is_within(place.layer, graph.model):
+            tensor = _only_result(architecture, place)
+            if tensor is None:
+                return None
+            stands.append(StandIn(place, tensor))
     return stands
 
 
+def _only_result(architecture: Architecture, place: Place) -> Tensor | None:
+    """What a layer returns in its only call; None where it has several, or several results, or is no layer."""
+    if not any(layer.path == place.layer and layer.module != MODULE for layer in architecture.source.layers):
+        return None
+    calls = [(graph, call) for graph in architecture.graphs for call in graph.calls if call.layer == place.layer]
+    if len(calls) != 1 or len(calls[0][1].outputs) != 1:
+        return None
+    graph, call = calls[0]
+    return graph.tensors[call.outputs[0]]
+
+
 def rest_texts(
-    architecture: Architecture, written: Written, original: Original, sizes: Sizes, stands: Sequence[StandIn]
+    architecture: Architecture, written: Written, original: Original, sizes: Sizes, parts: Sequence[Part]
 ) -> Mapping[str, str]:
     """What is written of it, by the name of the file.
 
@@ -66,42 +106,54 @@ def rest_texts(
       written: its module.
       original: where it is.
       sizes: that it is judged at.
-      stands: the values that stand for its places.
+      parts: of it that are judged.
     """
     return {
-        PORT: _port(architecture, written, sizes, stands),
-        BUILDS["tf"]: _tf(original, written, stands),
-        BUILDS["jax"]: _jax(written, stands),
+        PORT: _port(architecture, written, sizes, parts),
+        BUILDS["tf"]: _tf(original, parts),
+        BUILDS["jax"]: _jax(written, parts),
     }
 
 
-def _port(architecture: Architecture, written: Written, sizes: Sizes, stands: Sequence[StandIn]) -> str:
-    specs = input_specs(architecture, written, trained=False)
-    left = "the places that are left" if stands else "the training"
-    specs |= {f"instead_of_{number}": tensor_spec(stand.tensor) for number, stand in enumerate(stands, 1)}
-    return port_text(
-        architecture,
-        sizes,
-        specs,
-        about=f"All of {port_name(architecture)} but {left}: this holds while `port.py` does not.",
-        arrays="The arrays of one call: inputs of the model, then what stands for the result of each place.",
-        summary=f"all but {len(stands)} of the layers" if stands else "the forward pass",
-    )
+def _port(architecture: Architecture, written: Written, sizes: Sizes, parts: Sequence[Part]) -> str:
+    name, stands = port_name(architecture), [stand for part in parts for stand in part.stands]
+    if any(part.graph.model for part in parts):
+        about = f"The models in {name}, each called for itself: this holds while the whole is left."
+        summary = f"{len(parts)} of the models in it" + (f" without {len(stands)} of their layers" if stands else "")
+    else:
+        left = "the places that are left" if stands else "the training"
+        about = f"All of {name} but {left}: this holds while `port.py` does not."
+        summary = f"all but {len(stands)} of the layers" if stands else "the forward pass"
+    arrays = "The arrays of one call: inputs of each model, then what stands for the result of each place in it."
+    return _port_text(architecture, sizes, _specs(architecture, written, parts), (about, arrays, summary))
 
 
-def port_text(
-    architecture: Architecture, sizes: Sizes, specs: Mapping[str, str], *, about: str, arrays: str, summary: str
-) -> str:
-    """The port file of what is judged of a model.
+def _specs(architecture: Architecture, written: Written, parts: Sequence[Part]) -> Mapping[str, str]:
+    """How each input is drawn, as Python: those of a model, then what its places return."""
+    names, specs, count = Names(), dict[str, str](), 0
+    for part in parts:
+        inputs = _inputs(architecture, part.graph) if part.graph.model else input_specs(architecture, written, False)
+        for wanted, spec in inputs.items():
+            specs[names.of(wanted)] = spec
+        for stand in part.stands:
+            count += 1
+            specs[names.of(f"instead_of_{count}")] = tensor_spec(stand.tensor)
+    return specs
 
-    Args:
-      architecture: of the model.
-      sizes: that it is judged at.
-      specs: of its inputs, by name.
-      about: what the file says of itself.
-      arrays: what it says of its inputs.
-      summary: of the workload.
-    """
+
+def _inputs(architecture: Architecture, graph: Graph) -> Mapping[str, str]:
+    names, one = Names(), len(graph.inputs) == 1
+    return {
+        names.of(identifier(graph.model if one else f"{graph.model}_{name}", "x")): input_spec(
+            architecture, graph, number
+        )
+        for name, number in graph.inputs.items()
+    }
+
+
+def _port_text(architecture: Architecture, sizes: Sizes, specs: Mapping[str, str], texts: tuple[str, str, str]) -> str:
+    """The port file; `texts` are what it says of itself, of its inputs and of the workload."""
+    about, arrays, summary = texts
     told = " ".join(f"{name!r}: {spec}," for name, spec in specs.items())
     return f'''"""{about}"""
 
@@ -131,9 +183,12 @@ port = Workload(
 '''
 
 
-def _tf(original: Original, written: Written, stands: Sequence[StandIn]) -> str:
-    places = "".join(f"{stand.place.layer!r}, " for stand in stands)
-    return f'''"""All of the original but its places that are left, as `jaxport run` takes it."""
+def _tf(original: Original, parts: Sequence[Part]) -> str:
+    told = ""
+    for part in parts:
+        places = "".join(f"{stand.place.layer!r}, " for stand in part.stands)
+        told += f"({part.graph.model!r}, {len(part.graph.inputs)}, ({places})), "
+    return f'''"""What is judged of the original while places are left, as `jaxport run` takes it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -142,32 +197,38 @@ from tf_reference import Model, keras_rest
 
 HERE = Path(__file__).parent
 {original.constants}
-PLACES = ({places})
+PARTS = ({told})
+"""A model, "" the whole; how many inputs it takes; the places in it."""
 
 
 def build(dimensions: Mapping[str, int], dtype: str) -> Model:
     """The original in a float type."""
-    return keras_rest({original.arguments}, inputs={len(written.parameters)}, places=PLACES)
+    return keras_rest({original.arguments}, parts=PARTS)
 '''
 
 
-def _jax(written: Written, stands: Sequence[StandIn]) -> str:
-    places = "".join(f"({stand.place.owner}, {stand.place.method_name!r}), " for stand in stands)
-    count = len(written.parameters)
-    classes = ", ".join(sorted({written.class_name, *(stand.place.owner for stand in stands)}))
-    return f'''"""All of the port but its places that are left, as `jaxport run` takes it."""
+def _jax(written: Written, parts: Sequence[Part]) -> str:
+    told, classes = "", {written.class_name}
+    for part in parts:
+        model = part.graph.model
+        places = "".join(f"({stand.place.owner}, {stand.place.method_name!r}), " for stand in part.stands)
+        path = written.names.get(model, model.replace("/", ".")) if model else ""
+        told += f"({model!r}, {path!r}, {len(part.graph.inputs)}, ({places})), "
+        classes |= {stand.place.owner for stand in part.stands}
+    return f'''"""What is judged of the port while places are left, as `jaxport run` takes it."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
-from model_jax import {classes}
+from model_jax import {", ".join(sorted(classes))}
 import jaxport
 
 RECEIPT = Path(__file__).parent / {RECEIPT!r}
-PLACES = ({places})
+PARTS = ({told})
+"""A model, "" the whole; where it stands; how many inputs it takes; the methods that are left in it."""
 
 
 def build(dimensions: Mapping[str, int], dtype: str) -> jaxport.Model:
     """The port in a float type."""
-    return jaxport.ports.flax_rest({written.class_name}, RECEIPT, dtype, inputs={count}, places=PLACES)
+    return jaxport.ports.flax_rest({written.class_name}, RECEIPT, dtype, parts=PARTS)
 '''

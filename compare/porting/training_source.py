@@ -10,11 +10,12 @@ from compare.porting.drawn_inputs import EMBEDDINGS
 from compare.porting.identifiers import Names, commented, identifier
 from compare.porting.losses_by_name import loss_expression, metric_expression, of_logits
 from compare.porting.optimizers_by_name import decays, optimizer_expression, scales_loss
+from compare.porting.penalties import ADDED, activity_penalties, check_activities, weight_penalty
 from compare.porting.safe_expressions import UnwritableError, literal
 from compare.porting.traced_functions import function_lines, function_name
 from compare.porting.trained_outputs import TrainedOutput, only, trained_outputs
 from compare.porting.written_classes import Written
-from workloads._architecture import Architecture, Clip, Compiled, Described, Inner, LossTerm, Penalty
+from workloads._architecture import Architecture, Clip, Compiled, Described, Inner, LossTerm
 from workloads._precision import NARROW
 from workloads._transfer import SourceLayer
 
@@ -233,18 +234,50 @@ def _loss(
                 _check_own(value)
         logits = _logits(compiled, written, outputs)
         added = [text for term in _summed(compiled) for text in _terms(term, outputs, logits)]
-        regular = [term for term in _summed(compiled) if term.regularizers or term.loss is None]
-        penalised = [(penalty, _penalised(penalty, architecture, written)) for penalty in architecture.penalties]
-        penalties = [_times(term.weight, _penalty(penalty, array)) for term in regular for penalty, array in penalised]
+        _check_looked_through(architecture, outputs)
+        penalties = list(_penalties(compiled, written, architecture))
     except UnwritableError as error:
         return [*head, *parts.raising("the loss", error)]
     if logits:
         head.append("    # Keras takes the loss of the logits behind a softmax or sigmoid: crossentropy_of_softmax.")
-    head.append(f"    predictions = {'model.logits' if logits else 'model'}(*inputs)")
+    called = "model.logits" if logits else "model"
+    if written.penalized:
+        # The method that gives logits sums them too, where there is one.
+        called, given = f"model.{'logits' if written.logits else 'penalized'}", f"predictions, {ADDED}"
+        head.append(f"    {given} = {called}(*inputs)")
+    else:
+        head.append(f"    predictions = {called}(*inputs)")
     if not penalties:
         return [*head, f"    return {' + '.join(added)}"]
     added_to = [f"    value += {text}  # a regularizer" for text in penalties]
     return [*head, f"    value = {' + '.join(added)}", *added_to, "    return value"]
+
+
+def _penalties(compiled: Compiled, written: Written, architecture: Architecture) -> Iterator[str]:
+    """What the regularizers add to the loss: those of weights, then the sum of those of activities.
+
+    Raises:
+      UnwritableError: one of them is not written.
+    """
+    check_activities(architecture, written)
+    for term in _summed(compiled):
+        if term.loss is not None and not term.regularizers:
+            continue
+        for penalty in architecture.penalties:
+            text = weight_penalty(penalty, architecture, written) if penalty.leaf else ""
+            if text:
+                yield _times(term.weight, text)
+        if written.penalized:
+            yield _times(term.weight, ADDED)
+
+
+def _check_looked_through(architecture: Architecture, outputs: Sequence[TrainedOutput]) -> None:
+    """Raise where a penalty is of an output whose logits Keras takes the loss of: the call gives one of both."""
+    penalties, root = activity_penalties(architecture), next(graph for graph in architecture.graphs if not graph.model)
+    penalized = {number: call.layer for call in root.calls if call.layer in penalties for number in call.outputs}
+    for output in outputs:
+        if output.tensor in penalized and output.loss and of_logits(output.loss):
+            raise UnwritableError(f"{penalized[output.tensor]} has a regularizer of what the loss takes the logits of")
 
 
 def _summed(compiled: Compiled) -> Sequence[LossTerm]:
@@ -292,43 +325,6 @@ def _terms(term: LossTerm, outputs: Sequence[TrainedOutput], logits: Mapping[str
 
 def _times(weight: float, text: str) -> str:
     return text if weight == 1 else f"{literal(weight)} * ({text})"
-
-
-def _penalised(penalty: Penalty, architecture: Architecture, written: Written) -> str:
-    """The weight that a regularizer is of, as the loss reads it.
-
-    Raises:
-      UnwritableError: it has none in the model that is written.
-    """
-    if penalty.layer in written.uncalled:
-        raise UnwritableError(f"{penalty.layer} has a regularizer, and the call of the model never reaches it")
-    layer = next(layer for layer in architecture.source.layers if layer.path == penalty.layer)
-    key = f"{penalty.layer}/{penalty.leaf}" if penalty.layer else penalty.leaf
-    if (layer.container and penalty.leaf) or key in written.names:
-        return f"model.{written.names.get(key, key.replace('/', '.'))}[...]"
-    place = written.names.get(penalty.layer, penalty.layer.replace("/", "."))
-    variable = {"gamma": "scale", "beta": "bias", "embeddings": "embedding"}.get(penalty.leaf, penalty.leaf)
-    if variable not in ("kernel", "bias", "scale", "embedding"):
-        raise _unwritable(penalty)
-    return f"model.{place}.{variable}[...]"
-
-
-def _unwritable(penalty: Penalty) -> UnwritableError:
-    return UnwritableError(f"{penalty.layer} has the regularizer {penalty.regularizer.class_name}")
-
-
-def _penalty(penalty: Penalty, array: str) -> str:
-    regularizer, config = penalty.regularizer, penalty.regularizer.config
-    if not regularizer.own:
-        raise _unwritable(penalty)
-    squares, sizes = f"jnp.sum(jnp.square({array}))", f"jnp.sum(jnp.abs({array}))"
-    if regularizer.class_name == "L2":
-        return f"{literal(config.get('l2'))} * {squares}"
-    if regularizer.class_name == "L1":
-        return f"{literal(config.get('l1'))} * {sizes}"
-    if regularizer.class_name == "L1L2":
-        return f"{literal(config.get('l1'))} * {sizes} + {literal(config.get('l2'))} * {squares}"
-    raise _unwritable(penalty)
 
 
 def _metrics(parts: _Parts, outputs: Sequence[TrainedOutput]) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from safetensors.numpy import save
 
 from compare.doctor.predicted_port import PredictedPort
-from compare.porting import parts_source, port_source, rest_source
+from compare.porting import port_source, rest_source
 from compare.porting.formatting import formatted
 from compare.porting.functions.function_source import CONSTANTS, LOADED
 from compare.porting.identifiers import commented
@@ -65,6 +65,12 @@ class Port:
     def unwritten(self) -> tuple[str, ...]:
         """Every place that is left to be written."""
         return _left_places(self.written, self.training)
+
+    @property
+    def unwritten_files(self) -> tuple[str, ...]:
+        """The names of the files in which something is left to be written."""
+        of_model = bool(self.written.places or self.findings)
+        return tuple(name for name, is_left in ((MODEL, of_model), (TRAINING, self.training.unwritten)) if is_left)
 
     @property
     def rest(self) -> Path | None:
@@ -124,12 +130,15 @@ def texts(architecture: Architecture, original: Original, sizes: Sizes) -> tuple
     trained = bool(training.text)
     name, says = port_source.port_name(architecture), pipeline_docstring(architecture.pipeline)
     model = f'"""{name} in Flax NNX.{says}"""\n\n{_head(written)}\n\n{written.text}\n'
+    parts = rest_source.judged_parts(architecture, written)
+    # What is judged of a port of which a part raises is the rest; without a training that is the port itself.
+    left = parts and (written.places or (trained and training.unwritten))
+    rest = rest_source.rest_texts(architecture, written, original, sizes, parts) if left else {}
     if not any(not graph.model for graph in architecture.graphs):
-        judged = parts_source.parts(architecture, written)
-        rest = parts_source.parts_texts(architecture, written, original, sizes, judged) if judged else {}
         return written, training, {file: formatted(text, file) for file, text in {MODEL: model, **rest}.items()}
     sources = {
         MODEL: model,
+        **rest,
         BUILDS["jax"]: port_source.jax_source(written, trained, bool(frozen_places(architecture, written))),
         BUILDS["tf"]: port_source.tf_source(original, written, trained, says),
         PORT: port_source.port_source(architecture, written, trained, sizes),
@@ -138,10 +147,6 @@ def texts(architecture: Architecture, original: Original, sizes: Sizes) -> tuple
     if trained:
         imports = f"{_IMPORTS}\nfrom model_jax import {written.class_name}\nimport jaxport\n"
         sources[TRAINING] = f'"""The training of {name}, as it was compiled."""\n\n{imports}\n\n{training.text}\n'
-    stands = rest_source.stand_ins(architecture, written)
-    # What is judged of a port of which a part raises is the rest; without a training that is the port itself.
-    if stands is not None and (stands or (trained and training.unwritten)):
-        sources |= rest_source.rest_texts(architecture, written, original, sizes, stands)
     return written, training, {file: formatted(text, file) for file, text in sources.items()}
 
 

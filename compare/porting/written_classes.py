@@ -26,6 +26,7 @@ class Written:
       constants: that it reads from a file, by name.
       uncalled: the paths of layers whose weights its call does not use: it has no modules of them.
       unstarted: weights whose first value is not written, each with the reason: no training starts as Keras' does.
+      penalized: the paths of layers with penalties of what they return, all of which its call sums.
     """
 
     class_name: str
@@ -38,3 +39,4 @@ class Written:
     constants: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict)
     uncalled: tuple[str, ...] = ()
     unstarted: tuple[str, ...] = ()
+    penalized: tuple[str, ...] = ()

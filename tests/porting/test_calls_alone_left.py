@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 from filled_modules import called, distance, drawn, filled, written_of
 
-from compare.porting import parts_source
+from compare.porting import rest_source
 from compare.porting.port_source import Original, Sizes
 from compare.porting.training_source import training_source
 from compare.porting.writing_ports import texts
@@ -83,7 +83,7 @@ def test_models_of_a_model_without_a_call_are_written_whole_and_judged() -> None
     architecture = _keras_compiled.of_model(model)
     written, training, found = texts(architecture, Original("my_tf.py:build"), Sizes())
     assert [each.layer for each in written.places] == [""] and training.unwritten
-    assert [each.model for each in parts_source.parts(architecture, written)] == ["maker", "judge"]
+    assert [each.graph.model for each in rest_source.judged_parts(architecture, written)] == ["maker", "judge"]
     assert '"maker": ArraySpec((batch, 3))' in found["rest.py"] and "port.py" not in found
     module = filled(written, written.text, model)
     given = drawn((5, 3))
@@ -106,11 +106,24 @@ def test_a_model_of_which_nothing_is_built_is_refused(tmp_path: Any) -> None:
         _keras_weights.model(_keras_weights.Given(f"{tmp_path / 'model.py'}:build"), tmp_path)
 
 
-def test_a_place_in_a_part_keeps_it_from_being_judged() -> None:
+def judged(maker: Any) -> list[tuple[str, list[str]]]:
+    """The models that are judged of a pair, each with the places that values stand for."""
+    maker(np.zeros((1, 3), "float32"))
+    architecture = _keras_compiled.of_model(Pair(maker))
+    parts = rest_source.judged_parts(architecture, texts(architecture, Original("my_tf.py:build"), Sizes())[0])
+    return [(part.graph.model, [stand.place.layer for stand in part.stands]) for part in parts]
+
+
+def test_a_value_stands_for_a_place_in_a_part() -> None:
     x = keras.Input((3,))
     maker = keras.Model(x, Noisy()(L.Dense(4)(x)), name="maker")
-    maker(np.zeros((1, 3), "float32"))
-    model = Pair(maker)
-    architecture = _keras_compiled.of_model(model)
-    written, _, _ = texts(architecture, Original("my_tf.py:build"), Sizes())
-    assert [each.model for each in parts_source.parts(architecture, written)] == ["judge"]
+    (made, places), judge = judged(maker)
+    assert made == "maker" and len(places) == 1 and places[0].startswith("maker/noisy")
+    assert judge == ("judge", [])
+
+
+def test_a_part_whose_place_is_called_twice_is_not_judged_and_the_models_in_it_are() -> None:
+    x, noisy = keras.Input((3,)), Noisy()
+    body = keras.Sequential([keras.Input((3,)), L.Dense(4)], name="body")
+    y = body(x)
+    assert judged(keras.Model(x, noisy(y) + noisy(L.Dense(4)(y)), name="maker")) == [("judge", []), ("maker/body", [])]

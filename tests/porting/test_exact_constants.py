@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from flax import nnx
 
 import jaxport.layers
@@ -66,3 +67,22 @@ def test_the_port_has_no_gradients_to_what_keras_holds_as_constants() -> None:
     graph, state = nnx.split(jaxport.layers.Normalization((3,)))
     gradients = jax.grad(lambda given: jnp.sum(nnx.merge(graph, given)(jnp.asarray(X)) ** 2))(state)
     assert [float(jnp.max(jnp.abs(each))) for each in jax.tree.leaves(gradients)] == [0.0, 0.0]
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize(
+    "regularizer", [keras.regularizers.L1(0.3), keras.regularizers.OrthogonalRegularizer(0.3)], ids=["L1", "orthogonal"]
+)
+def test_a_factor_of_a_regularizer_leaves_no_float32_in_a_program_of_float64(regularizer: Any) -> None:
+    """It stays the number that Keras rounded, which the written loss has too."""
+    layer = L.Dense(3, kernel_regularizer=regularizer)
+    layer.build((None, 3))
+    name = "l1" if isinstance(regularizer, keras.regularizers.L1) else "factor"
+    before = float(getattr(regularizer, name))
+    _keras_constants.restate(layer)
+    assert getattr(regularizer, name) == before == float(np.float32(0.3))
+    program = tf.function(lambda x: tf.cast(regularizer(x), tf.float64)).get_concrete_function(
+        tf.TensorSpec((3, 3), tf.float64)
+    )
+    types = {output.dtype for operation in program.graph.get_operations() for output in operation.outputs}
+    assert tf.float32 not in types and tf.float64 in types

@@ -55,10 +55,16 @@ def frozen():
     model.get_layer("conv").trainable = model.get_layer("norm").trainable = False
     model.compile(keras.optimizers.SGD(0.5), loss=["mse", "mae"], loss_weights=[1.0, 0.3])
     return model
+class Jitter(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.seed = keras.random.SeedGenerator(1)
+    def call(self, x):
+        return x + keras.random.normal(keras.ops.shape(x), seed=self.seed)
 class Pair(keras.Model):
     def __init__(self):
         super().__init__()
-        layers = [keras.Input((3,)), L.BatchNormalization(), L.Dense(4, activation="tanh")]
+        layers = [keras.Input((3,)), L.BatchNormalization(), L.Dense(4, activation="tanh"), Jitter(), L.Dense(4)]
         self.maker = keras.Sequential(layers, name="maker")
         self.judge = keras.Sequential([keras.Input((4,)), L.Dense(1)], name="judge")
     def train_step(self, data):
@@ -163,13 +169,14 @@ def test_the_whole_fails_at_the_place_and_an_error_in_the_rest_fails(tmp_path: P
     assert main(["run", "wrong_rest/rest.py", *quick, "-o", str(tmp_path / "rest")]) == 1
 
 
-def test_the_models_of_one_without_a_call_are_judged_and_an_error_in_one_fails(
+def test_the_models_of_one_without_a_call_are_judged_and_an_error_before_a_place_in_one_fails(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["init", "my_tf.py:pair", "-o", "pair"]) == 1
     told = capsys.readouterr()
+    assert "left to write in model_jax.py and training_jax.py" in told.out
     assert "Pair has no call of its own" in told.out and "Parity holds in 1 of 1 workload" in told.err
-    assert "8 weights carried" in told.out and "rest.py was judged" in told.err
+    assert "10 weights carried" in told.out and "rest.py was judged" in told.err
     model = Path("pair/model_jax.py")
     model.write_text(model.read_text().replace("jnp.tanh(", "jnp.sin("))
     quick = ("--parity-only", "--modes", "tf/jit", "jax/jit")

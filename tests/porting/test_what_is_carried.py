@@ -225,3 +225,46 @@ def test_the_weights_of_recurrent_layers_that_are_left_are_carried(init_output: 
     output = init_output(RECURRENT, "--no-run")
     assert "8 weights carried" in output and "weights do not fit" not in output
     assert "first (GRU)" in output and "second (LSTM)" in output
+
+
+class Pupil(keras.Model):
+    """A model whose first part is shared with one that its call does not use, and that stands before it."""
+
+    def __init__(self, shared: Any, direct: bool) -> None:
+        super().__init__()
+        self.teacher = keras.Sequential([keras.Input((4,)), shared, L.Dense(3)], name="teacher")
+        self.stem = shared if direct else L.Identity()
+        self.student = keras.Sequential(
+            [keras.Input((5 if direct else 4,)), L.Identity() if direct else shared, L.Dense(2)]
+        )
+
+    def call(self, x: Any) -> Any:
+        return self.student(self.stem(x))
+
+
+@pytest.mark.parametrize("direct", [True, False], ids=["by the whole", "by a model in it"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: L.Dense(5, name="shared"),
+        lambda: keras.Sequential([keras.Input((4,)), L.Dense(3), L.Dense(5)], name="shared"),
+    ],
+    ids=["layer", "model"],
+)
+def test_what_is_shared_with_an_unused_model_is_held_and_carried_where_it_is_called(
+    make: Callable[[], Any], direct: bool
+) -> None:
+    model = called(Pupil(make(), direct))
+    written = written_of(model)
+    assert written.places == ()
+    made = planned(model, written, written.text)
+    assert made.findings == ()
+    held = {leaf.rpartition("/")[0] for leaf in made.left}
+    assert len(held) == 1 and held.pop().startswith("teacher/dense")
+    x = np.random.default_rng(0).normal(size=(3, 4)).astype("float32")
+    scope: dict[str, Any] = {"jax": jax, "jnp": jnp, "nnx": nnx, "optax": optax, "jaxport": jaxport, "Any": Any}
+    exec(f"from __future__ import annotations\n{written.text}", scope)
+    module = scope[written.class_name](rngs=nnx.Rngs(0))
+    for path, array in made.arrays.items():
+        jaxport.weights.variables_of(module)[path].set_value(jnp.asarray(array))
+    np.testing.assert_allclose(module(jnp.asarray(x)), model(x), rtol=1e-5, atol=1e-6)

@@ -55,7 +55,10 @@ def compiled(optimizer: Any = "sgd", loss: Any = "mse", **named: Any) -> Any:
             ["the optimizer: PyFunc", "the loss: PyFunc"],
         ),
         (lambda: compiled(kernel_constraint="max_norm"), ["the training step: it has the constraint MaxNorm"]),
-        (lambda: compiled(activity_regularizer="l2"), ["the loss: head has the regularizer L2"]),
+        (
+            lambda: compiled(loss="categorical_crossentropy", activity_regularizer="l2"),
+            ["the loss: head has a regularizer of what the loss takes the logits of"],
+        ),
         (lambda: compiled(loss=keras.losses.Tversky()), ["the loss: Tversky"]),
     ],
 )

@@ -50,7 +50,7 @@ def text_of(model: Any) -> str:
         (lambda: dense(kernel_constraint=keras.constraints.MaxNorm(3.0)), "the constraint MaxNorm of head/kernel"),
         (lambda: dense(bias_constraint="non_neg"), "the constraint NonNeg of head/bias"),
         (undecayed, "exclude_from_weight_decay"),
-        (lambda: dense(activity_regularizer="l2"), "the regularizer L2"),
+        (lambda: dense("sgd", "categorical_crossentropy", activity_regularizer="l2"), "a regularizer of what the loss"),
     ],
 )
 def test_what_may_not_show_in_a_few_steps_is_said_to_be_left(make: Callable[[], Any], told: str) -> None:

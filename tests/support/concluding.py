@@ -97,7 +97,8 @@ def left(gates: Verdict) -> Conclusion:
 def _initialized(gates: Verdict, unwritten: tuple[str, ...]) -> Conclusion:
     options: Any = argparse.Namespace(no_run=False, json=False, timeout=1, tf_python=None, jax_python=None)
     port: Any = SimpleNamespace(
-        folder=Path(), file=Path("port.py"), rest=Path("rest.py"), unwritten=unwritten, findings=()
+        **{"folder": Path(), "file": Path("port.py"), "rest": Path("rest.py")},
+        **{"unwritten": unwritten, "findings": (), "unwritten_files": ("model_jax.py",)},
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(init.port_files, "get_each", lambda _: [])

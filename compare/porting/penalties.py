@@ -1,0 +1,226 @@
+"""What regularizers add to the loss: those of weights read the module, those of activities the results of its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from compare.porting.identifiers import commented
+from compare.porting.safe_expressions import UnwritableError, literal
+from compare.porting.written_classes import Written
+from compare.weights.all_rules import rules_of
+from compare.weights.matching import joined
+from compare.weights.transforms import IDENTITY, Identity, Permute, Reshape, Split, Transform, Transpose
+from workloads._architecture import Architecture, Graph, Penalty
+from workloads._transfer import SourceLayer
+
+ADDED = "penalty"
+"""The variable of a method that sums the penalties of activities."""
+
+OF_INNER = "added"
+"""The variable of what a model in it adds."""
+
+_JUDGED_TYPE = "float32"
+_OF_ELEMENTS = ("L1", "L2", "L1L2")
+"""Regularizers that are sums over the elements of an array."""
+
+_REARRANGED = (Identity, Reshape, Transpose, Split, Permute)
+"""What leaves every element as it is."""
+
+
+def penalty_expression(penalty: Penalty, array: str) -> str:
+    """What a regularizer adds for an array; "" where its factors are 0.
+
+    Args:
+      penalty: of Keras.
+      array: the expression of what it is of.
+
+    Raises:
+      UnwritableError: the regularizer is not written here.
+    """
+    regularizer, config = penalty.regularizer, penalty.regularizer.config
+    if not regularizer.own:
+        raise _unwritable(penalty)
+    if regularizer.class_name == "OrthogonalRegularizer":
+        arguments = f"{literal(config.get('factor'))}, {literal(config.get('mode'))}"
+        return f"jaxport.losses.orthogonality({array}, {arguments})"
+    if regularizer.class_name not in _OF_ELEMENTS:
+        raise _unwritable(penalty)
+    sums = {"l1": f"jnp.sum(jaxport.elementwise.absolute({array}))", "l2": f"jnp.sum(jnp.square({array}))"}
+    return " + ".join(f"{literal(config[name])} * {text}" for name, text in sums.items() if config.get(name))
+
+
+def weight_penalty(penalty: Penalty, architecture: Architecture, written: Written) -> str:
+    """What the regularizer of a weight adds, as the loss reads the module; "" where its factors are 0.
+
+    A sum over elements is that over the variables that the weight becomes, in whatever order these have them.
+
+    Args:
+      penalty: of a weight.
+      architecture: of the model.
+      written: its module.
+
+    Raises:
+      UnwritableError: it is not written here, or the module has no such weight.
+    """
+    if penalty.layer in written.uncalled:
+        raise UnwritableError(f"{penalty.layer} has a regularizer, and the call of the model never reaches it")
+    variables, transform = _variables(penalty, architecture, written)
+    of_elements = penalty.regularizer.class_name in _OF_ELEMENTS and isinstance(transform, _REARRANGED)
+    if transform != IDENTITY and not of_elements:
+        raise _unwritable(penalty)
+    texts = (penalty_expression(penalty, f"model.{variable}[...]") for variable in variables)
+    return " + ".join(text for text in texts if text)
+
+
+def _variables(penalty: Penalty, architecture: Architecture, written: Written) -> tuple[Sequence[str], Transform]:
+    """The variables of the module that a weight becomes, and how."""
+    layers = {layer.path: layer for layer in architecture.source.layers}
+    layer = layers[penalty.layer]
+    key = f"{penalty.layer}/{penalty.leaf}" if penalty.layer else penalty.leaf
+    if layer.container or key in written.names:
+        return [written.names.get(key, key.replace("/", "."))], IDENTITY
+    rules, _ = rules_of(layer)
+    ways = rules[0].counterpart(layer).carried if rules else ()
+    way = next((way for way in ways if way.leaf == penalty.leaf), None)
+    if way is None:
+        raise _unwritable(penalty)
+    return [_path(layer, variable, layers, written) for variable in way.variables], way.transform
+
+
+def _path(layer: SourceLayer, variable: str, layers: Mapping[str, SourceLayer], written: Written) -> str:
+    """The path of a variable in the module: what a layer is made of may stand apart."""
+    part, _, rest = variable.partition(".")
+    apart = written.names.get(f"{layer.path}/{part}") if rest else None
+    return f"{apart}.{rest}" if apart else joined(_place(layer, layers, written), variable)
+
+
+def _place(layer: SourceLayer, layers: Mapping[str, SourceLayer], written: Written) -> str:
+    """Where the module of a layer stands: one in a wrapper where the rule of that has it."""
+    if layer.path in written.names:
+        return written.names[layer.path]
+    around = layers.get(layer.parent or "")
+    rules = rules_of(around)[0] if around is not None and around.path and not around.container else ()
+    steps = rules[0].counterpart(around).steps if rules and around is not None else {}
+    if around is not None and layer.step in steps:
+        return joined(_place(around, layers, written), steps[layer.step])
+    return layer.path.replace("/", ".")
+
+
+def check_activities(architecture: Architecture, written: Written) -> None:
+    """Check that the call of the module sums every penalty of an activity.
+
+    Raises:
+      UnwritableError: one is missing.
+    """
+    for penalty in activity_penalties(architecture).values():
+        if penalty.layer not in (*written.penalized, *written.uncalled):
+            raise _unwritable(penalty)
+
+
+def activity_penalties(architecture: Architecture) -> Mapping[str, Penalty]:
+    """The penalties of what layers return, by the path of the layer."""
+    return {penalty.layer: penalty for penalty in architecture.penalties if not penalty.leaf}
+
+
+def _unwritable(penalty: Penalty) -> UnwritableError:
+    return UnwritableError(f"{penalty.layer} has the regularizer {penalty.regularizer.class_name}")
+
+
+@dataclass
+class Penalties:
+    """The penalties of activities while the classes of a module are written.
+
+    A method that sums them is `penalized`, and a model that calls another one with penalties adds what it gives. Where
+    a call is written in another way, as that of a layer inside of a wrapper, they are lost, and the loss is left.
+
+    Attributes:
+      architecture: of the model.
+      summed: by the path of a model, the layers in it whose penalties its method `penalized` sums.
+      lost: the paths of layers and models of which some call does not count.
+    """
+
+    architecture: Architecture
+    summed: dict[str, set[str]] = field(default_factory=dict)
+    lost: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        compiled = self.architecture.compiled
+        self._of = activity_penalties(self.architecture) if compiled and not compiled.obstacle else {}
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The variables of a method that no argument may be called by."""
+        return (ADDED, OF_INNER) if self._of else ()
+
+    def lines(self, graph: Graph, path: str, outputs: Mapping[int, str]) -> list[str]:
+        """What is added behind a call of a layer.
+
+        Args:
+          graph: that the call is in.
+          path: of the layer.
+          outputs: the variables of what it returned, by the number of the tensor.
+        """
+        penalty, lines = self._of.get(path), list[str]()
+        if penalty is None:
+            return lines
+        try:
+            for number, name in outputs.items():
+                tensor = graph.tensors[number]
+                if tensor.dtype != _JUDGED_TYPE or not tensor.shape:
+                    raise _unwritable(penalty)
+                if text := penalty_expression(penalty, name):
+                    batch = f"({text})" if " + " in text else text
+                    lines.append(self._adding(graph, f"{batch} / len({name})", path))
+        except UnwritableError:
+            self.lost.add(path)
+            return []
+        self.summed.setdefault(graph.model, set()).add(path)
+        return lines
+
+    def called_model(self, graph: Graph, path: str, text: str, outputs: str) -> list[str]:
+        """The lines of a call of a model that sums penalties; none of another.
+
+        Args:
+          graph: that the call is in.
+          path: of the model.
+          text: of its call.
+          outputs: the variables of what it returns.
+        """
+        inner = self.summed.get(path)
+        if not inner:
+            return []
+        called, arguments = text.split("(", 1)
+        result = f"({outputs})" if "," in outputs else outputs
+        line = self._adding(graph, OF_INNER, path)
+        self.summed[graph.model] |= inner
+        return [f"{result}, {OF_INNER} = {called}.penalized({arguments}", line]
+
+    def _adding(self, graph: Graph, text: str, path: str) -> str:
+        """A line that adds to the sum of a method, or starts it."""
+        started = graph.model in self.summed
+        self.summed.setdefault(graph.model, set())
+        return f"{ADDED} {'+=' if started else '='} {text}  # {commented(path)}"
+
+    def lose(self, path: str) -> None:
+        """Note that a call of a layer or model is written without its penalties."""
+        if path in self._of or self.summed.get(path):
+            self.lost.add(path)
+
+    def in_call(self, shared: Mapping[str, str]) -> Sequence[str]:
+        """The layers all of whose penalties the call of the whole sums.
+
+        Args:
+          shared: where a layer stands again -> where it stands first.
+        """
+        lost = {path for model in self.lost for path in (model, *self.summed.get(model, ()))}
+        return [path for path in self.summed.get("", ()) if path not in lost and self._is_open(path, shared)]
+
+    def _is_open(self, path: str, shared: Mapping[str, str]) -> bool:
+        """Whether a layer stands in models alone, wherever it does: no wrapper calls it out of sight."""
+        models = {graph.model for graph in self.architecture.graphs}
+        for place in (path, *(again for again, first in shared.items() if first == path)):
+            around = place.rpartition("/")[0]
+            if around and (around not in models or not self._is_open(around, shared)):
+                return False
+        return True

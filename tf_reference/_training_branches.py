@@ -1,0 +1,52 @@
+"""Whether a call computes the same in training as otherwise, but for what its layers do by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from itertools import count
+from typing import Any
+
+from tf_reference import _keras_config
+from workloads._architecture import TENSOR, Graph
+
+_TRAINING = "training"
+
+
+def name_of(operation: Any) -> str:
+    """What an operation is, whichever trace made it."""
+    told = {name: value for name, value in vars(operation).items() if not name.startswith("_") and name != "name"}
+    return f"{type(operation).__name__} {sorted(_keras_config.plain_config(told).items())}"
+
+
+def differ(trained: Graph, still: Graph, identities: Set[str]) -> bool:
+    """Whether two graphs of one call compute something else.
+
+    Args:
+      trained: what it computes in training.
+      still: what it computes otherwise.
+      identities: the names of layers whose calls stand for what they are given.
+    """
+    return _outline(trained, identities) != _outline(still, identities)
+
+
+def _outline(graph: Graph, identities: Set[str]) -> Any:
+    """What a graph computes of its inputs: tensors are numbered as they are made, and no call says who trains."""
+    numbers: dict[int, int] = {number: at for at, number in enumerate(graph.inputs.values())}
+    fresh, calls = count(len(numbers)), list[Any]()
+    for call in graph.calls:
+        given = call.arguments[0] if call.arguments else None
+        if call.layer in identities and isinstance(given, Mapping) and given.get(TENSOR) in numbers:
+            numbers[call.outputs[0]] = numbers[given[TENSOR]]
+            continue
+        keywords = {name: value for name, value in call.keywords.items() if not name.startswith(_TRAINING)}
+        calls.append((call.layer, _renumbered(call.arguments, numbers), _renumbered(keywords, numbers)))
+        numbers |= {number: next(fresh) for number in call.outputs}
+    return calls, _renumbered(graph.outputs, numbers)
+
+
+def _renumbered(value: Any, numbers: Mapping[int, int]) -> Any:
+    if isinstance(value, Mapping):
+        if TENSOR in value:
+            return {TENSOR: numbers[value[TENSOR]]}
+        return {name: _renumbered(inner, numbers) for name, inner in value.items()}
+    return [_renumbered(inner, numbers) for inner in value] if isinstance(value, list | tuple) else value
