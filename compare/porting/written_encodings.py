@@ -15,7 +15,7 @@ def binned(caller: Caller) -> str:
     """
     config = caller.layer.config
     # Both are of adapt(), which has made the boundaries.
-    config.get("num_bins"), config.get("epsilon")
+    _ = config.get("num_bins"), config.get("epsilon")
     bounds = config.get("bin_boundaries")
     if not isinstance(bounds, list) or not bounds:
         raise UnwritableError("it has no bin_boundaries: give them, or call adapt() first")
