@@ -48,7 +48,7 @@ class Worker(Host):
 
     @classmethod
     def _declaring(cls) -> list[type[Any]]:
-        return [cls, RemoteMethods]
+        return [*super()._declaring(), RemoteMethods]
 
     def _answer(self, method: Method, arguments: inspect.BoundArguments) -> Reply:
         if hasattr(self, method.name):
