@@ -84,7 +84,7 @@ class Fake(Side):
             inner.mkdir()
             (inner / "fusion.o").write_bytes(b"123")
             (inner / "text.txt").write_bytes(b"no code")
-        return Reply(self.reply)
+        return Reply({} if method == "prepare" else self.reply)
 
     def close(self) -> None:
         """Nothing is open."""

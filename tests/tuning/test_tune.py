@@ -119,7 +119,8 @@ class Crashing(Side):
             raise SideError("jax", method, "the worker ended by signal SIGSEGV", lost=True)
         if options.get("xla_unknown"):
             raise Unavailable("jax", method, "No such compile option: 'xla_unknown'")
-        return Reply([1e-3] * parameters["calls"] if method == "round" else "a digest")
+        rounds = [1e-3] * parameters.get("calls", 0)
+        return Reply({"round": rounds, "digest": "a digest", "prepare": {}}.get(method))
 
     def close(self) -> None:
         self.log.append("ended")
