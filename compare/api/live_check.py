@@ -73,10 +73,10 @@ def check(
     given = call_inputs(inputs)
     for argument, function in functions_of.items():
         check_arguments(argument, function, given.specs)
-    with ExitStack() as held:
-        tf, jax = (held.enter_context(referring(function)) for function in functions_of.values())
+    with ExitStack() as references:
+        tf, jax = (references.enter_context(referring(function)) for function in functions_of.values())
         workload = _workload(tf, jax, given, options.name or _name_of(jax_fn), options)
-        return report_of(_judged(workload, options.timeout_s))
+        return report_of(_judge(workload, options.timeout_s))
 
 
 def _check_types(functions_of: Mapping[str, object], deviations: Sequence[object]) -> None:
@@ -105,7 +105,7 @@ def _name_of(function: Callable[..., Any]) -> str:
     return re.sub(r"[^\w.-]", "", named) or "function"
 
 
-def _judged(workload: Workload, timeout_s: float) -> Record:
+def _judge(workload: Workload, timeout_s: float) -> Record:
     """The record of a run on objects of this process, which are called in this thread.
 
     Raises:

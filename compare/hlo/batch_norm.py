@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from compare.hlo import bindings
+from compare.hlo import bindings, constants
 from compare.hlo.bindings import ir
 
 
@@ -135,9 +135,5 @@ def is_batch_norm(operation: ir.Operation) -> bool:
 def expand_doubles(module: ir.Module) -> None:
     """Spell out every batch normalization of float64, in place."""
     for operation in bindings.operations(module):
-        if is_batch_norm(operation) and _is_double(operation.operands[0].type):
+        if is_batch_norm(operation) and constants.is_double(operation.operands[0].type):
             expand(operation)
-
-
-def _is_double(type_: ir.Type) -> bool:
-    return isinstance(type_, ir.ShapedType) and isinstance(type_.element_type, ir.F64Type)

@@ -24,6 +24,16 @@ def float_values(attribute: ir.Attribute, type_: ir.Type) -> np.ndarray:
         return _interpreted(shaped.shape, lambda wide: _convert(bindings.stablehlo("constant")(attribute), wide))
 
 
+def values_of(operation: ir.Operation) -> np.ndarray:
+    """The elements of a `stablehlo.constant` of floats, as `float_values` has them."""
+    return float_values(operation.attributes["value"], operation.results[0].type)
+
+
+def is_double(type_: ir.Type) -> bool:
+    """Whether a type is one of arrays of float64."""
+    return isinstance(type_, ir.ShapedType) and isinstance(type_.element_type, ir.F64Type)
+
+
 def split_complex(operation: ir.Operation) -> None:
     """Replace a constant of complex numbers by what two constants of float64 make one of.
 

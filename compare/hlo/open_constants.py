@@ -40,7 +40,7 @@ def rounded_constants(artifact: bytes) -> tuple[float, ...]:
     was rounded to it is never found.
     """
     module = _parse(artifact)
-    values = map(_values, _double_constants(module))
+    values = map(constants.values_of, _double_constants(module))
     return tuple(value for array in values for value in array[_looks_rounded(array)].tolist())
 
 
@@ -56,7 +56,7 @@ def open_constants(artifact: bytes) -> OpenConstants:
     with module.context, ir.Location.unknown():
         calls = _Calls(module)
         opened = [operation for operation in _double_constants(module) if _can_open(operation, calls)]
-        values = tuple(map(_values, opened))
+        values = tuple(map(constants.values_of, opened))
         _Opening(calls, opened).open_all()
     return OpenConstants(bindings.serialize(module), values)
 
@@ -185,7 +185,7 @@ def _pass_on(call: ir.Operation, values: Sequence[ir.Value]) -> None:
 
 
 def _can_open(operation: ir.Operation, calls: _Calls) -> bool:
-    is_rounded = bool(_looks_rounded(_values(operation)).any())
+    is_rounded = bool(_looks_rounded(constants.values_of(operation)).any())
     # A constant that is written outside may be used in the body of a reduction, where XLA repeats it.
     is_used_openly = all(_sees_outside(use.owner.operation) for use in operation.results[0].uses)
     return is_rounded and is_used_openly and calls.is_open(_name(_function_of(operation)))
@@ -239,17 +239,8 @@ def _double_constants(module: ir.Module) -> list[ir.Operation]:
     return [
         operation
         for operation in bindings.operations(module)
-        if operation.name == "stablehlo.constant" and _is_double(operation.results[0].type)
+        if operation.name == "stablehlo.constant" and constants.is_double(operation.results[0].type)
     ]
-
-
-def _is_double(type_: ir.Type) -> bool:
-    return isinstance(type_, ir.ShapedType) and isinstance(type_.element_type, ir.F64Type)
-
-
-def _values(operation: ir.Operation) -> np.ndarray:
-    """The elements of a float constant as float64; a splat as a single scalar."""
-    return constants.float_values(operation.attributes["value"], operation.results[0].type)
 
 
 def _looks_rounded(values: np.ndarray) -> np.ndarray:

@@ -199,7 +199,7 @@ def _widen_operation(operation: ir.Operation) -> None:
         case "func.func":
             attributes["function_type"] = ir.TypeAttr.get(_widen(ir.TypeAttr(attributes["function_type"]).value))
         case "stablehlo.constant" if any(isinstance(leaf, _NARROW) for leaf in _leaves(operation.results[0].type)):
-            attributes["value"] = constants.dense(_values(operation), _widen(operation.results[0].type))
+            attributes["value"] = constants.dense(constants.values_of(operation), _widen(operation.results[0].type))
         case "stablehlo.reduce_precision":
             attributes["exponent_bits"] = ir.IntegerAttr.get(_i32(), _DOUBLE_EXPONENT_BITS)
             attributes["mantissa_bits"] = ir.IntegerAttr.get(_i32(), _DOUBLE_MANTISSA_BITS)
@@ -229,8 +229,3 @@ def _widen_after(operation: ir.Operation) -> None:
 
 def _i32() -> ir.Type:
     return ir.IntegerType.get_signless(32)
-
-
-def _values(operation: ir.Operation) -> np.ndarray:
-    """The elements of a float constant as float64; a splat as a single scalar."""
-    return constants.float_values(operation.attributes["value"], operation.results[0].type)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -18,6 +19,7 @@ class Host:
     """Its name in docs/protocol.md."""
 
     @classmethod
+    @functools.cache
     def methods(cls) -> dict[str, Method]:
         """What it answers, by name."""
         return {name: method for name, method in methods_of(*cls._declaring()).items() if name not in vars(Host)}
