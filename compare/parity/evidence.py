@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from workloads import _modes
 from workloads._framework import GRADIENTS, STEP, is_kinks
 from workloads._spec import Arrays, Deviation
 from workloads._trajectory import kept_as
+
+Value = TypeVar("Value")
 
 FLOAT32, FLOAT64 = "float32", "float64"
 
@@ -126,10 +129,10 @@ class Evidence:
     """The modes of the original that are judged like the port, and are no measure of its noise."""
     stand_in: str = ""
     """What messages call TensorFlow's eager mode where something stands in for it; else empty."""
-    _scales: dict[tuple[str, str], tuple[tuple[object, ...], Scales]] = field(
+    _computed: dict[tuple[str, ...], tuple[tuple[object, ...], Any]] = field(
         default_factory=dict, repr=False, compare=False
     )
-    """What is known of scales already, with what it was made of: several gates ask, and every further judgement."""
+    """What was computed of a run already, with what it was made of: several gates ask, and every further judgement."""
 
     def modes(self, side: str, pass_: str) -> tuple[str, ...]:
         """Every mode of a side that ran this pass."""
@@ -153,9 +156,19 @@ class Evidence:
           expected: the float64 values of the run, by leaf.
         """
         made_of = self.outputs, self.further, expected
-        known = self._scales.get((pass_, case))
+        return self.once(("scales", pass_, case), made_of, lambda: self.measured_scales(pass_, case, expected))
+
+    def once(self, key: tuple[str, ...], made_of: tuple[object, ...], compute: Callable[[], Value]) -> Value:
+        """What is computed of a run, again only where one of the objects that it is made of is another.
+
+        Args:
+          key: what it is called.
+          made_of: these objects.
+          compute: computes it.
+        """
+        known = self._computed.get(key)
         if known is None or any(one is not other for one, other in zip(known[0], made_of, strict=True)):
-            known = self._scales[pass_, case] = made_of, self.measured_scales(pass_, case, expected)
+            known = self._computed[key] = made_of, compute()
         return known[1]
 
     def measured_scales(self, pass_: str, case: str, expected: Arrays) -> Scales:

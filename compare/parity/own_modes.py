@@ -64,12 +64,21 @@ def disagreement(evidence: Evidence, pass_: str, case: str, leaf: str) -> np.nda
       case: the case.
       leaf: the leaf.
     """
-    reference, other = evidence.doubles.get(("tf", pass_, case), {}).get(leaf), _other(evidence, pass_, case).get(leaf)
-    if reference is None or other is None or reference.shape != other.shape:
+    reference, other = evidence.doubles.get(("tf", pass_, case), {}), _other(evidence, pass_, case)
+    if leaf not in reference or leaf not in other:
         return None
-    calls = (evidence.doubles.get(("tf", ran, case), {}) for ran in {pass_, FORWARD})
-    where = disagreeing(reference, other, largest(array for arrays in calls for array in arrays.values()))
-    return where if where.any() else None
+    forward = evidence.doubles.get(("tf", FORWARD, case), reference)
+    made_of = reference, other, forward
+    masks = evidence.once(("disagreements", pass_, case), made_of, lambda: _disagreements(*made_of))
+    return masks.get(leaf)
+
+
+def _disagreements(reference: Arrays, other: Arrays, forward: Arrays) -> Arrays:
+    """By leaf that the modes give unlike values of, where they do: bool in its shape."""
+    model = largest([*reference.values(), *forward.values()])
+    shared = [leaf for leaf in reference if leaf in other and reference[leaf].shape == other[leaf].shape]
+    masks = {leaf: disagreeing(reference[leaf], other[leaf], model) for leaf in shared}
+    return {leaf: where for leaf, where in masks.items() if where.any()}
 
 
 def followed_exactly(evidence: Evidence, place: Place, port: np.ndarray, eager: np.ndarray) -> Followed | None:

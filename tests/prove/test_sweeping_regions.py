@@ -16,10 +16,14 @@ from compare.inputs.at_size import Prepared, prepare
 from compare.inputs.functions import from_functions
 from compare.parity.stability import HOLDS
 from compare.prove import sweeping_regions
+from compare.prove.subjects import first_inputs, twin_of
 from compare.prove.sweeping_regions import SweptRegions, sweep_regions
+from compare.prove.swept_calls import plan_calls
 from compare.regions.open_programs import merge_regions
 from compare.regions.proving import Proofs, prove
+from workloads import _sweeps
 from workloads._framework import Parameter, Program, Result
+from workloads._spec import Arrays
 
 pytestmark = [pytest.mark.usefixtures("programs_here"), pytest.mark.heavy]
 
@@ -43,6 +47,11 @@ def program(function: Function) -> Program:
 
 def swept(prepared: Prepared, original: Function, port: Function) -> SweptRegions | None:
     return sweep_regions("forward", prepared, Pair(program(original), program(port)), "float32")
+
+
+def calls(prepared: Prepared) -> list[Arrays]:
+    base = first_inputs(twin_of(prepared), prepared.inputs)
+    return [_sweeps.drawn(probe, prepared.inputs, base) for probe in plan_calls(prepared.inputs, twin_of(prepared))]
 
 
 def softmax(x: Any) -> Any:
@@ -90,7 +99,7 @@ def test_what_breaks_is_never_said_to_hold(prepared: Prepared, original: Functio
         def model(x: Any) -> Any:
             for _ in range(layers):
                 x = x - jnp.tanh(x) / 3
-            return jnp.cos(function(x)) if layers else function(x)
+            return jnp.tanh(function(x)) if layers else function(x)
 
         return model
 
@@ -101,8 +110,8 @@ def test_a_region_that_is_left_out_is_no_proof(prepared: Prepared, monkeypatch: 
     """A split that loses a region is refused, though every region that is left is proved."""
     split = sweeping_regions.split
 
-    def losing(alignment: Any) -> Any:
-        regions = split(alignment)
+    def losing(*of: Any) -> Any:
+        regions = split(*of)
         return type(regions)(regions.graphs, regions.cut_points, regions.regions[1:])
 
     monkeypatch.setattr(sweeping_regions, "split", losing)
@@ -140,8 +149,27 @@ def test_a_program_with_random_draws_is_swept_whole(prepared: Prepared) -> None:
 
 
 def test_regions_that_compute_alike_from_the_same_cut_points_are_there_once(prepared: Prepared) -> None:
-    proofs = sweeping_regions._prove(Pair(program(scaled), program(scaled_otherwise)), prepared)
-    assert proofs is not None
-    opened = [judged.region for judged in proofs.judged]
-    once, twice = (merge_regions(opened * count, proofs.regions).graphs.left for count in (1, 2))
+    split = sweeping_regions._prove(Pair(program(scaled), program(scaled_otherwise)), prepared, calls(prepared))
+    assert split is not None and split.opened is not None
+    opened, regions = split.opened.opened.regions, split.opened.regions
+    once, twice = (merge_regions(opened * count, regions).graphs.left for count in (1, 2))
     assert len(once) == len(twice) and len(twice.results) == 2 * len(once.results)
+
+
+def test_values_that_agree_on_the_drawn_cases_alone_are_no_cut_point(prepared: Prepared) -> None:
+    """No drawn number comes to 60: until a call of the sweep does, a maximum has the values of the whole clamp."""
+
+    def clamped(x: Any) -> Any:
+        return jnp.sin(jax.lax.clamp(0.0, x, 60.0))
+
+    def in_two_operations(x: Any) -> Any:
+        return jnp.sin(jnp.minimum(jnp.maximum(x, 0.0), 60.0))
+
+    programs = Pair(program(clamped), program(in_two_operations))
+    split = sweeping_regions._prove(programs, prepared, calls(prepared))
+    assert split is not None and split.opened is not None
+    (region,) = split.opened.opened.regions
+    ends = [split.opened.regions.graphs[side].nodes[region.pieces[side].outputs[0]].opcode for side in (0, 1)]
+    assert ends == ["clamp", "minimum"]
+    assert swept(prepared, clamped, in_two_operations) is not None
+    assert swept(prepared, clamped, lambda x: jnp.sin(jnp.maximum(x, 0.0))) is None

@@ -1,0 +1,88 @@
+"""Finds supposed cut points that are none, by inputs at which their values differ.
+
+A maximum of TensorFlow's `relu6` has the values of the whole `relu6` as long as no value comes to 6. The cases on which
+programs are aligned suggest it for a cut point, and an input with larger values refutes it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from compare.hlo.align import Alignment
+from compare.hlo.pair import Pair
+from compare.regions.open_programs import OpenPrograms
+from compare.regions.parts import CutPoint
+
+TOLERANCE = 1e-5
+"""Relative to the largest value: constants that were rounded to float32 explain less, and another value is farther."""
+
+_Member = tuple[int, int]
+"""The side, 0 for the left program, and the id there."""
+
+Results = Pair[Sequence[np.ndarray]]
+"""What both programs of the open regions give in one call."""
+
+Matched = tuple[int, int]
+"""Ids in the left and in the right program."""
+
+
+def find_refuted(cuts: Sequence[CutPoint], opened: OpenPrograms, runs: Iterable[Results]) -> set[Matched]:
+    """The values that were supposed to be one, and differ in a call though they are computed from the same arrays.
+
+    Args:
+      cuts: of the split that the programs are of.
+      opened: programs of its open regions.
+      runs: what they give in float64 from the same arrays, in each call.
+    """
+    results = [opened.results(side) for side in (0, 1)]
+    computed = {at: region.cut_point for at, region in enumerate(opened.regions) if region.cut_point is not None}
+    groups = {cut: [_members(cuts[cut])] for cut in computed.values()}
+    for run in runs:
+        values: dict[int, dict[_Member, np.ndarray]] = {cut: {} for cut in groups}
+        for side, arrays in enumerate(run):
+            for (at, output), array in zip(results[side], arrays, strict=True):
+                if at in computed:
+                    values[computed[at]][side, opened.regions[at].pieces[side].outputs[output]] = array
+        groups = {cut: [*_parted(known, values[cut])] for cut, known in groups.items()}
+    return {pair for cut, known in groups.items() for pair in _apart(cuts[cut], known)}
+
+
+def without_matches(alignment: Alignment, refuted: Collection[Matched]) -> Alignment:
+    """The alignment without these matches."""
+    kept = tuple(match for match in alignment.matches if (match.left, match.right) not in refuted)
+    return dataclasses.replace(alignment, matches=kept)
+
+
+def _apart(cut: CutPoint, groups: Sequence[Sequence[_Member]]) -> Iterable[Matched]:
+    group_of = {member: at for at, group in enumerate(groups) for member in group}
+    left, right = cut.nodes
+    return ((one, other) for one in left for other in right if group_of[0, one] != group_of[1, other])
+
+
+def _members(cut: CutPoint) -> list[_Member]:
+    return [(side, key) for side in (0, 1) for key in cut.nodes[side]]
+
+
+def _parted(groups: Sequence[Sequence[_Member]], values: Mapping[_Member, np.ndarray]) -> Iterable[list[_Member]]:
+    """The members of each group by what agrees with the first of them."""
+    for group in groups:
+        left = list(group)
+        while left:
+            alike = [member for member in left if _agree(values[left[0]], values[member])]
+            yield alike
+            left = [member for member in left[1:] if member not in alike]
+
+
+def _agree(one: np.ndarray, other: np.ndarray) -> bool:
+    if one is other:
+        return True
+    if one.dtype.kind in "biu" or one.shape != other.shape:
+        return np.array_equal(one, other)
+    finite = np.isfinite(one)
+    if not np.array_equal(one[~finite], other[~finite], equal_nan=True) or not np.isfinite(other[finite]).all():
+        return False
+    scale = np.max(np.abs(one[finite]), initial=0.0)
+    return bool(np.max(np.abs(one[finite] - other[finite]), initial=0.0) <= TOLERANCE * scale)
