@@ -8,27 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from compare.hlo import executing, promote
-from compare.hlo.align import align
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.levels import STRUCTURE
 from compare.hlo.pair import Pair
 from compare.inputs.at_size import Prepared
 from compare.parity import messages
 from compare.parity.breaks import Extent, Outcome, Reached
 from compare.parity.stability import BETTER, HOLDS, UNJUDGED
-from compare.prove.region_calls import CutValues, OpenRegions, RegionCalls
-from compare.prove.shared_parameters import updates
-from compare.prove.subjects import cases, first_inputs, subjects, twin_of
+from compare.prove.region_calls import RegionCalls
+from compare.prove.running import arguments
+from compare.prove.split_programs import Arguments, Split, SplitPrograms, spread_out
+from compare.prove.subjects import first_inputs, twin_of
 from compare.prove.swept_calls import plan_calls
 from compare.prove.whole_calls import compile_whole
 from compare.record.parity_part import Call
 from compare.record.vocabulary import PASS
-from compare.regions.checking import find_faults
-from compare.regions.feeding import find_more_matches
-from compare.regions.parts import Region
-from compare.regions.proving import Proofs, prove
-from compare.regions.refining import Matched, find_refuted, without_matches
-from compare.regions.splitting import split, without_determined
 from workloads import _sweeps
 from workloads._framework import Program
 from workloads._spec import Arrays
@@ -36,8 +29,6 @@ from workloads._sweeps import Probe
 
 _FINE = (HOLDS, BETTER, UNJUDGED)
 _MOST_ROUNDS = 8
-REFUTING_CALLS = 6
-"""In which values have to agree to be a cut point: what they share in these, most calls of a sweep show too."""
 
 
 @dataclass(frozen=True)
@@ -78,95 +69,65 @@ def sweep_regions(pass_: str, prepared: Prepared, programs: Pair[Program], dtype
 
 
 def _sweep(pass_: str, prepared: Prepared, programs: Pair[Program], dtype: str) -> SweptRegions | None:
-    probes = plan_calls(prepared.inputs, twin_of(prepared))
-    base = first_inputs(twin_of(prepared), prepared.inputs)
-    calls = [_sweeps.drawn(probe, prepared.inputs, base) for probe in probes]
-    split = _prove(programs, prepared, calls)
-    if split is None:
-        return None
-    outcomes = _judge(pass_, split, prepared, programs, calls, dtype)
-    if outcomes is None:
-        return None
-    opened = len(split.opened.opened.regions) if split.opened else 0
-    says = messages.regions_hold(pass_, split.regions, opened, len(probes))
-    return SweptRegions(_reached(pass_, dict(zip(probes, outcomes, strict=True))), says)
-
-
-def _judge(
-    pass_: str, split: _Proved, prepared: Prepared, programs: Pair[Program], calls: Sequence[Arrays], dtype: str
-) -> list[Outcome] | None:
-    """What each call says; None as soon as a region does not hold in one, or the programs come grossly apart."""
-    opened = split.opened
-    whole, regions = compile_whole(programs, twin_of(prepared)), RegionCalls(pass_, opened, dtype) if opened else None
-    outcomes: list[Outcome] = []
-    at_once = min(whole.original.at_once, opened.at_once) if opened else whole.original.at_once
-    for start in range(0, len(calls), at_once):
-        part = calls[start : start + at_once]
-        judged = regions.judge(part) if regions else [Outcome(HOLDS)] * len(part)
-        holds = all(outcome.status in _FINE for outcome in judged)
-        if not holds or not whole.agree(part, regions.vanishing if regions else 0.0):
-            return None
-        outcomes += judged
-    return outcomes
-
-
-@dataclass(frozen=True)
-class _Proved:
-    """Two programs, split.
-
-    Attributes:
-      regions: how many there are.
-      opened: those that may give other bits; None where all are proved to give the same.
-    """
-
-    regions: int
-    opened: OpenRegions | None
-
-
-def _prove(programs: Pair[Program], prepared: Prepared, calls: Sequence[Arrays]) -> _Proved | None:
-    """Split both programs at values that agree in calls of the sweep; None where regions do not cover both."""
-    left, right = subjects(programs.left, programs.right)
-    drawn = cases(programs.left, programs.right, prepared)
-    alignment = align(left, right, STRUCTURE, drawn)
-    if not alignment.is_equal:
-        alignment = find_more_matches(alignment, drawn)
-    # A variable that one program alone updates, such as a moving average, is not a result of the pass.
-    left_behind = {
-        side.results[place]
-        for side, program in zip((left, right), programs, strict=True)
-        for place in updates(program).values()
-    }
-    cut_values, refuting = CutValues(alignment.left.graph), _spread_out(calls)
-    refuted = set[Matched]()
-    for _ in range(_MOST_ROUNDS):
-        regions = split(alignment)
-        if set(regions.uncovered) - left_behind or find_faults(regions, alignment):
-            return None
-        proofs = prove(regions)
-        if any(judged.reason for judged in proofs.judged):
-            return None
-        unproved = _unproved(proofs)
-        if not unproved:
-            return _Proved(len(proofs.judged), None)
-        opened = OpenRegions.of(prepared, programs, proofs.regions, unproved, cut_values)
-        more = find_refuted(regions.cut_points, opened.opened, opened.run_exactly(refuting))
-        if not more:
-            return _Proved(len(proofs.judged), opened)
-        refuted |= more
-        arguments_of = [opened.arguments(call) for call in refuting]
-        alignment = without_matches(alignment, refuted)
-        alignment = without_matches(find_more_matches(alignment, [*drawn, *arguments_of]), refuted)
+    sweep = _Sweep(pass_, prepared, programs, dtype)
+    regions = sweep.split_at(spread_out(sweep.probes))
+    while regions is not None:
+        broken = sweep.judge(regions)
+        if broken is None:
+            says = messages.regions_hold(pass_, regions.regions, regions.count_open, len(sweep.probes))
+            return SweptRegions(_reached(pass_, sweep.outcomes), says)
+        regions = sweep.split_at([broken])
     return None
 
 
-def _spread_out(calls: Sequence[Arrays]) -> Sequence[Arrays]:
-    """A few calls of a sweep, the first and the last among them."""
-    return [calls[at] for at in sorted({round(at) for at in np.linspace(0, len(calls) - 1, REFUTING_CALLS)})]
+class _Sweep:
+    """The calls of a sweep; each is judged by regions in which all former calls hold too."""
 
+    def __init__(self, pass_: str, prepared: Prepared, programs: Pair[Program], dtype: str) -> None:
+        self._pass, self._inputs, self._programs, self._dtype = pass_, prepared.inputs, programs, dtype
+        self._twin = twin_of(prepared)
+        self._base = first_inputs(self._twin, prepared.inputs)
+        self._whole = compile_whole(programs, self._twin)
+        self._split, self._is_split = SplitPrograms(pass_, prepared, programs), False
+        self.probes = plan_calls(prepared.inputs, self._twin)
+        self.outcomes: dict[Probe, Outcome] = {}
 
-def _unproved(proofs: Proofs) -> list[Region]:
-    """The regions that may give other bits: an algebraic rule keeps neither the range nor the rounding."""
-    return [without_determined(judged.region, proofs.regions) for judged in proofs.judged if judged.level != STRUCTURE]
+    def split_at(self, refuting: Sequence[Probe]) -> Split | None:
+        """Regions at values that agree in these calls; None where they refute no cut point that was supposed so far.
+
+        Args:
+          refuting: calls of the sweep.
+        """
+        known, is_first = self._split.count_refuted, not self._is_split
+        regions = self._split.find_regions([self._arguments(self._draw(probe)) for probe in refuting])
+        self._is_split = True
+        return regions if is_first or self._split.count_refuted > known else None
+
+    def judge(self, regions: Split) -> Probe | None:
+        """The first call that does not hold; None where all hold, and the whole programs come nowhere grossly apart.
+
+        Args:
+          regions: that have to hold.
+        """
+        opened = regions.opened
+        judges = RegionCalls(self._pass, opened, self._arguments(self._base), self._dtype) if opened else None
+        at_once = min(self._whole.original.at_once, opened.at_once) if opened else self._whole.original.at_once
+        left = [probe for probe in self.probes if probe not in self.outcomes]
+        for start in range(0, len(left), at_once):
+            probes = left[start : start + at_once]
+            calls = [self._draw(probe) for probe in probes]
+            judged = judges.judge([*map(self._arguments, calls)]) if judges else [Outcome(HOLDS)] * len(calls)
+            broken = [probe for probe, outcome in zip(probes, judged, strict=True) if outcome.status not in _FINE]
+            if broken or not self._whole.agree(calls, judges.vanishing if judges else 0.0):
+                return (broken or probes)[0]
+            self.outcomes |= zip(probes, judged, strict=True)
+        return None
+
+    def _draw(self, probe: Probe) -> dict[str, np.ndarray]:
+        return _sweeps.drawn(probe, self._inputs, self._base)
+
+    def _arguments(self, call: Arrays) -> Arguments:
+        return self._programs.map(lambda program: arguments(program, self._twin, call))
 
 
 def _reached(pass_: str, outcomes: Mapping[Probe, Outcome]) -> tuple[Reached, ...]:

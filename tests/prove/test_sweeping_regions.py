@@ -15,15 +15,17 @@ from compare.hlo.pair import Pair
 from compare.inputs.at_size import Prepared, prepare
 from compare.inputs.functions import from_functions
 from compare.parity.stability import HOLDS
-from compare.prove import sweeping_regions
+from compare.prove import split_programs
+from compare.prove.split_programs import Split
 from compare.prove.subjects import first_inputs, twin_of
 from compare.prove.sweeping_regions import SweptRegions, sweep_regions
 from compare.prove.swept_calls import plan_calls
+from compare.prove.whole_calls import compile_whole
 from compare.regions.open_programs import merge_regions
 from compare.regions.proving import Proofs, prove
+from compare.regions.refining import Matched
 from workloads import _sweeps
 from workloads._framework import Parameter, Program, Result
-from workloads._spec import Arrays
 
 pytestmark = [pytest.mark.usefixtures("programs_here"), pytest.mark.heavy]
 
@@ -49,9 +51,12 @@ def swept(prepared: Prepared, original: Function, port: Function) -> SweptRegion
     return sweep_regions("forward", prepared, Pair(program(original), program(port)), "float32")
 
 
-def calls(prepared: Prepared) -> list[Arrays]:
+def regions_of(prepared: Prepared, original: Function, port: Function) -> Split | None:
     base = first_inputs(twin_of(prepared), prepared.inputs)
-    return [_sweeps.drawn(probe, prepared.inputs, base) for probe in plan_calls(prepared.inputs, twin_of(prepared))]
+    probes = split_programs.spread_out(plan_calls(prepared.inputs, twin_of(prepared)))
+    drawn = [[*_sweeps.drawn(probe, prepared.inputs, base).values()] for probe in probes]
+    split = split_programs.SplitPrograms("forward", prepared, Pair(program(original), program(port)))
+    return split.find_regions([Pair(arrays, arrays) for arrays in drawn])
 
 
 def softmax(x: Any) -> Any:
@@ -108,13 +113,13 @@ def test_what_breaks_is_never_said_to_hold(prepared: Prepared, original: Functio
 
 def test_a_region_that_is_left_out_is_no_proof(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
     """A split that loses a region is refused, though every region that is left is proved."""
-    split = sweeping_regions.split
+    split = split_programs.split
 
     def losing(*of: Any) -> Any:
         regions = split(*of)
         return type(regions)(regions.graphs, regions.cut_points, regions.regions[1:])
 
-    monkeypatch.setattr(sweeping_regions, "split", losing)
+    monkeypatch.setattr(split_programs, "split", losing)
     assert swept(prepared, softmax, softmax) is None
 
 
@@ -126,7 +131,7 @@ def test_a_rule_that_wrongly_claims_equal_bits_is_caught_by_the_whole(
         equal = tuple(type(one)(one.region, "structural", one.digest) for one in proofs.judged)
         return Proofs(proofs.regions, equal)
 
-    monkeypatch.setattr(sweeping_regions, "prove", all_proved)
+    monkeypatch.setattr(split_programs, "prove", all_proved)
     assert swept(prepared, softmax, softmax_without_maximum) is None
 
 
@@ -136,8 +141,8 @@ def test_a_false_cut_point_does_not_hide_an_error(prepared: Prepared, monkeypatc
     def loosely(alignment: Any, drawn: Any) -> Any:
         return more(alignment, drawn, tolerance=0.1)
 
-    more = sweeping_regions.find_more_matches
-    monkeypatch.setattr(sweeping_regions, "find_more_matches", loosely)
+    more = split_programs.find_more_matches
+    monkeypatch.setattr(split_programs, "find_more_matches", loosely)
     assert swept(prepared, lambda x: jnp.cos(jnp.tanh(x) * 3), lambda x: jnp.cos(jnp.tanh(x) * 3.03)) is None
 
 
@@ -149,27 +154,49 @@ def test_a_program_with_random_draws_is_swept_whole(prepared: Prepared) -> None:
 
 
 def test_regions_that_compute_alike_from_the_same_cut_points_are_there_once(prepared: Prepared) -> None:
-    split = sweeping_regions._prove(Pair(program(scaled), program(scaled_otherwise)), prepared, calls(prepared))
+    split = regions_of(prepared, scaled, scaled_otherwise)
     assert split is not None and split.opened is not None
-    opened, regions = split.opened.opened.regions, split.opened.regions
+    opened, regions = split.opened.programs.regions, split.opened.regions
     once, twice = (merge_regions(opened * count, regions).graphs.left for count in (1, 2))
     assert len(once) == len(twice) and len(twice.results) == 2 * len(once.results)
 
 
-def test_values_that_agree_on_the_drawn_cases_alone_are_no_cut_point(prepared: Prepared) -> None:
-    """No drawn number comes to 60: until a call of the sweep does, a maximum has the values of the whole clamp."""
+def cut_off(x: Any) -> Any:
+    return jnp.sin(jnp.where(x > 60.0, 60.0, jnp.maximum(x, 0.0)))
 
-    def clamped(x: Any) -> Any:
-        return jnp.sin(jax.lax.clamp(0.0, x, 60.0))
 
-    def in_two_operations(x: Any) -> Any:
-        return jnp.sin(jnp.minimum(jnp.maximum(x, 0.0), 60.0))
+def cut_off_first(x: Any) -> Any:
+    return jnp.sin(jnp.maximum(jnp.minimum(x, 60.0), 0.0))
 
-    programs = Pair(program(clamped), program(in_two_operations))
-    split = sweeping_regions._prove(programs, prepared, calls(prepared))
-    assert split is not None and split.opened is not None
-    (region,) = split.opened.opened.regions
-    ends = [split.opened.regions.graphs[side].nodes[region.pieces[side].outputs[0]].opcode for side in (0, 1)]
-    assert ends == ["clamp", "minimum"]
-    assert swept(prepared, clamped, in_two_operations) is not None
-    assert swept(prepared, clamped, lambda x: jnp.sin(jnp.maximum(x, 0.0))) is None
+
+def never_cut_off(x: Any) -> Any:
+    return jnp.sin(jnp.maximum(x, 0.0))
+
+
+@pytest.mark.parametrize(("port", "holds"), [(cut_off_first, True), (never_cut_off, False)])
+def test_values_that_agree_on_the_drawn_cases_alone_are_no_cut_point(
+    prepared: Prepared, monkeypatch: pytest.MonkeyPatch, port: Function, holds: bool
+) -> None:
+    """No drawn number comes to 60: there, the maximum alone has the values of what is cut off."""
+    found, refuted = split_programs.find_refuted, set[Matched]()
+
+    def finding(*of: Any) -> set[Matched]:
+        more = found(*of)
+        refuted.update(more)
+        return more
+
+    monkeypatch.setattr(split_programs, "find_refuted", finding)
+    assert (swept(prepared, cut_off, port) is not None) == holds
+    assert refuted
+
+
+def test_programs_may_come_as_far_apart_as_rounding_takes_the_original(prepared: Prepared) -> None:
+    """Of 1 + 1e-9 - 1 rounding leaves nothing, and so decides a sign; nothing decides whether a factor is 1.1."""
+
+    def signed(shift: float) -> Function:
+        return lambda x: jnp.where(jnp.tanh(x) * 1e-9 + (x + 1.0 - x - 1.0) > shift, x, -x)
+
+    drawn = np.random.default_rng(0).standard_normal(SHAPE).astype(np.float32)
+    pairs = [(signed(0.0), signed(1e-12)), (jnp.tanh, lambda x: jnp.tanh(x) * 1.1)]
+    whole = [compile_whole(Pair(program(one), program(other)), twin_of(prepared)) for one, other in pairs]
+    assert [both.agree([{"x": drawn}], 0.0) for both in whole] == [True, False]

@@ -247,6 +247,11 @@ CHOICES: Mapping[str, Example] = {
         lines(X, "y = f32[2,3] abs(x)", "r = f32[2,3] negate(y)"),
     ),
     "repetitions dropped": Example(lines(X, "r = f32[2,3] maximum(x, x)"), lines(X, "r = f32[2,3] add(x, x)")),
+    "clamps in two operations": Example(
+        lines(X, "a = f32[] constant(-1)", "b = f32[] constant(0.5)", "r = f32[2,3] clamp(a, x, b)"),
+        lines("i = s32[2] parameter(0)", "a = s32[] constant(0)", "b = s32[] constant(6)", "r = s32[2] clamp(a, i, b)"),
+        more=(lines(X, Y, "a = f32[2,3] abs(y)", "r = f32[2,3] clamp(y, x, a)"),),
+    ),
     "decided logic": Example(
         lines("p = pred[] parameter(0)", "t = pred[] constant(false)", "r = pred[] or(p, t)"),
         lines("p = s32[] parameter(0)", "t = s32[] constant(0)", "r = s32[] or(p, t)"),

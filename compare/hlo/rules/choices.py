@@ -7,7 +7,7 @@ import numpy as np
 from compare.hlo.graph import Node
 from compare.hlo.numbering import COMMUTATIVE, MIRRORED
 from compare.hlo.rewriting import Rule, Writer
-from compare.hlo.rules._forms import filled, is_integer, is_splat, splat
+from compare.hlo.rules._forms import filled, is_float, is_integer, is_splat, splat, spread
 
 _OPPOSITE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "LE": "GT", "GT": "LE", "GE": "LT"}
 
@@ -134,6 +134,18 @@ def _same_sides(node: Node, graph: Writer) -> int | None:
     return filled(np.bool_(node.attribute("comparison_direction") in ("EQ", "LE", "GE")), node.shape, graph)
 
 
+def _clamp_in_two(node: Node, graph: Writer) -> int | None:
+    low, value, high = node.operands
+    if not is_float(node.shape):
+        return None
+    # An end may be one number for all elements.
+    low, high = (
+        end if graph[end].shape.dimensions else spread(end, node.shape.dimensions, graph) for end in (low, high)
+    )
+    above = graph.add("maximum", node.shape, (value, low))
+    return graph.add("minimum", node.shape, (above, high))
+
+
 CHOICES = (
     Rule("operands sorted", "a + b and b + a are one value", COMMUTATIVE, _sort_operands),
     Rule("comparisons mirrored", "a > b is b < a; the sides of == and != are sorted", ("compare",), _mirror_comparison),
@@ -152,6 +164,12 @@ CHOICES = (
         "of a and a, a or a, and the larger of a and a, each is a",
         ("and", "or", "maximum", "minimum"),
         _idempotent,
+    ),
+    Rule(
+        "clamps in two operations",
+        "floats clamped to 0..6 are the smaller of 6 and the larger of 0 and them, as StableHLO defines clamp",
+        ("clamp",),
+        _clamp_in_two,
     ),
     Rule("decided logic", "a and True is a, a and False is False", ("and", "or"), _logic),
     Rule("decided choices", "a choice between equals, or by a constant, is no choice", ("select",), _one_choice),

@@ -1,0 +1,137 @@
+"""Both programs of a pass, split where their values agree: in which regions they may give something else.
+
+What rules prove equal to the bit needs no run. The rest is open: it runs by itself, both pieces on the arrays that
+TensorFlow's program has at their cut points, so that no error is amplified before it is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from compare.hlo.align import align
+from compare.hlo.levels import STRUCTURE
+from compare.hlo.pair import Pair
+from compare.inputs.at_size import Prepared
+from compare.prove.open_regions import CutValues, OpenRegions
+from compare.prove.shared_parameters import updates
+from compare.prove.subjects import cases, subjects
+from compare.regions.checking import find_faults
+from compare.regions.feeding import find_more_matches
+from compare.regions.parts import Region
+from compare.regions.proving import Proofs, prove
+from compare.regions.refining import Matched, find_refuted, without_matches
+from compare.regions.splitting import split, without_determined
+from workloads._framework import STEP, Program
+
+Arguments = Pair[Sequence[np.ndarray]]
+"""What fills the parameters of both programs in one call."""
+
+Call = TypeVar("Call")
+
+REFUTING_CALLS = 12
+"""How many calls are made to refute cut points: what values share in these, most other calls show too."""
+_MOST_ROUNDS = 8
+
+
+class SplitPrograms:
+    """Two programs that are equal in every call in which their open regions hold.
+
+    Args:
+      pass_: that they compute.
+      prepared: the workload, and the arrays that it is judged on.
+      programs: TensorFlow's and the port's.
+
+    Raises:
+      UnreadableProgram: XLA cannot run what has to be run.
+    """
+
+    def __init__(self, pass_: str, prepared: Prepared, programs: Pair[Program]) -> None:
+        left, right = subjects(programs.left, programs.right)
+        self._drawn = cases(programs.left, programs.right, prepared)
+        alignment = align(left, right, STRUCTURE, self._drawn)
+        self._alignment = alignment if alignment.is_equal else find_more_matches(alignment, self._drawn)
+        self._left_behind = {
+            side.results[place]
+            for side, program in zip((left, right), programs, strict=True)
+            # A variable that one program alone updates, such as a moving average, is no result but of a step.
+            for place in (updates(program).values() if pass_ != STEP else ())
+        }
+        self._cut_values = CutValues(self._alignment.left.graph)
+        self._refuted = set[Matched]()
+        self._refuting: list[Arguments] = []
+
+    @property
+    def count_refuted(self) -> int:
+        """How many pairs of values were supposed to be one, and are not."""
+        return len(self._refuted)
+
+    def find_regions(self, refuting: Sequence[Arguments]) -> Split | None:
+        """The regions of both programs; None where these do not cover both, or draw random numbers.
+
+        Args:
+          refuting: calls, far apart, in which values have to agree to be a cut point, as in all of former times.
+
+        Raises:
+          UnreadableProgram: XLA cannot run what has to be run, or too much is open.
+          PromotionError: an open region has no float64 self.
+        """
+        self._refuting += refuting
+        for _ in range(_MOST_ROUNDS):
+            proofs = self._prove()
+            if proofs is None:
+                return None
+            unproved = _unproved(proofs)
+            if not unproved:
+                return Split(len(proofs.judged), None)
+            opened = OpenRegions.of(proofs.regions, unproved, self._cut_values)
+            more = find_refuted(proofs.regions.cut_points, opened.programs, opened.run_exactly(self._refuting))
+            if not more:
+                return Split(len(proofs.judged), opened)
+            self._refuted |= more
+            calls = [*self._drawn, *self._refuting]
+            without = without_matches(self._alignment, self._refuted)
+            self._alignment = without_matches(find_more_matches(without, calls), self._refuted)
+        return None
+
+    def _prove(self) -> Proofs | None:
+        regions = split(self._alignment)
+        if set(regions.uncovered) - self._left_behind or find_faults(regions, self._alignment):
+            return None
+        proofs = prove(regions)
+        return None if any(judged.reason for judged in proofs.judged) else proofs
+
+
+@dataclass(frozen=True)
+class Split:
+    """Two programs as regions.
+
+    Attributes:
+      regions: how many there are.
+      opened: those that may give other bits; None where all are proved to give the same.
+    """
+
+    regions: int
+    opened: OpenRegions | None
+
+    @property
+    def count_open(self) -> int:
+        """How many regions may give other bits."""
+        return len(self.opened.programs.regions) if self.opened else 0
+
+
+def spread_out(calls: Sequence[Call]) -> Sequence[Call]:
+    """A few calls, the first and the last among them.
+
+    Args:
+      calls: all that will be judged.
+    """
+    return [calls[at] for at in sorted({round(at) for at in np.linspace(0, len(calls) - 1, REFUTING_CALLS)})]
+
+
+def _unproved(proofs: Proofs) -> list[Region]:
+    """The regions that may give other bits: an algebraic rule keeps neither the range nor the rounding."""
+    return [without_determined(judged.region, proofs.regions) for judged in proofs.judged if judged.level != STRUCTURE]
