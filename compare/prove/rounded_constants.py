@@ -16,36 +16,69 @@ from workloads._framework import STEP, Parameter, Program
 from workloads._spec import Arrays
 
 PERTURBATIONS = 3
-"""How often the rounded constants are moved to see what such rounding does to the outputs."""
+"""How often the rounded constants are moved at most to see what such rounding does to the outputs."""
+
+Allowance = dict[tuple[str, str, str, int], float]
+"""By pass, case, leaf and group of magnitudes, a relative spread."""
+_Side = tuple[str, str]
+"""A side, and a pass of it."""
 
 
-def explain_by_constants(
-    run: Run, doubles: Doubles, evidence: Evidence, runs: Collection[tuple[str, str]], constants: bool
-) -> dict[tuple[str, str, str, int], float]:
-    """The relative spread of float64 results that numbers rounded to float32 explain.
-
-    Of each pass, case, leaf and group of magnitudes.
-    Every float32 state that a step starts from (a learning rate), and where wanted every such constant, is moved
-    within its rounding a few times; the spreads of both sides add up.
+class ConstantSpreads:
+    """How far float64 results move with numbers that were rounded to float32; each rounding is a run of both sides.
 
     Args:
       run: runs a float64 program of either side.
       doubles: the float64 programs.
       evidence: tells what an error is relative to.
-      runs: pass and case of those to explain.
-      constants: whether constants are moved too; each pass costs one compilation a side.
-
-    Raises:
-      SideError: the JAX side cannot run the programs.
+      constants: whether constants are moved beside the states that a step starts from (a learning rate); each pass
+        costs one compilation a side.
     """
-    allowance: dict[tuple[str, str, str, int], float] = {}
-    for (_, pass_), program in doubles.programs.items():
-        cases = sorted(case for ran, case in runs if ran == pass_)
-        opened = _open(program) if cases and constants else program
-        if cases and (_constants(opened) or (pass_ == STEP and _rounded_states(program))):
-            for place, spread in _spread(run, opened, pass_, evidence, cases).items():
-                allowance[pass_, *place] = allowance.get((pass_, *place), 0.0) + spread
-    return allowance
+
+    def __init__(self, run: Run, doubles: Doubles, evidence: Evidence, constants: bool) -> None:
+        self._run, self._evidence, self._constants = run, evidence, constants
+        self._programs = doubles.programs
+        self._opened: dict[_Side, Program] = {}
+        self._base: dict[_Side, dict[str, Arrays]] = {}
+        self._spreads: dict[_Side, Allowance] = {}
+
+    def measure(self, runs: Collection[tuple[str, str]], seed: int) -> Allowance:
+        """The relative spread of each pass, case, leaf and group of magnitudes in all roundings so far, of both sides.
+
+        Args:
+          runs: pass and case of those to explain.
+          seed: of the rounding.
+
+        Raises:
+          SideError: the JAX side cannot run the programs.
+        """
+        allowance: Allowance = {}
+        for side in self._programs:
+            cases = sorted(case for ran, case in runs if ran == side[1])
+            if cases and self._moves(side):
+                for place, spread in self._measure_side(side, cases, seed).items():
+                    allowance[place] = allowance.get(place, 0.0) + spread
+        return allowance
+
+    def _moves(self, side: _Side) -> bool:
+        if side not in self._opened:
+            program = self._programs[side]
+            self._opened[side] = _open(program) if self._constants else program
+        opened = self._opened[side]
+        return bool(_constants(opened)) or (side[1] == STEP and _has_rounded_states(opened))
+
+    def _measure_side(self, side: _Side, cases: Sequence[str], seed: int) -> Allowance:
+        pass_, program, base = side[1], self._opened[side], self._base.setdefault(side, {})
+        missing = [case for case in cases if case not in base]
+        if missing:
+            base |= self._run(program, pass_, missing)
+        relative_to = trajectories_as_runs(self._evidence) if pass_ == STEP else self._evidence
+        scales = {case: relative_to.scales(pass_, case, base[case]) for case in cases}
+        moved = dataclasses.replace(program, states=_move_states(program, seed))
+        spreads = self._spreads.setdefault(side, {})
+        for place, spread in largest_spreads(base, [self._run(moved, pass_, cases)], scales).items():
+            spreads[pass_, *place] = max(spreads.get((pass_, *place), 0.0), spread)
+        return spreads
 
 
 def _open(program: Program) -> Program:
@@ -66,17 +99,7 @@ def _constants(program: Program) -> Arrays:
     return {name: array for name, array in program.states.items() if name.startswith(CONSTANT)}
 
 
-def _spread(
-    run: Run, program: Program, pass_: str, evidence: Evidence, cases: Sequence[str]
-) -> dict[tuple[str, str, int], float]:
-    told = trajectories_as_runs(evidence) if pass_ == STEP else evidence
-    base = run(program, pass_, cases)
-    scales = {case: told.scales(pass_, case, arrays) for case, arrays in base.items()}
-    perturbed = (dataclasses.replace(program, states=_move_states(program, seed)) for seed in range(PERTURBATIONS))
-    return largest_spreads(base, (run(moved, pass_, cases) for moved in perturbed), scales)
-
-
-def _rounded_states(program: Program) -> bool:
+def _has_rounded_states(program: Program) -> bool:
     return any(array.dtype == np.float32 for array in program.states.values())
 
 

@@ -12,7 +12,7 @@ from compare.hlo import bindings
 from compare.parity import Evidence
 from compare.parity.evidence import TRAJECTORY
 from compare.prove.oracle import Doubles
-from compare.prove.rounded_constants import PERTURBATIONS, explain_by_constants
+from compare.prove.rounded_constants import ConstantSpreads
 from jaxport._framework import Jax
 from workloads._framework import STEP, Parameter, Program, Result, Twin
 from workloads._spec import Arrays
@@ -36,8 +36,11 @@ def step(number: str, rate: str = "float32") -> Program:
     return Program(artifact, signature, results, {"rate": np.array(0.1, rate)})
 
 
-def explained(program: Program, constants: bool) -> tuple[dict[Any, float], list[Program]]:
-    """The spreads, and the programs that were run for them."""
+ROUNDINGS = 3
+
+
+def explained(program: Program, constants: bool, roundings: int = ROUNDINGS) -> tuple[dict[Any, float], list[Program]]:
+    """The spreads after some roundings, and the programs that were run for them."""
     ran: list[Program] = []
 
     def run(program: Program, _: str, cases: Sequence[str]) -> dict[str, Arrays]:
@@ -47,13 +50,16 @@ def explained(program: Program, constants: bool) -> tuple[dict[Any, float], list
     leaves = {LEAF: np.ones(2)}
     evidence = Evidence("port", outputs={}, doubles={}, trajectories={("tf/graph", "float64"): leaves})
     doubles = Doubles(programs={("tf", STEP): program})
-    return explain_by_constants(run, doubles, evidence, [(STEP, TRAJECTORY)], constants), ran
+    spreads = ConstantSpreads(run, doubles, evidence, constants)
+    for seed in range(roundings - 1):
+        spreads.measure([(STEP, TRAJECTORY)], seed)
+    return spreads.measure([(STEP, TRAJECTORY)], roundings - 1), ran
 
 
 @pytest.mark.parametrize("constants", [False, True])
 def test_all_that_moves_moves_in_one_program(constants: bool) -> None:
     found, ran = explained(step(ROUNDED), constants)
-    assert len(ran) == 1 + PERTURBATIONS
+    assert len(ran) == 1 + ROUNDINGS
     assert len({program.artifact for program in ran}) == 1
     assert 0 < found[STEP, TRAJECTORY, LEAF, 0] < 2**-23
 
@@ -64,6 +70,11 @@ def test_constants_that_are_rounded_are_moved_on_request(number: str, moving: se
     assert base.keys() == moving
     for states in others:
         assert all(0 < abs(states[name] / base[name] - 1) <= 2**-24 for name in moving)
+
+
+def test_each_rounding_can_only_widen_what_is_explained() -> None:
+    once, often = (explained(step(ROUNDED), constants=True, roundings=times)[0] for times in (1, 8))
+    assert once[STEP, TRAJECTORY, LEAF, 0] < often[STEP, TRAJECTORY, LEAF, 0]
 
 
 def test_without_anything_rounded_nothing_is_run() -> None:
