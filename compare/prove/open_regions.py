@@ -42,6 +42,11 @@ class OpenRegions:
     def of(cls, regions: Regions, opened: Sequence[Region], cut_values: CutValues) -> OpenRegions:
         """These regions as one program a side.
 
+        Args:
+          regions: the split.
+          opened: those that are judged.
+          cut_values: has what TensorFlow's program computes at cut points.
+
         Raises:
           UnreadableProgram: they are too large together.
         """
