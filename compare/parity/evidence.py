@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+import ml_dtypes
 import numpy as np
 
 from compare.parity.bands import Scales, bands_of
-from compare.parity.measure import largest
+from compare.parity.measure import UNIT_ROUNDOFF, largest
 from compare.record.workload_part import Failure
 from workloads import _modes
 from workloads._framework import GRADIENTS, STEP, is_kinks
@@ -179,6 +180,7 @@ class Evidence:
           case: the case.
           expected: the float64 values of the run, by leaf.
         """
+        expected = {leaf: self._representable(pass_, leaf, array) for leaf, array in expected.items()}
         model = largest(expected.values())
         runs = [self.outputs.get((mode, pass_, case), {}) for mode in self.original_modes(pass_)]
         # Without a run of its own types, as in a case that the programs suggest, nothing is known to be noise.
@@ -187,6 +189,19 @@ class Evidence:
             for leaf, array in expected.items()
         }
         return Scales(model, bands)
+
+    def _representable(self, pass_: str, leaf: str, array: np.ndarray) -> np.ndarray:
+        """The float64 values with 0 for those that the type of the leaf has no number for.
+
+        Far out, an erf leaves 0 or 1e-165, by its formula. No program that is written in float32 gives either there.
+        """
+        written = next(
+            (run[leaf].dtype for (_, ran, _), run in self.outputs.items() if ran == pass_ and leaf in run), None
+        )
+        if written is None or written.name not in UNIT_ROUNDOFF or array.dtype.kind != "f":
+            return array
+        least = float(ml_dtypes.finfo(written).smallest_subnormal)
+        return np.where(np.abs(array) < least, 0.0, array) if (np.abs(array) < least).any() else array
 
     def float_cases(self, pass_: str) -> tuple[str, ...]:
         """Every case that any mode ran in the twins' own dtypes."""

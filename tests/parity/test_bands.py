@@ -126,3 +126,28 @@ def test_scales_are_measured_once_for_what_they_are_made_of() -> None:
     assert again.scales("forward", "seed0", exact) is known
     assert again.scales("forward", "seed0", {"y": 2 * exact["y"]}).model == 2 * known.model
     assert dataclasses.replace(evidence, outputs={}).scales("forward", "seed0", exact) is not known
+
+
+@pytest.mark.parametrize(
+    ("far_out", "ported", "verdict"),
+    [
+        pytest.param([-2.3e-165, 1.0], [-0.0, 1.0], PASS, id="beside values"),
+        pytest.param([-2.3e-165, 0.0], [3.6e-64, 0.0], PASS, id="alone"),
+        pytest.param([-2.3e-30, 1.0], [0.0, 1.0], FAIL, id="what float32 has a number for"),
+    ],
+)
+def test_what_the_type_has_no_number_for_counts_as_zero(
+    far_out: list[float], ported: list[float], verdict: str
+) -> None:
+    """Far out, 1 + erf(x) is 0 in float64 and erfc(-x) is not: in a case that only the programs suggest."""
+    drawn = np.ones(2)
+    evidence = Evidence(
+        workload="tail",
+        outputs={(mode, "forward", "seed0"): {"y": drawn.astype(np.float32)} for mode in ("tf/eager", "jax/jit")},
+        doubles={
+            **{(side, "forward", "seed0"): {"y": drawn} for side in ("tf", "jax")},
+            ("tf", "forward", "constants0"): {"y": np.array(far_out)},
+            ("jax", "forward", "constants0"): {"y": np.array(ported)},
+        },
+    )
+    assert judge(evidence).gates["semantics"].verdict == verdict
