@@ -65,6 +65,11 @@ class OpenRegions:
         """TensorFlow's pieces in float64."""
         return promote.promote(self.artifacts.left)
 
+    @cached_property
+    def compiled_exactly(self) -> executing.Executable:
+        """The same, compiled: to refute cut points, and to judge by."""
+        return executing.compile_bytecode(self.exact, QUICKLY)
+
     @property
     def at_once(self) -> int:
         """How many calls one request may hold."""
@@ -97,9 +102,8 @@ class OpenRegions:
         Args:
           calls: arguments of both programs.
         """
-        exact = Pair(self.exact, promote.promote(self.artifacts.right)).map(
-            lambda artifact: executing.compile_bytecode(artifact, QUICKLY)
-        )
+        port = executing.compile_bytecode(promote.promote(self.artifacts.right), QUICKLY)
+        exact = Pair(self.compiled_exactly, port)
         for start in range(0, len(calls), self.at_once):
             taken = self.collect_inputs(calls[start : start + self.at_once])
             runs = [exact[side].each([one.widened(side) for one in taken]) for side in (0, 1)]

@@ -13,6 +13,7 @@ from compare.parity.breaks import Outcome
 from compare.parity.measure import is_float
 from compare.parity.stability import Rounding
 from compare.prove.open_regions import OpenRegions, RegionInputs
+from compare.prove.placed_training import QUICKLY
 from compare.prove.swept_calls import CallResults, judge_calls, measure_rounding
 from compare.regions.open_programs import OpenPrograms, count_roundings
 from compare.regions.sampling import widen
@@ -38,7 +39,7 @@ class RegionCalls:
         self._regions, self._base = regions, base
         self._moves = [not regions.cut_values.is_parameter(key) for key in regions.keys]
         self._original, self._port = regions.artifacts.map(executing.compile_bytecode)
-        self._exact = executing.compile_bytecode(regions.exact)
+        self._exact = regions.compiled_exactly
         self._rounding = self._measure(pass_, dtype)
 
     def judge(self, calls: Sequence[Pair[Sequence[np.ndarray]]]) -> list[Outcome]:
@@ -84,7 +85,8 @@ class RegionCalls:
     @cached_property
     def _disturbed(self) -> executing.Executable:
         """Compiled once, where a region asks for it."""
-        return executing.compile_bytecode(disturbing.disturbed(self._regions.exact, self._rounding.unit))
+        disturbed = disturbing.disturbed(self._regions.exact, self._rounding.unit)
+        return executing.compile_bytecode(disturbed, QUICKLY)
 
     def _sample(self, taken: Sequence[RegionInputs], seed: int) -> list[Arrays]:
         """The exact values with every value moved by a rounding, those that the regions are given too."""
