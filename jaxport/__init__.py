@@ -74,6 +74,7 @@ LIBRARY = (
     "segments",
     "sequences",
     "signal",
+    "stateful",
     "weights",
 )
 """Modules of the library, each imported once it is asked for."""

@@ -15,11 +15,17 @@ import optax
 from flax import nnx, traverse_util
 
 from jaxport._model import Model
+from jaxport._port_states import check_start, state_places
 from jaxport._same_masks import DRAWING_BY_PLACE, drop_by_place
+from jaxport.stateful import RecurrentState
 from workloads import _foreign
 from workloads._target import WeightsError
+from workloads._written_port import with_states
 
 _MOST_BYTES = 256 << 20
+_CARRIED = (nnx.Param, nnx.BatchStat, RecurrentState)
+"""Variables that are parameters of a call; all others are constants."""
+
 _RANDOM = ("rate", "dropout_rate")
 """Attributes that say how much is dropped by modules that draw for themselves."""
 
@@ -56,7 +62,7 @@ def flax_port(
     def forward(parameters: Any, *given: Any) -> Any:
         module = network.differentiated(parameters)
         module.eval()
-        return module(*given[:inputs])
+        return _with_states(network, leaves, module(*given[:inputs]), module)
 
     if loss is None or optimizer is None or train_step is None:
         return Model(forward, leaves.there, leaves.back)
@@ -124,9 +130,18 @@ def flax_rest(
                 stand.value = left.pop(0)
             results[name] = _at(whole, path)(*inputs)
         kept = [stand.given for of_part in stands.values() for stand in of_part]
-        return {"result": results.get("", results), "given": kept}
+        return _with_states(network, leaves, {"result": results.get("", results), "given": kept}, whole)
 
     return Model(forward, leaves.there, leaves.back)
+
+
+def _with_states(network: _Network, leaves: _Leaves, result: Any, module: nnx.Module) -> Any:
+    """What a call returned, beside the states that it left in the module."""
+    if not network.states:
+        return result
+    arrays = leaves.back(network.parameters(module))
+    states = (leaf.key for leaf in leaves.all if network.states.issuperset(leaf.places))
+    return with_states(result, {key: arrays[key] for key in states})
 
 
 def _at(module: nnx.Module, path: str) -> Any:
@@ -169,7 +184,10 @@ class _Network:
         others = nnx.Not(nnx.Any(*DRAWING_BY_PLACE))
         for name in _RANDOM:
             abstract.set_attributes(others, raise_if_not_found=False, **{name: 0.0})
-        self._graph, weights, others = nnx.split(abstract, (nnx.Param, nnx.BatchStat), ...)
+        self.states = state_places(abstract)
+        if self.states:
+            check_start(make)
+        self._graph, weights, others = nnx.split(abstract, _CARRIED, ...)
         self.places = frozenset(traverse_util.flatten_dict(nnx.to_pure_dict(weights)))
         self._others = jax.tree.map(_constant, nnx.to_pure_dict(others))
 
@@ -182,7 +200,7 @@ class _Network:
         return nnx.merge(graph, weights, jax.lax.stop_gradient(others))
 
     def parameters(self, module: nnx.Module) -> Any:
-        return nnx.to_pure_dict(nnx.split(module, (nnx.Param, nnx.BatchStat), ...)[1])
+        return nnx.to_pure_dict(nnx.split(module, _CARRIED, ...)[1])
 
 
 def _widen(module: nnx.Module, dtype: Any) -> None:

@@ -21,6 +21,7 @@ _ONES = frozenset({"strides", "input_dilation", "kernel_dilation"})
 _WITHOUT_RANDOM = frozenset(
     {
         "nnx.RNN",
+        "jaxport.stateful.StatefulRNN",
         "jaxport.layers.Attention",
         "jaxport.layers.PReLU",
         "jaxport.layers.StackedCells",
@@ -64,4 +65,8 @@ def _value(name: str, value: Plain) -> str:
         return f"jaxport.sequences.{value}"
     if name == "merge_fn":
         return f"jaxport.sequences.{value}" if value in ("average", "apart") else f"jnp.{value}"
-    return repr(tuple(value) if isinstance(value, list) else value)
+    return repr(_with_tuples(value))
+
+
+def _with_tuples(value: Plain) -> object:
+    return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
