@@ -69,6 +69,7 @@ LIBRARY = (
     "quantization",
     "random",
     "recurrent",
+    "recurrent_dropout",
     "resizing",
     "schedules",
     "segments",

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
+from jaxport.recurrent_dropout import DroppingCell
 from jaxport.stateful import StatefulRNN, carry_of, states_of
 
 
@@ -45,12 +46,13 @@ def over_steps(
     # Zeros, whatever is drawn.
     zeros = rnn.cell.initialize_carry(step_shape, nnx.Rngs(0))
     carry = zeros if initial is None else carry_of(rnn.cell, initial, step_shape)
+    masks = [rnn.cell.masks(step_shape)] if isinstance(rnn.cell, DroppingCell) else []
     graph, weights = nnx.split(rnn.cell)
-    before = jnp.zeros_like(jax.eval_shape(lambda x: rnn.cell(carry, x)[1], at[0][0]))
+    before = jnp.zeros_like(jax.eval_shape(lambda x: rnn.cell(carry, x, *masks)[1], at[0][0]))
 
     def step(state: Any, at: Any) -> Any:
         (carry, before), (x, present) = state, at
-        following, output = nnx.merge(graph, weights)(carry, x)
+        following, output = nnx.merge(graph, weights)(carry, x, *masks)
         if present is not None:
             kept = (carry, jnp.zeros_like(output) if zero_output else before)
             following, output = jax.tree.map(partial(_where, present), (following, output), kept)

@@ -11,6 +11,7 @@ from flax import nnx
 
 from jaxport._module_nodes import nodes
 from jaxport.layers import StackedCells
+from jaxport.recurrent_dropout import DroppingCell
 
 
 class RecurrentState(nnx.Variable[jax.Array]):
@@ -104,6 +105,7 @@ def states_of(cell: nnx.RNNCellBase, carry: Any) -> tuple[jax.Array, ...]:
       cell: whose carry it is.
       carry: of one step.
     """
+    cell = _within(cell)
     if isinstance(cell, StackedCells):
         inner = zip(cell.order, carry, strict=True)
         return tuple(state for name, part in inner for state in states_of(getattr(cell, name), part))
@@ -124,7 +126,12 @@ def carry_of(cell: nnx.RNNCellBase, states: Sequence[jax.Array], step_shape: tup
     return _filled(cell, zeros, iter(states))
 
 
+def _within(cell: nnx.RNNCellBase) -> nnx.RNNCellBase:
+    return cell.cell if isinstance(cell, DroppingCell) else cell
+
+
 def _filled(cell: nnx.RNNCellBase, zeros: Any, states: Iterator[jax.Array]) -> Any:
+    cell = _within(cell)
     if isinstance(cell, StackedCells):
         return tuple(_filled(getattr(cell, name), part, states) for name, part in zip(cell.order, zeros, strict=True))
     leaves, structure = jax.tree.flatten(zeros)

@@ -256,10 +256,13 @@ def _draw_alike(model: Any) -> None:
         if (isinstance(layer, _WITH_DROPOUT) and not _traced_calls.is_followed(layer)) or _drops_each_step(layer)
         for inner in layer._flatten_layers(include_self=False)
     }
+    cells = {id(layer.cell) for layer in layers if type(layer) in _same_masks.RECURRENT}
     for layer in layers:
         if _drops_each_step(layer):
             noise = _same_masks.noise_of(layer.layer)
             _same_masks.drop_by_place(layer, layer.layer.rate, noise and [noise[0], None, *noise[1:]])
+        elif id(layer) in cells:
+            _same_masks.drop_states_by_place(layer)
         elif type(layer) in _same_masks.DROPOUTS and id(layer) not in within:
             _same_masks.drop_by_place(layer, layer.rate, _same_masks.noise_of(layer))
         elif type(layer) in _same_masks.NOISES and id(layer) not in within:

@@ -13,7 +13,7 @@ _DEFAULTS: Mapping[str, Plain] = {
     "use_bias": True, "use_scale": True, "bias_shape": None, "param_dtype": "float32", "normalize_qk": False,
     "dropout_rate": 0.0, "reverse": False, "keep_order": False, "time_major": False, "residual": False,
     "reset_after": True, "activation_fn": "tanh", "gate_fn": "sigmoid", "merge_fn": "_concatenate",
-    "broadcast_dims": [],
+    "broadcast_dims": [], "input_rate": 0.0, "state_rate": 0.0,
 }  # fmt: skip
 """What every module takes an argument of that name to be where it is left out; `feature_axis` is no argument."""
 

@@ -117,14 +117,34 @@ def _of_layer(cell: Cell, prefix: str) -> Callable[[SourceLayer], Counterpart]:
     def counterpart(layer: SourceLayer) -> Counterpart:
         inner = cell(layer, prefix)
         assert inner.module is not None
+        within, module = ("cell.cell", _dropping(layer, inner.module)) if _drops(layer) else ("cell", inner.module)
         carried = tuple(
-            Carried(way.leaf, tuple(f"cell.{name}" for name in way.variables), way.transform) for way in inner.carried
+            Carried(way.leaf, tuple(f"{within}.{name}" for name in way.variables), way.transform)
+            for way in inner.carried
         )
         return Counterpart(
-            _rnn(layer, inner.module), carried=(*present(layer, carried), *_states(layer)), unchecked=_outside(layer)
+            _rnn(layer, module), carried=(*present(layer, carried), *_states(layer)), unchecked=_outside(layer)
         )
 
     return counterpart
+
+
+def _drops(layer: SourceLayer) -> bool:
+    return bool(layer.config.get("dropout") or layer.config.get("recurrent_dropout"))
+
+
+def _dropping(layer: SourceLayer, cell: Module) -> Module:
+    """The cell with what it drops in training."""
+    rates = {"input_rate": layer.config.get("dropout"), "state_rate": layer.config.get("recurrent_dropout")}
+    return Module("jaxport.recurrent_dropout.DroppingCell", {"cell": cell}, advised=rates)
+
+
+def _undroppable(layer: SourceLayer) -> str:
+    """What no DroppingCell is for."""
+    for name in ("dropout", "recurrent_dropout"):
+        if layer.config.get(name) and (layer.compute_dtype != layer.variable_dtype or layer.config.get(name) == 1):
+            return f"{name}={layer.config[name]} in {layer.compute_dtype}"
+    return ""
 
 
 def _rnn(layer: SourceLayer, cell: Module | None) -> Module:
@@ -187,13 +207,13 @@ _CONVOLUTIONAL = {
 }
 
 RECURRENT = (
-    Rule("lstm", ("LSTM",), _of_layer(_optimized_lstm, "lstm_cell/"), _WITH_BIAS),
+    Rule("lstm", ("LSTM",), _of_layer(_optimized_lstm, "lstm_cell/"), {"use_bias": (True,)}, _undroppable),
     Rule("lstm_of_split_gates", ("LSTM",), _of_layer(_split_lstm, "lstm_cell/"), _WITH_BIAS),
     Rule("lstm_cell", ("LSTMCell",), _of_cell(_optimized_lstm), _WITH_BIAS),
     Rule("lstm_cell_of_split_gates", ("LSTMCell",), _of_cell(_split_lstm), _WITH_BIAS),
-    Rule("simple_rnn", ("SimpleRNN",), _of_layer(_simple, "simple_rnn_cell/"), _WITH_BIAS),
+    Rule("simple_rnn", ("SimpleRNN",), _of_layer(_simple, "simple_rnn_cell/"), {"use_bias": (True,)}, _undroppable),
     Rule("simple_rnn_cell", ("SimpleRNNCell",), _of_cell(_simple), _WITH_BIAS),
-    Rule("gru", ("GRU",), _of_layer(_gru, "gru_cell/"), _GRU),
+    Rule("gru", ("GRU",), _of_layer(_gru, "gru_cell/"), unless=_undroppable),
     Rule("gru_cell", ("GRUCell",), _of_cell(_gru), _GRU),
     Rule(
         "convolutional_lstm",
