@@ -57,7 +57,7 @@ def without_states_left(call: Callable[..., Any], states: Mapping[str, Any]) -> 
 
 
 @contextmanager
-def _kept(states: Mapping[str, Any]) -> Iterator[Callable[[Any], tf.Tensor]]:
+def _kept(states: Mapping[str, Any]) -> Iterator[Callable[[Any], Any]]:
     """Inside, no variable of Keras changes; gives the value that one would have."""
     start = [(state, tf.convert_to_tensor(state.value)) for state in states.values()]
     with keras.StatelessScope(state_mapping=start, collect_losses=True) as scope:
