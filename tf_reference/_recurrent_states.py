@@ -34,9 +34,7 @@ def with_states_left(call: Callable[..., Any], states: Mapping[str, Any]) -> Cal
 
     def functional(*given: Any) -> Any:
         with _kept(states) as left:
-            result = call(*given)
-            # What a variable was assigned has no gradient where the next call reads it.
-            return with_states(result, {key: tf.stop_gradient(left(state)) for key, state in states.items()})
+            return with_states(call(*given), {key: left(state) for key, state in states.items()})
 
     return functional if states else call
 
@@ -60,5 +58,13 @@ def without_states_left(call: Callable[..., Any], states: Mapping[str, Any]) -> 
 def _kept(states: Mapping[str, Any]) -> Iterator[Callable[[Any], Any]]:
     """Inside, no variable of Keras changes; gives the value that one would have."""
     start = [(state, tf.convert_to_tensor(state.value)) for state in states.values()]
-    with keras.StatelessScope(state_mapping=start, collect_losses=True) as scope:
+    with _CuttingScope(state_mapping=start, collect_losses=True) as scope:
         yield scope.get_current_value
+
+
+class _CuttingScope(keras.StatelessScope):
+    """No gradient flows through what a variable would be assigned, as none flows through a variable."""
+
+    def add_update(self, update: tuple[Any, Any]) -> None:
+        variable, value = update
+        super().add_update((variable, tf.stop_gradient(value)))
