@@ -137,9 +137,9 @@ def _filled(cell: nnx.RNNCellBase, zeros: Any, states: Iterator[jax.Array]) -> A
     leaves, structure = jax.tree.flatten(zeros)
     own = [next(states) for _ in leaves]
     ordered = own[::-1] if isinstance(cell, nnx.LSTMCell | nnx.OptimizedLSTMCell) else own
-    return jax.tree.unflatten(
-        structure, [state.astype(zero.dtype) for state, zero in zip(ordered, leaves, strict=True)]
-    )
+    # Cells of Flax make zeros in the dtype of their weights.
+    dtypes = [getattr(cell, "dtype", None) or zero.dtype for zero in leaves]
+    return jax.tree.unflatten(structure, [state.astype(dtype) for state, dtype in zip(ordered, dtypes, strict=True)])
 
 
 def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
