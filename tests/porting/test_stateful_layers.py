@@ -24,6 +24,7 @@ from compare.weights.planning import plan
 from jaxport import _module_reading, ports, stateful
 from tf_reference import _keras_compiled, _keras_port, _keras_weights, _recurrent_states
 from tf_reference._keras_variables import recurrent_states
+from tf_reference._session import _contracted as contracted
 from workloads._arrays import draw
 from workloads._spec import ArraySpec
 from workloads._target import WeightsError
@@ -288,3 +289,22 @@ def test_no_gradient_goes_to_the_call_before(monkeypatch: pytest.MonkeyPatch) ->
     assert max(distance(found, wanted) for found in (gradient(), judged, left)) <= BOUND
     monkeypatch.setattr(jax.lax, "stop_gradient", lambda value: value)
     assert distance(gradient(), wanted) > 1e-2
+
+
+def test_in_mixed_precision_a_state_is_computed_with_in_the_narrow_type() -> None:
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        model = called(sequential(L.LSTM(3, stateful=True)), chunk(0))
+    finally:
+        keras.config.set_dtype_policy("float32")
+    _, module = module_of(model)
+    found = module(chunk(1))
+    assert str(found.dtype) == "bfloat16"
+    assert module.lstm.state_0.get_value().dtype == jnp.float32
+    assert distance(np.asarray(found, "float32"), tf.cast(model(chunk(1)), tf.float32)) < 2**-6
+
+
+def test_outputs_of_two_float_types_have_one_scalar_that_gradients_are_taken_of() -> None:
+    value = contracted({"narrow": tf.ones(2, tf.bfloat16), "wide": tf.ones(3)})
+    assert value.dtype == tf.float32
+    assert np.isfinite(value.numpy())
