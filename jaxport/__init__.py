@@ -69,11 +69,13 @@ LIBRARY = (
     "quantization",
     "random",
     "recurrent",
+    "recurrent_dropout",
     "resizing",
     "schedules",
     "segments",
     "sequences",
     "signal",
+    "stateful",
     "weights",
 )
 """Modules of the library, each imported once it is asked for."""

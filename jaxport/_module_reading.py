@@ -118,7 +118,7 @@ def _known(kind: type) -> str:
         return ""
     if getattr(nnx, kind.__name__, None) is kind:
         return f"nnx.{kind.__name__}"
-    for name in ("layers", "noise", "normalization"):
+    for name in ("layers", "noise", "normalization", "recurrent_dropout", "stateful"):
         if kind.__module__.startswith("jaxport.") and getattr(_library(name), kind.__name__, None) is kind:
             return f"jaxport.{name}.{kind.__name__}"
     return ""

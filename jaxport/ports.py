@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +13,16 @@ import optax
 from flax import nnx, traverse_util
 
 from jaxport._model import Model
+from jaxport._port_leaves import Leaves, read_leaves
+from jaxport._port_states import check_start, state_places
 from jaxport._same_masks import DRAWING_BY_PLACE, drop_by_place
-from workloads import _foreign
+from jaxport.stateful import RecurrentState
 from workloads._target import WeightsError
+from workloads._written_port import with_states
 
-_MOST_BYTES = 256 << 20
+_CARRIED = (nnx.Param, nnx.BatchStat, RecurrentState)
+"""Variables that are parameters of a call; all others are constants."""
+
 _RANDOM = ("rate", "dropout_rate")
 """Attributes that say how much is dropped by modules that draw for themselves."""
 
@@ -49,14 +52,14 @@ def flax_port(
       train_step: (module, nnx.Optimizer, inputs, targets) -> loss, changing both.
       wrt: what the step trains, as a filter of nnx.
     """
-    leaves = _leaves(receipt)
+    leaves = read_leaves(receipt)
     network = _Network(make, jnp.dtype(dtype))
     _check_places(network, leaves, receipt)
 
     def forward(parameters: Any, *given: Any) -> Any:
         module = network.differentiated(parameters)
         module.eval()
-        return module(*given[:inputs])
+        return _with_states(network, leaves, module(*given[:inputs]), module)
 
     if loss is None or optimizer is None or train_step is None:
         return Model(forward, leaves.there, leaves.back)
@@ -110,7 +113,7 @@ def flax_rest(
         workload's inputs it takes, and the methods that are left in it, each as a class and a name: inputs that stand
         for their results follow, in order.
     """
-    leaves = _leaves(receipt)
+    leaves = read_leaves(receipt)
     network = _Network(make, jnp.dtype(dtype))
     stands = {name: [_StandIn(*place) for place in places] for name, _, _, places in parts}
 
@@ -124,9 +127,18 @@ def flax_rest(
                 stand.value = left.pop(0)
             results[name] = _at(whole, path)(*inputs)
         kept = [stand.given for of_part in stands.values() for stand in of_part]
-        return {"result": results.get("", results), "given": kept}
+        return _with_states(network, leaves, {"result": results.get("", results), "given": kept}, whole)
 
     return Model(forward, leaves.there, leaves.back)
+
+
+def _with_states(network: _Network, leaves: Leaves, result: Any, module: nnx.Module) -> Any:
+    """What a call returned, beside the states that it left in the module."""
+    if not network.states:
+        return result
+    arrays = leaves.back(network.parameters(module))
+    states = (leaf.key for leaf in leaves.all if network.states.issuperset(leaf.places))
+    return with_states(result, {key: arrays[key] for key in states})
 
 
 def _at(module: nnx.Module, path: str) -> Any:
@@ -169,7 +181,10 @@ class _Network:
         others = nnx.Not(nnx.Any(*DRAWING_BY_PLACE))
         for name in _RANDOM:
             abstract.set_attributes(others, raise_if_not_found=False, **{name: 0.0})
-        self._graph, weights, others = nnx.split(abstract, (nnx.Param, nnx.BatchStat), ...)
+        self.states = state_places(abstract)
+        if self.states:
+            check_start(make)
+        self._graph, weights, others = nnx.split(abstract, _CARRIED, ...)
         self.places = frozenset(traverse_util.flatten_dict(nnx.to_pure_dict(weights)))
         self._others = jax.tree.map(_constant, nnx.to_pure_dict(others))
 
@@ -182,7 +197,7 @@ class _Network:
         return nnx.merge(graph, weights, jax.lax.stop_gradient(others))
 
     def parameters(self, module: nnx.Module) -> Any:
-        return nnx.to_pure_dict(nnx.split(module, (nnx.Param, nnx.BatchStat), ...)[1])
+        return nnx.to_pure_dict(nnx.split(module, _CARRIED, ...)[1])
 
 
 def _widen(module: nnx.Module, dtype: Any) -> None:
@@ -200,7 +215,7 @@ def _is_float_type(value: Any) -> bool:
         return False
 
 
-def _check_places(network: _Network, leaves: _Leaves, receipt: Path) -> None:
+def _check_places(network: _Network, leaves: Leaves, receipt: Path) -> None:
     """Raise WeightsError unless every variable of the module is written, and nothing else."""
     written = {place for leaf in leaves.all for place in leaf.places}
     for places, what, absence in (
@@ -217,72 +232,6 @@ def _check_places(network: _Network, leaves: _Leaves, receipt: Path) -> None:
 
 def _constant(spec: Any) -> Any:
     return jax.random.key(0) if jnp.issubdtype(spec.dtype, jax.dtypes.prng_key) else jnp.zeros(spec.shape, spec.dtype)
-
-
-@dataclass(frozen=True)
-class _Leaf:
-    """A weight of Keras, its transform, and the places of the variables that it becomes."""
-
-    key: str
-    shape: tuple[int, ...]
-    transform: Mapping[str, Any]
-    places: tuple[tuple[str | int, ...], ...]
-
-
-@dataclass(frozen=True)
-class _Leaves:
-    """Every weight: the way there and back."""
-
-    all: Sequence[_Leaf]
-
-    def there(self, weights: Mapping[str, Any]) -> Any:
-        """Parameters of these arrays, by the key of each weight in Keras' layout."""
-        flat: dict[Any, Any] = {}
-        for leaf in self.all:
-            flat |= zip(leaf.places, _forward(leaf.transform, weights[leaf.key]), strict=True)
-        return traverse_util.unflatten_dict(flat)
-
-    def back(self, parameters: Any) -> dict[str, Any]:
-        """The arrays by key, of parameters or their gradients."""
-        flat = traverse_util.flatten_dict(parameters)
-        return {leaf.key: _back(leaf, [flat[place] for place in leaf.places]) for leaf in self.all}
-
-
-def _leaves(path: Path) -> _Leaves:
-    _foreign.check(path, _MOST_BYTES)
-    receipt = json.loads(path.read_bytes())
-    return _Leaves([
-        _Leaf(
-            leaf["key"],
-            tuple(leaf["shape"]),
-            leaf["transform"],
-            tuple(_place(variable["path"]) for variable in leaf["variables"]),
-        )
-        for leaf in receipt["leaves"]
-    ])  # fmt: skip
-
-
-def _place(path: str) -> tuple[str | int, ...]:
-    return tuple(int(step) if step.isdigit() else step for step in path.split("."))
-
-
-def _forward(transform: Mapping[str, Any], array: Any) -> tuple[Any, ...]:
-    match transform["name"]:
-        # JAX narrowed it where it has no integers of 64 bits.
-        case "identity" | "narrowed":
-            return (array,)
-        case "reshape":
-            return (array.reshape(tuple(transform["after"])),)
-        case "split":
-            return tuple(jnp.split(array, transform["parts"], transform["axis"]))
-        case other:
-            raise ValueError(f"expected a transform that a written port has, found {other}")
-
-
-def _back(leaf: _Leaf, arrays: Sequence[Any]) -> Any:
-    if leaf.transform["name"] == "split":
-        return jnp.concatenate(arrays, leaf.transform["axis"])
-    return arrays[0].reshape(leaf.shape)
 
 
 def own_gradient(backward: Callable[..., Any], results: Any, inputs: Any, kept: Any) -> Any:

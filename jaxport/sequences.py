@@ -10,6 +10,9 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
+from jaxport.recurrent_dropout import DroppingCell
+from jaxport.stateful import StatefulRNN, carry_of, states_of
+
 
 def over_steps(
     rnn: nnx.RNN,
@@ -23,37 +26,42 @@ def over_steps(
     """What a recurrent layer of Keras with return_state gives: outputs [batch, time, ...], then each state.
 
     nnx.RNN knows lengths, and no mask. A masked step leaves the states as they are and repeats the output before it;
-    before the first that output is 0.
+    before the first that output is 0. A StatefulRNN starts from its own states, and keeps those that it ends with.
 
     Args:
       rnn: a cell over time, maybe backwards; the first of its outputs is then that of the last step.
       inputs: [batch, time, ...].
       mask: bool[batch, time]; all steps count without.
-      initial: the states before the first step, as Keras orders them: of an LSTM the hidden one comes first; zeros
-        without.
+      initial: the states before the first step, as Keras orders them: of an LSTM the hidden one comes first; without
+        them those of a StatefulRNN, and zeros of any other.
       last: whether the outputs [batch, ...] of the last step are wanted alone.
       zero_output: whether the output of a masked step is 0.
     """
     at = jnp.moveaxis(inputs, 1, 0), None if mask is None else mask.astype(bool).T
     if rnn.reverse:
         at = jax.tree.map(lambda leaf: leaf[::-1], at)
+    if initial is None and isinstance(rnn, StatefulRNN):
+        initial = rnn.states
+    step_shape = at[0].shape[1:]
     # Zeros, whatever is drawn.
-    carry = rnn.cell.initialize_carry(at[0].shape[1:], nnx.Rngs(0))
-    if initial is not None:
-        carry = jax.tree.unflatten(jax.tree.structure(carry), _turned(rnn.cell, tuple(initial)))
+    zeros = rnn.cell.initialize_carry(step_shape, nnx.Rngs(0))
+    carry = zeros if initial is None else carry_of(rnn.cell, initial, step_shape)
+    masks = [rnn.cell.masks(step_shape)] if isinstance(rnn.cell, DroppingCell) else []
     graph, weights = nnx.split(rnn.cell)
-    before = jnp.zeros_like(jax.eval_shape(lambda x: rnn.cell(carry, x)[1], at[0][0]))
+    before = jnp.zeros_like(jax.eval_shape(lambda x: rnn.cell(carry, x, *masks)[1], at[0][0]))
 
     def step(state: Any, at: Any) -> Any:
         (carry, before), (x, present) = state, at
-        following, output = nnx.merge(graph, weights)(carry, x)
+        following, output = nnx.merge(graph, weights)(carry, x, *masks)
         if present is not None:
             kept = (carry, jnp.zeros_like(output) if zero_output else before)
             following, output = jax.tree.map(partial(_where, present), (following, output), kept)
         return (following, output), output
 
     (carry, _), outputs = jax.lax.scan(step, (carry, before), at)
-    states = _turned(rnn.cell, tuple(jax.tree.leaves(carry)))
+    states = states_of(rnn.cell, carry)
+    if isinstance(rnn, StatefulRNN):
+        rnn.keep(states)
     return (outputs[-1] if last else jnp.moveaxis(outputs, 0, 1), *states)
 
 
@@ -175,11 +183,6 @@ def attention_of_kept(
         return attended
     some = jnp.swapaxes(mask.astype(bool).any(-1), -2, -1)
     return jnp.where(some[..., None], attended, jnp.zeros((), attended.dtype))
-
-
-def _turned(cell: nnx.RNNCellBase, states: tuple[Any, ...]) -> tuple[Any, ...]:
-    """States in the order of the other framework: of an LSTM, Flax has the cell before the hidden one."""
-    return states[::-1] if isinstance(cell, nnx.LSTMCell | nnx.OptimizedLSTMCell) else states
 
 
 def _where(present: jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:

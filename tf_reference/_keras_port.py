@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from tf_reference import (
     _keras_weights,
     _own_steps,
     _private,
+    _recurrent_states,
     _same_masks,
     _traced_calls,
     _watched_tape,
@@ -60,8 +62,10 @@ def keras_port(
         _draw_alike(model)
         _write_anew(model)
         variables = _carried(model, receipt)
+        states = _recurrent_states.states_in(model, variables)
+        forward = _recurrent_states.with_states_left(lambda *given: _called(model, given[:inputs], False), states)
         if not trained:
-            return Model(forward=lambda *given: _called(model, given[:inputs], False), weights=variables)
+            return Model(forward=forward, weights=variables)
         own = _own_steps.is_own(model)
         # By Keras' own method, whatever that of the class takes: it leaves metrics out.
         told = _keras_outputs.compiled_with(model)
@@ -77,7 +81,7 @@ def keras_port(
         model.optimizer.build(model.trainable_variables)
         _resolve_losses(model)
     if own:
-        return own_step(model, inputs, variables)
+        return replace(own_step(model, inputs, variables), forward=forward)
 
     def loss(*given: Any) -> Any:
         predictions = _without_logits(_called(model, given[:inputs], True), narrow)
@@ -92,8 +96,8 @@ def keras_port(
         return value
 
     return Model(
-        forward=lambda *given: _called(model, given[:inputs], False),
-        loss=loss,
+        forward=forward,
+        loss=_recurrent_states.without_states_left(loss, states),
         step=step,
         weights=variables,
         state={variable.path: variable for variable in model.optimizer.variables},
@@ -134,7 +138,9 @@ def keras_rest(
         kept = [stand.given for of_part in stands.values() for stand in of_part]
         return {"result": results.get("", results), "given": kept}
 
-    return Model(forward=forward, weights=_carried(model, receipt))
+    variables = _carried(model, receipt)
+    states = _recurrent_states.states_in(model, variables)
+    return Model(forward=_recurrent_states.with_states_left(forward, states), weights=variables)
 
 
 def _listed(result: Any) -> Any:
@@ -250,10 +256,13 @@ def _draw_alike(model: Any) -> None:
         if (isinstance(layer, _WITH_DROPOUT) and not _traced_calls.is_followed(layer)) or _drops_each_step(layer)
         for inner in layer._flatten_layers(include_self=False)
     }
+    cells = {id(layer.cell) for layer in layers if type(layer) in _same_masks.RECURRENT}
     for layer in layers:
         if _drops_each_step(layer):
             noise = _same_masks.noise_of(layer.layer)
             _same_masks.drop_by_place(layer, layer.layer.rate, noise and [noise[0], None, *noise[1:]])
+        elif id(layer) in cells:
+            _same_masks.drop_states_by_place(layer)
         elif type(layer) in _same_masks.DROPOUTS and id(layer) not in within:
             _same_masks.drop_by_place(layer, layer.rate, _same_masks.noise_of(layer))
         elif type(layer) in _same_masks.NOISES and id(layer) not in within:

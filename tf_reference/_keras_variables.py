@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from tf_reference import _keras_config
 from workloads._inspection import Plain, Value
+from workloads._transfer import STATES
 
 _CONTAINERS = frozenset({"Functional", "Sequential", "Model"})
 
@@ -113,6 +114,13 @@ def leaves(layer: Any, inner: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, 
     for name, variable in _own(layer, "", set()):
         if id(variable) not in apart:
             yield name, variable
+    yield from ((f"{STATES}{number}", state) for number, state in enumerate(recurrent_states(layer)))
+
+
+def recurrent_states(layer: Any) -> list[Any]:
+    """What a recurrent layer carries from one call to the next, in Keras' order; Keras lists it nowhere else."""
+    is_stateful = isinstance(layer, keras.layers.RNN) and layer.stateful
+    return keras.tree.flatten(layer.states) if is_stateful and layer.states is not None else []
 
 
 def is_made_to_train(variable: Any) -> bool:

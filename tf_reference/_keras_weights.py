@@ -237,6 +237,7 @@ class _Walk:
         self.layers: list[SourceLayer] = []
         self.shared: dict[str, str] = {}
         self.keys: dict[int, str] = {}
+        self.variables: dict[int, Any] = {}
         self.arrays: dict[int, np.ndarray] = {}
         self.by_path: dict[str, Any] = {}
         self._paths: dict[int, str] = {}
@@ -276,7 +277,7 @@ class _Walk:
         key = f"{path}/{name}" if path else name
         tied = self.keys.get(id(variable), "")
         if not tied:
-            self.keys[id(variable)] = key
+            self.keys[id(variable)], self.variables[id(variable)] = key, variable
             self.arrays[id(variable)] = np.asarray(variable.numpy())
         trainable = _keras_variables.is_made_to_train(variable)
         first = _first_values.initializer_of(variable)
@@ -287,8 +288,7 @@ def variables(made: Any) -> Iterator[tuple[str, Any]]:
     """Every variable once, by the key that `of_model` gives it."""
     walk = _Walk()
     walk.add(made, None, "")
-    by_id = {id(weight): weight for weight in made.weights}
-    return ((key, by_id[identity]) for identity, key in walk.keys.items())
+    return ((key, walk.variables[identity]) for identity, key in walk.keys.items())
 
 
 def keys(made: Any) -> dict[int, str]:

@@ -20,6 +20,9 @@ DROPOUTS = (
 """Keras' own; a class that is made of one may do anything."""
 
 
+RECURRENT = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
+"""Likewise, with a cell that drops the same at every step of a call."""
+
 NOISES = (keras.layers.GaussianNoise, keras.layers.GaussianDropout, keras.layers.AlphaDropout)
 """Likewise of what changes elements at random otherwise."""
 
@@ -42,6 +45,21 @@ def add_noise_by_place(layer: Any) -> None:
       layer: one of NOISES; outside of training it does what it did.
     """
     layer.call = _Drawing(layer.call, lambda inputs: noisy(inputs, layer))
+
+
+def drop_states_by_place(cell: Any) -> None:
+    """Let the cell of a recurrent layer drop, in training, what a hash of each place says, other places for each gate.
+
+    Args:
+      cell: of keras.layers.LSTM, GRU or SimpleRNN.
+    """
+    gates = getattr(cell, "dropout_mask_count", None)
+
+    def masks(step: tf.Tensor, rate: float) -> Any:
+        drawn = tf.unstack(dropped(tf.stack([tf.ones_like(step)] * (gates or 1)), rate))
+        return drawn if gates else drawn[0]
+
+    cell._create_dropout_mask = masks
 
 
 class _Drawing:

@@ -226,7 +226,9 @@ def _contracted(structure: Any) -> tf.Tensor:
         for leaf in differentiable
         for part in ([tf.math.real(leaf), tf.math.imag(leaf)] if leaf.dtype.is_complex else [leaf])
     ]
-    return tf.add_n([tf.reduce_sum(leaf * _cotangent(leaf)) for leaf in floats])
+    terms = [tf.reduce_sum(leaf * _cotangent(leaf)) for leaf in floats]
+    widest = max((term.dtype for term in terms), key=lambda dtype: dtype.size)
+    return tf.add_n([tf.cast(term, widest) for term in terms])
 
 
 def _cotangent(leaf: tf.Tensor) -> tf.Tensor:

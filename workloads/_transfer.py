@@ -9,6 +9,8 @@ from workloads._inspection import Plain, Value
 from workloads._optimizer_transfer import SourceOptimizer, TargetOptimizer
 
 KERAS_LAYERS = "keras.layers"
+STATES = "states/"
+"""What the names of the states of a stateful recurrent layer begin with: "states/0", "states/1" in Keras' order."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,11 @@ class Leaf:
     trainable: bool = True
     tied: str = ""
     initializer: Mapping[str, Plain] = field(default_factory=dict)
+
+    @property
+    def is_state(self) -> bool:
+        """Whether it is what a stateful recurrent layer carries from one call to the next."""
+        return self.name.startswith(STATES) and not self.trainable
 
 
 @dataclass(frozen=True)

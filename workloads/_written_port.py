@@ -16,16 +16,18 @@ from safetensors import SafetensorError, safe_open
 from workloads._arrays import draw
 from workloads._spec import Arrays, ArraySpec
 from workloads._target import WeightsError
+from workloads._transfer import STATES
 
 _KERNELS = frozenset({"kernel", "recurrent_kernel", "depthwise_kernel", "pointwise_kernel", "embeddings"})
 _SCALES, _VARIANCES = frozenset({"gamma", "scale"}), frozenset({"moving_variance", "variance"})
-_OTHERS = 0.1
+_OTHERS, _STATE_SCALE = 0.1, 0.5
 
 
 def drawn_weights(receipt: Path) -> dict[str, ArraySpec | np.ndarray]:
     """A spec for every weight that a receipt of `jaxport weights` names, by its key, in Keras' shape.
 
-    Drawn, not trained: a bias of zeros and a gamma of ones would hide that they are swapped. Kernels keep the size of
+    Drawn, not trained: a bias of zeros and a gamma of ones would hide that they are swapped, and states of zeros would
+    hide that a call does not read them. Kernels keep the size of
     what they are given; gammas lie around 1, variances between a half and 2. Integers and truth values are those that
     were carried: others would be no places of a table, no permutation, and choose other branches.
 
@@ -70,6 +72,8 @@ def left_weights(receipt: Path) -> frozenset[str]:
 def _spec(weight: Mapping[str, Any]) -> ArraySpec:
     class_name, leaf, shape = weight["class_name"], weight["leaf"], tuple(weight["shape"])
     name = leaf.rpartition("/")[2]
+    if leaf.startswith(STATES):
+        return ArraySpec(shape, scale=_STATE_SCALE)
     if name in _KERNELS and len(shape) > 1:
         return ArraySpec(shape, scale=_inputs_of(class_name, leaf, shape) ** -0.5)
     if name in _SCALES:
@@ -98,3 +102,13 @@ def drawn_examples(specs: Mapping[str, ArraySpec], batches: int) -> Arrays:
       batches: how many.
     """
     return {name: np.concatenate([draw(spec, name, seed) for seed in range(batches)]) for name, spec in specs.items()}
+
+
+def with_states(result: Any, states: Mapping[str, Any]) -> Any:
+    """What a call returned, beside the states that it left for the next call.
+
+    Args:
+      result: any nest of arrays.
+      states: of recurrent layers, by the key of the weight; empty where there are none.
+    """
+    return {"result": result, "states": dict(states)} if states else result

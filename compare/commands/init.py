@@ -84,9 +84,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--batch",
         type=count,
-        default=Sizes.batch,
         metavar="N",
-        help="examples of a call that is judged (default: %(default)s)",
+        help="examples of a call that is judged (default: 4, or as many as the states of stateful layers are made for)",
     )
     command.add_argument(
         "--steps",

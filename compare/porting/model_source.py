@@ -382,6 +382,7 @@ class _Writing:
         """Add a weight to a class as a variable; the path of it."""
         # JAX has no gradients to others, and nnx trains every Param.
         kind = "nnx.Param" if leaf.trainable and is_float(leaf.dtype) else "nnx.BatchStat"
+        kind = "jaxport.stateful.RecurrentState" if leaf.is_state else kind
         value = initial_value(leaf)
         if not value:
             name = commented(str(leaf.initializer["class_name"]))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from compare.errors import RequestError
 from compare.porting.drawn_inputs import input_spec, tensor_spec
 from compare.porting.identifiers import Names, identifier
 from compare.porting.losses_by_name import takes_classes, takes_shares
@@ -15,7 +16,7 @@ from workloads._architecture import Architecture, Graph, Tensor, drawn_size
 from workloads._precision import NARROW
 
 WEIGHTS, RECEIPT = "weights.safetensors", "weights.receipt.json"
-_BATCHES = 4
+_BATCH, _BATCHES = 4, 4
 
 
 @dataclass(frozen=True)
@@ -23,12 +24,38 @@ class Sizes:
     """How large a port is judged.
 
     Attributes:
-      batch: examples of a call.
+      batch: examples of a call, where the model leaves that open; None is 4.
       steps: of training.
     """
 
-    batch: int = 4
+    batch: int | None = None
     steps: int = 10
+
+
+def judged_batch(architecture: Architecture, sizes: Sizes) -> int:
+    """How many examples a call is judged with: the states of stateful layers are made for one number.
+
+    Args:
+      architecture: of the model.
+      sizes: as the user wants them.
+
+    Raises:
+      RequestError: the user wants another number.
+    """
+    stateful = ((layer, leaf) for layer in architecture.source.layers for leaf in layer.leaves if leaf.is_state)
+    layer, state = next(stateful, (None, None))
+    if layer is None or state is None:
+        return sizes.batch or _BATCH
+    # A layer in the model may be given another number of examples than the model.
+    whole = next((graph for graph in architecture.graphs if not graph.model), None)
+    given = [whole.tensors[number].shape[0] for number in whole.inputs.values()] if whole else []
+    batch = next((size for size in given if size is not None), state.shape[0])
+    if sizes.batch not in (None, batch):
+        raise RequestError(
+            f"expected --batch {batch}, which the state of {layer.named} is made for, found {sizes.batch}: "
+            "leave --batch out"
+        )
+    return batch
 
 
 def port_name(architecture: Architecture) -> str:
@@ -47,7 +74,8 @@ def sizes_text(architecture: Architecture, sizes: Sizes) -> str:
     # In the order of their errors, where a model has both.
     narrow = next((name for name in NARROW if name in types), "")
     told = f', "{narrow}": 1' if narrow else ""
-    return f'sizes={{"default": {{"batch": {sizes.batch}{told}}}}},{"  # computes in " + narrow if narrow else ""}'
+    batch, comment = judged_batch(architecture, sizes), f"  # computes in {narrow}" if narrow else ""
+    return f'sizes={{"default": {{"batch": {batch}{told}}}}},{comment}'
 
 
 def jax_source(written: Written, trained: bool, frozen: bool = False) -> str:
@@ -192,7 +220,8 @@ def usage(folder: Path, architecture: Architecture, written: Written, sizes: Siz
     if graph is None:
         return ()
     tensors = [graph.tensors[number] for number in graph.inputs.values()]
-    given = ", ".join(f"jnp.zeros({_sizes(tensor, sizes)}, {tensor.dtype!r})" for tensor in tensors)
+    batch = judged_batch(architecture, sizes)
+    given = ", ".join(f"jnp.zeros({_sizes(tensor, batch)}, {tensor.dtype!r})" for tensor in tensors)
     name, weights = written.class_name, str(folder / WEIGHTS)
     return (
         f"import jax.numpy as jnp, jaxport, sys; from flax import nnx; sys.path.insert(0, {str(folder)!r})",
@@ -201,8 +230,8 @@ def usage(folder: Path, architecture: Architecture, written: Written, sizes: Siz
     )
 
 
-def _sizes(tensor: Tensor, sizes: Sizes) -> tuple[int, ...]:
-    return (sizes.batch, *(drawn_size(size, len(tensor.shape)) for size in tensor.shape[1:]))
+def _sizes(tensor: Tensor, batch: int) -> tuple[int, ...]:
+    return (batch, *(drawn_size(size, len(tensor.shape)) for size in tensor.shape[1:]))
 
 
 TEST = '''"""The port against the original: run it with `pytest`."""

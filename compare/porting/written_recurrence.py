@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from compare.porting.calls_on_their_way import Caller
 from compare.porting.safe_expressions import UnwritableError, argument
 from workloads._inspection import Plain
@@ -29,7 +31,7 @@ def over_steps(caller: Caller) -> str:
     last = not config.get("return_sequences")
     if config.get("return_state") and any(layer.class_name == "StackedRNNCells" for layer in caller.inner):
         raise UnwritableError("it returns the states of stacked cells")
-    if mask is None and not config.get("return_state"):
+    if mask is None and not config.get("return_state") and not _drops(config):
         states = _carry(caller, initial)
         return f"{own}({x}{states}){'[:, -1]' if last else ''}"
     text = _told(f"jaxport.sequences.over_steps({own}, {x}", caller, config, initial, mask)
@@ -51,7 +53,7 @@ def both_ways(caller: Caller) -> str:
     if not inner:
         raise UnwritableError("the layers in it are not known")
     config, states = inner[0].config, bool(inner[0].config.get("return_state"))
-    if mask is not None or initial or states:
+    if mask is not None or initial or states or any(_drops(layer.config) for layer in inner):
         if states and mode == "None":
             raise UnwritableError("it returns states beside two results")
         text = _told(f"jaxport.sequences.both_ways({own}, {x}", caller, config, initial, mask)
@@ -60,6 +62,10 @@ def both_ways(caller: Caller) -> str:
         return f"{own}({x})"
     ends = f"{own}.forward_rnn({x})[:, -1]", f"{own}.backward_rnn({x}, reverse=True)[:, -1]"
     return _JOINED[mode].format(*ends)
+
+
+def _drops(config: Mapping[str, Plain]) -> bool:
+    return bool(config.get("dropout") or config.get("recurrent_dropout"))
 
 
 def _given(caller: Caller) -> tuple[str, list[str], str | None]:

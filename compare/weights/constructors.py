@@ -13,7 +13,7 @@ _DEFAULTS: Mapping[str, Plain] = {
     "use_bias": True, "use_scale": True, "bias_shape": None, "param_dtype": "float32", "normalize_qk": False,
     "dropout_rate": 0.0, "reverse": False, "keep_order": False, "time_major": False, "residual": False,
     "reset_after": True, "activation_fn": "tanh", "gate_fn": "sigmoid", "merge_fn": "_concatenate",
-    "broadcast_dims": [],
+    "broadcast_dims": [], "input_rate": 0.0, "state_rate": 0.0,
 }  # fmt: skip
 """What every module takes an argument of that name to be where it is left out; `feature_axis` is no argument."""
 
@@ -21,6 +21,7 @@ _ONES = frozenset({"strides", "input_dilation", "kernel_dilation"})
 _WITHOUT_RANDOM = frozenset(
     {
         "nnx.RNN",
+        "jaxport.stateful.StatefulRNN",
         "jaxport.layers.Attention",
         "jaxport.layers.PReLU",
         "jaxport.layers.StackedCells",
@@ -64,4 +65,8 @@ def _value(name: str, value: Plain) -> str:
         return f"jaxport.sequences.{value}"
     if name == "merge_fn":
         return f"jaxport.sequences.{value}" if value in ("average", "apart") else f"jnp.{value}"
-    return repr(tuple(value) if isinstance(value, list) else value)
+    return repr(_with_tuples(value))
+
+
+def _with_tuples(value: Plain) -> object:
+    return tuple(map(_with_tuples, value)) if isinstance(value, list) else value

@@ -8,7 +8,7 @@ from typing import Any
 from compare.weights.rule import Argument, Carried, Counterpart, Module, Rule, called, dtypes, present, same, shape_of
 from compare.weights.transforms import Split
 from workloads._inspection import Plain
-from workloads._transfer import SourceLayer
+from workloads._transfer import STATES, SourceLayer
 
 Cell = Callable[[SourceLayer, str], Counterpart]
 """(a layer, what its leaves' names begin with) -> the counterpart of its cell."""
@@ -117,12 +117,34 @@ def _of_layer(cell: Cell, prefix: str) -> Callable[[SourceLayer], Counterpart]:
     def counterpart(layer: SourceLayer) -> Counterpart:
         inner = cell(layer, prefix)
         assert inner.module is not None
+        within, module = ("cell.cell", _dropping(layer, inner.module)) if _drops(layer) else ("cell", inner.module)
         carried = tuple(
-            Carried(way.leaf, tuple(f"cell.{name}" for name in way.variables), way.transform) for way in inner.carried
+            Carried(way.leaf, tuple(f"{within}.{name}" for name in way.variables), way.transform)
+            for way in inner.carried
         )
-        return Counterpart(_rnn(layer, inner.module), carried=present(layer, carried), unchecked=_outside(layer))
+        return Counterpart(
+            _rnn(layer, module), carried=(*present(layer, carried), *_states(layer)), unchecked=_outside(layer)
+        )
 
     return counterpart
+
+
+def _drops(layer: SourceLayer) -> bool:
+    return bool(layer.config.get("dropout") or layer.config.get("recurrent_dropout"))
+
+
+def _dropping(layer: SourceLayer, cell: Module) -> Module:
+    """The cell with what it drops in training."""
+    rates = {"input_rate": layer.config.get("dropout"), "state_rate": layer.config.get("recurrent_dropout")}
+    return Module("jaxport.recurrent_dropout.DroppingCell", {"cell": cell}, advised=rates)
+
+
+def _undroppable(layer: SourceLayer) -> str:
+    """What no DroppingCell is for."""
+    for name in ("dropout", "recurrent_dropout"):
+        if layer.config.get(name) and (layer.compute_dtype != layer.variable_dtype or layer.config.get(name) == 1):
+            return f"{name}={layer.config[name]} in {layer.compute_dtype}"
+    return ""
 
 
 def _rnn(layer: SourceLayer, cell: Module | None) -> Module:
@@ -130,7 +152,18 @@ def _rnn(layer: SourceLayer, cell: Module | None) -> Module:
     # Of a layer in a Bidirectional, which turns the steps round itself, the attribute is taken away.
     backwards = layer.config.get("go_backwards")
     arguments |= {} if backwards is None else {"reverse": backwards, "keep_order": False}
-    return Module("nnx.RNN", {**arguments, "time_major": False})
+    arguments |= {"time_major": False}
+    if not layer.config.get("stateful"):
+        return Module("nnx.RNN", arguments)
+    shapes: Plain = [list(leaf.shape) for leaf in layer.leaves if leaf.is_state]
+    return Module(
+        "jaxport.stateful.StatefulRNN", {**arguments, "state_shapes": shapes, "param_dtype": layer.variable_dtype}
+    )
+
+
+def _states(layer: SourceLayer) -> tuple[Carried, ...]:
+    """What a stateful layer carries from one call to the next."""
+    return same(*((leaf.name, f"state_{leaf.name.removeprefix(STATES)}") for leaf in layer.leaves if leaf.is_state))
 
 
 def _outside(layer: SourceLayer) -> tuple[str, ...]:
@@ -140,7 +173,7 @@ def _outside(layer: SourceLayer) -> tuple[str, ...]:
 
 
 def _rnn_around(layer: SourceLayer) -> Counterpart:
-    return Counterpart(_rnn(layer, None), steps={"cell": "cell"}, unchecked=_outside(layer))
+    return Counterpart(_rnn(layer, None), carried=_states(layer), steps={"cell": "cell"}, unchecked=_outside(layer))
 
 
 def _stacked(layer: SourceLayer) -> Counterpart:
@@ -166,23 +199,21 @@ _MERGED: Mapping[Plain, str] = {
 """By Keras' name, that of the function which joins the outputs of both directions."""
 
 _WITH_BIAS = {"use_bias": (True,), "recurrent_dropout": (0, 0.0), "dropout": (0, 0.0)}
-_LAYER = {**_WITH_BIAS, "stateful": (False,)}
 _GRU = {"recurrent_dropout": (0, 0.0), "dropout": (0, 0.0)}
 _CONVOLUTIONAL = {
     **_GRU,
-    "stateful": (False,),
     "data_format": ("channels_last", None),
     "dilation_rate": (1, [1], [1, 1], [1, 1, 1]),
 }
 
 RECURRENT = (
-    Rule("lstm", ("LSTM",), _of_layer(_optimized_lstm, "lstm_cell/"), _LAYER),
-    Rule("lstm_of_split_gates", ("LSTM",), _of_layer(_split_lstm, "lstm_cell/"), _LAYER),
+    Rule("lstm", ("LSTM",), _of_layer(_optimized_lstm, "lstm_cell/"), {"use_bias": (True,)}, _undroppable),
+    Rule("lstm_of_split_gates", ("LSTM",), _of_layer(_split_lstm, "lstm_cell/"), _WITH_BIAS),
     Rule("lstm_cell", ("LSTMCell",), _of_cell(_optimized_lstm), _WITH_BIAS),
     Rule("lstm_cell_of_split_gates", ("LSTMCell",), _of_cell(_split_lstm), _WITH_BIAS),
-    Rule("simple_rnn", ("SimpleRNN",), _of_layer(_simple, "simple_rnn_cell/"), _LAYER),
+    Rule("simple_rnn", ("SimpleRNN",), _of_layer(_simple, "simple_rnn_cell/"), {"use_bias": (True,)}, _undroppable),
     Rule("simple_rnn_cell", ("SimpleRNNCell",), _of_cell(_simple), _WITH_BIAS),
-    Rule("gru", ("GRU",), _of_layer(_gru, "gru_cell/"), {**_GRU, "stateful": (False,)}),
+    Rule("gru", ("GRU",), _of_layer(_gru, "gru_cell/"), unless=_undroppable),
     Rule("gru_cell", ("GRUCell",), _of_cell(_gru), _GRU),
     Rule(
         "convolutional_lstm",
@@ -190,7 +221,7 @@ RECURRENT = (
         _of_layer(_convolutional, "conv_lstm_cell/"),
         _CONVOLUTIONAL,
     ),
-    Rule("rnn", ("RNN",), _rnn_around, {"stateful": (False,)}),
+    Rule("rnn", ("RNN",), _rnn_around),
     Rule("stacked_cells", ("StackedRNNCells",), _stacked),
     Rule("bidirectional", ("Bidirectional",), _bidirectional, {"merge_mode": tuple(_MERGED)}),
 )

@@ -16,6 +16,7 @@ from compare.weights.receipt import CarriedLeaf, Receipt
 from compare.weights.transforms import TransformError
 from compare.writing import write_atomically
 from workloads._spec import Arrays
+from workloads._transfer import STATES
 
 MOST_BYTES = 64 << 30
 """Of a file of weights: those of a model of 16 billion parameters."""
@@ -68,10 +69,12 @@ def written(weights: Path, model: KerasModel, path: Path, workers: WeightWorkers
     arrays = _completed(leaves, own, receipt)
     data, read = workers.written(model, arrays)
     write_atomically(path, data)
+    # A file of Keras has no states of stateful layers.
+    saved = [leaf for leaf in receipt.all_leaves if not leaf.leaf.startswith(STATES)]
     return Returned(
-        leaves=len(leaves),
-        changed=tuple(leaf.key for leaf in receipt.all_leaves if receipts.digest(leaves[leaf.key]) != leaf.sha256),
-        misread=tuple(key for key, array in leaves.items() if not _equal(read[key], array)),
+        leaves=len(saved),
+        changed=tuple(leaf.key for leaf in saved if receipts.digest(leaves[leaf.key]) != leaf.sha256),
+        misread=tuple(leaf.key for leaf in saved if not _equal(read[leaf.key], leaves[leaf.key])),
         left=tuple(receipt.left),
         slots=len(receipt.optimizer.leaves) if receipt.optimizer else 0,
     )

@@ -95,11 +95,6 @@ def of_steps(function: Callable[[Any], Any]) -> tuple[Any, list[Any]]:
     return keras.Model(x, function(x)), [STEPS]
 
 
-def of_batch(function: Callable[[Any], Any]) -> tuple[Any, list[Any]]:
-    x = keras.Input((6, 4), batch_size=len(STEPS))
-    return keras.Model(x, function(x)), [STEPS]
-
-
 def of_two(function: Callable[[Any, Any], Any], other: Any) -> tuple[Any, list[Any]]:
     x, y = keras.Input((6, 4)), keras.Input(other.shape[1:], dtype=str(other.dtype))
     return keras.Model([x, y], function(x, y)), [STEPS, other]
@@ -295,7 +290,6 @@ def test_a_mask_that_is_turned_round_is_seen(name: str, planted: str, instead: s
             "inner",
             "its call has mask=",
         ),
-        (lambda: of_batch(lambda x: L.LSTM(3, stateful=True)(x)), "lstm", "stateful=True"),
         (lambda: of_two(lambda x, m: L.LSTM(3, unroll=True)(x, mask=m), MASK), "lstm", "a mask and has unroll=True"),
         (
             lambda: of_steps(lambda x: L.MultiHeadAttention(2, 2, value_dim=3)(x, x)),

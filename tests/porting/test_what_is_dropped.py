@@ -15,7 +15,10 @@ from flax import nnx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jaxport import stateful
 from jaxport._same_masks import drop_by_place
+from jaxport.recurrent_dropout import DroppingCell
+from jaxport.sequences import over_steps
 from tf_reference import _keras_port, _keras_weights
 from tf_reference._same_masks import dropped, noise_of
 from workloads._same_masks import threshold
@@ -186,6 +189,59 @@ def test_the_scores_of_an_attention_with_a_call_of_its_own_are_dropped() -> None
     still = np.asarray(model(given_))
     assert trained(model, module, given_) < BOUND
     assert distance(np.asarray(model(given_, training=True)), still) > 0.1
+
+
+RECURRENT = {
+    "lstm": (lambda: L.LSTM(3, dropout=0.4, recurrent_dropout=0.3), "state_rate=0.3"),
+    "lstm, input alone": (lambda: L.LSTM(3, dropout=0.4, return_sequences=True), "input_rate=0.4"),
+    "gru": (lambda: L.GRU(3, recurrent_dropout=0.3, return_sequences=True), "state_rate=0.3"),
+    "gru, reset before": (lambda: L.GRU(3, reset_after=False, dropout=0.2, recurrent_dropout=0.3), "state_rate=0.3"),
+    "simple": (lambda: L.SimpleRNN(3, dropout=0.2, recurrent_dropout=0.3), "input_rate=0.2"),
+    "both ways": (lambda: L.Bidirectional(L.LSTM(3, recurrent_dropout=0.3)), "state_rate=0.3"),
+    "stateful": (lambda: L.LSTM(3, stateful=True, recurrent_dropout=0.3), "state_rate=0.3"),
+}
+"""What drops the same at every step of a call, and a rate that is written."""
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_a_recurrent_layer_drops_what_its_original_drops_at_every_step(name: str) -> None:
+    keras.utils.clear_session()
+    make, rate = RECURRENT[name]
+    x = keras.Input(batch_shape=(4, 5, 3))
+    model = keras.Model(x, make()(x))
+    for number, weight in enumerate(model.weights):
+        weight.assign(np.random.default_rng(number).uniform(0.1, 0.9, weight.shape))
+    given_ = NUMBERS.normal(size=(4, 5, 3)).astype("float32")
+    written = written_of(model)
+    right, wrong = (
+        filled(written, written.text.replace(rate, instead), model)
+        for instead in (rate, rate[: rate.index("=")] + "=0.0")
+    )
+    assert rate in written.text
+    assert distance(right(jnp.asarray(given_)), wrong(jnp.asarray(given_))) < BOUND
+    stateful.reset_states(right)
+    stateful.reset_states(wrong)
+    _keras_port._draw_alike(model)
+    wanted = np.asarray(model(given_, training=True))
+    found = []
+    for module in (right, wrong):
+        drop_by_place(module)
+        module.train()
+        found.append(distance(module(jnp.asarray(given_)), wanted))
+    assert found[0] < BOUND
+    assert found[1] > 0.01
+
+
+def test_a_recurrent_layer_draws_anew_at_each_call_and_not_at_each_step() -> None:
+    cell = DroppingCell(nnx.SimpleCell(3, 3, residual=False, rngs=nnx.Rngs(0)), input_rate=0.5, rngs=nnx.Rngs(1))
+    cell.cell.dense_h.kernel.set_value(jnp.zeros((3, 3)))
+    rnn = nnx.RNN(cell)
+    ones = jnp.ones((2, 4, 3))
+    first, second = (np.asarray(over_steps(rnn, ones)[0]) for _ in range(2))
+    assert (first == first[:, :1]).all()
+    assert (first != second).any()
+    with pytest.raises(ValueError, match=r"call the layer by jaxport\.sequences\.over_steps"):
+        rnn(ones)
 
 
 def test_attention_with_a_dropout_drops_nothing() -> None:

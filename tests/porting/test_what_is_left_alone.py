@@ -127,9 +127,9 @@ def test_an_average_that_only_the_end_of_fit_uses_is_said() -> None:
 
 
 UNWRITTEN: dict[str, Callable[[], Any]] = {
-    "LSTM": lambda: L.LSTM(3, recurrent_dropout=0.2, name="left"),
-    "GRU": lambda: L.GRU(3, dropout=0.2, name="left"),
-    "Bidirectional": lambda: L.Bidirectional(L.LSTM(3, dropout=0.2), name="left"),
+    "LSTM": lambda: L.LSTM(3, use_bias=False, name="left"),
+    "GRU": lambda: L.GRU(3, dropout=1.0, name="left"),
+    "Bidirectional": lambda: L.Bidirectional(L.LSTM(3, use_bias=False), name="left"),
     "SpectralNormalization": lambda: L.SpectralNormalization(L.Dense(3), name="left"),
     "RNN": lambda: L.RNN(L.LSTMCell(3, recurrent_dropout=0.2), name="left"),
     "stacked": lambda: L.RNN([L.GRUCell(3), L.GRUCell(2, dropout=0.1)], name="left"),

@@ -44,10 +44,7 @@ def module_of(model: Any) -> tuple[Written, Any]:
 
 
 def filled(written: Written, text: str, model: Any) -> Any:
-    scope: dict[str, Any] = {"jax": jax, "jnp": jnp, "nnx": nnx, "optax": optax, "jaxport": jaxport, "Any": Any}
-    scope["CONSTANTS"] = written.constants
-    exec(f"from __future__ import annotations\n{text}", scope)
-    module = scope[written.class_name](rngs=nnx.Rngs(0))
+    module = scope_of(written, text)[written.class_name](rngs=nnx.Rngs(0))
     source, arrays = _keras_weights.of_model(model)
     found = plan(source, arrays, _module_reading.of_module(module), written.names, {})
     assert [each.line for each in found.findings] == []
@@ -55,6 +52,14 @@ def filled(written: Written, text: str, model: Any) -> Any:
         variables_of(module)[path].set_value(jnp.asarray(array))
     module.eval()
     return module
+
+
+def scope_of(written: Written, text: str) -> dict[str, Any]:
+    """What the text of a port defines."""
+    scope: dict[str, Any] = {"jax": jax, "jnp": jnp, "nnx": nnx, "optax": optax, "jaxport": jaxport, "Any": Any}
+    scope["CONSTANTS"] = written.constants
+    exec(f"from __future__ import annotations\n{text}", scope)
+    return scope
 
 
 def distance(found: Any, wanted: Any) -> float:

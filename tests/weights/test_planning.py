@@ -177,7 +177,7 @@ def test_a_leaf_that_is_missing_or_of_no_rule_is_named() -> None:
     ("class_name", "config", "line"),
     [
         ("Conv2D", {"data_format": "channels_first"}, "no rule knows Conv2D with data_format='channels_first'"),
-        ("LSTM", {"stateful": True}, "no rule knows LSTM with stateful=True"),
+        ("LSTM", {"use_bias": False}, "no rule knows LSTM with use_bias=False"),
         ("MultiHeadAttention", {"use_gate": True}, "no rule knows MultiHeadAttention with use_gate=True"),
         ("Unheard", {}, "no rule knows Unheard"),
     ],
