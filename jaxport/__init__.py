@@ -39,8 +39,11 @@ if TYPE_CHECKING:
     from jaxport import signal as signal
     from jaxport import testing as testing
     from jaxport import weights as weights
+    from jaxport._checking import CarriedWeights as CarriedWeights
     from jaxport._checking import CheckReport as CheckReport
     from jaxport._checking import RequestError as RequestError
+    from jaxport._checking import WeightPairs as WeightPairs
+    from jaxport._checking import carry_weights as carry_weights
     from jaxport._checking import check as check
     from jaxport._model import Model as Model
     from jaxport._model import Parts as Parts
@@ -81,8 +84,9 @@ LIBRARY = (
 
 _HOMES = (
     dict.fromkeys(("Model", "Parts"), "jaxport._model")
-    | {"CheckReport": "compare.api.check_report"}
-    | dict.fromkeys(("RequestError", "check"), "jaxport._checking")
+    | {"CarriedWeights": "compare.api.carried_weights", "CheckReport": "compare.api.check_report"}
+    | {"WeightPairs": "compare.api.live_weights"}
+    | dict.fromkeys(("RequestError", "carry_weights", "check"), "jaxport._checking")
     | dict.fromkeys(("ArraySpec", "Deviation", "Training", "Workload"), "workloads._spec")
 )
 """By public name that is no module, the module that has it."""

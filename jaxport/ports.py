@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +12,12 @@ import jax.numpy as jnp
 import optax
 from flax import nnx, traverse_util
 
+from jaxport._carried_leaves import CarriedLeaves, leaves_of_receipt
 from jaxport._model import Model
+from jaxport._module_floats import widen
 from jaxport._same_masks import DRAWING_BY_PLACE, drop_by_place
-from workloads import _foreign
 from workloads._target import WeightsError
 
-_MOST_BYTES = 256 << 20
 _RANDOM = ("rate", "dropout_rate")
 """Attributes that say how much is dropped by modules that draw for themselves."""
 
@@ -49,7 +47,7 @@ def flax_port(
       train_step: (module, nnx.Optimizer, inputs, targets) -> loss, changing both.
       wrt: what the step trains, as a filter of nnx.
     """
-    leaves = _leaves(receipt)
+    leaves = leaves_of_receipt(receipt)
     network = _Network(make, jnp.dtype(dtype))
     _check_places(network, leaves, receipt)
 
@@ -110,7 +108,7 @@ def flax_rest(
         workload's inputs it takes, and the methods that are left in it, each as a class and a name: inputs that stand
         for their results follow, in order.
     """
-    leaves = _leaves(receipt)
+    leaves = leaves_of_receipt(receipt)
     network = _Network(make, jnp.dtype(dtype))
     stands = {name: [_StandIn(*place) for place in places] for name, _, _, places in parts}
 
@@ -164,7 +162,7 @@ class _Network:
         abstract.set_attributes(param_dtype=dtype, raise_if_not_found=False)
         if dtype == jnp.float64:
             # Mixed precision is rounding: float64 judges the rest.
-            _widen(abstract, dtype)
+            widen(abstract, dtype)
         drop_by_place(abstract)
         others = nnx.Not(nnx.Any(*DRAWING_BY_PLACE))
         for name in _RANDOM:
@@ -185,22 +183,7 @@ class _Network:
         return nnx.to_pure_dict(nnx.split(module, (nnx.Param, nnx.BatchStat), ...)[1])
 
 
-def _widen(module: nnx.Module, dtype: Any) -> None:
-    """Let modules that compute in a type of their own compute in this one."""
-    for _, nested in nnx.iter_modules(module):
-        if _is_float_type(getattr(nested, "dtype", None)):
-            vars(nested)["dtype"] = dtype
-
-
-def _is_float_type(value: Any) -> bool:
-    """Whether it is one: an attribute `dtype` of the user's own modules may be anything."""
-    try:
-        return value is not None and bool(jnp.issubdtype(value, jnp.floating))
-    except TypeError:
-        return False
-
-
-def _check_places(network: _Network, leaves: _Leaves, receipt: Path) -> None:
+def _check_places(network: _Network, leaves: CarriedLeaves, receipt: Path) -> None:
     """Raise WeightsError unless every variable of the module is written, and nothing else."""
     written = {place for leaf in leaves.all for place in leaf.places}
     for places, what, absence in (
@@ -217,72 +200,6 @@ def _check_places(network: _Network, leaves: _Leaves, receipt: Path) -> None:
 
 def _constant(spec: Any) -> Any:
     return jax.random.key(0) if jnp.issubdtype(spec.dtype, jax.dtypes.prng_key) else jnp.zeros(spec.shape, spec.dtype)
-
-
-@dataclass(frozen=True)
-class _Leaf:
-    """A weight of Keras, its transform, and the places of the variables that it becomes."""
-
-    key: str
-    shape: tuple[int, ...]
-    transform: Mapping[str, Any]
-    places: tuple[tuple[str | int, ...], ...]
-
-
-@dataclass(frozen=True)
-class _Leaves:
-    """Every weight: the way there and back."""
-
-    all: Sequence[_Leaf]
-
-    def there(self, weights: Mapping[str, Any]) -> Any:
-        """Parameters of these arrays, by the key of each weight in Keras' layout."""
-        flat: dict[Any, Any] = {}
-        for leaf in self.all:
-            flat |= zip(leaf.places, _forward(leaf.transform, weights[leaf.key]), strict=True)
-        return traverse_util.unflatten_dict(flat)
-
-    def back(self, parameters: Any) -> dict[str, Any]:
-        """The arrays by key, of parameters or their gradients."""
-        flat = traverse_util.flatten_dict(parameters)
-        return {leaf.key: _back(leaf, [flat[place] for place in leaf.places]) for leaf in self.all}
-
-
-def _leaves(path: Path) -> _Leaves:
-    _foreign.check(path, _MOST_BYTES)
-    receipt = json.loads(path.read_bytes())
-    return _Leaves([
-        _Leaf(
-            leaf["key"],
-            tuple(leaf["shape"]),
-            leaf["transform"],
-            tuple(_place(variable["path"]) for variable in leaf["variables"]),
-        )
-        for leaf in receipt["leaves"]
-    ])  # fmt: skip
-
-
-def _place(path: str) -> tuple[str | int, ...]:
-    return tuple(int(step) if step.isdigit() else step for step in path.split("."))
-
-
-def _forward(transform: Mapping[str, Any], array: Any) -> tuple[Any, ...]:
-    match transform["name"]:
-        # JAX narrowed it where it has no integers of 64 bits.
-        case "identity" | "narrowed":
-            return (array,)
-        case "reshape":
-            return (array.reshape(tuple(transform["after"])),)
-        case "split":
-            return tuple(jnp.split(array, transform["parts"], transform["axis"]))
-        case other:
-            raise ValueError(f"expected a transform that a written port has, found {other}")
-
-
-def _back(leaf: _Leaf, arrays: Sequence[Any]) -> Any:
-    if leaf.transform["name"] == "split":
-        return jnp.concatenate(arrays, leaf.transform["axis"])
-    return arrays[0].reshape(leaf.shape)
 
 
 def own_gradient(backward: Callable[..., Any], results: Any, inputs: Any, kept: Any) -> Any:

@@ -11,16 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 
+from compare.api import live_weights
 from compare.api.call_inputs import CallInputs, call_inputs, check_arguments
 from compare.api.check_report import CheckReport, report_of
+from compare.api.live_weights import LivePair
+from compare.api.weights_in_record import with_constants, with_weights
 from compare.errors import RequestError
 from compare.inputs import functions
 from compare.inputs.request import Request
 from compare.progress import Silent
 from compare.record.envelope import Record
-from compare.record.vocabulary import PASS
 from compare.record.workload_part import Workload as Part
 from compare.run import whole_run
 from compare.sides.callers_thread import CallersThread
@@ -28,7 +29,7 @@ from compare.sides.object_side import ObjectPool, ObjectSide
 from compare.sides.program_worker import programs_kept
 from compare.sides.worker import HOSTED
 from workloads._device import CPU
-from workloads._framework import FORWARD, GRADIENTS
+from workloads._framework import FORWARD
 from workloads._modes import JAX, TF, Mode
 from workloads._spec import Deviation, Workload
 from workloads._target import referring
@@ -39,8 +40,6 @@ MODES = (Mode(TF, "eager"), Mode(TF, "graph"), Mode(TF, "jit"), Mode(JAX, "eager
 _NEEDED = {(TF, "eager"): "run", (TF, "graph"): "trace", (JAX, "jit"): "trace"}
 """By side and mode, what both functions must let a framework do; XLA need not take the original."""
 
-_OF_INPUTS = "gradients with respect to inputs alone were judged: variables of the functions are constants of a check"
-
 _NAMES = {TF: "TensorFlow", JAX: "JAX"}
 
 
@@ -49,6 +48,7 @@ class Options:
     """What a caller of `jaxport.check` may say besides both functions and their inputs, under the names that it has."""
 
     dimensions: Mapping[str, str] = field(default_factory=dict)
+    map: Mapping[str, str] = field(default_factory=dict)
     deviations: Sequence[Deviation] = ()
     name: str | None = None
     timeout_s: float = 300
@@ -73,10 +73,40 @@ def check(
     given = call_inputs(inputs)
     for argument, function in functions_of.items():
         check_arguments(argument, function, given.specs)
-    with ExitStack() as references:
-        tf, jax = (references.enter_context(referring(function)) for function in functions_of.values())
-        workload = _workload(tf, jax, given, options.name or _name_of(jax_fn), options)
-        return report_of(_judge(workload, options.timeout_s))
+    pair = _pair(tf_fn, jax_fn, options.map)
+    _check_names_apart(given, pair)
+    with ExitStack() as held:
+        if live_weights.is_model(tf_fn):
+            held.enter_context(importlib.import_module(live_weights.MODELS).unchanged(tf_fn))
+        targets = _builders(tf_fn, jax_fn, pair) if pair else (tf_fn, jax_fn)
+        tf, jax = (held.enter_context(referring(target)) for target in targets)
+        workload = _workload(tf, jax, given, options.name or _name_of(jax_fn), options, pair)
+        return report_of(_judge(workload, options.timeout_s, pair), pair.pairs if pair else None)
+
+
+def _pair(tf_fn: object, jax_fn: object, names: Mapping[str, str]) -> LivePair | None:
+    """The weights of both; None where the port is no module, which is called itself and not a copy."""
+    are_both = live_weights.is_model(tf_fn) and live_weights.is_module(jax_fn)
+    if names and not are_both:
+        raise RequestError("expected a Keras model and an nnx module with map, found other functions: drop map")
+    if are_both:
+        return live_weights.paired(tf_fn, jax_fn, names)
+    return live_weights.unpaired("") if live_weights.is_module(jax_fn) else None
+
+
+def _check_names_apart(given: CallInputs, pair: LivePair | None) -> None:
+    """Raise RequestError where an input is called as a weight is: the gradients of both are results."""
+    if pair and (same := sorted(given.specs.keys() & pair.weights.keys())):
+        raise RequestError(f"expected an input of another name than a weight, found {same[0]!r}: rename the input")
+
+
+def _builders(tf_fn: object, jax_fn: object, pair: LivePair) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """What makes both models of a workload, of dimensions and a dtype."""
+    models, modules = importlib.import_module(live_weights.MODELS), importlib.import_module(live_weights.MODULES)
+    return (
+        lambda dimensions, dtype: models.original(tf_fn, list(pair.weights)),
+        lambda dimensions, dtype: modules.port(jax_fn, pair.described, pair.constant, dtype),
+    )
 
 
 def _check_types(functions_of: Mapping[str, object], deviations: Sequence[object]) -> None:
@@ -91,11 +121,12 @@ def _check_types(functions_of: Mapping[str, object], deviations: Sequence[object
         raise RequestError(f"expected deviations as jaxport.Deviation, found {unlike[0]!r}: declare it as one")
 
 
-def _workload(tf: str, jax: str, given: CallInputs, name: str, options: Options) -> Workload:
+def _workload(tf: str, jax: str, given: CallInputs, name: str, options: Options, pair: LivePair | None) -> Workload:
     dimensions = [f"{dimension}={text}" for dimension, text in options.dimensions.items()]
     return functions.of_specs(
         tf, jax, given.specs, dimensions, name=name, deviations=tuple(options.deviations), example=given.example,
-        summary=f"{name}, an object of Python", source="given to jaxport.check",
+        summary=f"{name}, an object of Python", source="given to jaxport.check", builds=pair is not None,
+        weights=pair.weights if pair else {},
     )  # fmt: skip
 
 
@@ -105,7 +136,7 @@ def _name_of(function: Callable[..., Any]) -> str:
     return re.sub(r"[^\w.-]", "", named) or "function"
 
 
-def _judge(workload: Workload, timeout_s: float) -> Record:
+def _judge(workload: Workload, timeout_s: float, pair: LivePair | None) -> Record:
     """The record of a run on objects of this process, which are called in this thread.
 
     Raises:
@@ -124,7 +155,9 @@ def _judge(workload: Workload, timeout_s: float) -> Record:
         request = Request((workload,), timeout_s=timeout_s, plans=(), modes=MODES, parity_only=True)
         record = thread.serve(lambda: _run(request, ObjectPool(sides)), stop)
     _check_runs(record.workloads[workload.name], sides)
-    return _noted(record, workload.name) if sides[TF].reads_variables else record
+    if pair and (pair.pairs.equal or pair.pairs.lines):
+        return with_weights(record, workload.name, pair.pairs)
+    return with_constants(record, workload.name) if sides[TF].reads_variables else record
 
 
 def _run(request: Request, pool: ObjectPool) -> Record:
@@ -135,17 +168,6 @@ def _run(request: Request, pool: ObjectPool) -> Record:
                 "CUDA_VISIBLE_DEVICES=-1 and JAX_PLATFORMS=cpu, or judge files by `jaxport run --device gpu:0`"
             )
     return whole_run.run(request, Silent(), pool).record
-
-
-def _noted(record: Record, name: str) -> Record:
-    """The record of a model's port: who reads that gradients pass has to know of which."""
-    part = record.workloads[name]
-    if part.parity is None or part.parity.gates[GRADIENTS].verdict != PASS:
-        return record
-    gate = part.parity.gates[GRADIENTS]
-    noted = replace(gate, reason="; ".join(filter(None, (gate.reason, _OF_INPUTS))))
-    parity = replace(part.parity, gates={**part.parity.gates, GRADIENTS: noted})
-    return replace(record, workloads={name: replace(part, parity=parity)})
 
 
 def _check_runs(part: Part, sides: Mapping[str, ObjectSide]) -> None:

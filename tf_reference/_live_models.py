@@ -1,0 +1,59 @@
+"""A Keras model that a caller holds: its layers and weights, and the model as the judges take one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import keras
+import numpy as np
+
+from tf_reference import _keras_weights
+from tf_reference._input_pipeline import behind_lookups
+from tf_reference._model import Model
+from tf_reference._session import in_inference
+from workloads._framework import Unsupported
+from workloads._transfer import Source
+
+
+def is_model(value: Any) -> bool:
+    """Whether weights can be carried out of an object."""
+    return isinstance(value, keras.layers.Layer)
+
+
+def read(model: Any) -> tuple[Source, dict[str, np.ndarray]]:
+    """The layers of a model or layer, and its weights by key.
+
+    Raises:
+      Unsupported: it has not made its weights yet, or has one in no layer.
+    """
+    if not model.built:
+        raise Unsupported(
+            "expected a Keras model that has made its weights, found one that was never called: build it, or call it "
+            "on an example"
+        )
+    return _keras_weights.of_model(model)
+
+
+def original(model: Any, keys: Collection[str]) -> Model:
+    """The model in inference, as a function of some of its weights.
+
+    Args:
+      model: of Keras, or a layer.
+      keys: of these weights, as `read` gives them; what else it holds is read as it stands.
+    """
+    variables = dict(_keras_weights.variables(behind_lookups(model)[0]))
+    return Model(in_inference(model), {key: variables[key] for key in keys})
+
+
+@contextmanager
+def unchanged(model: Any) -> Iterator[None]:
+    """Afterwards every variable of a model holds what it held before."""
+    before = [(variable, np.array(variable.numpy())) for variable in model.variables]
+    try:
+        yield
+    finally:
+        for variable, array in before:
+            if variable.numpy().tobytes() != array.tobytes():
+                variable.assign(array)
