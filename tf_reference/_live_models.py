@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import keras
@@ -13,6 +15,7 @@ from tf_reference import _keras_weights
 from tf_reference._input_pipeline import behind_lookups
 from tf_reference._model import Model
 from tf_reference._session import in_inference
+from workloads._errors import message
 from workloads._framework import Unsupported
 from workloads._transfer import Source
 
@@ -57,3 +60,24 @@ def unchanged(model: Any) -> Iterator[None]:
         for variable, array in before:
             if variable.numpy().tobytes() != array.tobytes():
                 variable.assign(array)
+
+
+def save(model: Any, path: Path) -> None:
+    """Write a model to a .keras file.
+
+    Raises:
+      Unsupported: it is a layer alone, has not made its weights, or has what Keras cannot save.
+    """
+    if not isinstance(model, keras.Model) or not model.built:
+        raise Unsupported(
+            f"expected a Keras model that has made its weights, found {type(model).__name__}: put it into a model, and "
+            "call that on an example"
+        )
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            model.save(path)
+    except (NotImplementedError, TypeError, ValueError) as error:
+        raise Unsupported(
+            f"expected a model that Keras can save, found that {message(error)}: name the function that makes it, as "
+            "FILE.py:NAME"
+        ) from error

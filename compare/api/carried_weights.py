@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from compare.api.live_weights import MODULES, in_python, is_model, is_module, read
+from compare.api.live_weights import MODULES, is_model, is_module, read
 from compare.errors import RequestError
 from compare.report import terminal, weight_tables
 from compare.weights import receipt as receipts
@@ -61,10 +61,7 @@ def carry_weights(model: Any, module: Any, names: Mapping[str, str], allowed: Ma
         (source, arrays), (target, _) = read(model, module)
     except Unsupported as error:
         raise RequestError(str(error)) from error
-    try:
-        plan = planned_weights(source, arrays, target, names, allowed)
-    except RequestError as error:
-        raise RequestError(in_python(str(error))) from error
+    plan = planned_weights(source, arrays, target, names, allowed)
     if plan.findings:
         raise RequestError(_refusal(plan.findings))
     importlib.import_module(MODULES).write(module, plan.arrays)
@@ -73,7 +70,7 @@ def carry_weights(model: Any, module: Any, names: Mapping[str, str], allowed: Ma
 
 
 def _refusal(findings: tuple[Finding, ...]) -> str:
-    lines = "; ".join(in_python(finding.line) for finding in findings)
+    lines = "; ".join(finding.line for finding in findings)
     return f"expected a module that takes these weights, found that none was carried: {lines}"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from compare.api.in_python import in_python
 from compare.weights.carrying import planned_weights
 from compare.weights.planning import Move, Plan, without_misfits
 from workloads._framework import Unsupported
@@ -142,11 +143,6 @@ def paired(model: Any, module: Any, names: Mapping[str, str]) -> LivePair:
 def unpaired(why: str) -> LivePair:
     """Two objects of which no weights are paired, and why; "" where there are none to pair."""
     return LivePair(WeightPairs({}, unpaired=why), {}, (), ())
-
-
-def in_python(line: str) -> str:
-    """A line that names options of the command, as a caller of a function writes them."""
-    return line.replace("--map", "map").replace("--allow", "allow")
 
 
 def _described(move: Move) -> Mapping[str, Any]:

@@ -243,7 +243,7 @@ def test_what_cannot_be_judged_is_refused_in_one_sentence(
 
 
 def test_a_dimension_that_no_input_names_is_refused() -> None:
-    with pytest.raises(jaxport.RequestError, match="expected a dimension that an --input names"):
+    with pytest.raises(jaxport.RequestError, match="expected a dimension that an input names"):
         jaxport.check(tf.sin, jnp.sin, {"x": "f32[B]"}, dimensions={"C": "1..4"})
 
 
