@@ -91,7 +91,7 @@ LIBRARY = (
 _HOMES = (
     dict.fromkeys(("Model", "Parts"), "jaxport._model")
     | {"CarriedWeights": "compare.api.carried_weights", "CheckReport": "compare.api.check_report"}
-    | {"LocateReport": "compare.api.locate", "WeightPairs": "compare.api.live_weights"}
+    | {"LocateReport": "compare.api.locate_report", "WeightPairs": "compare.api.live_weights"}
     | {"DoctorReport": "compare.api.diagnosis", "WrittenPort": "compare.api.port_writing"}
     | dict.fromkeys(("doctor", "locate", "write_port"), "jaxport._doors")
     | dict.fromkeys(("RequestError", "carry_weights", "check"), "jaxport._checking")

@@ -10,7 +10,7 @@ from jaxport._checking import judges
 
 if TYPE_CHECKING:
     from compare.api.diagnosis import DoctorReport as DoctorReport
-    from compare.api.locate import LocateReport as LocateReport
+    from compare.api.locate_report import LocateReport as LocateReport
     from compare.api.port_writing import WrittenPort as WrittenPort
 
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from compare.api import diagnosis, file_check, live_check, locate
+from compare.api import diagnosis, file_check, live_check, locate_report
 from compare.api.check_report import CheckReport
 from compare.api.diagnosis import DoctorReport
 from compare.api.file_workload import file_workload, is_named
 from compare.api.live_workload import Options
-from compare.api.locate import LocateReport
+from compare.api.locate_report import LocateReport
 from compare.api.named_model import named
 from compare.api.port_writing import Writing, WrittenPort, write_port
 from compare.inputs.foreign_code import foreign_code_apart
@@ -55,8 +55,8 @@ def located(
     if is_named(tf_fn, jax_fn, inputs):
         with foreign_code_apart(options.timeout_s):
             workload = file_workload(tf_fn, jax_fn, inputs, options)
-            return locate.locate_files(workload, passes, options.timeout_s, Silent())
-    return locate.locate_objects(tf_fn, jax_fn, inputs or {}, passes, options)
+            return locate_report.locate_files(workload, passes, options.timeout_s, Silent())
+    return locate_report.locate_objects(tf_fn, jax_fn, inputs or {}, passes, options)
 
 
 def diagnosed(model: Any, inputs: Mapping[str, str] | None, custom: Sequence[str], timeout_s: float) -> DoctorReport:

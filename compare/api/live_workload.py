@@ -155,7 +155,7 @@ def _workload(tf: str, jax: str, given: CallInputs, name: str, options: Options,
     )  # fmt: skip
 
 
-def _name_of(function: Callable[..., Any]) -> str:
+def _name_of(function: object) -> str:
     """The name of a function, or of the class of another object, without what no file can be called."""
     named = getattr(function, "__name__", type(function).__name__)
     return re.sub(r"[^\w.-]", "", named) or "function"
