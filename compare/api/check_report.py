@@ -25,11 +25,15 @@ class Failure:
       gate: its name.
       place: the pass, the array and the element: "forward output[0, 3]".
       message: one line: what is expected there, what the port gives, and the bound.
+      expected: the value of the original there; None where the arrays cannot be compared.
+      found: the value of the port there; None likewise.
     """
 
     gate: str
     place: str
     message: str
+    expected: float | None = None
+    found: float | None = None
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ def _message(row: GateRow) -> str:
 
 def _failures(row: GateRow) -> list[Failure]:
     """The arrays of a gate that fail; one without a place where none can be compared."""
-    failing = [Failure(row.name, leaf.place, leaf.message) for leaf in row.failing]
+    failing = [Failure(row.name, leaf.place, leaf.message, leaf.expected, leaf.found) for leaf in row.failing]
     return failing or [Failure(row.name, "", row.message)]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from compare.api import diagnosis, file_check, live_check, locate_report
@@ -17,6 +19,20 @@ from compare.api.port_writing import Writing, WrittenPort, write_port
 from compare.inputs.foreign_code import foreign_code_apart
 from compare.porting.port_source import Sizes
 from compare.progress import Silent
+from compare.sides._side import SIDES
+from compare.sides.pool import Pool, Source
+
+
+@contextmanager
+def workers(timeout_s: float) -> Iterator[Pool]:
+    """One worker a side inside the block.
+
+    Args:
+      timeout_s: how long a request may take.
+    """
+    with ExitStack() as stack:
+        folder = stack.enter_context(TemporaryDirectory(prefix="jaxport-"))
+        yield stack.enter_context(Pool({side: Source() for side in SIDES}, Path(folder), timeout_s))
 
 
 def check(tf_fn: Any, jax_fn: Any | None, inputs: Mapping[str, Any] | None, options: Options) -> CheckReport:
@@ -53,9 +69,9 @@ def located(
       Foreseen: it cannot be searched.
     """
     if is_named(tf_fn, jax_fn, inputs):
-        with foreign_code_apart(options.timeout_s):
+        with foreign_code_apart(options.timeout_s), workers(options.timeout_s) as pool:
             workload = file_workload(tf_fn, jax_fn, inputs, options)
-            return locate_report.locate_files(workload, passes, options.timeout_s, Silent())
+            return locate_report.locate_files(pool, workload, passes, Silent())
     return locate_report.locate_objects(tf_fn, jax_fn, inputs or {}, passes, options)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,9 @@ from compare.plain_json import to_json
 from compare.progress import Reporter, Silent
 from compare.prove import locating
 from compare.report import terminal
-from compare.sides.pool import Pool, Source
+from compare.sides.pool import Pool
 from workloads._declared import AnyWorkload
 from workloads._framework import PASSES
-from workloads._modes import JAX, TF
 
 _WIDTH = 120
 
@@ -98,22 +96,19 @@ def locate_objects(
     return _report(located)
 
 
-def locate_files(workload: AnyWorkload, passes: Sequence[str], timeout_s: float, progress: Reporter) -> LocateReport:
+def locate_files(pool: Pool, workload: AnyWorkload, passes: Sequence[str], progress: Reporter) -> LocateReport:
     """As `jaxport.locate` of files.
 
     Args:
+      pool: of workers.
       workload: that files declare.
       passes: that are searched; empty for all.
-      timeout_s: how long a worker may take for one request.
       progress: told of every step.
 
     Raises:
       RequestError, SideError: it cannot be searched.
     """
-    with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-"))
-        pool = stack.enter_context(Pool({side: Source() for side in (TF, JAX)}, Path(folder), timeout_s))
-        return _report(_located(pool, workload, passes, progress))
+    return _report(_located(pool, workload, passes, progress))
 
 
 def _located(
