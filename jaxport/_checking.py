@@ -21,7 +21,7 @@ class RequestError(ValueError):
 
 
 @overload
-def check(tf_fn: str | Path, *, timeout_s: float = 300) -> CheckReport: ...
+def check(tf_fn: str | Path, *, timeout_s: float = 300, quiet: bool = False) -> CheckReport: ...
 
 
 @overload
@@ -35,6 +35,7 @@ def check(
     deviations: Sequence[Deviation] = (),
     name: str | None = None,
     timeout_s: float = 300,
+    quiet: bool = False,
 ) -> CheckReport: ...
 
 
@@ -48,6 +49,7 @@ def check(
     deviations: Sequence[Deviation] = (),
     name: str | None = None,
     timeout_s: float = 300,
+    quiet: bool = False,
 ) -> CheckReport:
     """Judge a port by the gates of `jaxport run --parity-only`, on objects of this process or on files.
 
@@ -71,6 +73,7 @@ def check(
       deviations: differences that are known, bounded and explained.
       name: what messages call the port; by default the name of `jax_fn`.
       timeout_s: seconds that one program, or one request to a worker, may take.
+      quiet: draw no bar, which a terminal or a notebook shows meanwhile.
 
     Returns:
       What was found: `passed`, `verdict`, `gates`, `failures`, `assert_passed()`; a port that fails is no exception.
@@ -89,7 +92,7 @@ def check(
         from compare.api import doors
         from compare.api.live_workload import Options
 
-        options = Options(dimensions or {}, map or {}, deviations, name, timeout_s)
+        options = Options(dimensions or {}, map or {}, deviations, name, timeout_s, quiet)
         return doors.check(tf_fn, jax_fn, inputs, options)
 
 

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 @overload
-def locate(tf_fn: str | Path, *, passes: Sequence[str] = (), timeout_s: float = 300) -> LocateReport: ...
+def locate(
+    tf_fn: str | Path, *, passes: Sequence[str] = (), timeout_s: float = 300, quiet: bool = False
+) -> LocateReport: ...
 
 
 @overload
@@ -29,6 +31,7 @@ def locate(
     map: Mapping[str, str] | None = None,
     name: str | None = None,
     timeout_s: float = 300,
+    quiet: bool = False,
 ) -> LocateReport: ...
 
 
@@ -42,6 +45,7 @@ def locate(
     map: Mapping[str, str] | None = None,
     name: str | None = None,
     timeout_s: float = 300,
+    quiet: bool = False,
 ) -> LocateReport:
     """The operation to blame in a port that fails: the first whose value departs while all that it reads agrees.
 
@@ -54,6 +58,7 @@ def locate(
       map: likewise.
       name: likewise.
       timeout_s: likewise.
+      quiet: likewise.
 
     Returns:
       Both source lines, both values and the likely cause of each departure: `verdict`, `departures`, `passes`.
@@ -71,7 +76,7 @@ def locate(
         from compare.api import doors
         from compare.api.live_workload import Options
 
-        options = Options(dimensions or {}, map or {}, (), name, timeout_s)
+        options = Options(dimensions or {}, map or {}, (), name, timeout_s, quiet)
         return doors.located(tf_fn, jax_fn, inputs, passes, options)
 
 
@@ -117,6 +122,7 @@ def write_port(
     force: bool = False,
     run: bool = True,
     timeout_s: float = 300,
+    quiet: bool = False,
 ) -> WrittenPort:
     """Write a Flax NNX port of a Keras model, with its weights, or a port of a function in `jax.numpy`; and judge it.
 
@@ -130,6 +136,7 @@ def write_port(
       force: whether a folder with files is written to, over those of a port.
       run: whether the port is judged.
       timeout_s: seconds that one request to a worker may take.
+      quiet: draw no bar, which a terminal or a notebook shows meanwhile.
 
     Returns:
       The `file` that `check` takes, the places that are `unwritten`, and the `report` of the gates.
@@ -148,4 +155,6 @@ def write_port(
     with judges():
         from compare.api import doors
 
-        return doors.written(model, folder, inputs, custom, timeout_s, batch=batch, steps=steps, force=force, run=run)
+        return doors.written(
+            model, folder, inputs, custom, timeout_s, batch=batch, steps=steps, force=force, run=run, quiet=quiet
+        )

@@ -11,6 +11,7 @@ from typing import Any
 from compare.api import diagnosis, file_check, live_check, locate_report
 from compare.api.check_report import CheckReport
 from compare.api.diagnosis import DoctorReport
+from compare.api.displays import display
 from compare.api.file_workload import file_workload, is_named
 from compare.api.live_workload import Options
 from compare.api.locate_report import LocateReport
@@ -18,7 +19,6 @@ from compare.api.named_model import named
 from compare.api.port_writing import Writing, WrittenPort, write_port
 from compare.inputs.foreign_code import foreign_code_apart
 from compare.porting.port_source import Sizes
-from compare.progress import Silent
 from compare.sides._side import SIDES
 from compare.sides.pool import Pool, Source
 
@@ -48,8 +48,8 @@ def check(tf_fn: Any, jax_fn: Any | None, inputs: Mapping[str, Any] | None, opti
       Foreseen: the check cannot be carried out.
     """
     if is_named(tf_fn, jax_fn, inputs):
-        with foreign_code_apart(options.timeout_s):
-            return file_check.check(file_workload(tf_fn, jax_fn, inputs, options), options.timeout_s, Silent())
+        with foreign_code_apart(options.timeout_s), display(options.quiet) as progress:
+            return file_check.check(file_workload(tf_fn, jax_fn, inputs, options), options.timeout_s, progress)
     return live_check.check(tf_fn, jax_fn, inputs or {}, options)
 
 
@@ -69,9 +69,13 @@ def located(
       Foreseen: it cannot be searched.
     """
     if is_named(tf_fn, jax_fn, inputs):
-        with foreign_code_apart(options.timeout_s), workers(options.timeout_s) as pool:
+        with ExitStack() as stack:
+            stack.enter_context(foreign_code_apart(options.timeout_s))
             workload = file_workload(tf_fn, jax_fn, inputs, options)
-            return locate_report.locate_files(pool, workload, passes, Silent())
+            progress = stack.enter_context(display(options.quiet))
+            return locate_report.locate_files(
+                stack.enter_context(workers(options.timeout_s)), workload, passes, progress
+            )
     return locate_report.locate_objects(tf_fn, jax_fn, inputs or {}, passes, options)
 
 
@@ -107,12 +111,14 @@ def written(
       inputs: of code, by name.
       custom: likewise.
       timeout_s: likewise.
-      writing: batch, steps, force and run.
+      writing: batch, steps, force, run and quiet.
 
     Raises:
       Foreseen: it cannot be written.
     """
     sizes = Sizes(writing["batch"], writing["steps"])
     how = Writing(sizes, writing["force"], writing["run"])
-    with foreign_code_apart(timeout_s), named(model, inputs, custom, timeout_s) as read_by_worker:
-        return write_port(read_by_worker, Path(folder), how, Silent())
+    with ExitStack() as stack:
+        stack.enter_context(foreign_code_apart(timeout_s))
+        read_by_worker = stack.enter_context(named(model, inputs, custom, timeout_s))
+        return write_port(read_by_worker, Path(folder), how, stack.enter_context(display(writing["quiet"])))

@@ -11,7 +11,6 @@ from compare.api.live_workload import NAMES, Options, in_callers_process, live_w
 from compare.api.weights_in_record import with_constants, with_weights
 from compare.errors import RequestError
 from compare.inputs.request import Request
-from compare.progress import Silent
 from compare.record.envelope import Record
 from compare.record.workload_part import Workload as Part
 from compare.run import whole_run
@@ -40,18 +39,18 @@ def check(tf_fn: object, jax_fn: object, inputs: Mapping[str, Any], options: Opt
       RequestError: the check cannot be carried out.
     """
     with live_workload(tf_fn, jax_fn, inputs, options) as (workload, pair):
-        return report_of(_judge(workload, options.timeout_s, pair), pair.pairs if pair else None)
+        return report_of(_judge(workload, options, pair), pair.pairs if pair else None)
 
 
-def _judge(workload: Workload, timeout_s: float, pair: LivePair | None) -> Record:
+def _judge(workload: Workload, options: Options, pair: LivePair | None) -> Record:
     """The record of a run on objects of this process, which are called in this thread.
 
     Raises:
       RequestError: a function does not run, or cannot be traced.
       KeyboardInterrupt: this thread was interrupted.
     """
-    request = Request((workload,), timeout_s=timeout_s, plans=(), modes=MODES, parity_only=True)
-    result, sides = in_callers_process(lambda pool: whole_run.run(request, Silent(), pool), timeout_s)
+    request = Request((workload,), timeout_s=options.timeout_s, plans=(), modes=MODES, parity_only=True)
+    result, sides = in_callers_process(lambda pool, progress: whole_run.run(request, progress, pool), options)
     record = result.record
     _check_runs(record.workloads[workload.name], sides)
     if pair and (pair.pairs.equal or pair.pairs.lines):

@@ -14,9 +14,11 @@ import numpy as np
 
 from compare.api import live_weights
 from compare.api.call_inputs import CallInputs, call_inputs, check_arguments
+from compare.api.displays import InCallersThread, display
 from compare.api.live_weights import LivePair
 from compare.errors import RequestError
 from compare.inputs import functions
+from compare.progress import Reporter
 from compare.sides.callers_thread import CallersThread
 from compare.sides.object_side import ObjectPool, ObjectSide
 from compare.sides.pool import Pool
@@ -41,6 +43,7 @@ class Options:
     deviations: Sequence[Deviation] = ()
     name: str | None = None
     timeout_s: float = 300
+    quiet: bool = False
 
 
 @contextmanager
@@ -73,12 +76,14 @@ def live_workload(
         yield _workload(tf, jax, given, options.name or _name_of(jax_fn), options, pair), pair
 
 
-def in_callers_process(job: Callable[[Pool], Returned], timeout_s: float) -> tuple[Returned, Mapping[str, ObjectSide]]:
+def in_callers_process(
+    job: Callable[[Pool, Reporter], Returned], options: Options
+) -> tuple[Returned, Mapping[str, ObjectSide]]:
     """What a job returns whose sides are this process, called in this thread; and both sides.
 
     Args:
-      job: asks the pool that it is given, in another thread.
-      timeout_s: how long a program that is made of the functions may take.
+      job: asks the pool that it is given, in another thread, and tells of its steps.
+      options: how long a program that is made of the functions may take, and whether steps are shown.
 
     Raises:
       RequestError: a framework computes on another device.
@@ -92,8 +97,9 @@ def in_callers_process(job: Callable[[Pool], Returned], timeout_s: float) -> tup
         for name in (TF, JAX):
             settings.enter_context(importlib.import_module(HOSTED[name]).settings_for_check())
         sides = {name: ObjectSide(name, thread) for name in (TF, JAX)}
-        stop = settings.enter_context(programs_kept(thread.check, timeout_s))
-        return thread.serve(lambda: job(_on_cpu(ObjectPool(sides))), stop), sides
+        stop = settings.enter_context(programs_kept(thread.check, options.timeout_s))
+        shown = InCallersThread(settings.enter_context(display(options.quiet)), thread)
+        return thread.serve(lambda: job(_on_cpu(ObjectPool(sides)), shown), stop), sides
 
 
 def _on_cpu(pool: Pool) -> Pool:

@@ -14,7 +14,7 @@ from compare.api.live_workload import Options, in_callers_process, live_workload
 from compare.errors import RequestError
 from compare.hlo.locate import Departure, OperationPlace
 from compare.plain_json import to_json
-from compare.progress import Reporter, Silent
+from compare.progress import Reporter
 from compare.prove import locating
 from compare.report import terminal
 from compare.sides.pool import Pool
@@ -92,7 +92,7 @@ def locate_objects(
       RequestError, SideError: it cannot be searched.
     """
     with live_workload(tf_fn, jax_fn, inputs, options) as (workload, _):
-        located, _ = in_callers_process(lambda pool: _located(pool, workload, passes, Silent()), options.timeout_s)
+        located, _ = in_callers_process(lambda pool, progress: _located(pool, workload, passes, progress), options)
     return _report(located)
 
 
