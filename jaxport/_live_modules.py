@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx, traverse_util
@@ -44,13 +43,12 @@ def write(module: nnx.Module, arrays: Mapping[str, np.ndarray]) -> None:
     set_variables({path: variable for path, variable in variables_of(module).items() if path in arrays}, arrays)
 
 
-def port(module: nnx.Module, described: Sequence[Mapping[str, Any]], constant: Collection[str], dtype: str) -> Model:
+def port(module: nnx.Module, described: Sequence[Mapping[str, Any]], dtype: str) -> Model:
     """The module as it stands as a function of some of its weights. Calls change copies of it.
 
     Args:
       module: any.
       described: its weights, as a receipt of `jaxport weights` has leaves; what else it holds is constant.
-      constant: keys of weights that gradients do not reach.
       dtype: that it is judged in.
     """
     leaves = leaves_of(described)
@@ -60,13 +58,9 @@ def port(module: nnx.Module, described: Sequence[Mapping[str, Any]], constant: C
         widen(copy, jnp.float64)
     graph, state = nnx.split(copy)
     values = traverse_util.flatten_dict(nnx.to_pure_dict(state))
-    stopped = {place for leaf in leaves.all if leaf.key in constant for place in leaf.places}
 
     def forward(parameters: Any, *inputs: Any) -> Any:
-        given = {
-            place: jax.lax.stop_gradient(value) if place in stopped else value
-            for place, value in traverse_util.flatten_dict(parameters).items()
-        }
+        given = traverse_util.flatten_dict(parameters)
         called: Any = nnx.merge(graph, traverse_util.unflatten_dict({**values, **given}))
         return called(*inputs)
 

@@ -40,13 +40,13 @@ def read(model: Any) -> tuple[Source, dict[str, np.ndarray]]:
 
 
 def original(model: Any, keys: Collection[str]) -> Model:
-    """The model in inference, as a function of some of its weights.
+    """A function, or a model in inference as a function of some of its weights.
 
     Args:
-      model: of Keras, or a layer.
+      model: of Keras, a layer, or without keys any function.
       keys: of these weights, as `read` gives them; what else it holds is read as it stands.
     """
-    variables = dict(_keras_weights.variables(behind_lookups(model)[0]))
+    variables = dict(_keras_weights.variables(behind_lookups(model)[0])) if keys else {}
     return Model(in_inference(model), {key: variables[key] for key in keys})
 
 

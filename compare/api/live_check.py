@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from compare.api.check_report import CheckReport, report_of
-from compare.api.live_weights import LivePair
+from compare.api.live_weights import LivePair, WeightPairs
 from compare.api.live_workload import NAMES, Options, in_callers_process, live_workload
 from compare.api.weights_in_record import with_constants, with_weights
 from compare.errors import RequestError
@@ -53,7 +53,7 @@ def _judge(workload: Workload, options: Options, pair: LivePair | None) -> Recor
     result, sides = in_callers_process(lambda pool, progress: whole_run.run(request, progress, pool), options)
     record = result.record
     _check_runs(record.workloads[workload.name], sides)
-    if pair and (pair.pairs.equal or pair.pairs.lines):
+    if pair and pair.pairs != WeightPairs({}):
         return with_weights(record, workload.name, pair.pairs)
     return with_constants(record, workload.name) if sides[TF].reads_variables else record
 

@@ -50,7 +50,8 @@ class WeightPairs:
     """Weights of a Keras model and variables of an nnx module, paired by the rules of `jaxport weights`.
 
     Attributes:
-      equal: by the key of a weight, the variables that hold what it becomes: gradients are judged with respect to them.
+      equal: by the key of a weight, the variables that hold what it becomes. Gradients are judged with respect to those
+        that Keras can train.
       different: variables that hold something else. A port with any of them has not passed.
       unpaired: one sentence that names what was not paired, and why; "" where everything was. It is judged as it
         stands, as constants of both functions.
@@ -74,15 +75,14 @@ class LivePair:
 
     Attributes:
       pairs: what the caller is told.
-      weights: by key, those that are equal, in Keras' layout.
+      weights: by key, those that are equal and that TensorFlow takes gradients of, in Keras' layout. All others are
+        constants of both: a moving mean, or a count that a call changes.
       described: the same as a receipt describes them.
-      constant: keys among them that TensorFlow takes no gradients of.
     """
 
     pairs: WeightPairs
     weights: Arrays
     described: Sequence[Mapping[str, Any]]
-    constant: Sequence[str]
 
 
 def is_model(value: Any) -> bool:
@@ -134,15 +134,14 @@ def paired(model: Any, module: Any, names: Mapping[str, str]) -> LivePair:
             _sentence(replace(fitting, findings=misfits), source, variables),
             attributes,
         ),
-        weights={move.leaf.key: arrays[move.leaf.key] for move in moves},
-        described=[_described(move) for move in moves],
-        constant=[move.leaf.key for move in moves if not move.leaf.trainable],
+        weights={move.leaf.key: arrays[move.leaf.key] for move in moves if move.leaf.trainable},
+        described=[_described(move) for move in moves if move.leaf.trainable],
     )
 
 
 def unpaired(why: str) -> LivePair:
     """Two objects of which no weights are paired, and why; "" where there are none to pair."""
-    return LivePair(WeightPairs({}, unpaired=why), {}, (), ())
+    return LivePair(WeightPairs({}, unpaired=why), {}, ())
 
 
 def _described(move: Move) -> Mapping[str, Any]:

@@ -148,7 +148,7 @@ def _builders(tf_fn: object, jax_fn: object, pair: LivePair) -> tuple[Callable[.
     models, modules = importlib.import_module(live_weights.MODELS), importlib.import_module(live_weights.MODULES)
     return (
         lambda dimensions, dtype: models.original(tf_fn, list(pair.weights)),
-        lambda dimensions, dtype: modules.port(jax_fn, pair.described, pair.constant, dtype),
+        lambda dimensions, dtype: modules.port(jax_fn, pair.described, dtype),
     )
 
 

@@ -8,7 +8,6 @@ from compare.api.live_weights import DifferentVariable, WeightPairs
 from compare.record.envelope import Record
 from compare.record.parity_part import Comparison, Gate, Parity
 from compare.record.vocabulary import FAIL, PASS
-from compare.report.numbers import counted
 from workloads._framework import GRADIENTS
 from workloads._modes import JAX, TF
 
@@ -16,6 +15,11 @@ SEMANTICS = "semantics"
 """The gate of equal numbers, of which weights are the first."""
 
 _OF_INPUTS = "gradients with respect to inputs alone were judged: variables of the functions are constants of a check"
+
+_OF_EQUAL = (
+    "gradients with respect to inputs and equal weights were judged: other variables of the functions are constants of "
+    "a check"
+)
 
 
 def with_weights(record: Record, name: str, pairs: WeightPairs) -> Record:
@@ -63,10 +67,7 @@ def _reached(pairs: WeightPairs) -> str:
         return ""
     if not pairs.equal:
         return _OF_INPUTS
-    return (
-        f"gradients with respect to inputs and {counted(len(pairs.equal), 'weight')} were judged: other variables of "
-        "the functions are constants of a check"
-    )
+    return _OF_EQUAL
 
 
 def _failing(parity: Parity, name: str, pairs: WeightPairs) -> Parity:

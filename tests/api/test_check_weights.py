@@ -74,7 +74,7 @@ def test_weights_that_are_equal_are_variables_that_gradients_are_judged_of() -> 
     record: Any = report.record
     (part,) = record["workloads"].values()
     leaves = {comparison["leaf"] for comparison in part["parity"]["gates"]["gradients"]["comparisons"]}
-    assert leaves == {"x", *WEIGHTS}
+    assert leaves == {"x", "first/kernel", "first/bias", "norm/gamma", "norm/beta"}  # a moving mean has no gradient
     assert report.gates["gradients"].message == "" and "weights:" not in str(report)
 
 
@@ -151,7 +151,7 @@ def test_what_is_not_paired_is_named_in_one_sentence_and_judged_as_it_stands() -
     assert unpaired.startswith("weights first/kernel, first/bias and variables linear.bias, linear.kernel, shift are")
     assert "no layer was matched with linear (nnx.Linear)" in unpaired and "--" not in unpaired
     assert unpaired in str(report) and "linear.kernel, shift are not paired" in report._repr_html_()
-    assert "inputs and 4 weights were judged" in report.gates["gradients"].message
+    assert "inputs and equal weights were judged" in report.gates["gradients"].message
     port.linear.kernel[...] = port.linear.kernel[...] * 1.5
     assert not jaxport.check(model, port, INPUTS).passed
 
@@ -214,8 +214,59 @@ def test_a_module_that_stands_in_training_is_judged_so_and_keeps_its_statistics(
     port = carried(model, trains=True)
     before = arrays_of(port)
     assert not jaxport.check(model, port, INPUTS).passed
-    assert not jaxport.check(lambda x: model(x, training=False), port, INPUTS).passed
+    assert jaxport.check(lambda x: model(x, training=False), port, INPUTS).verdict == "fail"
     assert arrays_of(port) == before
+
+
+def test_weights_that_lie_the_other_way_round_fail_though_the_function_is_the_same() -> None:
+    layers = [keras.layers.Dense(4, use_bias=False, name=name) for name in ("a", "b")]
+    model = keras.Sequential([keras.Input((4,)), *layers])
+
+    class Swapped(nnx.Module):
+        def __init__(self) -> None:
+            self.a, self.b = (nnx.Linear(4, 4, use_bias=False, rngs=nnx.Rngs(seed)) for seed in (0, 1))
+
+        def __call__(self, x: jax.Array) -> jax.Array:
+            return self.a(self.b(x))
+
+    port, names = Swapped(), {"a": "b", "b": "a"}
+    jaxport.carry_weights(model, port, map=names)
+    report = jaxport.check(model, port, {"x": "f32[2,4]"})
+    assert report.verdict == "fail" and {failure.gate for failure in report.failures} == {"semantics"}
+    assert report.weights is not None and report.weights.equal == {}
+    assert jaxport.check(model, port, {"x": "f32[2,4]"}, map=names).passed
+
+
+def test_a_count_that_a_call_changes_is_no_result_and_is_afterwards_as_before() -> None:
+    class Counting(keras.layers.Layer):
+        def build(self, shape: Any) -> None:
+            self.scale = self.add_weight(shape=(5,), name="scale", initializer="ones")
+            self.calls = self.add_weight(shape=(), name="calls", initializer="zeros", trainable=False)
+
+        def call(self, x: tf.Tensor) -> tf.Tensor:
+            self.calls.assign_add(1.0)
+            return x * self.scale
+
+    class Port(nnx.Module):
+        def __init__(self) -> None:
+            self.scale, self.calls = nnx.Param(jnp.ones(5)), nnx.Variable(jnp.zeros(()))
+
+        def __call__(self, x: jax.Array) -> jax.Array:
+            self.calls[...] = self.calls[...] + 1
+            return x * self.scale[...]
+
+    layer, port = Counting(), Port()
+    layer.build((None, 5))
+    report = jaxport.check(layer, port, INPUTS)
+    assert report.passed and report.weights is not None and set(report.weights.equal) == {"scale", "calls"}
+    assert float(layer.calls.numpy()) == float(port.calls[...]) == 0.0
+
+
+def test_a_function_is_judged_against_a_module() -> None:
+    linear = nnx.Linear(5, 3, rngs=nnx.Rngs(0))
+    kernel = np.asarray(linear.kernel[...])
+    assert jaxport.check(lambda x: x @ kernel, linear, INPUTS).passed
+    assert jaxport.check(lambda x: x @ (kernel * 1.5), linear, INPUTS).verdict == "fail"
 
 
 def test_a_pair_is_judged_at_other_sizes() -> None:
