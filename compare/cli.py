@@ -78,6 +78,7 @@ COMMANDS = {
     "doctor": Command("list what is in a TensorFlow model, and what will be hard to port", foreign_code=False),
     "gotchas": Command("look up what TensorFlow and JAX do differently, and how to port it"),
     "ops": Command("list TensorFlow's operations: kernels, what compiles, counterparts in JAX", foreign_code=False),
+    "mcp": Command("serve jaxport's functions to a coding agent, by the Model Context Protocol"),
     "docs": Command("open the guide and the reference, offline", foreign_code=False),
     "requirements": Command("list the packages that one side alone needs, for pip", foreign_code=False),
     "environment": Command("print versions, devices and machine, for a problem report", foreign_code=False),

@@ -6,6 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from types import TracebackType
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -79,9 +80,14 @@ class Lines(Reporter):
 
 
 class Bars(Reporter):
-    """One bar for the stage at hand; finished stages stay above it."""
+    """One bar for the stage at hand; finished stages stay above it.
 
-    def __init__(self, console: Console) -> None:
+    Args:
+      console: where it is drawn.
+      how: others of `rich.progress.Progress`.
+    """
+
+    def __init__(self, console: Console, **how: Any) -> None:
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
@@ -89,6 +95,7 @@ class Bars(Reporter):
             TimeElapsedColumn(),
             TextColumn("{task.fields[doing]}", style="dim", markup=False),
             console=console,
+            **how,
         )
         self._task = None
 
@@ -106,11 +113,12 @@ class Bars(Reporter):
         """Finish the bar before, start one."""
         self._finish()
         self._task = self._progress.add_task(text, total=steps, doing="")
+        self._progress.refresh()
 
     def step(self, text: str) -> None:
         """Advance the bar."""
         if self._task is not None:
-            self._progress.update(self._task, advance=1, doing=text)
+            self._progress.update(self._task, advance=1, doing=text, refresh=True)
 
     def result(self, text: str) -> None:
         """Print it above the bar."""

@@ -39,9 +39,18 @@ if TYPE_CHECKING:
     from jaxport import signal as signal
     from jaxport import testing as testing
     from jaxport import weights as weights
+    from jaxport._checking import CarriedWeights as CarriedWeights
     from jaxport._checking import CheckReport as CheckReport
     from jaxport._checking import RequestError as RequestError
+    from jaxport._checking import WeightPairs as WeightPairs
+    from jaxport._checking import carry_weights as carry_weights
     from jaxport._checking import check as check
+    from jaxport._doors import DoctorReport as DoctorReport
+    from jaxport._doors import LocateReport as LocateReport
+    from jaxport._doors import WrittenPort as WrittenPort
+    from jaxport._doors import doctor as doctor
+    from jaxport._doors import locate as locate
+    from jaxport._doors import write_port as write_port
     from jaxport._model import Model as Model
     from jaxport._model import Parts as Parts
     from workloads._spec import ArraySpec as ArraySpec
@@ -83,8 +92,11 @@ LIBRARY = (
 
 _HOMES = (
     dict.fromkeys(("Model", "Parts"), "jaxport._model")
-    | {"CheckReport": "compare.api.check_report"}
-    | dict.fromkeys(("RequestError", "check"), "jaxport._checking")
+    | {"CarriedWeights": "compare.api.carried_weights", "CheckReport": "compare.api.check_report"}
+    | {"LocateReport": "compare.api.locate_report", "WeightPairs": "compare.api.live_weights"}
+    | {"DoctorReport": "compare.api.diagnosis", "WrittenPort": "compare.api.port_writing"}
+    | dict.fromkeys(("doctor", "locate", "write_port"), "jaxport._doors")
+    | dict.fromkeys(("RequestError", "carry_weights", "check"), "jaxport._checking")
     | dict.fromkeys(("ArraySpec", "Deviation", "Training", "Workload"), "workloads._spec")
 )
 """By public name that is no module, the module that has it."""

@@ -12,8 +12,9 @@ import jax.numpy as jnp
 import optax
 from flax import nnx, traverse_util
 
+from jaxport._carried_leaves import CarriedLeaves, leaves_of_receipt
 from jaxport._model import Model
-from jaxport._port_leaves import Leaves, read_leaves
+from jaxport._module_floats import widen
 from jaxport._port_states import check_start, state_places
 from jaxport._same_masks import DRAWING_BY_PLACE, drop_by_place
 from jaxport.stateful import RecurrentState
@@ -52,7 +53,7 @@ def flax_port(
       train_step: (module, nnx.Optimizer, inputs, targets) -> loss, changing both.
       wrt: what the step trains, as a filter of nnx.
     """
-    leaves = read_leaves(receipt)
+    leaves = leaves_of_receipt(receipt)
     network = _Network(make, jnp.dtype(dtype))
     _check_places(network, leaves, receipt)
 
@@ -113,7 +114,7 @@ def flax_rest(
         workload's inputs it takes, and the methods that are left in it, each as a class and a name: inputs that stand
         for their results follow, in order.
     """
-    leaves = read_leaves(receipt)
+    leaves = leaves_of_receipt(receipt)
     network = _Network(make, jnp.dtype(dtype))
     stands = {name: [_StandIn(*place) for place in places] for name, _, _, places in parts}
 
@@ -132,7 +133,7 @@ def flax_rest(
     return Model(forward, leaves.there, leaves.back)
 
 
-def _with_states(network: _Network, leaves: Leaves, result: Any, module: nnx.Module) -> Any:
+def _with_states(network: _Network, leaves: CarriedLeaves, result: Any, module: nnx.Module) -> Any:
     """What a call returned, beside the states that it left in the module."""
     if not network.states:
         return result
@@ -176,7 +177,7 @@ class _Network:
         abstract.set_attributes(param_dtype=dtype, raise_if_not_found=False)
         if dtype == jnp.float64:
             # Mixed precision is rounding: float64 judges the rest.
-            _widen(abstract, dtype)
+            widen(abstract, dtype)
         drop_by_place(abstract)
         others = nnx.Not(nnx.Any(*DRAWING_BY_PLACE))
         for name in _RANDOM:
@@ -200,22 +201,7 @@ class _Network:
         return nnx.to_pure_dict(nnx.split(module, _CARRIED, ...)[1])
 
 
-def _widen(module: nnx.Module, dtype: Any) -> None:
-    """Let modules that compute in a type of their own compute in this one."""
-    for _, nested in nnx.iter_modules(module):
-        if _is_float_type(getattr(nested, "dtype", None)):
-            vars(nested)["dtype"] = dtype
-
-
-def _is_float_type(value: Any) -> bool:
-    """Whether it is one: an attribute `dtype` of the user's own modules may be anything."""
-    try:
-        return value is not None and bool(jnp.issubdtype(value, jnp.floating))
-    except TypeError:
-        return False
-
-
-def _check_places(network: _Network, leaves: Leaves, receipt: Path) -> None:
+def _check_places(network: _Network, leaves: CarriedLeaves, receipt: Path) -> None:
     """Raise WeightsError unless every variable of the module is written, and nothing else."""
     written = {place for leaf in leaves.all for place in leaf.places}
     for places, what, absence in (

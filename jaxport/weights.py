@@ -58,8 +58,7 @@ def load(module: nnx.Module | Mapping[str, Any], path: str | Path) -> nnx.Module
     if isinstance(module, nnx.Module):
         variables = {name: variable for name, variable in variables_of(module).items() if name not in kept}
         _check({name: array_of(variable, name) for name, variable in variables.items()}, arrays, Path(path))
-        for name, variable in variables.items():
-            variable.set_value(jnp.asarray(arrays[name]))
+        set_variables(variables, arrays)
         return module
     nested = {name: value for name, (_, value) in by_path(module).items() if name not in kept}
     _check(nested, arrays, Path(path))
@@ -113,6 +112,12 @@ def variables_of(module: nnx.Module) -> dict[str, nnx.Variable[Any]]:
         for path, node, before in nodes(module)
         if before is None and isinstance(node, nnx.Variable) and not isinstance(node, nnx.RngState)
     }
+
+
+def set_variables(variables: Mapping[str, nnx.Variable[Any]], arrays: Mapping[str, np.ndarray]) -> None:
+    """Set variables to arrays of the same names, which have their shapes and dtypes."""
+    for name, variable in variables.items():
+        variable.set_value(jnp.asarray(arrays[name]))
 
 
 def _read(path: Path, optimizer: bool) -> tuple[dict[str, np.ndarray], Mapping[str, Any]]:

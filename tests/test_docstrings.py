@@ -22,8 +22,13 @@ def public_functions(pattern: str) -> Iterator[tuple[Path, ast.FunctionDef]]:
         tree = ast.parse(path.read_text())
         classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
         for node in (*tree.body, *(inner for outer in classes for inner in outer.body)):
-            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and not is_overload(node):
                 yield path.relative_to(ROOT), node
+
+
+def is_overload(function: ast.FunctionDef) -> bool:
+    """Whether it is a signature alone: the function itself has the docstring."""
+    return any(isinstance(decorator, ast.Name) and decorator.id == "overload" for decorator in function.decorator_list)
 
 
 def parameters(function: ast.FunctionDef) -> list[str]:

@@ -13,6 +13,8 @@ import pytest
 from places import ROOT
 
 PAGES = ("compare/documentation/index.html", "compare/documentation/guide/data.html")
+TYPED = tuple(f"{package}/py.typed" for package in ("compare", "jaxport", "tf_reference", "workloads"))
+PACKAGES = tuple(f"{Path(typed).parent}/__init__.py" for typed in TYPED)
 DATA = tuple(
     f"compare/counterparts/{path.name}"
     for path in sorted((ROOT / "compare" / "counterparts").iterdir())
@@ -23,7 +25,7 @@ DATA = tuple(
 @pytest.mark.process
 def test_pages_that_were_built_and_data_reach_the_wheel_through_the_sdist(tmp_path: Path) -> None:
     source = tmp_path / "source"
-    for name in (*PAGES, *DATA, "compare/__init__.py", "compare/counterparts/__init__.py"):
+    for name in (*PAGES, *DATA, *TYPED, "compare/counterparts/__init__.py", *PACKAGES):
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         (source / name).touch()
     for name in ("pyproject.toml", "README.md", "LICENSE"):
@@ -35,7 +37,7 @@ def test_pages_that_were_built_and_data_reach_the_wheel_through_the_sdist(tmp_pa
 
     assert len(DATA) == 4
     names = set(zipfile.ZipFile(built("wheel", unpacked, tmp_path)).namelist())
-    assert {*PAGES, *DATA} <= names
+    assert {*PAGES, *DATA, *TYPED} <= names
     assert [name for name in names if name.endswith(".dist-info/licenses/LICENSE")]
 
 

@@ -176,7 +176,7 @@ def _build(twin: Twin, dtype: str, anew: bool) -> Model:
         built = target(twin.dimensions, dtype)
         return built if isinstance(built, Model) else Model(built)
     if not twin.weights:
-        return Model(_in_inference(target))
+        return Model(in_inference(target))
     weights = {
         path: tf.Variable(tf.constant(array.astype(dtype) if array.dtype.kind == "f" else array))
         for path, array in twin.weights.items()
@@ -184,7 +184,7 @@ def _build(twin: Twin, dtype: str, anew: bool) -> Model:
     return Model(lambda *inputs: target(weights, *inputs), weights)
 
 
-def _in_inference(target: Callable[..., Any]) -> Callable[..., Any]:
+def in_inference(target: Callable[..., Any]) -> Callable[..., Any]:
     """The function; of a Keras model or layer, its call in inference, of arrays in the nest that it takes."""
     if isinstance(target, keras.Model):
         return lambda *inputs: target(packed(target, list(inputs)), training=False)

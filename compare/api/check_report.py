@@ -6,11 +6,12 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from compare.api.live_weights import WeightPairs
 from compare.plain_json import to_json
 from compare.record.envelope import Record
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import check_page, console, terminal, verdicts
-from compare.report.showable import printable
+from compare.report.showable import one_line, printable
 from compare.report.verdicts import GateRow
 
 _WIDTH = 120
@@ -24,11 +25,15 @@ class Failure:
       gate: its name.
       place: the pass, the array and the element: "forward output[0, 3]".
       message: one line: what is expected there, what the port gives, and the bound.
+      expected: the value of the original there; None where the arrays cannot be compared.
+      found: the value of the port there; None likewise.
     """
 
     gate: str
     place: str
     message: str
+    expected: float | None = None
+    found: float | None = None
 
 
 @dataclass(frozen=True)
@@ -53,12 +58,14 @@ class CheckReport:
         and another result is missing.
       gates: by name: structure, semantics, rounding, gradients, training, stability.
       failures: the arrays that fail, gate by gate.
+      weights: of a Keras model and an nnx module, which were paired and where they differ; None of other functions.
       record: the same and all that it rests on, as results.json has it (docs/results.md).
     """
 
     verdict: str
     gates: Mapping[str, Gate]
     failures: Sequence[Failure]
+    weights: WeightPairs | None
     record: Mapping[str, object]
     _text: str
     _complaints: Sequence[str]
@@ -85,19 +92,25 @@ class CheckReport:
         return self._html
 
 
-def report_of(record: Record) -> CheckReport:
-    """The report of a record of one workload."""
-    shown = printable(record)
+def report_of(record: Record, weights: WeightPairs | None = None) -> CheckReport:
+    """The report of a record of one workload.
+
+    Args:
+      record: of it.
+      weights: of a Keras model and an nnx module; None of other functions.
+    """
+    shown, lines = printable(record), [one_line(line) for line in weights.lines] if weights else []
     ((name, part),) = shown.workloads.items()
     rows = verdicts.gates(part)
     return CheckReport(
         verdict=verdicts.outcome(part),
         gates={row.name: Gate(row.verdict, _message(row)) for row in rows},
         failures=tuple(failure for row in rows if row.verdict == FAIL for failure in _failures(row)),
+        weights=weights,
         record=to_json(record),
-        _text=_text(record),
+        _text=_text(record, lines),
         _complaints=verdicts.complaints(name, part),
-        _html=check_page.render(name, part),
+        _html=check_page.render(name, part, lines),
     )
 
 
@@ -107,14 +120,16 @@ def _message(row: GateRow) -> str:
 
 def _failures(row: GateRow) -> list[Failure]:
     """The arrays of a gate that fail; one without a place where none can be compared."""
-    failing = [Failure(row.name, leaf.place, leaf.message) for leaf in row.failing]
+    failing = [Failure(row.name, leaf.place, leaf.message, leaf.expected, leaf.found) for leaf in row.failing]
     return failing or [Failure(row.name, "", row.message)]
 
 
-def _text(record: Record) -> str:
-    """The overview and the last line, as the command line writes them to a file."""
+def _text(record: Record, further: Sequence[str]) -> str:
+    """The overview, what else there is to say, and the last line, as the command line writes them to a file."""
     lines, headline = io.StringIO(), verdicts.headline(record)
     out = terminal.PlainConsole(file=lines, width=_WIDTH)
     console.print_overview(record, out)
+    for line in further:
+        out.print(line, soft_wrap=True)
     out.print(f"{verdicts.WORDS[headline.verdict]} {headline.qualified}", soft_wrap=True)
     return "\n".join(line.rstrip() for line in lines.getvalue().splitlines())

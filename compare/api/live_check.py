@@ -1,37 +1,23 @@
-"""`jaxport.check`: two functions of the caller's process before the judges of a run."""
+"""`jaxport.check` of two functions of the caller's process before the judges of a run."""
 
 from __future__ import annotations
 
-import importlib
-import re
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from msgspec.structs import replace
-
-from compare.api.call_inputs import CallInputs, call_inputs, check_arguments
 from compare.api.check_report import CheckReport, report_of
+from compare.api.live_weights import LivePair, WeightPairs
+from compare.api.live_workload import NAMES, Options, in_callers_process, live_workload
+from compare.api.weights_in_record import with_constants, with_weights
 from compare.errors import RequestError
-from compare.inputs import functions
 from compare.inputs.request import Request
-from compare.progress import Silent
 from compare.record.envelope import Record
-from compare.record.vocabulary import PASS
 from compare.record.workload_part import Workload as Part
 from compare.run import whole_run
-from compare.sides.callers_thread import CallersThread
-from compare.sides.object_side import ObjectPool, ObjectSide
-from compare.sides.program_worker import programs_kept
-from compare.sides.worker import HOSTED
-from workloads._device import CPU
-from workloads._framework import FORWARD, GRADIENTS
+from compare.sides.object_side import ObjectSide
+from workloads._framework import FORWARD
 from workloads._modes import JAX, TF, Mode
-from workloads._spec import Deviation, Workload
-from workloads._target import referring
+from workloads._spec import Workload
 
 MODES = (Mode(TF, "eager"), Mode(TF, "graph"), Mode(TF, "jit"), Mode(JAX, "eager"), Mode(JAX, "jit"))
 """Without autoclustering: TensorFlow reads whether it may cluster on a CPU once, when the caller first imports it."""
@@ -39,25 +25,9 @@ MODES = (Mode(TF, "eager"), Mode(TF, "graph"), Mode(TF, "jit"), Mode(JAX, "eager
 _NEEDED = {(TF, "eager"): "run", (TF, "graph"): "trace", (JAX, "jit"): "trace"}
 """By side and mode, what both functions must let a framework do; XLA need not take the original."""
 
-_OF_INPUTS = "gradients with respect to inputs alone were judged: variables of the functions are constants of a check"
 
-_NAMES = {TF: "TensorFlow", JAX: "JAX"}
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a caller of `jaxport.check` may say besides both functions and their inputs, under the names that it has."""
-
-    dimensions: Mapping[str, str] = field(default_factory=dict)
-    deviations: Sequence[Deviation] = ()
-    name: str | None = None
-    timeout_s: float = 300
-
-
-def check(
-    tf_fn: Callable[..., Any], jax_fn: Callable[..., Any], inputs: Mapping[str, Any], options: Options
-) -> CheckReport:
-    """As `jaxport.check`.
+def check(tf_fn: object, jax_fn: object, inputs: Mapping[str, Any], options: Options) -> CheckReport:
+    """As `jaxport.check` of objects.
 
     Args:
       tf_fn: the original.
@@ -68,84 +38,24 @@ def check(
     Raises:
       RequestError: the check cannot be carried out.
     """
-    functions_of = {"tf_fn": tf_fn, "jax_fn": jax_fn}
-    _check_types(functions_of, options.deviations)
-    given = call_inputs(inputs)
-    for argument, function in functions_of.items():
-        check_arguments(argument, function, given.specs)
-    with ExitStack() as references:
-        tf, jax = (references.enter_context(referring(function)) for function in functions_of.values())
-        workload = _workload(tf, jax, given, options.name or _name_of(jax_fn), options)
-        return report_of(_judge(workload, options.timeout_s))
+    with live_workload(tf_fn, jax_fn, inputs, options) as (workload, pair):
+        return report_of(_judge(workload, options, pair), pair.pairs if pair else None)
 
 
-def _check_types(functions_of: Mapping[str, object], deviations: Sequence[object]) -> None:
-    """Raise RequestError for an object that cannot be called, or a deviation that is none."""
-    for argument, function in functions_of.items():
-        if not callable(function):
-            raise RequestError(
-                f"expected a function, Keras model or nnx module as {argument}, found {type(function).__name__}: "
-                "hand over what can be called"
-            )
-    if unlike := [deviation for deviation in deviations if not isinstance(deviation, Deviation)]:
-        raise RequestError(f"expected deviations as jaxport.Deviation, found {unlike[0]!r}: declare it as one")
-
-
-def _workload(tf: str, jax: str, given: CallInputs, name: str, options: Options) -> Workload:
-    dimensions = [f"{dimension}={text}" for dimension, text in options.dimensions.items()]
-    return functions.of_specs(
-        tf, jax, given.specs, dimensions, name=name, deviations=tuple(options.deviations), example=given.example,
-        summary=f"{name}, an object of Python", source="given to jaxport.check",
-    )  # fmt: skip
-
-
-def _name_of(function: Callable[..., Any]) -> str:
-    """The name of a function, or of the class of another object, without what no file can be called."""
-    named = getattr(function, "__name__", type(function).__name__)
-    return re.sub(r"[^\w.-]", "", named) or "function"
-
-
-def _judge(workload: Workload, timeout_s: float) -> Record:
+def _judge(workload: Workload, options: Options, pair: LivePair | None) -> Record:
     """The record of a run on objects of this process, which are called in this thread.
 
     Raises:
       RequestError: a function does not run, or cannot be traced.
       KeyboardInterrupt: this thread was interrupted.
     """
-    thread = CallersThread()
-    with ExitStack() as settings:
-        # Of inputs that the caller did not choose.
-        settings.enter_context(warnings.catch_warnings(action="ignore"))
-        settings.enter_context(np.errstate(all="ignore"))
-        for name in (TF, JAX):
-            settings.enter_context(importlib.import_module(HOSTED[name]).settings_for_check())
-        sides = {name: ObjectSide(name, thread) for name in (TF, JAX)}
-        stop = settings.enter_context(programs_kept(thread.check, timeout_s))
-        request = Request((workload,), timeout_s=timeout_s, plans=(), modes=MODES, parity_only=True)
-        record = thread.serve(lambda: _run(request, ObjectPool(sides)), stop)
+    request = Request((workload,), timeout_s=options.timeout_s, plans=(), modes=MODES, parity_only=True)
+    result, sides = in_callers_process(lambda pool, progress: whole_run.run(request, progress, pool), options)
+    record = result.record
     _check_runs(record.workloads[workload.name], sides)
-    return _noted(record, workload.name) if sides[TF].reads_variables else record
-
-
-def _run(request: Request, pool: ObjectPool) -> Record:
-    for name, environment in pool.environments().items():
-        if environment["device"] != CPU:
-            raise RequestError(
-                f"expected {_NAMES[name]} on the CPU, found {environment['device']}: hide it by "
-                "CUDA_VISIBLE_DEVICES=-1 and JAX_PLATFORMS=cpu, or judge files by `jaxport run --device gpu:0`"
-            )
-    return whole_run.run(request, Silent(), pool).record
-
-
-def _noted(record: Record, name: str) -> Record:
-    """The record of a model's port: who reads that gradients pass has to know of which."""
-    part = record.workloads[name]
-    if part.parity is None or part.parity.gates[GRADIENTS].verdict != PASS:
-        return record
-    gate = part.parity.gates[GRADIENTS]
-    noted = replace(gate, reason="; ".join(filter(None, (gate.reason, _OF_INPUTS))))
-    parity = replace(part.parity, gates={**part.parity.gates, GRADIENTS: noted})
-    return replace(record, workloads={name: replace(part, parity=parity)})
+    if pair and pair.pairs != WeightPairs({}):
+        return with_weights(record, workload.name, pair.pairs)
+    return with_constants(record, workload.name) if sides[TF].reads_variables else record
 
 
 def _check_runs(part: Part, sides: Mapping[str, ObjectSide]) -> None:
@@ -153,7 +63,7 @@ def _check_runs(part: Part, sides: Mapping[str, ObjectSide]) -> None:
     for failure in part.failures:
         verb = _NEEDED.get((failure.side, failure.mode))
         if verb and failure.of_pass == FORWARD:
-            of = _NAMES[failure.side]
+            of = NAMES[failure.side]
             raise RequestError(
                 f"expected a function that {of} can {verb} with these inputs, found {failure.reason}: correct the "
                 "function or the inputs"

@@ -8,15 +8,13 @@ from pathlib import Path
 
 from compare.commands import _option_types
 from compare.commands._parser import DEFAULT_TIMEOUT_S
-from compare.errors import RequestError
-from compare.inputs.functions import check_reference
+from compare.inputs.keras_files import check_custom
 from compare.sides._side import SIDES
 from workloads._device import CPU, HIGHEST, PRECISIONS
 from workloads._framework import PASSES
 from workloads._modes import ON_REQUEST
 from workloads._spec import SIZES
 
-KERAS_FILES = (".keras", ".h5", ".hdf5")
 DEFAULT_OUT = Path("jaxport-report")
 DEFAULT_HISTORY = Path(".jaxport/history")
 
@@ -57,10 +55,7 @@ def custom(options: argparse.Namespace, target: str) -> tuple[str, ...]:
     Raises:
       RequestError: it names nothing, or the target is no file of Keras.
     """
-    for reference in options.custom:
-        if Path(target).suffix.lower() not in KERAS_FILES:
-            raise RequestError(f"expected --custom with a .keras or .h5 file, found it with {target}: drop it")
-        check_reference("--custom", reference)
+    check_custom(options.custom, target, "--custom")
     return tuple(options.custom)
 
 

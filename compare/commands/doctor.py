@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import shlex
-from contextlib import ExitStack
 from pathlib import Path
 
+from compare.api.diagnosis import diagnose
+from compare.api.named_model import NamedModel
 from compare.commands import _arguments
 from compare.commands._conclusion import Conclusion, listed
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
-from compare.doctor import diagnosing
-from compare.doctor.predicted_port import PredictedPort
 from compare.errors import RequestError
-from compare.inputs.functions import model_inputs
 from compare.plain_json import to_json
-from compare.porting import writing_ports
-from compare.porting.functions import function_ports
 from compare.record.diagnosis_part import BLOCKER, Diagnosis
 from compare.record.envelope import SCHEMA
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import terminal
 from compare.report.doctor_console import print_diagnosis, print_prediction
 from compare.report.doctor_page import write_page
-from compare.sides.model_worker import ModelWorker
 from compare.sides.sources import check_interpreter
-from compare.sides.weight_workers import KerasModel
-from workloads._inspection import Inspection
 
 DEFAULT_OUT = Path("jaxport-doctor")
 
@@ -77,19 +69,18 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     Raises:
       RequestError: there is no such model, or it cannot be read.
     """
-    inputs = model_inputs(options.input)
-    if inputs and ".py:" not in options.target:
+    if options.input and ".py:" not in options.target:
         raise RequestError(f"expected --input with FILE.py:NAME, found it with {options.target}: drop it")
-    custom = _arguments.custom(options, options.target)
+    model = NamedModel(
+        options.target,
+        tuple(options.input),
+        _arguments.custom(options, options.target),
+        options.tf_python,
+        options.timeout,
+    )
     check_interpreter(options.tf_python, "--tf-python")
     out = writable_folder(options.out)
-    with ExitStack() as stack:
-        worker = ModelWorker(options.tf_python, options.timeout, stack)
-        inspection = worker.inspect(options.target, inputs, custom)
-        port, no_port = _predicted(worker, options, inspection)
-    diagnosis = diagnosing.diagnose(
-        options.target, inspection, port=port, no_port=no_port, command=command_of_init(options)
-    )
+    diagnosis = diagnose(model)
     page = write_page(diagnosis, out)
     if options.json:
         terminal.print_json({"schema": SCHEMA} | to_json(diagnosis))
@@ -98,29 +89,6 @@ def main(options: argparse.Namespace) -> Conclusion | None:
         terminal.say(page)
         print_prediction(diagnosis, terminal.console())
     return concluded(diagnosis) if options.strict else None
-
-
-def _predicted(
-    worker: ModelWorker, options: argparse.Namespace, inspection: Inspection
-) -> tuple[PredictedPort | None, str]:
-    """What `jaxport init` would leave to be written of a model; None, and why, where it does not read it."""
-    try:
-        if inspection.kind.startswith("keras"):
-            model = KerasModel(options.target, custom=tuple(options.custom))
-            return writing_ports.predict_port(worker.architecture(model)), ""
-        if options.input:
-            return function_ports.predict_port(options.target, options.input, worker), ""
-    except RequestError as error:
-        return None, str(error)
-    return None, ""
-
-
-def command_of_init(options: argparse.Namespace) -> str:
-    """The command that writes a port of what this one reads, ready for a shell."""
-    words = ["jaxport", "init", options.target]
-    words += [word for spec in options.input for word in ("--input", spec)]
-    words += [word for reference in options.custom for word in ("--custom", reference)]
-    return shlex.join([*words, "-o", "port"])
 
 
 def concluded(diagnosis: Diagnosis) -> Conclusion:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
+from compare.api import port_writing
+from compare.api.named_model import NamedModel
+from compare.api.port_writing import check_readable
 from compare.commands import _arguments
 from compare.commands._conclusion import LEFT, Conclusion
 from compare.commands._interpreters import interpreters
@@ -14,11 +16,7 @@ from compare.commands._option_types import count
 from compare.commands._output import deliver, writable_folder
 from compare.commands._parser import Help
 from compare.errors import RequestError
-from compare.inputs import port_files
-from compare.inputs.functions import check_reference
-from compare.porting import writing_ports
-from compare.porting.functions import function_ports
-from compare.porting.functions.function_source import MODULE
+from compare.porting.functions.function_ports import FunctionPort
 from compare.porting.port_folders import check_folder
 from compare.porting.port_source import Sizes
 from compare.porting.writing_ports import Port
@@ -26,15 +24,9 @@ from compare.progress import reporter
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import terminal
 from compare.report.port_tables import print_function, print_port, print_usage
-from compare.run import whole_run
-from compare.sides.model_worker import ModelWorker
-from compare.sides.pool import Source
-from compare.sides.weight_workers import KerasModel, WeightWorkers
-from workloads._modes import Mode
 
 RECORDS = "jaxport-report"
 _NOT_JUDGED = "the port was not judged: write what is left, then `jaxport run` it"
-MODES = (Mode("tf", "jit"), Mode("jax", "jit"))
 
 _OUTCOMES = {
     PASS: "the port is written whole, and every gate holds",
@@ -114,21 +106,17 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     Raises:
       RequestError: the model cannot be read, or the folder is not to be written to.
     """
-    if options.input or Path(options.source).suffix.lower() not in _arguments.KERAS_FILES:
-        check_reference("", options.source)
+    pythons = interpreters(options)
     custom = _arguments.custom(options, options.source)
+    model = NamedModel(options.source, tuple(options.input), custom, pythons["tf"], options.timeout)
+    check_readable(model)
     check_folder(options.out, options.force)
     writable_folder(options.out)
     if options.json and options.no_run:
         raise RequestError("expected --json or --no-run, found both: nothing is recorded without a run")
-    if options.input:
-        return _function(options)
-    pythons = interpreters(options)
-    with ExitStack() as stack:
-        workers = WeightWorkers(pythons["tf"], pythons["jax"], options.timeout, stack)
-        port = writing_ports.write(
-            KerasModel(options.source, custom=custom), options.out, Sizes(options.batch, options.steps), workers
-        )
+    port = port_writing.write(model, options.out, Sizes(options.batch, options.steps), pythons["jax"])
+    if isinstance(port, FunctionPort):
+        return _function(options, port)
     if not options.json:
         print_port(port)
     conclusion = _concluded(options, port)
@@ -139,21 +127,19 @@ def main(options: argparse.Namespace) -> Conclusion | None:
 
 def _concluded(options: argparse.Namespace, port: Port) -> Conclusion | None:
     """The verdict on a port; None where nothing is left and nothing was to be judged."""
-    if port.unwritten or port.findings:
+    if port_writing.unwritten(port)[0]:
         return _left(options, port)
     return None if options.no_run else _whole(_judged(options, port.folder, port.file), port.folder)
 
 
-def _function(options: argparse.Namespace) -> Conclusion | None:
-    """Write and judge a port of a function."""
-    with ExitStack() as stack:
-        worker = ModelWorker(interpreters(options)["tf"], options.timeout, stack)
-        port = function_ports.write(options.source, options.input, options.out, worker)
+def _function(options: argparse.Namespace, port: FunctionPort) -> Conclusion | None:
+    """Print and judge a port of a function."""
     if not options.json:
         print_function(port)
-    if port.written.unwritten:
+    places, files = port_writing.unwritten(port)
+    if places:
         terminal.complain(_NOT_JUDGED)
-        return Conclusion(LEFT, left([place.told for place in port.written.unwritten], MODULE))
+        return Conclusion(LEFT, left(places, " and ".join(files)))
     return None if options.no_run else _whole(_judged(options, port.folder, port.file), port.folder)
 
 
@@ -165,18 +151,20 @@ def _whole(judged: Conclusion, folder: Path) -> Conclusion:
 
 def _left(options: argparse.Namespace, port: Port) -> Conclusion:
     """Judge what is written of a port in which places are left: whatever comes of it, the whole does not hold."""
-    if port.rest is not None and not options.no_run:
-        rest = _judged(options, port.folder, port.rest)
-        terminal.complain(f"{rest.line}; {port.rest.name} was judged, and not the port: write what is left in it")
-    elif port.computes and not options.no_run:
-        rest = _judged(options, port.folder, port.file)
+    file = None if options.no_run else port_writing.judged_file(port)
+    if file is None:
+        terminal.complain(_NOT_JUDGED)
+    elif file == port.rest:
+        rest = _judged(options, port.folder, file)
+        terminal.complain(f"{rest.line}; {file.name} was judged, and not the port: write what is left in it")
+    else:
+        rest = _judged(options, port.folder, file)
         terminal.complain(
             f"{rest.line}; the training step was not judged: write it in a training_jax.py, as docs/your-own-model.md "
             "has it"
         )
-    else:
-        terminal.complain(_NOT_JUDGED)
-    return Conclusion(LEFT, left([*port.unwritten, *port.findings], " and ".join(port.unwritten_files)))
+    places, files = port_writing.unwritten(port)
+    return Conclusion(LEFT, left(places, " and ".join(files)))
 
 
 def left(places: Sequence[str], module: str) -> str:
@@ -187,18 +175,9 @@ def left(places: Sequence[str], module: str) -> str:
 
 
 def _judged(options: argparse.Namespace, folder: Path, file: Path) -> Conclusion:
-    pythons = interpreters(options)
-    request = whole_run.Request(
-        workloads=port_files.get_each([str(file)]),
-        sources={side: Source(python=python) for side, python in pythons.items()},
-        timeout_s=options.timeout,
-        plans=(),
-        modes=MODES,
-        parity_only=True,
-    )
     try:
         with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-            result = whole_run.run(request, progress)
+            result = port_writing.judge(file, interpreters(options), options.timeout, progress)
     except KeyboardInterrupt as interrupt:
         raise KeyboardInterrupt(f"{folder} was written, and not judged") from interrupt
     return deliver(result, folder / RECORDS, options.json)

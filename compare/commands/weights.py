@@ -19,6 +19,7 @@ from compare.commands._parser import Help
 from compare.commands._signals import uninterrupted
 from compare.errors import RequestError
 from compare.inputs.functions import check_reference
+from compare.inputs.keras_files import KERAS_FILES
 from compare.plain_json import to_json
 from compare.record.vocabulary import FAIL, PASS
 from compare.report import numbers, terminal
@@ -133,7 +134,7 @@ def _model(options: argparse.Namespace) -> KerasModel:
         raise RequestError(
             f"expected a SavedModel, a folder with {SAVED_MODEL}, found none in {options.source}: name one"
         )
-    if not saved and Path(options.source).suffix.lower() not in _arguments.KERAS_FILES:
+    if not saved and Path(options.source).suffix.lower() not in KERAS_FILES:
         check_reference("", options.source)
     if options.optimizer:
         check_reference("", options.optimizer)

@@ -195,7 +195,8 @@ def of_specs(
     """
     sizes, ranges = _named_dimensions(dimensions, sorted({name for spec in specs.values() for name in spec.names}))
     try:
-        return Workload(tf=tf, jax=jax, inputs=specs, sizes={"default": sizes}, ranges=ranges, builds=False, **fields)
+        told = {"builds": False, **fields}
+        return Workload(tf=tf, jax=jax, inputs=specs, sizes={"default": sizes}, ranges=ranges, **told)
     except ValueError as error:
         raise RequestError(f"{error}, in {fields['name']}") from error
 

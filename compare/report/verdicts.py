@@ -82,6 +82,10 @@ class LeafRow:
     message: str
     index: str = ""
     """Of the worst element: "[0, 3]"; empty of a scalar, and where arrays cannot be compared."""
+    expected: Number = None
+    """The value expected there."""
+    found: Number = None
+    """The value found there."""
 
     @property
     def place(self) -> str:
@@ -243,6 +247,8 @@ def _leaf(comparison: Comparison) -> LeafRow:
         worst=_worst(comparison),
         message=comparison.message,
         index=_index(comparison),
+        expected=comparison.expected,
+        found=comparison.found,
     )
 
 

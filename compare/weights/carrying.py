@@ -97,13 +97,37 @@ def planned(request: Request, workers: WeightWorkers) -> Carriage:
     workers.start()
     source, arrays = workers.source(request.model)
     target = workers.target(module, source.inputs)
-    _check_names(request.names, source, target)
-    _check_allowed(request.allowed, target)
-    weights = plan(source, arrays, target, request.names, request.allowed, request.unused)
+    weights = planned_weights(source, arrays, target, request.names, request.allowed, request.unused)
     slots = planned_slots(source, arrays, target, weights, request.allowed)
     if slots is not None and not (weights.findings or slots.findings):
         slots = proved(workers, request.model, module, (source, arrays, target), (weights, slots), request.allowed)
     return Carriage(request, source, arrays, target, weights, slots)
+
+
+def planned_weights(
+    source: Source,
+    arrays: Arrays,
+    target: Target,
+    names: Mapping[str, str],
+    allowed: Mapping[str, str],
+    unused: Mapping[str, str] | None = None,
+) -> Plan:
+    """What becomes of every weight, without an optimizer.
+
+    Args:
+      source: the layers.
+      arrays: of their weights, by key.
+      target: the module.
+      names: as of `Request`.
+      allowed: likewise.
+      unused: likewise.
+
+    Raises:
+      RequestError: `names` or `allowed` name what is not there.
+    """
+    _check_names(names, source, target)
+    _check_allowed(allowed, target)
+    return plan(source, arrays, target, names, allowed, unused)
 
 
 def _check_names(names: Mapping[str, str], source: Source, target: Target) -> None:

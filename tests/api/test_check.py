@@ -138,7 +138,7 @@ def test_a_keras_layer_is_judged_with_its_weights_against_a_module() -> None:
         return norm
 
     report = jaxport.check(layer, module(EPSILON), {"x": "f32[4,3]"})
-    assert report.passed and "with respect to inputs alone" in report.gates["gradients"].message
+    assert report.passed and report.gates["gradients"].message == ""
     assert not jaxport.check(layer, module(1e-5), {"x": "f32[4,3]"}).passed
 
 
@@ -243,7 +243,7 @@ def test_what_cannot_be_judged_is_refused_in_one_sentence(
 
 
 def test_a_dimension_that_no_input_names_is_refused() -> None:
-    with pytest.raises(jaxport.RequestError, match="expected a dimension that an --input names"):
+    with pytest.raises(jaxport.RequestError, match="expected a dimension that an input names"):
         jaxport.check(tf.sin, jnp.sin, {"x": "f32[B]"}, dimensions={"C": "1..4"})
 
 

@@ -19,9 +19,10 @@ from rich.table import Table
 from rich.text import Text
 
 from compare import cli
+from compare.api import departures
 from compare.bundles.distance import Difference
 from compare.bundles.replaying import Compared, Replayed
-from compare.commands import _replay_tables, locate, tune
+from compare.commands import _replay_tables, tune
 from compare.history.moves import Recurrence
 from compare.hlo.locate import Departure, OperationPlace
 from compare.progress import Bars, Lines
@@ -88,7 +89,7 @@ def located(console: Console) -> None:
     place = OperationPlace("jax", EVIL, f"{EVIL}:3", EVIL, EVIL)
     departure = Departure("changed", EVIL, place, place, EVIL, EVIL, EVIL, None, inside=(EVIL,))
     found = locating.Located(locating.DEPARTS, "float64", (departure,), (), (EVIL,), (1, 1), EVIL, {f"{EVIL}:3": EVIL})
-    locate.show({EVIL: {"forward": found}}, console)
+    departures.show({EVIL: {"forward": found}}, console)
 
 
 def replayed(console: Console) -> None:

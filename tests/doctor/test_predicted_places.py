@@ -1,6 +1,5 @@
 """What doctor says that `jaxport init` leaves is exactly what raises in the files that `jaxport init` writes."""
 
-import argparse
 import ast
 import html
 from pathlib import Path
@@ -12,7 +11,8 @@ import msgspec
 import pytest
 import tensorflow as tf
 
-from compare.commands.doctor import command_of_init
+from compare.api.diagnosis import command_of_init
+from compare.api.named_model import NamedModel
 from compare.doctor import diagnosing
 from compare.porting.functions import function_ports
 from compare.porting.port_source import Original, Sizes
@@ -112,10 +112,10 @@ def test_of_a_model_that_init_does_not_read_the_reason_is_said_and_no_command(
 
 
 def test_the_command_has_all_that_doctor_was_given() -> None:
-    options = argparse.Namespace(target="my models.py:f", input=["x=f32[B,2]"], custom=[])
-    assert command_of_init(options) == "jaxport init 'my models.py:f' --input 'x=f32[B,2]' -o port"
-    options = argparse.Namespace(target="m.keras", input=[], custom=["layers.py:Scale"])
-    assert command_of_init(options) == "jaxport init m.keras --custom layers.py:Scale -o port"
+    model = NamedModel("my models.py:f", ("x=f32[B,2]",))
+    assert command_of_init(model) == "jaxport init 'my models.py:f' --input 'x=f32[B,2]' -o port"
+    model = NamedModel("m.keras", custom=("layers.py:Scale",))
+    assert command_of_init(model) == "jaxport init m.keras --custom layers.py:Scale -o port"
 
 
 class WorkerHere(ModelWorker):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from compare import cli, leftovers
+from compare.api import port_writing
 from compare.commands import init
 from compare.errors import RequestError
 from compare.porting.port_folders import check_folder, written_anew
@@ -84,7 +85,7 @@ def test_who_interrupts_the_judging_is_told_that_the_port_was_written(
         return init._judged(options, tmp_path / "port", tmp_path / "port" / "port.py")
 
     monkeypatch.setattr(whole_run, "run", interrupted)
-    monkeypatch.setattr(init.port_files, "get_each", lambda _: [])
+    monkeypatch.setattr(port_writing.port_files, "get_each", lambda _: [])
     monkeypatch.setattr(init, "main", main)
     assert cli.main(["init", "model.keras", "-o", str(tmp_path / "port")]) == 130
     assert capsys.readouterr().err == f"jaxport: interrupted; {tmp_path / 'port'} was written, and not judged\n"

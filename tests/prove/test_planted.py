@@ -17,7 +17,7 @@ from planted import PLANTED, Planted
 from rich.console import Console
 from sides_here import BothSides
 
-from compare.commands import locate as command
+from compare.api import departures as command
 from compare.errors import RequestError
 from compare.hlo.locate import DOUBLE, SINGLE, Departure, Findings, RanProgram, between, ran
 from compare.inputs.at_size import Prepared, examples_of, prepare

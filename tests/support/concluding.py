@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from compare.api import port_writing
 from compare.bench.calibration import ModeCalibration
 from compare.bundles.distance import difference
 from compare.bundles.replaying import HERE, Compared, Replayed
@@ -101,8 +102,8 @@ def _initialized(gates: Verdict, unwritten: tuple[str, ...]) -> Conclusion:
         **{"unwritten": unwritten, "findings": (), "unwritten_files": ("model_jax.py",)},
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(init.port_files, "get_each", lambda _: [])
-        patch.setattr(init.whole_run, "run", lambda *_: SimpleNamespace())
+        patch.setattr(port_writing.port_files, "get_each", lambda _: [])
+        patch.setattr(port_writing.whole_run, "run", lambda *_: SimpleNamespace())
         patch.setattr(init, "deliver", lambda *_: run(gates))
         conclusion = init._concluded(options, port)
     assert conclusion is not None

@@ -1,4 +1,4 @@
-"""The weights of a written port by its receipt: the way from Keras' arrays to the variables of a module, and back."""
+"""Weights of Keras as the variables of a Flax module, by the transforms that a receipt names: there and back."""
 
 from __future__ import annotations
 
@@ -17,15 +17,8 @@ _MOST_BYTES = 256 << 20
 
 
 @dataclass(frozen=True)
-class Leaf:
-    """A weight of Keras.
-
-    Attributes:
-      key: of it.
-      shape: in Keras' layout.
-      transform: what becomes of it.
-      places: of the variables that it becomes.
-    """
+class CarriedLeaf:
+    """A weight of Keras, its transform, and the places of the variables that it becomes."""
 
     key: str
     shape: tuple[int, ...]
@@ -34,14 +27,10 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class Leaves:
-    """Every weight: the way there and back.
+class CarriedLeaves:
+    """Every weight: the way there and back."""
 
-    Attributes:
-      all: of them.
-    """
-
-    all: Sequence[Leaf]
+    all: Sequence[CarriedLeaf]
 
     def there(self, weights: Mapping[str, Any]) -> Any:
         """Parameters of these arrays, by the key of each weight in Keras' layout."""
@@ -56,18 +45,22 @@ class Leaves:
         return {leaf.key: _back(leaf, [flat[place] for place in leaf.places]) for leaf in self.all}
 
 
-def read_leaves(path: Path) -> Leaves:
-    """The weights that a receipt names."""
+def leaves_of_receipt(path: Path) -> CarriedLeaves:
+    """The weights in a receipt of `jaxport weights`."""
     _foreign.check(path, _MOST_BYTES)
-    receipt = json.loads(path.read_bytes())
-    return Leaves([
-        Leaf(
+    return leaves_of(json.loads(path.read_bytes())["leaves"])
+
+
+def leaves_of(described: Sequence[Mapping[str, Any]]) -> CarriedLeaves:
+    """The weights, each described as a receipt has it."""
+    return CarriedLeaves([
+        CarriedLeaf(
             leaf["key"],
             tuple(leaf["shape"]),
             leaf["transform"],
             tuple(_place(variable["path"]) for variable in leaf["variables"]),
         )
-        for leaf in receipt["leaves"]
+        for leaf in described
     ])  # fmt: skip
 
 
@@ -88,7 +81,7 @@ def _forward(transform: Mapping[str, Any], array: Any) -> tuple[Any, ...]:
             raise ValueError(f"expected a transform that a written port has, found {other}")
 
 
-def _back(leaf: Leaf, arrays: Sequence[Any]) -> Any:
+def _back(leaf: CarriedLeaf, arrays: Sequence[Any]) -> Any:
     if leaf.transform["name"] == "split":
         return jnp.concatenate(arrays, leaf.transform["axis"])
     return arrays[0].reshape(leaf.shape)

@@ -1,0 +1,87 @@
+"""`jaxport.carry_weights`: the weights of a Keras model set in an nnx module, or none of them."""
+
+from __future__ import annotations
+
+import importlib
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from compare.api.live_weights import MODULES, is_model, is_module, read
+from compare.errors import RequestError
+from compare.report import terminal, weight_tables
+from compare.weights import receipt as receipts
+from compare.weights.carrying import planned_weights
+from compare.weights.matching import Finding
+from workloads._framework import Unsupported
+
+_WIDTH = 120
+
+
+@dataclass(frozen=True, repr=False)
+class CarriedWeights:
+    """What `jaxport.carry_weights` carried; as text, what `jaxport weights` prints.
+
+    Attributes:
+      carried: by the key of a weight in the Keras model, the variables of the module that it became.
+      tied: by the key of a weight, that of the weight which it is tied to.
+      left: by the key of a weight, why the port does without it.
+      allowed: by the path of a variable, why it keeps what it had.
+      receipt: the same with rules, transforms and checked attributes, as a weights.receipt.json has them.
+    """
+
+    carried: Mapping[str, tuple[str, ...]]
+    tied: Mapping[str, str]
+    left: Mapping[str, str]
+    allowed: Mapping[str, str]
+    receipt: Mapping[str, object]
+    _text: str
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def carry_weights(model: Any, module: Any, names: Mapping[str, str], allowed: Mapping[str, str]) -> CarriedWeights:
+    """As `jaxport.carry_weights`.
+
+    Args:
+      model: of Keras.
+      module: of nnx.
+      names: path of a layer -> path of its module, where names differ.
+      allowed: path of a variable that keeps what it has -> why.
+
+    Raises:
+      RequestError: an object is of another kind, or weights or attributes do not fit; nothing is set then.
+    """
+    for value, is_kind, kind in ((model, is_model, "a Keras model"), (module, is_module, "an nnx module")):
+        if not is_kind(value):
+            raise RequestError(f"expected {kind}, found {type(value).__name__}: hand over {kind}")
+    try:
+        (source, arrays), (target, _) = read(model, module)
+    except Unsupported as error:
+        raise RequestError(str(error)) from error
+    plan = planned_weights(source, arrays, target, names, allowed)
+    if plan.findings:
+        raise RequestError(_refusal(plan.findings))
+    importlib.import_module(MODULES).write(module, plan.arrays)
+    called = (type(model).__name__, "", type(module).__name__)
+    return _told(receipts.made(called, plan, source, arrays, target, allowed, ""))
+
+
+def _refusal(findings: tuple[Finding, ...]) -> str:
+    lines = "; ".join(finding.line for finding in findings)
+    return f"expected a module that takes these weights, found that none was carried: {lines}"
+
+
+def _told(receipt: receipts.Receipt) -> CarriedWeights:
+    lines = io.StringIO()
+    weight_tables.print_carriage(receipt, terminal.PlainConsole(file=lines, width=_WIDTH))
+    return CarriedWeights(
+        carried={leaf.key: tuple(variable.path for variable in leaf.variables) for leaf in receipt.leaves},
+        tied=receipt.tied,
+        left=receipt.left,
+        allowed=receipt.allowed,
+        receipt=receipts.plain(receipt),
+        _text="\n".join(line.rstrip() for line in lines.getvalue().splitlines()),
+    )

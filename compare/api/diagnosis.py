@@ -1,0 +1,97 @@
+"""`jaxport doctor`: what is in a model, and what will hurt when it is ported, as a caller reads it."""
+
+from __future__ import annotations
+
+import io
+import shlex
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from compare.api.named_model import NamedModel
+from compare.doctor import diagnosing
+from compare.doctor.predicted_port import PredictedPort
+from compare.errors import RequestError
+from compare.inputs.functions import model_inputs
+from compare.plain_json import to_json
+from compare.porting import writing_ports
+from compare.porting.functions import function_ports
+from compare.record.diagnosis_part import BLOCKER, Diagnosis, Finding
+from compare.report import terminal
+from compare.report.doctor_console import print_diagnosis, print_prediction
+from compare.sides.model_worker import ModelWorker
+from compare.sides.weight_workers import KerasModel
+from workloads._inspection import Inspection
+
+_WIDTH = 120
+
+
+@dataclass(frozen=True, repr=False)
+class DoctorReport:
+    """What `jaxport.doctor` found; as text, what the command line prints.
+
+    Attributes:
+      blockers: what does not compile under XLA, or has no counterpart.
+      findings: all that was found, blockers first: each has `severity`, `subject`, `what`, `advice` and `gotcha`.
+      places: what `jaxport.write_port` would leave to be written; None where it does not read the model.
+      record: the same and the rest, as `jaxport doctor --json` has it.
+    """
+
+    blockers: Sequence[Finding]
+    findings: Sequence[Finding]
+    places: Sequence[str] | None
+    record: Mapping[str, object]
+    _text: str
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def report(diagnosis: Diagnosis) -> DoctorReport:
+    """A diagnosis as a caller reads it."""
+    lines = io.StringIO()
+    console = terminal.PlainConsole(file=lines, width=_WIDTH)
+    print_diagnosis(diagnosis, console)
+    print_prediction(diagnosis, console)
+    return DoctorReport(
+        blockers=tuple(finding for finding in diagnosis.findings if finding.severity == BLOCKER),
+        findings=diagnosis.findings,
+        places=diagnosis.places,
+        record=to_json(diagnosis),
+        _text="\n".join(line.rstrip() for line in lines.getvalue().splitlines()),
+    )
+
+
+def diagnose(model: NamedModel) -> Diagnosis:
+    """Read a model by a worker and judge what is in it.
+
+    Raises:
+      RequestError: there is no such model, or it cannot be read.
+    """
+    with ExitStack() as stack:
+        worker = ModelWorker(model.python, model.timeout_s, stack)
+        inspection = worker.inspect(model.target, model_inputs(model.inputs), model.custom)
+        port, no_port = _predicted(worker, model, inspection)
+    shown = model.shown or model.target
+    command = "" if model.shown else command_of_init(model)
+    return diagnosing.diagnose(shown, inspection, port=port, no_port=no_port, command=command)
+
+
+def _predicted(worker: ModelWorker, model: NamedModel, inspection: Inspection) -> tuple[PredictedPort | None, str]:
+    """What `jaxport init` would leave to be written of a model; None, and why, where it does not read it."""
+    try:
+        if inspection.kind.startswith("keras"):
+            return writing_ports.predict_port(worker.architecture(KerasModel(model.target, custom=model.custom))), ""
+        if model.inputs:
+            return function_ports.predict_port(model.target, model.inputs, worker), ""
+    except RequestError as error:
+        return None, str(error)
+    return None, ""
+
+
+def command_of_init(model: NamedModel) -> str:
+    """The command that writes a port of what was read, ready for a shell."""
+    words = ["jaxport", "init", model.target]
+    words += [word for spec in model.inputs for word in ("--input", spec)]
+    words += [word for reference in model.custom for word in ("--custom", reference)]
+    return shlex.join([*words, "-o", "port"])

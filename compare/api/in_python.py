@@ -1,0 +1,18 @@
+"""What a caller can put right, as a function says it: options of the command line are arguments there."""
+
+from __future__ import annotations
+
+import re
+
+_OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
+
+
+def in_python(text: str) -> str:
+    """One line that names arguments; what stands between backticks is a command, and stays.
+
+    Args:
+      text: of an error: "expected a dimension that an --input names".
+    """
+    parts = " ".join(text.split()).split("`")
+    parts[::2] = [_OPTION.sub(lambda option: option[1].replace("-", "_"), part) for part in parts[::2]]
+    return "`".join(parts)

@@ -1,0 +1,207 @@
+"""Weights of a Keras model and of an nnx module that a caller holds: which is which, and where they differ."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from compare.api.in_python import in_python
+from compare.weights.carrying import planned_weights
+from compare.weights.planning import Move, Plan, without_misfits
+from workloads._framework import Unsupported
+from workloads._spec import Arrays, doubled, is_float
+from workloads._transfer import Leaf, Source, Target
+
+_MOST_NAMED = 4
+"""Names in a sentence; the others are counted."""
+
+# By name, as every framework: the judges import none.
+MODELS, MODULES = "tf_reference._live_models", "jaxport._live_modules"
+
+
+@dataclass(frozen=True)
+class DifferentVariable:
+    """A variable of the module that is not what its weight becomes, at the element where they differ most.
+
+    Attributes:
+      weight: the key of the weight in the Keras model: "dense/kernel".
+      variable: the path of the variable in the module: "dense.kernel".
+      index: of the element.
+      found: its value in the module.
+      expected: its value in the Keras model.
+      error: the largest difference, relative to the largest expected value.
+    """
+
+    weight: str
+    variable: str
+    index: tuple[int, ...]
+    found: float
+    expected: float
+    error: float
+
+
+@dataclass(frozen=True)
+class WeightPairs:
+    """Weights of a Keras model and variables of an nnx module, paired by the rules of `jaxport weights`.
+
+    Attributes:
+      equal: by the key of a weight, the variables that hold what it becomes. Gradients are judged with respect to those
+        that Keras can train.
+      different: variables that hold something else. A port with any of them has not passed.
+      unpaired: one sentence that names what was not paired, and why; "" where everything was. It is judged as it
+        stands, as constants of both functions.
+      attributes: lines on layers whose modules compute with other attributes, such as another epsilon.
+    """
+
+    equal: Mapping[str, tuple[str, ...]]
+    different: tuple[DifferentVariable, ...] = ()
+    unpaired: str = ""
+    attributes: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What the gates do not say of them, a sentence each."""
+        return tuple(f"weights: {line}" for line in (self.unpaired, *self.attributes) if line)
+
+
+@dataclass(frozen=True)
+class LivePair:
+    """Both objects as the judges take them.
+
+    Attributes:
+      pairs: what the caller is told.
+      weights: by key, those that are equal and that TensorFlow takes gradients of, in Keras' layout. All others are
+        constants of both: a moving mean, or a count that a call changes.
+      described: the same as a receipt describes them.
+    """
+
+    pairs: WeightPairs
+    weights: Arrays
+    described: Sequence[Mapping[str, Any]]
+
+
+def is_model(value: Any) -> bool:
+    """Whether it is a Keras model or layer."""
+    return importlib.import_module(MODELS).is_model(value)
+
+
+def is_module(value: Any) -> bool:
+    """Whether it is an nnx module."""
+    return importlib.import_module(MODULES).is_module(value)
+
+
+def read(model: Any, module: Any) -> tuple[tuple[Source, Arrays], tuple[Target, Arrays]]:
+    """The layers and weights of a Keras model, and the modules and variables of an nnx module.
+
+    Raises:
+      Unsupported: one of them cannot be read.
+    """
+    return importlib.import_module(MODELS).read(model), importlib.import_module(MODULES).read(module)
+
+
+def paired(model: Any, module: Any, names: Mapping[str, str]) -> LivePair:
+    """Pair the weights of a Keras model with variables of an nnx module; neither is changed.
+
+    Args:
+      model: of Keras, or a layer.
+      module: of nnx.
+      names: path of a layer -> path of its module, where names differ.
+
+    Raises:
+      RequestError: `names` names what is not there.
+    """
+    try:
+        (source, arrays), (target, variables) = read(model, module)
+    except Unsupported as error:
+        return unpaired(f"weights were not paired: {error}")
+    made = planned_weights(source, arrays, target, names, {})
+    # Of a layer with another epsilon, say, the weights are paired all the same: what it computes is judged.
+    misfits = tuple(finding for finding in made.findings if finding.kind != "attribute")
+    fitting = without_misfits(replace(made, findings=misfits))
+    different = tuple(variable for move in fitting.moves for variable in _differences(move, fitting, arrays, variables))
+    apart = {variable.weight for variable in different}
+    moves = [move for move in fitting.moves if move.leaf.key not in apart]
+    attributes = tuple(finding.line for finding in made.findings if finding.kind == "attribute")
+    return LivePair(
+        pairs=WeightPairs(
+            {move.leaf.key: move.variables for move in moves},
+            different,
+            _sentence(replace(fitting, findings=misfits), source, variables),
+            attributes,
+        ),
+        weights={move.leaf.key: arrays[move.leaf.key] for move in moves if move.leaf.trainable},
+        described=[_described(move) for move in moves if move.leaf.trainable],
+    )
+
+
+def unpaired(why: str) -> LivePair:
+    """Two objects of which no weights are paired, and why; "" where there are none to pair."""
+    return LivePair(WeightPairs({}, unpaired=why), {}, ())
+
+
+def _described(move: Move) -> Mapping[str, Any]:
+    return {
+        "key": move.leaf.key,
+        "shape": move.leaf.shape,
+        "transform": msgspec.to_builtins(move.transform),
+        "variables": [{"path": path} for path in move.variables],
+    }
+
+
+def _differences(move: Move, made: Plan, arrays: Arrays, variables: Arrays) -> list[DifferentVariable]:
+    pairs = ((path, _wide(variables[path]), _wide(made.arrays[path])) for path in move.variables)
+    return [
+        _difference(move.leaf, path, actual, expected)
+        for path, actual, expected in pairs
+        if not np.array_equal(actual, expected, equal_nan=actual.dtype.kind in "fc")
+    ]
+
+
+def _wide(array: np.ndarray) -> np.ndarray:
+    return array.astype(doubled(array.dtype)) if is_float(array.dtype) else array
+
+
+def _difference(leaf: Leaf, path: str, actual: np.ndarray, expected: np.ndarray) -> DifferentVariable:
+    with np.errstate(all="ignore"):
+        distance = np.where(actual == expected, 0.0, np.abs(np.subtract(actual, expected, dtype=_dtype(actual))))
+    # A number beside none, or two infinities of unlike signs, differ by all that there is.
+    distance = np.where(np.isnan(distance), np.where(np.isnan(actual) & np.isnan(expected), 0.0, np.inf), distance)
+    index = tuple(int(place) for place in np.unravel_index(int(np.argmax(distance)), distance.shape))
+    scale = float(np.nanmax(np.abs(expected), initial=0.0))
+    error = float(distance[index])
+    values = {"found": float(np.real(actual[index])), "expected": float(np.real(expected[index]))}
+    return DifferentVariable(leaf.key, path, index, **values, error=error / scale if scale else error)
+
+
+def _dtype(array: np.ndarray) -> str:
+    return array.dtype.name if array.dtype.kind in "fc" else "float64"
+
+
+def _sentence(made: Plan, source: Source, variables: Arrays) -> str:
+    """What is not paired, and why."""
+    moved = {move.leaf.key for move in made.moves}
+    weights = [
+        leaf.key
+        for layer in source.layers
+        for leaf in layer.leaves
+        if not leaf.tied and leaf.key not in moved and leaf.key not in made.left
+    ]
+    written = {path for move in made.moves for path in move.variables}
+    rest = [path for path in variables if path not in written]
+    parts = [f"{what} {_named(names)}" for what, names in (("weights", weights), ("variables", rest)) if names]
+    # That a variable is left over follows from the others.
+    lines = [finding.line for finding in made.findings if finding.kind != "variable"] or [
+        finding.line for finding in made.findings
+    ]
+    why = "; ".join(in_python(line) for line in lines[:_MOST_NAMED])
+    return f"{' and '.join(parts)} are not paired, and constant in this check ({why})" if parts else ""
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return f"{', '.join(names[:_MOST_NAMED])}{f' and {more} more' if more > 0 else ''}"

@@ -1,0 +1,161 @@
+"""`jaxport.locate`: the operation to blame, as a caller reads it."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from compare.api import departures as words
+from compare.api.live_workload import Options, in_callers_process, live_workload
+from compare.errors import RequestError
+from compare.hlo.locate import Departure, OperationPlace
+from compare.plain_json import to_json
+from compare.progress import Reporter
+from compare.prove import locating
+from compare.report import terminal
+from compare.sides.pool import Pool
+from workloads._declared import AnyWorkload
+from workloads._framework import PASSES
+
+_WIDTH = 120
+
+
+@dataclass(frozen=True)
+class FirstDeparture:
+    """An operation whose value departs from TensorFlow's while all that it reads agrees.
+
+    Attributes:
+      in_pass: "forward", "gradients" or "step".
+      operation: its opcode.
+      tf_line: "FILE:LINE" in the original; "" where nothing tells it.
+      jax_line: "FILE:LINE" in the port; "" likewise.
+      index: of the first element that differs.
+      tf_value: of that element; None where the values cannot be held against each other.
+      jax_value: likewise.
+      cause: what is likely wrong; "" where nothing known fits.
+      remedy: what to do about it; "" likewise.
+      gotchas: words to ask `jaxport gotchas` for; "" likewise.
+      proof: why this operation is to blame, in words.
+    """
+
+    in_pass: str
+    operation: str
+    tf_line: str
+    jax_line: str
+    index: tuple[int, ...]
+    tf_value: float | None
+    jax_value: float | None
+    cause: str
+    remedy: str
+    gotchas: str
+    proof: str
+
+
+@dataclass(frozen=True, repr=False)
+class LocateReport:
+    """Where a port departs from its original; as text, what `jaxport locate` prints.
+
+    Attributes:
+      verdict: "pass" where no pass departs, "fail" where one does, "not_judged" where one could not be searched.
+      departures: the operations to blame, pass by pass.
+      passes: by pass, "agrees", "departs", "none" where there is no such pass, or "failed".
+      record: the same and all that it rests on, as `jaxport locate --json` has it.
+    """
+
+    verdict: str
+    departures: Sequence[FirstDeparture]
+    passes: Mapping[str, str]
+    record: Mapping[str, object]
+    _text: str
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def locate_objects(
+    tf_fn: object, jax_fn: object, inputs: Mapping[str, Any], passes: Sequence[str], options: Options
+) -> LocateReport:
+    """As `jaxport.locate` of objects of this process.
+
+    Args:
+      tf_fn: the original.
+      jax_fn: its port.
+      inputs: by name, in the order of the arguments.
+      passes: that are searched; empty for all.
+      options: whatever else the caller said.
+
+    Raises:
+      RequestError, SideError: it cannot be searched.
+    """
+    with live_workload(tf_fn, jax_fn, inputs, options) as (workload, _):
+        located, _ = in_callers_process(lambda pool, progress: _located(pool, workload, passes, progress), options)
+    return _report(located)
+
+
+def locate_files(pool: Pool, workload: AnyWorkload, passes: Sequence[str], progress: Reporter) -> LocateReport:
+    """As `jaxport.locate` of files.
+
+    Args:
+      pool: of workers.
+      workload: that files declare.
+      passes: that are searched; empty for all.
+      progress: told of every step.
+
+    Raises:
+      RequestError, SideError: it cannot be searched.
+    """
+    return _report(_located(pool, workload, passes, progress))
+
+
+def _located(
+    pool: Pool, workload: AnyWorkload, passes: Sequence[str], progress: Reporter
+) -> Mapping[str, Mapping[str, locating.Located]]:
+    unknown = [pass_ for pass_ in passes if pass_ not in PASSES]
+    if unknown:
+        raise RequestError(f"expected passes among {', '.join(PASSES)}, found {unknown[0]!r}: choose one of these")
+    choice = locating.Choice(tuple(passes) or PASSES)
+    with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
+        return locating.locate_each(pool, (workload,), choice, Path(folder), progress)
+
+
+def _report(located: Mapping[str, Mapping[str, locating.Located]]) -> LocateReport:
+    lines = io.StringIO()
+    words.show(located, terminal.PlainConsole(file=lines, width=_WIDTH))
+    (passes,) = located.values()
+    verdict, sentence = words.concluded(located)
+    return LocateReport(
+        verdict=verdict,
+        departures=tuple(
+            _departure(pass_, departure, len(result.departures))
+            for pass_, result in passes.items()
+            for departure in result.departures
+        ),
+        passes={pass_: result.verdict for pass_, result in passes.items()},
+        record=to_json(locating.record(located)),
+        _text="\n".join([line.rstrip() for line in lines.getvalue().splitlines()] + [sentence]),
+    )
+
+
+def _departure(pass_: str, departure: Departure, departures: int) -> FirstDeparture:
+    sample = departure.value
+    return FirstDeparture(
+        in_pass=pass_,
+        operation=departure.op,
+        tf_line=_line(departure.left),
+        jax_line=_line(departure.right),
+        index=sample.index if sample else (),
+        tf_value=sample.left if sample else None,
+        jax_value=sample.right if sample else None,
+        cause=departure.cause,
+        remedy=departure.remedy,
+        gotchas=departure.gotchas,
+        proof=words.proof(departure, departures),
+    )
+
+
+def _line(place: OperationPlace | None) -> str:
+    return place.source if place else ""

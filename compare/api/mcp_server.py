@@ -1,0 +1,50 @@
+"""The functions of `jaxport` as tools of the Model Context Protocol, served by its Python SDK."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from compare import versions
+from compare.api.tools import Tools
+from compare.errors import FORESEEN, RequestError
+
+INSTRUCTIONS = """\
+jaxport proves that a port of TensorFlow code to JAX is right. Work in a loop: check; where it fails, locate names the
+operation to blame; edit; check again, until the verdict is "pass". gotchas and ops tell what something of TensorFlow is
+in JAX, doctor what is hard in a model, and write_port writes a port of a Keras model. Name files relative to the root.
+"""
+
+NAMES = ("check", "locate", "gotchas", "ops", "doctor", "write_port")
+
+
+def server(tools: Tools) -> Any:
+    """A server of the SDK that offers the tools.
+
+    Raises:
+      RequestError: the SDK is not installed.
+    """
+    try:
+        sdk = importlib.import_module("mcp.server")
+        failed = importlib.import_module("mcp.server.mcpserver.exceptions").ToolError
+    except ModuleNotFoundError as error:
+        raise RequestError(f"expected the package mcp, found no {error.name}: pip install 'jaxport[mcp]'") from error
+    served = sdk.MCPServer("jaxport", instructions=INSTRUCTIONS, version=versions.own(), log_level="WARNING")
+    for name in NAMES:
+        served.add_tool(_told(getattr(tools, name), failed), name=name, structured_output=True)
+    return served
+
+
+def _told(tool: Callable[..., Any], failed: type[Exception]) -> Callable[..., Any]:
+    """The tool, whose refusals reach the agent as text."""
+
+    @functools.wraps(tool)
+    def told(*given: Any, **named: Any) -> Any:
+        try:
+            return tool(*given, **named)
+        except FORESEEN as error:
+            raise failed(str(error)) from error
+
+    return told

@@ -1,0 +1,157 @@
+"""`jaxport init`: a port that is written and judged, as a caller reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from compare.api.check_report import CheckReport, report_of
+from compare.api.named_model import NamedModel
+from compare.inputs import port_files
+from compare.inputs.functions import check_reference
+from compare.inputs.keras_files import KERAS_FILES
+from compare.inputs.request import Request
+from compare.porting import writing_ports
+from compare.porting.functions import function_ports
+from compare.porting.functions.function_ports import FunctionPort
+from compare.porting.functions.function_source import MODULE
+from compare.porting.port_folders import check_folder
+from compare.porting.port_source import Sizes
+from compare.porting.writing_ports import Port
+from compare.progress import Reporter
+from compare.run import whole_run
+from compare.run.whole_run import RunResult
+from compare.sides._side import SIDES
+from compare.sides.model_worker import ModelWorker
+from compare.sides.pool import Source
+from compare.sides.weight_workers import KerasModel, WeightWorkers
+from workloads._modes import Mode
+
+MODES = (Mode("tf", "jit"), Mode("jax", "jit"))
+
+
+@dataclass(frozen=True)
+class WrittenPort:
+    """What `jaxport.write_port` wrote.
+
+    Attributes:
+      folder: of the port.
+      file: that `jaxport.check` and `jaxport run` take.
+      unwritten: places that are left to write, a line each: methods and functions that raise NotImplementedError.
+      unwritten_in: the names of the files that they are in.
+      report: of the gates; with places left, of the rest, with drawn values in their place. None where nothing was
+        judged.
+    """
+
+    folder: Path
+    file: Path
+    unwritten: Sequence[str]
+    unwritten_in: Sequence[str]
+    report: CheckReport | None
+
+    @property
+    def passed(self) -> bool:
+        """Whether all of it is written, and every gate holds."""
+        return not self.unwritten and self.report is not None and self.report.passed
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How a port is written.
+
+    Attributes:
+      sizes: that it is judged at.
+      force: whether a port that is there may be written anew.
+      run: whether it is judged.
+    """
+
+    sizes: Sizes
+    force: bool
+    run: bool
+
+
+def write_port(model: NamedModel, folder: Path, writing: Writing, progress: Reporter) -> WrittenPort:
+    """As `jaxport.write_port`.
+
+    Args:
+      model: that is ported.
+      folder: of the port.
+      writing: how.
+      progress: told of every step.
+
+    Raises:
+      RequestError: the model cannot be read, or the folder is not to be written to.
+    """
+    check_readable(model)
+    check_folder(folder, writing.force)
+    port = write(model, folder, writing.sizes, None)
+    left, files = unwritten(port)
+    file = judged_file(port) if writing.run else None
+    report = None if file is None else report_of(judge(file, dict.fromkeys(SIDES), model.timeout_s, progress).record)
+    return WrittenPort(folder, port.file, left, files, report)
+
+
+def check_readable(model: NamedModel) -> None:
+    """Raise RequestError for what is neither a file of Keras nor a function that is there."""
+    if model.inputs or Path(model.target).suffix.lower() not in KERAS_FILES:
+        check_reference("", model.target)
+
+
+def write(model: NamedModel, folder: Path, sizes: Sizes, jax_python: str | None) -> Port | FunctionPort:
+    """Write a port of a Keras model, or with inputs of a function.
+
+    Args:
+      model: that is ported.
+      folder: of the port.
+      sizes: that it is judged at.
+      jax_python: interpreter with JAX and Flax; None is this one.
+
+    Raises:
+      RequestError: the model cannot be read.
+    """
+    with ExitStack() as stack:
+        if model.inputs:
+            worker = ModelWorker(model.python, model.timeout_s, stack)
+            return function_ports.write(model.target, model.inputs, folder, worker)
+        workers = WeightWorkers(model.python, jax_python, model.timeout_s, stack)
+        return writing_ports.write(KerasModel(model.target, custom=model.custom), folder, sizes, workers)
+
+
+def unwritten(port: Port | FunctionPort) -> tuple[Sequence[str], Sequence[str]]:
+    """The places that are left to write, and the files that they are in."""
+    if isinstance(port, FunctionPort):
+        places = [place.told for place in port.written.unwritten]
+        return places, [MODULE] if places else []
+    places = [*port.unwritten, *port.findings]
+    return places, list(port.unwritten_files) if places else []
+
+
+def judged_file(port: Port | FunctionPort) -> Path | None:
+    """What `jaxport run` judges of a port: with places left, the rest of it; None where there is nothing to judge."""
+    if not unwritten(port)[0]:
+        return port.file
+    if isinstance(port, FunctionPort):
+        return None
+    return port.rest if port.rest is not None else port.file if port.computes else None
+
+
+def judge(file: Path, pythons: Mapping[str, str | None], timeout_s: float, progress: Reporter) -> RunResult:
+    """Judge a written port by the gates.
+
+    Args:
+      file: that `jaxport run` takes.
+      pythons: by side, its interpreter; None is this one.
+      timeout_s: how long a worker may take for one request.
+      progress: told of every step.
+    """
+    request = Request(
+        workloads=port_files.get_each([str(file)]),
+        sources={side: Source(python=python) for side, python in pythons.items()},
+        timeout_s=timeout_s,
+        plans=(),
+        modes=MODES,
+        parity_only=True,
+    )
+    return whole_run.run(request, progress)

@@ -1,0 +1,188 @@
+"""What an agent is told: verdicts, places, both values and what to do next, and no more than it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from compare.api.check_report import CheckReport
+from compare.api.diagnosis import DoctorReport
+from compare.api.locate_report import FirstDeparture, LocateReport
+from compare.api.port_writing import WrittenPort
+from compare.record.diagnosis_part import NOTE, Finding
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
+
+_MOST = 5
+"""Failures, and findings of a severity, that are told in full; the others are counted."""
+_LONGEST = 400
+
+Shown = Callable[[str], str]
+"""Makes paths in a text relative."""
+
+
+@dataclass(frozen=True)
+class FailureReply:
+    """An array of the port that fails a gate: its place, the original's value there, the port's, and one line."""
+
+    gate: str
+    place: str
+    expected: float | None
+    found: float | None
+    message: str
+
+
+@dataclass(frozen=True)
+class CheckReply:
+    """What the gates say of a port: `verdict` is pass, fail, not_judged or incomplete."""
+
+    verdict: str
+    gates: dict[str, str]
+    failures: list[FailureReply]
+    further_failures: int
+    not_judged: list[str]
+    hint: str
+
+
+@dataclass(frozen=True)
+class LocateReply:
+    """The operations to blame: `verdict` is pass where no pass departs, fail, or not_judged."""
+
+    verdict: str
+    passes: dict[str, str]
+    departures: list[FirstDeparture]
+    hint: str
+
+
+@dataclass(frozen=True)
+class FindingReply:
+    """One thing in a model that will hurt, or wants a decision, and where it is."""
+
+    severity: str
+    subject: str
+    what: str
+    advice: str
+    gotcha: str
+    places: list[str]
+
+
+@dataclass(frozen=True)
+class DoctorReply:
+    """What will hurt in a model, and what `write_port` leaves to be written; null where it does not read the model."""
+
+    blockers: int
+    findings: list[FindingReply]
+    further_findings: int
+    left_to_write: list[str] | None
+    hint: str
+
+
+@dataclass(frozen=True)
+class PortReply:
+    """A port that was written: `file` is what `check` takes."""
+
+    folder: str
+    file: str
+    left_to_write: list[str]
+    left_in: list[str]
+    check: CheckReply | None
+    hint: str
+
+
+def check_reply(report: CheckReport, shown: Shown) -> CheckReply:
+    """The reply to `check`.
+
+    Args:
+      report: of the gates.
+      shown: makes paths relative.
+    """
+    failures = [
+        FailureReply(failure.gate, failure.place, failure.expected, failure.found, _short(shown(failure.message)))
+        for failure in report.failures[:_MOST]
+    ]
+    unjudged = [f"{name}: {gate.message}" for name, gate in report.gates.items() if gate.verdict == NOT_JUDGED]
+    return CheckReply(
+        verdict=report.verdict,
+        gates={name: gate.verdict for name, gate in report.gates.items()},
+        failures=failures,
+        further_failures=max(0, len(report.failures) - _MOST),
+        not_judged=[_short(shown(line)) for line in unjudged],
+        hint=_hint(report.verdict),
+    )
+
+
+def _hint(verdict: str) -> str:
+    if verdict == PASS:
+        return "the port is proved: every gate holds"
+    if verdict == FAIL:
+        return "call locate with the same arguments: it names the operation to blame"
+    return "nothing is proved: see not_judged, and correct what could not be run"
+
+
+def locate_reply(report: LocateReport, shown: Shown) -> LocateReply:
+    """The reply to `locate`.
+
+    Args:
+      report: of all passes.
+      shown: makes paths relative.
+    """
+    departures = [
+        replace(departure, tf_line=shown(departure.tf_line), jax_line=shown(departure.jax_line))
+        for departure in report.departures[:_MOST]
+    ]
+    word = next((departure.gotchas for departure in departures if departure.gotchas), "")
+    about = f"; gotchas {word!r} shows the right port" if word else ""
+    hints = {
+        PASS: "no operation departs: what fails is another matter, see check",
+        FAIL: f"edit the line at jax_line, then call check again{about}",
+    }
+    return LocateReply(
+        report.verdict, dict(report.passes), departures, hints.get(report.verdict, _short(shown(str(report))))
+    )
+
+
+def doctor_reply(report: DoctorReport, shown: Shown) -> DoctorReply:
+    """The reply to `doctor`: blockers and what wants a decision; notes are counted.
+
+    Args:
+      report: of a model.
+      shown: makes paths relative.
+    """
+    told = [finding for finding in report.findings if finding.severity != NOTE][: 2 * _MOST]
+    places = None if report.places is None else [shown(place) for place in report.places]
+    return DoctorReply(
+        blockers=len(report.blockers),
+        findings=[_finding(finding, shown) for finding in told],
+        further_findings=len(report.findings) - len(told),
+        left_to_write=places,
+        hint="call write_port with the same arguments" if places is not None else "write the port by hand, then check",
+    )
+
+
+def _finding(finding: Finding, shown: Shown) -> FindingReply:
+    places = [shown(place.source or place.name) for place in finding.places[:_MOST]]
+    return FindingReply(
+        *(finding.severity, finding.subject, shown(finding.what), shown(finding.advice), finding.gotcha, places)
+    )
+
+
+def port_reply(written: WrittenPort, shown: Shown) -> PortReply:
+    """The reply to `write_port`.
+
+    Args:
+      written: the port.
+      shown: makes paths relative.
+    """
+    check = None if written.report is None else check_reply(written.report, shown)
+    left = _listed(written.unwritten, shown)
+    hint = "write what is left, then call check with file" if left else check.hint if check else "call check with file"
+    return PortReply(
+        shown(str(written.folder)), shown(str(written.file)), left, list(written.unwritten_in), check, hint
+    )
+
+
+def _listed(texts: Sequence[str], shown: Shown) -> list[str]:
+    return [_short(shown(text)) for text in texts]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

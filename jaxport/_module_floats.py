@@ -1,0 +1,23 @@
+"""The float type that the modules of a network compute in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+from flax import nnx
+
+
+def widen(module: nnx.Module, dtype: Any) -> None:
+    """Let modules that compute in a type of their own compute in this one."""
+    for _, nested in nnx.iter_modules(module):
+        if _is_float_type(getattr(nested, "dtype", None)):
+            vars(nested)["dtype"] = dtype
+
+
+def _is_float_type(value: Any) -> bool:
+    """Whether it is one: an attribute `dtype` of the user's own modules may be anything."""
+    try:
+        return value is not None and bool(jnp.issubdtype(value, jnp.floating))
+    except TypeError:
+        return False
