@@ -14,13 +14,13 @@ from typing import Any
 
 from judged_gates import failing, of_record
 
-from compare.porting.port_source import Sizes
+from compare.porting.port_source import BATCH, Sizes
 
 RESULTS = "jaxport-report/results.json"
 CHOICES = re.compile(r"with (\d+ of [\d,]+) choices made as in float32")
 HOLDS = ("pass", "not_applicable")
 GATES = ("structure", "semantics", "rounding", "gradients", "training", "stability")
-DEFAULTS = {"batch": Sizes.batch, "steps": Sizes.steps}
+DEFAULTS = {"batch": BATCH, "steps": Sizes.steps}
 """What `jaxport init` judges where no option says otherwise; a row made with other sizes says so and counts nothing."""
 
 Record = dict[str, Any]

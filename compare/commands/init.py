@@ -18,7 +18,7 @@ from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.porting.functions.function_ports import FunctionPort
 from compare.porting.port_folders import check_folder
-from compare.porting.port_source import Sizes
+from compare.porting.port_source import BATCH, Sizes
 from compare.porting.writing_ports import Port
 from compare.progress import reporter
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
@@ -77,7 +77,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--batch",
         type=count,
         metavar="N",
-        help="examples of a call that is judged (default: 4, or as many as the states of stateful layers are made for)",
+        help=f"examples of a call that is judged (default: {BATCH}, or as many as the states of stateful layers are made for)",
     )
     command.add_argument(
         "--steps",

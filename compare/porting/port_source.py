@@ -16,7 +16,9 @@ from workloads._architecture import Architecture, Graph, Tensor, drawn_size
 from workloads._precision import NARROW
 
 WEIGHTS, RECEIPT = "weights.safetensors", "weights.receipt.json"
-_BATCH, _BATCHES = 4, 4
+_BATCHES = 4
+BATCH = 4
+"""Examples of a call that is judged."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Sizes:
     """How large a port is judged.
 
     Attributes:
-      batch: examples of a call, where the model leaves that open; None is 4.
+      batch: examples of a call, where the model leaves that open; None is `BATCH`.
       steps: of training.
     """
 
@@ -45,7 +47,7 @@ def judged_batch(architecture: Architecture, sizes: Sizes) -> int:
     stateful = ((layer, leaf) for layer in architecture.source.layers for leaf in layer.leaves if leaf.is_state)
     layer, state = next(stateful, (None, None))
     if layer is None or state is None:
-        return sizes.batch or _BATCH
+        return sizes.batch or BATCH
     # A layer in the model may be given another number of examples than the model.
     whole = next((graph for graph in architecture.graphs if not graph.model), None)
     given = [whole.tensors[number].shape[0] for number in whole.inputs.values()] if whole else []
