@@ -116,7 +116,7 @@ def write_port(
     folder: str | Path,
     inputs: Mapping[str, str] | None = None,
     *,
-    batch: int = 4,
+    batch: int | None = None,
     steps: int = 10,
     custom: Sequence[str] = (),
     force: bool = False,
@@ -130,7 +130,7 @@ def write_port(
       model: a Keras model, a .keras or .h5 file, or FILE.py:NAME.
       folder: of the port: none that is there, or an empty one.
       inputs: of the arguments of a function, by name: {"x": "f32[B,128]"}.
-      batch: examples of a call that is judged.
+      batch: examples of a call that is judged; None is 4, or as many as the states of stateful layers are made for.
       steps: of training that are judged.
       custom: FILE.py:NAME of every class that the model has and Keras does not.
       force: whether a folder with files is written to, over those of a port.
