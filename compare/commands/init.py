@@ -77,7 +77,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--batch",
         type=count,
         metavar="N",
-        help=f"examples of a call that is judged (default: {BATCH}, or as many as states of stateful layers are made for)",
+        help=f"examples of a call that is judged (default: {BATCH}, or what states of stateful layers are made for)",
     )
     command.add_argument(
         "--steps",
