@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from compare.hlo import bindings, executing, promote, values
+from compare.hlo.arrays.room import budget
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import Graph
 from compare.hlo.pair import Pair
@@ -48,12 +49,14 @@ class OpenRegions:
           cut_values: has what TensorFlow's program computes at cut points.
 
         Raises:
-          UnreadableProgram: they are too large together.
+          UnreadableProgram: they are too large together, or their arrays are.
         """
-        programs = merge_regions(opened, regions)
-        if max(map(len, programs.graphs)) > MOST_OPERATIONS:
+        made = cls(regions, merge_regions(opened, regions), cut_values)
+        if max(map(len, made.programs.graphs)) > MOST_OPERATIONS:
             raise UnreadableProgram(f"expected at most {MOST_OPERATIONS:,} operations in open regions")
-        return cls(regions, programs, cut_values)
+        if made._bytes > (room := budget()):
+            raise UnreadableProgram(f"expected {made._bytes:,} bytes for the arrays of open regions, found {room:,}")
+        return made
 
     @cached_property
     def artifacts(self) -> Pair[bytes]:
@@ -73,8 +76,13 @@ class OpenRegions:
     @property
     def at_once(self) -> int:
         """How many calls one request may hold."""
+        return max(1, MOST_BYTES // max(1, self._bytes))
+
+    @cached_property
+    def _bytes(self) -> int:
+        """What the arrays of one call take, on both sides and in float64."""
         nodes = [graph.nodes[key] for graph in self.programs.graphs for key in (*graph.parameters, *graph.results)]
-        return max(1, MOST_BYTES // max(1, _WIDEST * sum(node.shape.elements for node in nodes)))
+        return _WIDEST * sum(node.shape.elements for node in nodes)
 
     @cached_property
     def keys(self) -> Sequence[int]:

@@ -15,7 +15,7 @@ from compare.hlo.pair import Pair
 from compare.inputs.at_size import Prepared, prepare
 from compare.inputs.functions import from_functions
 from compare.parity.stability import HOLDS
-from compare.prove import split_programs
+from compare.prove import open_regions, split_programs
 from compare.prove.split_programs import Split
 from compare.prove.subjects import first_inputs, twin_of
 from compare.prove.sweeping_regions import SweptRegions, sweep_regions
@@ -188,6 +188,14 @@ def test_values_that_agree_on_the_drawn_cases_alone_are_no_cut_point(
     monkeypatch.setattr(split_programs, "find_refuted", finding)
     assert (swept(prepared, cut_off, port) is not None) == holds
     assert refuted
+
+
+def test_regions_whose_arrays_have_no_room_are_not_judged_alone(
+    prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_regions, "budget", lambda: 1)
+    assert swept(prepared, scaled, scaled_otherwise) is None
+    assert swept(prepared, scaled, scaled) is not None
 
 
 def test_programs_may_come_as_far_apart_as_rounding_takes_the_original(prepared: Prepared) -> None:
