@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[2]
+
 RIGHT = """
 from pathlib import Path
 
@@ -83,7 +85,9 @@ WRONG = {
 def test_a_script_is_clean_at_the_strictest_and_mistakes_are_found(tmp_path: Path) -> None:
     (tmp_path / "right.py").write_text(RIGHT)
     (tmp_path / "wrong.py").write_text("\n".join(["import jaxport", "double = abs", *WRONG]))
-    (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}')
+    # An editable installation is found by a hook of the interpreter, which pyright does not run.
+    config = {"typeCheckingMode": "strict", "extraPaths": [str(ROOT)]}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(config))
     command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "--outputjson"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     errors = json.loads(done.stdout)["generalDiagnostics"]
