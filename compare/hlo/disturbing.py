@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from compare.hlo import bindings
 from compare.hlo.bindings import ir
 from compare.hlo.portable import make_portable
@@ -43,6 +45,17 @@ def disturbed(artifact: bytes, unit: float, seed: int = 0, spared: int = 0) -> b
                     if _is_double(result.type):
                         _disturb(operation, result, unit, _ODD * (2 * seed + 1), spared)
     return bindings.serialize(module)
+
+
+def disturb_array(array: np.ndarray, unit: float, generator: np.random.Generator) -> np.ndarray:
+    """Multiply each number of an array by something within 1 - unit and 1 + unit, as `disturbed` does in a program.
+
+    Args:
+      array: x[...], floats; the result is of the type that NumPy multiplies it by float64 in.
+      unit: the relative size of the disturbance.
+      generator: draws it.
+    """
+    return array * (1 + unit * generator.uniform(-1, 1, array.shape))
 
 
 def _rounds(operation: ir.Operation) -> bool:

@@ -102,7 +102,7 @@ class Disturbed:
         """Disturbed as the program's own values are: where a sum cancels, what is added up has to be."""
         if array.dtype.kind != "f":
             return array
-        return array * (1 + self.unit * np.random.default_rng(seed).uniform(-1, 1, array.shape))
+        return disturbing.disturb_array(array, self.unit, np.random.default_rng(seed))
 
     def _results(self, run: Running, given: Values, values: Values, most: Sequence[float]) -> Results:
         told = [argument for value, reach in zip(values, most, strict=True) for argument in (value, np.array(reach))]

@@ -221,9 +221,7 @@ class _Pass:
         generator, unit = np.random.default_rng(seed), UNIT_ROUNDOFF[self._dtype]
         moved = _sweeps.swept(self._specs)
         return {
-            name: array.astype(np.float64) * (1 + unit * generator.uniform(-1, 1, array.shape))
-            if name in moved
-            else array
+            name: disturbing.disturb_array(array.astype(np.float64), unit, generator) if name in moved else array
             for name, array in inputs.items()
         }
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from compare.hlo.disturbing import disturb_array
 from compare.hlo.pair import Pair
 from compare.parity.measure import UNIT_ROUNDOFF, is_float, largest, wide
 from compare.prove.running import Running, running
@@ -81,7 +82,7 @@ def _move(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     unit = UNIT_ROUNDOFF.get(array.dtype.name)
     if unit is None:
         return array
-    return (array * (1 + ROUNDINGS * unit * generator.uniform(-1, 1, array.shape))).astype(array.dtype)
+    return disturb_array(array, ROUNDINGS * unit, generator).astype(array.dtype)
 
 
 def _spread(original: Arrays, moved: Sequence[Arrays]) -> Mapping[str, float]:

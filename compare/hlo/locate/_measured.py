@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from compare.hlo import values
+from compare.hlo.disturbing import disturb_array
 from compare.hlo.graph import Graph
 from compare.hlo.locate._canonical import CARRIERS, RESULT, Computation, runnable
 
@@ -153,7 +154,7 @@ def _bound(value: np.ndarray, terms: float, spread: float, precision: Precision)
 def _moved(array: np.ndarray, by: float, generator: np.random.Generator) -> np.ndarray:
     if array.dtype.kind != "f" or not by:
         return array
-    return (array * (1 + by * generator.uniform(-1, 1, array.shape))).astype(array.dtype)
+    return disturb_array(array, by, generator).astype(array.dtype)
 
 
 def _lifted(graph: Graph) -> tuple[Graph, list[np.ndarray]]:
