@@ -200,8 +200,8 @@ class Evidence:
         )
         if written is None or written.name not in UNIT_ROUNDOFF or array.dtype.kind != "f":
             return array
-        least = float(ml_dtypes.finfo(written).smallest_subnormal)
-        return np.where(np.abs(array) < least, 0.0, array) if (np.abs(array) < least).any() else array
+        has_no_number = np.abs(array) < float(ml_dtypes.finfo(written).smallest_subnormal)
+        return np.where(has_no_number, 0.0, array) if has_no_number.any() else array
 
     def float_cases(self, pass_: str) -> tuple[str, ...]:
         """Every case that any mode ran in the twins' own dtypes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -20,11 +20,11 @@ from compare.prove.collect import FLOAT32, Collected
 from compare.prove.guided_training import drift, guided_training
 from compare.prove.moved_by_rounding import moved_by_rounding
 from compare.prove.near_choices import choices_beside_edges
-from compare.prove.oracle import Doubles, Run, runner_of, twin_with
+from compare.prove.oracle import Doubles, runner_of, twin_with
 from compare.prove.original_modes import OriginalModes
 from compare.prove.other_modes import with_eager, with_xla
 from compare.prove.own_formula import explain_by_formula
-from compare.prove.rounded_constants import PERTURBATIONS, Allowance, ConstantSpreads
+from compare.prove.rounded_constants import PERTURBATIONS, ConstantSpreads
 from compare.record.parity_part import Parity
 from compare.record.vocabulary import FAIL, PASS
 from compare.record.workload_part import Failure
@@ -169,11 +169,11 @@ class _Explaining:
         """
         # A rate that is kept in float32 mostly explains all there is, and no program is compiled anew to move it.
         for constants, roundings in ((False, 1), (True, PERTURBATIONS)):
-            known, spreads = len(self.failures), self._constant_spreads(evidence, constants)
+            known, spreads = len(self.failures), ConstantSpreads(evidence, constants)
             for seed in range(roundings):
                 runs = explicable(held)
                 # One rounding shows of most runs what there is to see: each is a run of both sides.
-                allowance = self._ask(spreads, runs, seed, told_as="allowance") if runs else {}
+                allowance = self._ask(spreads.measure, runs, seed, told_as="allowance") if runs else {}
                 if not allowance:
                     break
                 evidence = dataclasses.replace(evidence, allowance={**evidence.allowance, **allowance})
@@ -181,17 +181,6 @@ class _Explaining:
             if len(self.failures) > known:
                 break
         return evidence, held
-
-    def _constant_spreads(self, evidence: Evidence, constants: bool) -> Callable[..., Allowance]:
-        """What measures spreads, on the programs that the first call is given."""
-        known: list[ConstantSpreads] = []
-
-        def measure(run: Run, doubles: Doubles, runs: Collection[tuple[str, str]], seed: int) -> Allowance:
-            if not known:
-                known.append(ConstantSpreads(run, doubles, evidence, constants))
-            return known[0].measure(runs, seed)
-
-        return measure
 
     def by_formula(self, evidence: Evidence, held: Leaves) -> tuple[Evidence, Leaves]:
         """The evidence with what rounding does to the original's formula; as given where all holds, or nothing tells.

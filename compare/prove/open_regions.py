@@ -24,6 +24,9 @@ MOST_OPERATIONS = 1 << 14
 """Of the open regions together: where no values were matched, regions repeat one another."""
 _WIDEST = 16
 
+Arguments = Pair[Sequence[np.ndarray]]
+"""What fills the parameters of both programs in one call."""
+
 
 @dataclass(frozen=True)
 class OpenRegions:
@@ -89,7 +92,7 @@ class OpenRegions:
         """Ids in TensorFlow's graph of what the regions read, in the order of their shared parameters."""
         return [self.regions.cut_points[at].nodes.left[0] for at in self.programs.read]
 
-    def collect_inputs(self, calls: Sequence[Pair[Sequence[np.ndarray]]]) -> list[RegionInputs]:
+    def collect_inputs(self, calls: Sequence[Arguments]) -> list[RegionInputs]:
         """What the regions of both sides take in each call.
 
         Args:
@@ -104,7 +107,7 @@ class OpenRegions:
             for shared, call in zip(self.cut_values.each(self.keys, [left for left, _ in calls]), calls, strict=True)
         ]
 
-    def run_exactly(self, calls: Sequence[Pair[Sequence[np.ndarray]]]) -> Iterator[Pair[Sequence[np.ndarray]]]:
+    def run_exactly(self, calls: Sequence[Arguments]) -> Iterator[Pair[Sequence[np.ndarray]]]:
         """What both programs of the regions give in float64, in each call.
 
         Args:

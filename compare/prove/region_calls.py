@@ -8,11 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from compare.hlo import disturbing, executing
-from compare.hlo.pair import Pair
 from compare.parity.breaks import Outcome
 from compare.parity.measure import is_float
 from compare.parity.stability import Rounding
-from compare.prove.open_regions import OpenRegions, RegionInputs
+from compare.prove.open_regions import Arguments, OpenRegions, RegionInputs
 from compare.prove.placed_training import QUICKLY
 from compare.prove.swept_calls import CallResults, judge_calls, measure_rounding
 from compare.regions.open_programs import OpenPrograms, count_roundings
@@ -35,14 +34,14 @@ class RegionCalls:
       PromotionError: they have no float64 self.
     """
 
-    def __init__(self, pass_: str, regions: OpenRegions, base: Pair[Sequence[np.ndarray]], dtype: str) -> None:
+    def __init__(self, pass_: str, regions: OpenRegions, base: Arguments, dtype: str) -> None:
         self._regions, self._base = regions, base
         self._moves = [not regions.cut_values.is_parameter(key) for key in regions.keys]
         self._original, self._port = regions.artifacts.map(executing.compile_bytecode)
         self._exact = regions.compiled_exactly
         self._rounding = self._measure(pass_, dtype)
 
-    def judge(self, calls: Sequence[Pair[Sequence[np.ndarray]]]) -> list[Outcome]:
+    def judge(self, calls: Sequence[Arguments]) -> list[Outcome]:
         """Judge each call: the outcome of its worst region.
 
         Args:
@@ -95,13 +94,12 @@ class RegionCalls:
 
     def _moved(self, taken: RegionInputs, seed: int) -> list[np.ndarray]:
         generator, unit = np.random.default_rng(seed), self._rounding.unit
-
-        def move(array: np.ndarray) -> np.ndarray:
-            return widen(array) * (1 + unit * generator.uniform(-1, 1, array.shape))
-
-        shared = zip(taken.shared, self._moves, strict=True)
+        shared = zip(map(widen, taken.shared), self._moves, strict=True)
         return [
-            *(move(array) if moves and is_float(array) else widen(array) for array, moves in shared),
+            *(
+                disturbing.disturb_array(array, unit, generator) if moves and is_float(array) else array
+                for array, moves in shared
+            ),
             *map(widen, taken.own.left),
         ]
 

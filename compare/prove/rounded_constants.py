@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from compare.hlo.disturbing import disturb_array
 from compare.hlo.open_constants import UNIT_ROUNDOFF, move_constants, open_constants
 from compare.parity.bands import Band, Scales
 from compare.parity.evidence import Evidence, trajectories_as_runs
@@ -28,24 +29,23 @@ class ConstantSpreads:
     """How far float64 results move with numbers that were rounded to float32; each rounding is a run of both sides.
 
     Args:
-      run: runs a float64 program of either side.
-      doubles: the float64 programs.
       evidence: tells what an error is relative to.
       constants: whether constants are moved beside the states that a step starts from (a learning rate); each pass
         costs one compilation a side.
     """
 
-    def __init__(self, run: Run, doubles: Doubles, evidence: Evidence, constants: bool) -> None:
-        self._run, self._evidence, self._constants = run, evidence, constants
-        self._programs = doubles.programs
+    def __init__(self, evidence: Evidence, constants: bool) -> None:
+        self._evidence, self._constants = evidence, constants
         self._opened: dict[_Side, Program] = {}
         self._base: dict[_Side, dict[str, Arrays]] = {}
         self._spreads: dict[_Side, Allowance] = {}
 
-    def measure(self, runs: Collection[tuple[str, str]], seed: int) -> Allowance:
+    def measure(self, run: Run, doubles: Doubles, runs: Collection[tuple[str, str]], seed: int) -> Allowance:
         """The relative spread of each pass, case, leaf and group of magnitudes in all roundings so far, of both sides.
 
         Args:
+          run: runs a float64 program of either side.
+          doubles: the float64 programs, the same ones in each call.
           runs: pass and case of those to explain.
           seed: of the rounding.
 
@@ -53,30 +53,29 @@ class ConstantSpreads:
           SideError: the JAX side cannot run the programs.
         """
         allowance: Allowance = {}
-        for side in self._programs:
+        for side, program in doubles.programs.items():
             cases = sorted(case for ran, case in runs if ran == side[1])
-            if cases and self._moves(side):
-                for place, spread in self._measure_side(side, cases, seed).items():
+            if cases and self._moves(side, program):
+                for place, spread in self._measure_side(run, side, cases, seed).items():
                     allowance[place] = allowance.get(place, 0.0) + spread
         return allowance
 
-    def _moves(self, side: _Side) -> bool:
+    def _moves(self, side: _Side, program: Program) -> bool:
         if side not in self._opened:
-            program = self._programs[side]
             self._opened[side] = _open(program) if self._constants else program
         opened = self._opened[side]
         return bool(_constants(opened)) or (side[1] == STEP and _has_rounded_states(opened))
 
-    def _measure_side(self, side: _Side, cases: Sequence[str], seed: int) -> Allowance:
+    def _measure_side(self, run: Run, side: _Side, cases: Sequence[str], seed: int) -> Allowance:
         pass_, program, base = side[1], self._opened[side], self._base.setdefault(side, {})
         missing = [case for case in cases if case not in base]
         if missing:
-            base |= self._run(program, pass_, missing)
+            base |= run(program, pass_, missing)
         relative_to = trajectories_as_runs(self._evidence) if pass_ == STEP else self._evidence
         scales = {case: relative_to.scales(pass_, case, base[case]) for case in cases}
         moved = dataclasses.replace(program, states=_move_states(program, seed))
         spreads = self._spreads.setdefault(side, {})
-        for place, spread in largest_spreads(base, [self._run(moved, pass_, cases)], scales).items():
+        for place, spread in largest_spreads(base, [run(moved, pass_, cases)], scales).items():
             spreads[pass_, *place] = max(spreads.get((pass_, *place), 0.0), spread)
         return spreads
 
@@ -108,9 +107,7 @@ def _move_states(program: Program, seed: int) -> dict[str, np.ndarray]:
     constants, generator = _constants(program), np.random.default_rng(seed)
     moved = dict(zip(constants, move_constants(list(constants.values()), seed), strict=True))
     return {
-        name: array * (1 + UNIT_ROUNDOFF * generator.uniform(-1, 1, array.shape))
-        if array.dtype == np.float32
-        else moved.get(name, array)
+        name: disturb_array(array, UNIT_ROUNDOFF, generator) if array.dtype == np.float32 else moved.get(name, array)
         for name, array in program.states.items()
     }
 

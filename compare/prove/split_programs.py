@@ -16,7 +16,7 @@ from compare.hlo.align import align
 from compare.hlo.levels import STRUCTURE
 from compare.hlo.pair import Pair
 from compare.inputs.at_size import Prepared
-from compare.prove.open_regions import CutValues, OpenRegions
+from compare.prove.open_regions import Arguments, CutValues, OpenRegions
 from compare.prove.shared_parameters import updates
 from compare.prove.subjects import cases, subjects
 from compare.regions.checking import find_faults
@@ -26,9 +26,6 @@ from compare.regions.proving import Proofs, prove
 from compare.regions.refining import Matched, find_refuted, without_matches
 from compare.regions.splitting import split, without_determined
 from workloads._framework import STEP, Program
-
-Arguments = Pair[Sequence[np.ndarray]]
-"""What fills the parameters of both programs in one call."""
 
 Call = TypeVar("Call")
 

@@ -14,9 +14,10 @@ from compare.inputs.at_size import Prepared
 from compare.parity import messages
 from compare.parity.breaks import Extent, Outcome, Reached
 from compare.parity.stability import BETTER, HOLDS, UNJUDGED
+from compare.prove.open_regions import Arguments
 from compare.prove.region_calls import RegionCalls
 from compare.prove.running import arguments
-from compare.prove.split_programs import Arguments, Split, SplitPrograms, spread_out
+from compare.prove.split_programs import Split, SplitPrograms, spread_out
 from compare.prove.subjects import first_inputs, twin_of
 from compare.prove.swept_calls import plan_calls
 from compare.prove.whole_calls import compile_whole
@@ -28,7 +29,6 @@ from workloads._spec import Arrays
 from workloads._sweeps import Probe
 
 _FINE = (HOLDS, BETTER, UNJUDGED)
-_MOST_ROUNDS = 8
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,13 @@ def sweep_regions(pass_: str, prepared: Prepared, programs: Pair[Program], dtype
 
 def _sweep(pass_: str, prepared: Prepared, programs: Pair[Program], dtype: str) -> SweptRegions | None:
     sweep = _Sweep(pass_, prepared, programs, dtype)
-    regions = sweep.split_at(spread_out(sweep.probes))
+    regions = sweep.split_first()
     while regions is not None:
         broken = sweep.judge(regions)
         if broken is None:
             says = messages.regions_hold(pass_, regions.regions, regions.count_open, len(sweep.probes))
             return SweptRegions(_reached(pass_, sweep.outcomes), says)
-        regions = sweep.split_at([broken])
+        regions = sweep.split_again(broken)
     return None
 
 
@@ -88,20 +88,23 @@ class _Sweep:
         self._twin = twin_of(prepared)
         self._base = first_inputs(self._twin, prepared.inputs)
         self._whole = compile_whole(programs, self._twin)
-        self._split, self._is_split = SplitPrograms(pass_, prepared, programs), False
+        self._split = SplitPrograms(pass_, prepared, programs)
         self.probes = plan_calls(prepared.inputs, self._twin)
         self.outcomes: dict[Probe, Outcome] = {}
 
-    def split_at(self, refuting: Sequence[Probe]) -> Split | None:
-        """Regions at values that agree in these calls; None where they refute no cut point that was supposed so far.
+    def split_first(self) -> Split | None:
+        """Regions at values that agree in a few calls, far apart; None where there are none."""
+        return self._find_regions(spread_out(self.probes))
+
+    def split_again(self, broken: Probe) -> Split | None:
+        """Regions at values that agree in this call too; None where it refutes no cut point.
 
         Args:
-          refuting: calls of the sweep.
+          broken: a call that does not hold.
         """
-        known, is_first = self._split.count_refuted, not self._is_split
-        regions = self._split.find_regions([self._arguments(self._draw(probe)) for probe in refuting])
-        self._is_split = True
-        return regions if is_first or self._split.count_refuted > known else None
+        known = self._split.count_refuted
+        regions = self._find_regions([broken])
+        return regions if self._split.count_refuted > known else None
 
     def judge(self, regions: Split) -> Probe | None:
         """The first call that does not hold; None where all hold, and the whole programs come nowhere grossly apart.
@@ -122,6 +125,9 @@ class _Sweep:
                 return (broken or probes)[0]
             self.outcomes |= zip(probes, judged, strict=True)
         return None
+
+    def _find_regions(self, refuting: Sequence[Probe]) -> Split | None:
+        return self._split.find_regions([self._arguments(self._draw(probe)) for probe in refuting])
 
     def _draw(self, probe: Probe) -> dict[str, np.ndarray]:
         return _sweeps.drawn(probe, self._inputs, self._base)

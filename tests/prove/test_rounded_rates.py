@@ -50,10 +50,10 @@ def explained(program: Program, constants: bool, roundings: int = ROUNDINGS) -> 
     leaves = {LEAF: np.ones(2)}
     evidence = Evidence("port", outputs={}, doubles={}, trajectories={("tf/graph", "float64"): leaves})
     doubles = Doubles(programs={("tf", STEP): program})
-    spreads = ConstantSpreads(run, doubles, evidence, constants)
+    spreads = ConstantSpreads(evidence, constants)
     for seed in range(roundings - 1):
-        spreads.measure([(STEP, TRAJECTORY)], seed)
-    return spreads.measure([(STEP, TRAJECTORY)], roundings - 1), ran
+        spreads.measure(run, doubles, [(STEP, TRAJECTORY)], seed)
+    return spreads.measure(run, doubles, [(STEP, TRAJECTORY)], roundings - 1), ran
 
 
 @pytest.mark.parametrize("constants", [False, True])
