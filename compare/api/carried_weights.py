@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +14,6 @@ from compare.weights import receipt as receipts
 from compare.weights.carrying import planned_weights
 from compare.weights.matching import Finding
 from workloads._framework import Unsupported
-
-_WIDTH = 120
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,7 +63,7 @@ def carry_weights(model: Any, module: Any, names: Mapping[str, str], allowed: Ma
         raise RequestError(_refusal(plan.findings))
     importlib.import_module(MODULES).write(module, plan.arrays)
     called = (type(model).__name__, "", type(module).__name__)
-    return _told(receipts.made(called, plan, source, arrays, target, allowed, ""))
+    return _carried(receipts.made(called, plan, source, arrays, target, allowed, ""))
 
 
 def _refusal(findings: tuple[Finding, ...]) -> str:
@@ -74,14 +71,12 @@ def _refusal(findings: tuple[Finding, ...]) -> str:
     return f"expected a module that takes these weights, found that none was carried: {lines}"
 
 
-def _told(receipt: receipts.Receipt) -> CarriedWeights:
-    lines = io.StringIO()
-    weight_tables.print_carriage(receipt, terminal.PlainConsole(file=lines, width=_WIDTH))
+def _carried(receipt: receipts.Receipt) -> CarriedWeights:
     return CarriedWeights(
         carried={leaf.key: tuple(variable.path for variable in leaf.variables) for leaf in receipt.leaves},
         tied=receipt.tied,
         left=receipt.left,
         allowed=receipt.allowed,
         receipt=receipts.plain(receipt),
-        _text="\n".join(line.rstrip() for line in lines.getvalue().splitlines()),
+        _text=terminal.text_of(lambda console: weight_tables.print_carriage(receipt, console)),
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from rich.console import Console
 
 from compare.api.live_weights import WeightPairs
 from compare.plain_json import to_json
@@ -13,8 +14,6 @@ from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import check_page, console, terminal, verdicts
 from compare.report.showable import one_line, printable
 from compare.report.verdicts import GateRow
-
-_WIDTH = 120
 
 
 @dataclass(frozen=True)
@@ -126,10 +125,12 @@ def _failures(row: GateRow) -> list[Failure]:
 
 def _text(record: Record, further: Sequence[str]) -> str:
     """The overview, what else there is to say, and the last line, as the command line writes them to a file."""
-    lines, headline = io.StringIO(), verdicts.headline(record)
-    out = terminal.PlainConsole(file=lines, width=_WIDTH)
-    console.print_overview(record, out)
-    for line in further:
-        out.print(line, soft_wrap=True)
-    out.print(f"{verdicts.WORDS[headline.verdict]} {headline.qualified}", soft_wrap=True)
-    return "\n".join(line.rstrip() for line in lines.getvalue().splitlines())
+    headline = verdicts.headline(record)
+
+    def show(out: Console) -> None:
+        console.print_overview(record, out)
+        for line in further:
+            out.print(line, soft_wrap=True)
+        out.print(f"{verdicts.WORDS[headline.verdict]} {headline.qualified}", soft_wrap=True)
+
+    return terminal.text_of(show)

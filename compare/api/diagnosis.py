@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+
+from rich.console import Console
 
 from compare.api.named_model import NamedModel
 from compare.doctor import diagnosing
@@ -22,8 +23,6 @@ from compare.report.doctor_console import print_diagnosis, print_prediction
 from compare.sides.model_worker import ModelWorker
 from compare.sides.weight_workers import KerasModel
 from workloads._inspection import Inspection
-
-_WIDTH = 120
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,16 +48,17 @@ class DoctorReport:
 
 def report(diagnosis: Diagnosis) -> DoctorReport:
     """A diagnosis as a caller reads it."""
-    lines = io.StringIO()
-    console = terminal.PlainConsole(file=lines, width=_WIDTH)
-    print_diagnosis(diagnosis, console)
-    print_prediction(diagnosis, console)
+
+    def show(console: Console) -> None:
+        print_diagnosis(diagnosis, console)
+        print_prediction(diagnosis, console)
+
     return DoctorReport(
         blockers=tuple(finding for finding in diagnosis.findings if finding.severity == BLOCKER),
         findings=diagnosis.findings,
         places=diagnosis.places,
         record=to_json(diagnosis),
-        _text="\n".join(line.rstrip() for line in lines.getvalue().splitlines()),
+        _text=terminal.text_of(show),
     )
 
 

@@ -15,7 +15,7 @@ from compare.api.displays import display
 from compare.api.file_workload import file_workload, is_named
 from compare.api.live_workload import Options
 from compare.api.locate_report import LocateReport
-from compare.api.named_model import named
+from compare.api.named_model import readable_by_worker
 from compare.api.port_writing import Writing, WrittenPort, write_port
 from compare.inputs.foreign_code import foreign_code_apart
 from compare.porting.port_source import Sizes
@@ -91,8 +91,8 @@ def diagnosed(model: Any, inputs: Mapping[str, str] | None, custom: Sequence[str
     Raises:
       Foreseen: it cannot be read.
     """
-    with named(model, inputs, custom, timeout_s) as read_by_worker:
-        return diagnosis.report(diagnosis.diagnose(read_by_worker))
+    with readable_by_worker(model, inputs, custom, timeout_s) as named:
+        return diagnosis.report(diagnosis.diagnose(named))
 
 
 def written(
@@ -120,5 +120,5 @@ def written(
     how = Writing(sizes, writing["force"], writing["run"])
     with ExitStack() as stack:
         stack.enter_context(foreign_code_apart(timeout_s))
-        read_by_worker = stack.enter_context(named(model, inputs, custom, timeout_s))
-        return write_port(read_by_worker, Path(folder), how, stack.enter_context(display(writing["quiet"])))
+        named = stack.enter_context(readable_by_worker(model, inputs, custom, timeout_s))
+        return write_port(named, Path(folder), how, stack.enter_context(display(writing["quiet"])))

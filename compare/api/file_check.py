@@ -17,7 +17,7 @@ def check(workload: AnyWorkload, timeout_s: float, progress: Reporter, pool: Poo
     Args:
       workload: that files declare.
       timeout_s: how long a worker may take for one request.
-      progress: told of every step.
+      progress: shows each step.
       pool: workers that outlive it; by default it starts its own.
 
     Raises:

@@ -70,8 +70,8 @@ def file_workload(
 
 
 def _of_port(reference: str, options: Options) -> AnyWorkload:
-    told = [name for name in ("dimensions", "deviations", "name") if getattr(options, name)]
-    if told:
-        raise RequestError(f"expected a port file alone, found {told[0]} too: declare it in {reference}")
+    declared = [name for name in ("dimensions", "deviations", "name") if getattr(options, name)]
+    if declared:
+        raise RequestError(f"expected a port file alone, found {declared[0]} too: declare it in {reference}")
     (workload,) = port_files.get_each([reference])
     return workload

@@ -11,10 +11,11 @@ import msgspec
 import numpy as np
 
 from compare.api.in_python import in_python
+from compare.parity import measure
 from compare.weights.carrying import planned_weights
 from compare.weights.planning import Move, Plan, without_misfits
 from workloads._framework import Unsupported
-from workloads._spec import Arrays, doubled, is_float
+from workloads._spec import Arrays
 from workloads._transfer import Leaf, Source, Target
 
 _MOST_NAMED = 4
@@ -74,7 +75,7 @@ class LivePair:
     """Both objects as the judges take them.
 
     Attributes:
-      pairs: what the caller is told.
+      pairs: as the report shows them.
       weights: by key, those that are equal and that TensorFlow takes gradients of, in Keras' layout. All others are
         constants of both: a moving mean, or a count that a call changes.
       described: the same as a receipt describes them.
@@ -104,7 +105,7 @@ def read(model: Any, module: Any) -> tuple[tuple[Source, Arrays], tuple[Target, 
     return importlib.import_module(MODELS).read(model), importlib.import_module(MODULES).read(module)
 
 
-def paired(model: Any, module: Any, names: Mapping[str, str]) -> LivePair:
+def pair_weights(model: Any, module: Any, names: Mapping[str, str]) -> LivePair:
     """Pair the weights of a Keras model with variables of an nnx module; neither is changed.
 
     Args:
@@ -154,7 +155,7 @@ def _described(move: Move) -> Mapping[str, Any]:
 
 
 def _differences(move: Move, made: Plan, arrays: Arrays, variables: Arrays) -> list[DifferentVariable]:
-    pairs = ((path, _wide(variables[path]), _wide(made.arrays[path])) for path in move.variables)
+    pairs = ((path, _widen(variables[path]), _widen(made.arrays[path])) for path in move.variables)
     return [
         _difference(move.leaf, path, actual, expected)
         for path, actual, expected in pairs
@@ -162,24 +163,15 @@ def _differences(move: Move, made: Plan, arrays: Arrays, variables: Arrays) -> l
     ]
 
 
-def _wide(array: np.ndarray) -> np.ndarray:
-    return array.astype(doubled(array.dtype)) if is_float(array.dtype) else array
+def _widen(array: np.ndarray) -> np.ndarray:
+    return measure.wide(array) if measure.is_float(array) else array
 
 
 def _difference(leaf: Leaf, path: str, actual: np.ndarray, expected: np.ndarray) -> DifferentVariable:
-    with np.errstate(all="ignore"):
-        distance = np.where(actual == expected, 0.0, np.abs(np.subtract(actual, expected, dtype=_dtype(actual))))
-    # A number beside none, or two infinities of unlike signs, differ by all that there is.
-    distance = np.where(np.isnan(distance), np.where(np.isnan(actual) & np.isnan(expected), 0.0, np.inf), distance)
-    index = tuple(int(place) for place in np.unravel_index(int(np.argmax(distance)), distance.shape))
-    scale = float(np.nanmax(np.abs(expected), initial=0.0))
-    error = float(distance[index])
-    values = {"found": float(np.real(actual[index])), "expected": float(np.real(expected[index]))}
-    return DifferentVariable(leaf.key, path, index, **values, error=error / scale if scale else error)
-
-
-def _dtype(array: np.ndarray) -> str:
-    return array.dtype.name if array.dtype.kind in "fc" else "float64"
+    measured = measure.distance if measure.is_float(expected) else measure.exact_distance
+    far = measured(actual, expected, measure.largest([expected]) or 1.0)
+    values = {"found": float(np.real(far.found)), "expected": float(np.real(far.expected))}
+    return DifferentVariable(leaf.key, path, far.index, **values, error=far.error)
 
 
 def _sentence(made: Plan, source: Source, variables: Arrays) -> str:
@@ -193,7 +185,7 @@ def _sentence(made: Plan, source: Source, variables: Arrays) -> str:
     ]
     written = {path for move in made.moves for path in move.variables}
     rest = [path for path in variables if path not in written]
-    parts = [f"{what} {_named(names)}" for what, names in (("weights", weights), ("variables", rest)) if names]
+    parts = [f"{what} {_list_names(names)}" for what, names in (("weights", weights), ("variables", rest)) if names]
     # That a variable is left over follows from the others.
     lines = [finding.line for finding in made.findings if finding.kind != "variable"] or [
         finding.line for finding in made.findings
@@ -202,6 +194,6 @@ def _sentence(made: Plan, source: Source, variables: Arrays) -> str:
     return f"{' and '.join(parts)} are not paired, and constant in this check ({why})" if parts else ""
 
 
-def _named(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     more = len(names) - _MOST_NAMED
     return f"{', '.join(names[:_MOST_NAMED])}{f' and {more} more' if more > 0 else ''}"

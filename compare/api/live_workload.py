@@ -67,12 +67,12 @@ def live_workload(
         check_arguments(argument, _callable(argument, function), given.specs)
     check_deviations(options.deviations)
     pair = _pair(tf_fn, jax_fn, options.map)
-    _check_names_apart(given, pair)
-    with ExitStack() as held:
+    _check_names_differ(given, pair)
+    with ExitStack() as stack:
         if live_weights.is_model(tf_fn):
-            held.enter_context(importlib.import_module(live_weights.MODELS).unchanged(tf_fn))
+            stack.enter_context(importlib.import_module(live_weights.MODELS).unchanged(tf_fn))
         targets = _builders(tf_fn, jax_fn, pair) if pair else (tf_fn, jax_fn)
-        tf, jax = (held.enter_context(referring(target)) for target in targets)
+        tf, jax = (stack.enter_context(referring(target)) for target in targets)
         yield _workload(tf, jax, given, options.name or _name_of(jax_fn), options, pair), pair
 
 
@@ -133,11 +133,11 @@ def _pair(tf_fn: object, jax_fn: object, names: Mapping[str, str]) -> LivePair |
     if names and not are_both:
         raise RequestError("expected a Keras model and an nnx module with map, found other functions: drop map")
     if are_both:
-        return live_weights.paired(tf_fn, jax_fn, names)
+        return live_weights.pair_weights(tf_fn, jax_fn, names)
     return live_weights.unpaired("") if live_weights.is_module(jax_fn) else None
 
 
-def _check_names_apart(given: CallInputs, pair: LivePair | None) -> None:
+def _check_names_differ(given: CallInputs, pair: LivePair | None) -> None:
     """Raise RequestError where an input is called as a weight is: the gradients of both are results."""
     if pair and (same := sorted(given.specs.keys() & pair.weights.keys())):
         raise RequestError(f"expected an input of another name than a weight, found {same[0]!r}: rename the input")

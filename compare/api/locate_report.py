@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,8 +20,6 @@ from compare.sides.pool import Pool
 from workloads._declared import AnyWorkload
 from workloads._framework import PASSES
 
-_WIDTH = 120
-
 
 @dataclass(frozen=True)
 class FirstDeparture:
@@ -34,7 +31,7 @@ class FirstDeparture:
       tf_line: "FILE:LINE" in the original; "" where nothing tells it.
       jax_line: "FILE:LINE" in the port; "" likewise.
       index: of the first element that differs.
-      tf_value: of that element; None where the values cannot be held against each other.
+      tf_value: of that element; None where the values cannot be compared.
       jax_value: likewise.
       cause: what is likely wrong; "" where nothing known fits.
       remedy: what to do about it; "" likewise.
@@ -103,7 +100,7 @@ def locate_files(pool: Pool, workload: AnyWorkload, passes: Sequence[str], progr
       pool: of workers.
       workload: that files declare.
       passes: that are searched; empty for all.
-      progress: told of every step.
+      progress: shows each step.
 
     Raises:
       RequestError, SideError: it cannot be searched.
@@ -123,8 +120,6 @@ def _located(
 
 
 def _report(located: Mapping[str, Mapping[str, locating.Located]]) -> LocateReport:
-    lines = io.StringIO()
-    words.show(located, terminal.PlainConsole(file=lines, width=_WIDTH))
     (passes,) = located.values()
     verdict, sentence = words.concluded(located)
     return LocateReport(
@@ -136,7 +131,7 @@ def _report(located: Mapping[str, Mapping[str, locating.Located]]) -> LocateRepo
         ),
         passes={pass_: result.verdict for pass_, result in passes.items()},
         record=to_json(locating.record(located)),
-        _text="\n".join([line.rstrip() for line in lines.getvalue().splitlines()] + [sentence]),
+        _text="\n".join(filter(None, [terminal.text_of(lambda console: words.show(located, console)), sentence])),
     )
 
 

@@ -33,18 +33,18 @@ def server(tools: Tools) -> Any:
         raise RequestError(f"expected the package mcp, found no {error.name}: pip install 'jaxport[mcp]'") from error
     served = sdk.MCPServer("jaxport", instructions=INSTRUCTIONS, version=versions.own(), log_level="WARNING")
     for name in NAMES:
-        served.add_tool(_told(getattr(tools, name), failed), name=name, structured_output=True)
+        served.add_tool(_with_refusals(getattr(tools, name), failed), name=name, structured_output=True)
     return served
 
 
-def _told(tool: Callable[..., Any], failed: type[Exception]) -> Callable[..., Any]:
-    """The tool, whose refusals reach the agent as text."""
+def _with_refusals(tool: Callable[..., Any], failed: type[Exception]) -> Callable[..., Any]:
+    """The tool; the agent reads the text of an error that it can put right."""
 
     @functools.wraps(tool)
-    def told(*given: Any, **named: Any) -> Any:
+    def call(*arguments: Any, **keywords: Any) -> Any:
         try:
-            return tool(*given, **named)
+            return tool(*arguments, **keywords)
         except FORESEEN as error:
             raise failed(str(error)) from error
 
-    return told
+    return call

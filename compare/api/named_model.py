@@ -39,7 +39,7 @@ class NamedModel:
 
 
 @contextmanager
-def named(
+def readable_by_worker(
     model: Any, inputs: Mapping[str, str] | None, custom: Sequence[str], timeout_s: float
 ) -> Iterator[NamedModel]:
     """A model as a worker finds it; one of this process is a file inside the block.

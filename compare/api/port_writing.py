@@ -79,7 +79,7 @@ def write_port(model: NamedModel, folder: Path, writing: Writing, progress: Repo
       model: that is ported.
       folder: of the port.
       writing: how.
-      progress: told of every step.
+      progress: shows each step.
 
     Raises:
       RequestError: the model cannot be read, or the folder is not to be written to.
@@ -144,7 +144,7 @@ def judge(file: Path, pythons: Mapping[str, str | None], timeout_s: float, progr
       file: that `jaxport run` takes.
       pythons: by side, its interpreter; None is this one.
       timeout_s: how long a worker may take for one request.
-      progress: told of every step.
+      progress: shows each step.
     """
     request = Request(
         workloads=port_files.get_each([str(file)]),

@@ -1,4 +1,4 @@
-"""What an agent is told: verdicts, places, both values and what to do next, and no more than it needs."""
+"""The replies of tools to an agent: verdicts, places, both values, and what to do next, in few words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compare.record.diagnosis_part import NOTE, Finding
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 
 _MOST = 5
-"""Failures, and findings of a severity, that are told in full; the others are counted."""
+"""Failures, and findings of a severity, that a reply lists in full; it counts the others."""
 _LONGEST = 400
 
 Shown = Callable[[str], str]
@@ -147,12 +147,12 @@ def doctor_reply(report: DoctorReport, shown: Shown) -> DoctorReply:
       report: of a model.
       shown: makes paths relative.
     """
-    told = [finding for finding in report.findings if finding.severity != NOTE][: 2 * _MOST]
+    listed = [finding for finding in report.findings if finding.severity != NOTE][: 2 * _MOST]
     places = None if report.places is None else [shown(place) for place in report.places]
     return DoctorReply(
         blockers=len(report.blockers),
-        findings=[_finding(finding, shown) for finding in told],
-        further_findings=len(report.findings) - len(told),
+        findings=[_finding(finding, shown) for finding in listed],
+        further_findings=len(report.findings) - len(listed),
         left_to_write=places,
         hint="call write_port with the same arguments" if places is not None else "write the port by hand, then check",
     )

@@ -13,7 +13,7 @@ from compare.api.file_workload import file_workload
 from compare.api.in_python import in_python
 from compare.api.live_workload import Options
 from compare.api.lookups import GotchasReply, OperationsReply
-from compare.api.named_model import named
+from compare.api.named_model import readable_by_worker
 from compare.api.port_writing import Writing, write_port
 from compare.api.tool_replies import CheckReply, DoctorReply, LocateReply, PortReply
 from compare.errors import FORESEEN, RequestError
@@ -108,8 +108,8 @@ class Tools:
           inputs: of the arguments of a function, by name: {"x": "f32[B,128]"}.
           custom: FILE.py:NAME of every class that a file of Keras names and Keras does not have.
         """
-        with self._answering(), named(*self._model(model, inputs, custom)) as read_by_worker:
-            report = diagnosis.report(diagnosis.diagnose(read_by_worker))
+        with self._answering(), readable_by_worker(*self._model(model, inputs, custom)) as named:
+            report = diagnosis.report(diagnosis.diagnose(named))
             return tool_replies.doctor_reply(report, self._root.shown)
 
     def write_port(
@@ -129,9 +129,9 @@ class Tools:
           custom: as of doctor.
           force: whether to write over a port that is there.
         """
-        with self._answering(), named(*self._model(model, inputs, custom)) as read_by_worker:
+        with self._answering(), readable_by_worker(*self._model(model, inputs, custom)) as named:
             path = self._root.path(folder)
-            written = write_port(read_by_worker, path, Writing(Sizes(), force, run=True), Silent())
+            written = write_port(named, path, Writing(Sizes(), force, run=True), Silent())
             return tool_replies.port_reply(written, self._root.shown)
 
     @contextmanager

@@ -22,6 +22,7 @@ from compare.writing import writing
 
 _NATURAL_WIDTH = 10_000
 """More than any table takes."""
+_TEXT_WIDTH = 120
 
 
 class PlainConsole(Console):
@@ -69,6 +70,17 @@ def _on_one_line(renderable: RenderableType) -> RenderableType:
     flat = renderable.copy()
     flat.plain = one_line(renderable.plain)
     return flat
+
+
+def text_of(show: Callable[[Console], None]) -> str:
+    """What is printed to a console, as the command line writes it to a file.
+
+    Args:
+      show: prints it.
+    """
+    lines = io.StringIO()
+    show(PlainConsole(file=lines, width=_TEXT_WIDTH))
+    return "\n".join(line.rstrip() for line in lines.getvalue().splitlines())
 
 
 def cell(text: str) -> Text:
