@@ -32,7 +32,7 @@ quick:
 test: check
 	$(VENV)/bin/python -m pytest -m '(process or heavy) and not slow'
 
-# The guide and the reference as pages, offline and without a warning; `jaxport docs` opens them.
+# The guide and the reference as pages, offline and without a warning; `jaxport lookup docs` opens them.
 docs: install
 	$(VENV)/bin/python -m sphinx -E -q -W --keep-going -b html -d docs/_build docs compare/documentation
 
@@ -77,7 +77,7 @@ matrix: install
 schema: install
 	$(VENV)/bin/python -m compare.record.json_schema > docs/results.schema.json
 
-# What every operation of the installed TensorFlow is: for `jaxport ops`. A slow test fails until it is current.
+# What every operation of the installed TensorFlow is: for `jaxport lookup ops`. A slow test fails until it is current.
 operations: install
 	$(VENV)/bin/python -m compare.operations.surveying
 

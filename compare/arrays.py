@@ -49,18 +49,18 @@ def map_arrays(path: Path) -> dict[str, np.ndarray]:
         length = int.from_bytes(header.read(8), "little")
         places = json.loads(header.read(length))
     data = np.memmap(path, np.uint8, "c", offset=8 + length).view(np.ndarray)
-    return dict(_whole(name, _placed(data, place)) for name, place in places.items() if name != "__metadata__")
+    return dict(_whole(name, _array_of(data, place)) for name, place in places.items() if name != "__metadata__")
 
 
-def _placed(data: np.ndarray, place: dict[str, Any]) -> np.ndarray:
+def _array_of(data: np.ndarray, place: dict[str, Any]) -> np.ndarray:
     start, end = place["data_offsets"]
     return data[start:end].view(_TYPES[place["dtype"]]).reshape(place["shape"])
 
 
 def _whole(name: str, array: np.ndarray) -> tuple[str, np.ndarray]:
-    plain, _, kept = name.rpartition("#")
-    if kept in BYTES and array.dtype == np.uint8:
-        return plain, array.view(kept)
+    plain, _, dtype = name.rpartition("#")
+    if dtype in BYTES and array.dtype == np.uint8:
+        return plain, array.view(dtype)
     if not name.endswith(PARTS) or array.dtype != np.float64 or array.shape[-1:] != (2,):
         return name, array
     return name.removesuffix(PARTS), np.asarray(array.view(np.complex128)[..., 0])

@@ -6,16 +6,27 @@ import argparse
 import importlib.util
 import sys
 import traceback
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from compare import versions
 from compare.commands._completion import SHELLS, Printing, completion
 from compare.commands._exit_codes import HOLDS, REFUSED
+from compare.commands._names import (
+    COMMANDS,
+    QUESTIONS,
+    TOP,
+    Command,
+    Group,
+    full_words,
+    module_of,
+    name_change,
+    nearest,
+    spell,
+)
 from compare.commands._parser import DEFAULT_TIMEOUT_S, Help, Parser, add_debug
 from compare.commands._signals import INTERRUPTED, interruptible
 from compare.commands._streams import open_streams
@@ -26,75 +37,42 @@ from compare.sides import processes
 if TYPE_CHECKING:
     from compare.commands._conclusion import Conclusion
 
+_Entries: TypeAlias = "argparse._SubParsersAction[Parser]"
+
 PACKAGES = ("jaxport", "tf_reference", "workloads")
 """Jaxport's own beside this one."""
 
-
-@dataclass(frozen=True)
-class Command:
-    """What is known of a command before it is imported.
-
-    `foreign_code` says whether it may run port files or programs: these have workers then.
-    """
-
-    summary: str
-    foreign_code: bool = True
+_HEADINGS = {next(iter(entries)): question for question, entries in QUESTIONS.items()}
+"""The question above each name that comes first below it."""
 
 
-COMMANDS = {
-    "run": Command("prove ports: parity, programs and times, with a report"),
-    "bench": Command("time ports in depth: threads, phases, memory, limits, peers"),
-    "explain": Command("say in at most ten sentences why there is no speed-up, each with its measurement"),
-    "crossing": Command("find the size above which compiled code is faster"),
-    "blocks": Command("find how many layers to compile in one function"),
-    "tune": Command("search XLA options that make a port faster"),
-    "ablate": Command("show what each pass and feature of XLA gains, by leaving out one at a time"),
-    "calibrate": Command("check whether this machine can tell times apart"),
-    "hlo": Command("align two XLA programs and show where they differ"),
-    "targets": Command("list the devices that programs can be compiled for", foreign_code=False),
-    "plan": Command("bound the time and memory of a training step on clusters that are not here"),
-    "recompiles": Command("count what a stream of calls traces and compiles, and say why"),
-    "next": Command("say which rung of a port fails first, and what to look at"),
-    "locate": Command("find the operation at which a port starts to differ"),
-    "distribute": Command("check a training step on several devices, by strategies of both frameworks"),
-    "datatypes": Command("show which mode takes which data type, and with what result"),
-    "clusters": Command("show what autoclustering compiled of a function, and why not the rest"),
-    "limits": Command("list what XLA's documents say of what compiles, and test it"),
-    "figures": Command("compare figures that documents on XLA report with those of this machine"),
-    "grappler": Command("show what each pass of TensorFlow's graph optimizer changed"),
-    "launch": Command("run a TensorFlow program and read what it compiled"),
-    "profile": Command("show where the time of a recorded profile went, by kernel, phase and line", foreign_code=False),
-    "dump": Command("show an XLA dump directory as pages: programs, passes, buffers"),
-    "bugreport": Command("bundle a workload's programs, modules, inputs and results"),
-    "replay": Command("run a module or a bug report again and compare compilers"),
-    "compare": Command("compare saved runs with a baseline"),
-    "history": Command("plot the saved runs and check the last two for regressions"),
-    "weights": Command("carry the weights of a Keras model into a Flax module, and back", foreign_code=False),
-    "init": Command("write a Flax port of a Keras model, with its weights, and judge it"),
-    "export": Command("write a port as StableHLO with a runner, jax.export's form and a SavedModel"),
-    "record": Command("record one side to a file, to be replayed elsewhere"),
-    "report": Command("render a report again from its record"),
-    "results": Command("write records as a Markdown page"),
-    "doctor": Command("list what is in a TensorFlow model, and what will be hard to port", foreign_code=False),
-    "gotchas": Command("look up what TensorFlow and JAX do differently, and how to port it"),
-    "ops": Command("list TensorFlow's operations: kernels, what compiles, counterparts in JAX", foreign_code=False),
-    "mcp": Command("serve jaxport's functions to a coding agent, by the Model Context Protocol"),
-    "docs": Command("open the guide and the reference, offline", foreign_code=False),
-    "requirements": Command("list the packages that one side alone needs, for pip", foreign_code=False),
-    "environment": Command("print versions, devices and machine, for a problem report", foreign_code=False),
-    "list": Command("list the workloads", foreign_code=False),
-}
-"""By name, in the order of the help. Each is a module of compare.commands, imported once it is asked for."""
+class _HelpByQuestion(argparse.RawDescriptionHelpFormatter):
+    """A help that lists commands and groups below the question that they answer."""
+
+    def _format_action(self, action: argparse.Action) -> str:
+        heading = _HEADINGS.get(action.dest)
+        text = super()._format_action(action)
+        return f"\n  {heading}:\n{text}" if heading else text
+
+
+class _HelpOfGroup(argparse.RawDescriptionHelpFormatter):
+    """A help whose summaries stand in one column, however short the options are."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog)
+        self._action_max_length = self._max_help_position
+
 
 _HELP = Help(
     description="""\
-Prove a port of a TensorFlow model to JAX: the same numbers, the same program for XLA, and how fast it is.
+Test whether a JAX port of a TensorFlow model computes the same numbers, compare both XLA programs, and time them.
 """,
     operands="COMMAND",
     examples="""\
-  jaxport run                    the tour of the small built-in workloads; then open jaxport-report/report.html
-  jaxport run my_port.py         your own port
-  jaxport run --help             the options and examples of a command
+  jaxport run                    run the tour of small built-in workloads; then open jaxport-report/report.html
+  jaxport run my_port.py         test and time your own port
+  jaxport run --help             show the options and examples of a command
+  jaxport lookup --help          show the subcommands of a group
   jaxport --version
   jaxport --print-completion bash > ~/.local/share/bash-completion/completions/jaxport
 """,
@@ -107,34 +85,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code, and the last line that it prints, say how its verdicts came out."""
     if arguments is None:
         ensure_utf8_paths()
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
     open_streams()
     with interruptible(to_the_end=arguments is None):
         try:
-            return _run(given)
+            return _run(words)
         except ModuleNotFoundError as error:
-            return _incomplete(error, "--debug" in given)
+            return _incomplete(error, "--debug" in words)
 
 
-def _run(given: Sequence[str]) -> int:
+def _run(arguments: Sequence[str]) -> int:
     try:
         check_packages()
-        options = parsed(given)
+        if line := name_change(arguments):
+            _complain(line)
+        options = parse_options(arguments)
         with processes.temporary_folder(), _foreign_code_apart(options):
-            return _ended(_module(options.command).main(options), options)
+            return _print_end(_module(options.command).main(options), options)
     except KeyboardInterrupt as interrupt:
         print(f"jaxport: interrupted; {str(interrupt) or 'nothing was written'}", file=sys.stderr)
         return INTERRUPTED
     except FORESEEN as error:
-        return _refuse(error, "--debug" in given)
+        offer = nearest(arguments)
+        return _refuse(error, "--debug" in arguments, f"{error}; did you mean `{offer}`?" if offer else None)
     except Exception as error:
         if isinstance(error, ModuleNotFoundError) and _is_foreign(error):
             raise
         what = f"expected no internal error, found {type(error).__name__}: {error}: run with --debug and report it"
-        return _refuse(error, "--debug" in given, what)
+        return _refuse(error, "--debug" in arguments, what)
 
 
-def _ended(conclusion: Conclusion | None, options: argparse.Namespace) -> int:
+def _print_end(conclusion: Conclusion | None, options: argparse.Namespace) -> int:
     """Print the verdict of a command as its last line; the exit code."""
     if conclusion is None:
         return HOLDS
@@ -162,54 +143,110 @@ def check_packages() -> None:
             )
 
 
-def parsed(given: Sequence[str]) -> argparse.Namespace:
+def parse_options(arguments: Sequence[str]) -> argparse.Namespace:
     """The options of a command line.
 
     Raises:
       RequestError: it is none; the line names the help of its own command, where argparse would name all of jaxport's.
     """
-    options, unknown = parser(given).parse_known_args(given)
+    words = full_words(arguments)
+    options, unknown = parser([" ".join(words[:count]) for count in (1, 2)]).parse_known_args(words)
     if unknown:
-        command = f"jaxport {options.command}"
-        raise RequestError(f"expected options of `{command}`, found {' '.join(unknown)}: see `{command} --help`")
+        call = spell(options.command)
+        raise RequestError(f"expected options of `{call}`, found {' '.join(unknown)}: see `{call} --help`")
     return options
 
 
-def parser(given: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser, with the options of the commands that are named in `given`: to import every command takes seconds."""
-    root = Parser(prog="jaxport", **_told(_HELP))
+def parser(commands: Collection[str]) -> argparse.ArgumentParser:
+    """The parser of full names, with the options of some commands: to import every command takes seconds.
+
+    Args:
+      commands: full names of those whose options are wanted; what is no name is left out.
+    """
+    root = Parser(prog="jaxport", **_parser_arguments(_HELP))
+    root.formatter_class = _HelpByQuestion
     root.add_argument(
-        "--version", action=Printing, nargs=0, text=lambda _: versions.told(),
+        "--version", action=Printing, nargs=0, text=lambda _: versions.version_lines(),
         help="print the versions of jaxport and of both sides",
     )  # fmt: skip
     root.add_argument(
         "--print-completion", action=Printing, choices=SHELLS, text=_completion,
         help="print a script that completes commands, options and files in this shell",
     )  # fmt: skip
-    commands = root.add_subparsers(
+    entries = root.add_subparsers(
         title="commands", dest="command", required=True, metavar="COMMAND", prog=root.prog, parser_class=Parser
     )
-    for name, known in COMMANDS.items():
-        if name not in given:
-            commands.add_parser(name, help=known.summary)
-            continue
-        module = _module(name)
-        command = commands.add_parser(name, help=known.summary, **_told(module.HELP))
-        module.add_arguments(command)
-        add_debug(command)
+    for name, entry in TOP.items():
+        if isinstance(entry, Group):
+            _add_group(entries, name, entry, commands)
+        else:
+            _add_command(entries, name, entry, commands)
     return root
 
 
+def _add_group(entries: _Entries, name: str, group: Group, commands: Collection[str]) -> None:
+    parser = entries.add_parser(
+        name,
+        help=f"{group.summary}: {', '.join(group.members)}",
+        usage="%(prog)s [options] SUBCOMMAND ...",
+        description=f"{group.summary[0].upper()}{group.summary[1:]}.",
+        formatter_class=_HelpOfGroup,
+        epilog=f"`jaxport {name} SUBCOMMAND --help` shows the options and examples of a subcommand.",
+    )
+    members = parser.add_subparsers(
+        title="subcommands", required=True, metavar="SUBCOMMAND", prog=parser.prog, parser_class=Parser
+    )
+    for member, entry in group.members.items():
+        beside = group if member == group.default else None
+        _add_command(members, f"{name} {member}", entry, commands, beside)
+
+
+def _add_command(
+    entries: _Entries, command: str, entry: Command, commands: Collection[str], group: Group | None = None
+) -> None:
+    """Add a command to those of the top level or of a group.
+
+    Args:
+      entries: of the level.
+      command: its full name.
+      entry: what is known of it.
+      commands: those whose options are wanted.
+      group: that of a default member: who asks for the help of the group gets that of this member.
+    """
+    name = command.rpartition(" ")[2]
+    if command not in commands:
+        entries.add_parser(name, help=entry.summary)
+        return
+    module = _module(command)
+    parser = entries.add_parser(name, help=entry.summary, prog=spell(command), **_parser_arguments(module.HELP))
+    if group:
+        parser.usage = f"{parser.usage}\n       %(prog)s SUBCOMMAND ..."
+        _list_members(parser, group)
+    module.add_arguments(parser)
+    add_debug(parser)
+    parser.set_defaults(command=command)
+
+
+def _list_members(parser: argparse.ArgumentParser, group: Group) -> None:
+    """List the members of a group in the help of its default one, which takes none of them as an operand."""
+    section = parser.add_argument_group("subcommands")
+    for member, entry in group.members.items():
+        is_default = " (the default)" if member == group.default else ""
+        # To add an argument would have the parser expect it.
+        section._group_actions.append(argparse.Action([], member, metavar=member, help=f"{entry.summary}{is_default}"))
+
+
 def _completion(shell: str) -> str:
-    return completion(parser([*COMMANDS]), shell)
+    defaults = {name: entry.default for name, entry in TOP.items() if isinstance(entry, Group) and entry.default}
+    return completion(parser([*COMMANDS]), shell, defaults)
 
 
-def _told(told: Help) -> dict[str, Any]:
+def _parser_arguments(command_help: Help) -> dict[str, Any]:
     """How argparse is given a help."""
     return {
-        "usage": f"%(prog)s [options] {told.operands}".rstrip(),
-        "description": told.description,
-        "epilog": told.epilog,
+        "usage": f"%(prog)s [options] {command_help.operands}".rstrip(),
+        "description": command_help.description,
+        "epilog": command_help.epilog,
         "formatter_class": argparse.RawDescriptionHelpFormatter,
     }
 
@@ -223,7 +260,7 @@ def _foreign_code_apart(options: argparse.Namespace) -> AbstractContextManager[N
 
 
 def _module(command: str) -> ModuleType:
-    return importlib.import_module(f"compare.commands.{command}")
+    return importlib.import_module(module_of(command))
 
 
 def _is_foreign(error: ModuleNotFoundError) -> bool:
@@ -236,10 +273,17 @@ def _incomplete(error: ModuleNotFoundError, debug: bool) -> int:
         traceback.print_exception(error)
     line = (
         f"expected the module {error.name}, which jaxport needs, found none in {sys.prefix}: install jaxport with its "
-        "dependencies, or, where TensorFlow cannot be had, run `jaxport requirements jax | pip install -r /dev/stdin`"
+        "dependencies, or, where TensorFlow cannot be had, run "
+        "`jaxport list requirements jax | pip install -r /dev/stdin`"
     )
-    print(f"jaxport: {line}", file=sys.stderr)
+    _complain(line)
     return REFUSED
+
+
+def _complain(line: str) -> None:
+    """One line on standard error, by Python alone: what prints tables may not be installed."""
+    with suppress(OSError):
+        print(f"jaxport: {line}", file=sys.stderr, flush=True)
 
 
 def _refuse(error: Exception, debug: bool, what: str | None = None) -> int:

@@ -149,18 +149,18 @@ def convert(plain: Any, kind: type[_Declared], path: Path, expected: Expected, w
       FileError: it is not of that type; the line names the place.
     """
     try:
-        return converted(plain, kind)
+        return convert_plain(plain, kind)
     except UnicodeEncodeError:
         expected.refuse(path, "a name with half of a surrogate pair")
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at `")
         unfit = _UNFIT.fullmatch(message)
-        said = f"{unfit[2]} where {unfit[1]} is expected" if unfit else message[:1].lower() + message[1:]
-        where = [f"at {_spelled(plain, kind, place)}"] * bool(place) + [within] * bool(within)
-        expected.refuse(path, ", ".join([said, " ".join(where)][: 1 + bool(where)]))
+        problem = f"{unfit[2]} where {unfit[1]} is expected" if unfit else message[:1].lower() + message[1:]
+        where = [f"at {_spell_place(plain, kind, place)}"] * bool(place) + [within] * bool(within)
+        expected.refuse(path, ", ".join([problem, " ".join(where)][: 1 + bool(where)]))
 
 
-def converted(plain: Any, kind: type[_Declared]) -> _Declared:
+def convert_plain(plain: Any, kind: type[_Declared]) -> _Declared:
     """Plain data as the declared type; a path is a string in it.
 
     Raises:
@@ -169,20 +169,20 @@ def converted(plain: Any, kind: type[_Declared]) -> _Declared:
     # Both sides are read at once, and msgspec works a type out when it first meets it: two threads that do so at the
     # same time end the process.
     with _ONE_AT_A_TIME:
-        return msgspec.convert(plain, kind, dec_hook=lambda declared, value: declared(value))
+        return msgspec.convert(plain, kind, dec_hook=lambda type_, value: type_(value))
 
 
-def _spelled(plain: Any, kind: type[Any], place: str) -> str:
+def _spell_place(plain: Any, kind: type[Any], place: str) -> str:
     """The place with the keys that msgspec leaves out: it says `$.workloads[...].size`."""
-    spelled, at = "$", plain
+    path, content = "$", plain
     for step in _STEP.findall(place):
         if step == _ANY:
-            key = _culprit(plain, at, kind)
+            key = _culprit(plain, content, kind)
             step = f"[{key[:80]!r}]"
         else:
             key = int(step[1:-1]) if step[0] == "[" else step[1:]
-        spelled, at = spelled + step, at[key]
-    return spelled
+        path, content = path + step, content[key]
+    return path
 
 
 def _culprit(plain: Any, mapping: dict[str, Any], kind: type[Any]) -> str:
@@ -200,7 +200,7 @@ def _culprit(plain: Any, mapping: dict[str, Any], kind: type[Any]) -> str:
 
 def _fits(plain: Any, kind: type[Any]) -> bool:
     try:
-        converted(plain, kind)
+        convert_plain(plain, kind)
     except msgspec.ValidationError:
         return False
     return True
@@ -218,12 +218,12 @@ def read_arrays(path: Path, expected: Expected, most: int) -> tuple[dict[str, np
       FileError: it cannot be read, is no safetensors file, or holds arrays of a dtype that NumPy has not.
     """
     try:
-        with _foreign.opened(path) as file:
+        with _foreign.open_regular(path) as file:
             _check_head(file)
         _foreign.check(path, most)
         return load_arrays(path)
     except (Unusable, OSError, SafetensorError, AttributeError, TypeError, ValueError) as error:
-        expected.refuse(path, _foreign.said(error))
+        expected.refuse(path, _foreign.error_line(error))
 
 
 def _check_head(file: BinaryIO) -> None:
@@ -247,8 +247,8 @@ def _check_nesting(text: str) -> None:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     unique = dict(pairs)
     if len(unique) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+        earlier: set[str] = set()
+        twice = next(key for key, _ in pairs if key in earlier or earlier.add(key))
         raise ValueError(f"the key {twice[:80]!r} twice in one object")
     return unique
 

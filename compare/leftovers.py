@@ -41,8 +41,8 @@ def sweep_files(within: Path, prefix: str) -> None:
     with suppress(OSError):
         for file in [entry for entry in within.iterdir() if entry.name.startswith(prefix)]:
             if _is_ours(file):
-                with _locked(file) as left:
-                    if left:
+                with _try_lock(file) as is_free:
+                    if is_free:
                         # Still locked: who made it waits for that, and then finds it gone.
                         file.unlink(missing_ok=True)
 
@@ -53,28 +53,28 @@ def folder_beside(path: Path) -> Iterator[Path]:
     prefix = f".{path.name}."
     sweep_folders(path.parent, prefix)
     with tempfile.TemporaryDirectory(prefix=prefix, dir=path.parent) as name:
-        marked = mark(Path(name))
+        lock = mark(Path(name))
         try:
             yield Path(name)
         finally:
-            if marked is not None:
-                marked.close()
+            if lock is not None:
+                lock.close()
 
 
 def _is_ours(path: Path) -> bool:
     return not path.is_symlink() and path.lstat().st_uid == os.getuid()
 
 
-def _is_left(marked: Path) -> bool:
-    with _locked(marked) as left:
-        return left
+def _is_left(path: Path) -> bool:
+    with _try_lock(path) as is_free:
+        return is_free
 
 
 @contextmanager
-def _locked(marked: Path) -> Iterator[bool]:
+def _try_lock(path: Path) -> Iterator[bool]:
     """Whether nobody else holds a file locked; inside, it is."""
     try:
-        handle = os.open(marked, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         yield False
         return

@@ -23,8 +23,8 @@ def to_json(value: Any) -> Any:
     """
     match value:
         case msgspec.Struct():
-            encoded = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
-            return {name: to_json(getattr(value, field)) for name, field in encoded}
+            fields = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
+            return {name: to_json(getattr(value, field)) for name, field in fields}
         case Mapping():
             return {str(name): None if _is_empty(item) else to_json(item) for name, item in value.items()}
         case list() | tuple():
@@ -41,8 +41,8 @@ def _is_empty(value: Any) -> bool:
     """Whether a struct holds nothing: under a name it stands for a null."""
     if not isinstance(value, msgspec.Struct):
         return False
-    held = (getattr(value, field) for field in value.__struct_fields__)
-    return all(content is None or (isinstance(content, str | tuple | Mapping) and not content) for content in held)
+    values = (getattr(value, field) for field in value.__struct_fields__)
+    return all(content is None or (isinstance(content, str | tuple | Mapping) and not content) for content in values)
 
 
 def write_json(path: Path, value: Any) -> None:

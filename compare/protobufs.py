@@ -33,7 +33,7 @@ def classes(package: str, messages: Mapping[str, str]) -> dict[str, Any]:
     """
     file = descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto3")
     for name, fields in messages.items():
-        file.message_type.add(name=name, field=[_field(package, *told.split()) for told in fields.split(", ")])
+        file.message_type.add(name=name, field=[_field(package, *field.split()) for field in fields.split(", ")])
     # A pool of its own: TensorFlow registers messages of the same fields in the default one.
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
@@ -41,12 +41,12 @@ def classes(package: str, messages: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _field(package: str, number: str, name: str, kind: str) -> descriptor_pb2.FieldDescriptorProto:
-    repeated, kind = kind.endswith("*"), kind.rstrip("*")
+    is_repeated, kind = kind.endswith("*"), kind.rstrip("*")
     field = descriptor_pb2.FieldDescriptorProto(
         name=name,
         number=int(number),
         label=descriptor_pb2.FieldDescriptorProto.LABEL_REPEATED
-        if repeated
+        if is_repeated
         else descriptor_pb2.FieldDescriptorProto.LABEL_OPTIONAL,
         type=_SCALARS.get(kind, descriptor_pb2.FieldDescriptorProto.TYPE_MESSAGE),
     )

@@ -14,15 +14,15 @@ OTHER_BUILDS = {"tensorflow": ("tensorflow-cpu", "tensorflow-rocm", "tf-nightly"
 
 def own() -> str:
     """Of jaxport; pyproject.toml is the one place that says it."""
-    return installed("jaxport") or "unknown: not installed"
+    return find_version("jaxport") or "unknown: not installed"
 
 
 def of_sides() -> dict[str, dict[str, str | None]]:
     """By side, the version of each of its packages in this interpreter; None of one that is not installed."""
-    return {side: {name: installed(name) for name in names} for side, names in PACKAGES.items()}
+    return {side: {name: find_version(name) for name in names} for side, names in PACKAGES.items()}
 
 
-def told() -> str:
+def version_lines() -> str:
     """Lines for people: jaxport and Python, then each side in this interpreter."""
     sides = (
         ", ".join(f"{name} {version or 'not installed'}" for name, version in packages.items())
@@ -31,7 +31,7 @@ def told() -> str:
     return "\n".join((f"jaxport {own()} on Python {platform.python_version()}", *sides))
 
 
-def installed(name: str) -> str | None:
+def find_version(name: str) -> str | None:
     """The version of a package in this interpreter; None where it is not installed.
 
     Args:

@@ -16,7 +16,7 @@ from compare.errors import Foreseen
 PARTIAL = ".jaxport-partial."
 """What the name of a file begins with that is not yet whole: no user's file is named so, since these are removed."""
 
-_swept: set[Path] = set()
+_clean_folders: set[Path] = set()
 """Folders where this program has removed what killed ones left."""
 
 
@@ -51,8 +51,8 @@ def write_atomically(path: Path, data: str | bytes) -> None:
 
 def _replace(path: Path, data: str | bytes) -> None:
     folder = path.parent.resolve()
-    if folder not in _swept:
-        _swept.add(folder)
+    if folder not in _clean_folders:
+        _clean_folders.add(folder)
         leftovers.sweep_files(folder, PARTIAL)
     file, name = _partial(folder)
     try:

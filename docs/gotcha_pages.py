@@ -39,9 +39,9 @@ write first and the right one, and {len(entries) - differ} where the first port 
 gates of [parity](../parity.md) refuse the first port and accept the second.
 
 ```console
-$ jaxport gotchas gelu                 one of them, in the terminal
-$ jaxport gotchas keras.layers.GRU     everything that concerns a layer
-$ jaxport gotchas optimizers --run     judge a theme here
+$ jaxport lookup gotchas gelu                one of them, in the terminal
+$ jaxport lookup gotchas keras.layers.GRU    everything that concerns a layer
+$ jaxport lookup gotchas optimizers --run    judge a theme here
 ```
 
 | theme | differ | agree | about |
@@ -78,7 +78,7 @@ def theme_page(theme: str, entries: tuple[Entry, ...]) -> str:
 def _shared(of_theme: list[Entry]) -> str:
     """What the entries refer to, such as layers and their sizes, once for the whole page."""
     sides = (("TensorFlow", expressions.TENSORFLOW), ("JAX", expressions.JAX))
-    shared = [(name, expressions.shared(side, of_theme)) for name, side in sides]
+    shared = [(name, expressions.shared_source(side, of_theme)) for name, side in sides]
     blocks = "\n".join(f"In {name}:\n\n{CODE.format(text)}" for name, text in shared if text)
     return f"\n## Helpers\n\nWhat the expressions above refer to.\n\n{blocks}" if blocks else ""
 

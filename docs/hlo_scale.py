@@ -48,7 +48,7 @@ def _panel(measurements: list[dict[str, float]], field: str, title: str) -> alt.
         alt.Chart(alt.Data(values=linear)).mark_line(color=drawing.NULL_COLOR, strokeDash=[4, 4]).encode(x=x, y=y),
         alt.Chart(alt.Data(values=measurements)).mark_line(color=drawing.JAX_COLOR, point=True).encode(x=x, y=y),
     ]
-    return drawing.layered(layers, height=160)
+    return drawing.layer_charts(layers, height=160)
 
 
 if __name__ == "__main__":

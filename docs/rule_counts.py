@@ -1,4 +1,4 @@
-"""Writes docs/results/written_operations.md: which operations `jaxport init` writes, counted over `jaxport ops`.
+"""Writes docs/results/written_operations.md: which operations `jaxport init` writes, counted over `jaxport lookup ops`.
 
 python docs/rule_counts.py
 """
@@ -51,7 +51,7 @@ def page(operations: Mapping[str, RawOperation]) -> str:
     )
     return f"""# Operations that `jaxport init` writes
 
-Of the operations that [`jaxport ops`](../ops.md) lists, these are written as `jax.numpy` in
+Of the operations that [`jaxport lookup ops`](../ops.md) lists, these are written as `jax.numpy` in
 [ports of functions](../written-ports.md#functions-too); each other is a marked place. Counted by type, not by how often
 programs have them.
 

@@ -126,7 +126,7 @@ def page(
         lines += markdown.table(
             ("device", "program", "kernels", "launches", "libraries", "temp", "peak", "bytes", "bound", "by"),
             [row for device, target in targets.items() for row in _rows(device, target)],
-            left=2,
+            left_columns=2,
         )
         lines += [line for device, target in targets.items() for line in _differences(device, target)]
         lines += [f"- The programs: {markdown.plain(why[name])}.", ""]
@@ -147,7 +147,7 @@ def _documents(made: Made, unfused: Mapping[str, Sequence[str]]) -> Iterator[str
         counts = f"{len(unfused[name])} to {len(fused)}"
         rows.append((row, markdown.code(name), said, counts, _listed(unfused[name]), _listed(fused)))
     titles = ("row", "workload", "the documents", "XLA without fusion to with", "without", "with")
-    yield from markdown.table(titles, rows, left=len(titles))
+    yield from markdown.table(titles, rows, left_columns=len(titles))
     yield from WHY.splitlines()
     yield ""
 

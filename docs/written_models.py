@@ -17,7 +17,7 @@ from judged_gates import failing, of_record
 from compare.porting.port_source import BATCH, Sizes
 
 RESULTS = "jaxport-report/results.json"
-CHOICES = re.compile(r"with (\d+ of [\d,]+) choices made as in float32")
+BY_REGIONS = re.compile(r"\d+ of \d+ regions are proved equal(, \d+ round as TF's do)?")
 HOLDS = ("pass", "not_applicable")
 GATES = ("structure", "semantics", "rounding", "gradients", "training", "stability")
 DEFAULTS = {"batch": BATCH, "steps": Sizes.steps}
@@ -58,12 +58,14 @@ class Page:
         """The page of all records in a folder."""
         records = self.recorded(folder or self.records)
         text = self.head + "".join(_row(name, self.columns[name], record) for name, record in records.items())
-        choices = [
-            f"{name}, {case}: {told}" for name, of in records.items() for case, told in of.get("choices", {}).items()
+        by_regions = [
+            f"- {name}, {case}: {judged}\n"
+            for name, record in records.items()
+            for case, judged in record.get("regions", {}).items()
         ]
-        if choices:
-            listed = "".join(f"- {choice}\n" for choice in choices)
-            text += f"\n[Choices beside an edge](../parity.md#the-float64-oracle) that rounding made:\n\n{listed}"
+        if by_regions:
+            linked = "[Judged by regions](../parity.md#the-float64-oracle)"
+            text += f"\n{linked}, since float32 alone came apart:\n\n{''.join(by_regions)}"
         failures = [f"- {failure}\n" for of in records.values() for failure in of.get("failures", [])[:1]]
         if failures:
             text += f"\nThe first of what fails:\n\n{''.join(failures)}"
@@ -138,8 +140,8 @@ def _of_port(port: Path) -> Record:
         fields["gates"], held = of_record(record)
         # Lines of the port are told by their paths, and the folder is that of one machine.
         fields["failures"] = [failure.replace(f"{port.resolve()}/", "") for failure in failing(held)[:3]]
-        fields["choices"] = {
-            comparison["case"]: told[1] for comparison in held if (told := CHOICES.search(comparison["message"]))
+        fields["regions"] = {
+            comparison["case"]: judged[0] for comparison in held if (judged := BY_REGIONS.search(comparison["message"]))
         }
     return fields
 

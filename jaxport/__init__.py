@@ -51,6 +51,10 @@ if TYPE_CHECKING:
     from jaxport._doors import doctor as doctor
     from jaxport._doors import locate as locate
     from jaxport._doors import write_port as write_port
+    from jaxport._measuring import BenchReport as BenchReport
+    from jaxport._measuring import ProgramsReport as ProgramsReport
+    from jaxport._measuring import bench as bench
+    from jaxport._measuring import compare_programs as compare_programs
     from jaxport._model import Model as Model
     from jaxport._model import Parts as Parts
     from workloads._spec import ArraySpec as ArraySpec
@@ -95,7 +99,9 @@ _HOMES = (
     | {"CarriedWeights": "compare.api.carried_weights", "CheckReport": "compare.api.check_report"}
     | {"LocateReport": "compare.api.locate_report", "WeightPairs": "compare.api.live_weights"}
     | {"DoctorReport": "compare.api.diagnosis", "WrittenPort": "compare.api.port_writing"}
+    | {"BenchReport": "compare.api.bench_report", "ProgramsReport": "compare.api.programs_report"}
     | dict.fromkeys(("doctor", "locate", "write_port"), "jaxport._doors")
+    | dict.fromkeys(("bench", "compare_programs"), "jaxport._measuring")
     | dict.fromkeys(("RequestError", "carry_weights", "check"), "jaxport._checking")
     | dict.fromkeys(("ArraySpec", "Deviation", "Training", "Workload"), "workloads._spec")
 )

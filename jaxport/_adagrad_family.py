@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from jaxport._optimizer_arithmetic import Rate, rounded, scheduled
+from jaxport._optimizer_arithmetic import Rate, rate_function, round_to_float32
 from jaxport._slots import Slots, by_rule
 
 
@@ -22,7 +22,7 @@ def adagrad(
       initial_accumulator_value: where the sum of squares starts.
       epsilon: is added to the sum of squares, below the root.
     """
-    rate_of = scheduled(learning_rate)
+    rate_of = rate_function(learning_rate)
 
     def rule(gradient: jax.Array, slots: Slots, weight: jax.Array, step: jax.Array) -> tuple[jax.Array, Slots]:
         squares = slots["squares"] + gradient * gradient
@@ -41,7 +41,7 @@ def adadelta(learning_rate: Rate, rho: float = 0.95, epsilon: float = 1e-7) -> o
       rho: decay of both averages.
       epsilon: is added to both averages, below the root.
     """
-    rate_of = scheduled(learning_rate)
+    rate_of = rate_function(learning_rate)
 
     def rule(gradient: jax.Array, slots: Slots, weight: jax.Array, step: jax.Array) -> tuple[jax.Array, Slots]:
         squares = rho * slots["squares"] + (1 - rho) * gradient * gradient
@@ -66,7 +66,7 @@ def rmsprop(
       epsilon: is added to the average of squares, below the root.
       centered: whether the squared average of gradients is taken off the average of squares.
     """
-    rate_of = scheduled(learning_rate)
+    rate_of = rate_function(learning_rate)
 
     def rule(gradient: jax.Array, slots: Slots, weight: jax.Array, step: jax.Array) -> tuple[jax.Array, Slots]:
         squares = rho * slots["squares"] + (1 - rho) * gradient * gradient
@@ -101,7 +101,7 @@ def ftrl(
       l2_shrinkage: pulls weights to 0 by way of the gradient.
       beta: the paper's beta.
     """
-    rate_of = scheduled(learning_rate)
+    rate_of = rate_function(learning_rate)
 
     def rule(gradient: jax.Array, slots: Slots, weight: jax.Array, step: jax.Array) -> tuple[jax.Array, Slots]:
         rate, squares = rate_of(step, gradient.dtype), slots["squares"] + gradient * gradient
@@ -132,7 +132,7 @@ def adafactor(
       epsilon_2: the least size that a weight is taken to have.
       clip_threshold: the largest root mean square of a step before it is scaled.
     """
-    rate_of = scheduled(learning_rate)
+    rate_of = rate_function(learning_rate)
 
     def rule(gradient: jax.Array, slots: Slots, weight: jax.Array, step: jax.Array) -> tuple[jax.Array, Slots]:
         time = (step + 1).astype(gradient.dtype)
@@ -150,7 +150,7 @@ def adafactor(
             velocity = after["velocity"]
         change = gradient / jnp.sqrt(velocity)
         change = change / jnp.maximum(1, _root_mean_square(change) / clip_threshold)
-        size = jnp.maximum(rounded(epsilon_2)[0], _root_mean_square(weight))
+        size = jnp.maximum(round_to_float32(epsilon_2)[0], _root_mean_square(weight))
         return -size * rate * change, {**slots, **after}
 
     return by_rule(

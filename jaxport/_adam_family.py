@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from jaxport._optimizer_arithmetic import Rate, decay_by, length, rounded, scheduled
+from jaxport._optimizer_arithmetic import Rate, decay_by, length, rate_function, round_to_float32
 from jaxport._slots import Slots, by_rule
 
 
@@ -37,10 +37,10 @@ def adam(
       beta_2: decay of the second moment.
       epsilon: is added to the root of the second moment.
     """
-    rate_of, (decay_1, decay_2) = scheduled(learning_rate), rounded(beta_1, beta_2)
+    rate_of, (decay_1, decay_2) = rate_function(learning_rate), round_to_float32(beta_1, beta_2)
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, AdamState]:
-        after = _moved(updates, state, beta_1, beta_2)
+        after = _advance(updates, state, beta_1, beta_2)
 
         def corrected_rate(dtype: Any) -> jax.Array:
             time, rate = after.step.astype(dtype), rate_of(state.step, dtype)
@@ -79,10 +79,10 @@ def adamw(
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         steps, after = inner.update(updates, state, params)
 
-        def decayed(path: Any, step: jax.Array, weight: jax.Array) -> jax.Array:
+        def decay(path: Any, step: jax.Array, weight: jax.Array) -> jax.Array:
             return step - decay_of(path, weight, state.step)
 
-        return jax.tree_util.tree_map_with_path(decayed, steps, params), after
+        return jax.tree_util.tree_map_with_path(decay, steps, params), after
 
     return optax.GradientTransformation(_at_rest, update)
 
@@ -108,11 +108,11 @@ def lamb(
       beta_2: decay of the second moment.
       epsilon: is added to the root of the second moment.
     """
-    rate_of, (decay_1, decay_2) = scheduled(learning_rate), rounded(beta_1, beta_2)
+    rate_of, (decay_1, decay_2) = rate_function(learning_rate), round_to_float32(beta_1, beta_2)
     decay_of = decay_by(learning_rate, weight_decay, exclude)
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, AdamState]:
-        after = _moved(updates, state, beta_1, beta_2)
+        after = _advance(updates, state, beta_1, beta_2)
 
         def step_of(path: Any, m: jax.Array, v: jax.Array, weight: jax.Array) -> jax.Array:
             time = after.step.astype(m.dtype)
@@ -131,7 +131,7 @@ def _at_rest(params: Any) -> AdamState:
     return AdamState(jnp.zeros((), jnp.int32), zeros, jax.tree.map(jnp.zeros_like, params))
 
 
-def _moved(updates: Any, state: AdamState, beta_1: float, beta_2: float) -> AdamState:
+def _advance(updates: Any, state: AdamState, beta_1: float, beta_2: float) -> AdamState:
     momentum = jax.tree.map(lambda m, g: m + (g - m) * (1 - beta_1), state.momentum, updates)
     velocity = jax.tree.map(lambda v, g: v + (g * g - v) * (1 - beta_2), state.velocity, updates)
     return AdamState(state.step + 1, momentum, velocity)
@@ -155,7 +155,7 @@ def amsgrad(
       beta_2: decay of the second moment.
       epsilon: is added to the root of the largest second moment.
     """
-    rate_of, (decay_1, decay_2) = scheduled(learning_rate), rounded(beta_1, beta_2)
+    rate_of, (decay_1, decay_2) = rate_function(learning_rate), round_to_float32(beta_1, beta_2)
 
     def rule(gradient: jax.Array, slots: Slots, weight: jax.Array, step: jax.Array) -> tuple[jax.Array, Slots]:
         time = (step + 1).astype(gradient.dtype)
@@ -181,7 +181,7 @@ def adamax(
       beta_2: decay of the largest gradient.
       epsilon: is added to the largest gradient.
     """
-    rate_of, (decay,) = scheduled(learning_rate), rounded(beta_1)
+    rate_of, (decay,) = rate_function(learning_rate), round_to_float32(beta_1)
 
     def rule(gradient: jax.Array, slots: Slots, weight: jax.Array, step: jax.Array) -> tuple[jax.Array, Slots]:
         time = (step + 1).astype(gradient.dtype)
@@ -205,7 +205,7 @@ def nadam(
       beta_2: decay of the second moment.
       epsilon: is added to the root of the corrected second moment.
     """
-    rate_of, (decay_1, decay_2, warmth) = scheduled(learning_rate), rounded(beta_1, beta_2, 0.96)
+    rate_of, (decay_1, decay_2, warmth) = rate_function(learning_rate), round_to_float32(beta_1, beta_2, 0.96)
 
     def rule(gradient: jax.Array, slots: Slots, weight: jax.Array, step: jax.Array) -> tuple[jax.Array, Slots]:
         time = (step + 1).astype(gradient.dtype)
@@ -242,15 +242,15 @@ def schedule_free_adamw(
       epsilon: is added to the root of the corrected second moment.
       warmup_steps: the rate grows in a straight line for so many steps.
     """
-    rate_of, (decay_1, decay_2) = scheduled(learning_rate), rounded(beta_1, beta_2)
+    rate_of, (decay_1, decay_2) = rate_function(learning_rate), round_to_float32(beta_1, beta_2)
 
     def rule(gradient: jax.Array, slots: Slots, weight: jax.Array, step: jax.Array) -> tuple[jax.Array, Slots]:
         time = (step + 1).astype(gradient.dtype)
         rate = rate_of(step, gradient.dtype) * (jnp.minimum(time / warmup_steps, 1) if warmup_steps else 1)
         v = slots["velocity"] + (gradient * gradient - slots["velocity"]) * (1 - decay_2)
-        stepped = slots["stepped"] - rate * gradient / (jnp.sqrt(v / (1 - decay_2**time)) + epsilon)
-        average = (weight - (1 - decay_1) * stepped) / decay_1
-        average = (1 - 1 / time) * average + 1 / time * stepped
-        return (1 - decay_1) * stepped + decay_1 * average - weight, {"stepped": stepped, "velocity": v}
+        step_weight = slots["stepped"] - rate * gradient / (jnp.sqrt(v / (1 - decay_2**time)) + epsilon)
+        average = (weight - (1 - decay_1) * step_weight) / decay_1
+        average = (1 - 1 / time) * average + 1 / time * step_weight
+        return (1 - decay_1) * step_weight + decay_1 * average - weight, {"stepped": step_weight, "velocity": v}
 
     return by_rule(rule, stepped=jnp.asarray, velocity=jnp.zeros_like)

@@ -34,20 +34,20 @@ def max_pool_with_argmax(
         _places(size, *along, padding)
         for size, along in zip((height, width), zip(window, strides, strict=True), strict=True)
     )
-    value, place, seen = None, None, np.zeros((len(rows[0]), len(columns[0])), bool)
+    value, place, has_value = None, None, np.zeros((len(rows[0]), len(columns[0])), bool)
     for row in rows:
         for column in columns:
             inside = ((row >= 0) & (row < height))[:, None] & ((column >= 0) & (column < width))
             row_at, column_at = np.clip(row, 0, height - 1), np.clip(column, 0, width - 1)
             candidate = images[:, row_at][:, :, column_at]
-            at = row_at[:, None] * width + column_at
+            index = row_at[:, None] * width + column_at
             if value is None or place is None:
-                value, place, seen = candidate, np.broadcast_to(at[:, :, None], candidate.shape), inside
+                value, place, has_value = candidate, np.broadcast_to(index[:, :, None], candidate.shape), inside
                 continue
             # What is no number is larger than nothing, as in TensorFlow's loop.
-            better = inside[:, :, None] & ((candidate > value) | ~seen[:, :, None])
-            value, place = jnp.where(better, candidate, value), jnp.where(better, at[:, :, None], place)
-            seen = seen | inside
+            better = inside[:, :, None] & ((candidate > value) | ~has_value[:, :, None])
+            value, place = jnp.where(better, candidate, value), jnp.where(better, index[:, :, None], place)
+            has_value = has_value | inside
     place = jnp.asarray(place).astype(dtype) * channels + jnp.arange(channels, dtype=dtype)
     if include_batch:
         place += jnp.arange(batch, dtype=dtype)[:, None, None, None] * (height * width * channels)

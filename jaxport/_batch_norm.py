@@ -36,10 +36,10 @@ class BatchNorm(nnx.Module):
         moving = self.mean.get_value(), self.variance.get_value()
         x = x.astype(gamma.dtype)
         if not training:
-            return _shifted(x, gamma, beta, *moving, self.epsilon).astype(self.dtype)
-        normalised: Any = batch_normalised(x, gamma, beta, self.epsilon)
-        result, *statistics = normalised
-        mean, variance = _moved(self.momentum, moving, jax.lax.stop_gradient(tuple(statistics)))
+            return _shift(x, gamma, beta, *moving, self.epsilon).astype(self.dtype)
+        outputs: Any = batch_normalised(x, gamma, beta, self.epsilon)
+        result, *statistics = outputs
+        mean, variance = _move(self.momentum, moving, jax.lax.stop_gradient(tuple(statistics)))
         self.mean.set_value(mean)
         self.variance.set_value(variance)
         return result.astype(self.dtype)
@@ -67,13 +67,13 @@ def _forward(x: jax.Array, gamma: jax.Array, beta: jax.Array, epsilon: float) ->
     axes = tuple(range(x.ndim - 1))
     mean = x.mean(axes)
     variance = jnp.square(x - mean).mean(axes)
-    result = _shifted(x, gamma, beta, mean, variance, epsilon)
+    result = _shift(x, gamma, beta, mean, variance, epsilon)
     return (result, mean, variance), (x, gamma, mean, variance)
 
 
 @partial(jax.jit, static_argnums=0)
-def _backward(epsilon: float, kept: Any, cotangents: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
-    x, gamma, mean, variance = kept
+def _backward(epsilon: float, residuals: Any, cotangents: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
+    x, gamma, mean, variance = residuals
     cotangent = cotangents[0]
     axes = tuple(range(x.ndim - 1))
     inverse = jax.lax.rsqrt(variance + epsilon)
@@ -89,12 +89,12 @@ batch_normalised.defvjp(_forward, _backward)
 
 
 @partial(jax.jit, static_argnums=0)
-def _moved(momentum: float, moving: tuple[jax.Array, ...], new: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+def _move(momentum: float, moving: tuple[jax.Array, ...], new: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
     return tuple(old * momentum + value * (1 - momentum) for old, value in zip(moving, new, strict=True))
 
 
 @partial(jax.jit, static_argnums=5)
-def _shifted(
+def _shift(
     x: jax.Array, gamma: jax.Array, beta: jax.Array, mean: jax.Array, variance: jax.Array, epsilon: float
 ) -> jax.Array:
     scale = gamma * jax.lax.rsqrt(variance + epsilon)

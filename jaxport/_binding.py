@@ -59,17 +59,18 @@ def leaf_names(session: Session, pass_: str, shapes: Any) -> list[str]:
       pass_: "forward", "gradients" or "step".
       shapes: a pytree like the results of the pass.
     """
-    named = named_results(session, pass_, _filled_with_places(shapes))
-    return [name for _, name in sorted((_place(leaf), name) for name, leaf in named.items())]
+    leaves_by_name = named_results(session, pass_, _filled_with_places(shapes))
+    return [name for _, name in sorted((_place(leaf), name) for name, leaf in leaves_by_name.items())]
 
 
 def _filled_with_places(tree: Any) -> Any:
     """Each leaf as an array of its shape that is filled with its place, and takes no memory: users' maps index it."""
     leaves, structure = jax.tree.flatten(tree)
-    filled = [
-        np.broadcast_to(np.int32(at), leaf.shape if math.prod(leaf.shape) else ()) for at, leaf in enumerate(leaves)
+    placeholders = [
+        np.broadcast_to(np.int32(index), leaf.shape if math.prod(leaf.shape) else ())
+        for index, leaf in enumerate(leaves)
     ]
-    return jax.tree.unflatten(structure, filled)
+    return jax.tree.unflatten(structure, placeholders)
 
 
 def _place(leaf: Any) -> int:

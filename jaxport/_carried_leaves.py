@@ -51,7 +51,7 @@ def leaves_of_receipt(path: Path) -> CarriedLeaves:
     return leaves_of(json.loads(path.read_bytes())["leaves"])
 
 
-def leaves_of(described: Sequence[Mapping[str, Any]]) -> CarriedLeaves:
+def leaves_of(descriptions: Sequence[Mapping[str, Any]]) -> CarriedLeaves:
     """The weights, each described as a receipt has it."""
     return CarriedLeaves([
         CarriedLeaf(
@@ -60,7 +60,7 @@ def leaves_of(described: Sequence[Mapping[str, Any]]) -> CarriedLeaves:
             leaf["transform"],
             tuple(_place(variable["path"]) for variable in leaf["variables"]),
         )
-        for leaf in described
+        for leaf in descriptions
     ])  # fmt: skip
 
 

@@ -21,7 +21,7 @@ class RequestError(ValueError):
 
 
 @overload
-def check(tf_fn: str | Path, *, timeout_s: float = 300, quiet: bool = False) -> CheckReport: ...
+def check(tf_fn: str | Path, *, timeout_s: float = 300, quiet: bool = False, isolated: bool = False) -> CheckReport: ...
 
 
 @overload
@@ -36,6 +36,7 @@ def check(
     name: str | None = None,
     timeout_s: float = 300,
     quiet: bool = False,
+    isolated: bool = False,
 ) -> CheckReport: ...
 
 
@@ -50,6 +51,7 @@ def check(
     name: str | None = None,
     timeout_s: float = 300,
     quiet: bool = False,
+    isolated: bool = False,
 ) -> CheckReport:
     """Judge a port by the gates of `jaxport run --parity-only`, on objects of this process or on files.
 
@@ -74,6 +76,8 @@ def check(
       name: what messages call the port; by default the name of `jax_fn`.
       timeout_s: seconds that one program, or one request to a worker, may take.
       quiet: draw no bar, which a terminal or a notebook shows meanwhile.
+      isolated: run functions of modules in workers too, which import these modules anew. Lambdas, functions of a
+        notebook, and models in memory cannot go there.
 
     Returns:
       What was found: `passed`, `verdict`, `gates`, `failures`, `assert_passed()`; a port that fails is no exception.
@@ -92,7 +96,7 @@ def check(
         from compare.api import doors
         from compare.api.live_workload import Options
 
-        options = Options(dimensions or {}, map or {}, deviations, name, timeout_s, quiet)
+        options = Options(dimensions or {}, map or {}, deviations, name, timeout_s, quiet, isolated)
         return doors.check(tf_fn, jax_fn, inputs, options)
 
 

@@ -9,10 +9,10 @@ import jax
 import orbax.checkpoint as ocp
 
 
-def write(folder: Path, held: Any) -> None:
+def write(folder: Path, tree: Any) -> None:
     """Write a pytree of arrays to a new folder: each process what its devices have."""
     with ocp.StandardCheckpointer() as checkpointer:
-        checkpointer.save(folder, _filled(held))
+        checkpointer.save(folder, _by_number(tree))
 
 
 def read(folder: Path, like: Any) -> Any:
@@ -23,11 +23,11 @@ def read(folder: Path, like: Any) -> Any:
       like: a pytree of the same structure, shapes, types and devices.
     """
     with ocp.StandardCheckpointer() as checkpointer:
-        restored = checkpointer.restore(folder, jax.tree.map(ocp.utils.to_shape_dtype_struct, _filled(like)))
-    leaves = [restored[str(number)] for number in range(len(restored))]
+        checkpoint = checkpointer.restore(folder, jax.tree.map(ocp.utils.to_shape_dtype_struct, _by_number(like)))
+    leaves = [checkpoint[str(number)] for number in range(len(checkpoint))]
     return jax.tree.unflatten(jax.tree.structure(like), leaves)
 
 
-def _filled(tree: Any) -> dict[str, Any]:
+def _by_number(tree: Any) -> dict[str, Any]:
     """The leaves by number: Orbax keeps neither tuples nor what an optimizer calls its state."""
     return {str(number): leaf for number, leaf in enumerate(jax.tree.leaves(tree))}

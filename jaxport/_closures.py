@@ -13,7 +13,7 @@ from jaxport._modes import in_mode
 Found = TypeVar("Found")
 
 
-def used(use: Callable[[Any], Found], staged: Callable[[], Any], rebuilt: Callable[[], Any]) -> Found:
+def use_staged(use: Callable[[Any], Found], stage: Callable[[], Any], rebuild: Callable[[], Any]) -> Found:
     """What `use` makes of a staged function; one that met an array of another trace is built anew, once.
 
     A model that makes its weights when it is first called, or stores its moving averages, keeps an array of that
@@ -21,16 +21,16 @@ def used(use: Callable[[Any], Found], staged: Callable[[], Any], rebuilt: Callab
 
     Args:
       use: takes the staged function; may be called twice.
-      staged: gives the function that is kept.
-      rebuilt: gives one of a model that is built anew.
+      stage: gives the function that is kept.
+      rebuild: gives one of a model that is built anew.
 
     Raises:
       RuntimeError: it still does when built anew.
     """
     try:
-        return use(staged())
+        return use(stage())
     except jax.errors.UnexpectedTracerError:
-        function = rebuilt()
+        function = rebuild()
     try:
         return use(function)
     except jax.errors.UnexpectedTracerError as error:
@@ -40,22 +40,22 @@ def used(use: Callable[[Any], Found], staged: Callable[[], Any], rebuilt: Callab
         ) from error
 
 
-def exportable(jitted: Any, mode: str, arguments: Sequence[Any]) -> Any:
+def exportable(function: Any, mode: str, arguments: Sequence[Any]) -> Any:
     """The jitted function as `jax.export` takes it: mutable arrays that it closes over are constants.
 
     What JAX hands over beside the arguments has no place in an exported program.
 
     Args:
-      jitted: a function of `jax.jit`.
+      function: a function of `jax.jit`.
       mode: how it is jitted again where it must be rewritten.
       arguments: a pytree of arrays for each argument.
 
     Raises:
       jax.errors.UnexpectedTracerError: it closes over an array of another trace.
     """
-    traced = jitted.trace(*arguments).jaxpr
+    traced = function.trace(*arguments).jaxpr
     # Arrays of other traces come before the arguments.
-    moved = len(traced.in_avals) > len(jax.tree.leaves(arguments))
-    if not moved and not any(isinstance(constant, jax.Ref) for constant in traced.consts):
-        return jitted
-    return in_mode(_private.without_refs(jitted.__wrapped__, arguments), mode)
+    has_captures = len(traced.in_avals) > len(jax.tree.leaves(arguments))
+    if not has_captures and not any(isinstance(constant, jax.Ref) for constant in traced.consts):
+        return function
+    return in_mode(_private.without_refs(function.__wrapped__, arguments), mode)

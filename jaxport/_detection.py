@@ -30,8 +30,8 @@ def overlaps(first: jax.Array, second: jax.Array) -> jax.Array:
     start = jnp.maximum(first[:, None, :2], second[None, :, :2])
     end = jnp.minimum(first[:, None, 2:], second[None, :, 2:])
     sides = jnp.maximum(end - start, 0)
-    shared = sides[..., 0] * sides[..., 1]
-    return shared / (areas(first)[:, None] + areas(second)[None, :] - shared + rules.AREA_FLOOR)
+    intersection = sides[..., 0] * sides[..., 1]
+    return intersection / (areas(first)[:, None] + areas(second)[None, :] - intersection + rules.AREA_FLOOR)
 
 
 def in_steps(values: jax.Array) -> jax.Array:
@@ -73,17 +73,17 @@ def decode(references: jax.Array, deltas: jax.Array, scales: Sequence[float], im
     return jnp.clip(jnp.stack(corners, -1), 0, image)
 
 
-def encode(references: jax.Array, boxes: jax.Array, wanted: jax.Array, scales: Sequence[float]) -> jax.Array:
+def encode(references: jax.Array, boxes: jax.Array, is_wanted: jax.Array, scales: Sequence[float]) -> jax.Array:
     """The deltas that make boxes of references, both [n, 4]; 0 where not wanted, which may have empty boxes.
 
     Args:
       references: [n, 4] in pixels.
       boxes: [n, 4] in pixels.
-      wanted: bool[n].
+      is_wanted: bool[n].
       scales: four numbers, for y, x, height and width.
     """
     unit = jnp.array([0, 0, 1, 1], boxes.dtype)
-    references, boxes = (jnp.where(wanted[:, None], corners, unit) for corners in (references, boxes))
+    references, boxes = (jnp.where(is_wanted[:, None], corners, unit) for corners in (references, boxes))
     sizes, targets = references[:, 2:] - references[:, :2], boxes[:, 2:] - boxes[:, :2]
     moves = (boxes[:, :2] + targets / 2 - references[:, :2] - sizes / 2) / sizes
     return jnp.concatenate([moves, jnp.log(targets / sizes)], -1) * jnp.array(scales, boxes.dtype)
@@ -104,22 +104,22 @@ def surviving(boxes: jax.Array, usable: jax.Array, threshold: float) -> jax.Arra
     dropping = (overlaps(boxes, boxes) >= threshold) & (order[:, None] < order[None, :])
 
     def settle(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        kept, _ = state
-        again = usable & ~jnp.any(dropping & kept[:, None], 0)
-        return again, jnp.any(again != kept)
+        survivors, _ = state
+        again = usable & ~jnp.any(dropping & survivors[:, None], 0)
+        return again, jnp.any(again != survivors)
 
     return jax.lax.while_loop(lambda state: state[1], settle, (usable, jnp.array(True)))[0]
 
 
-def first_kept(kept: jax.Array, count: int) -> tuple[jax.Array, jax.Array]:
+def first_kept(is_kept: jax.Array, count: int) -> tuple[jax.Array, jax.Array]:
     """Indices of the first so many that are kept: i32[count], and whether there were that many: bool[count].
 
     Args:
-      kept: bool[n].
+      is_kept: bool[n].
       count: how many indices.
     """
-    size = len(kept)
-    places = jnp.sort(jnp.where(kept, jnp.arange(size), size))[:count]
+    size = len(is_kept)
+    places = jnp.sort(jnp.where(is_kept, jnp.arange(size), size))[:count]
     return jnp.minimum(places, size - 1), places < size
 
 
@@ -136,10 +136,10 @@ def propose(
       candidates: how many of the best anchors take part.
       count: how many proposals are returned.
     """
-    chosen = best(in_steps(logits), candidates)
-    boxes = decode(anchors[chosen], deltas[chosen], rules.ANCHOR_SCALES, image)
-    kept = surviving(boxes, areas(boxes) > 0, rules.PROPOSAL_OVERLAP)
-    places, valid = first_kept(kept, count)
+    candidates_chosen = best(in_steps(logits), candidates)
+    boxes = decode(anchors[candidates_chosen], deltas[candidates_chosen], rules.ANCHOR_SCALES, image)
+    survivors = surviving(boxes, areas(boxes) > 0, rules.PROPOSAL_OVERLAP)
+    places, valid = first_kept(survivors, count)
     return jnp.where(valid[:, None], boxes[places], 0), valid
 
 
@@ -164,8 +164,10 @@ def region_levels(boxes: jax.Array, level_areas: Sequence[float]) -> jax.Array:
     return jnp.sum(areas(boxes)[:, None] >= limits, -1, dtype=jnp.int32)
 
 
-def roi_align(levels: Sequence[jax.Array], boxes: jax.Array, at: jax.Array, image: int, size: int) -> jax.Array:
-    """Features [side, side, channels] per level, boxes [n, 4] on level `at` [n] -> [n, size, size, channels].
+def roi_align(
+    levels: Sequence[jax.Array], boxes: jax.Array, level_of_box: jax.Array, image: int, size: int
+) -> jax.Array:
+    """Features [side, side, channels] per level, boxes [n, 4] on level `level_of_box` [n] -> [n, size, size, channels].
 
     The mean of bilinear samples is a product with one matrix per axis, and its gradient is two more: no gather
     forward, no scatter backward. A box weighs 0 on every level but its own.
@@ -173,14 +175,14 @@ def roi_align(levels: Sequence[jax.Array], boxes: jax.Array, at: jax.Array, imag
     Args:
       levels: by level, features [side, side, channels].
       boxes: [n, 4] in pixels.
-      at: i32[n]: the level of each box.
+      level_of_box: i32[n]: the level of each box.
       image: side of the image in pixels.
       size: bins along each axis of a box.
     """
     pooled = []
     for level, features in enumerate(levels):
         side = len(features)
-        here = jnp.where(at == level, jnp.ones((), boxes.dtype), 0)
+        here = jnp.where(level_of_box == level, jnp.ones((), boxes.dtype), 0)
         rows = _sampling(boxes[:, 0], boxes[:, 2], image, side, size) * here[:, None, None]
         columns = _sampling(boxes[:, 1], boxes[:, 3], image, side, size)
         of_rows = jnp.einsum("nph,hwc->npwc", rows, features)
@@ -218,14 +220,18 @@ def detect(
     scores = jax.nn.softmax(logits, -1)[:, 1:]
     boxes = decode(references[:, None], deltas, rules.REGION_SCALES, image)
     usable = valid[:, None] & (in_steps(scores) >= rules.steps(rules.SCORE_FLOOR)) & (areas(boxes) > 0)
-    chosen = best(jnp.where(usable, in_steps(scores), -1).ravel(), len(references))
-    classes_of = chosen % classes
-    boxes, scores, usable = boxes.reshape(-1, 4)[chosen], scores.ravel()[chosen], usable.ravel()[chosen]
+    places_chosen = best(jnp.where(usable, in_steps(scores), -1).ravel(), len(references))
+    classes_of = places_chosen % classes
+    boxes, scores, usable = (
+        boxes.reshape(-1, 4)[places_chosen],
+        scores.ravel()[places_chosen],
+        usable.ravel()[places_chosen],
+    )
     # Boxes of other classes lie in other places: one suppression serves all classes.
     apart = boxes + (classes_of * 2 * image).astype(boxes.dtype)[:, None]
-    places, detected = first_kept(surviving(apart, usable, rules.DETECTION_OVERLAP), count)
+    places, is_detected = first_kept(surviving(apart, usable, rules.DETECTION_OVERLAP), count)
     return {
-        "boxes": jnp.where(detected[:, None], boxes[places], 0),
-        "scores": jnp.where(detected, scores[places], 0),
-        "classes": jnp.where(detected, classes_of[places] + 1, 0),
+        "boxes": jnp.where(is_detected[:, None], boxes[places], 0),
+        "scores": jnp.where(is_detected, scores[places], 0),
+        "classes": jnp.where(is_detected, classes_of[places] + 1, 0),
     }

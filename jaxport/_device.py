@@ -36,7 +36,7 @@ def require(device: Device) -> None:
         raise _unusable(device, f"its first device is a {first.platform.upper()}")
 
 
-def dispatch_as_told(environment: Mapping[str, str]) -> None:
+def set_dispatch(environment: Mapping[str, str]) -> None:
     """Hand no call on a CPU to another thread, where this process was told so: before JAX makes its first array.
 
     JAX reads no environment variable for it (0.10.2).
@@ -52,14 +52,14 @@ def _unusable(device: Device, reason: str) -> DeviceAbsent:
     )
 
 
-def described(device: Any) -> str:
+def describe_device(device: Any) -> str:
     """The kind of a device and its name: "gpu nvidia h100 80gb hbm3"; of a CPU only "cpu"."""
     return CPU if device.platform == CPU else f"{device.platform} {device.device_kind}".lower()
 
 
-def pinned(device: Device) -> dict[str, Any]:
+def pinned_settings(device: Device) -> dict[str, Any]:
     """What is pinned, as JAX has it; nothing where nothing was asked for."""
     precisions = {"highest": HIGHEST, "default": TF32}
-    told = jax.config.values["jax_default_matmul_precision"]
-    named = {"matmul_precision": precisions.get(told, str(told))} if device.precision else {}
-    return named | ({"deterministic": True} if device.deterministic else {})
+    precision = jax.config.values["jax_default_matmul_precision"]
+    settings = {"matmul_precision": precisions.get(precision, str(precision))} if device.precision else {}
+    return settings | ({"deterministic": True} if device.deterministic else {})

@@ -36,17 +36,17 @@ def digest(executable: Any) -> str:
     # Kernels are compiled by several threads, and stand in the order in which these were done.
     code = sorted(content for number, content in parts if number in (_SYMBOL, _OBJECT) and isinstance(content, bytes))
     module = executable.hlo_modules()[0]
-    calls = [_nested(content, module.name.encode()) for number, content in parts if number == _CALLS]
+    calls = [_nest(content, module.name.encode()) for number, content in parts if number == _CALLS]
     if not calls:
         return ""
-    hashed = hashlib.sha256(_private.text_without_lines(module).encode())
-    hashed.update(repr(calls).encode())
+    hash_state = hashlib.sha256(_private.text_without_lines(module).encode())
+    hash_state.update(repr(calls).encode())
     for part in code:
-        hashed.update(part)
-    return hashed.hexdigest()
+        hash_state.update(part)
+    return hash_state.hexdigest()
 
 
-def _nested(content: Content, module: bytes) -> object:
+def _nest(content: Content, module: bytes) -> object:
     """A field with those inside it, without lengths and without the module's number.
 
     Every compilation counts that number up, field 3 beside the module's name, and lengths grow with its digits. Bytes
@@ -58,8 +58,8 @@ def _nested(content: Content, module: bytes) -> object:
         inside = list(_fields(content))
     except (ValueError, IndexError):
         return content
-    numbered = (_MODULE_NAME, module) in inside
-    return [(at, _nested(inner, module)) for at, inner in inside if not (numbered and at == _MODULE_NUMBER)]
+    has_number = (_MODULE_NAME, module) in inside
+    return [(number, _nest(inner, module)) for number, inner in inside if not (has_number and number == _MODULE_NUMBER)]
 
 
 def _after_header(data: bytes) -> bytes:
@@ -73,28 +73,28 @@ def _fields(message: bytes) -> Iterator[tuple[int, Content]]:
     Raises:
       ValueError, IndexError: these bytes are none.
     """
-    at = 0
-    while at < len(message):
-        key, at = _varint(message, at)
+    offset = 0
+    while offset < len(message):
+        key, offset = _varint(message, offset)
         number, kind = key >> 3, key & 7
         if kind == _VARINT:
-            value, at = _varint(message, at)
+            value, offset = _varint(message, offset)
             yield number, value
             continue
-        length, at = (_FIXED[kind], at) if kind in _FIXED else _varint(message, at)
-        if not number or kind not in (_BYTES, *_FIXED) or at + length > len(message):
+        length, offset = (_FIXED[kind], offset) if kind in _FIXED else _varint(message, offset)
+        if not number or kind not in (_BYTES, *_FIXED) or offset + length > len(message):
             raise ValueError(f"no field {number} of kind {kind} and {length} bytes")
-        yield number, message[at : at + length]
-        at += length
+        yield number, message[offset : offset + length]
+        offset += length
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _varint(data: bytes, offset: int) -> tuple[int, int]:
     """A number in groups of 7 bits, the lowest first, and the place after it."""
     value = shift = 0
     while True:
-        byte = data[at]
-        at += 1
+        byte = data[offset]
+        offset += 1
         value |= (byte & 0x7F) << shift
         shift += 7
         if byte < 0x80:
-            return value, at
+            return value, offset

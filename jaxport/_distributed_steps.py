@@ -37,9 +37,9 @@ def spmd(model: Model, mesh: Mesh, specs: Sequence[PartitionSpec]) -> Step:
       specs: of each input.
     """
     whole = NamedSharding(mesh, PartitionSpec())
-    given = (whole, whole, *(NamedSharding(mesh, spec) for spec in specs))
+    input_shardings = (whole, whole, *(NamedSharding(mesh, spec) for spec in specs))
     assert model.step is not None
-    return jax.jit(model.step, in_shardings=given, out_shardings=(whole, whole, whole))
+    return jax.jit(model.step, in_shardings=input_shardings, out_shardings=(whole, whole, whole))
 
 
 def by_hand(parts: Parts, mesh: Mesh, specs: Sequence[PartitionSpec]) -> Step:
@@ -56,15 +56,15 @@ def by_hand(parts: Parts, mesh: Mesh, specs: Sequence[PartitionSpec]) -> Step:
 
     def step(parameters: Any, state: Any, *inputs: Any) -> tuple[Any, Any, Any]:
         local = parts.gradients(parameters, state, *inputs)
-        gradients, loss, moved = jax.lax.pmean(local, AXIS)
-        parameters, state = parts.update(parameters, state, gradients, moved)
+        gradients, loss, statistics = jax.lax.pmean(local, AXIS)
+        parameters, state = parts.update(parameters, state, gradients, statistics)
         return parameters, state, loss
 
     whole = PartitionSpec()
-    mapped = jax.shard_map(
+    sharded_step = jax.shard_map(
         step, mesh=mesh, in_specs=(whole, whole, *specs), out_specs=(whole, whole, whole), check_vma=False
     )
-    return jax.jit(mapped)
+    return jax.jit(sharded_step)
 
 
 def handed_over(model: Model, mesh: Mesh) -> Step:
@@ -83,14 +83,14 @@ def in_turn(parts: Parts, strategy: str) -> Callable[..., tuple[Any, Any, Any]]:
     """What replicas compute, on one device: right, or with a mistake that has to be seen."""
     gradients, update = jax.jit(parts.gradients), jax.jit(parts.update)
 
-    def step(divided: Any, parameters: Any, state: Any, *inputs: Any) -> tuple[Any, Any, Any]:
-        by_part = [gradients(parameters, state, *part) for part in divided(inputs)]
-        averaged, loss, moved = jax.tree.map(lambda *leaves: sum(leaves[1:], leaves[0]) / len(leaves), *by_part)
+    def step(divide: Any, parameters: Any, state: Any, *inputs: Any) -> tuple[Any, Any, Any]:
+        by_part = [gradients(parameters, state, *part) for part in divide(inputs)]
+        mean, loss, statistics = jax.tree.map(lambda *leaves: sum(leaves[1:], leaves[0]) / len(leaves), *by_part)
         if strategy == SUMMED:
-            averaged = jax.tree.map(lambda leaf: leaf * len(by_part), averaged)
+            mean = jax.tree.map(lambda leaf: leaf * len(by_part), mean)
         if strategy == ALONE:
-            averaged, _, moved = by_part[0]
-        return (*update(parameters, state, averaged, moved), loss)
+            mean, _, statistics = by_part[0]
+        return (*update(parameters, state, mean, statistics), loss)
 
     return step
 

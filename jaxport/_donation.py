@@ -13,21 +13,21 @@ from jaxport._session import Session
 from workloads._framework import STEP, Donation
 
 
-def donated_step(session: Session, jitted: Any) -> Donation:
+def donated_step(session: Session, function: Any) -> Donation:
     """The step as it was staged; arguments that it ignores are dropped by JAX."""
     with session.precision():
         arguments = session.arguments(STEP, session.twin.first_case)
-        jitted = exportable(jitted, DONATED, arguments)
-        lowered = jitted.lower(*arguments)
-        exported = jax.export.export(jitted)(*arguments)
+        function = exportable(function, DONATED, arguments)
+        lowered = function.lower(*arguments)
+        exported_step = jax.export.export(function)(*arguments)
         sources, _ = _binding.parameter_sources(session, STEP, arguments)
-        names = _binding.leaf_names(session, STEP, jax.eval_shape(jitted, *arguments))
-    donated = [argument.donated for argument in jax.tree.leaves(lowered.args_info)]
-    kept = exported.module_kept_var_idx
-    results = zip(names, exported.out_avals, strict=True)
+        names = _binding.leaf_names(session, STEP, jax.eval_shape(function, *arguments))
+    is_donated = [argument.donated for argument in jax.tree.leaves(lowered.args_info)]
+    kept_indices = exported_step.module_kept_var_idx
+    results = zip(names, exported_step.out_avals, strict=True)
     return Donation(
         optimized=lowered.compile().runtime_executable().hlo_modules()[0].as_serialized_hlo_module_proto(),
-        parameters=tuple(sources[at].parameter(exported.in_avals[at]) for at in kept),
+        parameters=tuple(sources[index].parameter(exported_step.in_avals[index]) for index in kept_indices),
         results=tuple(_binding.result(name, aval) for name, aval in results),
-        donated=tuple(place for place, at in enumerate(kept) if donated[at]),
+        donated=tuple(place for place, index in enumerate(kept_indices) if is_donated[index]),
     )

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 @overload
 def locate(
-    tf_fn: str | Path, *, passes: Sequence[str] = (), timeout_s: float = 300, quiet: bool = False
+    tf_fn: str | Path,
+    *,
+    passes: Sequence[str] = (),
+    timeout_s: float = 300,
+    quiet: bool = False,
+    isolated: bool = False,
 ) -> LocateReport: ...
 
 
@@ -32,6 +37,7 @@ def locate(
     name: str | None = None,
     timeout_s: float = 300,
     quiet: bool = False,
+    isolated: bool = False,
 ) -> LocateReport: ...
 
 
@@ -46,6 +52,7 @@ def locate(
     name: str | None = None,
     timeout_s: float = 300,
     quiet: bool = False,
+    isolated: bool = False,
 ) -> LocateReport:
     """The operation to blame in a port that fails: the first whose value departs while all that it reads agrees.
 
@@ -59,6 +66,7 @@ def locate(
       name: likewise.
       timeout_s: likewise.
       quiet: likewise.
+      isolated: likewise.
 
     Returns:
       Both source lines, both values and the likely cause of each departure: `verdict`, `departures`, `passes`.
@@ -76,8 +84,8 @@ def locate(
         from compare.api import doors
         from compare.api.live_workload import Options
 
-        options = Options(dimensions or {}, map or {}, (), name, timeout_s, quiet)
-        return doors.located(tf_fn, jax_fn, inputs, passes, options)
+        options = Options(dimensions or {}, map or {}, (), name, timeout_s, quiet, isolated)
+        return doors.locate(tf_fn, jax_fn, inputs, passes, options)
 
 
 def doctor(
@@ -108,7 +116,7 @@ def doctor(
     with judges():
         from compare.api import doors
 
-        return doors.diagnosed(model, inputs, custom, timeout_s)
+        return doors.diagnose(model, inputs, custom, timeout_s)
 
 
 def write_port(
@@ -155,6 +163,6 @@ def write_port(
     with judges():
         from compare.api import doors
 
-        return doors.written(
+        return doors.write_port_files(
             model, folder, inputs, custom, timeout_s, batch=batch, steps=steps, force=force, run=run, quiet=quiet
         )

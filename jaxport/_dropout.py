@@ -16,5 +16,5 @@ def dropout(values: jax.Array, draws: jax.Array, rate: float) -> jax.Array:
       draws: u8 of the values' shape, or broadcast to it.
       rate: the share that is dropped, in [0, 1).
     """
-    kept = draws >= _dropout.threshold(rate)
-    return jnp.where(kept, values * jnp.asarray(_dropout.scale(rate), values.dtype), jnp.zeros((), values.dtype))
+    is_kept = draws >= _dropout.threshold(rate)
+    return jnp.where(is_kept, values * jnp.asarray(_dropout.scale(rate), values.dtype), jnp.zeros((), values.dtype))

@@ -12,11 +12,11 @@ import jax
 _CALL_TF = re.compile(r"= call_tf\[")
 
 
-def exported(jitted: Any, arguments: Sequence[Any], platform: str) -> jax.export.Exported:
+def export_function(function: Any, arguments: Sequence[Any], platform: str) -> jax.export.Exported:
     """A function as jax.export has it.
 
     Args:
-      jitted: the function.
+      function: the function.
       arguments: of one call.
       platform: that it is lowered for.
 
@@ -24,10 +24,10 @@ def exported(jitted: Any, arguments: Sequence[Any], platform: str) -> jax.export
       RuntimeError: the function calls Python back, or TensorFlow: neither is a port, and no other process could run it.
     """
     # Only who imported it can call it, and nobody else's jaxpr is written out for this.
-    if "jax.experimental.jax2tf" in sys.modules and _CALL_TF.search(str(jitted.trace(*arguments).jaxpr)):
+    if "jax.experimental.jax2tf" in sys.modules and _CALL_TF.search(str(function.trace(*arguments).jaxpr)):
         raise RuntimeError("expected a port in JAX, found TensorFlow, called by jax2tf.call_tf: write that part in JAX")
     try:
-        return jax.export.export(jitted, platforms=[platform])(*arguments)
+        return jax.export.export(function, platforms=[platform])(*arguments)
     except NotImplementedError as error:
         if "host_callbacks" not in str(error):
             raise

@@ -19,17 +19,17 @@ import optax
 from jaxport import _binding, _device, _private
 from jaxport._attempting import attempted
 from jaxport._callers_settings import settings_for_check as settings_for_check
-from jaxport._closures import Found, exportable, used
+from jaxport._closures import Found, exportable, use_staged
 from jaxport._digest import digest
 from jaxport._donation import donated_step
-from jaxport._foreign_calls import exported
+from jaxport._foreign_calls import export_function
 from jaxport._layer_calls import layer_calls
-from jaxport._modes import APART, DONATED, EAGER, JIT, TUNED, Options, declared_options, in_mode, refused
+from jaxport._modes import APART, DONATED, EAGER, JIT, TUNED, Options, declared_options, find_refusal, in_mode
 from jaxport._profiling import profiled
 from jaxport._recompiling import Watched
 from jaxport._session import Session, named_results
-from jaxport._timed_calls import called, finished, ready_call, trained, warmed
-from workloads._device import ON_CPU, Device, asked
+from jaxport._timed_calls import finish, pass_call, ready_call, training_call, warm_up
+from workloads._device import ON_CPU, Device, device_asked_for
 from workloads._framework import (
     DISPATCH_ELEMENTS,
     FORWARD,
@@ -89,9 +89,9 @@ class Jax(Framework):
             "jaxlib": jaxlib.version.__version__,
             "flax": flax.__version__,
             "optax": optax.__version__,
-            "device": _device.described(jax.devices()[0]),
+            "device": _device.describe_device(jax.devices()[0]),
             "threads": "default",
-        } | _device.pinned(self._device)
+        } | _device.pinned_settings(self._device)
 
     def _refusal(self, method: str) -> str:
         """Why JAX has no such method."""
@@ -133,11 +133,11 @@ class Jax(Framework):
         session = self._loaded.session(dtype)
         with session.precision():
             arguments = session.arguments(pass_, case, sent)
-            results = self._used(session, pass_, mode, lambda function: function(*arguments))
-            named = named_results(session, pass_, results)
+            results = self._use(session, pass_, mode, lambda function: function(*arguments))
+            leaves = named_results(session, pass_, results)
             # A pass but a step has no state of its own: what it calls so is a result.
             hidden = "state/" if pass_ in (STEP, UNROLLED) else ()
-            return {leaf: session.fetched(leaf, value) for leaf, value in named.items() if not leaf.startswith(hidden)}
+            return {leaf: session.fetch(leaf, value) for leaf, value in leaves.items() if not leaf.startswith(hidden)}
 
     def trajectory(
         self, mode: str, dtype: str, checkpoints: Sequence[int], guide: Arrays | None = None
@@ -152,7 +152,7 @@ class Jax(Framework):
         """
         session = self._loaded.session(dtype)
         with session.precision():
-            return self._used(session, STEP, mode, lambda function: trained(session, function, checkpoints, guide))
+            return self._use(session, STEP, mode, lambda function: training_call(session, function, checkpoints, guide))
 
     def program(self, pass_: str, dtype: str, platform: Platform = "cpu") -> Program:
         """The StableHLO that jax.jit hands to XLA; arguments that the function ignores are dropped by JAX.
@@ -164,13 +164,13 @@ class Jax(Framework):
         """
         session = self._loaded.session(dtype)
         with session.precision():
-            artifact, jitted, arguments = self._exported(session, pass_, platform)
+            artifact, function, arguments = self._export(session, pass_, platform)
             sources, states = _binding.parameter_sources(session, pass_, arguments)
-            names = _binding.leaf_names(session, pass_, jax.eval_shape(jitted, *arguments))
-        kept = artifact.module_kept_var_idx
+            names = _binding.leaf_names(session, pass_, jax.eval_shape(function, *arguments))
+        kept_indices = artifact.module_kept_var_idx
         return Program(
             artifact=artifact.mlir_module_serialized,
-            parameters=tuple(sources[index].parameter(artifact.in_avals[index]) for index in kept),
+            parameters=tuple(sources[index].parameter(artifact.in_avals[index]) for index in kept_indices),
             results=tuple(_binding.result(name, aval) for name, aval in zip(names, artifact.out_avals, strict=True)),
             states=states,
         )
@@ -194,19 +194,19 @@ class Jax(Framework):
             calls, arrays = layer_calls(function, arguments, pass_ == GRADIENTS, given, sent)
             return replace(calls, changed=session.changed_weights(case)), arrays
 
-    def _exported(self, session: Session, pass_: str, platform: Platform) -> tuple[jax.export.Exported, Any, Any]:
+    def _export(self, session: Session, pass_: str, platform: Platform) -> tuple[jax.export.Exported, Any, Any]:
         """A pass as it is exported, the function, and its arguments."""
         # What is compiled for another device is never run here, and its memory is that of the step as users run it.
         mode = DONATED if platform != "cpu" and pass_ == STEP else JIT
         arguments = session.arguments(pass_, session.twin.first_case)
-        jitted = self._used(session, pass_, mode, lambda function: exportable(function, mode, arguments))
-        return exported(jitted, arguments, _PLATFORMS[platform]), jitted, arguments
+        jit_function = self._use(session, pass_, mode, lambda function: exportable(function, mode, arguments))
+        return export_function(jit_function, arguments, _PLATFORMS[platform]), jit_function, arguments
 
     def serialized(self, pass_: str) -> bytes:
         """A pass as `jax.export.deserialize` takes it, whose `call` takes what the function took."""
         session = self._loaded.session("float32")
         with session.precision():
-            return bytes(self._exported(session, pass_, "cpu")[0].serialize())
+            return bytes(self._export(session, pass_, "cpu")[0].serialize())
 
     def stages(self) -> dict[str, str]:
         """The main pass as text, for people, from the jaxpr to the optimized module."""
@@ -214,10 +214,10 @@ class Jax(Framework):
         pass_ = main_pass(session)
         with session.precision():
             arguments = session.arguments(pass_, session.twin.first_case)
-            jitted = self._used(session, pass_, JIT, lambda function: exportable(function, JIT, arguments))
-            lowered = jitted.lower(*arguments)
+            jit_function = self._use(session, pass_, JIT, lambda function: exportable(function, JIT, arguments))
+            lowered = jit_function.lower(*arguments)
             return {
-                "jaxpr": str(jitted.trace(*arguments).jaxpr),
+                "jaxpr": str(jit_function.trace(*arguments).jaxpr),
                 "stablehlo": lowered.as_text(),
                 "hlo": lowered.as_text(dialect="hlo"),
                 "optimized_hlo": lowered.compile().as_text() or "",
@@ -225,12 +225,12 @@ class Jax(Framework):
 
     def compile(self, program: Program, options: Options = NO_OPTIONS) -> Compiled:
         """Compile any program by JAX's XLA, with these of its debug options; one that differs in states alone, once."""
-        known, key = self._loaded.executables, (program.artifact, tuple(sorted(options.items())))
-        if key not in known:
+        executables, key = self._loaded.executables, (program.artifact, tuple(sorted(options.items())))
+        if key not in executables:
             start = time.perf_counter()
             executable = _private.compile_stablehlo(program.artifact, options)
-            known[key] = executable, time.perf_counter() - start
-        return self._loaded.keep(program, *known[key])
+            executables[key] = executable, time.perf_counter() - start
+        return self._loaded.keep(program, *executables[key])
 
     def optimized(self, handle: int) -> Optimized:
         """What XLA made of a compiled program."""
@@ -263,24 +263,24 @@ class Jax(Framework):
         if isinstance(target, int):
             program, executable = self._loaded.compiled(target)
             arguments = self._device_arguments(program, self._loaded.twin.first_case)
-            return Prepared(partial(finished, executable, arguments))
+            return Prepared(partial(finish, executable, arguments))
         session = self._loaded.session("float32")
         pass_ = main_pass(session)
 
         # A function of its own: what another request compiled would make its stages look free.
-        def own(built: Session) -> Any:
-            return self._in_mode(built, pass_, target)
+        def own(session_built: Session) -> Any:
+            return self._in_mode(session_built, pass_, target)
 
         ready = partial(ready_call, session, pass_, target)
-        return used(ready, partial(own, session), lambda: own(self._loaded.anew(session.dtype)))
+        return use_staged(ready, partial(own, session), lambda: own(self._loaded.anew(session.dtype)))
 
     def dispatch(self) -> dict[str, Entry]:
         """`x + 1` as an operation, as a jitted function, and as its executable."""
         one_more, argument = jax.jit(lambda x: x + 1), jnp.zeros(DISPATCH_ELEMENTS)
         executable = one_more.lower(argument).compile()
         return {
-            EAGER: Entry(partial(finished, lambda x: x + 1, argument)),
-            JIT: Entry(partial(finished, one_more, argument), partial(finished, executable, argument)),
+            EAGER: Entry(partial(finish, lambda x: x + 1, argument)),
+            JIT: Entry(partial(finish, one_more, argument), partial(finish, executable, argument)),
         }
 
     def offer(self, mode: str, options: Options) -> None:
@@ -289,7 +289,7 @@ class Jax(Framework):
         Raises:
           Unsupported: XLA does not take one of them.
         """
-        if refusal := refused(options):
+        if refusal := find_refusal(options):
             raise Unsupported(refusal)
         self._options[mode] = options
         self._loaded.drop(mode)
@@ -302,7 +302,7 @@ class Jax(Framework):
         pass_ = main_pass(session)
         with session.precision():
             arguments = session.arguments(pass_, session.twin.first_case)
-            lowered = self._used(session, pass_, target, lambda function: function.lower(*arguments))
+            lowered = self._use(session, pass_, target, lambda function: function.lower(*arguments))
             compiled = lowered.compile()
         return digest(compiled.runtime_executable())
 
@@ -311,16 +311,18 @@ class Jax(Framework):
         session = self._loaded.session("float32")
         with session.precision():
             if isinstance(target, int):
-                call = warmed(self.prepare(target).call)
+                call = warm_up(self.prepare(target).call)
             else:
                 pass_ = main_pass(session)
-                call = self._used(session, pass_, target, lambda function: warmed(called(session, pass_, function)[0]))
+                call = self._use(
+                    session, pass_, target, lambda function: warm_up(pass_call(session, pass_, function)[0])
+                )
             return [profiled(call) for _ in range(PROFILED_CALLS)]
 
     def donation(self) -> Donation:
         """The training step as mode `donated` compiles it."""
         session = self._loaded.session("float32")
-        return self._used(session, STEP, DONATED, partial(donated_step, session))
+        return self._use(session, STEP, DONATED, partial(donated_step, session))
 
     def watch(self, staging: Staging) -> Watched:
         """A function whose calls are watched."""
@@ -341,10 +343,10 @@ class Jax(Framework):
             raise Unsupported(f"a function is tried under jax.jit alone, and not in mode {mode!r}")
         return attempted(target, arrays)
 
-    def _staged(self, session: Session, pass_: str, mode: str) -> Any:
+    def _stage(self, session: Session, pass_: str, mode: str) -> Any:
         return self._loaded.function(session.dtype, pass_, mode, partial(self._in_mode, session, pass_, mode))
 
-    def _rebuilt(self, session: Session, pass_: str, mode: str) -> Any:
+    def _rebuild(self, session: Session, pass_: str, mode: str) -> Any:
         function = self._in_mode(self._loaded.anew(session.dtype), pass_, mode)
         return self._loaded.replace(session.dtype, pass_, mode, function)
 
@@ -352,16 +354,16 @@ class Jax(Framework):
         function = session.apart(pass_) if mode == APART else session.pass_function(pass_)
         return in_mode(function, mode, self._options.get(mode))
 
-    def _used(self, session: Session, pass_: str, mode: str, use: Callable[[Any], Found]) -> Found:
-        return used(use, partial(self._staged, session, pass_, mode), partial(self._rebuilt, session, pass_, mode))
+    def _use(self, session: Session, pass_: str, mode: str, use: Callable[[Any], Found]) -> Found:
+        return use_staged(use, partial(self._stage, session, pass_, mode), partial(self._rebuild, session, pass_, mode))
 
     def _device_arguments(self, program: Program, case: str) -> list[jax.Array]:
-        kept = dict(zip(self._loaded.twin.inputs, self._loaded.session("float32").case_inputs(case), strict=True))
+        values = dict(zip(self._loaded.twin.inputs, self._loaded.session("float32").case_inputs(case), strict=True))
         # Without x64 JAX would narrow what another frontend's program declares as 64 bits wide.
         with _private.enable_x64(True):
             return [
-                kept[parameter.name]
-                if parameter.kind == "input" and str(kept[parameter.name].dtype) == parameter.dtype
+                values[parameter.name]
+                if parameter.kind == "input" and str(values[parameter.name].dtype) == parameter.dtype
                 else jax.device_put(self._loaded.twin.argument(parameter, case, program.states))
                 for parameter in program.parameters
             ]
@@ -373,9 +375,9 @@ def create() -> Jax:
     Raises:
       DeviceAbsent: the device that this process was told of is not there.
     """
-    device = asked(os.environ)
+    device = device_asked_for(os.environ)
     _device.require(device)
-    _device.dispatch_as_told(os.environ)
+    _device.set_dispatch(os.environ)
     return Jax(device)
 
 

@@ -8,39 +8,43 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxport._recorded_modules import Recording, Seen, entered, has_modules
-from workloads._layer_calls import NO_CALL, Given, LayerCall, LayerCalls, numbered
+from jaxport._recorded_modules import Recording, Seen, enter, has_modules
+from workloads._layer_calls import NO_CALL, Given, LayerCall, LayerCalls, number_paths
 from workloads._spec import Arrays
 from workloads._tree import leaves
 
 
 def layer_calls(
-    function: Callable[..., Any], arguments: Sequence[Any], differentiated: bool, given: Sequence[Given], sent: Arrays
+    function: Callable[..., Any],
+    arguments: Sequence[Any],
+    with_gradients: bool,
+    extra_inputs: Sequence[Given],
+    arrays: Arrays,
 ) -> tuple[LayerCalls, dict[str, np.ndarray]]:
     """The calls of modules in one call of a function, and their arrays.
 
     Args:
       function: arguments -> any nest of arrays.
       arguments: its own.
-      differentiated: whether the gradients of its result, a scalar, are taken too.
-      given: what calls are given besides.
-      sent: the arrays of these.
+      with_gradients: whether the gradients of its result, a scalar, are taken too.
+      extra_inputs: what calls are given besides.
+      arrays: the arrays of these.
     """
-    by_start = {call.started: [sent[name] for name in call.inputs] for call in given}
-    recording, result = _recorded(function, arguments, by_start)
-    if all(seen.reason for seen in recording.ended) and has_modules():
+    by_start = {call.started: [arrays[name] for name in call.inputs] for call in extra_inputs}
+    recording, result = _record(function, arguments, by_start)
+    if all(seen_call.reason for seen_call in recording.ended) and has_modules():
         # What is compiled within the function runs no Python, or on symbols alone.
         with jax.disable_jit():
-            recording, result = _recorded(function, arguments, by_start)
-            return _told(recording, result, _gradients(function, arguments, recording) if differentiated else {})
-    return _told(recording, result, _gradients(function, arguments, recording) if differentiated else {})
+            recording, result = _record(function, arguments, by_start)
+            return _calls_of(recording, result, _gradients(function, arguments, recording) if with_gradients else {})
+    return _calls_of(recording, result, _gradients(function, arguments, recording) if with_gradients else {})
 
 
-def _recorded(
-    function: Callable[..., Any], arguments: Sequence[Any], given: Mapping[int, Sequence[np.ndarray]]
+def _record(
+    function: Callable[..., Any], arguments: Sequence[Any], inputs_by_start: Mapping[int, Sequence[np.ndarray]]
 ) -> tuple[Recording, Any]:
-    recording = Recording(given)
-    with entered(recording):
+    recording = Recording(inputs_by_start)
+    with enter(recording):
         return recording, function(*arguments)
 
 
@@ -53,53 +57,55 @@ def _gradients(
     """
     kinds = (("in", "inputs"), ("out", "outputs"))
     zeros = {
-        (kind, seen.started, at): np.zeros(array.shape, array.dtype)
-        for seen in recording.ended
-        if not seen.reason
+        (kind, seen_call.started, index): np.zeros(array.shape, array.dtype)
+        for seen_call in recording.ended
+        if not seen_call.reason
         for kind, name in kinds
-        for at, array in enumerate(getattr(seen, name))
+        for index, array in enumerate(getattr(seen_call, name))
         if jax.numpy.issubdtype(array.dtype, np.inexact)
     }
 
-    def moved(added: Any) -> Any:
-        with entered(Recording({}, dict(zip(zeros, added, strict=True)))):
+    def perturb(perturbations: Any) -> Any:
+        with enter(Recording({}, dict(zip(zeros, perturbations, strict=True)))):
             return function(*arguments)
 
-    gradients = jax.grad(moved)([*zeros.values()])
+    gradients = jax.grad(perturb)([*zeros.values()])
     return {place: np.array(gradient) for place, gradient in zip(zeros, gradients, strict=True)}
 
 
-def _told(
+def _calls_of(
     recording: Recording, result: Any, gradients: Mapping[tuple[str, int, int], np.ndarray]
 ) -> tuple[LayerCalls, dict[str, np.ndarray]]:
     paths = recording.paths()
     arrays = {f"result/{leaf}": np.array(value) for leaf, value in leaves(result).items()}
     calls = tuple(
-        _call(seen, path, number, gradients, arrays)
-        for seen, path, number in zip(recording.ended, paths, numbered(paths), strict=True)
+        _call(seen_call, path, number, gradients, arrays)
+        for seen_call, path, number in zip(recording.ended, paths, number_paths(paths), strict=True)
     )
-    weights = {path: seen.weights for seen, path in zip(recording.ended, paths, strict=True) if not seen.reason}
+    weights = {
+        path: seen_call.weights for seen_call, path in zip(recording.ended, paths, strict=True) if not seen_call.reason
+    }
     return LayerCalls(calls, dict.fromkeys(leaves(result), NO_CALL), weights), arrays
 
 
 def _call(
-    seen: Seen,
+    seen_call: Seen,
     path: str,
     number: int,
     gradients: Mapping[tuple[str, int, int], np.ndarray],
     arrays: dict[str, np.ndarray],
 ) -> LayerCall:
     """One call, its arrays added to the others."""
-    if seen.reason:
-        return LayerCall(path, number, seen.class_name, started=seen.started, reason=seen.reason)
+    if seen_call.reason:
+        return LayerCall(path, number, seen_call.class_name, started=seen_call.started, reason=seen_call.reason)
 
-    def kept(kind: str, values: Sequence[Any]) -> tuple[str, ...]:
-        names = {f"{seen.started}/{kind}/{at}": np.array(value) for at, value in enumerate(values)}
+    def keep(kind: str, values: Sequence[Any]) -> tuple[str, ...]:
+        names = {f"{seen_call.started}/{kind}/{index}": np.array(value) for index, value in enumerate(values)}
         arrays.update(names)
         return tuple(names)
 
-    def gradient(kind: str, at: int) -> str:
-        name, array = f"{seen.started}/grad_{kind}/{at}", gradients.get((kind, seen.started, at))
+    def gradient(kind: str, index: int) -> str:
+        name, array = f"{seen_call.started}/grad_{kind}/{index}", gradients.get((kind, seen_call.started, index))
         if array is None:
             return ""
         arrays[name] = array
@@ -108,12 +114,12 @@ def _call(
     return LayerCall(
         path,
         number,
-        seen.class_name,
-        inputs=kept("in", seen.inputs),
-        outputs=kept("out", seen.outputs),
-        makers=(NO_CALL,) * len(seen.inputs),
-        cotangents=tuple(gradient("out", at) for at in range(len(seen.outputs))),
-        handed_back=tuple(gradient("in", at) for at in range(len(seen.inputs))),
-        own=kept("own", seen.own),
-        started=seen.started,
+        seen_call.class_name,
+        inputs=keep("in", seen_call.inputs),
+        outputs=keep("out", seen_call.outputs),
+        makers=(NO_CALL,) * len(seen_call.inputs),
+        cotangents=tuple(gradient("out", index) for index in range(len(seen_call.outputs))),
+        handed_back=tuple(gradient("in", index) for index in range(len(seen_call.inputs))),
+        own=keep("own", seen_call.own),
+        started=seen_call.started,
     )

@@ -20,7 +20,7 @@ def in_blocks(layers: Sequence[Layer], block: int) -> Chain:
     Each takes its own weights: a compiled function that was given those of all layers would take longer to call.
     """
 
-    def chained(part: Sequence[Layer]) -> Chain:
+    def chain(part: Sequence[Layer]) -> Chain:
         def call(weights: Sequence[Weights], x: jax.Array) -> jax.Array:
             for layer, own in zip(part, weights, strict=True):
                 x = layer(own, x)
@@ -29,9 +29,9 @@ def in_blocks(layers: Sequence[Layer], block: int) -> Chain:
         return call
 
     if not block:
-        return chained(layers)
+        return chain(layers)
     starts = range(0, len(layers), block)
-    compiled = [jax.jit(chained(layers[start : start + block])) for start in starts]
+    compiled = [jax.jit(chain(layers[start : start + block])) for start in starts]
 
     def call(weights: Sequence[Weights], x: jax.Array) -> jax.Array:
         for start, function in zip(starts, compiled, strict=True):

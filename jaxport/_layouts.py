@@ -21,13 +21,13 @@ def keeps_layouts(model: Model, parameters: Any) -> bool:
       parameters: as its `from_weights` gives them.
     """
     leaves, structure = jax.tree.flatten(parameters)
-    numbered = _numbered(leaves)
-    by_first = {int(array.flat[0]): array for array in numbered}
-    weights = model.to_weights(jax.tree.unflatten(structure, numbered))
+    number_arrays = _number_elements(leaves)
+    by_first = {int(array.flat[0]): array for array in number_arrays}
+    weights = model.to_weights(jax.tree.unflatten(structure, number_arrays))
     return all(_is_one_of(np.asarray(weight), by_first) for weight in weights.values())
 
 
-def _numbered(leaves: list[Any]) -> list[np.ndarray]:
+def _number_elements(leaves: list[Any]) -> list[np.ndarray]:
     """Arrays of the shapes of leaves, every element another number."""
     arrays: list[np.ndarray] = []
     start = 0

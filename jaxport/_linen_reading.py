@@ -43,11 +43,11 @@ def of_linen(module: nn.Module, inputs: Sequence[Value]) -> Target:
     Raises:
       Unsupported: it needs another argument, or two variables have one path.
     """
-    met, variables = _initialized(module, inputs)
+    modules, variables = _initialize(module, inputs)
     flat = by_path(variables)
     shapes = {path: tuple(variable.shape) for path, (_, variable) in flat.items()}
     return Target(
-        modules=tuple(_told(path, called, shapes) for path, called in sorted(met.items())),
+        modules=tuple(_target_module(path, module_called, shapes) for path, module_called in sorted(modules.items())),
         variables=tuple(
             TargetVariable(path, KINDS.get(collection, collection), tuple(variable.shape), str(variable.dtype))
             for path, (collection, variable) in sorted(flat.items())
@@ -66,26 +66,26 @@ def shapes(module: nn.Module, inputs: Sequence[Value]) -> Any:
     Raises:
       Unsupported: as `of_linen`.
     """
-    return _initialized(module, inputs)[1]
+    return _initialize(module, inputs)[1]
 
 
-def _initialized(module: nn.Module, inputs: Sequence[Value]) -> tuple[dict[str, nn.Module], Any]:
+def _initialize(module: nn.Module, inputs: Sequence[Value]) -> tuple[dict[str, nn.Module], Any]:
     """Every module that a call goes through, by path, and the shapes of all variables."""
-    met: dict[str, nn.Module] = {}
+    modules: dict[str, nn.Module] = {}
 
-    def noted(call: Callable[..., Any], given: Any, named: Any, context: nn.module.InterceptorContext) -> Any:
-        met.setdefault(".".join(context.module.path), context.module)
-        return call(*given, **named)
+    def note(call: Callable[..., Any], arguments: Any, keywords: Any, context: nn.module.InterceptorContext) -> Any:
+        modules.setdefault(".".join(context.module.path), context.module)
+        return call(*arguments, **keywords)
 
-    named: dict[str, Any] = dict(_flags(module, len(inputs)))
+    keywords: dict[str, Any] = dict(_flags(module, len(inputs)))
     arrays = [jax.ShapeDtypeStruct(_shape(value), value.dtype) for value in inputs]
 
-    def initialized(*arrays: Any) -> Any:
-        keys = {name: jax.random.key(at) for at, name in enumerate(("params", "dropout"))}
-        with nn.intercept_methods(noted):
-            return module.init(keys, *arrays, **named)
+    def initialize(*arrays: Any) -> Any:
+        keys = {name: jax.random.key(index) for index, name in enumerate(("params", "dropout"))}
+        with nn.intercept_methods(note):
+            return module.init(keys, *arrays, **keywords)
 
-    return met, jax.eval_shape(initialized, *arrays)
+    return modules, jax.eval_shape(initialize, *arrays)
 
 
 def _shape(value: Value) -> tuple[int, ...]:
@@ -100,24 +100,24 @@ def _flags(module: nn.Module, inputs: int) -> dict[str, bool]:
       Unsupported: it needs something else.
     """
     parameters = list(inspect.signature(type(module).__call__).parameters.values())[1:]
-    needed = [
+    needed_parameters = [
         parameter
         for parameter in parameters[inputs:]
         if parameter.default is parameter.empty and parameter.kind not in _VARIADIC
     ]
-    unknown = [parameter.name for parameter in needed if parameter.name not in FLAGS]
+    unknown = [parameter.name for parameter in needed_parameters if parameter.name not in FLAGS]
     if unknown:
         raise Unsupported(
             f"expected {type(module).__name__} to be called with the {inputs} input{'s' * (inputs != 1)} of the model, "
             f"found that it needs {', '.join(unknown)} too: give it a default"
         )
-    return {parameter.name: FLAGS[parameter.name] for parameter in needed}
+    return {parameter.name: FLAGS[parameter.name] for parameter in needed_parameters}
 
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-def _told(path: str, module: nn.Module, shapes: Shapes) -> TargetModule:
+def _target_module(path: str, module: nn.Module, shapes: Shapes) -> TargetModule:
     kind = _computing_class(module)
     own = {name.removeprefix(f"{path}." if path else ""): shape for name, shape in shapes.items() if _is_in(name, path)}
     attributes = dict(plain_attributes(_fields(module)))
@@ -154,39 +154,39 @@ def _name(kind: type) -> str:
 # What NNX tells by attributes that Linen has not, by a module's attributes and the shapes of its variables.
 
 
-def _dense(told: Told, shapes: Shapes) -> Told:
-    return {"in_features": shapes["kernel"][0], "out_features": told["features"]}
+def _dense(settings: Told, shapes: Shapes) -> Told:
+    return {"in_features": shapes["kernel"][0], "out_features": settings["features"]}
 
 
-def _conv(told: Told, shapes: Shapes) -> Told:
-    groups = told.get("feature_group_count", 1)
+def _conv(settings: Told, shapes: Shapes) -> Told:
+    groups = settings.get("feature_group_count", 1)
     assert isinstance(groups, int)
-    return {"in_features": shapes["kernel"][-2] * groups, "out_features": told["features"]}
+    return {"in_features": shapes["kernel"][-2] * groups, "out_features": settings["features"]}
 
 
-def _conv_transpose(told: Told, shapes: Shapes) -> Told:
-    place = -1 if told.get("transpose_kernel") else -2
-    return {"in_features": shapes["kernel"][place], "out_features": told["features"]}
+def _conv_transpose(settings: Told, shapes: Shapes) -> Told:
+    place = -1 if settings.get("transpose_kernel") else -2
+    return {"in_features": shapes["kernel"][place], "out_features": settings["features"]}
 
 
-def _einsum(told: Told, shapes: Shapes) -> Told:
+def _einsum(settings: Told, shapes: Shapes) -> Told:
     bias = shapes.get("bias")
-    return {"kernel_shape": told["shape"], "bias_shape": list(bias) if bias else None}
+    return {"kernel_shape": settings["shape"], "bias_shape": list(bias) if bias else None}
 
 
-def _normalized(_: Told, shapes: Shapes) -> Told:
-    known = next((shapes[name] for name in ("scale", "bias", "mean") if name in shapes), None)
-    return {"num_features": known[-1]} if known else {}
+def _normalization_features(_: Told, shapes: Shapes) -> Told:
+    shape = next((shapes[name] for name in ("scale", "bias", "mean") if name in shapes), None)
+    return {"num_features": shape[-1]} if shape else {}
 
 
-def _grouped(told: Told, shapes: Shapes) -> Told:
-    size, features = told.get("group_size"), _normalized(told, shapes)
+def _group_features(settings: Told, shapes: Shapes) -> Told:
+    size, features = settings.get("group_size"), _normalization_features(settings, shapes)
     count = features.get("num_features")
-    groups = count // size if isinstance(size, int) and isinstance(count, int) else told.get("num_groups")
+    groups = count // size if isinstance(size, int) and isinstance(count, int) else settings.get("num_groups")
     return {**features, "num_groups": groups, "feature_axis": -1}
 
 
-def _attention(told: Told, shapes: Shapes) -> Told:
+def _attention(settings: Told, shapes: Shapes) -> Told:
     query, key, out = (shapes[f"{name}.kernel"] for name in ("query", "key", "out"))
     return {
         "in_features": query[0],
@@ -207,11 +207,11 @@ _LAYERS: Mapping[type, tuple[str, Callable[[Told, Shapes], Told]]] = {
     nn.ConvTranspose: ("ConvTranspose", _conv_transpose),
     nn.Einsum: ("Einsum", _einsum),
     nn.Embed: ("Embed", _as_it_is),
-    nn.BatchNorm: ("BatchNorm", _normalized),
-    nn.LayerNorm: ("LayerNorm", _normalized),
-    nn.GroupNorm: ("GroupNorm", _grouped),
-    nn.InstanceNorm: ("InstanceNorm", _normalized),
-    nn.RMSNorm: ("RMSNorm", _normalized),
+    nn.BatchNorm: ("BatchNorm", _normalization_features),
+    nn.LayerNorm: ("LayerNorm", _normalization_features),
+    nn.GroupNorm: ("GroupNorm", _group_features),
+    nn.InstanceNorm: ("InstanceNorm", _normalization_features),
+    nn.RMSNorm: ("RMSNorm", _normalization_features),
     nn.MultiHeadDotProductAttention: ("MultiHeadAttention", _attention),
     nn.MultiHeadAttention: ("MultiHeadAttention", _attention),
     nn.Dropout: ("Dropout", _as_it_is),

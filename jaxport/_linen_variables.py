@@ -20,23 +20,20 @@ def by_path(variables: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
       Unsupported: two collections have a variable of one path.
     """
     flat: dict[str, tuple[str, Any]] = {}
-    for collection, nested in variables.items():
-        for path, value in traverse_util.flatten_dict(dict(nested), sep=".").items():
+    for collection, tree in variables.items():
+        for path, value in traverse_util.flatten_dict(dict(tree), sep=".").items():
             if path in flat:
                 raise Unsupported(f"expected one variable at {path}, found it in {flat[path][0]} and in {collection}")
             flat[path] = (collection, value)
     return flat
 
 
-def replaced(variables: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+def replace_values(variables: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """The same nesting with other values, by path; those that are not named stay."""
     return {
         collection: traverse_util.unflatten_dict(
-            {
-                path: values.get(path, value)
-                for path, value in traverse_util.flatten_dict(dict(nested), sep=".").items()
-            },
+            {path: values.get(path, value) for path, value in traverse_util.flatten_dict(dict(tree), sep=".").items()},
             sep=".",
         )
-        for collection, nested in variables.items()
+        for collection, tree in variables.items()
     }

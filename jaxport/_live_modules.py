@@ -43,15 +43,15 @@ def write(module: nnx.Module, arrays: Mapping[str, np.ndarray]) -> None:
     set_variables({path: variable for path, variable in variables_of(module).items() if path in arrays}, arrays)
 
 
-def port(module: nnx.Module, described: Sequence[Mapping[str, Any]], dtype: str) -> Model:
+def port(module: nnx.Module, descriptions: Sequence[Mapping[str, Any]], dtype: str) -> Model:
     """The module as it stands as a function of some of its weights. Calls change copies of it.
 
     Args:
       module: any.
-      described: its weights, as a receipt of `jaxport weights` has leaves; what else it holds is constant.
+      descriptions: its weights, as a receipt of `jaxport weights` has leaves; what else it holds is constant.
       dtype: that it is judged in.
     """
-    leaves = leaves_of(described)
+    leaves = leaves_of(descriptions)
     copy = nnx.clone(module)
     if dtype == "float64":
         # Mixed precision is rounding: float64 judges the rest.
@@ -60,8 +60,8 @@ def port(module: nnx.Module, described: Sequence[Mapping[str, Any]], dtype: str)
     values = traverse_util.flatten_dict(nnx.to_pure_dict(state))
 
     def forward(parameters: Any, *inputs: Any) -> Any:
-        given = traverse_util.flatten_dict(parameters)
-        called: Any = nnx.merge(graph, traverse_util.unflatten_dict({**values, **given}))
-        return called(*inputs)
+        flat = traverse_util.flatten_dict(parameters)
+        merged_module: Any = nnx.merge(graph, traverse_util.unflatten_dict({**values, **flat}))
+        return merged_module(*inputs)
 
     return Model(forward, leaves.there, leaves.back)

@@ -46,43 +46,43 @@ def last_hidden(weights: LSTMWeights, sequences: jax.Array, mask: jax.Array) -> 
       sequences: [batch, time, features].
       mask: bool[batch, time].
     """
-    projected = jnp.swapaxes(sequences, 0, 1) @ weights.kernel[...] + weights.bias[...]
-    return _recurrence(projected, mask.T[:, :, None], weights.recurrent_kernel[...])
+    projection = jnp.swapaxes(sequences, 0, 1) @ weights.kernel[...] + weights.bias[...]
+    return _recurrence(projection, mask.T[:, :, None], weights.recurrent_kernel[...])
 
 
 @jax.custom_vjp
-def _recurrence(projected: jax.Array, mask: jax.Array, kernel: jax.Array) -> jax.Array:
+def _recurrence(projection: jax.Array, mask: jax.Array, kernel: jax.Array) -> jax.Array:
     """The last hidden state [batch, units], from projected [time, batch, 4 units] and mask bool[time, batch, 1].
 
     The transpose that JAX derives of a scan adds up the kernel's gradient step by step: a small product, and
     4 units^2 numbers read and written, per step. The rule below takes all steps in one product, and keeps the gates.
     With jaxport/recurrent.py, which keeps what JAX's own rules ask for, size default took 38 ms instead of 20.
     """
-    return _forward(projected, mask, kernel)[0]
+    return _forward(projection, mask, kernel)[0]
 
 
 @jax.jit  # one compilation for all calls, even where what calls it is not compiled
-def _forward(projected: jax.Array, mask: jax.Array, kernel: jax.Array) -> tuple[jax.Array, tuple[jax.Array, ...]]:
-    def step(state: State, at: tuple[jax.Array, jax.Array]) -> tuple[State, tuple[jax.Array, ...]]:
+def _forward(projection: jax.Array, mask: jax.Array, kernel: jax.Array) -> tuple[jax.Array, tuple[jax.Array, ...]]:
+    def step(state: State, x: tuple[jax.Array, jax.Array]) -> tuple[State, tuple[jax.Array, ...]]:
         hidden, cell = state
-        gates = _gates(at[0] + hidden @ kernel)
-        following, squashed = _next_state(gates, cell)
-        state = jnp.where(at[1], following[0], hidden), jnp.where(at[1], following[1], cell)
-        return state, (hidden, cell, squashed, *gates)
+        gates = _gates(x[0] + hidden @ kernel)
+        following, cell_tanh = _next_state(gates, cell)
+        state = jnp.where(x[1], following[0], hidden), jnp.where(x[1], following[1], cell)
+        return state, (hidden, cell, cell_tanh, *gates)
 
-    start = jnp.zeros((projected.shape[1], len(kernel)), projected.dtype)
-    (hidden, _), kept = jax.lax.scan(step, (start, start), (projected, mask))
-    return hidden, kept
+    start = jnp.zeros((projection.shape[1], len(kernel)), projection.dtype)
+    (hidden, _), residuals = jax.lax.scan(step, (start, start), (projection, mask))
+    return hidden, residuals
 
 
 @jax.jit
 def _backward(
-    mask: jax.Array, kernel: jax.Array, kept: tuple[jax.Array, ...], cotangent: jax.Array
+    mask: jax.Array, kernel: jax.Array, residuals: tuple[jax.Array, ...], cotangent: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
     """Cotangents of `projected` and of `kernel`."""
 
-    def step(later: State, at: tuple[jax.Array, tuple[jax.Array, ...]]) -> tuple[State, jax.Array]:
-        present, (_, cell, squashed, i, f, g, o) = at
+    def step(later: State, x: tuple[jax.Array, tuple[jax.Array, ...]]) -> tuple[State, jax.Array]:
+        present, (_, cell, squashed, i, f, g, o) = x
         by_hidden, by_cell = (jnp.where(present, by_state, 0) for by_state in later)
         by_cell = by_cell + by_hidden * o * (1 - squashed * squashed)
         by_gates = jnp.concatenate(
@@ -97,25 +97,25 @@ def _backward(
         earlier = by_gates @ kernel.T, by_cell * f
         return (jnp.where(present, earlier[0], later[0]), jnp.where(present, earlier[1], later[1])), by_gates
 
-    _, by_gates = jax.lax.scan(step, (cotangent, jnp.zeros_like(cotangent)), (mask, kept), reverse=True)
-    return by_gates, jnp.einsum("tbu,tbg->ug", kept[0], by_gates)
+    _, by_gates = jax.lax.scan(step, (cotangent, jnp.zeros_like(cotangent)), (mask, residuals), reverse=True)
+    return by_gates, jnp.einsum("tbu,tbg->ug", residuals[0], by_gates)
 
 
 def _with_residuals(
-    projected: jax.Array, mask: jax.Array, kernel: jax.Array
+    projection: jax.Array, mask: jax.Array, kernel: jax.Array
 ) -> tuple[jax.Array, tuple[jax.Array, jax.Array, tuple[jax.Array, ...]]]:
-    hidden, kept = _forward(projected, mask, kernel)
-    return hidden, (mask, kernel, kept)
+    hidden, residuals = _forward(projection, mask, kernel)
+    return hidden, (mask, kernel, residuals)
 
 
-def _transposed(
+def _transpose(
     residuals: tuple[jax.Array, jax.Array, tuple[jax.Array, ...]], cotangent: jax.Array
 ) -> tuple[jax.Array, None, jax.Array]:
     by_projected, by_kernel = _backward(*residuals, cotangent)
     return by_projected, None, by_kernel
 
 
-_recurrence.defvjp(_with_residuals, _transposed)
+_recurrence.defvjp(_with_residuals, _transpose)
 
 
 def _gates(sums: jax.Array) -> tuple[jax.Array, ...]:
@@ -128,5 +128,5 @@ def _next_state(gates: tuple[jax.Array, ...], cell: jax.Array) -> tuple[State, j
     """The state that follows, and the tanh of its cell."""
     i, f, g, o = gates
     following = f * cell + i * g
-    squashed = jnp.tanh(following)
-    return (o * squashed, following), squashed
+    cell_tanh = jnp.tanh(following)
+    return (o * cell_tanh, following), cell_tanh

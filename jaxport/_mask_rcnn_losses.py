@@ -63,13 +63,13 @@ def anchor_losses(logits: jax.Array, deltas: jax.Array, anchors: jax.Array, obje
     """
 
     def of_image(logits: jax.Array, deltas: jax.Array, boxes: jax.Array) -> jax.Array:
-        shared = _detection.match(anchors, boxes)
-        closest = (shared == jnp.max(shared, 0)) & (shared > 0)
-        most = jnp.max(shared, 1)
+        overlap = _detection.match(anchors, boxes)
+        closest = (overlap == jnp.max(overlap, 0)) & (overlap > 0)
+        most = jnp.max(overlap, 1)
         positive = (most >= rules.steps(rules.ANCHOR_POSITIVE)) | jnp.any(closest, 1)
         negative = ~positive & (most < rules.steps(rules.ANCHOR_NEGATIVE))
         errors = optax.sigmoid_binary_cross_entropy(logits, positive.astype(logits.dtype))
-        targets = _detection.encode(anchors, boxes[jnp.argmax(shared, 1)], positive, rules.ANCHOR_SCALES)
+        targets = _detection.encode(anchors, boxes[jnp.argmax(overlap, 1)], positive, rules.ANCHOR_SCALES)
         misses = jnp.sum(_smooth_l1(deltas - targets, rules.ANCHOR_EDGE), -1)
         return (_mean(errors, positive) + _mean(errors, negative)) / 2 + _mean(misses, positive)
 
@@ -88,9 +88,9 @@ def assign(proposals: jax.Array, valid: jax.Array, objects: Objects) -> Regions:
 
     def of_image(proposals: jax.Array, valid: jax.Array, objects: Objects) -> Regions:
         boxes, valid = jnp.concatenate([proposals, objects.boxes]), jnp.concatenate([valid, objects.present])
-        shared = _detection.match(boxes, objects.boxes)
-        nearest = jnp.argmax(shared, 1)
-        positive = valid & (jnp.max(shared, 1) >= rules.steps(rules.REGION_POSITIVE))
+        overlap = _detection.match(boxes, objects.boxes)
+        nearest = jnp.argmax(overlap, 1)
+        positive = valid & (jnp.max(overlap, 1) >= rules.steps(rules.REGION_POSITIVE))
         deltas = _detection.encode(boxes, objects.boxes[nearest], positive, rules.REGION_SCALES)
         return Regions(boxes, valid, jnp.where(positive, objects.classes[nearest], 0), deltas, nearest)
 
@@ -117,8 +117,8 @@ def positive_regions(regions: Regions, count: int) -> Regions:
     """So many regions, the positive ones first, for the mask head."""
 
     def of_image(regions: Regions) -> Regions:
-        chosen = _detection.best((regions.labels > 0).astype(jnp.int32), count)
-        return jax.tree.map(lambda leaf: leaf[chosen], regions)
+        indices = _detection.best((regions.labels > 0).astype(jnp.int32), count)
+        return jax.tree.map(lambda leaf: leaf[indices], regions)
 
     return jax.vmap(of_image)(regions)
 
@@ -144,15 +144,15 @@ def mask_loss(logits: jax.Array, regions: Regions, masks: jax.Array, image: int)
         return _detection.roi_align([whole], box[None], level, image, size)[0, ..., 0]
 
     targets = jax.vmap(jax.vmap(target, (0, 0, None)))(regions.boxes, regions.objects, masks)
-    chosen = _of_class(jnp.moveaxis(logits, -1, 2)[..., None], regions.labels)[..., 0]
-    errors = jnp.mean(optax.sigmoid_binary_cross_entropy(chosen, targets), (2, 3))
+    own_logits = _of_class(jnp.moveaxis(logits, -1, 2)[..., None], regions.labels)[..., 0]
+    errors = jnp.mean(optax.sigmoid_binary_cross_entropy(own_logits, targets), (2, 3))
     return jnp.mean(_mean(errors, regions.labels > 0))
 
 
 def _of_class(values: jax.Array, labels: jax.Array) -> jax.Array:
     """What each region says of its class: [batch, regions, classes, ...] -> [batch, regions, ...]; 0 without one."""
-    wanted = jax.nn.one_hot(labels - 1, values.shape[2], dtype=values.dtype)
-    return jnp.einsum("brk...,brk->br...", values, wanted)
+    is_class = jax.nn.one_hot(labels - 1, values.shape[2], dtype=values.dtype)
+    return jnp.einsum("brk...,brk->br...", values, is_class)
 
 
 def _smooth_l1(differences: jax.Array, edge: float) -> jax.Array:
@@ -160,7 +160,7 @@ def _smooth_l1(differences: jax.Array, edge: float) -> jax.Array:
     return jnp.where(far < edge, differences * differences * (0.5 / edge), far - 0.5 * edge)
 
 
-def _mean(values: jax.Array, chosen: jax.Array) -> jax.Array:
+def _mean(values: jax.Array, mask: jax.Array) -> jax.Array:
     """The mean of the chosen values along the last axis, 0 where none is."""
-    count = jnp.maximum(jnp.sum(chosen, -1), 1).astype(values.dtype)
-    return jnp.sum(jnp.where(chosen, values, 0), -1) / count
+    count = jnp.maximum(jnp.sum(mask, -1), 1).astype(values.dtype)
+    return jnp.sum(jnp.where(mask, values, 0), -1) / count

@@ -49,19 +49,23 @@ def laid_out(session: Session, mesh: Mesh, layout: str, specs: Sequence[Partitio
     sources, _ = parameter_sources(session, STEP, (parameters, state))
     leaves = [*jax.tree.leaves(parameters), *jax.tree.leaves(state)]
     shapes = [tuple(leaf.shape) for leaf in leaves]
-    named = {source.name: shape for source, shape in zip(sources, shapes, strict=False) if source.kind == "weight"}
-    count, transformer = mesh.devices.size, _mesh_rules.is_transformer(named)
-    why = _mesh_rules.undivided(named, count) if layout == TENSOR else ""
+    shapes_by_name = {
+        source.name: shape for source, shape in zip(sources, shapes, strict=False) if source.kind == "weight"
+    }
+    count, transformer = mesh.devices.size, _mesh_rules.is_transformer(shapes_by_name)
+    why = _mesh_rules.why_undivided(shapes_by_name, count) if layout == TENSOR else ""
     if why:
         raise Unsupported(why)
     axes = [
-        _mesh_rules.largest_axis(shape, count) if layout == FSDP else _model_axis(source, shape, named, transformer)
+        _mesh_rules.largest_axis(shape, count)
+        if layout == FSDP
+        else _model_axis(source, shape, shapes_by_name, transformer)
         for source, shape in zip(sources, shapes, strict=False)
     ]
     shardings = [NamedSharding(mesh, _spec(mesh, axis)) for axis in axes]
-    divided = len(jax.tree.leaves(parameters))
-    of_parameters = jax.tree.unflatten(jax.tree.structure(parameters), shardings[:divided])
-    of_state = jax.tree.unflatten(jax.tree.structure(state), shardings[divided:])
+    parameter_count = len(jax.tree.leaves(parameters))
+    of_parameters = jax.tree.unflatten(jax.tree.structure(parameters), shardings[:parameter_count])
+    of_state = jax.tree.unflatten(jax.tree.structure(state), shardings[parameter_count:])
     whole = NamedSharding(mesh, PartitionSpec())
     inputs = [NamedSharding(mesh, spec) if layout == FSDP else whole for spec in specs]
     step = jax.jit(

@@ -35,8 +35,8 @@ class Parts:
           state: of the optimizer.
           *inputs: of one call.
         """
-        gradients, loss, moved = self.gradients(parameters, state, *inputs)
-        parameters, state = self.update(parameters, state, gradients, moved)
+        gradients, loss, statistics = self.gradients(parameters, state, *inputs)
+        parameters, state = self.update(parameters, state, gradients, statistics)
         return parameters, state, loss
 
 

@@ -31,10 +31,10 @@ def in_mode(function: Callable[..., Any], mode: str, options: Options | None = N
     if getattr(jax.config, "jax_disable_jit", False):
         raise RuntimeError("expected jax.jit to compile, found jax_disable_jit: take it out of the port's code")
     # JAX keeps what it compiled by function: one of its own, so that a mode never runs the code of another.
-    staged = function if mode in (JIT, DONATED) else lambda *arguments: function(*arguments)
+    stage = function if mode in (JIT, DONATED) else lambda *arguments: function(*arguments)
     # An empty mapping is another key of JAX's cache than None: what has no options must stay what users run.
     return jax.jit(
-        staged, donate_argnums=(0, 1) if mode == DONATED else (), compiler_options=dict(options or {}) or None
+        stage, donate_argnums=(0, 1) if mode == DONATED else (), compiler_options=dict(options or {}) or None
     )
 
 
@@ -46,7 +46,7 @@ def declared_options(model: Model) -> dict[str, Any]:
     """
     platform = jax.default_backend()
     options = dict(model.compiler_options.get(platform, {}))
-    if refusal := refused(options):
+    if refusal := find_refusal(options):
         raise TargetError(
             f"expected options that this XLA takes in Model.compiler_options[{platform!r}], found {refusal}: "
             "correct or remove it"
@@ -54,7 +54,7 @@ def declared_options(model: Model) -> dict[str, Any]:
     return options
 
 
-def refused(options: Options) -> str:
+def find_refusal(options: Options) -> str:
     """What XLA has against an option, which it reads when it compiles; empty where it takes them all."""
     if not options:
         return ""

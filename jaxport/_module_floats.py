@@ -10,9 +10,9 @@ from flax import nnx
 
 def widen(module: nnx.Module, dtype: Any) -> None:
     """Let modules that compute in a type of their own compute in this one."""
-    for _, nested in nnx.iter_modules(module):
-        if _is_float_type(getattr(nested, "dtype", None)):
-            vars(nested)["dtype"] = dtype
+    for _, submodule in nnx.iter_modules(module):
+        if _is_float_type(getattr(submodule, "dtype", None)):
+            vars(submodule)["dtype"] = dtype
 
 
 def _is_float_type(value: Any) -> bool:

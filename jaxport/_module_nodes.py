@@ -18,15 +18,15 @@ def nodes(whole: nnx.Module) -> Iterator[Node]:
     yield from _below(whole, "", {id(whole): ""})
 
 
-def _below(node: Any, within: str, seen: dict[int, str]) -> Iterator[Node]:
+def _below(node: Any, within: str, seen_paths: dict[int, str]) -> Iterator[Node]:
     for name, child in nnx.iter_children(node):
         path = f"{within}.{name}" if within else str(name)
-        before = seen.get(id(child))
+        before = seen_paths.get(id(child))
         yield path, child, before
         if before is None:
-            seen[id(child)] = path
+            seen_paths[id(child)] = path
             if not isinstance(child, nnx.Variable):
-                yield from _below(child, path, seen)
+                yield from _below(child, path, seen_paths)
 
 
 def array_of(variable: nnx.Variable[Any], path: str) -> Any:

@@ -46,26 +46,26 @@ def module(reference: str) -> Any:
       Unsupported: as `read`.
     """
     value = resolve(reference)
-    made = value if isinstance(value, _MODULES) else _made(value, reference)
-    if not isinstance(made, _MODULES):
+    result = value if isinstance(value, _MODULES) else _make(value, reference)
+    if not isinstance(result, _MODULES):
         raise Unsupported(
-            f"expected a flax.nnx.Module or flax.linen.Module at {reference}, found {type(made).__name__}: name one"
+            f"expected a flax.nnx.Module or flax.linen.Module at {reference}, found {type(result).__name__}: name one"
         )
-    return made
+    return result
 
 
-def _made(value: Any, reference: str) -> Any:
+def _make(value: Any, reference: str) -> Any:
     parameters = _parameters(value)
     empty, variadic = inspect.Parameter.empty, (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    needed = [
+    needed_parameters = [
         parameter.name for parameter in parameters if parameter.default is empty and parameter.kind not in variadic
     ]
-    if needed not in ([], ["rngs"]):
+    if needed_parameters not in ([], ["rngs"]):
         raise Unsupported(
             f"expected a module at {reference}, or what makes one of no arguments or of rngs, found one that takes "
-            f"{', '.join(needed)}: name a function that makes it"
+            f"{', '.join(needed_parameters)}: name a function that makes it"
         )
-    return value(rngs=nnx.Rngs(0)) if needed else value()
+    return value(rngs=nnx.Rngs(0)) if needed_parameters else value()
 
 
 def _parameters(value: Any) -> list[inspect.Parameter]:
@@ -81,20 +81,20 @@ def _parameters(value: Any) -> list[inspect.Parameter]:
 
 def of_module(whole: Any) -> Target:
     """The modules and variables of a module, each once, where it stands first in the order of names."""
-    modules, variables, excluded = [_module("", whole)], [], []
-    shared: dict[str, str] = {}
+    modules, variables, exclusions = [_module("", whole)], [], []
+    aliases: dict[str, str] = {}
     for path, node, before in nodes(whole):
         if before is not None:
-            shared[path] = before
+            aliases[path] = before
         elif isinstance(node, nnx.Module):
             modules.append(_module(path, node))
         elif isinstance(node, nnx.RngState):
-            excluded.append(Excluded(path, _RANDOM))
+            exclusions.append(Excluded(path, _RANDOM))
         elif isinstance(node, nnx.Variable):
             value = array_of(node, path)
             variables.append(TargetVariable(path, type(node).__name__, tuple(value.shape), str(value.dtype)))
     versions = {"flax": flax.__version__, "jax": jax.__version__}
-    return Target(tuple(modules), tuple(variables), shared, tuple(excluded), versions)
+    return Target(tuple(modules), tuple(variables), aliases, tuple(exclusions), versions)
 
 
 def _module(path: str, module: Any) -> TargetModule:
@@ -105,15 +105,15 @@ def class_name(module: Any) -> str:
     """The class whose `__call__` it computes by: "nnx.Linear", "jaxport.layers.GRUCell", or the user's own."""
     computes = type(module).__dict__.get("__call__")
     for kind in type(module).__mro__:
-        known = _known(kind)
-        if known and (computes is None or kind is type(module)):
-            return known
+        name = _known_name(kind)
+        if name and (computes is None or kind is type(module)):
+            return name
         if "__call__" in kind.__dict__:
             break
     return type(module).__name__
 
 
-def _known(kind: type) -> str:
+def _known_name(kind: type) -> str:
     if kind in (nnx.Module, nnx.Pytree):
         return ""
     if getattr(nnx, kind.__name__, None) is kind:

@@ -2,6 +2,12 @@
 
 `jaxport` is a name of its own; the other three are words that anybody may use. What the console script and pytest load
 first is therefore in this package, and asks for the others here.
+
+Why a wheel has four top-level names and not one: the folders stay beside each other in a checkout, and one name for a
+module has to hold there and in a wheel. `package_dir` could map `compare` to `jaxport.compare` when a wheel is built,
+but then `from compare...` finds nothing in a wheel, and `from jaxport.compare...` nothing in a checkout without an
+import hook, which pyright does not run; relative imports cannot leave a top-level package. Port files import
+`workloads` besides, and go on to.
 """
 
 from __future__ import annotations
@@ -35,7 +41,7 @@ class _Finder:
 
 
 _finder = _Finder()
-_kept: dict[str, ModuleType] = {}
+_own_modules: dict[str, ModuleType] = {}
 """Modules of the packages while their names are another's: there is one of each in a process."""
 
 
@@ -50,14 +56,14 @@ def neighbours() -> Iterator[None]:
         return
     foreign = {name for name in NAMES if name in sys.modules and not _is_own(sys.modules[name].__spec__)}
     theirs = _taken_out(foreign)
-    sys.modules.update(_kept)
+    sys.modules.update(_own_modules)
     sys.meta_path.insert(0, _finder)
     try:
         yield
     finally:
         sys.meta_path.remove(_finder)
         hidden = {name for name in NAMES if not _is_own(PathFinder.find_spec(name))}
-        _kept.update(_taken_out(foreign | hidden))
+        _own_modules.update(_taken_out(foreign | hidden))
         sys.modules.update(theirs)
 
 

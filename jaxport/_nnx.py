@@ -56,7 +56,7 @@ def training_parts(loss: Callable[..., jax.Array], optimizer: optax.GradientTran
         gradients, value, _ = gradients_of(lambda weights: (loss(weights, *inputs), None), parameters, state)
         return gradients, value, None
 
-    def update(parameters: Any, state: Any, gradients: Any, moved: None) -> tuple[Any, Any]:
+    def update(parameters: Any, state: Any, gradients: Any, statistics: None) -> tuple[Any, Any]:
         updates, state = optimizer.update(gradients, state, parameters)
         return optax.apply_updates(parameters, updates), state
 

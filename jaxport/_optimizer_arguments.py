@@ -38,10 +38,10 @@ def with_weight_decay(
         return Decaying(jnp.zeros((), jnp.int32), inner.init(params))
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Decaying]:
-        lost = jax.tree_util.tree_map_with_path(lambda path, w: decay_of(path, w, state.step), params)
-        left = jax.tree.map(lambda weight, loss: weight - loss, params, lost)
-        steps, after = inner.update(updates, state.inner, left)
-        return jax.tree.map(lambda step, loss: step - loss, steps, lost), Decaying(state.step + 1, after)
+        decays = jax.tree_util.tree_map_with_path(lambda path, w: decay_of(path, w, state.step), params)
+        decayed_params = jax.tree.map(lambda weight, loss: weight - loss, params, decays)
+        steps, after = inner.update(updates, state.inner, decayed_params)
+        return jax.tree.map(lambda step, loss: step - loss, steps, decays), Decaying(state.step + 1, after)
 
     return optax.GradientTransformation(init, update)
 
@@ -53,10 +53,10 @@ def clip_by_norm(clipnorm: float) -> optax.GradientTransformation:
       clipnorm: the largest length.
     """
 
-    def clipped(gradient: jax.Array) -> jax.Array:
+    def clip(gradient: jax.Array) -> jax.Array:
         return gradient * clipnorm / jnp.maximum(length(gradient), clipnorm)
 
-    return optax.stateless(lambda updates, params: jax.tree.map(clipped, updates))
+    return optax.stateless(lambda updates, params: jax.tree.map(clip, updates))
 
 
 class Averaging(NamedTuple):
@@ -80,11 +80,11 @@ def average_weights(momentum: float = 0.99, overwrite_frequency: int | None = No
         return Averaging(jnp.zeros((), jnp.int32), jax.tree.map(jnp.zeros_like, params))
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Averaging]:
-        def moved(average: jax.Array, weight: jax.Array, step: jax.Array) -> jax.Array:
-            kept = jnp.where(state.step == 0, 0, jnp.asarray(momentum, weight.dtype))
-            return kept * average + (1 - kept) * (weight + step)
+        def move(average: jax.Array, weight: jax.Array, step: jax.Array) -> jax.Array:
+            share = jnp.where(state.step == 0, 0, jnp.asarray(momentum, weight.dtype))
+            return share * average + (1 - share) * (weight + step)
 
-        average, after = jax.tree.map(moved, state.average, params, updates), state.step + 1
+        average, after = jax.tree.map(move, state.average, params, updates), state.step + 1
         if overwrite_frequency:
             due = after % overwrite_frequency == 0
             updates = jax.tree.map(lambda a, w, step: jnp.where(due, a - w, step), average, params, updates)

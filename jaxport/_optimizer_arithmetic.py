@@ -13,16 +13,16 @@ import numpy as np
 Rate = float | Callable[[jax.Array, Any], jax.Array]
 
 
-def rounded(*values: float) -> tuple[float, ...]:
+def round_to_float32(*values: float) -> tuple[float, ...]:
     """Rounded to float32, as Keras holds its hyperparameters in every dtype policy."""
     return tuple(float(np.float32(value)) for value in values)
 
 
-def scheduled(learning_rate: Rate) -> Callable[[jax.Array, Any], Any]:
+def rate_function(learning_rate: Rate) -> Callable[[jax.Array, Any], Any]:
     """(step, dtype) -> rate: a schedule computes in the dtype asked for, Keras rounds only a rate that is a number."""
     if callable(learning_rate):
         return learning_rate
-    (rate,) = rounded(learning_rate)
+    (rate,) = round_to_float32(learning_rate)
     return lambda step, dtype: rate
 
 
@@ -36,11 +36,11 @@ def decay_by(
       weight_decay: share of a weight that a rate of 1 would take away a step.
       exclude: texts; a weight whose path holds one loses nothing.
     """
-    rate_of, (factor,) = scheduled(learning_rate), rounded(weight_decay)
-    kept = re.compile("|".join(map(re.escape, exclude))) if exclude else None
+    rate_of, (factor,) = rate_function(learning_rate), round_to_float32(weight_decay)
+    pattern = re.compile("|".join(map(re.escape, exclude))) if exclude else None
 
     def decay_of(path: Any, weight: jax.Array, step: jax.Array) -> Any:
-        if kept and kept.search(jax.tree_util.keystr(path)):
+        if pattern and pattern.search(jax.tree_util.keystr(path)):
             return 0
         return weight * factor * rate_of(step, weight.dtype)
 

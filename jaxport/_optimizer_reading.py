@@ -35,13 +35,13 @@ def transformation(reference: str) -> optax.GradientTransformation:
     Raises:
       Unsupported: it makes something else.
     """
-    made = resolve(reference)()
-    if not isinstance(made, optax.GradientTransformation):
+    result = resolve(reference)()
+    if not isinstance(result, optax.GradientTransformation):
         raise Unsupported(
             f"expected a function of no arguments that makes an optax.GradientTransformation at {reference}, found "
-            f"that it makes {type(made).__name__}: name one"
+            f"that it makes {type(result).__name__}: name one"
         )
-    return made
+    return result
 
 
 def parameters(module: Any, inputs: tuple[Value, ...]) -> Parameters:
@@ -53,8 +53,8 @@ def parameters(module: Any, inputs: tuple[Value, ...]) -> Parameters:
     """
     if isinstance(module, linen.Module):
         return _linen_reading.shapes(module, inputs)["params"]
-    nested = nnx.to_pure_dict(nnx.state(module, nnx.Param))
-    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), nested)
+    tree = nnx.to_pure_dict(nnx.state(module, nnx.Param))
+    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), tree)
 
 
 def read(reference: str, module: str, inputs: tuple[Value, ...]) -> TargetOptimizer:
@@ -71,18 +71,19 @@ def read(reference: str, module: str, inputs: tuple[Value, ...]) -> TargetOptimi
     return of(transformation(reference), parameters(_module_reading.module(module), inputs))
 
 
-def of(optimizer: optax.GradientTransformation, held: Parameters) -> TargetOptimizer:
+def of(optimizer: optax.GradientTransformation, params: Parameters) -> TargetOptimizer:
     """The state that an optimizer starts with.
 
     Args:
       optimizer: of optax.
-      held: the parameters, as shapes.
+      params: the parameters, as shapes.
     """
-    state = jax.eval_shape(optimizer.init, held)
-    known = {path for path, _ in named_leaves(held)}
+    state = jax.eval_shape(optimizer.init, params)
+    parameter_paths = {path for path, _ in named_leaves(params)}
     nodes = dict(_named_tuples(state, ""))
     return TargetOptimizer(
-        tuple(_slot(path, leaf, nodes, known) for path, leaf in named_leaves(state)), _told(optimizer)
+        tuple(_slot(path, leaf, nodes, parameter_paths) for path, leaf in named_leaves(state)),
+        _closure_numbers(optimizer),
     )
 
 
@@ -101,67 +102,71 @@ def _named_tuples(node: Any, path: str) -> Iterator[tuple[str, Any]]:
             yield from _named_tuples(child, f"{around}{number}")
 
 
-def _slot(path: str, leaf: Any, nodes: Mapping[str, Any], known: set[str]) -> TargetSlot:
+def _slot(path: str, leaf: Any, nodes: Mapping[str, Any], parameter_paths: set[str]) -> TargetSlot:
     around = max((outer for outer in nodes if not outer or path.startswith(f"{outer}.")), key=len, default=None)
     within = around or ""
     steps = path.removeprefix(f"{within}." if within else "").split(".")
     endings = (".".join(steps[start:]) for start in range(1, len(steps)))
-    variable = next((ending for ending in endings if ending in known), "")
+    variable = next((ending for ending in endings if ending in parameter_paths), "")
     name = ".".join(steps).removesuffix(f".{variable}" if variable else "")
     kind = type(nodes[within]) if around is not None else None
     state = f"{kind.__module__.split('.')[0]}.{kind.__name__}" if kind else ""
     return TargetSlot(path, state, within, name, variable, tuple(leaf.shape), str(leaf.dtype))
 
 
-def _told(optimizer: optax.GradientTransformation) -> dict[str, Plain]:
+def _closure_numbers(optimizer: optax.GradientTransformation) -> dict[str, Plain]:
     """What functions of optax and jaxport in it were told: numbers in their closures, by FUNCTION.NAME."""
-    told: dict[str, Plain] = {}
-    _closed_over(optimizer.update, told, set(), _HYPERPARAMETERS)
-    return told
+    numbers: dict[str, Plain] = {}
+    _closed_over(optimizer.update, numbers, set(), _HYPERPARAMETERS)
+    return numbers
 
 
-def _closed_over(function: Any, told: dict[str, Plain], seen: set[int], depth: int) -> None:
-    if id(function) in seen or not depth:
+def _closed_over(function: Any, plain_numbers: dict[str, Plain], seen_ids: set[int], depth: int) -> None:
+    if id(function) in seen_ids or not depth:
         return
-    seen.add(id(function))
+    seen_ids.add(id(function))
     if isinstance(function, tuple | list):
         for part in function:
-            _closed_over(part, told, seen, depth)
+            _closed_over(part, plain_numbers, seen_ids, depth)
         return
     if not inspect.isfunction(function):
         return
-    kept = inspect.getclosurevars(function).nonlocals
+    closure = inspect.getclosurevars(function).nonlocals
     maker = function.__qualname__.partition(".")[0]
-    numbers = {name: value for name, value in kept.items() if isinstance(value, bool | int | float)}
+    numbers = {name: value for name, value in closure.items() if isinstance(value, bool | int | float)}
     for name, value in plain_attributes(numbers.items()):
-        told.setdefault(f"{maker}.{name}", value)
-    for value in kept.values():
-        _closed_over(value, told, seen, depth - 1)
+        plain_numbers.setdefault(f"{maker}.{name}", value)
+    for value in closure.values():
+        _closed_over(value, plain_numbers, seen_ids, depth - 1)
 
 
-def stepped(
-    optimizer: optax.GradientTransformation, held: Parameters, arrays: Mapping[str, np.ndarray], steps: int, fresh: bool
+def take_steps(
+    optimizer: optax.GradientTransformation,
+    params: Parameters,
+    arrays: Mapping[str, np.ndarray],
+    steps: int,
+    fresh: bool,
 ) -> dict[str, np.ndarray]:
     """Parameters after each of some steps, as "STEP/PATH".
 
     Args:
       optimizer: of optax.
-      held: the parameters, as shapes.
+      params: the parameters, as shapes.
       arrays: parameters as "weights/PATH", the state as "state/PATH", gradients as "STEP/PATH"; what is
         missing is zeros.
       steps: how many.
       fresh: whether the state is that which the optimizer starts with.
     """
-    zeros = {name: np.zeros(leaf.shape, leaf.dtype) for name, leaf in named_leaves(held)}
-    given = {name.removeprefix("weights/"): array for name, array in arrays.items() if name.startswith("weights/")}
-    weights = with_arrays(held, {**zeros, **given})
-    carried = {name.removeprefix("state/"): array for name, array in arrays.items() if name.startswith("state/")}
-    state = state_of(optimizer, held, given, {} if fresh else carried)
+    zeros = {name: np.zeros(leaf.shape, leaf.dtype) for name, leaf in named_leaves(params)}
+    own_arrays = {name.removeprefix("weights/"): array for name, array in arrays.items() if name.startswith("weights/")}
+    weights = with_arrays(params, {**zeros, **own_arrays})
+    state_arrays = {name.removeprefix("state/"): array for name, array in arrays.items() if name.startswith("state/")}
+    state = state_of(optimizer, params, own_arrays, {} if fresh else state_arrays)
     step_of = jax.jit(optimizer.update)
     by_step: dict[str, np.ndarray] = {}
     for step in range(steps):
         gradients = {name: arrays.get(f"{step}/{name}", zero) for name, zero in zeros.items()}
-        updates, state = step_of(with_arrays(held, gradients), state, weights)
+        updates, state = step_of(with_arrays(params, gradients), state, weights)
         weights = optax.apply_updates(weights, updates)
         by_step |= {f"{step}/{name}": np.asarray(leaf) for name, leaf in named_leaves(weights)}
     return by_step
@@ -169,7 +174,7 @@ def stepped(
 
 def state_of(
     optimizer: optax.GradientTransformation,
-    held: Parameters,
+    params: Parameters,
     weights: Mapping[str, np.ndarray],
     arrays: Mapping[str, np.ndarray],
 ) -> Any:
@@ -177,12 +182,12 @@ def state_of(
 
     Args:
       optimizer: of optax.
-      held: the parameters, as shapes.
+      params: the parameters, as shapes.
       weights: the parameters, by path; what is missing is zeros.
       arrays: of the state, by path.
     """
-    zeros = {name: np.zeros(leaf.shape, leaf.dtype) for name, leaf in named_leaves(held)}
-    state = optimizer.init(with_arrays(held, {**zeros, **weights}))
+    zeros = {name: np.zeros(leaf.shape, leaf.dtype) for name, leaf in named_leaves(params)}
+    state = optimizer.init(with_arrays(params, {**zeros, **weights}))
     return with_arrays(state, {name: arrays.get(name, leaf) for name, leaf in named_leaves(state)})
 
 

@@ -57,40 +57,40 @@ def write(
     trees: dict[str, Any] = {WEIGHTS: _of_linen(module, inputs, weights) if of_linen else _of_nnx(module, weights)}
     if optimizer is not None:
         state = {path.removeprefix(PREFIX): array for path, array in arrays.items() if path.startswith(PREFIX)}
-        held = _optimizer_reading.parameters(module, inputs)
-        filled = _optimizer_reading.state_of(optimizer, held, weights, state)
+        params = _optimizer_reading.parameters(module, inputs)
+        state_tree = _optimizer_reading.state_of(optimizer, params, weights, state)
         # Orbax writes no tree without an array, such as the state of plain SGD.
-        trees |= {OPTIMIZER: filled} if jax.tree.leaves(filled) else {}
-    written = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.absolute().parent))
+        trees |= {OPTIMIZER: state_tree} if jax.tree.leaves(state_tree) else {}
+    folder_written = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.absolute().parent))
     try:
         for name, tree in trees.items():
             with ocp.StandardCheckpointer() as checkpointer:
-                checkpointer.save(written / name, tree)
-        written.chmod(0o755)
-        os.rename(written, folder)
+                checkpointer.save(folder_written / name, tree)
+        folder_written.chmod(0o755)
+        os.rename(folder_written, folder)
     finally:
-        shutil.rmtree(written, ignore_errors=True)
+        shutil.rmtree(folder_written, ignore_errors=True)
 
 
 def _of_nnx(module: nnx.Module, weights: Mapping[str, np.ndarray]) -> dict[Any, Any]:
-    nested = nnx.to_pure_dict(nnx.state(module, nnx.Not(nnx.RngState)))
-    flat = traverse_util.flatten_dict(nested)
-    return _nested({keys: weights.get(".".join(map(str, keys))) for keys in flat}, weights)
+    tree = nnx.to_pure_dict(nnx.state(module, nnx.Not(nnx.RngState)))
+    flat = traverse_util.flatten_dict(tree)
+    return _nest({keys: weights.get(".".join(map(str, keys))) for keys in flat}, weights)
 
 
 def _of_linen(module: linen.Module, inputs: tuple[Value, ...], weights: Mapping[str, np.ndarray]) -> dict[Any, Any]:
     variables = by_path(_linen_reading.shapes(module, inputs))
-    return _nested({(kind, *path.split(".")): weights.get(path) for path, (kind, _) in variables.items()}, weights)
+    return _nest({(kind, *path.split(".")): weights.get(path) for path, (kind, _) in variables.items()}, weights)
 
 
-def _nested(flat: Mapping[tuple[Any, ...], np.ndarray | None], weights: Mapping[str, np.ndarray]) -> dict[Any, Any]:
+def _nest(flat: Mapping[tuple[Any, ...], np.ndarray | None], weights: Mapping[str, np.ndarray]) -> dict[Any, Any]:
     """What has an array, nested; a variable that stays as it is is not written."""
-    held = {keys: jnp.asarray(array) for keys, array in flat.items() if array is not None}
-    if len(held) != len(weights):
+    present = {keys: jnp.asarray(array) for keys, array in flat.items() if array is not None}
+    if len(present) != len(weights):
         raise Unsupported(
-            f"expected a place for {len(weights)} variables in the module, found {len(held)}: report this"
+            f"expected a place for {len(weights)} variables in the module, found {len(present)}: report this"
         )
-    return traverse_util.unflatten_dict(held)
+    return traverse_util.unflatten_dict(present)
 
 
 def read(folder: Path) -> dict[str, np.ndarray]:
@@ -111,8 +111,8 @@ def read(folder: Path) -> dict[str, np.ndarray]:
                 tree = checkpointer.restore((folder / name).absolute())
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise Unsupported(
-                f"expected a checkpoint of Orbax that jaxport wrote at {folder}, found {_foreign.said(error)[:200]}: "
-                "name the folder that holds the folder weights"
+                f"expected a checkpoint of Orbax that jaxport wrote at {folder}, "
+                f"found {_foreign.error_line(error)[:200]}: name the folder that holds the folder weights"
             ) from error
         arrays |= {f"{prefix}{path}": np.asarray(leaf) for path, leaf in named_leaves(tree)}
     return arrays

@@ -25,9 +25,9 @@ def plain_attributes(attributes: Iterable[tuple[str, Any]]) -> Iterator[tuple[st
     for name, value in attributes:
         if name.startswith("_") or name in _DEFAULTS or isinstance(value, nnx.Variable | nnx.Module | nnx.Rngs):
             continue
-        told = _plain(value)
-        if told is not _UNTOLD:
-            yield name, told
+        plain_value = _plain(value)
+        if plain_value is not _UNTOLD:
+            yield name, plain_value
 
 
 _UNTOLD: Any = object()
@@ -63,7 +63,7 @@ def _function(value: Any) -> Any:
         bound = {key: _plain(item) for key, item in value.keywords.items()}
         if value.args or _UNTOLD in bound.values():
             return _UNTOLD
-        told = ", ".join(f"{key}={item!r}" for key, item in sorted(bound.items()))
-        return f"{_function(value.func)}({told})"
+        arguments_text = ", ".join(f"{key}={item!r}" for key, item in sorted(bound.items()))
+        return f"{_function(value.func)}({arguments_text})"
     name = getattr(value, "__name__", None)
     return name if isinstance(name, str) else _UNTOLD

@@ -13,6 +13,8 @@ import numpy as np
 from jax.core import Tracer
 from jax.extend.core import jaxpr_as_fun
 
+from workloads._compiling import without_unknown
+
 TRIED = "0.10.2 to 0.12"
 
 
@@ -102,17 +104,17 @@ def without_refs(function: Callable[..., Any], arguments: Sequence[Any]) -> Call
     Raises:
       jax.errors.UnexpectedTracerError: it closes over an array of another trace.
     """
-    closed, shapes = jax.make_jaxpr(function, return_shape=True)(*arguments)
-    if any(isinstance(constant, Tracer) for constant in closed.consts):
+    jaxpr, shapes = jax.make_jaxpr(function, return_shape=True)(*arguments)
+    if any(isinstance(constant, Tracer) for constant in jaxpr.consts):
         raise jax.errors.UnexpectedTracerError("it closes over an array of another trace")
-    explicit, refs = _require("jax._src.interpreters.pxla", "_move_mutable_consts")(closed)
+    explicit, refs = _require("jax._src.interpreters.pxla", "_move_mutable_consts")(jaxpr)
     run = jaxpr_as_fun(_require("jax._src.state.discharge", "discharge_state")(explicit))
     # Read here: inside of the call they would be closed over again.
-    held = [ref[...] for ref in refs]
+    ref_values = [ref[...] for ref in refs]
     results, structure = jax.tree.flatten(shapes)
 
     def call(*arguments: Any) -> Any:
-        outputs = run(*jax.tree.leaves(arguments), *held)
+        outputs = run(*jax.tree.leaves(arguments), *ref_values)
         return jax.tree.unflatten(structure, outputs[: len(results)])
 
     return call
@@ -154,7 +156,13 @@ def compile_stablehlo(artifact: bytes, debug_options: Mapping[str, Any] | None =
     options.env_option_overrides = list((debug_options or {}).items())
     # As jax.jit compiles: where a worker has a compilation cache, by way of that.
     compiled = _require("jax._src.compiler", "compile_or_get_cached")
-    return Executable(compiled(device.client, module, np.array([device]), options, [], devices))
+    try:
+        return Executable(compiled(device.client, module, np.array([device]), options, [], devices))
+    except jax.errors.JaxRuntimeError as error:
+        accepted_options = without_unknown(debug_options or {}, str(error))
+        if accepted_options is None:
+            raise
+        return compile_stablehlo(artifact, accepted_options)
 
 
 def is_jitted(function: Any) -> bool:
@@ -168,7 +176,7 @@ def jitted_with(function: Any) -> dict[str, Any]:
         return {}
     info = function._jit_info
     names = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames", "keep_unused")
-    return {name: told for name in names if (told := getattr(info, name))}
+    return {name: setting for name in names if (setting := getattr(info, name))}
 
 
 def signatures_kept(function: Any) -> int | None:

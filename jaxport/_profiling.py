@@ -43,11 +43,11 @@ def kernels(data: Any) -> list[KernelRun]:
     return [
         KernelRun(
             _name(event, stats),
-            at if on_gpu else thread,
+            index if on_gpu else thread,
             (event.start_ns - first) * 1e-9,
             event.duration_ns * 1e-9,
         )
-        for at, (event, stats, thread) in enumerate(runs)
+        for index, (event, stats, thread) in enumerate(runs)
     ]
 
 

@@ -89,11 +89,11 @@ class Proof:
           The workload's part of results.json, as `json.load` gives it.
         """
 
-        def proved() -> dict[str, Any]:
-            named = _port(self._folder, reference, tf, jax, inputs, dimensions, main_pass)
-            return _plain(_proved(self._prover, named, size or self._size, 0, parity_only).part)
+        def prove() -> dict[str, Any]:
+            port = _port(self._folder, reference, tf, jax, inputs, dimensions, main_pass)
+            return _plain(_prove(self._prover, port, size or self._size, 0, parity_only).part)
 
-        return _or_fail(proved)
+        return _or_fail(prove)
 
 
 class Benchmark:
@@ -102,12 +102,12 @@ class Benchmark:
     def __init__(self, prover: Prover, benchmark: BenchmarkFixture, request: pytest.FixtureRequest) -> None:
         self._prover, self._benchmark, self._folder = prover, benchmark, request.path.parent
         options, marker = request.config.option, request.node.get_closest_marker("benchmark")
-        marked = marker.kwargs if marker else {}
+        settings = marker.kwargs if marker else {}
         self._baseline: str | None = options.jaxport_baseline
         self._size, self._pairs = options.jaxport_size, options.jaxport_pairs if benchmark.enabled else 0
-        self._max_time_s = float(marked.get("max_time", options.benchmark_max_time))
-        self._min_rounds = int(marked.get("min_rounds", options.benchmark_min_rounds))
-        clock = marked.get("timer")
+        self._max_time_s = float(settings.get("max_time", options.benchmark_max_time))
+        self._min_rounds = int(settings.get("min_rounds", options.benchmark_min_rounds))
+        clock = settings.get("timer")
         if not isinstance(clock, WorkerClock):
             # pytest-benchmark has its timer by now: it would time the pipe to the worker.
             pytest.fail(
@@ -147,31 +147,29 @@ class Benchmark:
         part: dict[str, Any] = {}
         try:
             with _refusing():
-                named = _port(self._folder, reference, tf, jax, inputs, dimensions, main_pass)
-                part, once, rounds = self._ready(named, size or self._size, mode)
-        except Refused as refused:
+                port = _port(self._folder, reference, tf, jax, inputs, dimensions, main_pass)
+                part, once, rounds = self._ready(port, size or self._size, mode)
+        except Refused as refusal:
             # Left unused, pytest-benchmark's fixture would warn beside the failure; used and failed, it keeps quiet.
-            once, rounds = _raising(refused), 1
+            once, rounds = _raising(refusal), 1
         _or_fail(lambda: self._benchmark.pedantic(lambda: self._clock.advance(once()), rounds=rounds))
         return part
 
-    def _ready(
-        self, named: Port, size: str | None, mode: str | None
-    ) -> tuple[dict[str, Any], Callable[[], float], int]:
+    def _ready(self, port: Port, size: str | None, mode: str | None) -> tuple[dict[str, Any], Callable[[], float], int]:
         """The record's part, what times one round of the mode, and how many rounds there is time for."""
         from compare.report.benchmark_json import extra_info
 
-        timed = _known(mode)
-        baseline = _known(self._baseline) if self._baseline else None
-        judged = _proved(self._prover, named, size, self._pairs)
-        _check_compiled(str(timed), judged)
-        once = self._prover.rounds(named, size, timed)
+        timed_mode = _known_mode(mode)
+        baseline = _known_mode(self._baseline) if self._baseline else None
+        judgement = _prove(self._prover, port, size, self._pairs)
+        _check_compiled(str(timed_mode), judgement)
+        once = self._prover.rounds(port, size, timed_mode)
         start = time.perf_counter()
         once()
         fitting = int(self._max_time_s / (time.perf_counter() - start))
-        self._benchmark.group = self._benchmark.group or judged.name
-        part = _plain(judged.part)
-        self._benchmark.extra_info.update(extra_info(judged.name, part, str(timed), baseline))
+        self._benchmark.group = self._benchmark.group or judgement.name
+        part = _plain(judgement.part)
+        self._benchmark.extra_info.update(extra_info(judgement.name, part, str(timed_mode), baseline))
         return part, once, max(self._min_rounds, min(MOST_ROUNDS, fitting))
 
 
@@ -233,8 +231,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "port_benchmark" in getattr(item, "fixturenames", ()):
             own = item.get_closest_marker("benchmark")
-            kept = own.kwargs if own else {}
-            item.add_marker(pytest.mark.benchmark(**{**kept, "timer": clock}), append=False)
+            keywords = own.kwargs if own else {}
+            item.add_marker(pytest.mark.benchmark(**{**keywords, "timer": clock}), append=False)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -281,8 +279,8 @@ def _port(
 ) -> Port:
     from compare.run.prover import Port
 
-    given = tuple((inputs or {}).items()), tuple((dimensions or {}).items())
-    return Port(folder, reference, tf, jax, *given, _known_pass(main_pass))
+    pairs = tuple((inputs or {}).items()), tuple((dimensions or {}).items())
+    return Port(folder, reference, tf, jax, *pairs, _known_pass(main_pass))
 
 
 def _known_pass(name: str | None) -> str | None:
@@ -294,7 +292,7 @@ def _known_pass(name: str | None) -> str | None:
     return name
 
 
-def _known(name: str | None) -> Mode:
+def _known_mode(name: str | None) -> Mode:
     """The mode of a name, checked before anything is proved."""
     from workloads._modes import MODES, PORT
 
@@ -304,30 +302,30 @@ def _known(name: str | None) -> Mode:
     return PORT if name is None else modes[name]
 
 
-def _check_compiled(mode: str, judged: Judged) -> None:
+def _check_compiled(mode: str, judgement: Judged) -> None:
     """Refuse a mode that the port has not, or that is another mode under a second name."""
-    profiles = judged.part.profile
+    profiles = judgement.part.profile
     if mode not in profiles:
-        raise Refused(f"expected a mode of {judged.name} ({', '.join(profiles)}), found {mode!r}: name one of those")
+        raise Refused(f"expected a mode of {judgement.name} ({', '.join(profiles)}), found {mode!r}: name one of those")
     same_as = profiles[mode].same_as
     if same_as:
         raise Refused(
-            f"expected a mode of {judged.name} with code of its own, found {mode!r}, which compiled nothing: "
+            f"expected a mode of {judgement.name} with code of its own, found {mode!r}, which compiled nothing: "
             f"name {same_as}, it is the same"
         )
 
 
-def _proved(prover: Prover, port: Port, size: str | None, pairs: int, parity_only: bool = False) -> Judged:
+def _prove(prover: Prover, port: Port, size: str | None, pairs: int, parity_only: bool = False) -> Judged:
     """What was judged of a port that holds.
 
     Raises:
       Refused: it does not, or a result is missing; one sentence a line.
     """
-    (judged,) = prover.judge([port], size, pairs, parity_only)
-    wrong = _wrong(judged.name, judged.part)
+    (judgement,) = prover.judge([port], size, pairs, parity_only)
+    wrong = _wrong(judgement.name, judgement.part)
     if wrong:
         raise Refused("\n".join(wrong))
-    return judged
+    return judgement
 
 
 def _plain(part: Part) -> dict[str, Any]:
@@ -350,8 +348,8 @@ def _or_fail(ask: Callable[[], Result]) -> Result:
     try:
         with _refusing():
             return ask()
-    except Refused as refused:
-        reason = str(refused)
+    except Refused as refusal:
+        reason = str(refusal)
     pytest.fail(reason, pytrace=False)
 
 

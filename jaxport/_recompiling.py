@@ -34,19 +34,19 @@ class Watched:
         # What is drawn when the file is read is the same in the next process: results are compared.
         random.seed(0)
         np.random.seed(0)
-        given = resolve(staging.target)
-        self._given = inspect.unwrap(given) if _is_staged(given) else given
+        target = resolve(staging.target)
+        self._given = inspect.unwrap(target) if _is_staged(target) else target
         self._options: dict[str, Any] = (
-            _private.jitted_with(given) if _is_staged(given) else {"static_argnames": staging.static}
+            _private.jitted_with(target) if _is_staged(target) else {"static_argnames": staging.static}
         )
-        self._maker = "jax.jit" if not _is_staged(given) or _private.is_jitted(given) else type(given).__name__
+        self._maker = "jax.jit" if not _is_staged(target) or _private.is_jitted(target) else type(target).__name__
         self._symbolic: Callable[[], Any] | None = None
         match staging.cure:
             case "":
-                self._function = given if _is_staged(given) else self._staged(self._given)
+                self._function = target if _is_staged(target) else self._stage(self._given)
             case "arrays":
                 self._options = _without(self._options, staging.dynamic)
-                self._function = self._staged(self._given)
+                self._function = self._stage(self._given)
             case "symbolic_shapes":
                 self._symbolic, self._function = partial(self._of_any_size, staging.signature), None
             case other:
@@ -55,27 +55,27 @@ class Watched:
     def described(self) -> str:
         """How it was staged."""
         numbers = {name for name in self._options if name.endswith("nums") and self._options.get(f"{name[:-4]}names")}
-        shown = {name: value for name, value in self._options.items() if value and name not in numbers}
-        return f"{self._maker}({', '.join(f'{name}={value}' for name, value in shown.items())})"
+        options_shown = {name: value for name, value in self._options.items() if value and name not in numbers}
+        return f"{self._maker}({', '.join(f'{name}={value}' for name, value in options_shown.items())})"
 
-    def call(self, named: Named) -> Seen:
+    def call(self, arguments: Named) -> Seen:
         """Call it, and say what the call did."""
         if self._function is not None:
-            seen = self._seen(self._function, named)
-            return dataclasses.replace(seen, traces=0) if self._symbolic else seen
+            counts = self._watch(self._function, arguments)
+            return dataclasses.replace(counts, traces=0) if self._symbolic else counts
         # What is exported is traced in the call that is first, and no more: later ones trace a call of it.
         with watched_events() as events:
             start = time.perf_counter()
             self._function = self._symbolic() if self._symbolic else None
             seconds = time.perf_counter() - start
-        first, made = self._seen(self._function, named), _seen(events, seconds)
+        first, exports = self._watch(self._function, arguments), _count_events(events, seconds)
         return Seen(
-            traces=made.traces,
-            compilations=made.compilations + first.compilations,
-            seconds=made.seconds + first.seconds,
-            trace_s=made.trace_s + first.trace_s,
-            lower_s=(made.lower_s or 0.0) + (first.lower_s or 0.0),
-            compile_s=made.compile_s + first.compile_s,
+            traces=exports.traces,
+            compilations=exports.compilations + first.compilations,
+            seconds=exports.seconds + first.seconds,
+            trace_s=exports.trace_s + first.trace_s,
+            lower_s=(exports.lower_s or 0.0) + (first.lower_s or 0.0),
+            compile_s=exports.compile_s + first.compile_s,
             entries=first.entries,
             outputs=first.outputs,
         )
@@ -89,23 +89,23 @@ class Watched:
           body: whether the function itself is called, or one of its parameters that does nothing.
         """
         # JAX keeps traces by function: the same one under another jit would find what was traced for this one.
-        function = self._staged(_anew(self._given) if body else _nothing_like(self._given))
-        self._seen(function, before)
-        return self._seen(function, after)
+        function = self._stage(_anew(self._given) if body else _nothing_like(self._given))
+        self._watch(function, before)
+        return self._watch(function, after)
 
-    def _staged(self, function: Callable[..., Any]) -> Any:
+    def _stage(self, function: Callable[..., Any]) -> Any:
         return jax.jit(function, **self._options)
 
-    def _seen(self, function: Any, named: Named) -> Seen:
-        positional, keywords = bound(self._given, jax.tree.map(_argument, dict(named), is_leaf=_is_none))
+    def _watch(self, function: Any, arguments: Named) -> Seen:
+        positional, keywords = bound(self._given, jax.tree.map(_argument, dict(arguments), is_leaf=_is_none))
         with watched_events() as events:
             start = time.perf_counter()
             results = jax.block_until_ready(function(*positional, **keywords))
             seconds = time.perf_counter() - start
         arrays = {str(number): np.asarray(leaf) for number, leaf in enumerate(jax.tree.leaves(results))}
-        return _seen(events, seconds, _private.signatures_kept(function), arrays)
+        return _count_events(events, seconds, _private.signatures_kept(function), arrays)
 
-    def _of_any_size(self, named: Named) -> Any:
+    def _of_any_size(self, arguments: Named) -> Any:
         """The function exported once for all sizes, jitted.
 
         Raises:
@@ -115,16 +115,16 @@ class Watched:
         if static or self._options.get("static_argnums"):
             raise Unsupported(f"jax.export takes no static arguments, and {', '.join(sorted(static))} is one")
         scope = export.SymbolicScope()
-        positional, keywords = bound(self._given, named)
-        specified = jax.tree.map(partial(_specified, scope), (positional, keywords), is_leaf=_is_spec)
-        exported = export.export(self._staged(self._given))(*specified[0], **specified[1])
-        return jax.jit(exported.call)
+        positional, keywords = bound(self._given, arguments)
+        specs = jax.tree.map(partial(_specify, scope), (positional, keywords), is_leaf=_is_spec)
+        of_any_size = export.export(self._stage(self._given))(*specs[0], **specs[1])
+        return jax.jit(of_any_size.call)
 
 
 def _without(options: Mapping[str, Any], dynamic: Sequence[str]) -> dict[str, Any]:
     """The options with these arguments static no longer: JAX knows those of static_argnums by name too."""
     names = tuple(name for name in options.get("static_argnames") or () if name not in dynamic)
-    return {name: told for name, told in options.items() if name != "static_argnums"} | {"static_argnames": names}
+    return {name: value for name, value in options.items() if name != "static_argnums"} | {"static_argnames": names}
 
 
 def _is_staged(function: Any) -> bool:
@@ -144,7 +144,7 @@ def _argument(leaf: Any) -> Any:
     return jax.device_put(leaf) if isinstance(leaf, np.ndarray) else leaf
 
 
-def _specified(scope: export.SymbolicScope, leaf: Any) -> jax.ShapeDtypeStruct:
+def _specify(scope: export.SymbolicScope, leaf: Any) -> jax.ShapeDtypeStruct:
     if isinstance(leaf, ArraySpec):
         shape = export.symbolic_shape(", ".join(map(str, leaf.shape)) + ",", scope=scope) if leaf.shape else ()
         return jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(leaf.dtype))
@@ -154,8 +154,8 @@ def _specified(scope: export.SymbolicScope, leaf: Any) -> jax.ShapeDtypeStruct:
 
 
 def _anew(function: Callable[..., Any]) -> Callable[..., Any]:
-    def again(*positional: Any, **named: Any) -> Any:
-        return function(*positional, **named)
+    def again(*positional: Any, **keywords: Any) -> Any:
+        return function(*positional, **keywords)
 
     again.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
     return again
@@ -186,7 +186,7 @@ def watched_events() -> Iterator[Mapping[str, list[float]]]:
         jax.monitoring.unregister_event_duration_listener(note)
 
 
-def _seen(
+def _count_events(
     events: Mapping[str, list[float]],
     seconds: float,
     entries: int | None = None,

@@ -58,10 +58,12 @@ class Recording:
     """
 
     def __init__(
-        self, given: Mapping[int, Sequence[np.ndarray]], added: Mapping[tuple[str, int, int], Any] | None = None
+        self,
+        inputs_by_start: Mapping[int, Sequence[np.ndarray]],
+        perturbations: Mapping[tuple[str, int, int], Any] | None = None,
     ) -> None:
         self.ended: list[Seen] = []
-        self._given, self._added = given, added
+        self._given, self._added = inputs_by_start, perturbations
         self.roots: list[Any] = []
         self._open: list[Seen] = []
         self._idle, self._started = False, 0
@@ -75,24 +77,24 @@ class Recording:
         """
         if self._idle or (self._open and self._open[-1].module is module):
             return call()
-        self._opened(Seen(module, type(module).__name__, -1, self._open[-1] if self._open else None))
+        self._open_call(Seen(module, type(module).__name__, -1, self._open[-1] if self._open else None))
         result = call()
         self._open.pop()
         return result
 
-    def _opened(self, seen: Seen) -> None:
-        if seen.around is None and not any(seen.module is root for root in self.roots):
-            self.roots.append(seen.module)
-        self._open.append(seen)
+    def _open_call(self, seen_call: Seen) -> None:
+        if seen_call.around is None and not any(seen_call.module is root for root in self.roots):
+            self.roots.append(seen_call.module)
+        self._open.append(seen_call)
 
     def call(
         self,
         module: Any,
         class_name: str,
         positional: Any,
-        named: Any,
+        keywords: Any,
         original: Callable[..., Any],
-        copied: Callable[..., Any],
+        copy_call: Callable[..., Any],
         weights: Callable[[], tuple[str, ...]],
     ) -> Any:
         """What a call gives, noted.
@@ -101,87 +103,91 @@ class Recording:
           module: that is called.
           class_name: of it.
           positional: what it is given by position.
-          named: what it is given by name.
+          keywords: what it is given by name.
           original: the call itself.
-          copied: the same of a copy of the module.
+          copy_call: the same of a copy of the module.
           weights: digests of its variables.
         """
         around = self._open[-1] if self._open else None
         if self._idle or (around is not None and around.module is module):
-            return original(*positional, **named)
-        seen = Seen(module, class_name, self._started, around)
+            return original(*positional, **keywords)
+        seen_call = Seen(module, class_name, self._started, around)
         self._started += 1
-        seen.inputs = _arrays((positional, named))
-        if self._added is None and any(isinstance(array, Tracer) for array in seen.inputs):
-            seen.reason = _TRACED
+        seen_call.inputs = _arrays((positional, keywords))
+        if self._added is None and any(isinstance(array, Tracer) for array in seen_call.inputs):
+            seen_call.reason = _TRACED
         elif self._added is None:
-            seen.weights = weights()
-            seen.own = self._besides(seen, copied, positional, named)
-        positional, named = self._moved("in", seen, (positional, named))
-        self._opened(seen)
-        result = original(*positional, **named)
+            seen_call.weights = weights()
+            seen_call.own = self._besides(seen_call, copy_call, positional, keywords)
+        positional, keywords = self._perturb("in", seen_call, (positional, keywords))
+        self._open_call(seen_call)
+        result = original(*positional, **keywords)
         self._open.pop()
-        result = self._moved("out", seen, result)
-        seen.outputs = _arrays(result)
-        if not seen.reason and self._added is None and any(isinstance(array, Tracer) for array in seen.outputs):
-            seen.reason = _TRACED
-        self.ended.append(seen)
+        result = self._perturb("out", seen_call, result)
+        seen_call.outputs = _arrays(result)
+        if (
+            not seen_call.reason
+            and self._added is None
+            and any(isinstance(array, Tracer) for array in seen_call.outputs)
+        ):
+            seen_call.reason = _TRACED
+        self.ended.append(seen_call)
         return result
 
-    def _besides(self, seen: Seen, copied: Callable[..., Any], positional: Any, named: Any) -> list[Any]:
-        arrays = self._given.get(seen.started)
+    def _besides(self, seen_call: Seen, copy_call: Callable[..., Any], positional: Any, keywords: Any) -> list[Any]:
+        arrays = self._given.get(seen_call.started)
         if arrays is None:
             return []
         others = iter(arrays)
-        positional, named = _replaced((positional, named), lambda array: jnp.asarray(next(others), array.dtype))
+        positional, keywords = _replace((positional, keywords), lambda array: jnp.asarray(next(others), array.dtype))
         self._idle = True
         try:
-            return _arrays(copied(*positional, **named))
+            return _arrays(copy_call(*positional, **keywords))
         finally:
             self._idle = False
 
-    def _moved(self, kind: str, seen: Seen, structure: Any) -> Any:
+    def _perturb(self, kind: str, seen_call: Seen, structure: Any) -> Any:
         """The arrays in a structure with what is added to each."""
         if self._added is None:
             return structure
-        added, places = self._added, iter(range(len(_arrays(structure))))
+        perturbations, places = self._added, iter(range(len(_arrays(structure))))
 
-        def moved(array: Any) -> Any:
-            place = (kind, seen.started, next(places))
-            return array + added[place] if place in added else array
+        def perturb(array: Any) -> Any:
+            place = (kind, seen_call.started, next(places))
+            return array + perturbations[place] if place in perturbations else array
 
-        return _replaced(structure, moved)
+        return _replace(structure, perturb)
 
     def paths(self) -> list[str]:
         """By call, names from the outside in: those in the outermost module, where there is one alone."""
-        known: dict[int, str] = {}
+        path_of: dict[int, str] = {}
         for root in self.roots:
             if isinstance(root, nnx.Module):
                 prefix = "" if len(self.roots) == 1 else type(root).__name__
-                known[id(root)] = prefix
+                path_of[id(root)] = prefix
                 for path, node, _ in nodes(root):
-                    known.setdefault(id(node), "/".join(filter(None, (prefix, path.replace(".", "/")))))
-        return [_path(seen, known) for seen in self.ended]
+                    path_of.setdefault(id(node), "/".join(filter(None, (prefix, path.replace(".", "/")))))
+        return [_path(seen_call, path_of) for seen_call in self.ended]
 
 
-def _path(seen: Seen, known: Mapping[int, str]) -> str:
-    if isinstance(seen.module, tuple):
-        return "/".join(seen.module)
-    if id(seen.module) in known:
-        return known[id(seen.module)]
+def _path(seen_call: Seen, path_of: Mapping[int, str]) -> str:
+    if isinstance(seen_call.module, tuple):
+        return "/".join(seen_call.module)
+    if id(seen_call.module) in path_of:
+        return path_of[id(seen_call.module)]
     # A module that is made within a call stands in none.
-    around = _path(seen.around, known) if seen.around is not None else ""
-    return "/".join(filter(None, (around, seen.class_name)))
+    around = _path(seen_call.around, path_of) if seen_call.around is not None else ""
+    return "/".join(filter(None, (around, seen_call.class_name)))
 
 
 @contextmanager
-def entered(recording: Recording) -> Iterator[None]:
+def enter(recording: Recording) -> Iterator[None]:
     """Inside, every call of a Flax module is noted."""
     originals = [(kind, name, method) for kind in _below(nnx.Module) for name, method in _methods(kind)]
     for kind, name, original in originals:
-        setattr(kind, name, (_noted if name == "__call__" else _within)(recording, original))
+        setattr(kind, name, (_note if name == "__call__" else _within)(recording, original))
     try:
-        with linen.intercept_methods(functools.partial(_intercepted, recording)):
+        with linen.intercept_methods(functools.partial(_intercept, recording)):
             yield
     finally:
         for kind, name, original in originals:
@@ -202,8 +208,8 @@ def _of_library(kind: type) -> bool:
 
 def _within(recording: Recording, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def within(module: Any, *positional: Any, **named: Any) -> Any:
-        return recording.within(module, functools.partial(original, module, *positional, **named))
+    def within(module: Any, *positional: Any, **keywords: Any) -> Any:
+        return recording.within(module, functools.partial(original, module, *positional, **keywords))
 
     return within
 
@@ -218,40 +224,45 @@ def _below(kind: type) -> list[type]:
     return [below for subclass in kind.__subclasses__() for below in (subclass, *_below(subclass))]
 
 
-def _noted(recording: Recording, original: Callable[..., Any]) -> Callable[..., Any]:
+def _note(recording: Recording, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def noted(module: Any, *positional: Any, **named: Any) -> Any:
-        def copied(*positional: Any, **named: Any) -> Any:
-            return original(nnx.clone(module), *positional, **named)
+    def note(module: Any, *positional: Any, **keywords: Any) -> Any:
+        def copy_call(*positional: Any, **keywords: Any) -> Any:
+            return original(nnx.clone(module), *positional, **keywords)
 
         return recording.call(
             module,
             type(module).__name__,
             positional,
-            named,
+            keywords,
             functools.partial(original, module),
-            copied,
+            copy_call,
             functools.partial(_digests, module),
         )
 
-    return noted
+    return note
 
 
-def _intercepted(recording: Recording, call: Callable[..., Any], positional: Any, named: Any, context: Any) -> Any:
+def _intercept(recording: Recording, call: Callable[..., Any], positional: Any, keywords: Any, context: Any) -> Any:
     """A call of a Linen module."""
     if context.method_name != "__call__":
-        return call(*positional, **named)
+        return call(*positional, **keywords)
     module = context.module
 
-    def copied(*positional: Any, **named: Any) -> Any:
+    def copy_call(*positional: Any, **keywords: Any) -> Any:
         unbound, variables = module.unbind()
-        return unbound.apply(variables, *positional, mutable=True, **named)[0]
+        return unbound.apply(variables, *positional, mutable=True, **keywords)[0]
 
     def digests() -> tuple[str, ...]:
-        own = (value for held in module.variables.values() for value in held.values() if not isinstance(value, Mapping))
+        own = (
+            value
+            for collection in module.variables.values()
+            for value in collection.values()
+            if not isinstance(value, Mapping)
+        )
         return tuple(sorted(filter(None, (value_digest(np.asarray(value)) for value in own))))
 
-    return recording.call(module.path, type(module).__name__, positional, named, call, copied, digests)
+    return recording.call(module.path, type(module).__name__, positional, keywords, call, copy_call, digests)
 
 
 def _digests(module: nnx.Module) -> tuple[str, ...]:
@@ -277,5 +288,5 @@ def _arrays(structure: Any) -> list[Any]:
     return [leaf for leaf in jax.tree.leaves(structure, is_leaf=_is_whole) if _is_array(leaf)]
 
 
-def _replaced(structure: Any, other: Callable[[Any], Any]) -> Any:
+def _replace(structure: Any, other: Callable[[Any], Any]) -> Any:
     return jax.tree.map(lambda leaf: other(leaf) if _is_array(leaf) else leaf, structure, is_leaf=_is_whole)

@@ -31,8 +31,8 @@ class DroppingByPlace(nnx.Dropout):
         sizes = list(inputs.shape)
         for axis in self.broadcast_dims:
             sizes[axis] = 1
-        kept = _kept(sizes, self.rate)
-        return jnp.where(kept, inputs * (1 / (1 - self.rate) if self.rate < 1 else 0), jnp.zeros_like(inputs))
+        is_kept = _keep_mask(sizes, self.rate)
+        return jnp.where(is_kept, inputs * (1 / (1 - self.rate) if self.rate < 1 else 0), jnp.zeros_like(inputs))
 
 
 def _normal(self: Any, shape: Sequence[int], dtype: jnp.dtype) -> jax.Array:
@@ -56,8 +56,8 @@ class GaussianDroppingByPlace(GaussianDropout):
 class AlphaDroppingByPlace(AlphaDropout):
     """An AlphaDropout that sets what a hash of each place says."""
 
-    def _kept(self, shape: Sequence[int], rate: float) -> jax.Array:
-        return _kept(shape, rate)
+    def _keep_mask(self, shape: Sequence[int], rate: float) -> jax.Array:
+        return _keep_mask(shape, rate)
 
 
 _BY_PLACE: dict[type[nnx.Module], type[nnx.Module]] = {
@@ -76,9 +76,9 @@ def drop_by_place(module: nnx.Module) -> None:
     Args:
       module: is changed.
     """
-    for _, nested in nnx.iter_modules(module):
-        if type(nested) in _BY_PLACE:
-            nested.__class__ = _BY_PLACE[type(nested)]
+    for _, submodule in nnx.iter_modules(module):
+        if type(submodule) in _BY_PLACE:
+            submodule.__class__ = _BY_PLACE[type(submodule)]
 
 
 def _hashes(shape: Sequence[int]) -> jax.Array:
@@ -89,5 +89,5 @@ def _hashes(shape: Sequence[int]) -> jax.Array:
     return hashes.reshape(shape)
 
 
-def _kept(shape: Sequence[int], rate: float) -> jax.Array:
+def _keep_mask(shape: Sequence[int], rate: float) -> jax.Array:
     return _hashes(shape) >= jnp.uint32(threshold(rate))

@@ -144,7 +144,7 @@ class Session:
         """A pytree like the parameters as `{canonical path: leaf}`."""
         return dict(self.model.to_weights(parameters)) if self.twin.weights else {}
 
-    def fetched(self, leaf: str, value: Any) -> np.ndarray:
+    def fetch(self, leaf: str, value: Any) -> np.ndarray:
         """A result on the host; a weight in the dtype that it was given in, of which JAX without x64 kept 32 bits.
 
         Args:
@@ -152,16 +152,16 @@ class Session:
           value: of it.
         """
         array = np.array(value)
-        given = self.twin.weights.get(leaf.removeprefix(WEIGHTS)) if leaf.startswith(WEIGHTS) else None
-        if given is None or not is_integer(given.dtype) or array.dtype != jax.dtypes.canonicalize_dtype(given.dtype):
+        weight = self.twin.weights.get(leaf.removeprefix(WEIGHTS)) if leaf.startswith(WEIGHTS) else None
+        if weight is None or not is_integer(weight.dtype) or array.dtype != jax.dtypes.canonicalize_dtype(weight.dtype):
             return array
-        return array.astype(given.dtype)
+        return array.astype(weight.dtype)
 
     def scalar(self, parameters: Any, *inputs: jax.Array) -> jax.Array:
         """What gradients are taken of: the loss, or without one all outputs through a fixed cotangent."""
         if self.model.loss is not None:
             return self.model.loss(parameters, *inputs)
-        return _contracted(self.model.forward(parameters, *inputs))
+        return _contract(self.model.forward(parameters, *inputs))
 
     def changed_weights(self, case: str) -> tuple[str, ...]:
         """Weights that `to_weights` does not give back as `from_weights` took them, but for rounding."""
@@ -179,8 +179,8 @@ class Session:
         """As a step, over batches [steps, ...]; the losses are [steps]."""
         step: Any = self.model.step
 
-        def one(carried: tuple[Any, Any], batch: tuple[jax.Array, ...]) -> tuple[tuple[Any, Any], jax.Array]:
-            parameters, state, loss = step(*carried, *batch)
+        def one(carry: tuple[Any, Any], batch: tuple[jax.Array, ...]) -> tuple[tuple[Any, Any], jax.Array]:
+            parameters, state, loss = step(*carry, *batch)
             return (parameters, state), loss
 
         (parameters, state), losses = jax.lax.scan(one, (parameters, state), batches)
@@ -190,23 +190,23 @@ class Session:
         if self.model.loss is not None:
             gradients = jax.grad(self.model.loss, allow_int=True)(parameters, *inputs)
             return self._of_weights(gradients, parameters)
-        watched = self.twin.float_inputs
+        indices = self.twin.float_inputs
 
-        def contracted(parameters: Any, chosen: list[jax.Array]) -> jax.Array:
+        def contract(parameters: Any, values: list[jax.Array]) -> jax.Array:
             full = list(inputs)
-            for index, value in zip(watched, chosen, strict=True):
+            for index, value in zip(indices, values, strict=True):
                 full[index] = value
-            return _contracted(self.model.forward(parameters, *full))
+            return _contract(self.model.forward(parameters, *full))
 
-        given = [inputs[index] for index in watched]
-        of_parameters, of_inputs = jax.grad(contracted, argnums=(0, 1), allow_int=True)(parameters, given)
-        named = {self.twin.inputs[at]: leaf for at, leaf in zip(watched, _ascending(of_inputs), strict=True)}
-        return self._of_weights(of_parameters, parameters) | named
+        inputs_watched = [inputs[index] for index in indices]
+        of_parameters, of_inputs = jax.grad(contract, argnums=(0, 1), allow_int=True)(parameters, inputs_watched)
+        by_input = {self.twin.inputs[index]: leaf for index, leaf in zip(indices, _ascending(of_inputs), strict=True)}
+        return self._of_weights(of_parameters, parameters) | by_input
 
     def _of_weights(self, gradients: Any, parameters: Any) -> dict[str, jax.Array]:
         """The gradients of weights that have any, by canonical path: an integer has none."""
-        held = self.by_weight(_ascending(_without_float0(gradients, parameters)))
-        return {path: leaf for path, leaf in held.items() if is_differentiable(self.twin.weights[path].dtype)}
+        by_path = self.by_weight(_ascending(_without_float0(gradients, parameters)))
+        return {path: leaf for path, leaf in by_path.items() if is_differentiable(self.twin.weights[path].dtype)}
 
     def _check_weights(self, parameters: Any) -> None:
         given_back = self.by_weight(parameters)
@@ -248,19 +248,19 @@ def _build(twin: Twin, dtype: str, anew: bool) -> Model:
     target = resolve(twin.target, anew)
     if not twin.builds:
         return Model(target) if twin.weights else of_function(target)
-    built = target(twin.dimensions, dtype)
-    if isinstance(built, Model):
-        return built
-    return Model(built) if twin.weights else of_function(built)
+    result = target(twin.dimensions, dtype)
+    if isinstance(result, Model):
+        return result
+    return Model(result) if twin.weights else of_function(result)
 
 
 def _without_float0(gradients: Any, of: Any) -> Any:
     """Gradients with zeros where JAX has a type without values: `to_weights` takes arrays."""
 
-    def valued(gradient: Any, value: Any) -> Any:
+    def with_value(gradient: Any, value: Any) -> Any:
         return jnp.zeros_like(value) if gradient.dtype == jax.dtypes.float0 else gradient
 
-    return jax.tree.map(valued, gradients, of)
+    return jax.tree.map(with_value, gradients, of)
 
 
 def _ascending(gradients: Any) -> Any:
@@ -268,7 +268,7 @@ def _ascending(gradients: Any) -> Any:
     return jax.tree.map(lambda leaf: jnp.conj(leaf) if jnp.iscomplexobj(leaf) else leaf, gradients)
 
 
-def _contracted(structure: Any) -> jax.Array:
+def _contract(structure: Any) -> jax.Array:
     differentiable = [leaf for leaf in map(jnp.asarray, leaves(structure).values()) if is_differentiable(leaf.dtype)]
     if not differentiable:
         raise Unsupported("no output is a float: there is no gradient to take")

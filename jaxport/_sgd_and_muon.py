@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import optax
 
 from jaxport._adam_family import adam
-from jaxport._optimizer_arithmetic import Rate, length, rounded, scheduled
+from jaxport._optimizer_arithmetic import Rate, length, rate_function, round_to_float32
 from jaxport._slots import Slots, by_rule
 
 
@@ -25,15 +25,17 @@ def sgd(learning_rate: Rate, momentum: float = 0.0, nesterov: bool = False) -> o
       momentum: share of the trace that is kept a step.
       nesterov: whether the step looks ahead along the trace.
     """
-    (decay,) = rounded(momentum)
-    scaled = (
-        _scaled(learning_rate) if callable(learning_rate) else optax.scale_by_learning_rate(*rounded(learning_rate))
+    (decay,) = round_to_float32(momentum)
+    scaling = (
+        _scale(learning_rate)
+        if callable(learning_rate)
+        else optax.scale_by_learning_rate(*round_to_float32(learning_rate))
     )
-    return optax.chain(scaled, optax.trace(decay, nesterov)) if momentum else scaled
+    return optax.chain(scaling, optax.trace(decay, nesterov)) if momentum else scaling
 
 
-def _scaled(learning_rate: Rate) -> optax.GradientTransformation:
-    rate_of = scheduled(learning_rate)
+def _scale(learning_rate: Rate) -> optax.GradientTransformation:
+    rate_of = rate_function(learning_rate)
     return by_rule(lambda gradient, slots, weight, step: (-gradient * rate_of(step, gradient.dtype), slots))
 
 
@@ -58,7 +60,7 @@ def muon(
       rms_rate: root mean square of a step of rate 1; None leaves it unscaled.
       coefficients: of a step of Newton and Schulz.
     """
-    rate_of, (a, b, c) = scheduled(learning_rate), coefficients
+    rate_of, (a, b, c) = rate_function(learning_rate), coefficients
 
     def orthogonal(matrix: jax.Array) -> jax.Array:
         if matrix.shape[0] > matrix.shape[1]:

@@ -111,35 +111,35 @@ class Strategies:
         """
         session = self._session(dtype, strategy not in (SHARD_MAP, IN_TURN, *MISTAKES))
         with session.precision():
-            placed = self._placed(session, strategy)
+            placement = self._place(session, strategy)
             parameters = session.parameters(session.twin.first_case)
             assert session.model.init is not None
-            held: list[Any] = [placed.parameters(parameters), placed.state(session.model.init(parameters))]
+            carry: list[Any] = [placement.parameters(parameters), placement.state(session.model.init(parameters))]
             if first:
-                held = _checkpoints.read(Path(checkpoint) / str(first), held)
-            kept, compilations = Kept(first), 0
+                carry = _checkpoints.read(Path(checkpoint) / str(first), carry)
+            record, compilations = Kept(first), 0
             for number in range(first, first + count):
                 batch = self._batch(session, number)
                 if equal_parts:
                     batch = of_equal_parts(batch, self._division.axes, len(jax.devices()))
-                inputs = placed.inputs(batch)
-                with watched_events() as seen:
-                    *held, loss = jax.block_until_ready(placed.step(*held, *inputs))
-                compilations = compilations or len(seen.get(COMPILED, ()))
-                named = {"loss": loss, **session.by_weight(held[0]), **leaves_by_path(held[1])}
-                kept.unlike += filter(None, (_unlike(leaf, named[leaf], number + 1) for leaf in named))
-                kept.step(_host(loss), _hosted(session.by_weight(held[0])), _hosted(leaves_by_path(held[1])))
+                inputs = placement.inputs(batch)
+                with watched_events() as events:
+                    *carry, loss = jax.block_until_ready(placement.step(*carry, *inputs))
+                compilations = compilations or len(events.get(COMPILED, ()))
+                leaves = {"loss": loss, **session.by_weight(carry[0]), **leaves_by_path(carry[1])}
+                record.unlike += filter(None, (_unlike(leaf, leaves[leaf], number + 1) for leaf in leaves))
+                record.step(_host(loss), _on_host(session.by_weight(carry[0])), _on_host(leaves_by_path(carry[1])))
             if checkpoint:
-                _checkpoints.write(Path(checkpoint) / str(first + count), held)
-            return kept.stepped(compilations)
+                _checkpoints.write(Path(checkpoint) / str(first + count), carry)
+            return record.result(compilations)
 
     def program(self, strategy: str) -> Program:
         """The optimized module of a step."""
         session = self._session("float32", strategy != SHARD_MAP)
         with session.precision():
-            placed = self._placed(session, strategy)
-            arguments = self._arguments(session, placed)
-            step: Any = placed.step
+            placement = self._place(session, strategy)
+            arguments = self._arguments(session, placement)
+            step: Any = placement.step
             executable = step.lower(*arguments).compile().runtime_executable()
             return Program(module=executable.hlo_modules()[0].as_serialized_hlo_module_proto())
 
@@ -147,23 +147,23 @@ class Strategies:
         """A step that carries its state from call to call."""
         session = self._session("float32", strategy != SHARD_MAP)
         with session.precision():
-            placed = self._placed(session, strategy)
-            first, second, *inputs = self._arguments(session, placed)
-        held = [first, second]
+            placement = self._place(session, strategy)
+            first, second, *inputs = self._arguments(session, placement)
+        carry = [first, second]
 
         def call() -> None:
             with session.precision():
-                held[0], held[1], loss = placed.step(*held, *inputs)
-                jax.block_until_ready((*held, loss))
+                carry[0], carry[1], loss = placement.step(*carry, *inputs)
+                jax.block_until_ready((*carry, loss))
 
         call()
         return call
 
-    def _arguments(self, session: Session, placed: Placed) -> list[Any]:
+    def _arguments(self, session: Session, placement: Placed) -> list[Any]:
         parameters = session.parameters(session.twin.first_case)
         assert session.model.init is not None
         state = session.model.init(parameters)
-        return [placed.parameters(parameters), placed.state(state), *placed.inputs(self._batch(session, 0))]
+        return [placement.parameters(parameters), placement.state(state), *placement.inputs(self._batch(session, 0))]
 
     def _session(self, dtype: str, whole: bool) -> Session:
         """The twin for the whole batch, or for the part of one device."""
@@ -178,7 +178,7 @@ class Strategies:
     def _batch(self, session: Session, number: int) -> dict[str, np.ndarray]:
         return {name: session.twin.batches[name][number] for name in session.twin.inputs}
 
-    def _placed(self, session: Session, strategy: str) -> Placed:
+    def _place(self, session: Session, strategy: str) -> Placed:
         """A strategy's step.
 
         Raises:
@@ -192,7 +192,7 @@ class Strategies:
             return _on_one(
                 session,
                 partial(
-                    _distributed_steps.in_turn(_distributed_steps.parts_of(model), strategy), self._divided(session)
+                    _distributed_steps.in_turn(_distributed_steps.parts_of(model), strategy), self._divider(session)
                 ),
             )
         mesh = jax.make_mesh(
@@ -207,16 +207,16 @@ class Strategies:
             OWN: lambda: _distributed_steps.handed_over(model, mesh),
         }
         if strategy not in makers:
-            known = (*makers, *_mesh_layouts.LAYOUTS, *REFERENCES)
-            raise Unsupported(f"expected a strategy of {', '.join(known)}, found {strategy!r}")
+            names = (*makers, *_mesh_layouts.LAYOUTS, *REFERENCES)
+            raise Unsupported(f"expected a strategy of {', '.join(names)}, found {strategy!r}")
         whole = NamedSharding(mesh, PartitionSpec())
 
-        def kept(tree: Any) -> Any:
+        def keep(tree: Any) -> Any:
             return _put_all(tree, jax.tree.map(lambda _: whole, tree))
 
-        return Placed(makers[strategy](), kept, kept, _inputs(session, [NamedSharding(mesh, spec) for spec in specs]))
+        return Placed(makers[strategy](), keep, keep, _inputs(session, [NamedSharding(mesh, spec) for spec in specs]))
 
-    def _divided(self, session: Session) -> Callable[[Sequence[Any]], list[list[Any]]]:
+    def _divider(self, session: Session) -> Callable[[Sequence[Any]], list[list[Any]]]:
         """What gives each device's part of the inputs."""
         axes, devices = [self._division.axes[name] for name in session.twin.inputs], len(jax.devices())
 
@@ -267,8 +267,8 @@ def _host(array: jax.Array) -> np.ndarray:
     return np.asarray(array.addressable_shards[0].data if array.sharding.is_fully_replicated else array)
 
 
-def _hosted(named: Mapping[str, jax.Array]) -> dict[str, np.ndarray]:
-    return {name: _host(jnp.asarray(array)) for name, array in named.items()}
+def _on_host(leaves: Mapping[str, jax.Array]) -> dict[str, np.ndarray]:
+    return {name: _host(jnp.asarray(array)) for name, array in leaves.items()}
 
 
 def _unlike(leaf: str, array: jax.Array, step: int) -> Any:
@@ -276,7 +276,12 @@ def _unlike(leaf: str, array: jax.Array, step: int) -> Any:
     copies: dict[str, dict[str, np.ndarray]] = {}
     for shard in array.addressable_shards:
         copies.setdefault(str(shard.index), {})[str(shard.device)] = np.asarray(shard.data)
-    return next(filter(None, (first_unlike(leaf, held, step) for held in copies.values() if len(held) > 1)), None)
+    return next(
+        filter(
+            None, (first_unlike(leaf, held_copies, step) for held_copies in copies.values() if len(held_copies) > 1)
+        ),
+        None,
+    )
 
 
 def create() -> Strategies:

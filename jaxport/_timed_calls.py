@@ -34,19 +34,19 @@ def ready_call(session: Session, pass_: str, mode: str, function: Any) -> Prepar
       mode: that it is staged in.
       function: so staged.
     """
-    call, arguments = called(session, pass_, function)
+    call, arguments = pass_call(session, pass_, function)
     with session.precision():
         stages = {} if mode in (EAGER, APART) else staged_apart(function, arguments)
     return Prepared(call, around=session.precision, **stages)
 
 
-def warmed(call: Callable[[], Any]) -> Callable[[], Any]:
+def warm_up(call: Callable[[], Any]) -> Callable[[], Any]:
     """A call that was made once."""
     call()
     return call
 
 
-def trained(
+def training_call(
     session: Session, function: Callable[..., Any], checkpoints: Sequence[int], guide: Arrays | None = None
 ) -> dict[str, np.ndarray]:
     """A training run.
@@ -57,22 +57,22 @@ def trained(
       checkpoints: after how many steps the weights are kept.
       guide: "weights@STEP/PATH" of another run, which this one goes on from; None lets it go on from its own.
     """
-    held = session.arguments(STEP, session.twin.first_case)[:2]
+    carry = session.arguments(STEP, session.twin.first_case)[:2]
 
     def step(batch: Arrays) -> Any:
-        held[0], held[1], loss = function(*held, *session.inputs(batch))
+        carry[0], carry[1], loss = function(*carry, *session.inputs(batch))
         return loss
 
     def weights() -> dict[str, np.ndarray]:
-        return {path: session.fetched(WEIGHTS + path, leaf) for path, leaf in session.by_weight(held[0]).items()}
+        return {path: session.fetch(WEIGHTS + path, leaf) for path, leaf in session.by_weight(carry[0]).items()}
 
-    def start_from(given: Arrays) -> None:
-        held[0] = session.parameters_of(given)
+    def start_from(weights: Arrays) -> None:
+        carry[0] = session.parameters_of(weights)
 
     return trajectory(session.twin, checkpoints, step, weights, Guide(guide, start_from) if guide else None)
 
 
-def called(session: Session, pass_: str, function: Callable[..., Any]) -> tuple[Callable[[], Any], list[Any]]:
+def pass_call(session: Session, pass_: str, function: Callable[..., Any]) -> tuple[Callable[[], Any], list[Any]]:
     """One call of a pass with its barrier inside, and the arguments that it starts from.
 
     Args:
@@ -84,10 +84,10 @@ def called(session: Session, pass_: str, function: Callable[..., Any]) -> tuple[
         arguments = session.arguments(pass_, session.twin.first_case)
     if pass_ in (STEP, UNROLLED):
         return carrying_state(function, arguments), arguments
-    return partial(finished, function, *arguments), arguments
+    return partial(finish, function, *arguments), arguments
 
 
-def finished(function: Callable[..., Any], *arguments: Any) -> Any:
+def finish(function: Callable[..., Any], *arguments: Any) -> Any:
     """One call and all of its results."""
     return jax.block_until_ready(function(*arguments))
 
@@ -116,10 +116,10 @@ def analysed(compiled: Any) -> Analysis:
 
 def carrying_state(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[[], None]:
     """A training step as a loop runs it: each call starts from the state that the one before left."""
-    held = list(arguments)
+    carry = list(arguments)
 
     def call() -> None:
-        held[0], held[1], loss = function(*held)
-        jax.block_until_ready((held[0], held[1], loss))
+        carry[0], carry[1], loss = function(*carry)
+        jax.block_until_ready((carry[0], carry[1], loss))
 
     return call

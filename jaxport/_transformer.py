@@ -78,7 +78,7 @@ class MultiHeadAttention(nnx.Module):
         """
         scores = jnp.einsum("bqhd,bkhd->bhqk", query * self.block.depth**-0.5, key)
         if mask is not None:
-            scores = jnp.where(mask, scores, _masked(scores.dtype))
+            scores = jnp.where(mask, scores, _mask_value(scores.dtype))
         weights = jax.nn.softmax(scores)
         if draws is not None:
             weights = dropout(weights, draws, self.block.rate)
@@ -148,8 +148,8 @@ class EncoderBlock(nnx.Module):
           hidden_draws: u8[2, batch, length, width].
         """
         first, second = parts_of(hidden_draws, 2)
-        attended = self.attention_residual(inputs, lambda x: self.attention(x, x, mask, attention_draws), first)
-        return self.feed_forward_residual(attended, self.feed_forward, second)
+        states = self.attention_residual(inputs, lambda x: self.attention(x, x, mask, attention_draws), first)
+        return self.feed_forward_residual(states, self.feed_forward, second)
 
 
 class DecoderBlock(nnx.Module):
@@ -263,6 +263,6 @@ def decoder_block_paths(name: str, path: Place, attention_bias: bool = True) -> 
     yield from norm_paths(f"{name}/memory_attention_norm", (*path, "memory_attention_residual", "norm"))
 
 
-def _masked(dtype: jnp.dtype) -> float:
+def _mask_value(dtype: jnp.dtype) -> float:
     # Those of keras.layers.Softmax: float16 ends at 65504.
     return -3e4 if dtype == jnp.float16 else -1e9

@@ -32,8 +32,8 @@ class Embeddings(nnx.Module):
     def __call__(self, tokens: jax.Array, segments: jax.Array, draws: jax.Array | None = None) -> jax.Array:
         """The draws are u8[batch, length, width]; None for no dropout."""
         positions = self.positions.embedding[...].astype(self.positions.dtype)
-        normed = self.norm(_rows(self.tokens, tokens) + positions + _rows(self.segments, segments))
-        return normed if draws is None else dropout(normed, draws, self.block.rate)
+        embeddings = self.norm(_rows(self.tokens, tokens) + positions + _rows(self.segments, segments))
+        return embeddings if draws is None else dropout(embeddings, draws, self.block.rate)
 
 
 class Words(nnx.Module):
@@ -80,16 +80,16 @@ class Bert(nnx.Module):
         for layer, block in enumerate(self.blocks):
             draws = [None if by_layer is None else by_layer[layer] for by_layer in (attention_draws, hidden_draws)]
             states = block(states, mask, *draws)
-        guessed = self.words(jax.vmap(_taken)(states, positions), self.embeddings.tokens)
+        word_logits = self.words(jax.vmap(_take)(states, positions), self.embeddings.tokens)
         pairs = self.follows(jnp.tanh(self.pooler(states[:, 0])))
-        return {"words": guessed, "follows": pairs}
+        return {"words": word_logits, "follows": pairs}
 
 
 def _rows(table: nnx.Embed, ids: jax.Array) -> jax.Array:
-    return _taken(table.embedding[...].astype(table.dtype), ids)
+    return _take(table.embedding[...].astype(table.dtype), ids)
 
 
-def _taken(rows: jax.Array, ids: jax.Array) -> jax.Array:
+def _take(rows: jax.Array, ids: jax.Array) -> jax.Array:
     # The mode that XLA's gather has anyway: the default would compare every index to make its rows NaN.
     return jnp.take(rows, ids, axis=0, mode="clip")
 
@@ -99,7 +99,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     kinds = {"dtype": jnp.dtype(compute_dtype(dimensions, dtype)), "param_dtype": jnp.dtype(dtype)}
     graph = structure(lambda: Bert(dimensions, **kinds, rngs=nnx.Rngs(0)))
     optimizer = _optimizer(dimensions, dtype)
-    held = WeightMap(dict(_paths(dimensions)))
+    weight_map = WeightMap(dict(_paths(dimensions)))
 
     def forward(parameters: Parameters, *inputs: jax.Array) -> dict[str, jax.Array]:
         tokens, segments, positions, *_ = inputs
@@ -108,13 +108,19 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     def loss(parameters: Parameters, *inputs: jax.Array) -> jax.Array:
         tokens, segments, positions, words, weights, follows, *draws = inputs
         logits = nnx.merge(graph, parameters)(tokens, segments, positions, *draws)
-        guessed = optax.softmax_cross_entropy_with_integer_labels(logits["words"], words)
+        word_losses = optax.softmax_cross_entropy_with_integer_labels(logits["words"], words)
         pairs = optax.softmax_cross_entropy_with_integer_labels(logits["follows"], follows)
-        return jnp.sum(weights * guessed) / (jnp.sum(weights) + 1e-5) + pairs.mean()
+        return jnp.sum(weights * word_losses) / (jnp.sum(weights) + 1e-5) + pairs.mean()
 
     parts = training_parts(loss, optimizer)
     return Model(
-        forward, held.from_weights, held.to_weights, loss=loss, init=optimizer.init, step=parts.step, parts=parts
+        forward,
+        weight_map.from_weights,
+        weight_map.to_weights,
+        loss=loss,
+        init=optimizer.init,
+        step=parts.step,
+        parts=parts,
     )
 
 

@@ -10,7 +10,7 @@ from flax import nnx
 from jaxport import Model, optimizers
 from jaxport._dropout import dropout
 from jaxport._nnx import Parameters, WeightMap, structure, training_parts
-from jaxport.convolution import shifted, shifted_products
+from jaxport.convolution import shift_images, shifted_products
 from jaxport.pooling import max_pool
 from workloads import conv_mnist
 from workloads._spec import Dimensions
@@ -25,11 +25,11 @@ class GreyConvolution(nnx.Module):
 
     def __call__(self, images: jax.Array) -> jax.Array:
         """[batch, height, width, 1] -> [batch, height, width, channels]."""
-        return convolved(images, self.kernel.get_value()) + self.bias.get_value()
+        return convolve(images, self.kernel.get_value()) + self.bias.get_value()
 
 
 @jax.custom_vjp
-def convolved(images: jax.Array, kernel: jax.Array) -> jax.Array:
+def convolve(images: jax.Array, kernel: jax.Array) -> jax.Array:
     """A convolution of one channel: [batch, height, width, 1], kernel [size, size, 1, channels] -> [..., channels].
 
     Of one channel these are nine products a value, which fuse with what follows; the kernel's gradient is one product
@@ -38,9 +38,9 @@ def convolved(images: jax.Array, kernel: jax.Array) -> jax.Array:
     return shifted_products(images, len(kernel), _places(kernel))
 
 
-def _multiplied(images: jax.Array, kernel: jax.Array) -> jax.Array:
+def _multiply(images: jax.Array, kernel: jax.Array) -> jax.Array:
     """The same as one product of matrices."""
-    parts = jnp.concatenate(list(shifted(images, len(kernel))), axis=-1)
+    parts = jnp.concatenate(list(shift_images(images, len(kernel))), axis=-1)
     places = _places(kernel)
     return (parts.reshape(-1, len(places)) @ places).reshape(*images.shape[:-1], -1)
 
@@ -50,9 +50,9 @@ def _places(kernel: jax.Array) -> jax.Array:
     return kernel.reshape(-1, kernel.shape[-1])
 
 
-convolved.defvjp(
-    lambda images, kernel: (convolved(images, kernel), (images, kernel)),
-    lambda kept, cotangent: jax.vjp(_multiplied, *kept)[1](cotangent),
+convolve.defvjp(
+    lambda images, kernel: (convolve(images, kernel), (images, kernel)),
+    lambda residuals, cotangent: jax.vjp(_multiply, *residuals)[1](cotangent),
 )
 
 

@@ -45,9 +45,11 @@ def conv_transpose(
         return jax.lax.conv_general_dilated(result, kernel, steps, padding, dimension_numbers=numbers)
 
     result = jax.ShapeDtypeStruct((x.shape[0], *sizes, kernel.shape[-2]), x.dtype)
-    made = jax.eval_shape(forward, result).shape
-    if made != x.shape:
-        raise ValueError(f"expected sizes that a convolution makes {x.shape} of, found {tuple(sizes)}: makes {made}")
+    result_shape = jax.eval_shape(forward, result).shape
+    if result_shape != x.shape:
+        raise ValueError(
+            f"expected sizes that a convolution makes {x.shape} of, found {tuple(sizes)}: makes {result_shape}"
+        )
     return jax.linear_transpose(forward, result)(x)[0]
 
 
@@ -73,7 +75,7 @@ def shifted_products(images: jax.Array, size: int, places: Iterable[jax.Array]) 
       size: side of the kernel, odd.
       places: size * size arrays [channels], row by row.
     """
-    products = (part * weights for part, weights in zip(shifted(images, size), places, strict=True))
+    products = (part * weights for part, weights in zip(shift_images(images, size), places, strict=True))
     return sum(products, jnp.zeros_like(images))
 
 
@@ -83,7 +85,7 @@ def _places(kernel: jax.Array) -> Iterator[jax.Array]:
     return (kernel[row, column, :, 0] for row in range(size) for column in range(size))
 
 
-def shifted(images: jax.Array, size: int) -> Iterator[jax.Array]:
+def shift_images(images: jax.Array, size: int) -> Iterator[jax.Array]:
     """What every place of a kernel meets: images, shifted by up to half a kernel each way.
 
     Args:
@@ -91,13 +93,13 @@ def shifted(images: jax.Array, size: int) -> Iterator[jax.Array]:
       size: side of the kernel, odd.
     """
     _, height, width, _ = images.shape
-    padded = _padded(images, size)
+    padded_images = _pad(images, size)
     for row in range(size):
         for column in range(size):
-            yield padded[:, row : row + height, column : column + width]
+            yield padded_images[:, row : row + height, column : column + width]
 
 
-def _padded(images: jax.Array, size: int) -> jax.Array:
+def _pad(images: jax.Array, size: int) -> jax.Array:
     around = (size // 2, size // 2)
     return jnp.pad(images, ((0, 0), around, around, (0, 0)))
 
@@ -106,8 +108,8 @@ def _forward(images: jax.Array, kernel: jax.Array) -> tuple[jax.Array, tuple[jax
     return depthwise(images, kernel), (images, kernel)
 
 
-def _backward(kept: tuple[jax.Array, jax.Array], cotangent: jax.Array) -> tuple[jax.Array, jax.Array]:
-    images, kernel = kept
+def _backward(residuals: tuple[jax.Array, jax.Array], cotangent: jax.Array) -> tuple[jax.Array, jax.Array]:
+    images, kernel = residuals
     by_kernel = _by_kernel(images, cotangent, kernel.shape[0])
     # The transpose of a correlation is the correlation with the kernel turned by half a turn.
     return depthwise(cotangent, kernel[::-1, ::-1]), by_kernel
@@ -117,7 +119,7 @@ def _backward(kept: tuple[jax.Array, jax.Array], cotangent: jax.Array) -> tuple[
 def _by_kernel(images: jax.Array, cotangent: jax.Array, size: int) -> jax.Array:
     """The kernel's gradient: few images at a time, which stay in the cache for all places, row by row of them."""
     count, height, width, channels = images.shape
-    padded = _padded(images, size)
+    padded_images = _pad(images, size)
     together = next(
         number for number in range(1, count + 1) if count % number == 0 and number * height >= min(ROWS, count * height)
     )
@@ -125,11 +127,13 @@ def _by_kernel(images: jax.Array, cotangent: jax.Array, size: int) -> jax.Array:
 
     # Sliced by number: a reshape before the loop would be fused with what makes the cotangent, and so would its pad.
     def add(totals: jax.Array, first: jax.Array) -> tuple[jax.Array, None]:
-        around, wanted = (jax.lax.dynamic_slice_in_dim(array, first, together) for array in (padded, cotangent))
+        around, cotangents = (
+            jax.lax.dynamic_slice_in_dim(array, first, together) for array in (padded_images, cotangent)
+        )
         by_place = [
             sum(
-                (around[image, row + down, right : right + width] * wanted[image, row] for image, row in rows),
-                jnp.zeros_like(wanted[0, 0]),
+                (around[image, row + down, right : right + width] * cotangents[image, row] for image, row in rows),
+                jnp.zeros_like(cotangents[0, 0]),
             )
             for down in range(size)
             for right in range(size)

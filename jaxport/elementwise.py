@@ -173,8 +173,8 @@ def _cumprod_forward(x: jax.Array, axis: int) -> tuple[jax.Array, tuple[jax.Arra
     return products, (x, products)
 
 
-def _cumprod_backward(axis: int, kept: tuple[jax.Array, jax.Array], cotangent: jax.Array) -> tuple[jax.Array]:
-    x, products = kept
+def _cumprod_backward(axis: int, residuals: tuple[jax.Array, jax.Array], cotangent: jax.Array) -> tuple[jax.Array]:
+    x, products = residuals
     sums = jax.lax.cumsum(products * cotangent, axis % x.ndim, reverse=True)
     return (divide_no_nan(sums, x),)
 

@@ -90,13 +90,13 @@ class FocalModulation(nnx.Module):
     def __call__(self, x: jax.Array) -> jax.Array:
         """[batch, height, width, channels] -> the same shape."""
         query, context, gates = jnp.split(self.project(x), self.splits, axis=-1)
-        gathered = jnp.zeros_like(context)
+        total = jnp.zeros_like(context)
         for level, look in enumerate(self.focal):
             context = gelu(look(context))
-            gathered += context * gates[..., level, None]
+            total += context * gates[..., level, None]
         whole = gelu(context.mean(axis=(1, 2), keepdims=True))
-        gathered += whole * gates[..., -1:]
-        return self.output(query * self.modulate(gathered))
+        total += whole * gates[..., -1:]
+        return self.output(query * self.modulate(total))
 
 
 class FocalBlock(nnx.Module):
@@ -192,8 +192,8 @@ def step_of_compiled(parts: Sequence[Part], optimizer: optax.GradientTransformat
     What a part keeps for its gradient crosses as arrays, in the `jax.vjp` that its compiled forward pass returns. A
     `jax.grad` around compiled parts would be taken anew, in Python, at every call: 100 times as slow as the whole.
     """
-    prepare, *trained = [jax.jit(part) for part in parts]
-    forwards = [jax.jit(partial(jax.vjp, part)) for part in trained]
+    prepare, *trainable_parts = [jax.jit(part) for part in parts]
+    forwards = [jax.jit(partial(jax.vjp, part)) for part in trainable_parts]
     backward = jax.jit(lambda gradient, cotangent: gradient(cotangent))
     measure = jax.jit(jax.value_and_grad(lambda logits, labels: cross_entropy(logits, labels.reshape(-1))))
 

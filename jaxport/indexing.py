@@ -65,8 +65,8 @@ def reverse_sequence(x: jax.Array, lengths: jax.Array, axis: int = 1, batch_axis
         steps = jnp.arange(sequence.shape[0])
         return sequence[jnp.where(steps < length, length - 1 - steps, steps)]
 
-    turned = jax.vmap(one)(jnp.moveaxis(x, (batch_axis, axis), (0, 1)), lengths)
-    return jnp.moveaxis(turned, (0, 1), (batch_axis, axis))
+    result = jax.vmap(one)(jnp.moveaxis(x, (batch_axis, axis), (0, 1)), lengths)
+    return jnp.moveaxis(result, (0, 1), (batch_axis, axis))
 
 
 def first_occurrences(x: jax.Array) -> jax.Array:

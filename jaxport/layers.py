@@ -170,7 +170,7 @@ class LayerScale(nnx.Module):
         return x * self.gamma.get_value()
 
 
-def _weighted(
+def _weigh(
     scores: jax.Array,
     value: jax.Array,
     query_mask: jax.Array | None,
@@ -180,14 +180,14 @@ def _weighted(
     """The values by the softmax of the scores, as Keras masks both: a query that sees no key sees all."""
     masks = [] if value_mask is None else [value_mask.astype(bool)[..., None, :]]
     masks += [jnp.tri(*scores.shape[-2:], dtype=bool)] if use_causal_mask else []
-    seen = None
+    visible = None
     for mask in masks:
-        seen = mask if seen is None else seen & mask
-    if seen is not None:
+        visible = mask if visible is None else visible & mask
+    if visible is not None:
         # Subtracted, as in Keras: where nothing is seen, the scores stay apart as far as rounding leaves them.
-        scores = jnp.where(seen, scores, scores - (65504.0 if scores.dtype == jnp.float16 else 1e9))
-    given = jax.nn.softmax(scores) @ value
-    return given if query_mask is None else jnp.where(query_mask.astype(bool)[..., None], given, 0)
+        scores = jnp.where(visible, scores, scores - (65504.0 if scores.dtype == jnp.float16 else 1e9))
+    result = jax.nn.softmax(scores) @ value
+    return result if query_mask is None else jnp.where(query_mask.astype(bool)[..., None], result, 0)
 
 
 class _ScoredAttention(nnx.Module):
@@ -218,7 +218,7 @@ class _ScoredAttention(nnx.Module):
           use_causal_mask: whether a query sees no key after its own place.
         """
         scores = self._scores(query, value if key is None else key)
-        return _weighted(scores, value, query_mask, value_mask, use_causal_mask)
+        return _weigh(scores, value, query_mask, value_mask, use_causal_mask)
 
 
 class Attention(_ScoredAttention):
@@ -240,8 +240,8 @@ class Attention(_ScoredAttention):
         scale = 1 if self.scale is None else self.scale.get_value()
         if self.concat_score_weight is None:
             return query @ jnp.swapaxes(key, -2, -1) * scale
-        summed = jnp.sum(jnp.tanh(scale * (query[..., :, None, :] + key[..., None, :, :])), -1)
-        return self.concat_score_weight.get_value() * summed
+        total = jnp.sum(jnp.tanh(scale * (query[..., :, None, :] + key[..., None, :, :])), -1)
+        return self.concat_score_weight.get_value() * total
 
 
 class AdditiveAttention(_ScoredAttention):
@@ -260,12 +260,12 @@ class AdditiveAttention(_ScoredAttention):
         self.features, self.use_scale, self.param_dtype = features, use_scale, param_dtype
         # Glorot's, for a vector: as wide to both sides as there are features.
         limit = (3 / features) ** 0.5
-        drawn = jax.random.uniform(rngs.params(), (features,), param_dtype, -limit, limit)
-        self.scale = nnx.Param(drawn) if use_scale else nnx.data(None)
+        initial_scale = jax.random.uniform(rngs.params(), (features,), param_dtype, -limit, limit)
+        self.scale = nnx.Param(initial_scale) if use_scale else nnx.data(None)
 
     def _scores(self, query: jax.Array, key: jax.Array) -> jax.Array:
-        summed = jnp.tanh(query[:, :, None] + key[:, None])
-        return jnp.sum(summed if self.scale is None else summed * self.scale.get_value(), -1)
+        total = jnp.tanh(query[:, :, None] + key[:, None])
+        return jnp.sum(total if self.scale is None else total * self.scale.get_value(), -1)
 
 
 class Normalization(nnx.Module):
@@ -338,9 +338,9 @@ class ConvLSTMCell(nnx.RNNCellBase):
           inputs: [batch, ..., channels].
         """
         hidden, cell = carry
-        gates = _convolved(inputs, self.kernel.get_value(), self.strides, self.padding)
+        gates = _convolve(inputs, self.kernel.get_value(), self.strides, self.padding)
         gates = gates if self.bias is None else gates + self.bias.get_value()
-        gates += _convolved(hidden, self.recurrent_kernel.get_value(), (1,) * len(self.strides), "SAME")
+        gates += _convolve(hidden, self.recurrent_kernel.get_value(), (1,) * len(self.strides), "SAME")
         i, f, g, o = jnp.split(gates, 4, axis=-1)
         cell = self.gate_fn(f) * cell + self.gate_fn(i) * self.activation_fn(g)
         hidden = self.gate_fn(o) * self.activation_fn(cell)
@@ -354,9 +354,9 @@ class ConvLSTMCell(nnx.RNNCellBase):
           rngs: not used.
           carry_init: not used.
         """
-        given = jax.ShapeDtypeStruct(input_shape, self.param_dtype)
+        input_spec = jax.ShapeDtypeStruct(input_shape, self.param_dtype)
         kernel = jax.ShapeDtypeStruct(self.kernel.get_value().shape, self.param_dtype)
-        shape = jax.eval_shape(lambda x, k: _convolved(x, k, self.strides, self.padding), given, kernel).shape
+        shape = jax.eval_shape(lambda x, k: _convolve(x, k, self.strides, self.padding), input_spec, kernel).shape
         zeros = jnp.zeros((*shape[:-1], self.hidden_features), self.param_dtype)
         return zeros, zeros
 
@@ -412,7 +412,7 @@ class StackedCells(nnx.RNNCellBase):
         return 1
 
 
-def _convolved(x: jax.Array, kernel: jax.Array, strides: Sequence[int], padding: str) -> jax.Array:
+def _convolve(x: jax.Array, kernel: jax.Array, strides: Sequence[int], padding: str) -> jax.Array:
     space = "DHW"[-len(strides) :]
     names = (f"N{space}C", f"{space}IO", f"N{space}C")
     return jax.lax.conv_general_dilated(x, kernel, tuple(strides), padding, dimension_numbers=names)

@@ -30,13 +30,13 @@ def lstsq(a: jax.Array, b: jax.Array, l2_regularizer: float = 0.0) -> jax.Array:
     Returns:
       [..., n, k]; where m < n without a regularizer the shortest such x.
     """
-    transposed = jnp.matrix_transpose(a)
+    a_transpose = jnp.matrix_transpose(a)
     rows, columns = a.shape[-2:]
     size = min(rows, columns)
     eye = l2_regularizer * jnp.eye(size, dtype=a.dtype)
     if rows >= columns:
-        return _solve(transposed @ a + eye, transposed @ b)
-    return transposed @ _solve(a @ transposed + eye, b)
+        return _solve(a_transpose @ a + eye, a_transpose @ b)
+    return a_transpose @ _solve(a @ a_transpose + eye, b)
 
 
 def _solve(matrix: jax.Array, right: jax.Array) -> jax.Array:

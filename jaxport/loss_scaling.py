@@ -42,11 +42,11 @@ def scaled(
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, ScaledState]:
         finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(updates)]))
         gradients = jax.tree.map(lambda gradient: gradient / state.scale, updates)
-        steps, moved = optimizer.update(gradients, state.inner, params)
-        grown = state.good_steps == growth_steps - 1
-        scale = jnp.where(finite, jnp.where(grown, 2, 1), 0.5) * state.scale
-        good_steps = jnp.where(finite & ~grown, state.good_steps + 1, 0)
-        inner = jax.tree.map(lambda new, old: jnp.where(finite, new, old), moved, state.inner)
+        steps, state_after = optimizer.update(gradients, state.inner, params)
+        is_full = state.good_steps == growth_steps - 1
+        scale = jnp.where(finite, jnp.where(is_full, 2, 1), 0.5) * state.scale
+        good_steps = jnp.where(finite & ~is_full, state.good_steps + 1, 0)
+        inner = jax.tree.map(lambda new, old: jnp.where(finite, new, old), state_after, state.inner)
         steps = jax.tree.map(lambda step: jnp.where(finite, step, 0), steps)
         return steps, ScaledState(good_steps, scale, inner)
 

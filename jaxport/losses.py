@@ -28,11 +28,11 @@ def reduce(losses: jax.Array, sample_weight: jax.Array | None = None, mask: jax.
       sample_weight: of the losses' shape.
       mask: bool, of the losses' shape; True is kept.
     """
-    weighted = losses if sample_weight is None else losses * sample_weight
+    weighted_losses = losses if sample_weight is None else losses * sample_weight
     if mask is None:
-        return jnp.mean(weighted)
-    kept = jnp.sum(mask)
-    return jnp.sum(jnp.where(mask, weighted, 0)) / jnp.maximum(kept, 1).astype(losses.dtype)
+        return jnp.mean(weighted_losses)
+    count = jnp.sum(mask)
+    return jnp.sum(jnp.where(mask, weighted_losses, 0)) / jnp.maximum(count, 1).astype(losses.dtype)
 
 
 def _probabilities(y_pred: jax.Array) -> jax.Array:
@@ -105,8 +105,8 @@ def binary_focal_crossentropy(
         losses = optax.losses.sigmoid_binary_cross_entropy(y_pred, y_true)
         y_pred = jax.nn.sigmoid(y_pred)
     else:
-        clipped = _probabilities(y_pred)
-        losses = -(y_true * jnp.log(clipped) + (1 - y_true) * jnp.log(1 - clipped))
+        probabilities = _probabilities(y_pred)
+        losses = -(y_true * jnp.log(probabilities) + (1 - y_true) * jnp.log(1 - probabilities))
     certain = y_true * y_pred + (1 - y_true) * (1 - y_pred)
     losses = jnp.power(1 - certain, gamma) * losses
     if alpha is not None:
@@ -152,8 +152,8 @@ def mean_squared_logarithmic_error(y_true: jax.Array, y_pred: jax.Array) -> jax.
       y_true: [..., n].
       y_pred: [..., n].
     """
-    predicted, wanted = (jnp.log(maximum(values, SMALL) + 1) for values in (y_pred, y_true))
-    return jnp.mean(jnp.square(predicted - wanted), axis=-1)
+    log_predictions, log_targets = (jnp.log(maximum(values, SMALL) + 1) for values in (y_pred, y_true))
+    return jnp.mean(jnp.square(log_predictions - log_targets), axis=-1)
 
 
 def hinge(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
@@ -209,9 +209,9 @@ def tversky(y_true: jax.Array, y_pred: jax.Array, alpha: float = 0.5, beta: floa
       alpha: weight of the false negatives: Keras calls them false positives.
       beta: weight of the false positives.
     """
-    shared = jnp.sum(y_true * y_pred)
-    missed, alarms = jnp.sum((1 - y_pred) * y_true), jnp.sum(y_pred * (1 - y_true))
-    return 1 - shared / (shared + missed * alpha + alarms * beta + SMALL)
+    intersection = jnp.sum(y_true * y_pred)
+    misses, alarms = jnp.sum((1 - y_pred) * y_true), jnp.sum(y_pred * (1 - y_true))
+    return 1 - intersection / (intersection + misses * alpha + alarms * beta + SMALL)
 
 
 @jax.custom_vjp
@@ -231,10 +231,10 @@ def _cross_entropy_forward(labels: jax.Array, logits: jax.Array) -> tuple[jax.Ar
     return softmax_cross_entropy(labels, logits), (labels, logits)
 
 
-def _cross_entropy_backward(kept: Any, cotangent: jax.Array) -> tuple[jax.Array, jax.Array]:
-    labels, logits = kept
-    expanded = cotangent[..., None]
-    return -expanded * jax.nn.log_softmax(logits), expanded * (jax.nn.softmax(logits) - labels)
+def _cross_entropy_backward(residuals: Any, cotangent: jax.Array) -> tuple[jax.Array, jax.Array]:
+    labels, logits = residuals
+    gradient = cotangent[..., None]
+    return -gradient * jax.nn.log_softmax(logits), gradient * (jax.nn.softmax(logits) - labels)
 
 
 softmax_cross_entropy.defvjp(_cross_entropy_forward, _cross_entropy_backward)
@@ -280,7 +280,7 @@ def ctc_loss(labels: jax.Array, logits: jax.Array, label_length: jax.Array, logi
       logit_length: i32[batch].
     """
     logit_paddings, label_paddings = (
-        (jnp.arange(padded.shape[1]) >= length[:, None]).astype(logits.dtype)
-        for padded, length in ((logits, logit_length), (labels, label_length))
+        (jnp.arange(array.shape[1]) >= length[:, None]).astype(logits.dtype)
+        for array, length in ((logits, logit_length), (labels, label_length))
     )
     return optax.losses.ctc_loss(logits, logit_paddings, labels, label_paddings)

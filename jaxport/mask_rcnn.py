@@ -56,10 +56,10 @@ class Pyramid(nnx.Module):
 
     def __call__(self, features: list[jax.Array]) -> list[jax.Array]:
         """By level, [batch, side, side, width of the level] -> [batch, side, side, channels]."""
-        merged = [lateral(values) for lateral, values in zip(self.laterals, features, strict=True)]
-        for level in reversed(range(len(merged) - 1)):
-            merged[level] = merged[level] + _doubled(merged[level + 1])
-        return [output(values).astype(self.wide) for output, values in zip(self.outputs, merged, strict=True)]
+        levels = [lateral(values) for lateral, values in zip(self.laterals, features, strict=True)]
+        for level in reversed(range(len(levels) - 1)):
+            levels[level] = levels[level] + _double(levels[level + 1])
+        return [output(values).astype(self.wide) for output, values in zip(self.outputs, levels, strict=True)]
 
 
 class Proposing(nnx.Module):
@@ -178,9 +178,9 @@ class Finder:
         image, count = self.sizes["image"], self.sizes["detections"]
         levels, logits, deltas = self._looked_at(parameters, images)
         proposals = self._proposals(logits, deltas)
-        detected = detect(*self._named(parameters, levels, proposals[0]), proposals, image=image, count=count)
-        drawn = self._drawn(parameters, levels, detected["boxes"])
-        return detected | {"masks": mask_probabilities(drawn, detected["classes"])}
+        detections = detect(*self._classify(parameters, levels, proposals[0]), proposals, image=image, count=count)
+        mask_logits = self._draw_masks(parameters, levels, detections["boxes"])
+        return detections | {"masks": mask_probabilities(mask_logits, detections["classes"])}
 
     def loss(
         self, parameters: Parameters, images: jax.Array, boxes: jax.Array, classes: jax.Array, masks: jax.Array
@@ -197,12 +197,12 @@ class Finder:
         levels, logits, deltas = self._looked_at(parameters, images)
         objects = losses.objects_of(boxes, classes, masks, self.sizes["image"])
         regions = losses.assign(*self._proposals(*map(jax.lax.stop_gradient, (logits, deltas))), objects)
-        shown = losses.positive_regions(regions, count=self.sizes["mask_regions"])
-        drawn = self._drawn(parameters, levels, shown.boxes)
+        shown_regions = losses.positive_regions(regions, count=self.sizes["mask_regions"])
+        mask_logits = self._draw_masks(parameters, levels, shown_regions.boxes)
         return (
             losses.anchor_losses(logits, deltas, self.anchors, objects)
-            + losses.region_losses(*self._named(parameters, levels, regions.boxes), regions)
-            + losses.mask_loss(drawn, shown, masks, image=self.sizes["image"])
+            + losses.region_losses(*self._classify(parameters, levels, regions.boxes), regions)
+            + losses.mask_loss(mask_logits, shown_regions, masks, image=self.sizes["image"])
         )
 
     def _part(self, name: str, parameters: Parameters, *inputs: Any) -> Any:
@@ -216,13 +216,15 @@ class Finder:
         image, candidates, count = (self.sizes[name] for name in ("image", "candidates", "proposals"))
         return propose(logits, deltas, self.anchors, image=image, candidates=candidates, count=count)
 
-    def _named(self, parameters: Parameters, levels: list[jax.Array], boxes: jax.Array) -> tuple[jax.Array, jax.Array]:
-        return self._part("regions", parameters, self._pooled(levels, boxes, self.sizes["pool"]))
+    def _classify(
+        self, parameters: Parameters, levels: list[jax.Array], boxes: jax.Array
+    ) -> tuple[jax.Array, jax.Array]:
+        return self._part("regions", parameters, self._pool(levels, boxes, self.sizes["pool"]))
 
-    def _drawn(self, parameters: Parameters, levels: list[jax.Array], boxes: jax.Array) -> jax.Array:
-        return self._part("masks", parameters, self._pooled(levels, boxes, self.sizes["mask_pool"]))
+    def _draw_masks(self, parameters: Parameters, levels: list[jax.Array], boxes: jax.Array) -> jax.Array:
+        return self._part("masks", parameters, self._pool(levels, boxes, self.sizes["mask_pool"]))
 
-    def _pooled(self, levels: list[jax.Array], boxes: jax.Array, size: int) -> jax.Array:
+    def _pool(self, levels: list[jax.Array], boxes: jax.Array, size: int) -> jax.Array:
         return pool(levels, boxes, level_areas=_anchors.level_areas(self.sizes), image=self.sizes["image"], size=size)
 
 
@@ -268,8 +270,8 @@ def pool(
     """
 
     def of_image(levels: list[jax.Array], boxes: jax.Array) -> jax.Array:
-        at = _detection.region_levels(boxes, level_areas)
-        return _detection.roi_align(levels, boxes, at, image, size)
+        level_of_box = _detection.region_levels(boxes, level_areas)
+        return _detection.roi_align(levels, boxes, level_of_box, image, size)
 
     return jax.vmap(of_image)(levels, boxes)
 
@@ -293,12 +295,12 @@ def detect(
 @jax.jit
 def mask_probabilities(logits: jax.Array, classes: jax.Array) -> jax.Array:
     """Each detection's mask for its class: [batch, n, size, size, classes] -> [batch, n, size, size]; 0 for none."""
-    wanted = jax.nn.one_hot(classes - 1, logits.shape[-1], dtype=logits.dtype)
-    chosen = jnp.einsum("bnhwk,bnk->bnhw", logits, wanted)
-    return jnp.where((classes > 0)[..., None, None], jax.nn.sigmoid(chosen), 0)
+    is_class = jax.nn.one_hot(classes - 1, logits.shape[-1], dtype=logits.dtype)
+    own_logits = jnp.einsum("bnhwk,bnk->bnhw", logits, is_class)
+    return jnp.where((classes > 0)[..., None, None], jax.nn.sigmoid(own_logits), 0)
 
 
-def _doubled(values: jax.Array) -> jax.Array:
+def _double(values: jax.Array) -> jax.Array:
     """Every position repeated along both axes: [batch, h, w, c] -> [batch, 2h, 2w, c]."""
     batch, height, width, channels = values.shape
     squares = jnp.broadcast_to(values[:, :, None, :, None], (batch, height, 2, width, 2, channels))

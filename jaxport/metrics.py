@@ -78,10 +78,10 @@ def f1_score(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
       y_pred: [n, classes], scores.
     """
     largest = jnp.max(y_pred, axis=-1, keepdims=True)
-    predicted = ((y_pred >= largest) & (jnp.abs(y_pred) > 1e-9)).astype(y_pred.dtype)
-    both = jnp.sum(predicted * y_true, axis=0)
-    precise, recalled = (both / (jnp.sum(counted, axis=0) + _SMALL) for counted in (predicted, y_true))
-    return 2 * precise * recalled / (precise + recalled + _SMALL)
+    predictions = ((y_pred >= largest) & (jnp.abs(y_pred) > 1e-9)).astype(y_pred.dtype)
+    both = jnp.sum(predictions * y_true, axis=0)
+    precise, recall = (both / (jnp.sum(labels, axis=0) + _SMALL) for labels in (predictions, y_true))
+    return 2 * precise * recall / (precise + recall + _SMALL)
 
 
 def mean_iou(y_true: jax.Array, y_pred: jax.Array, num_classes: int) -> jax.Array:
@@ -93,10 +93,10 @@ def mean_iou(y_true: jax.Array, y_pred: jax.Array, num_classes: int) -> jax.Arra
       num_classes: classes from 0 on.
     """
     counts = confusion_matrix(y_true.ravel(), y_pred.ravel(), num_classes).astype(jnp.float32)
-    shared = jnp.diag(counts)
-    whole = jnp.sum(counts, axis=0) + jnp.sum(counts, axis=1) - shared
+    intersection = jnp.diag(counts)
+    whole = jnp.sum(counts, axis=0) + jnp.sum(counts, axis=1) - intersection
     there = whole > 1e-9
-    shares = jnp.where(there, shared / (whole + _SMALL), 0)
+    shares = jnp.where(there, intersection / (whole + _SMALL), 0)
     return jnp.sum(shares) / (jnp.sum(there).astype(shares.dtype) + _SMALL)
 
 

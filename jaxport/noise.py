@@ -31,7 +31,7 @@ class _Noise(nnx.Module):
     def _normal(self, shape: Sequence[int], dtype: jnp.dtype) -> jax.Array:
         return jax.random.normal(self.rngs(), shape, dtype)
 
-    def _kept(self, shape: Sequence[int], rate: float) -> jax.Array:
+    def _keep_mask(self, shape: Sequence[int], rate: float) -> jax.Array:
         return jax.random.bernoulli(self.rngs(), 1 - rate, shape)
 
 
@@ -115,4 +115,4 @@ class AlphaDropout(_Noise):
         shape = [1 if axis in self.broadcast_dims else size for axis, size in enumerate(x.shape)]
         least = -_ALPHA * _SCALE
         scale = ((1 - self.rate) * (1 + self.rate * least**2)) ** -0.5
-        return scale * jnp.where(self._kept(shape, self.rate), x, least) - scale * least * self.rate
+        return scale * jnp.where(self._keep_mask(shape, self.rate), x, least) - scale * least * self.rate

@@ -95,7 +95,7 @@ def fused_batch_norm(
       epsilon: is added to the variance.
       factor: the share of this batch in the moving statistics, one minus Keras' momentum.
     """
-    result, *statistics = _normalised(x, gamma, beta, epsilon)
+    result, *statistics = _normalise(x, gamma, beta, epsilon)
     count = x.size // x.shape[-1]
     mean, variance = jax.lax.stop_gradient((statistics[0], statistics[1] * (count / max(count - 1, 1))))
     old_mean, old_variance = moving
@@ -106,7 +106,7 @@ def fused_batch_norm(
     )
 
 
-def _normalised(x: jax.Array, gamma: jax.Array, beta: jax.Array, epsilon: float) -> Any:
+def _normalise(x: jax.Array, gamma: jax.Array, beta: jax.Array, epsilon: float) -> Any:
     return batch_normalised(x, gamma, beta, epsilon)
 
 
@@ -119,7 +119,7 @@ def masked_moments(x: jax.Array, mask: jax.Array) -> tuple[jax.Array, jax.Array]
       x: floats [..., features].
       mask: bool, of x's shape without the last axis.
     """
-    axes, kept = tuple(range(x.ndim - 1)), mask[..., None]
-    count = jnp.sum(jnp.broadcast_to(kept, x.shape).astype(x.dtype), axes) + _SMALL
-    mean = jnp.sum(jnp.where(kept, x, 0), axes) / count
-    return mean, jnp.sum(jnp.square(jnp.where(kept, x - mean, 0)), axes) / count
+    axes, is_present = tuple(range(x.ndim - 1)), mask[..., None]
+    count = jnp.sum(jnp.broadcast_to(is_present, x.shape).astype(x.dtype), axes) + _SMALL
+    mean = jnp.sum(jnp.where(is_present, x, 0), axes) / count
+    return mean, jnp.sum(jnp.square(jnp.where(is_present, x - mean, 0)), axes) / count

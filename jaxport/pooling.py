@@ -34,14 +34,14 @@ def _four_forward(images: jax.Array) -> tuple[jax.Array, jax.Array]:
     left, right = windows[:, :, :, :, 0], windows[:, :, :, :, 1]
     columns = jnp.where(_is_first(left, right), jnp.uint8(0), jnp.uint8(1))
     upper, lower = jnp.moveaxis(_larger(left, right), 2, 0)
-    chosen = jnp.where(_is_first(upper, lower), columns[:, :, 0], 2 + columns[:, :, 1])
-    return _larger(upper, lower), chosen
+    choices = jnp.where(_is_first(upper, lower), columns[:, :, 0], 2 + columns[:, :, 1])
+    return _larger(upper, lower), choices
 
 
-def _four_backward(chosen: jax.Array, cotangent: jax.Array) -> tuple[jax.Array]:
-    batch, height, width, channels = chosen.shape
+def _four_backward(choices: jax.Array, cotangent: jax.Array) -> tuple[jax.Array]:
+    batch, height, width, channels = choices.shape
     places = jnp.arange(4, dtype=jnp.uint8).reshape(2, 1, 2, 1)
-    spread = jnp.where(chosen[:, :, None, :, None] == places, cotangent[:, :, None, :, None], 0)
+    spread = jnp.where(choices[:, :, None, :, None] == places, cotangent[:, :, None, :, None], 0)
     return (spread.reshape(batch, 2 * height, 2 * width, channels),)
 
 
@@ -59,12 +59,12 @@ def overlapping_max_pool(images: jax.Array) -> jax.Array:
 
 def _overlapping_forward(images: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
     across, columns = _of_three(images, 2)
-    pooled, rows = _of_three(across, 1)
-    return pooled, (columns, rows)
+    maxima, rows = _of_three(across, 1)
+    return maxima, (columns, rows)
 
 
-def _overlapping_backward(chosen: tuple[jax.Array, jax.Array], cotangent: jax.Array) -> tuple[jax.Array]:
-    columns, rows = chosen
+def _overlapping_backward(choices: tuple[jax.Array, jax.Array], cotangent: jax.Array) -> tuple[jax.Array]:
+    columns, rows = choices
     return (_to_three(_to_three(cotangent, rows, 1), columns, 2),)
 
 
@@ -78,13 +78,13 @@ def _of_three(images: jax.Array, axis: int) -> tuple[jax.Array, jax.Array]:
     beyond = jnp.full_like(jax.lax.slice_in_dim(even, 0, 1, axis=axis), -jnp.inf)
     following = jnp.concatenate([jax.lax.slice_in_dim(even, 1, None, axis=axis), beyond], axis)
     larger = _larger(even, odd)
-    chosen = jnp.where(larger >= following, jnp.where(even >= odd, jnp.uint8(0), jnp.uint8(1)), jnp.uint8(2))
-    return _larger(larger, following), chosen
+    choices = jnp.where(larger >= following, jnp.where(even >= odd, jnp.uint8(0), jnp.uint8(1)), jnp.uint8(2))
+    return _larger(larger, following), choices
 
 
-def _to_three(cotangent: jax.Array, chosen: jax.Array, axis: int) -> jax.Array:
+def _to_three(cotangent: jax.Array, choices: jax.Array, axis: int) -> jax.Array:
     """The transpose of `_of_three`."""
-    to_even, to_odd, to_following = (jnp.where(chosen == place, cotangent, 0) for place in range(3))
+    to_even, to_odd, to_following = (jnp.where(choices == place, cotangent, 0) for place in range(3))
     none = jnp.zeros_like(jax.lax.slice_in_dim(cotangent, 0, 1, axis=axis))
     from_before = jnp.concatenate([none, jax.lax.slice_in_dim(to_following, 0, -1, axis=axis)], axis)
     pairs = jnp.stack([to_even + from_before, to_odd], axis + 1)
@@ -132,14 +132,14 @@ def adaptive_max_pool(x: jax.Array, sizes: Sequence[int]) -> jax.Array:
     return _adaptive(x, sizes, _first_largest)
 
 
-def _adaptive(x: jax.Array, sizes: Sequence[int], reduced: Callable[..., jax.Array]) -> jax.Array:
+def _adaptive(x: jax.Array, sizes: Sequence[int], reduce: Callable[..., jax.Array]) -> jax.Array:
     if len(sizes) != x.ndim - 2:
         raise ValueError(f"expected a size for each of {x.ndim - 2} axes, found {tuple(sizes)}")
     for axis, windows in enumerate(sizes, 1):
         places = x.shape[axis]
         # the ceiling by whole numbers
         bounds = [(window * places // windows, -(-(window + 1) * places // windows)) for window in range(windows)]
-        x = jnp.stack([reduced(jax.lax.slice_in_dim(x, *ends, axis=axis), axis=axis) for ends in bounds], axis)
+        x = jnp.stack([reduce(jax.lax.slice_in_dim(x, *ends, axis=axis), axis=axis) for ends in bounds], axis)
     return x
 
 

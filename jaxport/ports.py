@@ -57,41 +57,41 @@ def flax_port(
     network = _Network(make, jnp.dtype(dtype))
     _check_places(network, leaves, receipt)
 
-    def forward(parameters: Any, *given: Any) -> Any:
-        module = network.differentiated(parameters)
+    def forward(parameters: Any, *arguments: Any) -> Any:
+        module = network.differentiable(parameters)
         module.eval()
-        return _with_states(network, leaves, module(*given[:inputs]), module)
+        return _with_states(network, leaves, module(*arguments[:inputs]), module)
 
     if loss is None or optimizer is None or train_step is None:
         return Model(forward, leaves.there, leaves.back)
     judged_loss, judged_step = loss, train_step
-    used = optimizer
+    optimizer_used = optimizer
 
-    def loss_of(parameters: Any, *given: Any) -> jax.Array:
-        module = network.differentiated(parameters)
+    def loss_of(parameters: Any, *arguments: Any) -> jax.Array:
+        module = network.differentiable(parameters)
         module.train()
-        return judged_loss(module, given[:inputs], _targets(given[inputs:]))
+        return judged_loss(module, arguments[:inputs], _targets(arguments[inputs:]))
 
     def init(parameters: Any) -> Any:
         module = network.module(parameters)
-        return nnx.to_pure_dict(nnx.state(nnx.Optimizer(module, used, wrt=wrt)))
+        return nnx.to_pure_dict(nnx.state(nnx.Optimizer(module, optimizer_used, wrt=wrt)))
 
-    def step(parameters: Any, state: Any, *given: Any) -> tuple[Any, Any, jax.Array]:
+    def step(parameters: Any, state: Any, *arguments: Any) -> tuple[Any, Any, jax.Array]:
         module: Any = network.module(parameters)
         # As a validation leaves it: a step that does not turn training on would train without.
         module.eval()
-        trained = _with_state(nnx.Optimizer(module, used, wrt=wrt), state)
-        value = judged_step(module, trained, given[:inputs], _targets(given[inputs:]))
-        return network.parameters(module), nnx.to_pure_dict(nnx.state(trained)), value
+        training_state = _with_state(nnx.Optimizer(module, optimizer_used, wrt=wrt), state)
+        value = judged_step(module, training_state, arguments[:inputs], _targets(arguments[inputs:]))
+        return network.parameters(module), nnx.to_pure_dict(nnx.state(training_state)), value
 
     return Model(forward, leaves.there, leaves.back, loss=loss_of, init=init, step=step)
 
 
 def _with_state(optimizer: nnx.Optimizer, state: Any) -> nnx.Optimizer:
     """The optimizer as the step before left it: it is changed."""
-    kept = nnx.state(optimizer)
-    nnx.replace_by_pure_dict(kept, state)
-    nnx.update(optimizer, kept)
+    own_state = nnx.state(optimizer)
+    nnx.replace_by_pure_dict(own_state, state)
+    nnx.update(optimizer, own_state)
     return optimizer
 
 
@@ -118,17 +118,17 @@ def flax_rest(
     network = _Network(make, jnp.dtype(dtype))
     stands = {name: [_StandIn(*place) for place in places] for name, _, _, places in parts}
 
-    def forward(parameters: Any, *given: Any) -> Any:
-        whole = network.differentiated(parameters)
+    def forward(parameters: Any, *arguments: Any) -> Any:
+        whole = network.differentiable(parameters)
         whole.eval()
-        left, results = list(given), {}
+        rest, results = list(arguments), {}
         for name, path, count, _ in parts:
-            inputs, left = left[:count], left[count:]
+            inputs, rest = rest[:count], rest[count:]
             for stand in stands[name]:
-                stand.value = left.pop(0)
-            results[name] = _at(whole, path)(*inputs)
-        kept = [stand.given for of_part in stands.values() for stand in of_part]
-        return _with_states(network, leaves, {"result": results.get("", results), "given": kept}, whole)
+                stand.value = rest.pop(0)
+            results[name] = _module_at(whole, path)(*inputs)
+        stand_in_inputs = [stand.given for of_part in stands.values() for stand in of_part]
+        return _with_states(network, leaves, {"result": results.get("", results), "given": stand_in_inputs}, whole)
 
     return Model(forward, leaves.there, leaves.back)
 
@@ -142,7 +142,7 @@ def _with_states(network: _Network, leaves: CarriedLeaves, result: Any, module: 
     return with_states(result, {key: arrays[key] for key in states})
 
 
-def _at(module: nnx.Module, path: str) -> Any:
+def _module_at(module: nnx.Module, path: str) -> Any:
     """The module at a path in another one."""
     return functools.reduce(getattr, path.split("."), module) if path else module
 
@@ -158,15 +158,15 @@ class _StandIn:
     def __init__(self, owner: type[nnx.Module], name: str) -> None:
         self.value: Any = None
         self.given: list[Any] = []
-        setattr(owner, name, lambda module, *given: self._return(given))
+        setattr(owner, name, lambda module, *arguments: self._return(arguments))
 
-    def _return(self, given: Sequence[Any]) -> Any:
-        self.given = list(given)
+    def _return(self, arguments: Sequence[Any]) -> Any:
+        self.given = list(arguments)
         return self.value
 
 
-def _targets(given: Sequence[Any]) -> Any:
-    return given[0] if len(given) == 1 else tuple(given)
+def _targets(arguments: Sequence[Any]) -> Any:
+    return arguments[0] if len(arguments) == 1 else tuple(arguments)
 
 
 class _Network:
@@ -192,7 +192,7 @@ class _Network:
     def module(self, parameters: Any) -> nnx.Module:
         return nnx.merge(self._graph, parameters, self._others)
 
-    def differentiated(self, parameters: Any) -> Any:
+    def differentiable(self, parameters: Any) -> Any:
         """A module that gradients are taken of: TensorFlow has none to statistics, which batch norms compute with."""
         graph, weights, others = nnx.split(self.module(parameters), nnx.Param, ...)
         return nnx.merge(graph, weights, jax.lax.stop_gradient(others))
@@ -203,10 +203,10 @@ class _Network:
 
 def _check_places(network: _Network, leaves: CarriedLeaves, receipt: Path) -> None:
     """Raise WeightsError unless every variable of the module is written, and nothing else."""
-    written = {place for leaf in leaves.all for place in leaf.places}
+    places_written = {place for leaf in leaves.all for place in leaf.places}
     for places, what, absence in (
-        (network.places - written, f"a weight for every variable in {receipt.name}", "none for"),
-        (written - network.places, f"every variable of {receipt.name} in the module", "no"),
+        (network.places - places_written, f"a weight for every variable in {receipt.name}", "none for"),
+        (places_written - network.places, f"every variable of {receipt.name} in the module", "no"),
     ):
         if places:
             first = min(".".join(map(str, place)) for place in places)
@@ -235,16 +235,16 @@ def own_gradient(backward: Callable[..., Any], results: Any, inputs: Any, kept: 
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _own_gradient(backward: Callable[..., Any], results: Any, inputs: Any, kept: Any) -> Any:
+def _own_gradient(backward: Callable[..., Any], results: Any, inputs: Any, residuals: Any) -> Any:
     return results
 
 
-def _own_forward(backward: Callable[..., Any], results: Any, inputs: Any, kept: Any) -> tuple[Any, Any]:
-    return results, kept
+def _own_forward(backward: Callable[..., Any], results: Any, inputs: Any, residuals: Any) -> tuple[Any, Any]:
+    return results, residuals
 
 
-def _own_backward(backward: Callable[..., Any], kept: Any, gradients: Any) -> tuple[Any, Any, Any]:
-    return None, tuple(backward(*kept, *gradients)), None
+def _own_backward(backward: Callable[..., Any], residuals: Any, gradients: Any) -> tuple[Any, Any, Any]:
+    return None, tuple(backward(*residuals, *gradients)), None
 
 
 _own_gradient.defvjp(_own_forward, _own_backward)

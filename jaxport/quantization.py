@@ -27,8 +27,8 @@ def fake_quantize(
       narrow_range: whether the lowest level is left out.
     """
     least, most, step = _moved_range(low, high, num_bits, narrow_range)
-    shifted = jnp.minimum(jnp.maximum(x, least), most) - least
-    levels = jnp.floor(shifted / jnp.where(step == 0, 1, step) + 0.5) * step + least
+    offset = jnp.minimum(jnp.maximum(x, least), most) - least
+    levels = jnp.floor(offset / jnp.where(step == 0, 1, step) + 0.5) * step + least
     return jnp.where(_is_empty(low, high), 0, levels).astype(jnp.result_type(x))
 
 

@@ -50,12 +50,12 @@ def bits(seed: Any, shape: Sequence[int]) -> jax.Array:
     """
     seed = jnp.asarray(seed, jnp.int32)
     words, signs = (half.astype(jnp.uint32) for half in (seed, seed >> 31))
-    mixed = philox(jnp.asarray(_SCRAMBLING_KEY, jnp.uint32), jnp.stack([words[0], signs[0], words[1], signs[1]]))
+    scramble = philox(jnp.asarray(_SCRAMBLING_KEY, jnp.uint32), jnp.stack([words[0], signs[0], words[1], signs[1]]))
     size = math.prod(shape)
     blocks = jnp.arange(-(-size // 4), dtype=jnp.uint32)
     zeros = jnp.zeros_like(blocks)
-    counters = jnp.stack([blocks, zeros, zeros + mixed[2], zeros + mixed[3]], -1)
-    return philox(mixed[:2], counters).ravel()[:size].reshape(shape)
+    counters = jnp.stack([blocks, zeros, zeros + scramble[2], zeros + scramble[3]], -1)
+    return philox(scramble[:2], counters).ravel()[:size].reshape(shape)
 
 
 def uniform(
@@ -71,8 +71,8 @@ def uniform(
       kernels: whether the numbers of TensorFlow's own kernels are wanted, which take the lowest 23 bits; XLA takes the
         highest.
     """
-    drawn = bits(seed, shape)
-    mantissa = drawn & jnp.uint32(0x7FFFFF) if kernels else drawn >> 9
+    draws = bits(seed, shape)
+    mantissa = draws & jnp.uint32(0x7FFFFF) if kernels else draws >> 9
     return mantissa.astype(jnp.float32) * 2.0**-23 * (maxval - minval) + minval
 
 
@@ -102,8 +102,8 @@ def normal(seed: Any, shape: Sequence[int], kernels: bool = False) -> jax.Array:
     sizes = [size] if kernels else [*shape] or [1]
     axis = next((place for place, length in enumerate(sizes) if length % 2 == 0), sizes.index(max(sizes)))
     pairs = -(-sizes[axis] // 2)
-    drawn = uniform(seed, (*sizes[:axis], pairs, 2, *sizes[axis + 1 :]), kernels=kernels)
-    first, second = jnp.moveaxis(drawn, axis + 1, 0)
+    draws = uniform(seed, (*sizes[:axis], pairs, 2, *sizes[axis + 1 :]), kernels=kernels)
+    first, second = jnp.moveaxis(draws, axis + 1, 0)
     radius = jnp.sqrt(-2 * jnp.log(jnp.maximum(first, _LEAST)))
     angle = jnp.float32(2 * math.pi) * second
     both = jnp.stack([jnp.sin(angle) * radius, jnp.cos(angle) * radius], axis + 1)
@@ -156,8 +156,8 @@ def dropout(values: jax.Array, rate: float, seed: Any, noise_shape: Sequence[int
       seed: two integers.
       noise_shape: the shape of the draws, broadcast to that of `values`.
     """
-    kept = uniform(seed, values.shape if noise_shape is None else noise_shape) >= rate
-    return jnp.where(kept, values * (1 / (1 - rate)), jnp.zeros((), values.dtype))
+    is_kept = uniform(seed, values.shape if noise_shape is None else noise_shape) >= rate
+    return jnp.where(is_kept, values * (1 / (1 - rate)), jnp.zeros((), values.dtype))
 
 
 def shuffle(values: jax.Array, seed: Any) -> jax.Array:
@@ -175,5 +175,5 @@ def _product(constant: int, value: jax.Array) -> tuple[jax.Array, jax.Array]:
     low, high = jnp.uint32(constant & 0xFFFF), jnp.uint32(constant >> 16)
     value_low, value_high = value & 0xFFFF, value >> 16
     middle = high * value_low + (low * value_low >> 16)
-    carried = low * value_high + (middle & 0xFFFF)
-    return high * value_high + (middle >> 16) + (carried >> 16), jnp.uint32(constant) * value
+    carry = low * value_high + (middle & 0xFFFF)
+    return high * value_high + (middle >> 16) + (carry >> 16), jnp.uint32(constant) * value

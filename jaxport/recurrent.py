@@ -31,12 +31,12 @@ def scan(step: Step, kernels: Kernels, constants: Any, carry: Any, xs: Any) -> t
     Raises:
       ValueError: a kernel that is multiplied twice a step, or never.
     """
-    results: Any = _scanned(step, kernels, constants, carry, xs)
+    results: Any = _scan(step, kernels, constants, carry, xs)
     return results
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _scanned(step: Step, kernels: Kernels, constants: Any, carry: Any, xs: Any) -> tuple[Any, Any]:
+def _scan(step: Step, kernels: Kernels, constants: Any, carry: Any, xs: Any) -> tuple[Any, Any]:
     return _run(step, kernels, constants, carry, xs, None)[0]
 
 
@@ -46,46 +46,45 @@ def _run(step: Step, kernels: Kernels, constants: Any, carry: Any, xs: Any, shif
     `shifts` are added to the products: their gradients are those of the products.
     """
 
-    def body(carry: Any, at: tuple[Any, Any]) -> tuple[Any, Any]:
-        x, shift = at
-        multiplied: dict[str, jax.Array] = {}
+    def body(carry: Any, x_and_shift: tuple[Any, Any]) -> tuple[Any, Any]:
+        x, shift = x_and_shift
+        factors: dict[str, jax.Array] = {}
 
         def product(name: str, value: jax.Array) -> jax.Array:
-            if name in multiplied:
+            if name in factors:
                 raise ValueError(f"expected one product a step with {name}, found two: give it a second name")
-            multiplied[name] = value
+            factors[name] = value
             result = value @ kernels[name]
             return result if shift is None else result + shift[name]
 
         carry, output = step(product, constants, carry, x)
-        if idle := kernels.keys() - multiplied.keys():
+        if idle := kernels.keys() - factors.keys():
             raise ValueError(
                 f"expected one product a step with every kernel, found none with {min(idle)}: leave it out"
             )
-        return carry, (output, multiplied)
+        return carry, (output, factors)
 
-    carry, (outputs, multiplied) = jax.lax.scan(body, carry, (xs, shifts))
-    return (carry, outputs), multiplied
+    carry, (outputs, factors) = jax.lax.scan(body, carry, (xs, shifts))
+    return (carry, outputs), factors
 
 
 def _forward(step: Step, kernels: Kernels, constants: Any, carry: Any, xs: Any) -> tuple[Any, Any]:
-    _, multiplied = jax.eval_shape(partial(_run, step), kernels, constants, carry, xs, None)
+    _, factors = jax.eval_shape(partial(_run, step), kernels, constants, carry, xs, None)
     shifts = {
-        name: jnp.zeros((*multiplied[name].shape[:-1], kernel.shape[-1]), kernel.dtype)
-        for name, kernel in kernels.items()
+        name: jnp.zeros((*factors[name].shape[:-1], kernel.shape[-1]), kernel.dtype) for name, kernel in kernels.items()
     }
-    results, pull, multiplied = jax.vjp(partial(_run, step, kernels), constants, carry, xs, shifts, has_aux=True)
-    return results, (pull, multiplied)
+    results, pull, factors = jax.vjp(partial(_run, step, kernels), constants, carry, xs, shifts, has_aux=True)
+    return results, (pull, factors)
 
 
-def _backward(step: Step, kept: Any, cotangents: Any) -> tuple[Any, ...]:
-    pull, multiplied = kept
+def _backward(step: Step, residuals: Any, cotangents: Any) -> tuple[Any, ...]:
+    pull, factors = residuals
     constants, carry, xs, shifts = pull(cotangents)
-    kernels = {name: jnp.einsum("t...bi,t...bo->...io", multiplied[name], shift) for name, shift in shifts.items()}
+    kernels = {name: jnp.einsum("t...bi,t...bo->...io", factors[name], shift) for name, shift in shifts.items()}
     return kernels, constants, carry, xs
 
 
-_scanned.defvjp(_forward, _backward)
+_scan.defvjp(_forward, _backward)
 
 Activation = Callable[[jax.Array], jax.Array]
 
@@ -170,7 +169,7 @@ def gru(
         gates, candidate = jnp.split(x, [2 * state.shape[-1]], axis=-1)
         update, reset = jnp.split(recurrent_activation(gates + product("gates", state)), 2, axis=-1)
         candidate = jnp.tanh(candidate + product("candidate", reset * state))
-        state = _updated(update, state, candidate)
+        state = _update(update, state, candidate)
         return state, state
 
     step = reset_last if reset_after else reset_first
@@ -199,10 +198,10 @@ def gru_step(
     update = recurrent_activation(update + update_inner)
     reset = recurrent_activation(reset + reset_inner)
     candidate = activation(candidate + reset * candidate_inner)
-    return _updated(update, state, candidate)
+    return _update(update, state, candidate)
 
 
-def _updated(update: jax.Array, state: jax.Array, candidate: jax.Array) -> jax.Array:
+def _update(update: jax.Array, state: jax.Array, candidate: jax.Array) -> jax.Array:
     return update * state + (1 - update) * candidate
 
 
@@ -211,8 +210,8 @@ def _over_time(
 ) -> tuple[jax.Array, Any]:
     """Outputs [batch, time, units] and the last state, where a step's inputs are [batch, features]."""
 
-    def masked(product: Product, constants: Any, carry: Any, at: Any) -> tuple[Any, jax.Array]:
-        (x, present), (state, before) = at, carry
+    def step_with_mask(product: Product, constants: Any, carry: Any, xs: Any) -> tuple[Any, jax.Array]:
+        (x, present), (state, before) = xs, carry
         following, output = step(product, constants, state, x)
         if present is not None:
             following, output = jax.tree.map(
@@ -220,9 +219,9 @@ def _over_time(
             )
         return (following, output), output
 
-    at = jnp.swapaxes(inputs, 0, 1), None if mask is None else mask.T
+    xs = jnp.swapaxes(inputs, 0, 1), None if mask is None else mask.T
     if go_backwards:
-        at = jax.tree.map(lambda leaf: leaf[::-1], at)
+        xs = jax.tree.map(lambda leaf: leaf[::-1], xs)
     nothing = jnp.zeros_like(jax.tree.leaves(state)[0])
-    (last, _), outputs = scan(masked, kernels, constants, (state, nothing), at)
+    (last, _), outputs = scan(step_with_mask, kernels, constants, (state, nothing), xs)
     return jnp.swapaxes(outputs, 0, 1), last

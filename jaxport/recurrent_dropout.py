@@ -100,11 +100,11 @@ def _product(x: jax.Array, mask: jax.Array | None, kernel: jax.Array) -> jax.Arr
     """[batch, gates * units]: what is left of x, times the kernel [features, gates * units], gate by gate."""
     if mask is None:
         return x @ kernel
-    left = x * mask.astype(x.dtype)
+    factors = x * mask.astype(x.dtype)
     if len(mask) == 1:
-        return left[0] @ kernel
+        return factors[0] @ kernel
     kernels = kernel.reshape(len(kernel), len(mask), -1)
-    return jnp.einsum("gbf,fgu->bgu", left, kernels).reshape(len(x), -1)
+    return jnp.einsum("gbf,fgu->bgu", factors, kernels).reshape(len(x), -1)
 
 
 def _lstm(cell: Any, carry: Any, inputs: jax.Array, masks: Masks) -> tuple[Any, jax.Array]:

@@ -93,9 +93,9 @@ def crop_and_resize(
     columns = jax.vmap(lambda box: _box_places(box[1], box[3], width, sizes[1]))(boxes)
 
     def crop(image: jax.Array, down: jax.Array, across: jax.Array) -> jax.Array:
-        sampled = _linear(_linear(image, down, 0), across, 1)
+        samples = _linear(_linear(image, down, 0), across, 1)
         inside = ((down >= 0) & (down <= height - 1))[:, None] & ((across >= 0) & (across <= width - 1))
-        return jnp.where(inside[:, :, None], sampled, extrapolation_value)
+        return jnp.where(inside[:, :, None], samples, extrapolation_value)
 
     return jax.vmap(crop)(images[box_indices], rows, columns)
 
@@ -128,9 +128,9 @@ def extract_patches(
     return jnp.swapaxes(by_channel, 3, 4).reshape(patches.shape)
 
 
-def _corner_places(size: int, wanted: int, align_corners: bool) -> np.ndarray:
-    scale = (size - 1) / (wanted - 1) if align_corners and wanted > 1 else size / wanted
-    return np.arange(wanted) * scale
+def _corner_places(size: int, wanted_size: int, align_corners: bool) -> np.ndarray:
+    scale = (size - 1) / (wanted_size - 1) if align_corners and wanted_size > 1 else size / wanted_size
+    return np.arange(wanted_size) * scale
 
 
 def _linear(x: jax.Array, places: jax.Array | np.ndarray, axis: int) -> jax.Array:
@@ -146,18 +146,18 @@ def _linear(x: jax.Array, places: jax.Array | np.ndarray, axis: int) -> jax.Arra
     return lower + (upper - lower) * share.reshape(shape)
 
 
-def _box_places(start: jax.Array, end: jax.Array, size: int, wanted: int) -> jax.Array:
-    if wanted == 1:
+def _box_places(start: jax.Array, end: jax.Array, size: int, wanted_size: int) -> jax.Array:
+    if wanted_size == 1:
         return (0.5 * (start + end) * (size - 1))[None]
-    return start * (size - 1) + jnp.arange(wanted) * ((end - start) * (size - 1) / (wanted - 1))
+    return start * (size - 1) + jnp.arange(wanted_size) * ((end - start) * (size - 1) / (wanted_size - 1))
 
 
-def _cubic_weights(size: int, wanted: int) -> np.ndarray:
+def _cubic_weights(size: int, wanted_size: int) -> np.ndarray:
     """The share of every pixel in every wanted one: [wanted, size]."""
-    places = (np.arange(wanted) + 0.5) * size / wanted - 0.5
+    places = (np.arange(wanted_size) + 0.5) * size / wanted_size - 0.5
     before = np.floor(places)
     offset = np.rint((places - before) * _CUBIC_STEPS) / _CUBIC_STEPS
-    weights = np.zeros((wanted, size))
+    weights = np.zeros((wanted_size, size))
     for step, distance in ((-1, 1 + offset), (0, offset), (1, 1 - offset), (2, 2 - offset)):
         pixel = (before + step).astype(int)
         inside = (pixel >= 0) & (pixel < size)

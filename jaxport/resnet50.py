@@ -59,9 +59,9 @@ class Pointwise(nnx.Module):
 
     def __call__(self, x: jax.Array) -> jax.Array:
         """[batch, height, width, in] -> [batch, height / stride, width / stride, out]."""
-        kept = x[:, :: self.stride, :: self.stride].astype(self.dtype)
+        strided_x = x[:, :: self.stride, :: self.stride].astype(self.dtype)
         kernel = self.kernel.get_value()[0, 0].astype(self.dtype)
-        return product(kept, kernel)
+        return product(strided_x, kernel)
 
 
 class Bottleneck(nnx.Module):
@@ -128,33 +128,33 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     def forward(parameters: Any, images: jax.Array, labels: jax.Array) -> jax.Array:
         return nnx.merge(graph, *parameters)(images, training=False)
 
-    def loss_and_statistics(trained: Parameters, statistics: Parameters, images: jax.Array, labels: jax.Array) -> Any:
-        network: Any = nnx.merge(graph, trained, statistics)
+    def loss_and_statistics(trainable: Parameters, statistics: Parameters, images: jax.Array, labels: jax.Array) -> Any:
+        network: Any = nnx.merge(graph, trainable, statistics)
         logits = network(images, training=True)
         targets = optax.smooth_labels(jax.nn.one_hot(labels, logits.shape[-1], dtype=dtype), resnet50.LABEL_SMOOTHING)
-        value = optax.softmax_cross_entropy(logits, targets).mean() + _decay(trained)
+        value = optax.softmax_cross_entropy(logits, targets).mean() + _decay(trainable)
         return value, nnx.to_pure_dict(nnx.state(network, nnx.BatchStat))
 
     def loss(parameters: Any, images: jax.Array, labels: jax.Array) -> jax.Array:
-        trained, statistics = parameters
-        return loss_and_statistics(trained, statistics, images, labels)[0]
+        trainable, statistics = parameters
+        return loss_and_statistics(trainable, statistics, images, labels)[0]
 
     def gradients(parameters: Any, state: Any, images: jax.Array, labels: jax.Array) -> tuple[Any, jax.Array, Any]:
-        trained, statistics = parameters
+        trainable, statistics = parameters
         loss_of = partial(loss_and_statistics, statistics=statistics, images=images, labels=labels)
-        return gradients_of(loss_of, trained, state)
+        return gradients_of(loss_of, trainable, state)
 
-    def update(parameters: Any, state: Any, gradients: Any, moved: Any) -> tuple[Any, Any]:
-        trained, _ = parameters
-        updates, state = optimizer.update(gradients, state, trained)
-        return (optax.apply_updates(trained, updates), moved), state
+    def update(parameters: Any, state: Any, gradients: Any, new_statistics: Any) -> tuple[Any, Any]:
+        trainable, _ = parameters
+        updates, state = optimizer.update(gradients, state, trainable)
+        return (optax.apply_updates(trainable, updates), new_statistics), state
 
     def from_weights(weights: Mapping[str, jax.Array]) -> tuple[Parameters, Parameters]:
         return trained_weights.from_weights(weights), moving_weights.from_weights(weights)
 
     def to_weights(parameters: Any) -> dict[str, Any]:
-        trained, statistics = parameters
-        return trained_weights.to_weights(trained) | moving_weights.to_weights(statistics)
+        trainable, statistics = parameters
+        return trained_weights.to_weights(trainable) | moving_weights.to_weights(statistics)
 
     def init(parameters: Any) -> Any:
         return optimizer.init(parameters[0])
@@ -163,9 +163,9 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     return Model(forward, from_weights, to_weights, loss=loss, init=init, step=parts.step, parts=parts)
 
 
-def _decay(trained: Parameters) -> Any:
+def _decay(trainable: Parameters) -> Any:
     """Half the decay times the sum of squares of every kernel; Keras rounds the factor to float32."""
-    arrays: Any = traverse_util.flatten_dict(trained)
+    arrays: Any = traverse_util.flatten_dict(trainable)
     kernels = [array for place, array in arrays.items() if place[-1] == "kernel"]
     return float(np.float32(resnet50.WEIGHT_DECAY / 2)) * sum(jnp.sum(kernel * kernel) for kernel in kernels)
 
@@ -176,15 +176,15 @@ def _weight_maps(dimensions: Dimensions) -> tuple[WeightMap, WeightMap]:
     for index, block in enumerate(resnet50.blocks(dimensions)):
         names = ["reduce", "spatial", "expand"] + ["shortcut"] * block.projected
         modules |= {f"{block.path}/{name}": ("blocks", index, name) for name in names}
-    trained = {
+    trainable = {
         "kernel": ("convolution", "kernel"),
         "gamma": ("norm", "gamma"),
         "beta": ("norm", "beta"),
     }
     moving = {"mean": ("norm", "mean"), "variance": ("norm", "variance")}
     head = {"head/kernel": ("head", "kernel"), "head/bias": ("head", "bias")}
-    return WeightMap(_placed(modules, trained) | head), WeightMap(_placed(modules, moving))
+    return WeightMap(_place(modules, trainable) | head), WeightMap(_place(modules, moving))
 
 
-def _placed(modules: Mapping[str, Place], leaves: Mapping[str, Place]) -> dict[str, Place]:
+def _place(modules: Mapping[str, Place], leaves: Mapping[str, Place]) -> dict[str, Place]:
     return {f"{path}/{leaf}": (*module, *inner) for path, module in modules.items() for leaf, inner in leaves.items()}

@@ -107,8 +107,8 @@ def piecewise_constant(boundaries: Sequence[int], values: Sequence[float]) -> Ca
         raise ValueError(f"expected one value more than the {len(boundaries)} boundaries, found {len(values)}")
 
     def rate(step: jax.Array, dtype: Any) -> jax.Array:
-        passed = jnp.searchsorted(jnp.asarray(boundaries, step.dtype), step, side="left")
-        return jnp.asarray(values, dtype)[passed]
+        boundaries_passed = jnp.searchsorted(jnp.asarray(boundaries, step.dtype), step, side="left")
+        return jnp.asarray(values, dtype)[boundaries_passed]
 
     return rate
 
@@ -129,8 +129,8 @@ def cosine_decay(
 
     def rate(step: jax.Array, dtype: Any) -> jax.Array:
         time = jnp.minimum(step.astype(dtype), decay_steps + warm)
-        decayed = peak * ((1 - alpha) * 0.5 * (1 + jnp.cos(jnp.pi * ((time - warm) / decay_steps))) + alpha)
-        return jnp.where(time < warm, (peak - initial) * (time / max(warm, 1)) + initial, decayed)
+        decay = peak * ((1 - alpha) * 0.5 * (1 + jnp.cos(jnp.pi * ((time - warm) / decay_steps))) + alpha)
+        return jnp.where(time < warm, (peak - initial) * (time / max(warm, 1)) + initial, decay)
 
     return rate
 
@@ -157,8 +157,8 @@ def cosine_decay_restarts(
             longer = jnp.asarray(t_mul, dtype)
             restarts = jnp.floor(jnp.log(1 - periods * (1 - longer)) / jnp.log(longer))
             share = (periods - (1 - longer**restarts) / (1 - longer)) / longer**restarts
-        decayed = 0.5 * jnp.asarray(m_mul, dtype) ** restarts * (1 + jnp.cos(jnp.pi * share))
-        return initial * ((1 - alpha) * decayed + alpha)
+        decay = 0.5 * jnp.asarray(m_mul, dtype) ** restarts * (1 + jnp.cos(jnp.pi * share))
+        return initial * ((1 - alpha) * decay + alpha)
 
     return rate
 

@@ -47,7 +47,7 @@ class Translator(nnx.Module):
         """Source and target i32[batch, length] -> logits [batch, length, vocabulary]."""
         mask = source != _parallel_text.PAD
         grus = [_weights_of(gru) for gru in (self.forward, self.backward)]
-        memory, first_word = _encoded(grus, self.source_embedding(source.T), mask.T)
+        memory, first_word = _encode(grus, self.source_embedding(source.T), mask.T)
         attention = (
             self.query_projection.kernel[...],
             self.score.kernel[...],
@@ -56,7 +56,7 @@ class Translator(nnx.Module):
             mask,
         )
         state = jnp.tanh(self.bridge(first_word))
-        states = _decoded(*_weights_of(self.decoder), attention, state, self.target_embedding(target.T))
+        states = _decode(*_weights_of(self.decoder), attention, state, self.target_embedding(target.T))
         return self.logits(states.transpose(1, 0, 2))
 
 
@@ -66,7 +66,7 @@ def _weights_of(gru: Gru) -> tuple[jax.Array, jax.Array, jax.Array]:
 
 # Compiled as a whole even in eager mode: a scan over a function made anew would be compiled at every call.
 @jax.jit
-def _encoded(
+def _encode(
     grus: list[tuple[jax.Array, jax.Array, jax.Array]], words: jax.Array, mask: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
     """Memory [batch, time, 2 * units] and the state after the first word, of words [time, batch, features].
@@ -76,8 +76,8 @@ def _encoded(
     kernels, recurrent, biases = (jnp.stack(pair) for pair in zip(*grus, strict=True))
     both = jnp.stack([words, words[::-1]], 1)
     # What depends on no state is one product over all steps.
-    projected = jnp.einsum("tdbi,dio->tdbo", both, kernels) + biases[:, :1]
-    xs = projected, jnp.stack([mask, mask[::-1]], 1)[..., None]
+    projection = jnp.einsum("tdbi,dio->tdbo", both, kernels) + biases[:, :1]
+    xs = projection, jnp.stack([mask, mask[::-1]], 1)[..., None]
     state = jnp.zeros((*both.shape[1:3], recurrent.shape[1]), words.dtype)
     last, outputs = scan(_encode_step, {"state": recurrent}, biases[:, 1:], state, xs)
     memory = jnp.concatenate([outputs[:, 0], outputs[::-1, 1]], -1)
@@ -87,13 +87,13 @@ def _encoded(
 def _encode_step(
     product: Product, bias: jax.Array, state: jax.Array, x: tuple[jax.Array, jax.Array]
 ) -> tuple[jax.Array, jax.Array]:
-    projected, mask = x
-    state = jnp.where(mask, gru_step(projected, product("state", state) + bias, state), state)
+    projection, mask = x
+    state = jnp.where(mask, gru_step(projection, product("state", state) + bias, state), state)
     return state, state
 
 
 @jax.jit
-def _decoded(
+def _decode(
     kernel: jax.Array,
     recurrent: jax.Array,
     bias: jax.Array,
@@ -107,18 +107,18 @@ def _decoded(
     # One product asks the memory and feeds the gates: both start from the state.
     kernels = {"state": jnp.concatenate([query, recurrent], 1), "context": kernel[features:]}
     constants = bias[1], score[:, 0], keys, memory, jnp.where(mask, 0, jnp.asarray(-1e9, keys.dtype))
-    projected = words @ kernel[:features] + bias[0]
-    return scan(_decode_step, kernels, constants, state, projected)[1]
+    projection = words @ kernel[:features] + bias[0]
+    return scan(_decode_step, kernels, constants, state, projection)[1]
 
 
 def _decode_step(
-    product: Product, constants: tuple[jax.Array, ...], state: jax.Array, projected: jax.Array
+    product: Product, constants: tuple[jax.Array, ...], state: jax.Array, projection: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    bias, score, keys, memory, masked = constants
+    bias, score, keys, memory, mask_scores = constants
     query, inner = jnp.split(product("state", state), [keys.shape[-1]], -1)
-    scores = jnp.tanh(keys + query[:, None]) @ score + masked
+    scores = jnp.tanh(keys + query[:, None]) @ score + mask_scores
     context = jnp.einsum("bs,bsd->bd", jax.nn.softmax(scores), memory)
-    state = gru_step(projected + product("context", context), inner + bias, state)
+    state = gru_step(projection + product("context", context), inner + bias, state)
     return state, state
 
 
@@ -131,10 +131,10 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         return nnx.merge(graph, parameters)(source, target[:, :-1])
 
     def loss(parameters: Parameters, source: jax.Array, target: jax.Array) -> jax.Array:
-        wanted = target[:, 1:]
-        words = (wanted != _parallel_text.PAD).astype(dtype)
+        targets = target[:, 1:]
+        words = (targets != _parallel_text.PAD).astype(dtype)
         logits = forward(parameters, source, target)
-        return (optax.softmax_cross_entropy_with_integer_labels(logits, wanted) * words).sum() / words.sum()
+        return (optax.softmax_cross_entropy_with_integer_labels(logits, targets) * words).sum() / words.sum()
 
     parts = training_parts(loss, optimizer)
     return Model(

@@ -37,28 +37,28 @@ def over_steps(
       last: whether the outputs [batch, ...] of the last step are wanted alone.
       zero_output: whether the output of a masked step is 0.
     """
-    at = jnp.moveaxis(inputs, 1, 0), None if mask is None else mask.astype(bool).T
+    xs = jnp.moveaxis(inputs, 1, 0), None if mask is None else mask.astype(bool).T
     if rnn.reverse:
-        at = jax.tree.map(lambda leaf: leaf[::-1], at)
+        xs = jax.tree.map(lambda leaf: leaf[::-1], xs)
     if initial is None and isinstance(rnn, StatefulRNN):
         initial = rnn.states
-    step_shape = at[0].shape[1:]
+    step_shape = xs[0].shape[1:]
     # Zeros, whatever is drawn.
     zeros = rnn.cell.initialize_carry(step_shape, nnx.Rngs(0))
     carry = zeros if initial is None else carry_of(rnn.cell, initial, step_shape)
     masks = [rnn.cell.masks(step_shape)] if isinstance(rnn.cell, DroppingCell) else []
     graph, weights = nnx.split(rnn.cell)
-    before = jnp.zeros_like(jax.eval_shape(lambda x: rnn.cell(carry, x, *masks)[1], at[0][0]))
+    before = jnp.zeros_like(jax.eval_shape(lambda x: rnn.cell(carry, x, *masks)[1], xs[0][0]))
 
-    def step(state: Any, at: Any) -> Any:
-        (carry, before), (x, present) = state, at
+    def step(state: Any, xs: Any) -> Any:
+        (carry, before), (x, present) = state, xs
         following, output = nnx.merge(graph, weights)(carry, x, *masks)
         if present is not None:
-            kept = (carry, jnp.zeros_like(output) if zero_output else before)
-            following, output = jax.tree.map(partial(_where, present), (following, output), kept)
+            previous = (carry, jnp.zeros_like(output) if zero_output else before)
+            following, output = jax.tree.map(partial(_where, present), (following, output), previous)
         return (following, output), output
 
-    (carry, _), outputs = jax.lax.scan(step, (carry, before), at)
+    (carry, _), outputs = jax.lax.scan(step, (carry, before), xs)
     states = states_of(rnn.cell, carry)
     if isinstance(rnn, StatefulRNN):
         rnn.keep(states)
@@ -130,8 +130,8 @@ def masked_average(x: jax.Array, mask: jax.Array, keepdims: bool = False) -> jax
       keepdims: whether the axis of time stays, with one step.
     """
     present = mask.astype(bool)[:, :, None]
-    kept = jnp.where(present, x, 0)
-    return kept.sum(1, keepdims=keepdims) / present.astype(x.dtype).sum(1, keepdims=keepdims)
+    present_values = jnp.where(present, x, 0)
+    return present_values.sum(1, keepdims=keepdims) / present.astype(x.dtype).sum(1, keepdims=keepdims)
 
 
 def attention_mask(
@@ -151,10 +151,10 @@ def attention_mask(
     Raises:
       ValueError: there is no mask at all.
     """
-    given = [None if query is None else query[:, None, :, None]]
-    given += [None if mask is None else mask[:, None, None, :] for mask in (value, key)]
-    given.append(pairs if pairs is None or pairs.ndim > 3 else jnp.expand_dims(pairs, -3))
-    masks = [mask.astype(bool) for mask in given if mask is not None]
+    all_masks = [None if query is None else query[:, None, :, None]]
+    all_masks += [None if mask is None else mask[:, None, None, :] for mask in (value, key)]
+    all_masks.append(pairs if pairs is None or pairs.ndim > 3 else jnp.expand_dims(pairs, -3))
+    masks = [mask.astype(bool) for mask in all_masks if mask is not None]
     if not masks:
         raise ValueError("expected a mask, found none: call the attention without")
     whole = masks[0]
@@ -164,7 +164,7 @@ def attention_mask(
 
 
 def attention_of_kept(
-    query: jax.Array, key: jax.Array, value: jax.Array, *, mask: jax.Array | None = None, **told: Any
+    query: jax.Array, key: jax.Array, value: jax.Array, *, mask: jax.Array | None = None, **settings: Any
 ) -> jax.Array:
     """f[batch, queries, heads, features]: nnx.dot_product_attention, and 0 where a mask leaves a query nothing.
 
@@ -176,13 +176,13 @@ def attention_of_kept(
       key: f[batch, keys, heads, features].
       value: likewise.
       mask: bool[batch, heads or 1, queries, keys].
-      **told: what else nnx.MultiHeadAttention says.
+      **settings: what else nnx.MultiHeadAttention says.
     """
-    attended = nnx.dot_product_attention(query, key, value, mask=mask, **told)
+    result = nnx.dot_product_attention(query, key, value, mask=mask, **settings)
     if mask is None:
-        return attended
+        return result
     some = jnp.swapaxes(mask.astype(bool).any(-1), -2, -1)
-    return jnp.where(some[..., None], attended, jnp.zeros((), attended.dtype))
+    return jnp.where(some[..., None], result, jnp.zeros((), result.dtype))
 
 
 def _where(present: jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:

@@ -46,8 +46,8 @@ class StatefulRNN(nnx.RNN):
         super().__init__(cell, reverse=reverse, keep_order=keep_order, time_major=time_major)
         self.state_shapes = tuple(map(tuple, state_shapes))
         self.param_dtype = param_dtype
-        for at, shape in enumerate(self.state_shapes):
-            setattr(self, f"state_{at}", RecurrentState(jnp.zeros(shape, param_dtype)))
+        for index, shape in enumerate(self.state_shapes):
+            setattr(self, f"state_{index}", RecurrentState(jnp.zeros(shape, param_dtype)))
 
     @property
     def states(self) -> tuple[jax.Array, ...]:
@@ -61,8 +61,8 @@ class StatefulRNN(nnx.RNN):
           states: in Keras' order.
         """
         for variable, state in zip(self._variables(), states, strict=True):
-            kept = variable.get_value()
-            variable.set_value(jax.lax.stop_gradient(state.astype(kept.dtype)))
+            value = variable.get_value()
+            variable.set_value(jax.lax.stop_gradient(state.astype(value.dtype)))
 
     def __call__(
         self, inputs: jax.Array, *, initial_carry: Any = None, return_carry: bool | None = None, **options: Any
@@ -80,11 +80,11 @@ class StatefulRNN(nnx.RNN):
             initial_carry = carry_of(self.cell, self.states, _without(inputs.shape, time_axis))
         carry, outputs = super().__call__(inputs, initial_carry=initial_carry, return_carry=True, **options)
         self.keep(states_of(self.cell, carry))
-        wanted = self.return_carry if return_carry is None else return_carry
-        return (carry, outputs) if wanted else outputs
+        returns_carry = self.return_carry if return_carry is None else return_carry
+        return (carry, outputs) if returns_carry else outputs
 
     def _variables(self) -> list[RecurrentState]:
-        return [getattr(self, f"state_{at}") for at in range(len(self.state_shapes))]
+        return [getattr(self, f"state_{index}") for index in range(len(self.state_shapes))]
 
 
 def reset_states(module: nnx.Module) -> None:
@@ -123,23 +123,23 @@ def carry_of(cell: nnx.RNNCellBase, states: Sequence[jax.Array], step_shape: tup
     """
     # Zeros, whatever is drawn.
     zeros = jax.eval_shape(lambda: cell.initialize_carry(step_shape, nnx.Rngs(0)))
-    return _filled(cell, zeros, iter(states))
+    return _fill(cell, zeros, iter(states))
 
 
 def _within(cell: nnx.RNNCellBase) -> nnx.RNNCellBase:
     return cell.cell if isinstance(cell, DroppingCell) else cell
 
 
-def _filled(cell: nnx.RNNCellBase, zeros: Any, states: Iterator[jax.Array]) -> Any:
+def _fill(cell: nnx.RNNCellBase, zeros: Any, states: Iterator[jax.Array]) -> Any:
     cell = _within(cell)
     if isinstance(cell, StackedCells):
-        return tuple(_filled(getattr(cell, name), part, states) for name, part in zip(cell.order, zeros, strict=True))
+        return tuple(_fill(getattr(cell, name), part, states) for name, part in zip(cell.order, zeros, strict=True))
     leaves, structure = jax.tree.flatten(zeros)
     own = [next(states) for _ in leaves]
-    ordered = own[::-1] if isinstance(cell, nnx.LSTMCell | nnx.OptimizedLSTMCell) else own
+    in_order = own[::-1] if isinstance(cell, nnx.LSTMCell | nnx.OptimizedLSTMCell) else own
     # Cells of Flax make zeros in the dtype of their weights.
     dtypes = [getattr(cell, "dtype", None) or zero.dtype for zero in leaves]
-    return jax.tree.unflatten(structure, [state.astype(dtype) for state, dtype in zip(ordered, dtypes, strict=True)])
+    return jax.tree.unflatten(structure, [state.astype(dtype) for state, dtype in zip(in_order, dtypes, strict=True)])
 
 
 def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:

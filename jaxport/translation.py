@@ -99,7 +99,7 @@ class Translator(nnx.Module):
         return jnp.asarray(translation.positions(length, self.block.width), dtype)
 
 
-def smoothed_cross_entropy(logits: jax.Array, wanted: jax.Array, smoothing: float) -> jax.Array:
+def smoothed_cross_entropy(logits: jax.Array, targets: jax.Array, smoothing: float) -> jax.Array:
     """Cross entropy with labels of which `smoothing` is spread over the vocabulary; logits [..., vocabulary] -> [...].
 
     Without the labels as an array: log(sum(exp(logits))) less the wanted logit and the mean of all, by their shares.
@@ -107,12 +107,12 @@ def smoothed_cross_entropy(logits: jax.Array, wanted: jax.Array, smoothing: floa
 
     Args:
       logits: [..., vocabulary].
-      wanted: i32[...].
+      targets: i32[...].
       smoothing: the part of a label that all words share.
     """
-    chosen = jnp.arange(logits.shape[-1]) == wanted[..., None]
-    picked = jnp.where(chosen, logits, 0).sum(-1)
-    return jax.nn.logsumexp(logits, axis=-1) - (1 - smoothing) * picked - smoothing * logits.mean(-1)
+    is_target = jnp.arange(logits.shape[-1]) == targets[..., None]
+    target_logits = jnp.where(is_target, logits, 0).sum(-1)
+    return jax.nn.logsumexp(logits, axis=-1) - (1 - smoothing) * target_logits - smoothing * logits.mean(-1)
 
 
 def network(dimensions: Dimensions, dtype: str) -> nnx.GraphDef[Translator]:
@@ -132,10 +132,10 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         return nnx.merge(graph, parameters)(source, target[:, :-1])
 
     def loss(parameters: Parameters, source: jax.Array, target: jax.Array, *draws: jax.Array) -> jax.Array:
-        wanted = target[:, 1:]
-        words = (wanted != _parallel_text.PAD).astype(dtype)
+        targets = target[:, 1:]
+        words = (targets != _parallel_text.PAD).astype(dtype)
         logits = nnx.merge(graph, parameters)(source, target[:, :-1], *draws)
-        return (smoothed_cross_entropy(logits, wanted, translation.SMOOTHING) * words).sum() / words.sum()
+        return (smoothed_cross_entropy(logits, targets, translation.SMOOTHING) * words).sum() / words.sum()
 
     parts = training_parts(loss, optimizer)
     return Model(

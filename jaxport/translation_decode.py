@@ -43,7 +43,7 @@ def search(
       steps: how many tokens each may have.
     """
     # The memory's keys and values are the same for every beam: projected once, then repeated.
-    projected = [
+    memory_pairs = [
         jax.tree.map(partial(jnp.repeat, repeats=beams, axis=0), block.memory_attention.project(memory))
         for block in model.decoder
     ]
@@ -53,14 +53,14 @@ def search(
         return (state.time < steps) & ~state.ended.all()
 
     final = jax.lax.while_loop(
-        going_on, partial(_extended, model, projected, mask), _started(model, memory, beams, steps)
+        going_on, partial(_extend, model, memory_pairs, mask), _start(model, memory, beams, steps)
     )
     length = (final.tokens != _parallel_text.PAD).sum(-1).astype(memory.dtype)
     scores, order = jax.lax.top_k(final.scores / ((5 + length) / 6) ** PENALTY, beams)
     return jnp.take_along_axis(final.tokens, order[..., None], 1), scores
 
 
-def _started(model: Translator, memory: jax.Array, beams: int, steps: int) -> Beams:
+def _start(model: Translator, memory: jax.Array, beams: int, steps: int) -> Beams:
     """Before the first step: one beam is possible, so that the others do not repeat it."""
     shape, block = (memory.shape[0], beams), model.block
     cache = jnp.zeros((shape[0] * beams, steps, block.heads, block.depth), memory.dtype)
@@ -74,15 +74,15 @@ def _started(model: Translator, memory: jax.Array, beams: int, steps: int) -> Be
     )
 
 
-def _extended(model: Translator, projected: list[Cache], mask: jax.Array, state: Beams) -> Beams:
+def _extend(model: Translator, memory_pairs: list[Cache], mask: jax.Array, state: Beams) -> Beams:
     """Every beam by one token; those that ended only by padding, at no cost."""
-    logits, caches = _next_logits(model, projected, mask, state)
+    logits, caches = _next_logits(model, memory_pairs, mask, state)
     (batch, beams), vocabulary = state.last.shape, logits.shape[-1]
     steps = jax.nn.log_softmax(logits).reshape(batch, beams, vocabulary)
     padding = jnp.where(jnp.arange(vocabulary) == _parallel_text.PAD, 0, jnp.asarray(NEVER, steps.dtype))
     totals = state.scores[..., None] + jnp.where(state.ended[..., None], padding, steps)
-    scores, chosen = jax.lax.top_k(totals.reshape(batch, -1), beams)
-    parents, last = jnp.divmod(chosen, vocabulary)
+    scores, places = jax.lax.top_k(totals.reshape(batch, -1), beams)
+    parents, last = jnp.divmod(places, vocabulary)
     rows = (parents + jnp.arange(batch)[:, None] * beams).ravel()
     tokens = jnp.take_along_axis(state.tokens, parents[..., None], 1)
     return Beams(
@@ -91,24 +91,24 @@ def _extended(model: Translator, projected: list[Cache], mask: jax.Array, state:
         last=last,
         scores=scores,
         ended=jnp.take_along_axis(state.ended, parents, 1) | (last == _parallel_text.END),
-        caches=jax.tree.map(lambda kept: kept.at[rows].get(mode="promise_in_bounds"), caches),
+        caches=jax.tree.map(lambda cache: cache.at[rows].get(mode="promise_in_bounds"), caches),
     )
 
 
 def _next_logits(
-    model: Translator, projected: list[Cache], mask: jax.Array, state: Beams
+    model: Translator, memory_pairs: list[Cache], mask: jax.Array, state: Beams
 ) -> tuple[jax.Array, list[Cache]]:
     """Logits [batch * beams, vocabulary] of the next token, and the caches with the last one in them."""
     states = model.embedding(state.last.reshape(-1, 1)) * model.block.width**0.5
     states += model.sines(state.tokens.shape[-1], states.dtype)[state.time]
     caches = []
-    for block, cache, memory in zip(model.decoder, state.caches, projected, strict=True):
-        states, cache = _decoded(block, states, cache, memory, state.time, mask)
+    for block, cache, memory in zip(model.decoder, state.caches, memory_pairs, strict=True):
+        states, cache = _decode(block, states, cache, memory, state.time, mask)
         caches.append(cache)
     return model.embedding.attend(states[:, 0]), caches
 
 
-def _decoded(
+def _decode(
     block: DecoderBlock, states: jax.Array, cache: Cache, memory: Cache, time: jax.Array, mask: jax.Array
 ) -> tuple[jax.Array, Cache]:
     """States [rows, 1, width] at a position through a block, and the cache with them in it."""
@@ -136,7 +136,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
 
     # Compiled as a whole even in eager mode: a loop over functions made anew would be compiled at every call.
     @jax.jit
-    def decoded(parameters: Parameters, source: jax.Array) -> dict[str, Any]:
+    def decode(parameters: Parameters, source: jax.Array) -> dict[str, Any]:
         model = nnx.merge(graph, parameters)
         words = source != _parallel_text.PAD
         memory = model.encoded(source)
@@ -148,6 +148,6 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
 
     def forward(parameters: Parameters, source: jax.Array) -> dict[str, Any]:
         # Which words are best has no gradient, and the loop that finds them no bound to unroll it by.
-        return decoded(jax.lax.stop_gradient(parameters), source)
+        return decode(jax.lax.stop_gradient(parameters), source)
 
     return Model(forward, weights.from_weights, weights.to_weights)

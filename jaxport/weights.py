@@ -14,7 +14,7 @@ import numpy as np
 from flax import nnx
 from safetensors import SafetensorError, safe_open
 
-from jaxport._linen_variables import by_path, replaced
+from jaxport._linen_variables import by_path, replace_values
 from jaxport._module_nodes import array_of, nodes
 from jaxport._optimizer_paths import name_of, named_leaves
 from workloads import _foreign
@@ -54,15 +54,15 @@ def load(module: nnx.Module | Mapping[str, Any], path: str | Path) -> nnx.Module
     Raises:
       WeightsError: the file cannot be read; a name is missing on one side; a shape or dtype differs.
     """
-    arrays, kept = _read(Path(path), optimizer=False)
+    arrays, names_kept = _read(Path(path), optimizer=False)
     if isinstance(module, nnx.Module):
-        variables = {name: variable for name, variable in variables_of(module).items() if name not in kept}
+        variables = {name: variable for name, variable in variables_of(module).items() if name not in names_kept}
         _check({name: array_of(variable, name) for name, variable in variables.items()}, arrays, Path(path))
         set_variables(variables, arrays)
         return module
-    nested = {name: value for name, (_, value) in by_path(module).items() if name not in kept}
-    _check(nested, arrays, Path(path))
-    return replaced(module, {name: jnp.asarray(arrays[name]) for name in nested})
+    module_values = {name: value for name, (_, value) in by_path(module).items() if name not in names_kept}
+    _check(module_values, arrays, Path(path))
+    return replace_values(module, {name: jnp.asarray(arrays[name]) for name in module_values})
 
 
 @overload
@@ -88,15 +88,15 @@ def load_optimizer(state: Any, path: str | Path) -> Any:
         differs.
     """
     if isinstance(state, nnx.Optimizer):
-        made = load_optimizer(state.opt_state, path)
-        state.opt_state = nnx.data(made)
-        counts = ((name.rpartition(".")[2], leaf) for name, leaf in named_leaves(made) if not leaf.shape)
+        new_state = load_optimizer(state.opt_state, path)
+        state.opt_state = nnx.data(new_state)
+        counts = ((name.rpartition(".")[2], leaf) for name, leaf in named_leaves(new_state) if not leaf.shape)
         steps = next((count for name, count in counts if name in ("count", "step")), None)
         if steps is not None:
             state.step.set_value(jnp.asarray(steps, state.step.get_value().dtype))
         return state
-    arrays, kept = _read(Path(path), optimizer=True)
-    there = {name: leaf for name, leaf in named_leaves(state) if name not in kept}
+    arrays, names_kept = _read(Path(path), optimizer=True)
+    there = {name: leaf for name, leaf in named_leaves(state) if name not in names_kept}
     if not arrays and there:
         raise _refusal(Path(path), "no optimizer", "--optimizer")
     _check(there, arrays, Path(path))
@@ -127,16 +127,16 @@ def _read(path: Path, optimizer: bool) -> tuple[dict[str, np.ndarray], Mapping[s
         with safe_open(path, "numpy") as file:
             names = [name for name in file.keys() if name.startswith(PREFIX) == optimizer]  # noqa: SIM118 - no mapping
             arrays = {name: file.get_tensor(name) for name in names}
-            kept = json.loads((file.metadata() or {}).get(_KEPT, "{}"))
+            kept_names = json.loads((file.metadata() or {}).get(_KEPT, "{}"))
     except (Unusable, OSError, SafetensorError, AttributeError, TypeError, ValueError, RecursionError) as error:
-        raise _refusal(path, _foreign.said(error)) from error
-    if not isinstance(kept, dict):
+        raise _refusal(path, _foreign.error_line(error)) from error
+    if not isinstance(kept_names, dict):
         raise _refusal(path, "metadata that jaxport did not write")
-    return (_without_prefix(arrays), _without_prefix(kept)) if optimizer else (arrays, kept)
+    return (_without_prefix(arrays), _without_prefix(kept_names)) if optimizer else (arrays, kept_names)
 
 
-def _without_prefix(named: Mapping[str, Any]) -> dict[str, Any]:
-    return {name.removeprefix(PREFIX): value for name, value in named.items() if name.startswith(PREFIX)}
+def _without_prefix(by_name: Mapping[str, Any]) -> dict[str, Any]:
+    return {name.removeprefix(PREFIX): value for name, value in by_name.items() if name.startswith(PREFIX)}
 
 
 def _check(variables: Mapping[str, Any], arrays: Mapping[str, np.ndarray], path: Path) -> None:
@@ -148,8 +148,8 @@ def _check(variables: Mapping[str, Any], arrays: Mapping[str, np.ndarray], path:
     for name, here in variables.items():
         array = arrays[name]
         if (tuple(here.shape), str(here.dtype)) != (array.shape, array.dtype.name):
-            wanted = f"{here.dtype}{list(here.shape)}"
-            raise _refusal(path, f"{array.dtype}{list(array.shape)} for {name}, which takes {wanted}")
+            expected_type = f"{here.dtype}{list(here.shape)}"
+            raise _refusal(path, f"{array.dtype}{list(array.shape)} for {name}, which takes {expected_type}")
 
 
 def _more(names: list[str]) -> str:

@@ -9,9 +9,12 @@ import pytest
 from places import ROOT
 
 from compare import cli
+from compare.commands._names import module_of
 from compare.errors import Foreseen
 
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md"), *ROOT.glob("docs/guide/*.md")])
+PAGES = sorted(
+    [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md"), *ROOT.glob("docs/guide/**/*.md")]
+)
 """Without docs/results/: those are records of runs, with the command lines of their day."""
 
 FOLDERS = "workloads|tf_reference|jaxport|compare|tests|examples|docs"
@@ -54,9 +57,10 @@ def parsed(command_line: str) -> None:
     if words[0].startswith("-"):
         assert words == ["--help"]
         return
-    assert words[0] in cli.COMMANDS, command_line
-    if words[1:] not in ([], ["--help"]):
-        cli.parsed(words)
+    assert words[0] in cli.TOP, command_line
+    options = words[2:] if " ".join(words[:2]) in cli.COMMANDS else words[1:]
+    if options not in ([], ["--help"]):
+        cli.parse_options(words)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
@@ -68,7 +72,7 @@ def test_every_command_line_parses(page: Path) -> None:
 
 @pytest.mark.parametrize("command", cli.COMMANDS)
 def test_every_example_of_a_help_parses(command: str) -> None:
-    told = importlib.import_module(f"compare.commands.{command}").HELP
+    told = importlib.import_module(module_of(command)).HELP
     lines = command_lines(told.examples)
     assert lines and all(len(line) <= 120 for line in told.description.splitlines())
     for command_line in lines:

@@ -1,4 +1,4 @@
-"""A wheel carries the pages that `jaxport docs` opens, data and the licence, also where it is built from the sdist."""
+"""A wheel carries the pages that `jaxport lookup docs` opens, data and the licence, also when built from the sdist."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 
-def assigned(line: str) -> tuple[str, ...]:
+def find_targets(line: str) -> tuple[str, ...]:
     """The names that the innermost statement of a line assigns to, in order; none where it returns, say.
 
     Args:

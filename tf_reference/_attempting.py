@@ -49,14 +49,14 @@ class _Stage:
 
     def __call__(self, **more: Any) -> Callable[..., Any]:
         if self.next == len(self._made):
-            self._made.append(self._staged(more))
+            self._made.append(self._stage(more))
         self.next += 1
         return self._made[self.next - 1]
 
-    def _staged(self, more: dict[str, Any]) -> Callable[..., Any]:
-        staged = self._function if self._options is None else tf.function(self._function, **self._options, **more)
+    def _stage(self, more: dict[str, Any]) -> Callable[..., Any]:
+        stage = self._function if self._options is None else tf.function(self._function, **self._options, **more)
 
         def on_tensors(*arguments: Any) -> Any:
-            return staged(*(tf.constant(one) if isinstance(one, np.ndarray | np.generic) else one for one in arguments))
+            return stage(*(tf.constant(one) if isinstance(one, np.ndarray | np.generic) else one for one in arguments))
 
         return on_tensors

@@ -16,7 +16,7 @@ from workloads._state_names import Own, owner_and_part
 
 
 def bound_parameters(
-    session: Session, concrete: Any, layout: Layout, given: str = "input"
+    session: Session, concrete: Any, layout: Layout, input_kind: str = "input"
 ) -> tuple[tuple[Parameter, ...], Arrays]:
     """The program's parameters by what fills them, and the values of those that carry their own.
 
@@ -24,7 +24,7 @@ def bound_parameters(
       session: the twin in one float type.
       concrete: the ConcreteFunction of the pass.
       layout: parameters and results of its program.
-      given: what fills the parameters that are no variables: "input" or "batches".
+      input_kind: what fills the parameters that are no variables: "input" or "batches".
 
     Raises:
       Unsupported: a parameter that nothing fills, or a resource that is no variable.
@@ -35,13 +35,13 @@ def bound_parameters(
         id(variable.handle): ("state", name, *owner_and_part(name, tuple(variable.shape), own))
         for name, variable in session.state.items()
     }
-    sources = [(given, name, "", "") for name in session.twin.inputs]
+    sources = [(input_kind, name, "", "") for name in session.twin.inputs]
     states: dict[str, np.ndarray] = {}
-    for index, captured in enumerate(concrete.captured_inputs):
-        sources.append(by_handle.get(id(captured), ("state", f"captured{index}", "", "")))
+    for index, tensor in enumerate(concrete.captured_inputs):
+        sources.append(by_handle.get(id(tensor), ("state", f"captured{index}", "", "")))
         kind, name, *_ = sources[-1]
         if kind == "state":
-            states[name] = session.state[name].numpy() if name in session.state else _captured_value(captured, concrete)
+            states[name] = session.state[name].numpy() if name in session.state else _captured_value(tensor, concrete)
     if len(sources) != len(layout.parameters):
         raise Unsupported(
             f"TensorFlow's program has {len(layout.parameters)} parameters for {len(sources)} inputs and variables"
@@ -51,13 +51,13 @@ def bound_parameters(
     return tuple(parameters), states
 
 
-def _captured_value(captured: tf.Tensor, concrete: Any) -> np.ndarray:
-    if captured.dtype != tf.resource:
-        return captured.numpy()
-    held = next((variable for variable in concrete.variables if variable.handle is captured), None)
-    if held is None:
+def _captured_value(tensor: tf.Tensor, concrete: Any) -> np.ndarray:
+    if tensor.dtype != tf.resource:
+        return tensor.numpy()
+    held_variable = next((variable for variable in concrete.variables if variable.handle is tensor), None)
+    if held_variable is None:
         raise Unsupported("TensorFlow's program takes a resource that is no variable, such as a lookup table")
-    return held.numpy()
+    return held_variable.numpy()
 
 
 def result_names(leaves: Sequence[str], parameters: Sequence[Parameter], layout: Layout) -> list[str]:

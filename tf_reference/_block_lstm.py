@@ -23,17 +23,17 @@ def block_lstm(cell: Any, sequences: tf.Tensor, hidden: tf.Tensor, state: tf.Ten
       hidden: the hidden state before the first step, [batch, units].
       state: the cell before the first step, [batch, units].
     """
-    unread = tf.zeros([cell.units], sequences.dtype)
+    no_peephole = tf.zeros([cell.units], sequences.dtype)
     steps = tf.raw_ops.BlockLSTM(
         seq_len_max=tf.constant(sequences.shape[0], tf.int64),
         x=sequences,
         cs_prev=state,
         h_prev=hidden,
-        w=_reordered(tf.concat([cell.kernel, cell.recurrent_kernel], axis=0)),
-        wci=unread,
-        wcf=unread,
-        wco=unread,
-        b=_reordered(cell.bias.value),
+        w=_reorder(tf.concat([cell.kernel, cell.recurrent_kernel], axis=0)),
+        wci=no_peephole,
+        wcf=no_peephole,
+        wco=no_peephole,
+        b=_reorder(cell.bias.value),
         forget_bias=0.0,
         cell_clip=_UNCLIPPED,
         use_peephole=False,
@@ -41,7 +41,7 @@ def block_lstm(cell: Any, sequences: tf.Tensor, hidden: tf.Tensor, state: tf.Ten
     return steps.h, steps.cs
 
 
-def _reordered(gates: tf.Tensor) -> tf.Tensor:
+def _reorder(gates: tf.Tensor) -> tf.Tensor:
     """From Keras' order of gates to that of the kernel, [..., 4 units]."""
     i, f, g, o = tf.split(gates, _GATES, axis=-1)
     return tf.concat([i, g, f, o], axis=-1)

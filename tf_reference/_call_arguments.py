@@ -42,7 +42,7 @@ class Arguments:
             return False
         return self.names == other.names and self.fixed == other.fixed
 
-    def widened(self, other: Arguments) -> Arguments:
+    def widen(self, other: Arguments) -> Arguments:
         """The same with every size left open in which others of equal ranks, that these take, differ."""
         nest = tf.nest.map_structure(_of_both, self.symbols().nest, other.symbols().nest)
         return replace(self, nest=nest)
@@ -60,31 +60,31 @@ class Arguments:
         ]
 
 
-def bound(layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Arguments | None:
+def bound(layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> Arguments | None:
     """The arguments of a call, `training` left out; None where they hold no tensor, or what is none of both.
 
     Args:
       layer: that is called.
-      given: by position.
-      named: by name.
+      positional: by position.
+      keywords: by name.
     """
     signature = inspect.signature(layer.call)
-    named = {name: value for name, value in named.items() if name != "training" and value is not None}
-    if len(given) == 1 and not named:
-        return Arguments(given[0])
+    keywords = {name: value for name, value in keywords.items() if name != "training" and value is not None}
+    if len(positional) == 1 and not keywords:
+        return Arguments(positional[0])
     try:
-        told = signature.bind(*given, **named).arguments
+        by_name = signature.bind(*positional, **keywords).arguments
     except TypeError:
         return None
-    kinds = {name: signature.parameters[name].kind for name in told}
+    kinds = {name: signature.parameters[name].kind for name in by_name}
     if any(kind in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL) for kind in kinds.values()):
         return None
-    told = {name: value for name, value in told.items() if name != "training" and value is not None}
-    tensors = {name: value for name, value in told.items() if _holds_tensors(value)}
-    fixed = {name: value for name, value in told.items() if name not in tensors}
-    if not tensors or not all(isinstance(value, _PLAIN) for value in fixed.values()):
+    by_name = {name: value for name, value in by_name.items() if name != "training" and value is not None}
+    tensors = {name: value for name, value in by_name.items() if _holds_tensors(value)}
+    constants = {name: value for name, value in by_name.items() if name not in tensors}
+    if not tensors or not all(isinstance(value, _PLAIN) for value in constants.values()):
         return None
-    return Arguments(tuple(tensors.values()), tuple(tensors), fixed)
+    return Arguments(tuple(tensors.values()), tuple(tensors), constants)
 
 
 def mask(nest: Any, names: tuple[str, ...]) -> None:

@@ -81,32 +81,32 @@ def graph(layer: Any, path: str, path_of: Callable[[Any, str], str]) -> tuple[Gr
     _check(layer)
     takes_training = "training" in inspect.signature(layer.call).parameters
     symbols = tf.nest.flatten(first)
-    trained = _traced(layer, first, True if takes_training else None)
-    still = _traced(layer, first, False) if takes_training else trained
+    training_trace = _trace_once(layer, first, True if takes_training else None)
+    still = _trace_once(layer, first, False) if takes_training else training_trace
     try:
-        other, why = _traced(layer, first, True if takes_training else None, wider=True), ""
+        other, why = _trace_once(layer, first, True if takes_training else None, wider=True), ""
     except Unsupported as error:
         other, why = None, str(error)
     names = [name for name, _ in _weights(layer)]
     inputs = [*_traced_calls.input_names(layer), *names]
-    function, constants = _read(trained, other, inputs, why)
-    layers = [[call.layer for call in trace.calls] for trace in (trained, still)]
+    function, constants = _read(training_trace, other, inputs, why)
+    layers = [[call.layer for call in trace.calls] for trace in (training_trace, still)]
     if layers[0] != layers[1] or (
         takes_training and _trace_differences.differ((function, constants), _read(still, None, inputs, ""))
     ):
         raise Unsupported(f"the call of {type(layer).__name__} computes something else in training: write it for both")
     numbering = _plain_calls.Numbering(tf.is_tensor)
-    for symbol, tensor in zip(symbols, trained.inputs, strict=False):
+    for symbol, tensor in zip(symbols, training_trace.inputs, strict=False):
         numbering.add(tensor, Tensor(tuple(symbol.shape), str(symbol.dtype)))
-    placed = dict(zip(_traced_calls.input_names(layer), range(len(symbols)), strict=True))
+    positions = dict(zip(_traced_calls.input_names(layer), range(len(symbols)), strict=True))
     calls = tuple(
         _plain_calls.call(path_of(call.layer, path), call, other_mode, numbering)
-        for call, other_mode in zip(trained.calls, still.calls, strict=True)
+        for call, other_mode in zip(training_trace.calls, still.calls, strict=True)
     )
-    nest = numbering.plain(tf.nest.pack_sequence_as(first, trained.inputs[: len(symbols)]))
-    outputs = numbering.plain(trained.returned)
+    nest = numbering.plain(tf.nest.pack_sequence_as(first, training_trace.inputs[: len(symbols)]))
+    outputs = numbering.plain(training_trace.returned)
     traced = Traced(function, tuple(names), {key: _constant(array) for key, array in constants.items()})
-    return Graph(path, placed, nest, calls, outputs, tuple(numbering.tensors), traced), trained.calls
+    return Graph(path, positions, nest, calls, outputs, tuple(numbering.tensors), traced), training_trace.calls
 
 
 def _check(layer: Any) -> None:
@@ -126,7 +126,7 @@ def _weights(layer: Any) -> list[tuple[str, Any]]:
     return list(_keras_variables.leaves(layer, list(_keras_variables.children(layer))))
 
 
-def _traced(layer: Any, first: Any, training: bool | None, wider: bool = False) -> _Trace:
+def _trace_once(layer: Any, first: Any, training: bool | None, wider: bool = False) -> _Trace:
     """One trace.
 
     Args:
@@ -143,12 +143,12 @@ def _traced(layer: Any, first: Any, training: bool | None, wider: bool = False) 
     specs = [tf.TensorSpec(symbol.shape, dtypes.get(symbol.dtype, symbol.dtype)) for symbol in symbols]
     specs += [tf.TensorSpec(weight.shape, dtypes.get(weight.dtype, weight.dtype)) for _, weight in weights]
 
-    def function(*given: Any) -> Any:
-        trace.inputs, trace.calls, trace.operations = list(given), [], []
-        nest = tf.nest.pack_sequence_as(first, given[: len(symbols)])
-        with _weights_given(layer, weights, given[len(symbols) :]), _layers_kept(trace, dtypes):
-            told = {} if training is None else {"training": training}
-            trace.returned = _traced_calls.call(layer, nest, **told)
+    def function(*arguments: Any) -> Any:
+        trace.inputs, trace.calls, trace.operations = list(arguments), [], []
+        nest = tf.nest.pack_sequence_as(first, arguments[: len(symbols)])
+        with _with_weights(layer, weights, arguments[len(symbols) :]), _layers_kept(trace, dtypes):
+            keywords = {} if training is None else {"training": training}
+            trace.returned = _traced_calls.call(layer, nest, **keywords)
         flat = _plain_calls.tensors_in(trace.returned, tf.is_tensor)
         if not flat or len(flat) != sum(leaf is not None for leaf in tf.nest.flatten(trace.returned)):
             raise Unsupported(f"expected tensors of the call of {type(layer).__name__}, found something else")
@@ -158,7 +158,7 @@ def _traced(layer: Any, first: Any, training: bool | None, wider: bool = False) 
         with _floats(layer, wider):
             trace.concrete = tf.function(function, autograph=False).get_concrete_function(*specs)
     except _traced_calls.NOT_FOLLOWED as error:
-        raise Unsupported(_traced_calls.told(layer, error)) from error
+        raise Unsupported(_traced_calls.explain(layer, error)) from error
     return trace
 
 
@@ -177,77 +177,77 @@ def _floats(layer: Any, wider: bool) -> Iterator[None]:
 
 
 @contextmanager
-def _weights_given(layer: Any, weights: Sequence[tuple[str, Any]], given: Sequence[Any]) -> Iterator[None]:
+def _with_weights(layer: Any, weights: Sequence[tuple[str, Any]], values: Sequence[Any]) -> Iterator[None]:
     """Inside, the weights of a layer are what is given; what else its call does than compute is refused."""
     name = type(layer).__name__
     with keras.StatelessScope(collect_losses=True) as scope:
-        known = {id(variable): value for (_, variable), value in zip(weights, given, strict=True)}
+        by_variable = {id(variable): value for (_, variable), value in zip(weights, values, strict=True)}
         # Not by its constructor, which converts to the type that the variable has.
-        scope.state_mapping.update(known)
+        scope.state_mapping.update(by_variable)
         yield
         if scope.losses:
             raise Unsupported(f"the call of {name} adds a loss")
-        if any(known.get(key) is not value for key, value in scope.state_mapping.items()):
+        if any(by_variable.get(key) is not value for key, value in scope.state_mapping.items()):
             raise Unsupported(f"the call of {name} assigns to variables, as what draws from a seed does")
 
 
 @contextmanager
 def _layers_kept(trace: _Trace, dtypes: Mapping[str, str]) -> Iterator[None]:
     """Inside, a call of a layer is one operation, of the shape and type that Keras says."""
-    inside, settled = [False], set[int]()
+    inside, settled_ids = [False], set[int]()
 
-    def kept(original: Callable[..., Any], layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+    def keep(original: Callable[..., Any], layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
         if inside[0]:
-            return original(layer, *given, **named)
-        if layer.supports_masking and tf.is_tensor(named.get("mask")):
+            return original(layer, *positional, **keywords)
+        if layer.supports_masking and tf.is_tensor(keywords.get("mask")):
             raise Unsupported(f"{layer.name} in it is given a mask, which Keras hands on beside")
         unknown = {"training"} - {*inspect.signature(layer.call).parameters}
         function = _own_functions.whole(layer, (), {})
         if function is not None:
             # Not by Keras' own call, which casts to the type that the layer was made for.
-            return function(*given, **{name: value for name, value in named.items() if name not in unknown})
+            return function(*positional, **{name: value for name, value in keywords.items() if name not in unknown})
         activation = _own_functions.at_the_end(layer)
         if activation is not None:
             with _own_functions.without_activation(layer):
-                return activation(result_of(layer, given, named, unknown, ended_early=True))
-        return result_of(layer, given, named, unknown)
+                return activation(result_of(layer, positional, keywords, unknown, ended_early=True))
+        return result_of(layer, positional, keywords, unknown)
 
-    def result_of(layer: Any, given: Any, named: Any, unknown: Set[str], *, ended_early: bool = False) -> Any:
+    def result_of(layer: Any, positional: Any, keywords: Any, unknown: Set[str], *, ended_early: bool = False) -> Any:
         inside[0] = True
-        given, named = tf.nest.map_structure(_in_graph, (given, named))
+        positional, keywords = tf.nest.map_structure(_in_graph, (positional, keywords))
         try:
-            symbols = tf.nest.map_structure(lambda value: _symbol(value, dtypes), (given, named))
-            followed = _traced_calls.is_followed(layer)
-            if followed:
+            symbols = tf.nest.map_structure(lambda value: _symbol(value, dtypes), (positional, keywords))
+            is_followed = _traced_calls.is_followed(layer)
+            if is_followed:
                 _traced_calls.remember(layer, *symbols)
             # Keras itself leaves out `training` for a layer that takes none.
-            told = {name: value for name, value in symbols[1].items() if name not in unknown}
+            known_keywords = {name: value for name, value in symbols[1].items() if name not in unknown}
             with _noted_calls.specified_by_call(layer):
-                made = layer.compute_output_spec(*symbols[0], **told)
+                spec = layer.compute_output_spec(*symbols[0], **known_keywords)
         finally:
             inside[0] = False
-        if followed:
-            given, named = _traced_calls.canonical(layer, given, named, settled)
-        return _operation(trace, Called(layer, given, named, ended_early=ended_early), made, dtypes)
+        if is_followed:
+            positional, keywords = _traced_calls.canonical(layer, positional, keywords, settled_ids)
+        return _operation(trace, Called(layer, positional, keywords, ended_early=ended_early), spec, dtypes)
 
-    with replaced_calls(kept):
+    with replaced_calls(keep):
         yield
 
 
-def _operation(trace: _Trace, called: Called, wanted: Any, dtypes: Mapping[str, str]) -> Any:
+def _operation(trace: _Trace, call: Called, specs: Any, dtypes: Mapping[str, str]) -> Any:
     """An operation that nobody runs, with the tensors that a layer is given as inputs."""
-    taken = _plain_calls.tensors_in((called.given, called.named), tf.is_tensor)
-    unique = list({id(tensor): tensor for tensor in taken}.values())
-    symbols = [symbol for symbol in tf.nest.flatten(wanted) if symbol is not None]
+    inputs = _plain_calls.tensors_in((call.given, call.named), tf.is_tensor)
+    unique = list({id(tensor): tensor for tensor in inputs}.values())
+    symbols = [symbol for symbol in tf.nest.flatten(specs) if symbol is not None]
     types = [dtypes.get(str(symbol.dtype), str(symbol.dtype)) for symbol in symbols]
-    made = tf.numpy_function(_never, unique, [tf.as_dtype(dtype) for dtype in types], stateful=False)
-    made = list(made) if isinstance(made, list | tuple) else [made]
-    for tensor, symbol in zip(made, symbols, strict=True):
+    outputs = tf.numpy_function(_never, unique, [tf.as_dtype(dtype) for dtype in types], stateful=False)
+    outputs = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+    for tensor, symbol in zip(outputs, symbols, strict=True):
         tensor.set_shape(symbol.shape)
-    trace.calls.append(replace(called, results=made))
-    trace.operations.append(made[0].op)
-    results = iter(made)
-    return tf.nest.map_structure(lambda symbol: None if symbol is None else next(results), wanted)
+    trace.calls.append(replace(call, results=outputs))
+    trace.operations.append(outputs[0].op)
+    results = iter(outputs)
+    return tf.nest.map_structure(lambda symbol: None if symbol is None else next(results), specs)
 
 
 def _in_graph(value: Any) -> Any:
@@ -256,7 +256,7 @@ def _in_graph(value: Any) -> Any:
     return tf.identity(value) if there else value
 
 
-def _never(*given: Any) -> Any:
+def _never(*arguments: Any) -> Any:
     raise AssertionError("a traced call is read, not run")
 
 
@@ -277,7 +277,7 @@ def _read(
     """A trace as data; a call of a layer is a node of its own type."""
     reading = Reading(trace.concrete, None if other is None else other.concrete)
     function, arrays = reading.all("call", inputs, why)
-    if any(captured.is_variable for captured in function.captured):
+    if any(capture.is_variable for capture in function.captured):
         raise Unsupported(
             "it reads a variable that is no weight of its own: make it by add_weight, or call the layer that has it"
         )

@@ -88,12 +88,12 @@ class CheckpointGraph:
             for number, node in enumerate(self.proto.nodes)
             if {child.local_name for child in node.children} & _OF_OPTIMIZERS
         ]
-        numbers, left = set(starts), list(starts)
-        while left:
-            for child in self.proto.nodes[left.pop()].children:
+        numbers, queue = set(starts), list(starts)
+        while queue:
+            for child in self.proto.nodes[queue.pop()].children:
                 if child.node_id not in numbers and child.local_name != "_trainable_variables":
                     numbers.add(child.node_id)
-                    left.append(child.node_id)
+                    queue.append(child.node_id)
         slots = (slot.slot_variable_node_id for node in self.proto.nodes for slot in node.slot_variables)
         return frozenset((*numbers, *slots))
 
@@ -136,9 +136,9 @@ def latest(folder: Path) -> str | None:
     Raises:
       Unusable: what names it is no regular file.
     """
-    named = folder / _LATEST
-    if named.exists():
-        _foreign.check(named, _foreign.MEBIBYTE)
+    latest_file = folder / _LATEST
+    if latest_file.exists():
+        _foreign.check(latest_file, _foreign.MEBIBYTE)
     return tf.train.latest_checkpoint(folder)
 
 

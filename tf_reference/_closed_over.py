@@ -21,11 +21,11 @@ _DEEPEST = 16
 class ClosedOver(keras.Model):
     """What holds the layers that a function closes over, each by the name that the function has for it."""
 
-    def __init__(self, held: Mapping[str, Any]) -> None:
+    def __init__(self, layers: Mapping[str, Any]) -> None:
         super().__init__(name="closed_over")
-        for name, layer in held.items():
+        for name, layer in layers.items():
             setattr(self, name, layer)
-        self.held = tuple(held)
+        self.held = tuple(layers)
         self.built = True
 
     def call(self, x: Any) -> Any:
@@ -52,7 +52,7 @@ def takes_arguments(value: Any, unknown: bool) -> bool:
     return any(parameter.default is parameter.empty and parameter.kind not in kinds for parameter in parameters)
 
 
-def gathered(function: Callable[..., Any], reference: str) -> ClosedOver:
+def gather(function: Callable[..., Any], reference: str) -> ClosedOver:
     """The layers that a function closes over.
 
     Args:
@@ -62,34 +62,34 @@ def gathered(function: Callable[..., Any], reference: str) -> ClosedOver:
     Raises:
       Unsupported: there is none, or a variable that is in no layer.
     """
-    held: dict[str, Any] = {}
-    for name, layer in _found("", function, set(), _DEEPEST):
+    layers: dict[str, Any] = {}
+    for name, layer in _find("", function, set(), _DEEPEST):
         if not isinstance(layer, keras.Layer):
             raise Unsupported(
                 f"expected the variables of the function {reference} in layers of Keras, found {name or 'one'} in none"
                 ": hold it in a layer"
             )
         plain = name if name.isidentifier() and not hasattr(ClosedOver, name) else f"{name}_"
-        number = sum(held_name == plain or held_name.startswith(f"{plain}_") for held_name in held)
-        held[f"{plain}_{number}" if number else plain] = layer
-    if not held:
+        number = sum(held_name == plain or held_name.startswith(f"{plain}_") for held_name in layers)
+        layers[f"{plain}_{number}" if number else plain] = layer
+    if not layers:
         raise Unsupported(
             f"expected a Keras model at {reference}, or a function that closes over one, found a function that closes "
             "over none: make the model outside of the function"
         )
-    return ClosedOver(held)
+    return ClosedOver(layers)
 
 
-def _found(name: str, value: Any, seen: set[int], depth: int) -> Iterator[tuple[str, Any]]:
+def _find(name: str, value: Any, seen_ids: set[int], depth: int) -> Iterator[tuple[str, Any]]:
     """Layers and variables below a value, each with the name that it goes by where it is met first."""
-    if id(value) in seen or not depth:
+    if id(value) in seen_ids or not depth:
         return
-    seen.add(id(value))
+    seen_ids.add(id(value))
     if isinstance(value, keras.Layer | keras.Variable | tf.Variable):
         yield name, value
         return
     for inner_name, inner_value in _below(name, value):
-        yield from _found(inner_name, inner_value, seen, depth - 1)
+        yield from _find(inner_name, inner_value, seen_ids, depth - 1)
 
 
 def _below(name: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -104,9 +104,9 @@ def _below(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from zip(_parameters(value.func), value.args, strict=False)
         yield from value.keywords.items()
     elif isinstance(value, Mapping):
-        yield from ((f"{name}_{key}".strip("_"), held) for key, held in value.items())
+        yield from ((f"{name}_{key}".strip("_"), child) for key, child in value.items())
     elif isinstance(value, list | tuple | set | frozenset):
-        yield from ((f"{name}_{number}".strip("_"), held) for number, held in enumerate(value))
+        yield from ((f"{name}_{number}".strip("_"), child) for number, child in enumerate(value))
     elif hasattr(value, "python_function"):
         yield name, value.python_function
     elif not isinstance(value, type | ModuleType | CodeType | str | bytes) and _of_the_user(type(value)):
@@ -132,8 +132,8 @@ def _of_function(function: FunctionType) -> Iterator[tuple[str, Any]]:
     for name in sorted(_names(function.__code__)):
         if name in function.__globals__:
             yield name, function.__globals__[name]
-    wrapped = getattr(function, "__wrapped__", None)
-    yield from ((function.__name__, held) for held in (wrapped, *(function.__defaults__ or ())))
+    inner_function = getattr(function, "__wrapped__", None)
+    yield from ((function.__name__, child) for child in (inner_function, *(function.__defaults__ or ())))
 
 
 def _names(code: CodeType) -> set[str]:

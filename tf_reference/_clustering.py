@@ -13,7 +13,7 @@ WARM_CALLS = 2
 """The first compiles; a cluster may be compiled only when it runs for the second time."""
 
 
-def clustered(concrete: Any, call: Callable[[], object]) -> Clustered:
+def observe_clusters(concrete: Any, call: Callable[[], object]) -> Clustered:
     """The name of a function's graph, the nodes that each of some warm calls ran, and by node the user's line.
 
     Args:

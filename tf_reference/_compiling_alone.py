@@ -34,8 +34,12 @@ def can_stand_alone(operation: Any) -> bool:
     What it holds of resources and variants cannot: TensorFlow crashes where a parameter is one.
     """
     tensors = [*operation.inputs, *operation.outputs]
-    held = any(tensor.dtype in (tf.resource, tf.variant) for tensor in tensors)
-    return not held and bool(operation.outputs) and all(tensor.shape.is_fully_defined() for tensor in operation.inputs)
+    has_handles = any(tensor.dtype in (tf.resource, tf.variant) for tensor in tensors)
+    return (
+        not has_handles
+        and bool(operation.outputs)
+        and all(tensor.shape.is_fully_defined() for tensor in operation.inputs)
+    )
 
 
 def alone(operation: Any, library: Any) -> Trial:
@@ -48,22 +52,22 @@ def alone(operation: Any, library: Any) -> Trial:
     call = _Call(operation, library)
     names = input_names(definition(operation.type), operation.node_def)
     while True:
-        constants = tuple(dict.fromkeys(names[at] for at in call.constants))
+        constants = tuple(dict.fromkeys(names[index] for index in call.constants))
         try:
             opcodes = call.lowered()
         except REFUSALS as error:
-            at = _wanted(error, operation)
-            if at is None or at in call.constants:
+            index = _constant_position(error, operation)
+            if index is None or index in call.constants:
                 return Trial("not tried" if _NO_VALUE.search(str(error)) else "refused", reason(error), constants)
-            value = tf.get_static_value(operation.inputs[at])
+            value = tf.get_static_value(operation.inputs[index])
             if value is None:
-                return Trial("not tried", "", tuple(dict.fromkeys((*constants, names[at]))))
-            call.constants[at] = value
+                return Trial("not tried", "", tuple(dict.fromkeys((*constants, names[index]))))
+            call.constants[index] = value
         else:
             return Trial("compiled", "", constants, tuple(sorted(opcodes - PLUMBING)), alone=True)
 
 
-def _wanted(error: Exception, operation: Any) -> int | None:
+def _constant_position(error: Exception, operation: Any) -> int | None:
     """The position of the input that has to be a constant."""
     match = _CONSTANT.search(str(error))
     return int(match[1]) if match and match[2] == operation.type else None
@@ -81,19 +85,19 @@ class _Call:
         Raises:
           Exception: one of REFUSALS.
         """
-        given = [at for at in range(len(self.operation.inputs)) if at not in self.constants]
+        input_numbers = [index for index in range(len(self.operation.inputs)) if index not in self.constants]
         graph = _graph(self.operation, self.library, self.constants)
-        outputs = [f"{_NODE}:{at}" for at in range(len(self.operation.outputs))]
+        outputs = [f"{_NODE}:{index}" for index in range(len(self.operation.outputs))]
 
         def call(*arguments: Any) -> Any:
-            inputs = {f"{_input(at)}:0": argument for at, argument in zip(given, arguments, strict=True)}
+            inputs = {f"{_input(index)}:0": argument for index, argument in zip(input_numbers, arguments, strict=True)}
             return tf.graph_util.import_graph_def(graph, inputs, outputs, name="")
 
-        tensors = [self.operation.inputs[at] for at in given]
-        return lowered(call, [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in tensors])
+        tensors = [self.operation.inputs[index] for index in input_numbers]
+        return opcodes_of(call, [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in tensors])
 
 
-def lowered(function: Any, specs: Sequence[Any]) -> frozenset[str]:
+def opcodes_of(function: Any, specs: Sequence[Any]) -> frozenset[str]:
     """The opcodes of the HLO of a function.
 
     Raises:
@@ -111,17 +115,17 @@ def _graph(operation: Any, library: Any, constants: Mapping[int, Any]) -> Any:
     node.name = _NODE
     node.attr.pop("_class", None)
     del node.input[:]
-    node.input.extend(f"{_input(at)}:0" for at in range(len(operation.inputs)))
-    for at, value in constants.items():
-        held = graph.node.add(name=_input(at), op="Const")
-        dtype = operation.inputs[at].dtype
-        held.attr["dtype"].type = dtype.as_datatype_enum
-        held.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value, dtype))
+    node.input.extend(f"{_input(index)}:0" for index in range(len(operation.inputs)))
+    for index, value in constants.items():
+        constant_node = graph.node.add(name=_input(index), op="Const")
+        dtype = operation.inputs[index].dtype
+        constant_node.attr["dtype"].type = dtype.as_datatype_enum
+        constant_node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value, dtype))
     return graph
 
 
-def _input(at: int) -> str:
-    return f"input{at}"
+def _input(index: int) -> str:
+    return f"input{index}"
 
 
 def reason(error: Exception) -> str:
@@ -130,5 +134,5 @@ def reason(error: Exception) -> str:
     lacking = _LACKING.search(text)
     if lacking:
         return f"no kernel of {lacking[1]} for XLA" + (" with these dtypes" if _OTHER_TYPES in text else "")
-    said = text.removeprefix("Failed getting HLO text: '").strip().splitlines()
-    return (said or ["nothing said"])[0][:_LONGEST_REASON]
+    lines = text.removeprefix("Failed getting HLO text: '").strip().splitlines()
+    return (lines or ["nothing said"])[0][:_LONGEST_REASON]

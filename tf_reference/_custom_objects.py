@@ -12,7 +12,7 @@ from workloads._target import resolve
 
 
 @contextmanager
-def known(references: Sequence[str]) -> Iterator[None]:
+def register_classes(references: Sequence[str]) -> Iterator[None]:
     """Inside, Keras builds what a config names by these, by the name of each and by the one that it is registered by.
 
     Args:
@@ -20,7 +20,10 @@ def known(references: Sequence[str]) -> Iterator[None]:
     """
     objects: dict[str, Any] = {}
     for reference in references:
-        named = resolve(reference)
-        objects |= {named.__name__: named, keras.saving.get_registered_name(named): named}
+        custom_object = resolve(reference)
+        objects |= {
+            custom_object.__name__: custom_object,
+            keras.saving.get_registered_name(custom_object): custom_object,
+        }
     with keras.saving.custom_object_scope(objects):
         yield

@@ -31,8 +31,8 @@ def overlaps(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
     start = tf.maximum(first[..., :, None, :2], second[..., None, :, :2])
     end = tf.minimum(first[..., :, None, 2:], second[..., None, :, 2:])
     sides = tf.maximum(end - start, 0)
-    shared = sides[..., 0] * sides[..., 1]
-    return shared / (areas(first)[..., :, None] + areas(second)[..., None, :] - shared + rules.AREA_FLOOR)
+    intersection = sides[..., 0] * sides[..., 1]
+    return intersection / (areas(first)[..., :, None] + areas(second)[..., None, :] - intersection + rules.AREA_FLOOR)
 
 
 def in_steps(values: tf.Tensor) -> tf.Tensor:
@@ -74,17 +74,17 @@ def decode(references: tf.Tensor, deltas: tf.Tensor, scales: Sequence[float], im
     return tf.clip_by_value(tf.stack(corners, -1), 0, image)
 
 
-def encode(references: tf.Tensor, boxes: tf.Tensor, wanted: tf.Tensor, scales: Sequence[float]) -> tf.Tensor:
+def encode(references: tf.Tensor, boxes: tf.Tensor, is_wanted: tf.Tensor, scales: Sequence[float]) -> tf.Tensor:
     """The deltas that make boxes of references, both [..., 4]; 0 where not wanted, which may have empty boxes.
 
     Args:
       references: [..., n, 4] in pixels.
       boxes: [..., n, 4] in pixels.
-      wanted: bool[..., n].
+      is_wanted: bool[..., n].
       scales: four numbers, for y, x, height and width.
     """
     unit = tf.constant([0, 0, 1, 1], boxes.dtype)
-    references, boxes = (tf.where(wanted[..., None], corners, unit) for corners in (references, boxes))
+    references, boxes = (tf.where(is_wanted[..., None], corners, unit) for corners in (references, boxes))
     sizes, targets = references[..., 2:] - references[..., :2], boxes[..., 2:] - boxes[..., :2]
     moves = (boxes[..., :2] + targets / 2 - references[..., :2] - sizes / 2) / sizes
     return tf.concat([moves, tf.math.log(targets / sizes)], -1) * tf.constant(scales, boxes.dtype)
@@ -104,22 +104,22 @@ def surviving(boxes: tf.Tensor, usable: tf.Tensor, threshold: float) -> tf.Tenso
     order = tf.range(boxes.shape[1])
     dropping = (overlaps(boxes, boxes) >= threshold) & (order[:, None] < order[None, :])
 
-    def settle(kept: tf.Tensor, _: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        again = usable & ~tf.reduce_any(dropping & kept[..., None], 1)
-        return again, tf.reduce_any(again != kept)
+    def settle(survivors: tf.Tensor, _: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        again = usable & ~tf.reduce_any(dropping & survivors[..., None], 1)
+        return again, tf.reduce_any(again != survivors)
 
-    return tf.while_loop(lambda _, changed: changed, settle, (usable, tf.constant(True)))[0]
+    return tf.while_loop(lambda _, has_changed: has_changed, settle, (usable, tf.constant(True)))[0]
 
 
-def first_kept(kept: tf.Tensor, count: int) -> tuple[tf.Tensor, tf.Tensor]:
+def first_kept(is_kept: tf.Tensor, count: int) -> tuple[tf.Tensor, tf.Tensor]:
     """Indices of the first so many that are kept: i32[batch, count], and whether there were that many: bool.
 
     Args:
-      kept: bool[batch, n].
+      is_kept: bool[batch, n].
       count: how many indices.
     """
-    places = best(tf.cast(kept, tf.int32), count)
-    return places, tf.gather(kept, places, batch_dims=1)
+    places = best(tf.cast(is_kept, tf.int32), count)
+    return places, tf.gather(is_kept, places, batch_dims=1)
 
 
 def propose(
@@ -135,13 +135,13 @@ def propose(
       candidates: how many of the best anchors take part.
       count: how many proposals are returned.
     """
-    chosen = best(in_steps(logits), candidates)
-    moves = tf.gather(deltas, chosen, batch_dims=1)
-    boxes = decode(tf.gather(anchors, chosen), moves, rules.ANCHOR_SCALES, image)
-    kept = surviving(boxes, areas(boxes) > 0, rules.PROPOSAL_OVERLAP)
-    places, valid = first_kept(kept, count)
-    picked = tf.gather(boxes, places, batch_dims=1)
-    return tf.where(valid[..., None], picked, tf.zeros_like(picked)), valid
+    candidates_chosen = best(in_steps(logits), candidates)
+    moves = tf.gather(deltas, candidates_chosen, batch_dims=1)
+    boxes = decode(tf.gather(anchors, candidates_chosen), moves, rules.ANCHOR_SCALES, image)
+    survivors = surviving(boxes, areas(boxes) > 0, rules.PROPOSAL_OVERLAP)
+    places, valid = first_kept(survivors, count)
+    proposals = tf.gather(boxes, places, batch_dims=1)
+    return tf.where(valid[..., None], proposals, tf.zeros_like(proposals)), valid
 
 
 def detect(
@@ -164,10 +164,12 @@ def detect(
     scores = tf.nn.softmax(logits)[..., 1:]
     boxes = decode(references[:, :, None], deltas, rules.REGION_SCALES, image)
     usable = valid[..., None] & (in_steps(scores) >= rules.steps(rules.SCORE_FLOOR)) & (areas(boxes) > 0)
-    chosen = best(tf.reshape(tf.where(usable, in_steps(scores), -1), [batch, -1]), regions)
-    classes_of = chosen % classes
-    boxes = tf.gather(tf.reshape(boxes, [batch, -1, 4]), chosen, batch_dims=1)
-    scores, usable = (tf.gather(tf.reshape(values, [batch, -1]), chosen, batch_dims=1) for values in (scores, usable))
+    places_chosen = best(tf.reshape(tf.where(usable, in_steps(scores), -1), [batch, -1]), regions)
+    classes_of = places_chosen % classes
+    boxes = tf.gather(tf.reshape(boxes, [batch, -1, 4]), places_chosen, batch_dims=1)
+    scores, usable = (
+        tf.gather(tf.reshape(values, [batch, -1]), places_chosen, batch_dims=1) for values in (scores, usable)
+    )
     # Boxes of other classes lie in other places: one suppression serves all classes.
     apart = boxes + tf.cast(classes_of * 2 * image, boxes.dtype)[..., None]
     places, present = first_kept(surviving(apart, usable, rules.DETECTION_OVERLAP), count)
@@ -200,15 +202,17 @@ def region_levels(boxes: tf.Tensor, level_areas: Sequence[float]) -> tf.Tensor:
     return tf.reduce_sum(tf.cast(areas(boxes)[..., None] >= limits, tf.int32), -1)
 
 
-def roi_align(levels: Sequence[tf.Tensor], boxes: tf.Tensor, at: tf.Tensor, image: int, size: int) -> tf.Tensor:
-    """Features [batch, side, side, channels] per level, boxes [batch, n, 4] on level `at` [batch, n].
+def roi_align(
+    levels: Sequence[tf.Tensor], boxes: tf.Tensor, level_of_box: tf.Tensor, image: int, size: int
+) -> tf.Tensor:
+    """Features [batch, side, side, channels] per level, boxes [batch, n, 4] on level `level_of_box` [batch, n].
 
     All levels lie behind one another in one table, from which the four neighbours of every sample are gathered.
 
     Args:
       levels: by level, features [batch, side, side, channels].
       boxes: [batch, n, 4] in pixels.
-      at: i32[batch, n]: the level of each box.
+      level_of_box: i32[batch, n]: the level of each box.
       image: side of the image in pixels.
       size: bins along each axis of a box.
 
@@ -218,8 +222,8 @@ def roi_align(levels: Sequence[tf.Tensor], boxes: tf.Tensor, at: tf.Tensor, imag
     batch, channels = levels[0].shape[0], levels[0].shape[-1]
     sides = [features.shape[1] for features in levels]
     table = tf.concat([tf.reshape(features, [batch, -1, channels]) for features in levels], 1)
-    first = tf.gather(tf.constant(np.cumsum([0] + [side * side for side in sides[:-1]]), tf.int32), at)
-    side = tf.gather(tf.constant(sides, tf.int32), at)
+    first = tf.gather(tf.constant(np.cumsum([0] + [side * side for side in sides[:-1]]), tf.int32), level_of_box)
+    side = tf.gather(tf.constant(sides, tf.int32), level_of_box)
     rows, row_weights = _sampling(boxes[..., 0], boxes[..., 2], side, image, size)
     columns, column_weights = _sampling(boxes[..., 1], boxes[..., 3], side, image, size)
     starts = first[..., None, None] + rows * side[..., None, None]
@@ -240,8 +244,8 @@ def _sampling(start: tf.Tensor, end: tf.Tensor, side: tf.Tensor, image: int, siz
     places = start[..., None] + (end - start)[..., None] * tf.constant(points, start.dtype)
     last = side[..., None] - 1
     # Features stand in the middle of their stride; beyond the outermost ones they go on as they are.
-    scaled = places * tf.cast(side[..., None], start.dtype) / image - 0.5
-    places = tf.clip_by_value(scaled, 0, tf.cast(last, start.dtype))
+    positions = places * tf.cast(side[..., None], start.dtype) / image - 0.5
+    places = tf.clip_by_value(positions, 0, tf.cast(last, start.dtype))
     low = tf.cast(tf.floor(places), tf.int32)
     far = places - tf.cast(low, start.dtype)
     return tf.stack([low, tf.minimum(low + 1, last)], 2), tf.stack([1 - far, far], 2)

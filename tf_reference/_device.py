@@ -17,7 +17,7 @@ def pin(device: Device) -> None:
       DeviceAbsent: TensorFlow finds no such device.
     """
     if device.kind == GPU and not has_gpu():
-        raise DeviceAbsent(f"expected a GPU for --device {device}, found {_found()}")
+        raise DeviceAbsent(f"expected a GPU for --device {device}, found {_find_device()}")
     if device.precision is not None:
         # Lowering reads it too: products are HIGHEST in the program without it, DEFAULT with it.
         tf.config.experimental.enable_tensor_float_32_execution(device.precision == TF32)
@@ -25,7 +25,7 @@ def pin(device: Device) -> None:
         tf.config.experimental.enable_op_determinism()
 
 
-def _found() -> str:
+def _find_device() -> str:
     if not tf.test.is_built_with_cuda():
         return f'TensorFlow {tf.__version__} without CUDA: install "tensorflow[and-cuda]=={tf.__version__}"'
     return (
@@ -45,7 +45,7 @@ def platform() -> str:
     return "CUDA" if has_gpu() else "CPU"
 
 
-def described() -> str:
+def describe_device() -> str:
     """The kind of the device and its name: "gpu nvidia h100 80gb hbm3"; of a CPU only "cpu"."""
     if not has_gpu():
         return CPU
@@ -59,9 +59,9 @@ def finish() -> None:
         tf.test.experimental.sync_devices()
 
 
-def pinned(device: Device) -> dict[str, Any]:
+def pinned_settings(device: Device) -> dict[str, Any]:
     """What is pinned, as TensorFlow has it; nothing where nothing was asked for."""
-    allowed = tf.config.experimental.tensor_float_32_execution_enabled()
-    named = {"matmul_precision": TF32 if allowed else HIGHEST} if device.precision else {}
+    allows_tf32 = tf.config.experimental.tensor_float_32_execution_enabled()
+    settings = {"matmul_precision": TF32 if allows_tf32 else HIGHEST} if device.precision else {}
     elsewhere = {"lowered_for": device.lowers_for} if device.lowers_for else {}
-    return named | elsewhere | ({"deterministic": True} if device.deterministic else {})
+    return settings | elsewhere | ({"deterministic": True} if device.deterministic else {})

@@ -26,14 +26,14 @@ def transfers(graph: Any) -> list[Collective]:
     return [collective for device, collective in collectives if device == first]
 
 
-def _of_all(graph: Any, caller: str, seen: set[str]) -> Iterator[tuple[str, Collective]]:
+def _of_all(graph: Any, caller: str, seen_names: set[str]) -> Iterator[tuple[str, Collective]]:
     for operation in graph.get_operations():
         line = users_line(list(operation.traceback or ())) or caller
         if operation.type.startswith(_KINDS) and operation.type not in _SETTING_UP:
-            taken = operation.inputs[0]
-            size = taken.dtype.size * (taken.shape.num_elements() or 0)
+            tensor = operation.inputs[0]
+            size = tensor.dtype.size * (tensor.shape.num_elements() or 0)
             yield operation.device, Collective(operation.type, 1, size, source=line)
         for name, callee in callees(graph, operation):
-            if name not in seen:
-                seen.add(name)
-                yield from _of_all(callee, line, seen)
+            if name not in seen_names:
+                seen_names.add(name)
+                yield from _of_all(callee, line, seen_names)

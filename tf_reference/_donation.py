@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from tf_reference import _binding
-from tf_reference._lowering import lowered
+from tf_reference._lowering import lower
 from tf_reference._session import Session
 from workloads._framework import Donation
 
@@ -21,7 +21,7 @@ def donated_step(session: Session, function: Any, tensors: Sequence[tf.Tensor]) 
       function: the staged step.
       tensors: the inputs of one call.
     """
-    of_step = lowered(function, tensors)
+    of_step = lower(function, tensors)
     layout = of_step.layout
     parameters, _ = _binding.bound_parameters(session, of_step.concrete, layout)
     names = _binding.result_names(sorted(of_step.concrete.structured_outputs), parameters, layout)

@@ -15,6 +15,6 @@ def dropout(values: tf.Tensor, draws: tf.Tensor, rate: float) -> tf.Tensor:
       draws: u8 of the values' shape, or broadcast to it.
       rate: the share that is dropped, in [0, 1).
     """
-    kept = draws >= tf.constant(_dropout.threshold(rate), tf.uint8)
+    is_kept = draws >= tf.constant(_dropout.threshold(rate), tf.uint8)
     # tf.cast would round the scale to float32 on its way to float64.
-    return tf.where(kept, values * tf.constant(_dropout.scale(rate), values.dtype), tf.zeros((), values.dtype))
+    return tf.where(is_kept, values * tf.constant(_dropout.scale(rate), values.dtype), tf.zeros((), values.dtype))

@@ -51,27 +51,31 @@ def dropout(layer: Any) -> Dropout | None:
     Args:
       layer: of a class of the user's, that was called.
     """
-    held = layer.weights or layer._flatten_layers(include_self=False)
-    if _keras_variables.is_keras(layer) or held or not _keras_variables.seeds(layer):
+    has_variables = layer.weights or layer._flatten_layers(include_self=False)
+    if _keras_variables.is_keras(layer) or has_variables or not _keras_variables.seeds(layer):
         return None
     try:
-        given = _traced_calls.first(layer)
+        input_spec = _traced_calls.first(layer)
     except Unsupported:
         return None
-    if not isinstance(given, keras.KerasTensor) or "float" not in str(given.dtype) or len(given.shape) < 2:
+    if (
+        not isinstance(input_spec, keras.KerasTensor)
+        or "float" not in str(input_spec.dtype)
+        or len(input_spec.shape) < 2
+    ):
         return None
-    x = tf.cast(_example([size or _OPEN for size in given.shape[1:]]), given.dtype)
+    x = tf.cast(_example([size or _OPEN for size in input_spec.shape[1:]]), input_spec.dtype)
     try:
         with _keras_variables.seeds_kept(layer) as states:
             # It draws the same each time.
             for number, state in enumerate(states, 1):
                 state.assign(np.full(state.shape, number, str(state.dtype)))
-            still, drawn = (_numbers(_traced_calls.call(layer, x, training=told)) for told in (False, True))
+            still, draw = (_numbers(_traced_calls.call(layer, x, training=rates)) for rates in (False, True))
     except _traced_calls.NOT_FOLLOWED:
         return None
-    if not np.array_equal(still, _numbers(x)) or drawn.shape != still.shape:
+    if not np.array_equal(still, _numbers(x)) or draw.shape != still.shape:
         return None
-    return _described(drawn, still, [float(value) for value in vars(layer).values() if isinstance(value, float)])
+    return _describe(draw, still, [float(value) for value in vars(layer).values() if isinstance(value, float)])
 
 
 def _example(sizes: list[int]) -> np.ndarray:
@@ -85,24 +89,24 @@ def _numbers(tensor: Any) -> np.ndarray:
     return np.asarray(tf.cast(tensor, tf.float32))
 
 
-def _described(drawn: np.ndarray, still: np.ndarray, told: list[float]) -> Dropout | None:
+def _describe(draw: np.ndarray, still: np.ndarray, rates: list[float]) -> Dropout | None:
     """The Dropout that made something of an array.
 
     Args:
-      drawn: f[examples, ...], what it made.
+      draw: f[examples, ...], what it made.
       still: likewise, what it was given: none of it is 0.
-      told: what may be its rate, or what it keeps.
+      rates: what may be its rate, or what it keeps.
     """
-    kept = drawn != 0
-    if kept.all() or not kept.any():
+    is_kept = draw != 0
+    if is_kept.all() or not is_kept.any():
         return None
-    alike = [axis for axis in range(1, kept.ndim) if (kept == kept.take([0], axis)).all()]
-    draws = kept[(slice(None), *(slice(0, 1 if axis in alike else None) for axis in range(1, kept.ndim)))]
-    for rate in (candidate for one in told for candidate in (one, 1 - one) if 0 < candidate < 1):
+    alike = [axis for axis in range(1, is_kept.ndim) if (is_kept == is_kept.take([0], axis)).all()]
+    draws = is_kept[(slice(None), *(slice(0, 1 if axis in alike else None) for axis in range(1, is_kept.ndim)))]
+    for rate in (candidate for one in rates for candidate in (one, 1 - one) if 0 < candidate < 1):
         # Of numbers in bfloat16 the third digit is one of rounding.
-        scaled = np.allclose(drawn, np.where(kept, still / (1 - rate), 0.0), rtol=1e-2, atol=0)
-        if scaled and _are_likely(draws, 1 - rate):
-            return Dropout(rate, _noise(kept.ndim, alike))
+        is_scaled = np.allclose(draw, np.where(is_kept, still / (1 - rate), 0.0), rtol=1e-2, atol=0)
+        if is_scaled and _are_likely(draws, 1 - rate):
+            return Dropout(rate, _noise(is_kept.ndim, alike))
     return None
 
 

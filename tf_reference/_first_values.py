@@ -23,9 +23,9 @@ def remembering() -> Iterator[None]:
     original = of_layers.add_weight
 
     @wraps(original)
-    def add_weight(layer: Any, *given: Any, **named: Any) -> Any:
-        variable = original(layer, *given, **named)
-        setattr(variable, _NOTED, named.get("initializer", given[1] if len(given) > 1 else None))
+    def add_weight(layer: Any, *positional: Any, **keywords: Any) -> Any:
+        variable = original(layer, *positional, **keywords)
+        setattr(variable, _NOTED, keywords.get("initializer", positional[1] if len(positional) > 1 else None))
         return variable
 
     of_layers.add_weight = add_weight
@@ -43,12 +43,12 @@ def initializer_of(variable: Any) -> Mapping[str, Plain]:
     """
     if not hasattr(variable, _NOTED):
         return {}
-    told = getattr(variable, _NOTED)
-    if told is None:
+    note = getattr(variable, _NOTED)
+    if note is None:
         # As Keras chooses it.
-        told = "glorot_uniform" if "float" in str(variable.dtype) else "zeros"
-    made = keras.initializers.get(told)
-    if not isinstance(made, keras.initializers.Initializer):
-        return {_CLASS: getattr(made, "__name__", type(made).__name__)}
-    own = type(made).__module__.partition(".")[0] == "keras"
-    return {**(_keras_config.plain_config(made.get_config()) if own else {}), _CLASS: type(made).__name__}
+        note = "glorot_uniform" if "float" in str(variable.dtype) else "zeros"
+    initializer = keras.initializers.get(note)
+    if not isinstance(initializer, keras.initializers.Initializer):
+        return {_CLASS: getattr(initializer, "__name__", type(initializer).__name__)}
+    own = type(initializer).__module__.partition(".")[0] == "keras"
+    return {**(_keras_config.plain_config(initializer.get_config()) if own else {}), _CLASS: type(initializer).__name__}

@@ -36,7 +36,7 @@ def known_results(
       other: the graph in another float type, or None.
       twins: by the identity of an operation, the one that is in that graph.
     """
-    chosen, left = dict[int, Any](), MOST_ELEMENTS_IN_ALL
+    selection, remaining_elements = dict[int, Any](), MOST_ELEMENTS_IN_ALL
     constant = set[int]()
     for operation in operations:
         if not _is_constant(graph, operation, constant):
@@ -44,18 +44,20 @@ def known_results(
         constant.add(id(operation))
         size = sum(prod(tensor.shape) for tensor in operation.outputs)
         arrays = operation.outputs and not any(tensor.dtype in _NO_ARRAYS for tensor in operation.outputs)
-        if operation.type != "Const" and arrays and size <= left and graph.is_fetchable(operation):
-            chosen[id(operation)] = operation
-            left -= size
-    if not chosen:
+        if operation.type != "Const" and arrays and size <= remaining_elements and graph.is_fetchable(operation):
+            selection[id(operation)] = operation
+            remaining_elements -= size
+    if not selection:
         return {}
-    computed = _computed(graph, chosen)
+    results = _compute(graph, selection)
     if other is None:
-        return computed
+        return results
     exact = {
-        key: twins[key] for key in chosen if twins.get(key) is not None and _is_more_exact(twins[key], chosen[key])
+        key: twins[key]
+        for key in selection
+        if twins.get(key) is not None and _is_more_exact(twins[key], selection[key])
     }
-    return computed | (_computed(other, exact) if exact else {})
+    return results | (_compute(other, exact) if exact else {})
 
 
 def _is_constant(graph: Any, operation: Any, constant: set[int]) -> bool:
@@ -71,8 +73,8 @@ def _is_constant(graph: Any, operation: Any, constant: set[int]) -> bool:
 
 def _is_pure(graph: Any, operation: Any) -> bool:
     """Whether an operation, and what it calls, gives the same each time."""
-    known = definition(operation.type)
-    if known is not None and (known.is_stateful or any(part in operation.type for part in _RANDOM)):
+    op_definition = definition(operation.type)
+    if op_definition is not None and (op_definition.is_stateful or any(part in operation.type for part in _RANDOM)):
         return False
     bodies = [body for _, body in callees(graph, operation)]
     return all(_is_pure(body, inner) for body in bodies for inner in body.get_operations())
@@ -83,20 +85,20 @@ def _is_more_exact(twin: Any, operation: Any) -> bool:
     return any(theirs.dtype in _EXACT and theirs.dtype != ours.dtype for theirs, ours in pairs)
 
 
-def _computed(graph: Any, chosen: Mapping[int, Any]) -> dict[int, list[np.ndarray]]:
+def _compute(graph: Any, operations: Mapping[int, Any]) -> dict[int, list[np.ndarray]]:
     """What a session gives for operations; one by one where one of them has no kernel, or fails."""
     options = tf.compat.v1.RunOptions(timeout_in_ms=_MOST_MS)
     # A graph is only read here: no device but the CPU computes it.
     settings = tf.compat.v1.ConfigProto(device_count={"GPU": 0})
     with tf.compat.v1.Session(graph=graph, config=settings) as session:
-        wanted = {key: list(operation.outputs) for key, operation in chosen.items()}
+        tensors_by_key = {key: list(operation.outputs) for key, operation in operations.items()}
         with contextlib.suppress(tf.errors.OpError):
-            return {key: _arrays(values) for key, values in session.run(wanted, options=options).items()}
-        computed = dict[int, list[np.ndarray]]()
-        for key, tensors in wanted.items():
+            return {key: _arrays(values) for key, values in session.run(tensors_by_key, options=options).items()}
+        results = dict[int, list[np.ndarray]]()
+        for key, tensors in tensors_by_key.items():
             with contextlib.suppress(tf.errors.OpError):
-                computed[key] = _arrays(session.run(tensors, options=options))
-        return computed
+                results[key] = _arrays(session.run(tensors, options=options))
+        return results
 
 
 def _arrays(values: Sequence[Any]) -> list[np.ndarray]:

@@ -22,14 +22,14 @@ from tf_reference._donation import donated_step
 from tf_reference._forgetting import forget
 from tf_reference._host_arrays import on_host
 from tf_reference._layer_calls import layer_calls
-from tf_reference._lowering import Lowered, lowered
-from tf_reference._mode_calls import AUTOCLUSTER, EAGER, GRAPH, JIT, analysed, compilable, finished, in_mode, switched
+from tf_reference._lowering import Lowered, lower
+from tf_reference._mode_calls import AUTOCLUSTER, EAGER, GRAPH, JIT, analysed, compilable, finish, in_mode, switch
 from tf_reference._profiling import profiled
 from tf_reference._recompiling import Watched
 from tf_reference._saving import save
 from tf_reference._session import Session
 from tf_reference._stateless import lowered_for
-from workloads._device import ON_CPU, Device, asked
+from workloads._device import ON_CPU, Device, device_asked_for
 from workloads._framework import (
     DISPATCH_ELEMENTS,
     FORWARD,
@@ -86,16 +86,16 @@ def _once_more(
     """A request that is asked again, of a model built anew, where this one kept a tensor of an earlier graph."""
 
     @functools.wraps(request)
-    def asked(framework: TensorFlow, /, *positional: Asked.args, **named: Asked.kwargs) -> Found:
+    def ask(framework: TensorFlow, /, *positional: Asked.args, **keywords: Asked.kwargs) -> Found:
         try:
-            return request(framework, *positional, **named)
+            return request(framework, *positional, **keywords)
         except (TypeError, ValueError) as error:
             if _OUT_OF_SCOPE not in str(error):
                 raise
         framework.rebuild()
-        return request(framework, *positional, **named)
+        return request(framework, *positional, **keywords)
 
-    return asked
+    return ask
 
 
 class TensorFlow(Framework):
@@ -115,9 +115,9 @@ class TensorFlow(Framework):
         return {
             "tensorflow": tf.__version__,
             "keras": keras.__version__,
-            "device": _device.described(),
+            "device": _device.describe_device(),
             "threads": tf.config.threading.get_intra_op_parallelism_threads() or "default",
-        } | _device.pinned(self._device)
+        } | _device.pinned_settings(self._device)
 
     def _refusal(self, method: str) -> str:
         """Why TensorFlow has no such method."""
@@ -164,8 +164,8 @@ class TensorFlow(Framework):
         """
         session = self._loaded.session(dtype)
         tensors = session.tensors({**session.twin.cases[case], **sent}) if sent else self._inputs(session, case, pass_)
-        with switched(mode), compilable():
-            function = self._staged(session, pass_, mode, tensors)
+        with switch(mode), compilable():
+            function = self._stage(session, pass_, mode, tensors)
             session.reset(case, sent)
             outputs = {leaf: on_host(value) for leaf, value in function(*tensors).items()}
         return outputs | session.updated_weights() if pass_ in (STEP, UNROLLED) else outputs
@@ -184,8 +184,8 @@ class TensorFlow(Framework):
         """
         session = self._loaded.session(dtype)
         first = session.tensors({name: array[0] for name, array in session.twin.batches.items()})
-        with switched(mode), compilable():
-            function = self._staged(session, STEP, mode, first)
+        with switch(mode), compilable():
+            function = self._stage(session, STEP, mode, first)
             session.reset(session.twin.first_case)
             return trajectory(
                 session.twin,
@@ -215,7 +215,7 @@ class TensorFlow(Framework):
             raise Unsupported("layers of the original are called on what the original gives them alone")
         session = self._loaded.session(dtype)
         function = session.scalar if pass_ == GRADIENTS else session.model.forward
-        with switched(EAGER):
+        with switch(EAGER):
             session.reset(case)
             return layer_calls(function, self._inputs(session, case, FORWARD), pass_ == GRADIENTS)
 
@@ -235,11 +235,11 @@ class TensorFlow(Framework):
         case = session.twin.first_case
         session.reset(case)
         tensors = self._inputs(session, case, pass_)
-        function = self._staged(session, pass_, JIT, tensors)
+        function = self._stage(session, pass_, JIT, tensors)
         with compilable():
-            lowered = self._lowered(function, tensors, platform)
-        given = "batches" if pass_ == UNROLLED else "input"
-        parameters, states = _binding.bound_parameters(session, lowered.concrete, lowered.layout, given)
+            lowered = self._lower(function, tensors, platform)
+        input_kind = "batches" if pass_ == UNROLLED else "input"
+        parameters, states = _binding.bound_parameters(session, lowered.concrete, lowered.layout, input_kind)
         leaves = sorted(lowered.concrete.structured_outputs)
         names = _binding.result_names(leaves, parameters, lowered.layout)
         return Program(
@@ -257,7 +257,7 @@ class TensorFlow(Framework):
         session.reset(session.twin.first_case)
         tensors = self._inputs(session, session.twin.first_case, main_pass(session))
         with compilable():
-            lowered = self._lowered(self._staged(session, main_pass(session), JIT, tensors), tensors, "cpu")
+            lowered = self._lower(self._stage(session, main_pass(session), JIT, tensors), tensors, "cpu")
             return _compiler_stages.texts(lowered.stage, self._stages)
 
     def compile(self, program: Program, options: Mapping[str, Any] = NO_OPTIONS) -> Compiled:
@@ -318,21 +318,21 @@ class TensorFlow(Framework):
             program, function = self._loaded.compiled(target)
             arguments = self._arguments(program, self._loaded.twin.first_case)
             # The ConcreteFunction: what finding it costs is no part of a cell.
-            return Prepared(partial(finished, function.get_concrete_function(*arguments), *arguments))
+            return Prepared(partial(finish, function.get_concrete_function(*arguments), *arguments))
         session = self._loaded.session("float32")
         case = session.twin.first_case
         session.reset(case)
         tensors = self._inputs(session, case, main_pass(session))
         start = time.perf_counter()
         if target == _keras.STEPS:
-            call = partial(finished, _keras.execution(session.model, tuple(tensors)))
+            call = partial(finish, _keras.execution(session.model, tuple(tensors)))
             return Prepared(call, steps=_keras.STEPS_PER_EXECUTION)
-        with switched(target):
+        with switch(target):
             function = self._in_mode(session, main_pass(session), target, tensors)
         trace_s = None if target in (EAGER, *_keras.modes(session.model)) else time.perf_counter() - start
         analyse = partial(analysed, function, tensors) if target == JIT else Analysis
-        call = partial(finished, function, *tensors)
-        return Prepared(call, trace_s, around=lambda: switched(target), analyse=analyse)
+        call = partial(finish, function, *tensors)
+        return Prepared(call, trace_s, around=lambda: switch(target), analyse=analyse)
 
     def dispatch(self) -> dict[str, Entry]:
         """`x + 1` as an operation, as a tf.function, and as its ConcreteFunction."""
@@ -341,11 +341,11 @@ class TensorFlow(Framework):
         def one_more(x: tf.Tensor) -> tf.Tensor:
             return x + 1
 
-        entries = {EAGER: Entry(partial(finished, one_more, argument))}
+        entries = {EAGER: Entry(partial(finish, one_more, argument))}
         for mode in (GRAPH, JIT):
             function = in_mode(one_more, mode, [argument])
             concrete = function.get_concrete_function(argument)
-            entries[mode] = Entry(partial(finished, function, argument), partial(finished, concrete, argument))
+            entries[mode] = Entry(partial(finish, function, argument), partial(finish, concrete, argument))
         return entries
 
     def digest(self, target: str | int) -> str:
@@ -355,8 +355,8 @@ class TensorFlow(Framework):
     @_once_more
     def profile(self, target: str | int) -> list[list[KernelRun]]:
         """The kernels that each of some warm calls ran, in order: TF operations and HLO instructions."""
-        call = self.prepare(target).call if isinstance(target, int) else self._called(target)
-        with switched(str(target)):
+        call = self.prepare(target).call if isinstance(target, int) else self._prepare_call(target)
+        with switch(str(target)):
             call()
             return [profiled(call, target == EAGER) for _ in range(PROFILED_CALLS)]
 
@@ -370,10 +370,10 @@ class TensorFlow(Framework):
         session = self._loaded.session("float32")
         session.reset(session.twin.first_case)
         tensors = self._inputs(session, session.twin.first_case, pass_)
-        with switched(AUTOCLUSTER):
-            function = self._staged(session, pass_, AUTOCLUSTER, tensors)
-            return _clustering.clustered(
-                function.get_concrete_function(*tensors), partial(finished, function, *tensors)
+        with switch(AUTOCLUSTER):
+            function = self._stage(session, pass_, AUTOCLUSTER, tensors)
+            return _clustering.observe_clusters(
+                function.get_concrete_function(*tensors), partial(finish, function, *tensors)
             )
 
     @_once_more
@@ -385,7 +385,7 @@ class TensorFlow(Framework):
           options: switches of Grappler's that it did not run with before.
         """
         concrete, call = self._in_graph(pass_, self._loaded.twin.first_case)
-        return _grappler.rewritten(concrete, call, options)
+        return _grappler.run_grappler(concrete, call, options)
 
     @_once_more
     def outputs_with(self, pass_: str, case: str, options: OptimizerOptions) -> dict[str, np.ndarray]:
@@ -405,7 +405,7 @@ class TensorFlow(Framework):
         """The training step as `jit_compile=True` compiles it, and the variables that it updates."""
         session = self._loaded.session("float32")
         tensors = self._inputs(session, session.twin.first_case)
-        return donated_step(session, self._staged(session, STEP, JIT, tensors), tensors)
+        return donated_step(session, self._stage(session, STEP, JIT, tensors), tensors)
 
     def watch(self, staging: Staging) -> Watched:
         """A function whose calls are watched."""
@@ -420,7 +420,7 @@ class TensorFlow(Framework):
           arrays: its arguments in order.
         """
         options = None if mode == EAGER else {"jit_compile": True if mode == JIT else None}
-        with switched(mode):
+        with switch(mode):
             return attempted(target, options, arrays, profile=mode == AUTOCLUSTER)
 
     def rebuild(self) -> None:
@@ -432,7 +432,7 @@ class TensorFlow(Framework):
     def _stages(self) -> tuple[str, ...]:
         return STAGES[:-1] if self._device.lowers_for else STAGES
 
-    def _lowered(self, function: Any, tensors: Sequence[tf.Tensor], platform: Platform) -> Lowered:
+    def _lower(self, function: Any, tensors: Sequence[tf.Tensor], platform: Platform) -> Lowered:
         """A program that was lowered for a platform, which need not be here."""
         lowers_for = self._device.lowers_for or platform
         if lowers_for == "tpu":
@@ -441,20 +441,20 @@ class TensorFlow(Framework):
         if lowers_for == "gpu":
             concrete = function.get_concrete_function(*tensors)
             return Lowered(*lowered_for(lowers_for, concrete, tensors), concrete)
-        return lowered(function, tensors)
+        return lower(function, tensors)
 
-    def _staged(self, session: Session, pass_: str, mode: str, tensors: Sequence[tf.Tensor]) -> Any:
+    def _stage(self, session: Session, pass_: str, mode: str, tensors: Sequence[tf.Tensor]) -> Any:
         stage = partial(self._in_mode, session, pass_, mode, tensors)
         return self._loaded.function(session.dtype, pass_, mode, stage)
 
-    def _called(self, mode: str) -> Callable[[], Any]:
+    def _prepare_call(self, mode: str) -> Callable[[], Any]:
         """One call of the main pass in a mode, from the state that a run starts from."""
         session = self._loaded.session("float32")
         case = session.twin.first_case
         session.reset(case)
         tensors = self._inputs(session, case, main_pass(session))
-        with switched(mode):
-            return partial(finished, self._staged(session, main_pass(session), mode, tensors), *tensors)
+        with switch(mode):
+            return partial(finish, self._stage(session, main_pass(session), mode, tensors), *tensors)
 
     def _in_mode(self, session: Session, pass_: str, mode: str, tensors: Sequence[tf.Tensor]) -> Any:
         if mode in _keras.modes(session.model):
@@ -467,9 +467,9 @@ class TensorFlow(Framework):
         session = self._loaded.session("float32")
         session.reset(case)
         tensors = self._inputs(session, case, pass_)
-        with switched(GRAPH):
-            function = self._staged(session, pass_, GRAPH, tensors)
-        return function.get_concrete_function(*tensors), partial(finished, function, *tensors)
+        with switch(GRAPH):
+            function = self._stage(session, pass_, GRAPH, tensors)
+        return function.get_concrete_function(*tensors), partial(finish, function, *tensors)
 
     def _arguments(self, program: Program, case: str) -> list[tf.Tensor]:
         return [
@@ -502,7 +502,7 @@ def create() -> TensorFlow:
     Raises:
       DeviceAbsent: the device that this process was told of is not there.
     """
-    device = asked(os.environ)
+    device = device_asked_for(os.environ)
     _device.pin(device)
     return TensorFlow(device)
 

@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_reference import _private
-from tf_reference._assigned_names import assigned
+from tf_reference._assigned_names import find_targets
 from tf_reference._folded_constants import known_results
 from tf_reference._graph_nodes import attributes, definition, known_shape
 from tf_reference._sources import callees, users_line
@@ -56,7 +56,7 @@ def of_function(function: Any, inputs: Sequence[Spec], name: str) -> tuple[Funct
       Unsupported: it cannot be traced.
     """
     try:
-        concrete = traced(function, inputs)
+        concrete = trace(function, inputs)
     except UNTRACED as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise Unsupported(
@@ -67,7 +67,7 @@ def of_function(function: Any, inputs: Sequence[Spec], name: str) -> tuple[Funct
     return Reading(concrete, other).all(name, [spec[0] for spec in inputs], why)
 
 
-def traced(function: Any, inputs: Sequence[Spec]) -> Any:
+def trace(function: Any, inputs: Sequence[Spec]) -> Any:
     """A new trace of a function: a ConcreteFunction.
 
     Args:
@@ -81,19 +81,19 @@ def traced(function: Any, inputs: Sequence[Spec]) -> Any:
 def _in_another_float(function: Any, inputs: Sequence[Spec]) -> tuple[Any, str]:
     if not any(dtype in _OTHER for _, _, dtype in inputs):
         return None, "no input is of a float type"
-    with _logged() as told:
+    with _log_records() as records:
         try:
-            concrete = traced(function, [(name, shape, _OTHER.get(dtype, dtype)) for name, shape, dtype in inputs])
+            concrete = trace(function, [(name, shape, _OTHER.get(dtype, dtype)) for name, shape, dtype in inputs])
         except UNTRACED as error:
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             return None, lines[-1][:200] if lines else type(error).__name__
     # A tf.TensorArray of another type than what is written to it is an error that TensorFlow logs, and goes on.
-    errors = [record.getMessage().splitlines()[0] for record in told if record.levelno >= logging.ERROR]
+    errors = [record.getMessage().splitlines()[0] for record in records if record.levelno >= logging.ERROR]
     return (None, errors[0][:200]) if errors else (concrete, "")
 
 
 @contextlib.contextmanager
-def _logged() -> Iterator[list[logging.LogRecord]]:
+def _log_records() -> Iterator[list[logging.LogRecord]]:
     """What TensorFlow logs meanwhile, which is not shown."""
     logger, records = tf.get_logger(), list[logging.LogRecord]()
     logger.addFilter(keep := lambda record: bool(records.append(record)))
@@ -128,12 +128,12 @@ _LARGEST_WEIGHT = 1e3
 
 def _magnitude(variable: Any) -> tuple[tuple[float, float] | None, float]:
     """What is drawn for a variable is as what it holds: its ends where nothing is below 0, else its scale."""
-    held = np.asarray(variable.numpy(), np.float64) if variable.dtype.is_floating else np.zeros(1)
-    if not held.size or not np.abs(held).max() < _LARGEST_WEIGHT:
+    values = np.asarray(variable.numpy(), np.float64) if variable.dtype.is_floating else np.zeros(1)
+    if not values.size or not np.abs(values).max() < _LARGEST_WEIGHT:
         return None, 0.0
-    if held.min() >= 0 and held.max() > 0:
-        return (float(held.min()), float(held.max())), 0.0
-    return None, float(np.sqrt(np.mean(np.square(held))))
+    if values.min() >= 0 and values.max() > 0:
+        return (float(values.min()), float(values.max())), 0.0
+    return None, float(np.sqrt(np.mean(np.square(values))))
 
 
 class Reading:
@@ -160,27 +160,27 @@ class Reading:
         graph = self._concrete.graph
         if self._other is not None and not _alike(graph, self._other.graph):
             self._other, why = None, "it computes something else in another float type"
-        captured = self._captured()
+        captures = self._captures()
         self._body(graph, None if self._other is None else self._other.graph)
         outputs = _nest(graph.structured_outputs, iter(range(len(graph.outputs))))
         bodies = tuple(body for body in self._bodies if body is not None)
-        return FunctionGraph(name, tuple(inputs), captured, outputs, bodies, why), self._arrays
+        return FunctionGraph(name, tuple(inputs), captures, outputs, bodies, why), self._arrays
 
-    def _captured(self) -> tuple[Captured, ...]:
+    def _captures(self) -> tuple[Captured, ...]:
         graph = self._concrete.graph
         variables = {id(variable.handle): (name, variable) for name, variable in variable_names(graph).items()}
-        captured = []
+        captures = []
         for outside, inside in graph.captures:
             if id(outside) in variables:
                 name, variable = variables[id(outside)]
                 result = Result(variable.dtype.name, known_shape(variable.shape))
-                captured.append(Captured(name, True, result, variable.trainable, *_magnitude(variable)))
+                captures.append(Captured(name, True, result, variable.trainable, *_magnitude(variable)))
                 continue
-            key = f"captured{len(captured)}"
+            key = f"captured{len(captures)}"
             if outside.dtype not in (tf.resource, tf.variant, tf.string) and hasattr(outside, "numpy"):
                 self._arrays[key] = np.asarray(outside.numpy())
-            captured.append(Captured(key, False, Result(inside.dtype.name, known_shape(inside.shape))))
-        return tuple(captured)
+            captures.append(Captured(key, False, Result(inside.dtype.name, known_shape(inside.shape))))
+        return tuple(captures)
 
     def _body(self, graph: Any, other: Any) -> int:
         """Read a body; its number."""
@@ -189,53 +189,56 @@ class Reading:
         every = list(graph.get_operations())
         others = [None] * len(every) if other is None else list(other.get_operations())
         twin = dict(zip((id(operation) for operation in every), others, strict=True))
-        gradients, lost = _own_gradients(graph, every)
+        gradients, gradients_lost = _own_gradients(graph, every)
         roots = [*(t.op for t in graph.outputs), *(t.op for t in graph.inputs)]
-        roots += [t.op for _, _, returned in gradients for t in returned if t is not None]
-        order = _needed(roots, list(graph.get_operations()))
-        at = {id(operation): place for place, operation in enumerate(order)}
-        known = known_results(graph, order, other, twin)
+        roots += [t.op for _, _, results in gradients for t in results if t is not None]
+        order = _find_needed(roots, list(graph.get_operations()))
+        positions = {id(operation): place for place, operation in enumerate(order)}
+        constants = known_results(graph, order, other, twin)
         if len(order) > _MOST_NODES:
             raise Unsupported(f"expected a function of up to {_MOST_NODES:,} operations, found {len(order):,}")
         self._bodies[number] = Body(
             name=graph.name,
             nodes=tuple(
-                self._node(graph, operation, other, twin.get(id(operation)), at, number, known) for operation in order
+                self._node(graph, operation, other, twin.get(id(operation)), positions, number, constants)
+                for operation in order
             ),
-            inputs=tuple(at[id(tensor.op)] for tensor in graph.inputs),
-            outputs=tuple(_place(tensor, at) for tensor in graph.outputs),
-            effects=tuple(_effects(graph, every, at)),
+            inputs=tuple(positions[id(tensor.op)] for tensor in graph.inputs),
+            outputs=tuple(_place(tensor, positions) for tensor in graph.outputs),
+            effects=tuple(_effects(graph, every, positions)),
             gradients=tuple(
                 Gradient(
-                    at[id(node)],
-                    tuple(at.get(id(tensor.op), -1) for tensor in given),
-                    tuple(None if gradient is None else _place(gradient, at) for gradient in returned),
+                    positions[id(node)],
+                    tuple(positions.get(id(tensor.op), -1) for tensor in gradient_tensors),
+                    tuple(None if gradient is None else _place(gradient, positions) for gradient in results),
                 )
-                for node, given, returned in gradients
-                if id(node) in at
+                for node, gradient_tensors, results in gradients
+                if id(node) in positions
             ),
-            lost={at[id(node)]: reason for node, reason in lost if id(node) in at},
+            lost={positions[id(node)]: reason for node, reason in gradients_lost if id(node) in positions},
         )
         return number
 
     def _node(
-        self, graph: Any, node: Any, other: Any, twin: Any, at: Mapping[int, int], body: int,
-        known: Mapping[int, Sequence[np.ndarray]],
+        self, graph: Any, node: Any, other: Any, twin: Any, positions: Mapping[int, int], body: int,
+        constants: Mapping[int, Sequence[np.ndarray]],
     ) -> Node:  # fmt: skip
         line = users_line(node.traceback or ())
         constant = ""
         if node.type == "Const" and node.outputs[0].dtype != tf.string:
-            constant = f"constant{body}_{at[id(node)]}"
+            constant = f"constant{body}_{positions[id(node)]}"
             # The more exact of the two: it rounds to the other.
             exact = twin if twin is not None and twin.outputs[0].dtype in (tf.float64, tf.complex128) else node
             self._arrays[constant] = tf.make_ndarray(exact.node_def.attr["value"].tensor)
-        computed = {f"known{body}_{at[id(node)]}_{i}": array for i, array in enumerate(known.get(id(node), ()))}
-        self._arrays |= computed
-        bodies = self._called(graph, node, other, twin)
+        constant_arrays = {
+            f"known{body}_{positions[id(node)]}_{i}": array for i, array in enumerate(constants.get(id(node), ()))
+        }
+        self._arrays |= constant_arrays
+        bodies = self._called_bodies(graph, node, other, twin)
         return Node(
             type=_CALLED if bodies and not definition(node.type) else node.type,
             name=node.name,
-            inputs=tuple(_place(tensor, at) for tensor in node.inputs),
+            inputs=tuple(_place(tensor, positions) for tensor in node.inputs),
             results=tuple(
                 Result(
                     tensor.dtype.name,
@@ -247,20 +250,20 @@ class Reading:
             attributes=_attributes(node, twin),
             bodies=bodies,
             line=line,
-            assigned=assigned(line),
+            assigned=find_targets(line),
             constant=constant,
-            known=tuple(computed),
+            known=tuple(constant_arrays),
         )
 
-    def _called(self, graph: Any, node: Any, other: Any, twin: Any) -> dict[str, tuple[int, ...]]:
+    def _called_bodies(self, graph: Any, node: Any, other: Any, twin: Any) -> dict[str, tuple[int, ...]]:
         graphs = _graphs_called(graph, node)
         twins = {} if twin is None else _graphs_called(other, twin)
         bodies = {}
         for name, functions in _functions_of(node).items():
             theirs = [""] * len(functions) if twin is None else _functions_of(twin)[name]
-            known = [(one, there) for one, there in zip(functions, theirs, strict=True) if one in graphs]
-            if known:
-                bodies[name] = tuple(self._body(graphs[one], twins.get(there)) for one, there in known)
+            pairs = [(one, there) for one, there in zip(functions, theirs, strict=True) if one in graphs]
+            if pairs:
+                bodies[name] = tuple(self._body(graphs[one], twins.get(there)) for one, there in pairs)
         return bodies
 
 
@@ -284,8 +287,8 @@ def _graphs_called(graph: Any, node: Any) -> dict[str, Any]:
     graphs = dict(callees(graph, node))
     shapes = [tensor.shape for tensor in node.inputs]
     for name in {name for names in _functions_of(node).values() for name in names if name} - graphs.keys():
-        made = _private.defined_graph(graph, name, shapes)
-        graphs |= {} if made is None else {name: made}
+        inner_graph = _private.defined_graph(graph, name, shapes)
+        graphs |= {} if inner_graph is None else {name: inner_graph}
     return graphs
 
 
@@ -310,7 +313,7 @@ def _alike(graph: Any, other: Any) -> bool:
     return True
 
 
-def _needed(roots: Sequence[Any], every: Sequence[Any]) -> list[Any]:
+def _find_needed(roots: Sequence[Any], every: Sequence[Any]) -> list[Any]:
     open_, seen = list(roots), dict[int, Any]()
     while open_:
         operation = open_.pop()
@@ -320,13 +323,13 @@ def _needed(roots: Sequence[Any], every: Sequence[Any]) -> list[Any]:
     return [operation for operation in every if id(operation) in seen]
 
 
-def _effects(graph: Any, every: Sequence[Any], at: Mapping[int, int]) -> list[Effect]:
+def _effects(graph: Any, every: Sequence[Any], positions: Mapping[int, int]) -> list[Effect]:
     """What has an effect, and no result that is needed; of a branch or call, what is in it."""
     effects = []
     for operation in every:
-        known = definition(operation.type)
-        left_out = operation.type in ("NoOp", "Placeholder") or id(operation) in at
-        if not known or not known.is_stateful or left_out:
+        op_definition = definition(operation.type)
+        left_out = operation.type in ("NoOp", "Placeholder") or id(operation) in positions
+        if not op_definition or not op_definition.is_stateful or left_out:
             continue
         bodies = [body for _, body in callees(graph, operation)]
         inner = [effect for body in bodies for effect in _effects(body, list(body.get_operations()), {})]
@@ -336,28 +339,28 @@ def _effects(graph: Any, every: Sequence[Any], at: Mapping[int, int]) -> list[Ef
 
 def _own_gradients(graph: Any, every: Sequence[Any]) -> tuple[list[Any], list[tuple[Any, str]]]:
     """Gradients of the user's or TensorFlow's own, traced into the graph that they belong to; those that cannot be."""
-    gradients, lost = [], []
+    gradients, failures = [], []
     for node in every:
         name = node.node_def.attr["_gradient_op_type"].s.decode() if "_gradient_op_type" in node.node_def.attr else ""
         if not name:
             continue
         try:
             with graph.as_default():
-                given = [tf.compat.v1.placeholder(tensor.dtype, tensor.shape) for tensor in node.outputs]
-                returned = _private.gradient_function(name)(node, *given)
+                placeholders = [tf.compat.v1.placeholder(tensor.dtype, tensor.shape) for tensor in node.outputs]
+                results = _private.gradient_function(name)(node, *placeholders)
         except UNTRACED as error:
-            lost.append((node, str(error).strip().splitlines()[0][:100] if str(error).strip() else "it raises"))
+            failures.append((node, str(error).strip().splitlines()[0][:100] if str(error).strip() else "it raises"))
             continue
-        returned = list(returned) if isinstance(returned, list | tuple) else [returned]
-        if any(isinstance(gradient, tf.IndexedSlices) for gradient in returned) or len(returned) != len(node.inputs):
-            lost.append((node, "its gradients are no tensors"))
+        results = list(results) if isinstance(results, list | tuple) else [results]
+        if any(isinstance(gradient, tf.IndexedSlices) for gradient in results) or len(results) != len(node.inputs):
+            failures.append((node, "its gradients are no tensors"))
             continue
-        gradients.append((node, given, returned))
-    return gradients, lost
+        gradients.append((node, placeholders, results))
+    return gradients, failures
 
 
-def _place(tensor: Any, at: Mapping[int, int]) -> Place:
-    return at[id(tensor.op)], tensor.value_index
+def _place(tensor: Any, positions: Mapping[int, int]) -> Place:
+    return positions[id(tensor.op)], tensor.value_index
 
 
 def _nest(value: Any, count: Iterator[int]) -> Plain:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tf_reference._function_graph import Spec, traced, variable_names
+from tf_reference._function_graph import Spec, trace, variable_names
 from tf_reference._model import Model
 from workloads._framework import Unsupported
 from workloads._target import resolve
@@ -22,7 +22,7 @@ def function_port(reference: str, inputs: Sequence[Spec], dtype: str) -> Model:
       Unsupported: the variables are of another float type.
     """
     function = resolve(reference)
-    variables = variable_names(traced(function, inputs).graph)
+    variables = variable_names(trace(function, inputs).graph)
     other = {variable.dtype.name for variable in variables.values() if variable.dtype.is_floating} - {dtype}
     if other:
         raise Unsupported(f"expected variables of {dtype}, found {', '.join(sorted(other))}: the file makes them so")

@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 
-def densified(gradients: Iterable[Any]) -> list[Any]:
+def densify(gradients: Iterable[Any]) -> list[Any]:
     """Each gradient as one array of its variable's shape; None of one that the loss does not depend on.
 
     The gradient of a table that rows are gathered from is sparse. Of such a one Keras's Adam squares the rows, and its

@@ -50,14 +50,16 @@ def operations(bodies: Iterable[Body], places: Callable[[str, str], Place]) -> t
         constant = _of_constants(body.nodes)
         by_name = {node.name: node for node in body.nodes}
         for node in body.nodes:
-            made = _operation(body.name, node, places(body.name, node.name), node.name in constant)
-            all_operations.append(replace(made, kernel=_kernel(node, by_name)) if node.op in _CONVOLUTIONS else made)
+            operation = _operation(body.name, node, places(body.name, node.name), node.name in constant)
+            all_operations.append(
+                replace(operation, kernel=_kernel(node, by_name)) if node.op in _CONVOLUTIONS else operation
+            )
             if len(all_operations) > MOST_NODES:
                 raise Unsupported(f"expected a model of up to {MOST_NODES:,} operations, found more")
     return tuple(all_operations)
 
 
-def reached(graph: Any, outputs: Iterable[str] | None, functions: Iterable[str] = ()) -> list[Body]:
+def reach(graph: Any, outputs: Iterable[str] | None, functions: Iterable[str] = ()) -> list[Body]:
     """What is needed of a graph, and of the functions that it calls, each once.
 
     Args:
@@ -66,39 +68,43 @@ def reached(graph: Any, outputs: Iterable[str] | None, functions: Iterable[str] 
       functions: further functions to start from.
     """
     library = {function.signature.name: function for function in graph.library.function}
-    nodes = list(graph.node) if outputs is None else _needed(graph.node, outputs)
-    bodies, open_, seen = [Body("", nodes)], [*_called(nodes), *functions], set[str]()
+    nodes = list(graph.node) if outputs is None else _find_needed(graph.node, outputs)
+    bodies, open_, seen_names = [Body("", nodes)], [*_functions_called(nodes), *functions], set[str]()
     while open_:
         name = open_.pop()
-        if name in seen or name not in library:
+        if name in seen_names or name not in library:
             continue
-        seen.add(name)
+        seen_names.add(name)
         body = Body(name, _of_function(library[name]))
         bodies.append(body)
-        open_ += _called(body.nodes)
+        open_ += _functions_called(body.nodes)
     return bodies
 
 
 def _of_function(function: Any) -> list[Any]:
     """The nodes that the results of a function need, and those with side effects."""
     stateful = [node.name for node in function.node_def if node.op in _side_effects(function)]
-    return _needed(function.node_def, [*function.ret.values(), *function.control_ret.values(), *stateful])
+    return _find_needed(function.node_def, [*function.ret.values(), *function.control_ret.values(), *stateful])
 
 
 def _side_effects(function: Any) -> set[str]:
-    return {op for op in {node.op for node in function.node_def} if (known := definition(op)) and known.is_stateful}
+    return {
+        op
+        for op in {node.op for node in function.node_def}
+        if (op_definition := definition(op)) and op_definition.is_stateful
+    }
 
 
-def _needed(nodes: Iterable[Any], outputs: Iterable[str]) -> list[Any]:
+def _find_needed(nodes: Iterable[Any], outputs: Iterable[str]) -> list[Any]:
     """The nodes that lead to these tensors, in their order."""
     by_name = {node.name: node for node in nodes}
-    open_, seen = [_node_of(output) for output in outputs], set[str]()
+    open_, seen_names = [_node_of(output) for output in outputs], set[str]()
     while open_:
         name = open_.pop()
-        if name not in seen and name in by_name:
-            seen.add(name)
+        if name not in seen_names and name in by_name:
+            seen_names.add(name)
             open_ += map(_node_of, by_name[name].input)
-    return [node for name, node in by_name.items() if name in seen]
+    return [node for name, node in by_name.items() if name in seen_names]
 
 
 def _node_of(tensor: str) -> str:
@@ -106,7 +112,7 @@ def _node_of(tensor: str) -> str:
     return tensor.removeprefix("^").partition(":")[0]
 
 
-def _called(nodes: Iterable[Any]) -> list[str]:
+def _functions_called(nodes: Iterable[Any]) -> list[str]:
     values = (value for node in nodes for value in node.attr.values())
     return [function.name for value in values for function in (value.func, *value.list.func) if function.name]
 
@@ -119,29 +125,29 @@ def _of_constants(nodes: Sequence[Any]) -> set[str]:
     while len(names) > before:
         before = len(names)
         for node in nodes:
-            known = definition(node.op)
+            op_definition = definition(node.op)
             inputs = {_node_of(tensor) for tensor in node.input}
-            if known and not known.is_stateful and (node.op == "Const" or (inputs and inputs <= names)):
+            if op_definition and not op_definition.is_stateful and (node.op == "Const" or (inputs and inputs <= names)):
                 names.add(node.name)
     return names
 
 
 def _operation(function: str, node: Any, place: Place, of_constants: bool) -> Operation:
-    known = definition(node.op)
+    op_definition = definition(node.op)
     return Operation(
         type=node.op,
         name=node.name,
         function=function,
-        inputs=tuple(_dtypes(known.input_arg, node)) if known else (),
-        outputs=tuple(_dtypes(known.output_arg, node)) if known else (),
+        inputs=tuple(_dtypes(op_definition.input_arg, node)) if op_definition else (),
+        outputs=tuple(_dtypes(op_definition.output_arg, node)) if op_definition else (),
         shapes=tuple(shape_of(shape) for shape in node.attr["_output_shapes"].list.shape)
         if "_output_shapes" in node.attr
         else (),
         attributes=attributes(node),
         source=place[0],
         in_layer=place[1],
-        registered=known is not None,
-        stateful=bool(known and known.is_stateful),
+        registered=op_definition is not None,
+        stateful=bool(op_definition and op_definition.is_stateful),
         of_constants=of_constants,
     )
 
@@ -150,7 +156,7 @@ def _kernel(node: Any, by_name: Mapping[str, Any]) -> tuple[int | None, ...]:
     """The sizes of a kernel [..., in, out] along the axes that it moves, from what makes it in the same body."""
     source = by_name.get(_node_of(node.input[1])) if len(node.input) > 1 else None
     for _ in range(_MOST_BEFORE):
-        shape = _shape_made(source) if source is not None else None
+        shape = _shape_of_result(source) if source is not None else None
         if shape is not None:
             return shape[:-2]
         if source is None or source.op not in _HANDED_ON or not source.input:
@@ -159,14 +165,14 @@ def _kernel(node: Any, by_name: Mapping[str, Any]) -> tuple[int | None, ...]:
     return ()
 
 
-def _shape_made(node: Any) -> tuple[int | None, ...] | None:
+def _shape_of_result(node: Any) -> tuple[int | None, ...] | None:
     """The shape of a node's first result, as a constant, a variable or shape inference says it."""
     if node.op == "Const":
         return shape_of(node.attr["value"].tensor.tensor_shape)
     if node.op == "VarHandleOp":
         return shape_of(node.attr["shape"].shape)
-    inferred = node.attr["_output_shapes"].list.shape if "_output_shapes" in node.attr else ()
-    return shape_of(inferred[0]) if inferred and node.op not in ("_Arg", "Placeholder") else None
+    shapes = node.attr["_output_shapes"].list.shape if "_output_shapes" in node.attr else ()
+    return shape_of(shapes[0]) if shapes and node.op not in ("_Arg", "Placeholder") else None
 
 
 @cache
@@ -225,11 +231,11 @@ def _plain(value: Any) -> Plain:
             sizes = shape_of(value.shape)
             return None if sizes is None else list(sizes)
         case "list":
-            return _listed(value.list)
+            return _as_list(value.list)
     return None
 
 
-def _listed(values: Any) -> Plain:
+def _as_list(values: Any) -> Plain:
     items: list[Any] = [_text(data) for data in values.s] + [*values.i, *values.f, *values.b]
     items += [dtype_name(number) for number in values.type]
     return items[:_MOST_ITEMS] if items else None
@@ -247,4 +253,4 @@ def from_traced(graph: Any, lines: Mapping[tuple[str, str], Place]) -> tuple[Ope
       lines: by function and node, where it comes from.
     """
     definition_ = graph.as_graph_def(add_shapes=True)
-    return operations(reached(definition_, None), lambda function, name: lines.get((function, name), ("", False)))
+    return operations(reach(definition_, None), lambda function, name: lines.get((function, name), ("", False)))

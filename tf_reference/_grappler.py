@@ -23,7 +23,7 @@ _ENDS = ("Placeholder", "_Arg", "_DeviceArg")
 """An argument is a node of the first kind as it is traced, and of another as it runs."""
 
 
-def rewritten(concrete: Any, call: Callable[[], object], options: OptimizerOptions) -> Rewritten:
+def run_grappler(concrete: Any, call: Callable[[], object], options: OptimizerOptions) -> Rewritten:
     """The graph that a call runs, with these switches.
 
     Args:
@@ -44,11 +44,11 @@ def rewritten(concrete: Any, call: Callable[[], object], options: OptimizerOptio
         )
     final = own[-1].post_optimization_graph
     ops = {node.name: node.op for node in final.node}
-    placed = ((node.name, node.op) for part in own[-1].partition_graphs for node in part.node)
+    nodes_placed = ((node.name, node.op) for part in own[-1].partition_graphs for node in part.node)
     return Rewritten(
         nodes=tuple(_nodes(final)),
-        traced=dict(_traced(own[-1].pre_optimization_graph).most_common()),
-        kernels={name: op for name, op in placed if name in ops and ops[name] != op},
+        traced=dict(_count_operations(own[-1].pre_optimization_graph).most_common()),
+        kernels={name: op for name, op in nodes_placed if name in ops and ops[name] != op},
         sources=_sources.sources(concrete.graph),
     )
 
@@ -68,15 +68,15 @@ def _is_of(graph: Any, concrete: Any) -> bool:
     return set(traced) <= there
 
 
-def _traced(graph: Any) -> Counter[str]:
-    bodies, results = _graph_nodes.reached(graph, None), _results(graph)
-    counted = Counter(node.op for body in bodies for node in body.nodes)
-    return counted + Counter(_RESULT for body in bodies for _ in results.get(body.name, ()))
+def _count_operations(graph: Any) -> Counter[str]:
+    bodies, results = _graph_nodes.reach(graph, None), _results(graph)
+    counts = Counter(node.op for body in bodies for node in body.nodes)
+    return counts + Counter(_RESULT for body in bodies for _ in results.get(body.name, ()))
 
 
 def _nodes(graph: Any) -> Iterator[RewrittenNode]:
     results = _results(graph)
-    for body in _graph_nodes.reached(graph, None):
+    for body in _graph_nodes.reach(graph, None):
         prefix = f"{body.name}/" if body.name else ""
         own = {node.name for node in body.nodes}
         for node in body.nodes:

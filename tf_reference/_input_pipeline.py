@@ -50,8 +50,8 @@ def behind_lookups(model: Any) -> tuple[Any, tuple[Piped, ...]]:
     if cut is None:
         return model, ()
     if getattr(model, "compiled", False):
-        told = {**_keras_outputs.compiled_with(model), "optimizer": model.optimizer, "auto_scale_loss": False}
-        keras.Model.compile(cut.behind, **told)
+        settings = {**_keras_outputs.compiled_with(model), "optimizer": model.optimizer, "auto_scale_loss": False}
+        keras.Model.compile(cut.behind, **settings)
     return cut.behind, cut.pipeline
 
 
@@ -60,20 +60,22 @@ def _cut(model: Any) -> _Cut | None:
     if type(model).__name__ not in _GRAPHS or not _keras_variables.is_keras(model) or not _inputs(model):
         return None
     graph = getattr(model, "_functional", None) or model
-    outputs, known = _with_cut_models(graph)
-    finding = _Finding(_inputs(graph), keras.tree.flatten(outputs), known)
+    outputs, stages_by_id = _with_cut_models(graph)
+    finding = _Finding(_inputs(graph), keras.tree.flatten(outputs), stages_by_id)
     symbols = finding.symbols
     if not symbols or not finding.rest:
         return None
     pipeline = finding.pipeline()
-    taken = finding.taken()
-    kept = {symbol.name: symbol for symbol in finding.kept}
+    lookup_inputs = finding.lookup_inputs()
+    kept_symbols = {symbol.name: symbol for symbol in finding.kept}
     behind = _model(
-        graph, kept | {piped.name: symbol for piped, symbol in zip(pipeline, symbols, strict=True)}, outputs
+        graph, kept_symbols | {stage.name: symbol for stage, symbol in zip(pipeline, symbols, strict=True)}, outputs
     )
     inputs = _inputs(graph)
-    numbers = {symbol.name: number for number, symbol in enumerate(inputs) if symbol.name in kept}
-    return _Cut(keras.Model([inputs[number] for number in taken], symbols), taken, behind, pipeline, numbers)
+    numbers = {symbol.name: number for number, symbol in enumerate(inputs) if symbol.name in kept_symbols}
+    return _Cut(
+        keras.Model([inputs[number] for number in lookup_inputs], symbols), lookup_inputs, behind, pipeline, numbers
+    )
 
 
 def _inputs(model: Any) -> list[Any]:
@@ -85,13 +87,17 @@ def _model(graph: Any, inputs: Mapping[str, Any], outputs: Any) -> Any:
     for name, symbol in inputs.items():
         symbol.name = name
     of_dict = isinstance(getattr(graph, "_inputs_struct", None), Mapping)
-    listed = list(inputs.values())
-    made = keras.Model(dict(inputs) if of_dict else listed[0] if len(listed) == 1 else listed, outputs, name=graph.name)
+    inputs_listed = list(inputs.values())
+    model = keras.Model(
+        dict(inputs) if of_dict else inputs_listed[0] if len(inputs_listed) == 1 else inputs_listed,
+        outputs,
+        name=graph.name,
+    )
     # Keras makes an input for each symbol that is none, under a name that it makes up.
     order = sorted(inputs) if of_dict else inputs
-    for name, symbol in zip(order, made.inputs, strict=True):
+    for name, symbol in zip(order, model.inputs, strict=True):
         symbol.name = symbol._keras_history.operation.name = name
-    return made
+    return model
 
 
 def _with_cut_models(graph: Any) -> tuple[Any, dict[int, tuple[Piped, ...]]]:
@@ -107,22 +113,22 @@ def _with_cut_models(graph: Any) -> tuple[Any, dict[int, tuple[Piped, ...]]]:
         return outputs, {}
     values = {id(symbol): symbol for symbol in inputs}
     for call in calls:
-        given, named = call.arguments.fill_in(values)
+        positional, keywords = call.arguments.fill_in(values)
         cut = cuts[id(call.operation)]
-        results = call.operation(*given, **named) if cut is None else _in_parts(cut, given, named)
+        results = call.operation(*positional, **keywords) if cut is None else _in_parts(cut, positional, keywords)
         values |= zip(map(id, call.outputs), keras.tree.flatten(results), strict=True)
-    known = {id(cut.lookups): cut.pipeline for cut in cuts.values() if cut is not None}
-    return keras.tree.map_structure(lambda symbol: values[id(symbol)], outputs), known
+    stages_by_id = {id(cut.lookups): cut.pipeline for cut in cuts.values() if cut is not None}
+    return keras.tree.map_structure(lambda symbol: values[id(symbol)], outputs), stages_by_id
 
 
-def _in_parts(cut: _Cut, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
+def _in_parts(cut: _Cut, positional: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
     """What a model returns that is called as its two parts."""
-    flat = keras.tree.flatten(given)
+    flat = keras.tree.flatten(positional)
     numbers = keras.tree.flatten(cut.lookups([flat[number] for number in cut.taken]))
-    by_name = {piped.name: symbol for piped, symbol in zip(cut.pipeline, numbers, strict=True)}
+    by_name = {stage.name: symbol for stage, symbol in zip(cut.pipeline, numbers, strict=True)}
     by_name |= {name: flat[number] for name, number in cut.kept.items()}
     values = [by_name[symbol.name] for symbol in cut.behind.inputs]
-    return cut.behind(keras.tree.pack_sequence_as(cut.behind._inputs_struct, values), **named)
+    return cut.behind(keras.tree.pack_sequence_as(cut.behind._inputs_struct, values), **keywords)
 
 
 class _Finding:
@@ -139,8 +145,10 @@ class _Finding:
       rest: the calls behind them.
     """
 
-    def __init__(self, inputs: Sequence[Any], outputs: Sequence[Any], known: Mapping[int, tuple[Piped, ...]]) -> None:
-        self._inputs, self._known = inputs, known
+    def __init__(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], stages_by_id: Mapping[int, tuple[Piped, ...]]
+    ) -> None:
+        self._inputs, self._known = inputs, stages_by_id
         self._looking_up = self._lookups(_keras_graph.calls_in_order(outputs, inputs))
         self.symbols: list[Any] = []
         self.kept: list[Any] = []
@@ -149,26 +157,26 @@ class _Finding:
 
     def _lookups(self, calls: Iterable[Any]) -> set[int]:
         """The ids of the calls that look up and, like what is before them, have no trained weights."""
-        trained: set[int] = set()
+        trained_ids: set[int] = set()
         looking_up: set[int] = set()
         for call in calls:
-            before = any(id(maker) in trained for maker in _makers(call))
+            before = any(id(maker) in trained_ids for maker in _makers(call))
             if before or getattr(call.operation, "trainable_weights", ()):
-                trained.add(id(call))
+                trained_ids.add(id(call))
             elif id(call.operation) in self._known or _looks_up(call):
                 looking_up.add(id(call))
         return looking_up
 
     def _walk(self, outputs: Sequence[Any]) -> None:
         """Go from the outputs to the inputs, as far as the first numbers behind lookups."""
-        given = {id(symbol) for symbol in self._inputs}
-        waiting, met = [*reversed(outputs)], set[int]()
+        input_ids = {id(symbol) for symbol in self._inputs}
+        waiting, seen_ids = [*reversed(outputs)], set[int]()
         while waiting:
             symbol = waiting.pop()
-            if id(symbol) in met:
+            if id(symbol) in seen_ids:
                 continue
-            met.add(id(symbol))
-            call = None if id(symbol) in given else _maker(symbol)
+            seen_ids.add(id(symbol))
+            call = None if id(symbol) in input_ids else _maker(symbol)
             if call is None:
                 self.kept.append(symbol)
             elif id(call) in self._looking_up and symbol.dtype != _STRING:
@@ -179,44 +187,44 @@ class _Finding:
         order = {id(symbol): number for number, symbol in enumerate(self._inputs)}
         self.kept.sort(key=lambda symbol: order.get(id(symbol), len(order)))
 
-    def taken(self) -> tuple[int, ...]:
+    def lookup_inputs(self) -> tuple[int, ...]:
         """The inputs that lookups are given, by their number."""
-        reached = {id(symbol) for call in self._before(self.symbols) for symbol in call.input_tensors}
-        return tuple(number for number, symbol in enumerate(self._inputs) if id(symbol) in reached)
+        reached_ids = {id(symbol) for call in self._before(self.symbols) for symbol in call.input_tensors}
+        return tuple(number for number, symbol in enumerate(self._inputs) if id(symbol) in reached_ids)
 
     def _before(self, symbols: Sequence[Any]) -> list[Any]:
         return _keras_graph.calls_in_order(list(symbols), list(self._inputs))
 
     def pipeline(self) -> tuple[Piped, ...]:
         """What the port is given at each of the symbols, in their order, under names of their own."""
-        taken = {symbol.name for symbol in self.kept} | {call.operation.name for call in self.rest}
+        names_taken = {symbol.name for symbol in self.kept} | {call.operation.name for call in self.rest}
         pipeline: list[Piped] = []
         for symbol in self.symbols:
-            piped = self._piped(symbol)
-            name = next(name for name in _numbered(piped.name) if name not in taken)
-            taken.add(name)
-            pipeline.append(replace(piped, name=name))
+            stage = self._stage_of(symbol)
+            name = next(name for name in _number_names(stage.name) if name not in names_taken)
+            names_taken.add(name)
+            pipeline.append(replace(stage, name=name))
         return tuple(pipeline)
 
-    def _piped(self, symbol: Any) -> Piped:
+    def _stage_of(self, symbol: Any) -> Piped:
         maker, calls = _maker(symbol), self._before([symbol])
-        layers = tuple(name for call in calls for name in self._named(call))
-        reached = {id(given) for call in calls for given in call.input_tensors}
-        of = tuple(given.name for given in self._inputs if id(given) in reached)
+        layers = tuple(name for call in calls for name in self._layer_names(call))
+        reached_ids = {id(tensor) for call in calls for tensor in call.input_tensors}
+        of = tuple(tensor.name for tensor in self._inputs if id(tensor) in reached_ids)
         within = self._known.get(id(maker.operation))
         if within is not None:
-            place = next(number for number, made in enumerate(maker.outputs) if made is symbol)
+            place = next(number for number, output in enumerate(maker.outputs) if output is symbol)
             return Piped(within[place].name, within[place].layers, of, within[place].size)
         return Piped(maker.operation.name, layers, of, _size(maker.operation, symbol))
 
-    def _named(self, call: Any) -> Iterator[str]:
-        for piped in self._known.get(id(call.operation), ()):
-            yield from piped.layers
+    def _layer_names(self, call: Any) -> Iterator[str]:
+        for stage in self._known.get(id(call.operation), ()):
+            yield from stage.layers
         if id(call.operation) not in self._known:
             yield f"{call.operation.name} ({type(call.operation).__name__})"
 
 
-def _numbered(name: str) -> Iterator[str]:
+def _number_names(name: str) -> Iterator[str]:
     yield name
     yield from (f"{name}_{number}" for number in range(2, 1 << 16))
 
@@ -242,7 +250,7 @@ def _size(operation: Any, symbol: Any) -> int | None:
     """How many numbers a lookup chooses from; None where that is not known."""
     if "int" not in symbol.dtype:
         return None
-    if callable(counted := getattr(operation, "vocabulary_size", None)):
-        return int(counted())
+    if callable(vocabulary_size := getattr(operation, "vocabulary_size", None)):
+        return int(vocabulary_size())
     bins = getattr(operation, "num_bins", None)
     return bins if isinstance(bins, int) else None

@@ -52,9 +52,9 @@ def keras_archive_built(path: Path, custom: Sequence[str] = ()) -> Inspection:
     Raises:
       Unsupported: it cannot be built.
     """
-    said = _keras_archive.inspect(path)
-    built = _of_model(_keras_archive.build(path, custom=custom), ())
-    return replace(built, kind=said.kind, training=said.training, versions=said.versions)
+    inspection = _keras_archive.inspect(path)
+    model_inspection = _of_model(_keras_archive.build(path, custom=custom), ())
+    return replace(model_inspection, kind=inspection.kind, training=inspection.training, versions=inspection.versions)
 
 
 def code(reference: str, inputs: Sequence[Spec]) -> Inspection:
@@ -67,13 +67,13 @@ def code(reference: str, inputs: Sequence[Spec]) -> Inspection:
     Raises:
       Unsupported: there is nothing of either by that name, or it cannot be traced without inputs.
     """
-    value = _as_keras_3(_made(resolve(reference), inputs), reference)
+    value = _as_keras_3(_make(resolve(reference), inputs), reference)
     if isinstance(value, keras.Layer):
         return _of_model(value, inputs)
     return _of_function(value, inputs, reference)
 
 
-def _made(value: Any, inputs: Sequence[Spec]) -> Any:
+def _make(value: Any, inputs: Sequence[Spec]) -> Any:
     """The model itself, of a class or a function that makes one of no arguments."""
     is_class = inspect.isclass(value)
     if (
@@ -87,11 +87,11 @@ def _made(value: Any, inputs: Sequence[Spec]) -> Any:
             f"expected a model, or what makes one of no arguments, found the class {value.__name__}, which takes some: "
             "name an instance, or a function that returns one"
         )
-    made = value()
-    if not isinstance(made, keras.Layer) and not _keras_2_models.is_of_keras_2(made):
-        kind = _keras_2_models.kind_of(made)
+    model = value()
+    if not isinstance(model, keras.Layer) and not _keras_2_models.is_of_keras_2(model):
+        kind = _keras_2_models.kind_of(model)
         raise Unsupported(f"expected a model of Keras 3, found {kind}: name a model, or give --input for each argument")
-    return made
+    return model
 
 
 def _as_keras_3(value: Any, reference: str) -> Any:
@@ -99,10 +99,10 @@ def _as_keras_3(value: Any, reference: str) -> Any:
     if not _keras_2_models.is_of_keras_2(value):
         return value
     with tempfile.TemporaryDirectory() as scratch:
-        path = _keras_2_models.saved(value, reference, Path(scratch))
-        made = _keras_archive.build(path)
-        _keras_archive.compile_as_saved(made, path)
-    return made
+        path = _keras_2_models.save(value, reference, Path(scratch))
+        model = _keras_archive.build(path)
+        _keras_archive.compile_as_saved(model, path)
+    return model
 
 
 def _of_model(model: Any, inputs: Sequence[Spec]) -> Inspection:
@@ -115,7 +115,7 @@ def _of_model(model: Any, inputs: Sequence[Spec]) -> Inspection:
             operations, entries, values = _traced_model(model, specs)
         except UNTRACED as error:
             # Its layers can be told all the same.
-            why = _untraced(error)
+            why = _trace_problem(error)
     calls = [type(layer).call for layer in [model, *model._flatten_layers(include_self=False)]]
     return Inspection(
         kind="keras model",
@@ -132,15 +132,15 @@ def _of_model(model: Any, inputs: Sequence[Spec]) -> Inspection:
     )
 
 
-def _untraced(error: Exception) -> str:
+def _trace_problem(error: Exception) -> str:
     """The line that says why a model could not be traced: AutoGraph puts the calls that led there before it."""
     kind = type(error).__name__
     lines = [line.strip() for line in str(error).splitlines()]
-    after = next((at for at, line in enumerate(lines) if line.startswith(f"{kind}: ")), None)
+    after = next((index for index, line in enumerate(lines) if line.startswith(f"{kind}: ")), None)
     if after is None:
-        return f"{kind}: {_foreign.said(error)}"
-    told = [line for line in lines[after:] if line][:2]
-    return " ".join(told)[:_LONGEST_REASON].rstrip(".")
+        return f"{kind}: {_foreign.error_line(error)}"
+    reason_lines = [line for line in lines[after:] if line][:2]
+    return " ".join(reason_lines)[:_LONGEST_REASON].rstrip(".")
 
 
 def _own_specs(model: Any) -> Any:
@@ -164,13 +164,13 @@ def _traced_model(model: Any, specs: Sequence[Any]) -> tuple[tuple[Operation, ..
         return operations, ("call",), values
     inference, values = _trace(lambda *arguments: model(*arguments, training=False), specs)
     training, _ = _trace(lambda *arguments: model(*arguments, training=True), specs)
-    known = {(operation.type, operation.source) for operation in inference}
-    added = [
+    kinds = {(operation.type, operation.source) for operation in inference}
+    extra = [
         replace(operation, function=TRAINING)
         for operation in training
-        if (operation.type, operation.source) not in known
+        if (operation.type, operation.source) not in kinds
     ]
-    return (*inference, *added), ("inference", TRAINING), values
+    return (*inference, *extra), ("inference", TRAINING), values
 
 
 def _of_function(function: Any, inputs: Sequence[Spec], reference: str) -> Inspection:
@@ -178,14 +178,14 @@ def _of_function(function: Any, inputs: Sequence[Spec], reference: str) -> Inspe
     if not inputs and signature is None and takes_arguments(function, unknown=True):
         raise Unsupported(f"expected --input for each argument of {reference}, found none: add --input 'x=f32[B,128]'")
     specs = [_spec(spec) for spec in inputs] or list(signature or ())
-    operations, (given, returned, held) = _trace(function, specs)
+    operations, (own_inputs, outputs, variables) = _trace(function, specs)
     return Inspection(
         kind="function",
         operations=operations,
         entries=(reference.rpartition(":")[2],),
-        inputs=given,
-        outputs=returned,
-        variables=held,
+        inputs=own_inputs,
+        outputs=outputs,
+        variables=variables,
         effects=_python_effects.effects([getattr(function, "python_function", function)]),
     )
 
@@ -201,13 +201,13 @@ def _trace(function: Callable[..., Any], specs: Sequence[Any]) -> tuple[tuple[Op
     concrete = traceable.get_concrete_function(*specs)
     graph = concrete.graph
     operations = _graph_nodes.from_traced(graph, places(graph))
-    captured = len(graph.captures)
-    given = graph.inputs[: len(graph.inputs) - captured]
-    held = tuple(
+    capture_count = len(graph.captures)
+    inputs = graph.inputs[: len(graph.inputs) - capture_count]
+    variables = tuple(
         Value(variable.name, variable.dtype.name, _graph_nodes.known_shape(variable.shape), variable.trainable)
         for variable in variable_names(graph).values()
     )
-    return operations, (_values(given), _values(graph.outputs), held)
+    return operations, (_values(inputs), _values(graph.outputs), variables)
 
 
 def _values(tensors: Sequence[Any]) -> tuple[Value, ...]:

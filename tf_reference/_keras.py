@@ -42,13 +42,13 @@ def modes(model: Model) -> list[str]:
     return [KERAS, *(_COMPILED if getattr(model.keras, "inputs", None) else ())]
 
 
-def compiled(model: Model, mode: str) -> Any:
+def compile_for(model: Model, mode: str) -> Any:
     """The Keras model as a mode trains it: the same layers, variables, optimizer and loss."""
     if mode == KERAS:
         return model.keras
-    made: Any = keras.Model(model.keras.inputs, model.keras.outputs)
-    made.compile(optimizer=model.keras.optimizer, loss=model.keras.loss, **_COMPILED[mode])
-    return made
+    compiled_model: Any = keras.Model(model.keras.inputs, model.keras.outputs)
+    compiled_model.compile(optimizer=model.keras.optimizer, loss=model.keras.loss, **_COMPILED[mode])
+    return compiled_model
 
 
 def training_step(model: Model, mode: str = KERAS) -> Callable[..., Mapping[str, Any]]:
@@ -60,32 +60,32 @@ def training_step(model: Model, mode: str = KERAS) -> Callable[..., Mapping[str,
       model: what the twin handed over.
       mode: one of KERAS, GRAPH, STEPS.
     """
-    trained = compiled(model, mode)
+    keras_model = compile_for(model, mode)
 
     def step(*inputs: Any) -> Mapping[str, Any]:
         *features, targets = inputs
-        logs = trained.train_on_batch(features[0] if len(features) == 1 else features, targets, return_dict=True)
+        logs = keras_model.train_on_batch(features[0] if len(features) == 1 else features, targets, return_dict=True)
         # Keras hands out a Python float, whatever the type that it was computed in.
         return {"loss": np.float32(logs["loss"])}
 
     def last_of_several(*inputs: Any) -> Mapping[str, Any]:
         # The loss is a mean over the batches since this.
-        trained.reset_metrics()
-        return _executed(trained, iter(_batch(inputs)))
+        keras_model.reset_metrics()
+        return _execute(keras_model, iter(_batch(inputs)))
 
     return last_of_several if mode == STEPS else step
 
 
 def execution(model: Model, inputs: tuple[tf.Tensor, ...]) -> Callable[[], Mapping[str, Any]]:
     """STEPS_PER_EXECUTION steps on one batch, which a dataset repeats without end: one execution of `fit`."""
-    trained, iterator = compiled(model, STEPS), iter(_batch(inputs).repeat())
-    return lambda: _executed(trained, iterator)
+    keras_model, iterator = compile_for(model, STEPS), iter(_batch(inputs).repeat())
+    return lambda: _execute(keras_model, iterator)
 
 
-def _executed(trained: Any, iterator: Any) -> Mapping[str, Any]:
+def _execute(keras_model: Any, iterator: Any) -> Mapping[str, Any]:
     """What `fit` does with every STEPS_PER_EXECUTION batches, without its callbacks."""
-    trained.make_train_function()
-    return {"loss": trained.train_function(iterator)["loss"]}
+    keras_model.make_train_function()
+    return {"loss": keras_model.train_function(iterator)["loss"]}
 
 
 def _batch(inputs: tuple[tf.Tensor, ...]) -> tf.data.Dataset:

@@ -10,7 +10,7 @@ _WITH_STATES = frozenset({"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "C
 _ENDS = ("input_layers", "output_layers")
 
 
-def completed(config: Mapping[str, Any]) -> dict[str, Any]:
+def complete(config: Mapping[str, Any]) -> dict[str, Any]:
     """The config of a model with calls that Keras 3 finds; one that Keras 3 wrote stays as it is.
 
     Keras 2 counts the call that a model within is made of as its first, Keras 3 does not. Keras 2 has tensors among the
@@ -23,8 +23,8 @@ def completed(config: Mapping[str, Any]) -> dict[str, Any]:
     if any(isinstance(call, Mapping) for layer in layers for call in _calls(layer)):
         return dict(config)
     models, names = {_name(layer) for layer in layers if _starts_with_input(layer)}, {_name(layer) for layer in layers}
-    numbered = [{**layer, "inbound_nodes": _fewer(_calls(layer), models)} for layer in layers if _calls(layer)]
-    by_name = {_name(layer): layer for layer in numbered}
+    layers_called = [{**layer, "inbound_nodes": _fewer(_calls(layer), models)} for layer in layers if _calls(layer)]
+    by_name = {_name(layer): layer for layer in layers_called}
     ends = {key: _alone(_fewer(config[key], models)) for key in _ENDS if key in config}
     return {**config, "layers": [_with_tensors(by_name.get(_name(layer), layer), names) for layer in layers], **ends}
 
@@ -75,20 +75,20 @@ def _with_tensors(layer: Mapping[str, Any], names: Collection[str]) -> Mapping[s
 
 
 def _call(call: Any, names: Collection[str]) -> Any:
-    listed = isinstance(call, list) and bool(call) and all(_is_reference(item) for item in call)
-    keywords = call[0][3] if listed and len(call[0]) == 4 else None
+    is_list = isinstance(call, list) and bool(call) and all(_is_reference(item) for item in call)
+    keywords = call[0][3] if is_list and len(call[0]) == 4 else None
     if not isinstance(keywords, Mapping) or not _holds_tensor(keywords, names):
         return call
-    given = [_tensor(item) for item in call]
-    return {"args": given if len(given) == 1 else [given], "kwargs": _as_tensors(keywords, names)}
+    tensors = [_tensor(item) for item in call]
+    return {"args": tensors if len(tensors) == 1 else [tensors], "kwargs": _as_tensors(keywords, names)}
 
 
 def _with_states(call: Any) -> Any:
     """The call of a recurrent layer, whose first states Keras 2 lists behind its input."""
     if not isinstance(call, list) or len(call) < 2 or not all(_is_reference(item) for item in call):
         return call
-    given, *states = (_tensor(item) for item in call)
-    return {"args": [given], "kwargs": {**(call[0][3] if len(call[0]) == 4 else {}), "initial_state": states}}
+    tensor, *states = (_tensor(item) for item in call)
+    return {"args": [tensor], "kwargs": {**(call[0][3] if len(call[0]) == 4 else {}), "initial_state": states}}
 
 
 def _is_tensor(value: Any, names: Collection[str]) -> bool:

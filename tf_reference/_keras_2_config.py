@@ -30,7 +30,7 @@ _NOT_COMPUTED = frozenset({"jit_compile", "rng_type", "implementation", "vocabul
 """Arguments that say how something is compiled or built, and not what it computes."""
 
 
-def completed(value: Any, key: str = "") -> Any:
+def complete(value: Any, key: str = "") -> Any:
     """An object of a config of Keras 2 with the module of its class, where that is Keras' own by its name.
 
     Arguments that Keras 3 does not know are left out where they change nothing.
@@ -40,10 +40,10 @@ def completed(value: Any, key: str = "") -> Any:
       key: that it stands under, which says what it is where layers and others have classes of one name.
     """
     if isinstance(value, list):
-        return [completed(item, key) for item in value]
+        return [complete(item, key) for item in value]
     if not isinstance(value, Mapping):
         return value
-    inner = {name: completed(item, str(name)) for name, item in _with_input(value).items()}
+    inner = {name: complete(item, str(name)) for name, item in _with_input(value).items()}
     kind, under = inner.get("class_name"), _keras_config.module_under(key)
     if not isinstance(kind, str) or "config" not in inner:
         return inner
@@ -53,12 +53,12 @@ def completed(value: Any, key: str = "") -> Any:
     if isinstance(inner["config"], Mapping) and of_keras == _keras_config.KERAS_LAYERS:
         inner["config"] = _known_arguments(getattr(keras.layers, kind), inner["config"])
     if kind in _CONTAINERS and isinstance(inner["config"], Mapping) and isinstance(inner["config"].get("layers"), list):
-        inner["config"] = _keras_2_calls.completed(inner["config"])
+        inner["config"] = _keras_2_calls.complete(inner["config"])
     of_keras = of_keras if inner.get("module") is None or kind in _CONTAINERS else ""
     return {"registered_name": None, **inner, "module": of_keras} if of_keras else inner
 
 
-def compiled(training: Mapping[str, Any]) -> dict[str, Any]:
+def training_config(training: Mapping[str, Any]) -> dict[str, Any]:
     """What a model was compiled with, as an HDF5 file says it, as a .keras file does.
 
     Args:
@@ -69,23 +69,29 @@ def compiled(training: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(optimizer, Mapping) or not isinstance(optimizer.get("config"), Mapping):
         return {"optimizer": optimizer, **arguments}
     kind = str(optimizer.get("class_name")).removeprefix("Custom>")
-    made = getattr(keras.optimizers, kind, None)
+    optimizer_class = getattr(keras.optimizers, kind, None)
     config = optimizer["config"]
-    described = {"module": "keras.optimizers", "registered_name": None, **optimizer, "class_name": kind}
-    return {"optimizer": {**described, "config": _known_arguments(made, config) if made else config}, **arguments}
+    optimizer_config = {"module": "keras.optimizers", "registered_name": None, **optimizer, "class_name": kind}
+    return {
+        "optimizer": {
+            **optimizer_config,
+            "config": _known_arguments(optimizer_class, config) if optimizer_class else config,
+        },
+        **arguments,
+    }
 
 
-def _with_input(described: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_input(model_config: Mapping[str, Any]) -> Mapping[str, Any]:
     """A Sequential with the layer for its input, where its first layer has the shape of that."""
-    config = described.get("config")
-    named: Mapping[str, Any] = config if isinstance(config, Mapping) else _NAME
-    layers = config if isinstance(config, list) else named.get("layers")
-    first = layers[0] if described.get("class_name") == "Sequential" and isinstance(layers, list) and layers else {}
+    config = model_config.get("config")
+    config_mapping: Mapping[str, Any] = config if isinstance(config, Mapping) else _NAME
+    layers = config if isinstance(config, list) else config_mapping.get("layers")
+    first = layers[0] if model_config.get("class_name") == "Sequential" and isinstance(layers, list) and layers else {}
     arguments = first.get("config") if isinstance(first, Mapping) and first.get("class_name") != "InputLayer" else None
     if not isinstance(arguments, Mapping) or not isinstance(arguments.get(_BATCH_SHAPE), list):
-        return described
-    given = {"class_name": "InputLayer", "config": {_BATCH_SHAPE: arguments[_BATCH_SHAPE]}}
-    return {**described, "config": {**named, "layers": [given, *(layers or ())]}}
+        return model_config
+    input_layer = {"class_name": "InputLayer", "config": {_BATCH_SHAPE: arguments[_BATCH_SHAPE]}}
+    return {**model_config, "config": {**config_mapping, "layers": [input_layer, *(layers or ())]}}
 
 
 def _known_arguments(kind: Any, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,17 +101,19 @@ def _known_arguments(kind: Any, config: Mapping[str, Any]) -> dict[str, Any]:
       kind: its class.
       config: its arguments, as Keras 2 wrote them.
     """
-    known = inspect.signature(kind).parameters
-    kept = {name: item for name, item in config.items() if name in known or not _is_without_effect(name, item)}
-    axis, shape, function = kept.get("axis"), kept.get(_BATCH_SHAPE), kept.get("function")
+    parameters = inspect.signature(kind).parameters
+    arguments = {
+        name: item for name, item in config.items() if name in parameters or not _is_without_effect(name, item)
+    }
+    axis, shape, function = arguments.get("axis"), arguments.get(_BATCH_SHAPE), arguments.get("function")
     if isinstance(axis, list) and len(axis) == 1:
-        kept["axis"] = axis[0]
+        arguments["axis"] = axis[0]
     if isinstance(shape, list):
-        del kept[_BATCH_SHAPE]
-        kept |= {"batch_shape": shape} if kind is keras.layers.InputLayer else {}
+        del arguments[_BATCH_SHAPE]
+        arguments |= {"batch_shape": shape} if kind is keras.layers.InputLayer else {}
     if isinstance(function, list):
-        kept["function"] = {"class_name": "__lambda__", "config": {"value": function}}
-    return kept
+        arguments["function"] = {"class_name": "__lambda__", "config": {"value": function}}
+    return arguments
 
 
 def _is_without_effect(name: str, value: Any) -> bool:
@@ -115,8 +123,8 @@ def _is_without_effect(name: str, value: Any) -> bool:
 
 
 def _policy(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    named = {"name": config.get("name")}
-    return {"module": "keras", "class_name": "DTypePolicy", "config": named, "registered_name": None}
+    policy_config = {"name": config.get("name")}
+    return {"module": "keras", "class_name": "DTypePolicy", "config": policy_config, "registered_name": None}
 
 
 def _module(kind: str, modules: Sequence[str]) -> str:

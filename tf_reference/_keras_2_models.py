@@ -14,17 +14,17 @@ _FILE = "keras_2.h5"
 _UNSAVED = (NotImplementedError, TypeError, ValueError, RuntimeError, OSError)
 
 
-def is_of_keras_2(made: Any) -> bool:
+def is_of_keras_2(model: Any) -> bool:
     """Whether an object is a layer or model of tf_keras."""
-    of_package = any(kind.__module__.partition(".")[0] == _PACKAGE for kind in type(made).__mro__)
-    return of_package and not isinstance(made, keras.Layer) and hasattr(made, "save")
+    of_package = any(kind.__module__.partition(".")[0] == _PACKAGE for kind in type(model).__mro__)
+    return of_package and not isinstance(model, keras.Layer) and hasattr(model, "save")
 
 
-def saved(made: Any, reference: str, scratch: Path) -> Path:
+def save(model: Any, reference: str, scratch: Path) -> Path:
     """The file of a model of tf_keras.
 
     Args:
-      made: the model.
+      model: the model.
       reference: where it is.
       scratch: a folder for the file.
 
@@ -33,16 +33,16 @@ def saved(made: Any, reference: str, scratch: Path) -> Path:
     """
     path = scratch / _FILE
     try:
-        made.save(path, save_format="h5")
+        model.save(path, save_format="h5")
     except _UNSAVED as error:
         raise Unsupported(
             f"expected a model of Keras 3, or a Functional or Sequential one of tf_keras at {reference}, found the "
-            f"{type(made).__name__} of tf_keras, which saves no file: import keras in place of tf_keras there"
+            f"{type(model).__name__} of tf_keras, which saves no file: import keras in place of tf_keras there"
         ) from error
     return path
 
 
-def kind_of(made: Any) -> str:
+def kind_of(model: Any) -> str:
     """What an object is, with the package of its class: a model of another Keras has the name of one of this."""
-    package = type(made).__module__.partition(".")[0]
-    return f"{type(made).__name__} of {package}" if package != "builtins" else type(made).__name__
+    package = type(model).__module__.partition(".")[0]
+    return f"{type(model).__name__} of {package}" if package != "builtins" else type(model).__name__

@@ -60,7 +60,7 @@ def inspect(path: Path) -> Inspection:
       Unsupported: it is no .keras file, or a name in it leads out of it.
     """
     config, metadata = _read(path)
-    hazard = next(_hazards(_uncompiled(config)), "")
+    hazard = next(_hazards(_without_compilation(config)), "")
     version = metadata.get(_VERSION)
     return Inspection(
         kind="keras archive",
@@ -82,15 +82,15 @@ def build(path: Path, dtype: str = "", custom: Sequence[str] = ()) -> Any:
     Raises:
       Unsupported: Keras does not build it in its safe mode, or it would take more memory than it may.
     """
-    config = _uncompiled(_read(path)[0])
+    config = _without_compilation(_read(path)[0])
     hazard = next(_hazards(config), "")
     if hazard:
         raise Unsupported(f"expected a model that Keras can build at {path.name}, found {hazard}: {IN_CODE}")
-    with bounded_memory(MOST_BYTES_BUILT), _custom_objects.known(custom):
+    with bounded_memory(MOST_BYTES_BUILT), _custom_objects.register_classes(custom):
         try:
             # A copy: Keras takes apart what it builds of.
-            typed = _retyped(config, dtype) if dtype else config
-            return keras.saving.deserialize_keras_object(copy.deepcopy(typed), safe_mode=True)
+            config_typed = _retype(config, dtype) if dtype else config
+            return keras.saving.deserialize_keras_object(copy.deepcopy(config_typed), safe_mode=True)
         except UNBUILT as error:
             raise Unsupported(
                 f"expected a model that Keras can build at {path.name}, found {reason_not_built(config, error)}"
@@ -108,34 +108,34 @@ def compile_as_saved(model: Any, path: Path, custom: Sequence[str] = ()) -> None
     compiled = _read(path)[0].get(_COMPILED)
     if not isinstance(compiled, Mapping) or any(_hazards(compiled)):
         return
-    unjudged = {name: item for name, item in compiled.items() if "metrics" not in name}
-    with bounded_memory(MOST_BYTES_BUILT), _custom_objects.known(custom):
-        for config in (compiled, unjudged):
+    without_metrics = {name: item for name, item in compiled.items() if "metrics" not in name}
+    with bounded_memory(MOST_BYTES_BUILT), _custom_objects.register_classes(custom):
+        for config in (compiled, without_metrics):
             with suppress(*UNBUILT):
                 model.compile_from_config(copy.deepcopy(dict(config)))
                 return
 
 
-def _retyped(value: Any, dtype: str) -> Any:
+def _retype(value: Any, dtype: str) -> Any:
     """A config with another type for floats; integers and texts keep theirs, and in float32 what is narrower does."""
     if isinstance(value, list):
-        return [_retyped(item, dtype) for item in value]
+        return [_retype(item, dtype) for item in value]
     if not isinstance(value, Mapping):
         return value
     if value.get("class_name") == "DTypePolicy":
         config = value.get("config")
         return {**value, "config": {"name": _type(config.get("name") if isinstance(config, Mapping) else "", dtype)}}
     return {
-        key: _type(item, dtype) if key == "dtype" and str(item) in _FLOATS else _retyped(item, dtype)
+        key: _type(item, dtype) if key == "dtype" and str(item) in _FLOATS else _retype(item, dtype)
         for key, item in value.items()
     }
 
 
-def _type(told: Any, dtype: str) -> str:
-    return str(told) if dtype == "float32" and str(told) in _NARROW else dtype
+def _type(own_dtype: Any, dtype: str) -> str:
+    return str(own_dtype) if dtype == "float32" and str(own_dtype) in _NARROW else dtype
 
 
-def _uncompiled(config: Mapping[str, Any]) -> dict[str, Any]:
+def _without_compilation(config: Mapping[str, Any]) -> dict[str, Any]:
     """A config without what the model was compiled with, which may name functions: it is told as data."""
     return {key: value for key, value in config.items() if key != _COMPILED}
 
@@ -146,8 +146,8 @@ def bounded_memory(most: int) -> Iterator[None]:
     before = resource.getrlimit(resource.RLIMIT_AS)
     pages = int(_STATM.read_text().split()[0]) if _STATM.exists() else 0
     limit = pages * resource.getpagesize() + most
-    allowed = before[0] == resource.RLIM_INFINITY or limit < before[0]
-    if pages and allowed:
+    may_limit = before[0] == resource.RLIM_INFINITY or limit < before[0]
+    if pages and may_limit:
         resource.setrlimit(resource.RLIMIT_AS, (limit, before[1]))
     try:
         yield
@@ -172,21 +172,21 @@ def _read(path: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
             f"expected a model of Keras at {path}, found {error}: save the model with model.save('NAME.keras')"
         ) from error
     older = not str(metadata.get(_VERSION, _LATER_KERAS)).startswith(_LATER_KERAS)
-    return _keras_2_config.completed(config) if older else config, metadata
+    return _keras_2_config.complete(config) if older else config, metadata
 
 
 def _json(data: bytes, name: str) -> Mapping[str, Any]:
     try:
-        decoded = json.loads(data)
+        content = json.loads(data)
     except MemoryError as error:
         raise Unusable(f"{name} that takes more memory than it may") from error
     except (ValueError, RecursionError) as error:
-        raise Unusable(f"{name} that is no JSON ({_foreign.said(error)})") from error
-    if not isinstance(decoded, Mapping) or (name == CONFIG and not isinstance(decoded.get("class_name"), str)):
+        raise Unusable(f"{name} that is no JSON ({_foreign.error_line(error)})") from error
+    if not isinstance(content, Mapping) or (name == CONFIG and not isinstance(content.get("class_name"), str)):
         raise Unusable(f"{name} that describes no object")
-    if _foreign.is_deeper(decoded, MOST_NESTING):
+    if _foreign.is_deeper(content, MOST_NESTING):
         raise Unusable(f"{name} that is nested more than {MOST_NESTING} levels deep")
-    return decoded
+    return content
 
 
 def _hazards(value: Any) -> Iterator[str]:
@@ -209,8 +209,8 @@ def _of_object(value: Mapping[str, Any]) -> Iterator[str]:
         return
     package, _, part = (module or "").partition(".")
     if package == "keras" and part and part.partition(".")[0] not in _PARTS_OF_MODELS:
-        named = config if kind == "function" else kind
-        yield f"{str(named)[:80]} of {module}, which is no part of a model"
+        object_name = config if kind == "function" else kind
+        yield f"{str(object_name)[:80]} of {module}, which is no part of a model"
     arguments: Mapping[str, Any] = config if isinstance(config, Mapping) else {}
     for name in _SIZES:
         size = arguments.get(name)

@@ -19,7 +19,7 @@ from tf_reference import (
     _own_steps,
     _traced_training,
 )
-from tf_reference._keras_described import described
+from tf_reference._keras_described import describe
 from workloads import _frames
 from workloads._architecture import Architecture, Compiled, OwnStep, Penalty
 from workloads._framework import Unsupported
@@ -29,17 +29,17 @@ from workloads._transfer import KERAS_LAYERS, SourceLayer
 _MASKED = "a result that carries a mask: Keras leaves what is masked out of the loss"
 
 
-def read(given: _keras_weights.Given, scratch: Path) -> Architecture:
+def read(location: _keras_weights.Given, scratch: Path) -> Architecture:
     """The architecture of a model.
 
     Args:
-      given: where it is.
+      location: where it is.
       scratch: a folder for files that are unpacked.
 
     Raises:
       Unsupported: there is no such model, it is hostile, or it has no graph.
     """
-    return of_model(_keras_weights.model(given, scratch))
+    return of_model(_keras_weights.model(location, scratch))
 
 
 def of_model(model: Any) -> Architecture:
@@ -60,20 +60,20 @@ def of_model(model: Any) -> Architecture:
         reasons=read.reasons,
         lines={path: line for path, layer in by_path.items() if (line := _line(layer))},
         penalties=tuple(_penalties(by_path)),
-        frozen=tuple(_frozen(by_path)),
-        compiled=_compiled(model, _hidden(by_path, read)),
-        drawn=_keras_outputs.drawn(model) if getattr(model, "compiled", False) else (),
+        frozen=tuple(_find_frozen(by_path)),
+        compiled=_read_compilation(model, _hidden_parts(by_path, read)),
+        drawn=_keras_outputs.drawn_shapes(model) if getattr(model, "compiled", False) else (),
         pipeline=pipeline,
     )
 
 
-def _hidden(by_path: Mapping[str, Any], read: _keras_graph.Read) -> Mapping[str, Sequence[str]]:
+def _hidden_parts(by_path: Mapping[str, Any], read: _keras_graph.Read) -> Mapping[str, Sequence[str]]:
     """What layers do in training that its parts "loss" and "step" have to do, and that is not said elsewhere."""
     loss = [_MASKED] if read.masked else []
     for path in sorted(read.ended_early):
         if getattr(by_path[path], "activity_regularizer", None) is not None:
             loss.append(f"a regularizer of what {path} returns, which ends in a function of the user's own")
-    return {"loss": loss, "step": list(_constrained(by_path))}
+    return {"loss": loss, "step": list(_find_constrained(by_path))}
 
 
 def _as_read(layer: SourceLayer, read: _keras_graph.Read) -> SourceLayer:
@@ -112,17 +112,17 @@ def _line(layer: Any) -> str:
 
 
 def _penalties(by_path: Mapping[str, Any]) -> Iterator[Penalty]:
-    seen, placed = set[int](), {id(layer) for layer in by_path.values()}
+    seen_ids, placed_ids = set[int](), {id(layer) for layer in by_path.values()}
     for path, layer in by_path.items():
-        if id(layer) in seen:
+        if id(layer) in seen_ids:
             continue
-        seen.add(id(layer))
+        seen_ids.add(id(layer))
         # An operation holds none.
         for inner in layer._flatten_layers(include_self=False) if hasattr(layer, "_flatten_layers") else ():
             # Of a layer that keeps the weights of those in it as its own, as attention does.
-            if id(inner) not in placed and getattr(inner, "activity_regularizer", None) is not None:
-                placed.add(id(inner))
-                yield Penalty(f"{path}/{inner.name}", "", described(inner.activity_regularizer))
+            if id(inner) not in placed_ids and getattr(inner, "activity_regularizer", None) is not None:
+                placed_ids.add(id(inner))
+                yield Penalty(f"{path}/{inner.name}", "", describe(inner.activity_regularizer))
         regularizers = {"": getattr(layer, "activity_regularizer", None)}
         for name, variable in _keras_variables.leaves(layer, list(_keras_variables.children(layer))):
             # What is not trained has no penalty.
@@ -130,26 +130,26 @@ def _penalties(by_path: Mapping[str, Any]) -> Iterator[Penalty]:
                 getattr(variable, "regularizer", None) if getattr(variable, "trainable", True) else None
             )
         yield from (
-            Penalty(path, leaf, described(regularizer))
+            Penalty(path, leaf, describe(regularizer))
             for leaf, regularizer in regularizers.items()
             if regularizer is not None
         )
 
 
-def _frozen(by_path: Mapping[str, Any]) -> Iterator[str]:
-    seen: set[int] = set()
+def _find_frozen(by_path: Mapping[str, Any]) -> Iterator[str]:
+    seen_ids: set[int] = set()
     for path, layer in by_path.items():
-        if id(layer) in seen:
+        if id(layer) in seen_ids:
             continue
-        seen.add(id(layer))
-        still = _keras_variables.frozen(layer)
+        seen_ids.add(id(layer))
+        still = _keras_variables.frozen_variables(layer)
         inner = list(_keras_variables.children(layer))
         yield from (
             f"{path}/{name}" for name, variable in _keras_variables.leaves(layer, inner) if id(variable) in still
         )
 
 
-def _constrained(by_path: Mapping[str, Any]) -> Iterator[str]:
+def _find_constrained(by_path: Mapping[str, Any]) -> Iterator[str]:
     """The weights that a step is to project onto what a constraint allows."""
     for path, layer in by_path.items():
         for name, variable in _keras_variables.leaves(layer, list(_keras_variables.children(layer))):
@@ -158,7 +158,7 @@ def _constrained(by_path: Mapping[str, Any]) -> Iterator[str]:
                 yield f"the constraint {type(constraint).__name__} of {path}/{name}"
 
 
-def _compiled(model: Any, hidden: Mapping[str, Sequence[str]]) -> Compiled | None:
+def _read_compilation(model: Any, hidden: Mapping[str, Sequence[str]]) -> Compiled | None:
     """What a model was compiled with.
 
     Args:
@@ -173,27 +173,27 @@ def _compiled(model: Any, hidden: Mapping[str, Sequence[str]]) -> Compiled | Non
             own = _own_steps.read(model)
         except Unsupported as error:
             return Compiled(obstacle=str(error))
-    told = _keras_outputs.compiled_with(model)
+    settings = _keras_outputs.compiled_with(model)
     obstacle, exclusion = "", _exclusion(model.optimizer)
-    left = {part: tuple(reasons) for part, reasons in hidden.items() if reasons}
-    left |= {"optimizer": (exclusion,)} if exclusion else {}
+    hidden_parts = {part: tuple(reasons) for part, reasons in hidden.items() if reasons}
+    hidden_parts |= {"optimizer": (exclusion,)} if exclusion else {}
     compiled, metrics, of_no_output = Compiled(), (), ""
     try:
         # They are no part of the step: what is not known of them leaves it as it is.
-        metrics = _keras_outputs.metrics(model, told)
+        metrics = _keras_outputs.metrics(model, settings)
     except Unsupported as error:
         of_no_output = str(error)
     try:
         compiled = Compiled(
-            losses=_keras_outputs.losses(model, told),
-            weights=_keras_outputs.weights(model, told),
+            losses=_keras_outputs.losses(model, settings),
+            weights=_keras_outputs.weights(model, settings),
             metrics=metrics,
             of_no_output=of_no_output,
         )
     except Unsupported as error:
         obstacle = str(error)
     optimizer = _traced_training.optimizer(model.optimizer) if model.optimizer is not None else None
-    return replace(compiled, optimizer=optimizer, obstacle=obstacle, own=own, left=left)
+    return replace(compiled, optimizer=optimizer, obstacle=obstacle, own=own, left=hidden_parts)
 
 
 def _exclusion(optimizer: Any) -> str:

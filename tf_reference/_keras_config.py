@@ -36,33 +36,33 @@ _BY_KEY = {
 """By what a key of a config ends with, as "kernel_initializer" does: Keras 2 often leaves the module out."""
 
 
-def layers(described: Mapping[str, Any], within: str | None = None, calls: int = 0) -> Iterator[Layer]:
+def layers(layer_config: Mapping[str, Any], within: str | None = None, calls: int = 0) -> Iterator[Layer]:
     """Every layer of a config, those of models and wrappers behind them.
 
     Args:
-      described: an object as Keras describes it: module, class_name, config.
+      layer_config: an object as Keras describes it: module, class_name, config.
       within: names of what is around it; None is the outermost model, whose name says nothing.
       calls: how often it is called where its own description does not say; 0 where that is not known.
     """
-    config = described.get("config")
+    config = layer_config.get("config")
     config = config if isinstance(config, Mapping) else {}
-    own = str(config.get("name") or described.get("name") or described.get("class_name"))
+    own = str(config.get("name") or layer_config.get("name") or layer_config.get("class_name"))
     name = f"{within}/{own}" if within else own
-    if is_container(described):
+    if is_container(layer_config):
         # No layer stands twice in a Sequential; one inside another model may be called again with all its layers.
-        once = within is None and described.get("class_name") == "Sequential"
+        once = within is None and layer_config.get("class_name") == "Sequential"
         for inner in _inside(config):
             yield from layers(inner, "" if within is None else name, int(once))
-    elif described.get("class_name") != "InputLayer":
-        yield _layer(described, config, name, calls)
+    elif layer_config.get("class_name") != "InputLayer":
+        yield _layer(layer_config, config, name, calls)
         for inner in _inside(config):
             yield from layers(inner, name)
 
 
-def is_container(described: Mapping[str, Any]) -> bool:
+def is_container(layer_config: Mapping[str, Any]) -> bool:
     """Whether this is one of Keras' own classes of models, which compute nothing but what their layers do."""
-    module = str(described.get("module"))
-    return str(described.get("class_name")) in _CONTAINERS and module.startswith(("keras", "tf_keras"))
+    module = str(layer_config.get("module"))
+    return str(layer_config.get("class_name")) in _CONTAINERS and module.startswith(("keras", "tf_keras"))
 
 
 def module_of(module: str) -> str:
@@ -74,12 +74,12 @@ def module_of(module: str) -> str:
     return KERAS_OPS if module.startswith("keras.src.ops") else module
 
 
-def _layer(described: Mapping[str, Any], config: Mapping[str, Any], name: str, calls: int) -> Layer:
-    registered = str(described.get("registered_name") or "")
-    module = described.get("module") or registered.partition(">")[0] or "not known"
-    built = described.get("build_config")
-    nodes = described.get("inbound_nodes")
-    class_name = str(described.get("class_name"))
+def _layer(layer_config: Mapping[str, Any], config: Mapping[str, Any], name: str, calls: int) -> Layer:
+    registered_name = str(layer_config.get("registered_name") or "")
+    module = layer_config.get("module") or registered_name.partition(">")[0] or "not known"
+    build_config = layer_config.get("build_config")
+    nodes = layer_config.get("inbound_nodes")
+    class_name = str(layer_config.get("class_name"))
     return Layer(
         name=name or class_name,
         module=module_of(str(module)),
@@ -87,7 +87,7 @@ def _layer(described: Mapping[str, Any], config: Mapping[str, Any], name: str, c
         config=plain_config(config),
         policy=policy_of(config.get("dtype")),
         calls=len(nodes) if isinstance(nodes, list) else calls,
-        shape=_shape(built.get("input_shape") if isinstance(built, Mapping) else None),
+        shape=_shape(build_config.get("input_shape") if isinstance(build_config, Mapping) else None),
         bytecode=holds_bytecode(config),
     )
 
@@ -123,9 +123,9 @@ def _inner(value: Any) -> Iterator[Mapping[str, Any]]:
 def _is_layer(value: Any) -> bool:
     if not isinstance(value, Mapping):
         return False
-    described = isinstance(value.get("class_name"), str) and isinstance(value.get("config"), Mapping)
+    has_config = isinstance(value.get("class_name"), str) and isinstance(value.get("config"), Mapping)
     other = str(value.get("module") or "").startswith(_OTHER_MODULES) or str(value.get("class_name")) in _NO_LAYERS
-    return described and not other
+    return has_config and not other
 
 
 def holds_bytecode(value: Any) -> bool:
@@ -171,10 +171,10 @@ def training(compiled: Any) -> Training | None:
     if not isinstance(compiled, Mapping):
         return None
     optimizer = compiled.get("optimizer")
-    described = isinstance(optimizer, Mapping)
+    has_config = isinstance(optimizer, Mapping)
     config = optimizer.get("config") if isinstance(optimizer, Mapping) else None
     return Training(
-        optimizer=str(optimizer.get("class_name")) if described else str(optimizer or ""),
+        optimizer=str(optimizer.get("class_name")) if has_config else str(optimizer or ""),
         config=plain_config(config) if isinstance(config, Mapping) else {},
         losses=tuple(_names(compiled.get("loss"))),
         metrics=tuple(_names(compiled.get("metrics"))),

@@ -33,9 +33,9 @@ def restate(layer: Any) -> None:
       layer: of Keras, built.
     """
     for name in next((names for kind, names in _TOLD.items() if isinstance(layer, kind)), ()):
-        told = getattr(layer, name)
-        if told is not None:
-            setattr(layer, name, np.asarray(told, np.float64))
+        value = getattr(layer, name)
+        if value is not None:
+            setattr(layer, name, np.asarray(value, np.float64))
     if isinstance(layer, keras.layers.Normalization) and layer.input_mean is not None:
         layer.build(layer._build_input_shape)
     for weight in getattr(layer, "weights", ()):

@@ -14,13 +14,13 @@ from workloads._architecture import Described, Inner
 _UNSAID = (NotImplementedError, TypeError, AttributeError, ValueError)
 
 
-def described(value: Any) -> Described:
+def describe(value: Any) -> Described:
     """A loss, optimizer, schedule, metric or regularizer as data."""
     kind = value if inspect.isfunction(value) else type(value)
     own = kind.__module__.split(".")[0] in ("keras", "tf_keras")
     schedule: dict[str, Inner] = {}
     try:
-        config = {} if inspect.isfunction(value) else {**_given(value), **value.get_config()}
+        config = {} if inspect.isfunction(value) else {**_function_arguments(value), **value.get_config()}
     except _UNSAID:
         schedule = _schedule(value)
         config, own = _without_schedule(value) if schedule else {}, own and bool(schedule)
@@ -58,10 +58,10 @@ def _without_schedule(optimizer: Any) -> Mapping[str, Any]:
         optimizer._learning_rate = schedule
 
 
-def _given(value: Any) -> Mapping[str, Any]:
+def _function_arguments(value: Any) -> Mapping[str, Any]:
     """What a loss hands to its function: Huber's config leaves its delta out."""
-    given = getattr(value, "_fn_kwargs", None)
-    return given if isinstance(given, Mapping) else {}
+    arguments = getattr(value, "_fn_kwargs", None)
+    return arguments if isinstance(arguments, Mapping) else {}
 
 
 def _of_config(value: Mapping[str, Any]) -> Inner:

@@ -101,14 +101,14 @@ class _Walk:
         self._seen.add(id(model))
         if not path and not _traced_calls.takes_one(model):
             raise Unsupported(f"expected a model that is called with one argument, found {type(model).__name__}")
-        graph, called, masked = self._read(model, path)
-        if masked and path and not _traced_calls.takes_masks(model):
+        graph, layers_called, has_masks = self._read(model, path)
+        if has_masks and path and not _traced_calls.takes_masks(model):
             self.reasons[path] = "what it returns carries a mask that is made in it: make the mask where it is called"
             return
-        self.masked = self.masked or masked
+        self.masked = self.masked or has_masks
         self.graphs.append(graph)
-        for layer in called:
-            self._called(layer)
+        for layer in layers_called:
+            self._note_called(layer)
 
     def _read(self, model: Any, path: str) -> tuple[Graph, Sequence[Any], bool]:
         """A graph, the layers that it calls, and whether a mask leaves it."""
@@ -135,26 +135,26 @@ class _Walk:
                 _check_constants(model, graph)
             if trace.followed and "training" in inspect.signature(model.call).parameters:
                 self._check_branches(model, trace)
-            called = [node.operation for node in reading.nodes]
+            operations = [node.operation for node in reading.nodes]
         self.ended_early |= {self._paths[layer_id] for layer_id in trace.ended_early}
         self.ended_whole |= {self._paths[layer_id] for layer_id in trace.ended_whole}
-        return graph, called, trace.masked
+        return graph, operations, trace.masked
 
     def _check_branches(self, model: Any, trace: _traced_calls.Trace) -> None:
         """Raise where Python decides by `training` what a call computes: only that in training was followed."""
 
-        def named(operation: Any, within: str) -> str:
-            known = self._paths.get(id(operation)) if isinstance(operation, keras.Layer) else None
-            return known or _training_branches.name_of(operation)
+        def name_operation(operation: Any, within: str) -> str:
+            path = self._paths.get(id(operation)) if isinstance(operation, keras.Layer) else None
+            return path or _training_branches.name_of(operation)
 
-        still = _traced_calls.traced(model, training=False)
-        trained, other = (_Reading(mode, "", named, set()) for mode in (trace, still))
-        graphs = trained.graph(), other.graph()
+        still = _traced_calls.trace(model, training=False)
+        training_reading, other = (_Reading(mode, "", name_operation, set()) for mode in (trace, still))
+        graphs = training_reading.graph(), other.graph()
         if not _training_branches.differ(*graphs, frozenset()):
             return
         dropping = {
-            named(node.operation, "")
-            for node in (*trained.nodes, *other.nodes)
+            name_operation(node.operation, "")
+            for node in (*training_reading.nodes, *other.nodes)
             if isinstance(node.operation, keras.Layer) and _dropping_layers.is_identity(node.operation)
         }
         if _training_branches.differ(*graphs, dropping):
@@ -162,7 +162,7 @@ class _Walk:
                 f"the call of {type(model).__name__} computes something else in training: write it for both"
             )
 
-    def _called(self, inner: Any) -> None:
+    def _note_called(self, inner: Any) -> None:
         if _is_called(inner):
             self._inner(inner, self._paths[id(inner)])
 
@@ -196,12 +196,12 @@ class _Walk:
     def _path(self, operation: Any, within: str) -> str:
         """The path of an operation: that of a layer, or a new one."""
         if id(operation) not in self._paths:
-            taken = {*self._paths.values()}
-            wanted = f"{within}/{operation.name}" if within else operation.name
-            path, number = wanted, 1
-            while path in taken:
+            paths_taken = {*self._paths.values()}
+            base = f"{within}/{operation.name}" if within else operation.name
+            path, number = base, 1
+            while path in paths_taken:
                 number += 1
-                path = f"{wanted}_{number}"
+                path = f"{base}_{number}"
             self._paths[id(operation)] = path
             self.operations[path] = operation
         return self._paths[id(operation)]
@@ -214,14 +214,16 @@ def _is_called(layer: Any) -> bool:
 @contextmanager
 def _nodes_kept(model: Any) -> Iterator[None]:
     """Inside, calls of a model's layers leave nothing behind: Keras takes the input of a layer from them, and draws."""
-    known = {id(operation): operation for operation in (*model._flatten_layers(), *getattr(model, "operations", ()))}
-    before = {at: len(operation._inbound_nodes) for at, operation in known.items()}
+    operations = {
+        id(operation): operation for operation in (*model._flatten_layers(), *getattr(model, "operations", ()))
+    }
+    before = {key: len(operation._inbound_nodes) for key, operation in operations.items()}
     try:
         with _keras_variables.seeds_kept(model):
             yield
     finally:
-        for at, operation in known.items():
-            del operation._inbound_nodes[before[at] :]
+        for key, operation in operations.items():
+            del operation._inbound_nodes[before[key] :]
 
 
 def _structure(model: Any, path: str, functions: bool = True) -> _traced_calls.Trace:
@@ -233,7 +235,7 @@ def _structure(model: Any, path: str, functions: bool = True) -> _traced_calls.T
       functions: whether those of the user's that its layers call are followed.
     """
     if _traced_calls.is_followed(model):
-        return _traced_calls.traced(model)
+        return _traced_calls.trace(model)
     graph = getattr(model, "_functional", None) or model
     if not hasattr(graph, "_nodes_by_depth"):
         raise Unsupported(
@@ -257,12 +259,12 @@ class _Reading:
     """One graph on its way: tensors are numbered as they are met."""
 
     def __init__(
-        self, trace: _traced_calls.Trace, path: str, path_of: Callable[[Any, str], str], settled: set[int]
+        self, trace: _traced_calls.Trace, path: str, path_of: Callable[[Any, str], str], settled_ids: set[int]
     ) -> None:
-        self._trace, self._path, self._path_of, self._settled = trace, path, path_of, settled
+        self._trace, self._path, self._path_of, self._settled = trace, path, path_of, settled_ids
         self._numbering = _plain_calls.Numbering(_is_symbol, self._constant)
         self._plain = self._numbering.plain
-        self.nodes = calls_in_order(tf.nest.flatten(trace.outputs), list(trace.inputs.values()), self._needed)
+        self.nodes = calls_in_order(tf.nest.flatten(trace.outputs), list(trace.inputs.values()), self._tensors_needed)
         self.always: Set[int] = frozenset()
 
     def graph(self) -> Graph:
@@ -275,31 +277,33 @@ class _Reading:
         """The masks that its layer is given beside its arguments."""
         return self._trace.masks.get(id(node), {})
 
-    def _needed(self, node: Any) -> list[Any]:
+    def _tensors_needed(self, node: Any) -> list[Any]:
         """The tensors that a call needs."""
         masks = [mask for mask in tf.nest.flatten(list(self._masks(node).values())) if _is_symbol(mask)]
         return [*node.input_tensors, *masks]
 
     def _call(self, node: Any) -> Call:
         masks = self._masks(node)
-        given, named = node.arguments.args, {**node.arguments.kwargs, **masks}
+        positional, by_name = node.arguments.args, {**node.arguments.kwargs, **masks}
         if isinstance(node.operation, keras.Layer) and _traced_calls.is_followed(node.operation):
-            given, named = _traced_calls.canonical(node.operation, given, named, self._settled, "mask" in masks)
+            positional, by_name = _traced_calls.canonical(
+                node.operation, positional, by_name, self._settled, "mask" in masks
+            )
         # A mask may be a dict of nothing.
-        named = {key: value for key, value in named.items() if _holds_something(value)}
-        keywords = {str(key): self._plain(value) for key, value in named.items()}
-        told = keywords.get("training")
-        if self._trace.followed or told == _default_training(node.operation):
+        by_name = {key: value for key, value in by_name.items() if _holds_something(value)}
+        keywords = {str(key): self._plain(value) for key, value in by_name.items()}
+        training = keywords.get("training")
+        if self._trace.followed or training == _default_training(node.operation):
             # As the model is, or what Keras fills in where nothing is said.
             keywords.pop("training", None)
-        if self._trace.followed and told is False:
+        if self._trace.followed and training is False:
             # Followed as in training: this one is told that it never is.
             keywords["training=False"] = True
         elif id(node) in self.always:
             keywords["training=True"] = True
         return Call(
             layer=self._path_of(node.operation, self._path),
-            arguments=tuple(self._plain(value) for value in given),
+            arguments=tuple(self._plain(value) for value in positional),
             keywords=keywords,
             outputs=tuple(self._numbering.number(tensor) for tensor in node.outputs),
         )
@@ -313,29 +317,29 @@ class _Reading:
 
 def _always_trained(model: Any, reading: _Reading) -> Set[int]:
     """The ids of the calls that are told to train where the model is not."""
-    told = dict(_told_to_train(reading))
-    if not told:
+    counts = dict(_told_to_train(reading))
+    if not counts:
         return frozenset()
     try:
-        still = _Reading(_traced_calls.traced(model, training=False), "", lambda operation, within: "", set())
+        still = _Reading(_traced_calls.trace(model, training=False), "", lambda operation, within: "", set())
     except Unsupported:
         return frozenset()
-    return {told[place] for place, _ in _told_to_train(still) if place in told}
+    return {counts[place] for place, _ in _told_to_train(still) if place in counts}
 
 
 def _told_to_train(reading: _Reading) -> Iterator[tuple[tuple[int, int], int]]:
     """The layer and the number of each call that is told to train, and the id of the call."""
-    met = Counter[int]()
+    counts = Counter[int]()
     for node in reading.nodes:
-        met[id(node.operation)] += 1
+        counts[id(node.operation)] += 1
         if node.arguments.kwargs.get("training") is True:
-            yield (id(node.operation), met[id(node.operation)]), id(node)
+            yield (id(node.operation), counts[id(node.operation)]), id(node)
 
 
 def _default_training(operation: Any) -> Any:
     """Whether the call of a layer is in training where nothing is said."""
-    told = inspect.signature(operation.call).parameters.get("training")
-    return None if told is None else told.default
+    parameter = inspect.signature(operation.call).parameters.get("training")
+    return None if parameter is None else parameter.default
 
 
 def _holds_something(nest: Any) -> bool:
@@ -387,35 +391,35 @@ def _is_symbol(value: Any) -> bool:
 
 
 def calls_in_order(
-    outputs: list[Any], inputs: list[Any], needed: Callable[[Any], list[Any]] = lambda call: call.input_tensors
+    outputs: list[Any], inputs: list[Any], needed_tensors: Callable[[Any], list[Any]] = lambda call: call.input_tensors
 ) -> list[Any]:
     """The calls that the outputs need, each behind those that it needs: one branch after the other.
 
     Args:
       outputs: symbols.
       inputs: symbols at which the calls end.
-      needed: the symbols that a call needs.
+      needed_tensors: the symbols that a call needs.
     """
-    given = {id(tensor) for tensor in inputs}
-    done: set[int] = set()
-    ordered: list[Any] = []
-    waiting = [(node, False) for node in _makers(reversed(outputs), given)]
+    input_ids = {id(tensor) for tensor in inputs}
+    seen_ids: set[int] = set()
+    result: list[Any] = []
+    waiting = [(node, False) for node in _makers(reversed(outputs), input_ids)]
     while waiting:
-        node, met = waiting.pop()
-        if id(node) in done or node.is_input:
+        node, is_met = waiting.pop()
+        if id(node) in seen_ids or node.is_input:
             continue
-        if met:
-            done.add(id(node))
-            ordered.append(node)
+        if is_met:
+            seen_ids.add(id(node))
+            result.append(node)
             continue
         waiting.append((node, True))
-        waiting.extend((maker, False) for maker in _makers(reversed(needed(node)), given))
-    return ordered
+        waiting.extend((maker, False) for maker in _makers(reversed(needed_tensors(node)), input_ids))
+    return result
 
 
-def _makers(tensors: Iterable[Any], given: Set[int]) -> Iterator[Any]:
+def _makers(tensors: Iterable[Any], input_ids: Set[int]) -> Iterator[Any]:
     """The calls that tensors come from, those that are given left out."""
     for tensor in tensors:
         history = getattr(tensor, "_keras_history", None)
-        if id(tensor) not in given and history is not None and history.operation is not None:
+        if id(tensor) not in input_ids and history is not None and history.operation is not None:
             yield history.operation._inbound_nodes[history.node_index]

@@ -60,18 +60,18 @@ def read(
     Raises:
       Unusable: it is no HDF5 file, or holds no model.
     """
-    with _foreign.opened(path) as opened:
+    with _foreign.open_regular(path) as stream:
         try:
             # The file as it was opened: by its name HDF5 could be led to others.
-            with h5py.File(_Limited(opened, most + _MARGIN), "r") as file:
+            with h5py.File(_Limited(stream, most + _MARGIN), "r") as file:
                 texts = {name: _text(file.attrs, name, most) for name in (_CONFIG, _TRAINING, _VERSION)}
         except _BROKEN as error:
-            raise Unusable(f"no HDF5 file, or a damaged one ({_foreign.said(error)})") from error
+            raise Unusable(f"no HDF5 file, or a damaged one ({_foreign.error_line(error)})") from error
     if not texts[_CONFIG]:
         raise Unusable("an HDF5 file without a model: it holds weights alone")
-    config = dict(_keras_2_config.completed(parse(texts[_CONFIG], "config.json")))
+    config = dict(_keras_2_config.complete(parse(texts[_CONFIG], "config.json")))
     if texts[_TRAINING]:
-        config["compile_config"] = _keras_2_config.compiled(parse(texts[_TRAINING], _TRAINING))
+        config["compile_config"] = _keras_2_config.training_config(parse(texts[_TRAINING], _TRAINING))
     version = texts[_VERSION].decode(errors="replace")
     return config, {"keras_version": version} if version else {}
 
@@ -80,10 +80,10 @@ def _text(attributes: Any, name: str, most: int) -> bytes:
     """One attribute that is a single text; empty where there is none."""
     if name not in attributes:
         return b""
-    described = attributes.get_id(name)
-    if described.shape != () or h5py.check_string_dtype(described.dtype) is None:
+    attribute_id = attributes.get_id(name)
+    if attribute_id.shape != () or h5py.check_string_dtype(attribute_id.dtype) is None:
         raise Unusable(f"an attribute {name} that is no text")
-    if described.get_storage_size() > most:
+    if attribute_id.get_storage_size() > most:
         raise Unusable(f"an attribute {name} of more than {most >> 20} MiB")
     value = attributes[name]
     data = value.encode() if isinstance(value, str) else bytes(value)

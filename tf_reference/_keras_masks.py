@@ -31,8 +31,10 @@ def makes(layer: Any) -> bool:
 
 def _makes(layer: Any) -> bool:
     own = not _keras_variables.is_keras(layer) and not type(layer).compute_mask.__module__.startswith("keras.")
-    told = getattr(layer, "mask_zero", False) or (isinstance(layer, keras.layers.Lambda) and layer.mask is not None)
-    return bool(own or told or isinstance(layer, keras.layers.Masking))
+    makes_own = getattr(layer, "mask_zero", False) or (
+        isinstance(layer, keras.layers.Lambda) and layer.mask is not None
+    )
+    return bool(own or makes_own or isinstance(layer, keras.layers.Masking))
 
 
 def in_graph(graph: Any) -> bool:
@@ -49,7 +51,7 @@ def takes(layer: Any) -> bool:
     )
 
 
-def given(layer: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def added_masks(layer: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """The masks that Keras adds to the arguments of a call; None where it takes one away.
 
     Args:
@@ -58,16 +60,16 @@ def given(layer: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[
       kwargs: likewise.
     """
     signature = inspect.signature(layer.call)
-    known = {name: value for name, value in kwargs.items() if name in signature.parameters}
+    keywords = {name: value for name, value in kwargs.items() if name in signature.parameters}
     try:
-        bound = signature.bind(*args, **known).arguments
+        bound = signature.bind(*args, **keywords).arguments
     except TypeError:
         return {}
     tensors = {name: value for name, value in bound.items() if _is_tensors(value)}
-    wanted = {"mask": next(iter(tensors))} if len(tensors) == 1 else {f"{name}_mask": name for name in tensors}
+    tensor_names = {"mask": next(iter(tensors))} if len(tensors) == 1 else {f"{name}_mask": name for name in tensors}
     masks = {
         mask: tf.nest.map_structure(of, tensors[name])
-        for mask, name in wanted.items()
+        for mask, name in tensor_names.items()
         if mask in signature.parameters and bound.get(mask) is None
     }
     masks = {name: nest for name, nest in masks.items() if any(one is not None for one in tf.nest.flatten(nest))}
@@ -83,30 +85,30 @@ def given(layer: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[
     return masks
 
 
-def beside(layer: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], added: Mapping[str, Any], result: Any) -> bool:
+def beside(layer: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], masks: Mapping[str, Any], result: Any) -> bool:
     """Whether a model, or a layer of the user's, does with the masks of what it is given what no argument says.
 
     Args:
       layer: that was called.
       args: with symbols.
       kwargs: likewise.
-      added: the masks that Keras adds to these.
+      masks: the masks that Keras adds to these.
       result: of the call.
 
     Raises:
       TypeError: or what else a call raises that takes no symbols.
     """
-    given = [value for value in tf.nest.flatten((args, dict(kwargs))) if of(value) is not None]
-    if not given or not _keras_variables.is_container(layer):
+    masked_inputs = [value for value in tf.nest.flatten((args, dict(kwargs))) if of(value) is not None]
+    if not masked_inputs or not _keras_variables.is_container(layer):
         return False
     # What Keras hands to the call by name is followed there.
-    if takes(layer) and (_keras_variables.is_keras(layer) or "mask" not in added):
+    if takes(layer) and (_keras_variables.is_keras(layer) or "mask" not in masks):
         return True
-    returned = tf.nest.flatten(layer.call(*args, **{**kwargs, **added}))
+    results = tf.nest.flatten(layer.call(*args, **{**kwargs, **masks}))
     # To what carries none Keras adds that which the class says.
     return any(
         of(one) is not None and not _same(of(one), of(other))
-        for one, other in zip(returned, tf.nest.flatten(result), strict=True)
+        for one, other in zip(results, tf.nest.flatten(result), strict=True)
     )
 
 
@@ -125,8 +127,8 @@ def forget(layer: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None
       kwargs: likewise.
     """
     if isinstance(layer, _ATTENTION):
-        named = (kwargs[name] for name in ("query", "value", "key") if name in kwargs)
-        for tensor in (*args, *named):
+        mask_inputs = (kwargs[name] for name in ("query", "value", "key") if name in kwargs)
+        for tensor in (*args, *mask_inputs):
             # One of another type is copied first.
             if of(tensor) is not None and str(tensor.dtype) == layer.compute_dtype:
                 tensor._keras_mask = None
@@ -142,16 +144,21 @@ def _same(one: Any, other: Any) -> bool:
     """Whether two masks are one, or are computed alike."""
     if one is other or not all(isinstance(mask, keras.KerasTensor) for mask in (one, other)):
         return one is other or (type(one) is type(other) and isinstance(one, bool | int | float) and one == other)
-    (operation, node, at), (another, node_of_other, place) = (_made(mask) for mask in (one, other))
-    if operation is None or at != place or type(operation) is not type(another) or isinstance(operation, keras.Layer):
+    (operation, node, index), (another, node_of_other, place) = (_maker(mask) for mask in (one, other))
+    if (
+        operation is None
+        or index != place
+        or type(operation) is not type(another)
+        or isinstance(operation, keras.Layer)
+    ):
         return False
-    if _told(operation) != _told(another):
+    if _settings(operation) != _settings(another):
         return False
     mine, its = (tf.nest.flatten((call.arguments.args, call.arguments.kwargs)) for call in (node, node_of_other))
     return len(mine) == len(its) and all(map(_same, mine, its))
 
 
-def _made(mask: Any) -> tuple[Any, Any, Any]:
+def _maker(mask: Any) -> tuple[Any, Any, Any]:
     """The operation that makes a mask, its node, and which of its results the mask is."""
     history = getattr(mask, "_keras_history", None)
     if history is None or history.operation is None:
@@ -159,7 +166,7 @@ def _made(mask: Any) -> tuple[Any, Any, Any]:
     return history.operation, history.operation._inbound_nodes[history.node_index], history.tensor_index
 
 
-def _told(operation: Any) -> dict[str, str]:
+def _settings(operation: Any) -> dict[str, str]:
     return {name: repr(value) for name, value in vars(operation).items() if name[0] != "_" and name != "name"}
 
 

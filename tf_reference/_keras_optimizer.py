@@ -15,13 +15,13 @@ from workloads._optimizer_transfer import PREFIX, Slot, SourceOptimizer
 _WRAPPER = "LossScaleOptimizer"
 
 
-def of_model(made: Any) -> Any:
+def of_model(model: Any) -> Any:
     """The optimizer of a model, with its variables.
 
     Raises:
       Unsupported: it has none, or one around another.
     """
-    optimizer = getattr(made, "optimizer", None)
+    optimizer = getattr(model, "optimizer", None)
     if optimizer is None:
         raise Unsupported("expected a compiled model for its optimizer, found one without: compile it, or drop it")
     if type(optimizer).__name__ == _WRAPPER:
@@ -30,21 +30,21 @@ def of_model(made: Any) -> Any:
             f"{type(optimizer.inner_optimizer).__name__}: compile with the inner one, and scale losses in JAX"
         )
     if not optimizer.built:
-        optimizer.build(made.trainable_variables)
+        optimizer.build(model.trainable_variables)
     return optimizer
 
 
-def read(made: Any, keys: Mapping[int, str]) -> SourceOptimizer:
+def read(model: Any, keys: Mapping[int, str]) -> SourceOptimizer:
     """What is in the optimizer of a model.
 
     Args:
-      made: the model, compiled.
+      model: the model, compiled.
       keys: of its weights, by their ids.
 
     Raises:
       Unsupported: it has no optimizer, or that has a variable of no weight's shape which it names nowhere.
     """
-    optimizer = of_model(made)
+    optimizer = of_model(model)
     return SourceOptimizer(
         class_name=type(optimizer).__name__,
         own=type(optimizer).__module__.split(".")[0] == "keras",
@@ -54,22 +54,22 @@ def read(made: Any, keys: Mapping[int, str]) -> SourceOptimizer:
     )
 
 
-def variables(made: Any, keys: Mapping[int, str]) -> dict[str, Any]:
+def variables(model: Any, keys: Mapping[int, str]) -> dict[str, Any]:
     """Every variable of the optimizer, by the key that `read` gives it."""
-    return {slot.key: variable for slot, variable in _slots(of_model(made), keys)}
+    return {slot.key: variable for slot, variable in _slots(of_model(model), keys)}
 
 
 def _slots(optimizer: Any, keys: Mapping[int, str]) -> Iterator[tuple[Slot, Any]]:
     own = {id(variable): variable for variable in optimizer.variables}
-    trained = [keys[id(variable)] for variable in optimizer._trainable_variables]
+    trained_variables = [keys[id(variable)] for variable in optimizer._trainable_variables]
     for name, value in vars(optimizer).items():
         if name in ("_variables", "_trainable_variables"):
             continue
-        several = isinstance(value, list) and len(value) == len(trained)
-        for weight, held in zip(trained, value, strict=True) if several else [("", value)]:
+        several = isinstance(value, list) and len(value) == len(trained_variables)
+        for weight, held_variable in zip(trained_variables, value, strict=True) if several else [("", value)]:
             # Twice in one optimizer stands only what is another's.
-            if own.pop(id(held), None) is not None:
-                yield _slot(name.strip("_"), weight, held), held
+            if own.pop(id(held_variable), None) is not None:
+                yield _slot(name.strip("_"), weight, held_variable), held_variable
     if own:
         path = next(iter(own.values())).path
         raise Unsupported(f"expected every variable of the optimizer by an attribute of its, found {path} by none")
@@ -80,28 +80,30 @@ def _slot(name: str, weight: str, variable: Any) -> Slot:
     return Slot(name, weight, key, tuple(map(int, variable.shape)), str(variable.dtype))
 
 
-def stepped(
-    made: Any, keys: Mapping[int, str], gradients: Mapping[str, np.ndarray], steps: int, fresh: bool
+def take_steps(
+    model: Any, keys: Mapping[int, str], gradients: Mapping[str, np.ndarray], steps: int, fresh: bool
 ) -> dict[str, np.ndarray]:
     """The trained weights after each of some steps, as "STEP/KEY".
 
     Args:
-      made: the model, compiled; it is changed.
+      model: the model, compiled; it is changed.
       keys: of its weights, by their ids.
       gradients: as "STEP/KEY".
       steps: how many.
       fresh: whether the optimizer starts anew, in place of going on from where it is.
     """
-    optimizer = of_model(made)
-    trained = list(optimizer._trainable_variables)
+    optimizer = of_model(model)
+    trained_variables = list(optimizer._trainable_variables)
     if fresh:
         anew = type(optimizer).from_config(optimizer.get_config())
-        anew.build(trained)
+        anew.build(trained_variables)
         # Into the optimizer that is there: which weights do not decay, it says in no attribute.
         for variable, start in zip(optimizer.variables, anew.variables, strict=True):
             variable.assign(start)
     weights: dict[str, np.ndarray] = {}
     for step in range(steps):
-        optimizer.apply([tf.constant(gradients[f"{step}/{keys[id(weight)]}"]) for weight in trained], trained)
-        weights |= {f"{step}/{keys[id(weight)]}": np.array(weight.numpy()) for weight in trained}
+        optimizer.apply(
+            [tf.constant(gradients[f"{step}/{keys[id(weight)]}"]) for weight in trained_variables], trained_variables
+        )
+        weights |= {f"{step}/{keys[id(weight)]}": np.array(weight.numpy()) for weight in trained_variables}
     return weights

@@ -27,7 +27,7 @@ from tf_reference import (
     _traced_calls,
     _watched_tape,
 )
-from tf_reference._gradients import densified
+from tf_reference._gradients import densify
 from tf_reference._model import Model
 from workloads._precision import NARROW
 from workloads._written_port import left_weights
@@ -58,22 +58,22 @@ def keras_port(
     """
     narrow = _narrow_outputs(source, custom) if trained and dtype == "float64" else ()
     with _floats(dtype):
-        model = _made(source, dtype, custom)
+        model = _make(source, dtype, custom)
         _draw_alike(model)
         _write_anew(model)
-        variables = _carried(model, receipt)
+        variables = _variables_by_key(model, receipt)
         states = _recurrent_states.states_in(model, variables)
-        forward = _recurrent_states.with_states_left(lambda *given: _called(model, given[:inputs], False), states)
+        forward = _recurrent_states.with_states_left(lambda *arguments: _call(model, arguments[:inputs], False), states)
         if not trained:
             return Model(forward=forward, weights=variables)
         own = _own_steps.is_own(model)
         # By Keras' own method, whatever that of the class takes: it leaves metrics out.
-        told = _keras_outputs.compiled_with(model)
+        settings = _keras_outputs.compiled_with(model)
         keras.Model.compile(
             model,
             optimizer=model.optimizer,
             loss=getattr(model, "loss", None),
-            loss_weights=told.get("loss_weights"),
+            loss_weights=settings.get("loss_weights"),
             jit_compile=True,
             # An optimizer that scales has been made so already.
             auto_scale_loss=False,
@@ -83,15 +83,17 @@ def keras_port(
     if own:
         return replace(own_step(model, inputs, variables), forward=forward)
 
-    def loss(*given: Any) -> Any:
-        predictions = _without_logits(_called(model, given[:inputs], True), narrow)
-        return model.compute_loss(None, _keras_outputs.filled(model, given[inputs:], predictions), predictions, None)
+    def loss(*arguments: Any) -> Any:
+        predictions = _without_logits(_call(model, arguments[:inputs], True), narrow)
+        return model.compute_loss(
+            None, _keras_outputs.fill_targets(model, arguments[inputs:], predictions), predictions, None
+        )
 
-    def step(*given: Any) -> Any:
+    def step(*arguments: Any) -> Any:
         with tf.GradientTape() as tape:
-            value = loss(*given)
-            scaled = model.optimizer.scale_loss(value)
-        gradients = densified(tape.gradient(scaled, model.trainable_variables))
+            value = loss(*arguments)
+            scaled_loss = model.optimizer.scale_loss(value)
+        gradients = densify(tape.gradient(scaled_loss, model.trainable_variables))
         model.optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
         return value
 
@@ -127,23 +129,23 @@ def keras_rest(
     layers = _keras_weights.layers_by_path(model)
     stands = {path: [_StandIn(layers[place]) for place in places] for path, _, places in parts}
 
-    def forward(*given: Any) -> Any:
-        left, results = list(given), {}
+    def forward(*arguments: Any) -> Any:
+        rest, results = list(arguments), {}
         for path, count, _ in parts:
-            inputs, left = left[:count], left[count:]
+            inputs, rest = rest[:count], rest[count:]
             for stand in stands[path]:
-                stand.value = left.pop(0)
-            result = _called(layers[path] if path else model, inputs, False)
-            results[path] = _listed(result) if path else result
-        kept = [stand.given for of_part in stands.values() for stand in of_part]
-        return {"result": results.get("", results), "given": kept}
+                stand.value = rest.pop(0)
+            result = _call(layers[path] if path else model, inputs, False)
+            results[path] = _as_tuple(result) if path else result
+        stand_in_inputs = [stand.given for of_part in stands.values() for stand in of_part]
+        return {"result": results.get("", results), "given": stand_in_inputs}
 
-    variables = _carried(model, receipt)
+    variables = _variables_by_key(model, receipt)
     states = _recurrent_states.states_in(model, variables)
     return Model(forward=_recurrent_states.with_states_left(forward, states), weights=variables)
 
 
-def _listed(result: Any) -> Any:
+def _as_tuple(result: Any) -> Any:
     """A result as the class of a model in another returns it: a tensor, or a tuple of such."""
     flat = tuple(keras.tree.flatten(result))
     return flat[0] if len(flat) == 1 else flat
@@ -162,8 +164,8 @@ class _StandIn:
         self.given: list[Any] = []
         layer.call = self._return
 
-    def _return(self, *given: Any, **named: Any) -> Any:
-        tensors = [value for value in tf.nest.flatten((given, named)) if tf.is_tensor(value)]
+    def _return(self, *positional: Any, **keywords: Any) -> Any:
+        tensors = [value for value in tf.nest.flatten((positional, keywords)) if tf.is_tensor(value)]
         self.given = list({id(tensor): tensor for tensor in tensors}.values())
         return self.value
 
@@ -179,13 +181,13 @@ def own_step(model: Any, inputs: int, variables: dict[str, Any]) -> Model:
     for metric in model.metrics:
         _mute(metric)
 
-    def data(given: Sequence[Any]) -> tuple[Any, Any]:
-        return _traced_calls.packed(model, list(given[:inputs])), _targets(given[inputs:])
+    def data(arguments: Sequence[Any]) -> tuple[Any, Any]:
+        return _traced_calls.pack(model, list(arguments[:inputs])), _targets(arguments[inputs:])
 
     return Model(
-        forward=lambda *given: _called(model, given[:inputs], False),
-        loss=lambda *given: _watched_tape.loss_of_step(lambda: model.train_step(data(given))),
-        step=lambda *given: _watched_tape.step_with_loss(lambda: model.train_step(data(given))),
+        forward=lambda *arguments: _call(model, arguments[:inputs], False),
+        loss=lambda *arguments: _watched_tape.loss_of_step(lambda: model.train_step(data(arguments))),
+        step=lambda *arguments: _watched_tape.step_with_loss(lambda: model.train_step(data(arguments))),
         weights=variables,
         state={variable.path: variable for variable in model.optimizer.variables},
         optimizer=model.optimizer,
@@ -215,7 +217,7 @@ def _floats(dtype: str) -> Iterator[None]:
 def _made_as_written(source: str, dtype: str, custom: Sequence[str]) -> Any:
     """A model whose layers are what the port was written of: of one that was read, some keep numbers of float32."""
     with _floats(dtype):
-        model = _made(source, dtype, custom)
+        model = _make(source, dtype, custom)
     _write_anew(model)
     return model
 
@@ -227,23 +229,23 @@ def _write_anew(model: Any) -> None:
         _keras_constants.restate(layer)
 
 
-def _made(source: str, dtype: str, custom: Sequence[str]) -> Any:
-    given = _keras_weights.Given(source, dtype=dtype, compiled=True, custom=custom)
+def _make(source: str, dtype: str, custom: Sequence[str]) -> Any:
+    location = _keras_weights.Given(source, dtype=dtype, compiled=True, custom=custom)
     with tempfile.TemporaryDirectory() as scratch:
-        return _input_pipeline.behind_lookups(_keras_weights.model(given, Path(scratch)))[0]
+        return _input_pipeline.behind_lookups(_keras_weights.model(location, Path(scratch)))[0]
 
 
-def _carried(model: Any, receipt: Path) -> dict[str, Any]:
+def _variables_by_key(model: Any, receipt: Path) -> dict[str, Any]:
     """The variables of a model by key, without those that its port does without, as a layer's count of what it saw.
 
     These are not numbers from here on: where the model computes with them all the same, no result is one.
     """
-    left = left_weights(receipt)
+    uncarried_keys = left_weights(receipt)
     variables = dict(_keras_weights.variables(model))
-    for key in left & variables.keys():
+    for key in uncarried_keys & variables.keys():
         if variables[key].dtype.startswith(("float", "bfloat")):
             variables[key].assign(keras.ops.full(variables[key].shape, float("nan"), variables[key].dtype))
-    return {key: variable for key, variable in variables.items() if key not in left}
+    return {key: variable for key, variable in variables.items() if key not in uncarried_keys}
 
 
 def _draw_alike(model: Any) -> None:
@@ -267,8 +269,8 @@ def _draw_alike(model: Any) -> None:
             _same_masks.drop_by_place(layer, layer.rate, _same_masks.noise_of(layer))
         elif type(layer) in _same_masks.NOISES and id(layer) not in within:
             _same_masks.add_noise_by_place(layer)
-        elif (told := _dropping_layers.dropout(layer)) is not None:
-            _same_masks.drop_by_place(layer, told.rate, told.noise_shape)
+        elif (dropout := _dropping_layers.dropout(layer)) is not None:
+            _same_masks.drop_by_place(layer, dropout.rate, dropout.noise_shape)
         else:
             _silence(layer)
 
@@ -300,18 +302,18 @@ def _with_its_weights(layer: Any, call: Callable[[Any], Any], inputs: Any) -> An
 
 def _mute(metric: Any) -> None:
     """Let a metric keep and compute nothing: what a step tells it is no part of the step that is judged."""
-    metric.update_state = lambda *given, **named: None
+    metric.update_state = lambda *positional, **keywords: None
     metric.result = lambda: 0.0
 
 
-def _called(model: Any, given: Sequence[Any], training: bool) -> Any:
-    return model(_traced_calls.packed(model, list(given)), training=training)
+def _call(model: Any, arguments: Sequence[Any], training: bool) -> Any:
+    return model(_traced_calls.pack(model, list(arguments)), training=training)
 
 
 def _narrow_outputs(source: str, custom: Sequence[str]) -> tuple[bool, ...]:
     """Which outputs of the model as it is written are narrower than float32, in their order."""
     with _floats("float32"):
-        outputs = keras.tree.flatten(_keras_outputs.nest(_made(source, "float32", custom)))
+        outputs = keras.tree.flatten(_keras_outputs.nest(_make(source, "float32", custom)))
     return tuple(str(output.dtype) in NARROW for output in outputs)
 
 
@@ -323,8 +325,8 @@ def _without_logits(predictions: Any, narrow: Sequence[bool]) -> Any:
     return keras.tree.pack_sequence_as(predictions, [tf.identity(output) if cast else output for output, cast in flat])
 
 
-def _targets(given: Sequence[Any]) -> Any:
-    return given[0] if len(given) == 1 else list(given)
+def _targets(arguments: Sequence[Any]) -> Any:
+    return arguments[0] if len(arguments) == 1 else list(arguments)
 
 
 def _resolve_losses(model: Any) -> None:

@@ -53,11 +53,11 @@ def is_lambda(layer: Any) -> bool:
 def children(layer: Any) -> Iterator[tuple[str, Any]]:
     """The layers in a layer that stand for themselves, by name: those of a model, and attributes of a user's layer."""
     if is_keras(layer) and type(layer).__name__ in _CONTAINERS:
-        held = getattr(layer, "operations", None) or layer.layers
-        yield from ((child.name, child) for child in held if not isinstance(child, keras.layers.InputLayer))
+        layers = getattr(layer, "operations", None) or layer.layers
+        yield from ((child.name, child) for child in layers if not isinstance(child, keras.layers.InputLayer))
     elif is_keras(layer):
         for name in _INNER.get(type(layer).__name__, ()):
-            yield from _held(name, getattr(layer, name, None))
+            yield from _layers_held(name, getattr(layer, name, None))
     else:
         yield from _of_attributes(layer)
 
@@ -78,28 +78,28 @@ def first_paths(layers: Mapping[str, Any]) -> dict[int, str]:
 def _of_attributes(layer: Any) -> Iterator[tuple[str, Any]]:
     """What a class of the user's holds, public attributes first; then what only Keras' list of its layers has."""
     functional = getattr(layer, "operations", None)
-    named = [(child.name, child) for child in functional or () if not isinstance(child, keras.layers.InputLayer)]
+    by_name = [(child.name, child) for child in functional or () if not isinstance(child, keras.layers.InputLayer)]
     attributes = sorted(vars(layer).items(), key=lambda item: item[0].startswith("_"))
     for name, value in attributes:
         if name not in _OF_KERAS and not name.startswith(_OF_TRACKING):
-            named.extend(_held(name, value))
-    named.extend((child.name, child) for child in layer._flatten_layers(include_self=False, recursive=False))
-    seen: set[int] = set()
-    for name, child in named:
-        if id(child) not in seen and not isinstance(child, keras.layers.InputLayer):
-            seen.add(id(child))
+            by_name.extend(_layers_held(name, value))
+    by_name.extend((child.name, child) for child in layer._flatten_layers(include_self=False, recursive=False))
+    seen_ids: set[int] = set()
+    for name, child in by_name:
+        if id(child) not in seen_ids and not isinstance(child, keras.layers.InputLayer):
+            seen_ids.add(id(child))
             yield name, child
 
 
-def _held(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _layers_held(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, keras.Layer):
         yield name, value
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _held(f"{name}/{key}", item)
+            yield from _layers_held(f"{name}/{key}", item)
     elif isinstance(value, list | tuple):
         for number, item in enumerate(value):
-            yield from _held(f"{name}/{number}", item)
+            yield from _layers_held(f"{name}/{number}", item)
 
 
 def leaves(layer: Any, inner: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
@@ -129,11 +129,11 @@ def is_made_to_train(variable: Any) -> bool:
     Args:
       variable: of Keras or TensorFlow.
     """
-    made = variable if isinstance(variable, tf.Variable) else variable.value
-    return bool(made.trainable)
+    tf_variable = variable if isinstance(variable, tf.Variable) else variable.value
+    return bool(tf_variable.trainable)
 
 
-def frozen(layer: Any) -> set[int]:
+def frozen_variables(layer: Any) -> set[int]:
     """The variables, by id, that a layer does not train: all of one that is frozen, and those that are frozen alone."""
     if not getattr(layer, "trainable", True):
         return {id(variable) for variable in layer.variables}
@@ -144,14 +144,14 @@ def frozen(layer: Any) -> set[int]:
     return alone | {id(variable) for child in inner if not child.trainable for variable in child.variables}
 
 
-def _own(layer: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
-    if not isinstance(layer, keras.Layer) or id(layer) in seen:
+def _own(layer: Any, prefix: str, seen_ids: set[int]) -> Iterator[tuple[str, Any]]:
+    if not isinstance(layer, keras.Layer) or id(layer) in seen_ids:
         return
-    seen.add(id(layer))
+    seen_ids.add(id(layer))
     for variable in (*layer._trainable_variables, *layer._non_trainable_variables):
         yield f"{prefix}{variable.name}", variable
-    for held in layer._layers:
-        yield from _own(held, f"{prefix}{held.name}/", seen)
+    for child in layer._layers:
+        yield from _own(child, f"{prefix}{child.name}/", seen_ids)
 
 
 def has_own(layer: Any) -> bool:
@@ -168,7 +168,7 @@ def seeds(layer: Any) -> list[Any]:
 
 def own_seeds(layer: Any) -> list[Any]:
     """The states of the random generators in a layer that are in none of the layers in it."""
-    inner = {id(state) for held in layer._flatten_layers(include_self=False) for state in seeds(held)}
+    inner = {id(state) for child in layer._flatten_layers(include_self=False) for state in seeds(child)}
     return [state for state in seeds(layer) if id(state) not in inner]
 
 
@@ -190,8 +190,8 @@ def defaults(layer: Any, config: Mapping[str, Plain]) -> tuple[str, ...]:
       layer: of Keras' own.
       config: its attributes as plain data.
     """
-    told = inspect.signature(type(layer).__init__).parameters if is_keras(layer) else {}
-    plain = {name: _keras_config.plain(parameter.default) for name, parameter in told.items()}
+    parameters = inspect.signature(type(layer).__init__).parameters if is_keras(layer) else {}
+    plain = {name: _keras_config.plain(parameter.default) for name, parameter in parameters.items()}
     return tuple(name for name, value in config.items() if name in plain and plain[name] == value)
 
 

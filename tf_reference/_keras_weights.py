@@ -60,47 +60,47 @@ class Given:
     custom: Sequence[str] = ()
 
 
-def read(given: Given, scratch: Path) -> tuple[Source, dict[str, np.ndarray]]:
+def read(location: Given, scratch: Path) -> tuple[Source, dict[str, np.ndarray]]:
     """The layers of a model in order, and its weights by key.
 
     Args:
-      given: where it is.
+      location: where it is.
       scratch: a folder for files that are unpacked.
 
     Raises:
       Unsupported: there is no such model, it is hostile, or it has not made its weights yet.
     """
-    folder = Path(given.reference)
+    folder = Path(location.reference)
     if _saved_weights.is_saved_model(folder):
-        if given.optimizer:
+        if location.optimizer:
             raise Unsupported(
                 f"expected a model with its optimizer, found the SavedModel {folder}, which does not tell which "
                 f"weight a slot is of: name the code, with --checkpoint {folder}"
             )
-        return _saved_weights.read(folder, given.leave)
-    made, besides = loaded(given, scratch)
-    source, arrays = of_model(made, given.optimizer)
+        return _saved_weights.read(folder, location.leave)
+    keras_model, besides = load(location, scratch)
+    source, arrays = of_model(keras_model, location.optimizer)
     return replace(source, excluded=(*source.excluded, *besides)), arrays
 
 
-def model(given: Given, scratch: Path) -> Any:
+def model(location: Given, scratch: Path) -> Any:
     """The model with its weights.
 
     Args:
-      given: where it is.
+      location: where it is.
       scratch: a folder for files that are unpacked.
 
     Raises:
       Unsupported: as `read`.
     """
-    return loaded(given, scratch)[0]
+    return load(location, scratch)[0]
 
 
-def loaded(given: Given, scratch: Path) -> tuple[Any, tuple[Excluded, ...]]:
+def load(location: Given, scratch: Path) -> tuple[Any, tuple[Excluded, ...]]:
     """The model with its weights, and what their file has besides.
 
     Args:
-      given: where it is.
+      location: where it is.
       scratch: a folder for files that are unpacked.
 
     Raises:
@@ -108,42 +108,44 @@ def loaded(given: Given, scratch: Path) -> tuple[Any, tuple[Excluded, ...]]:
     """
     # What has no name is numbered: from the start, so that one code gives one model each time.
     keras.utils.clear_session(free_memory=False)
-    path, besides = Path(given.reference), ()
+    path, besides = Path(location.reference), ()
     if _saved_weights.is_saved_model(path):
         raise Unsupported(
             f"expected a Keras model, found the SavedModel {path}, which has only variables: name the code"
         )
     if path.suffix.lower() in _weight_files.ARCHIVES:
-        made, besides = _of_archive(path, scratch, given)
+        keras_model, besides = _of_archive(path, scratch, location)
     else:
-        made = _of_code(given.reference, bool(given.weights or given.checkpoint), given.closures)
-        if _keras_2_models.is_of_keras_2(made):
-            made, _ = _of_archive(_keras_2_models.saved(made, given.reference, scratch), scratch, given)
-    held = _keras_optimizer.of_model(made) if given.optimizer else None
-    if given.weights is not None:
-        besides = _weight_files.load(saved_as(made), given.weights, held)
-    if given.checkpoint:
-        besides = _weight_files.restore(saved_as(made), given.checkpoint, held, given.leave)
-    return made, besides
+        keras_model = _of_code(location.reference, bool(location.weights or location.checkpoint), location.closures)
+        if _keras_2_models.is_of_keras_2(keras_model):
+            keras_model, _ = _of_archive(
+                _keras_2_models.save(keras_model, location.reference, scratch), scratch, location
+            )
+    held_optimizer = _keras_optimizer.of_model(keras_model) if location.optimizer else None
+    if location.weights is not None:
+        besides = _weight_files.load(saved_as(keras_model), location.weights, held_optimizer)
+    if location.checkpoint:
+        besides = _weight_files.restore(saved_as(keras_model), location.checkpoint, held_optimizer, location.leave)
+    return keras_model, besides
 
 
-def saved_as(made: Any) -> Any:
+def saved_as(keras_model: Any) -> Any:
     """What has files of weights: of a function that closes over one model, that model."""
-    alone = isinstance(made, _closed_over.ClosedOver) and len(made.held) == 1
-    inner = getattr(made, made.held[0]) if alone else made
-    return inner if isinstance(inner, keras.Model) else made
+    alone = isinstance(keras_model, _closed_over.ClosedOver) and len(keras_model.held) == 1
+    inner = getattr(keras_model, keras_model.held[0]) if alone else keras_model
+    return inner if isinstance(inner, keras.Model) else keras_model
 
 
-def _of_archive(path: Path, scratch: Path, given: Given) -> tuple[Any, tuple[Excluded, ...]]:
+def _of_archive(path: Path, scratch: Path, location: Given) -> tuple[Any, tuple[Excluded, ...]]:
     with _traced_calls.remembering():
-        made = _keras_archive.build(path, given.dtype, given.custom)
-    if given.optimizer:
-        _keras_archive.compile_as_saved(made, path, given.custom)
-    held = _keras_optimizer.of_model(made) if given.optimizer else None
-    besides = _weight_files.load_own(made, path, scratch, held)
-    if given.compiled and not given.optimizer:
-        _keras_archive.compile_as_saved(made, path, given.custom)
-    return made, besides
+        keras_model = _keras_archive.build(path, location.dtype, location.custom)
+    if location.optimizer:
+        _keras_archive.compile_as_saved(keras_model, path, location.custom)
+    held_optimizer = _keras_optimizer.of_model(keras_model) if location.optimizer else None
+    besides = _weight_files.load_own(keras_model, path, scratch, held_optimizer)
+    if location.compiled and not location.optimizer:
+        _keras_archive.compile_as_saved(keras_model, path, location.custom)
+    return keras_model, besides
 
 
 def _of_code(reference: str, made_anew: bool, closures: bool) -> Any:
@@ -151,75 +153,75 @@ def _of_code(reference: str, made_anew: bool, closures: bool) -> Any:
         value = resolve(reference)
         computes = closures and _closed_over.takes_arguments(value, unknown=False)
         is_model = isinstance(value, keras.Layer) or _keras_2_models.is_of_keras_2(value)
-        made = value if is_model or computes else value()
-        if _keras_2_models.is_of_keras_2(made):
-            return made
-        if isinstance(made, keras.Model) and made.built:
-            _build_rest(made)
-    if closures and callable(made) and not isinstance(made, keras.Layer):
-        made = _closed_over.gathered(made, reference)
-    if not isinstance(made, keras.Layer):
+        keras_model = value if is_model or computes else value()
+        if _keras_2_models.is_of_keras_2(keras_model):
+            return keras_model
+        if isinstance(keras_model, keras.Model) and keras_model.built:
+            _build_rest(keras_model)
+    if closures and callable(keras_model) and not isinstance(keras_model, keras.Layer):
+        keras_model = _closed_over.gather(keras_model, reference)
+    if not isinstance(keras_model, keras.Layer):
         raise Unsupported(
-            f"expected a model of Keras 3 at {reference}, found {_keras_2_models.kind_of(made)}: name one"
+            f"expected a model of Keras 3 at {reference}, found {_keras_2_models.kind_of(keras_model)}: name one"
         )
-    if not made.built and not _is_of_built_ones(made):
+    if not keras_model.built and not _is_of_built_ones(keras_model):
         what = "cannot take weights" if made_anew else "has not all of its weights"
         raise Unsupported(
             f"expected a model that has made its weights at {reference}, found one that was never called and {what}: "
             "call it on an example, or build it, in the function that makes it"
         )
-    return made
+    return keras_model
 
 
-def _build_rest(made: keras.Model) -> None:
+def _build_rest(keras_model: keras.Model) -> None:
     """Let layers in a model make their weights that do so at the first call with numbers alone, as in fit()."""
     # A model of a class of the user's own has none where it was built or called, not made of symbols.
-    inputs = getattr(made, "inputs", None)
-    if not inputs or all(layer.built for layer in made._flatten_layers()):
+    inputs = getattr(keras_model, "inputs", None)
+    if not inputs or all(layer.built for layer in keras_model._flatten_layers()):
         return
-    nest = getattr(made, "_inputs_struct", inputs)
+    nest = getattr(keras_model, "_inputs_struct", inputs)
     example = keras.tree.map_structure(
         lambda symbol: tf.zeros([1, *(size or _EXAMPLE for size in symbol.shape[1:])], symbol.dtype), nest
     )
     # One that takes no such example is read as it is.
     with suppress(*_traced_calls.NOT_FOLLOWED):
-        made(example[0] if isinstance(example, list) and len(example) == 1 else example)
+        keras_model(example[0] if isinstance(example, list) and len(example) == 1 else example)
 
 
-def _is_of_built_ones(made: Any) -> bool:
+def _is_of_built_ones(keras_model: Any) -> bool:
     """Whether a model of the user's is never called itself, as one of two that train against each other is not."""
-    held = [child for _, child in _keras_variables.children(made)]
-    return not _keras_variables.is_keras(made) and bool(held) and all(child.built for child in held)
+    children = [child for _, child in _keras_variables.children(keras_model)]
+    return not _keras_variables.is_keras(keras_model) and bool(children) and all(child.built for child in children)
 
 
-def of_model(made: Any, optimizer: bool = False) -> tuple[Source, dict[str, np.ndarray]]:
+def of_model(keras_model: Any, optimizer: bool = False) -> tuple[Source, dict[str, np.ndarray]]:
     """The layers of a model in order, and its weights by key; behind its lookups, where it looks words up.
 
     Args:
-      made: the model.
+      keras_model: the model.
       optimizer: whether with its optimizer, and the variables of that.
 
     Raises:
       Unsupported: it has a weight in no layer, or no optimizer.
     """
     # The variables of an optimizer are those of the whole.
-    made = made if optimizer else _input_pipeline.behind_lookups(made)[0]
+    keras_model = keras_model if optimizer else _input_pipeline.behind_lookups(keras_model)[0]
     walk = _Walk()
-    walk.add(made, None, "")
-    forgotten = [weight.path for weight in made.weights if id(weight) not in walk.keys]
-    if forgotten:
-        raise Unsupported(f"expected every weight of the model in a layer, found {forgotten[0]} in none")
+    walk.add(keras_model, None, "")
+    weights_missed = [weight.path for weight in keras_model.weights if id(weight) not in walk.keys]
+    if weights_missed:
+        raise Unsupported(f"expected every weight of the model in a layer, found {weights_missed[0]} in none")
     source = Source(
         layers=tuple(walk.layers),
         shared=walk.shared,
-        excluded=tuple(Excluded(state.path, _seed(state)) for state in _keras_variables.seeds(made)),
-        inputs=_keras_variables.inputs(made),
+        excluded=tuple(Excluded(state.path, _seed(state)) for state in _keras_variables.seeds(keras_model)),
+        inputs=_keras_variables.inputs(keras_model),
         versions={"keras": keras.__version__, "tensorflow": tf.__version__},
-        optimizer=_keras_optimizer.read(made, walk.keys) if optimizer else None,
+        optimizer=_keras_optimizer.read(keras_model, walk.keys) if optimizer else None,
     )
     arrays = {walk.keys[identity]: walk.arrays[identity] for identity in walk.arrays}
-    held = _keras_optimizer.variables(made, walk.keys) if optimizer else {}
-    return source, arrays | {key: np.array(variable.numpy()) for key, variable in held.items()}
+    slots = _keras_optimizer.variables(keras_model, walk.keys) if optimizer else {}
+    return source, arrays | {key: np.array(variable.numpy()) for key, variable in slots.items()}
 
 
 def _seed(state: Any) -> str:
@@ -250,11 +252,11 @@ class _Walk:
         self._paths[id(layer)] = path
         self.by_path[path] = layer
         inner = list(_keras_variables.children(layer))
-        self.layers.append(self._described(layer, path, parent, step, inner))
+        self.layers.append(self._describe(layer, path, parent, step, inner))
         for name, child in inner:
             self.add(child, path, name)
 
-    def _described(
+    def _describe(
         self, layer: Any, path: str, parent: str | None, step: str, inner: Sequence[tuple[str, Any]]
     ) -> SourceLayer:
         config = _keras_variables.config(layer)
@@ -275,31 +277,31 @@ class _Walk:
 
     def _leaf(self, name: str, variable: Any, path: str) -> Leaf:
         key = f"{path}/{name}" if path else name
-        tied = self.keys.get(id(variable), "")
-        if not tied:
+        tied_key = self.keys.get(id(variable), "")
+        if not tied_key:
             self.keys[id(variable)], self.variables[id(variable)] = key, variable
             self.arrays[id(variable)] = np.asarray(variable.numpy())
         trainable = _keras_variables.is_made_to_train(variable)
         first = _first_values.initializer_of(variable)
-        return Leaf(name, key, tuple(map(int, variable.shape)), str(variable.dtype), trainable, tied, first)
+        return Leaf(name, key, tuple(map(int, variable.shape)), str(variable.dtype), trainable, tied_key, first)
 
 
-def variables(made: Any) -> Iterator[tuple[str, Any]]:
+def variables(keras_model: Any) -> Iterator[tuple[str, Any]]:
     """Every variable once, by the key that `of_model` gives it."""
     walk = _Walk()
-    walk.add(made, None, "")
+    walk.add(keras_model, None, "")
     return ((key, walk.variables[identity]) for identity, key in walk.keys.items())
 
 
-def keys(made: Any) -> dict[int, str]:
+def keys(keras_model: Any) -> dict[int, str]:
     """The key of every variable, by its id."""
     walk = _Walk()
-    walk.add(made, None, "")
+    walk.add(keras_model, None, "")
     return walk.keys
 
 
-def layers_by_path(made: Any) -> dict[str, Any]:
+def layers_by_path(keras_model: Any) -> dict[str, Any]:
     """Every layer by the path that it stands under first."""
     walk = _Walk()
-    walk.add(made, None, "")
+    walk.add(keras_model, None, "")
     return walk.by_path

@@ -15,30 +15,30 @@ from workloads._framework import Unsupported
 SUFFIX = ".weights.h5"
 
 
-def write(given: Given, arrays: Mapping[str, np.ndarray], scratch: Path) -> tuple[bytes, dict[str, np.ndarray]]:
+def write(location: Given, arrays: Mapping[str, np.ndarray], scratch: Path) -> tuple[bytes, dict[str, np.ndarray]]:
     """A .weights.h5 file with these arrays, and what another such model reads from it, by key.
 
     Args:
-      given: where the model is.
+      location: where the model is.
       arrays: by key, one for every weight.
       scratch: a folder for files.
 
     Raises:
       Unsupported: the model has other weights than these.
     """
-    made, path = _keras_weights.model(given, scratch), scratch / f"back{SUFFIX}"
-    _set(made, arrays, given.optimizer)
-    _keras_weights.saved_as(made).save_weights(path, overwrite=True)
-    other = _keras_weights.model(given, scratch)
+    model, path = _keras_weights.model(location, scratch), scratch / f"back{SUFFIX}"
+    _set(model, arrays, location.optimizer)
+    _keras_weights.saved_as(model).save_weights(path, overwrite=True)
+    other = _keras_weights.model(location, scratch)
     _weight_files.load(
-        _keras_weights.saved_as(other), path, _keras_optimizer.of_model(other) if given.optimizer else None
+        _keras_weights.saved_as(other), path, _keras_optimizer.of_model(other) if location.optimizer else None
     )
-    return path.read_bytes(), _keras_weights.of_model(other, given.optimizer)[1]
+    return path.read_bytes(), _keras_weights.of_model(other, location.optimizer)[1]
 
 
-def _set(made: Any, arrays: Mapping[str, np.ndarray], optimizer: bool) -> None:
-    own = dict(_keras_weights.variables(made))
-    own |= _keras_optimizer.variables(made, _keras_weights.keys(made)) if optimizer else {}
+def _set(model: Any, arrays: Mapping[str, np.ndarray], optimizer: bool) -> None:
+    own = dict(_keras_weights.variables(model))
+    own |= _keras_optimizer.variables(model, _keras_weights.keys(model)) if optimizer else {}
     absent, unknown = own.keys() - arrays.keys(), arrays.keys() - own.keys()
     if absent or unknown:
         raise Unsupported(
@@ -55,13 +55,13 @@ def _set(made: Any, arrays: Mapping[str, np.ndarray], optimizer: bool) -> None:
         variable.assign(array)
 
 
-def stepped(
-    given: Given, gradients: Mapping[str, np.ndarray], steps: int, fresh: bool, scratch: Path
+def take_steps(
+    location: Given, gradients: Mapping[str, np.ndarray], steps: int, fresh: bool, scratch: Path
 ) -> dict[str, np.ndarray]:
     """The trained weights of a model after each of some steps of its optimizer, as "STEP/KEY".
 
     Args:
-      given: where it is.
+      location: where it is.
       gradients: as "STEP/KEY".
       steps: how many.
       fresh: whether the optimizer starts anew, in place of going on from where it is.
@@ -70,5 +70,5 @@ def stepped(
     Raises:
       Unsupported: as `read`.
     """
-    made = _keras_weights.model(given, scratch)
-    return _keras_optimizer.stepped(made, _keras_weights.keys(made), gradients, steps, fresh)
+    model = _keras_weights.model(location, scratch)
+    return _keras_optimizer.take_steps(model, _keras_weights.keys(model), gradients, steps, fresh)

@@ -1,4 +1,4 @@
-"""What `jaxport launch --profile` has a program do: profile itself, and write down the lines of what it traces.
+"""What `jaxport compilation launch --profile` has a program do: profile itself, and note the lines of what it traces.
 
 It is copied out as sitecustomize.py and runs in Python and TensorFlow of anybody's: it imports nothing of jaxport,
 prints nothing, and whatever fails in it leaves its reason in a file and the program alone.
@@ -49,10 +49,10 @@ class _WhenImported:
         if name != "tensorflow" or self.observed:
             return None
         specs: list[Any] = []
-        _carefully("profile", _own_folder(), lambda: specs.append(self._found(name, path, target)))
+        _carefully("profile", _own_folder(), lambda: specs.append(self._find(name, path, target)))
         return specs[0] if specs else None
 
-    def _found(self, name: str, path: object, target: object) -> Any:
+    def _find(self, name: str, path: object, target: object) -> Any:
         others = [finder.find_spec for finder in sys.meta_path if finder is not self and hasattr(finder, "find_spec")]
         spec = next(filter(None, (find(name, path, target) for find in others)), None)  # type: ignore[arg-type]
         execute = getattr(spec and spec.loader, "exec_module", None)
@@ -116,9 +116,9 @@ class _Observer:
         timer.start()
 
     def _yielding(self, name: str) -> Callable[..., Any]:
-        def own(*positional: Any, **named: Any) -> Any:
+        def own(*positional: Any, **keywords: Any) -> Any:
             self._carefully("profile", self._stop)
-            return self._given[name](*positional, **named)
+            return self._given[name](*positional, **keywords)
 
         return own
 
@@ -141,15 +141,15 @@ class _Observer:
         graphs = self._tensorflow.__internal__.FuncGraph
         as_default = graphs.as_default
 
-        def noted(graph: Any) -> Any:
+        def note(graph: Any) -> Any:
             def tell(change: int) -> None:
-                self._carefully("lines", lambda: self._entered(graph, change, graphs, module))
+                self._carefully("lines", lambda: self._enter(graph, change, graphs, module))
 
             return _Noted(as_default(graph), tell)
 
-        graphs.as_default = noted
+        graphs.as_default = note
 
-    def _entered(self, graph: Any, change: int, graphs: Any, frames: Any) -> None:
+    def _enter(self, graph: Any, change: int, graphs: Any, frames: Any) -> None:
         """A graph is entered many times while it is traced; it is complete when it is left for the last time."""
         depth = self._open[id(graph)] = self._open.get(id(graph), 0) + change
         if depth == 0:
@@ -158,7 +158,7 @@ class _Observer:
                 self._lines(graph, frames)
 
     def _lines(self, graph: Any, frames: Any) -> None:
-        lines = dict(_named(graph, "", "", frames, _MOST_DEPTH))
+        lines = dict(_name_operations(graph, "", "", frames, _MOST_DEPTH))
         _write(self._folder, "lines", {"function": graph.name, "lines": lines})
 
     def _carefully(self, what: str, act: Callable[[], None]) -> None:
@@ -169,10 +169,10 @@ def _own_folder() -> str:
     return os.path.join(HERE, str(os.getpid()))
 
 
-def _write(folder: str, name: str, told: object) -> None:
+def _write(folder: str, name: str, content: object) -> None:
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, f"{name}.jsonl"), "a") as file:
-        file.write(json.dumps(told) + "\n")
+        file.write(json.dumps(content) + "\n")
 
 
 def _carefully(what: str, folder: str, act: Callable[[], None]) -> None:
@@ -201,7 +201,7 @@ class _Noted:
         return result
 
 
-def _named(graph: Any, calls: str, caller: str, frames: Any, depth: int) -> Iterator[tuple[str, str]]:
+def _name_operations(graph: Any, calls: str, caller: str, frames: Any, depth: int) -> Iterator[tuple[str, str]]:
     """Every operation under the name that it has once what calls it is inlined, and the user's line behind it."""
     for operation in graph.get_operations():
         line = _users_line(operation, frames) or caller
@@ -209,7 +209,7 @@ def _named(graph: Any, calls: str, caller: str, frames: Any, depth: int) -> Iter
             yield calls + operation.name, line
         inner = calls if operation.type in _BRANCHES else f"{calls}{operation.name}/"
         for callee in _callees(graph, operation) if depth else ():
-            yield from _named(callee, inner, line, frames, depth - 1)
+            yield from _name_operations(callee, inner, line, frames, depth - 1)
 
 
 def _users_line(operation: Any, frames: Any) -> str:
@@ -222,8 +222,8 @@ def _users_line(operation: Any, frames: Any) -> str:
 def _callees(graph: Any, operation: Any) -> Iterator[Any]:
     for value in operation.node_def.attr.values():
         for function in [value.func, *value.list.func]:
-            called = graph._get_function(function.name) if function.name else None
-            callee = getattr(called, "graph", None)
+            function_called = graph._get_function(function.name) if function.name else None
+            callee = getattr(function_called, "graph", None)
             if callee is not None:
                 yield callee
 

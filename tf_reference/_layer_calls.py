@@ -14,7 +14,7 @@ import tensorflow as tf
 from tf_reference import _keras_variables, _keras_weights
 from tf_reference._host_arrays import on_host
 from tf_reference._replaced_calls import replaced_attribute, replaced_calls
-from workloads._layer_calls import NO_CALL, LayerCall, LayerCalls, numbered, value_digest
+from workloads._layer_calls import NO_CALL, LayerCall, LayerCalls, number_paths, value_digest
 from workloads._tree import leaves
 
 
@@ -32,26 +32,26 @@ class _Seen:
 
 
 def layer_calls(
-    function: Callable[..., Any], tensors: Sequence[Any], differentiated: bool
+    function: Callable[..., Any], tensors: Sequence[Any], with_gradients: bool
 ) -> tuple[LayerCalls, dict[str, np.ndarray]]:
     """The calls of layers in one call of a function, and their arrays.
 
     Args:
       function: inputs -> any nest of tensors.
       tensors: its inputs.
-      differentiated: whether the gradients of its result, a scalar, are taken too.
+      with_gradients: whether the gradients of its result, a scalar, are taken too.
     """
     recording = _Recording()
     with _op_by_op():
         # A model that builds its layers at the first call makes calls that no other has.
         function(*tensors)
-        if not differentiated:
+        if not with_gradients:
             with recording.entered():
                 result = function(*tensors)
-            return recording.told(leaves(result), {})
+            return recording.to_data(leaves(result), {})
         with tf.GradientTape(persistent=True) as tape, recording.entered(tape):
             result = function(*tensors)
-        return recording.told(leaves(result), _gradients(tape, result, recording.ended))
+        return recording.to_data(leaves(result), _gradients(tape, result, recording.ended))
 
 
 @contextmanager
@@ -81,27 +81,27 @@ class _Recording:
         with replaced_calls(self._call):
             yield
 
-    def _call(self, original: Callable[..., Any], layer: Any, given: Any, named: Any) -> Any:
+    def _call(self, original: Callable[..., Any], layer: Any, positional: Any, keywords: Any) -> Any:
         around = self._open[-1].layer if self._open else None
         if around is layer:
-            return original(layer, *given, **named)
-        seen = _Seen(layer, around)
+            return original(layer, *positional, **keywords)
+        seen_call = _Seen(layer, around)
         if not tf.executing_eagerly():
-            seen.reason = "it is called inside of a graph"
-        seen.received = _tensors((given, named))
+            seen_call.reason = "it is called inside of a graph"
+        seen_call.received = _tensors((positional, keywords))
         # A tensor of its own for each call, so that what this call hands back is told from what others do.
-        given, named = tf.nest.map_structure(self._own, (given, named))
-        seen.inputs = _tensors((given, named))
-        self._open.append(seen)
+        positional, keywords = tf.nest.map_structure(self._own, (positional, keywords))
+        seen_call.inputs = _tensors((positional, keywords))
+        self._open.append(seen_call)
         try:
-            with _activation(layer, seen.activated):
-                result = original(layer, *given, **named)
+            with _activation(layer, seen_call.activated):
+                result = original(layer, *positional, **keywords)
         finally:
             # A model may catch what its layer raises, and go on.
             self._open.pop()
         result = tf.nest.map_structure(self._own, result)
-        seen.outputs = _tensors(result)
-        self.ended.append(seen)
+        seen_call.outputs = _tensors(result)
+        self.ended.append(seen_call)
         return result
 
     def _own(self, value: Any) -> Any:
@@ -114,7 +114,7 @@ class _Recording:
             self._tape.watch(copy)
         return copy
 
-    def told(
+    def to_data(
         self, results: Mapping[str, Any], gradients: Mapping[int, np.ndarray]
     ) -> tuple[LayerCalls, dict[str, np.ndarray]]:
         """The calls as data, and their arrays.
@@ -125,20 +125,20 @@ class _Recording:
         """
         paths = _paths(self.ended)
         arrays: dict[str, np.ndarray] = {f"result/{leaf}": on_host(value) for leaf, value in results.items()}
-        made: dict[int, int] = {}
+        makers: dict[int, int] = {}
 
         def maker(tensor: Any) -> int:
-            at = id(tensor)
-            while at not in made and at in self._copied:
-                at = id(self._copied[at][1])
-            return made.get(at, NO_CALL)
+            key = id(tensor)
+            while key not in makers and key in self._copied:
+                key = id(self._copied[key][1])
+            return makers.get(key, NO_CALL)
 
         calls: list[LayerCall] = []
-        for position, (seen, path, number) in enumerate(zip(self.ended, paths, numbered(paths), strict=True)):
-            calls.append(_told(seen, path, number, position, maker, gradients, arrays))
-            for tensor in seen.outputs:
-                made.setdefault(id(tensor), position)
-        layers = {path: seen.layer for seen, path in zip(self.ended, paths, strict=True)}
+        for position, (seen_call, path, number) in enumerate(zip(self.ended, paths, number_paths(paths), strict=True)):
+            calls.append(_call_data(seen_call, path, number, position, maker, gradients, arrays))
+            for tensor in seen_call.outputs:
+                makers.setdefault(id(tensor), position)
+        layers = {path: seen_call.layer for seen_call, path in zip(self.ended, paths, strict=True)}
         return LayerCalls(
             tuple(calls),
             {leaf: maker(value) for leaf, value in results.items()},
@@ -146,8 +146,8 @@ class _Recording:
         ), arrays
 
 
-def _told(
-    seen: _Seen,
+def _call_data(
+    seen_call: _Seen,
     path: str,
     number: int,
     position: int,
@@ -156,22 +156,24 @@ def _told(
     arrays: dict[str, np.ndarray],
 ) -> LayerCall:
     """One call, its arrays added to the others."""
-    if seen.reason:
-        return LayerCall(path, number, type(seen.layer).__name__, reason=seen.reason)
+    if seen_call.reason:
+        return LayerCall(path, number, type(seen_call.layer).__name__, reason=seen_call.reason)
 
-    def kept(kind: str, at: int, array: np.ndarray | None) -> str:
+    def keep(kind: str, index: int, array: np.ndarray | None) -> str:
         if array is None:
             return ""
-        arrays[f"{position}/{kind}/{at}"] = array
-        return f"{position}/{kind}/{at}"
+        arrays[f"{position}/{kind}/{index}"] = array
+        return f"{position}/{kind}/{index}"
 
-    inputs = tuple(kept("in", at, on_host(tensor)) for at, tensor in enumerate(seen.inputs))
-    outputs = tuple(kept("out", at, on_host(tensor)) for at, tensor in enumerate(seen.outputs))
-    before = kept("before", 0, on_host(seen.activated[0])) if len(seen.activated) == 1 else ""
-    makers = tuple(maker(tensor) for tensor in seen.received)
-    cotangents = tuple(kept("grad_out", at, gradients.get(id(tensor))) for at, tensor in enumerate(seen.outputs))
-    back = tuple(kept("grad_in", at, gradients.get(id(tensor))) for at, tensor in enumerate(seen.inputs))
-    class_name = type(seen.layer).__name__
+    inputs = tuple(keep("in", index, on_host(tensor)) for index, tensor in enumerate(seen_call.inputs))
+    outputs = tuple(keep("out", index, on_host(tensor)) for index, tensor in enumerate(seen_call.outputs))
+    before = keep("before", 0, on_host(seen_call.activated[0])) if len(seen_call.activated) == 1 else ""
+    makers = tuple(maker(tensor) for tensor in seen_call.received)
+    cotangents = tuple(
+        keep("grad_out", index, gradients.get(id(tensor))) for index, tensor in enumerate(seen_call.outputs)
+    )
+    back = tuple(keep("grad_in", index, gradients.get(id(tensor))) for index, tensor in enumerate(seen_call.inputs))
+    class_name = type(seen_call.layer).__name__
     return LayerCall(path, number, class_name, inputs, outputs, before, makers, cotangents, back)
 
 
@@ -184,18 +186,18 @@ def _tensors(structure: Any) -> list[Any]:
 
 
 @contextmanager
-def _activation(layer: Any, given: list[Any]) -> Iterator[None]:
+def _activation(layer: Any, inputs: list[Any]) -> Iterator[None]:
     """Inside, what the layer's own activation is given is noted."""
     activation = vars(layer).get("activation")
     if not callable(activation) or isinstance(activation, keras.Layer):
         yield
         return
 
-    def noted(value: Any, *others: Any, **named: Any) -> Any:
-        given.append(value)
-        return activation(value, *others, **named)
+    def note(value: Any, *others: Any, **keywords: Any) -> Any:
+        inputs.append(value)
+        return activation(value, *others, **keywords)
 
-    with replaced_attribute(layer, "activation", noted):
+    with replaced_attribute(layer, "activation", note):
         yield
 
 
@@ -203,19 +205,19 @@ def _paths(calls: Sequence[_Seen]) -> list[str]:
     """By call, names from the outside in: those that the keys of weights begin with, where it is one model."""
     roots = list({id(call.layer): call.layer for call in calls if call.around is None}.values())
     alone = len(roots) == 1
-    known: dict[int, str] = {}
+    path_of: dict[int, str] = {}
     for root in roots:
         is_model = isinstance(root, keras.Model)
         prefix = "" if alone and is_model else root.name
-        known[id(root)] = prefix
+        path_of[id(root)] = prefix
         for path, layer in _keras_weights.layers_by_path(root).items():
-            known.setdefault(id(layer), "/".join(filter(None, (prefix, path))))
+            path_of.setdefault(id(layer), "/".join(filter(None, (prefix, path))))
     paths: list[str] = []
     # Layers that a class of Keras makes for itself have no path there: they are named by who calls them.
     for call in reversed(calls):
-        if id(call.layer) not in known:
-            known[id(call.layer)] = "/".join(filter(None, (known[id(call.around)], call.layer.name)))
-        paths.append(known[id(call.layer)])
+        if id(call.layer) not in path_of:
+            path_of[id(call.layer)] = "/".join(filter(None, (path_of[id(call.around)], call.layer.name)))
+        paths.append(path_of[id(call.layer)])
     return paths[::-1]
 
 
@@ -228,10 +230,14 @@ def _digests(layer: Any) -> tuple[str, ...]:
 
 def _gradients(tape: tf.GradientTape, result: Any, calls: Sequence[_Seen]) -> dict[int, np.ndarray]:
     """By the id of a tensor that a call was given or gave, the gradient of the result with respect to it."""
-    watched = [
-        tensor for seen in calls if not seen.reason for tensor in (*seen.inputs, *seen.outputs) if _is_float(tensor)
+    tensors = [
+        tensor
+        for seen_call in calls
+        if not seen_call.reason
+        for tensor in (*seen_call.inputs, *seen_call.outputs)
+        if _is_float(tensor)
     ]
-    gradients = tape.gradient(result, watched, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+    gradients = tape.gradient(result, tensors, unconnected_gradients=tf.UnconnectedGradients.ZERO)
     return {
-        id(tensor): on_host(tf.convert_to_tensor(gradient)) for tensor, gradient in zip(watched, gradients, strict=True)
+        id(tensor): on_host(tf.convert_to_tensor(gradient)) for tensor, gradient in zip(tensors, gradients, strict=True)
     }

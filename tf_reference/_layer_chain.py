@@ -16,7 +16,7 @@ Variables = Mapping[str, tf.Variable]
 def in_blocks(layers: Sequence[Layer], block: int) -> Layer:
     """The layers one after the other, `block` of them in each compiled function; 0 compiles none."""
 
-    def chained(part: Sequence[Layer]) -> Layer:
+    def chain(part: Sequence[Layer]) -> Layer:
         def call(x: tf.Tensor) -> tf.Tensor:
             for layer in part:
                 x = layer(x)
@@ -25,9 +25,9 @@ def in_blocks(layers: Sequence[Layer], block: int) -> Layer:
         return call
 
     if not block:
-        return chained(layers)
+        return chain(layers)
     starts = range(0, len(layers), block)
-    return chained([tf.function(chained(layers[start : start + block]), jit_compile=True) for start in starts])
+    return chain([tf.function(chain(layers[start : start + block]), jit_compile=True) for start in starts])
 
 
 def build_elementwise(dimensions: Dimensions, dtype: str) -> Model:
@@ -58,10 +58,10 @@ def _chain(
     dtype: str,
 ) -> Model:
     """Equal layers, each with variables of its own."""
-    owned = [
+    own_variables = [
         {part: tf.Variable(tf.zeros(shape, dtype)) for part, shape in shapes.items()}
         for _ in range(dimensions["layers"])
     ]
-    layers = [partial(layer, own=own) for own in owned]
-    weights = {f"layer{number}/{part}": own[part] for number, own in enumerate(owned) for part in shapes}
+    layers = [partial(layer, own=own) for own in own_variables]
+    weights = {f"layer{number}/{part}": own[part] for number, own in enumerate(own_variables) for part in shapes}
     return Model(in_blocks(layers, dimensions["block"]), weights)

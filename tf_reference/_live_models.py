@@ -14,9 +14,11 @@ import numpy as np
 from tf_reference import _keras_weights
 from tf_reference._input_pipeline import behind_lookups
 from tf_reference._model import Model
-from tf_reference._session import in_inference
+from tf_reference._recurrent_states import recurrent_states_of
+from tf_reference._session import in_inference, written_in_calls
 from workloads._errors import message
 from workloads._framework import Unsupported
+from workloads._precision import NARROW
 from workloads._transfer import Source
 
 
@@ -47,13 +49,21 @@ def original(model: Any, keys: Collection[str]) -> Model:
       keys: of these weights, as `read` gives them; what else it holds is read as it stands.
     """
     variables = dict(_keras_weights.variables(behind_lookups(model)[0])) if keys else {}
-    return Model(in_inference(model), {key: variables[key] for key in keys})
+    weights = {key: variables[key] for key in keys}
+    return Model(in_inference(model), weights, state=written_in_calls(model, set(map(id, weights.values()))))
+
+
+def narrow_type(model: Any) -> str:
+    """The narrow type that layers of a model say they compute in, the coarser of two; "" where none does."""
+    types = {layer.compute_dtype for layer in model._flatten_layers()}
+    return next((narrow for narrow in NARROW if narrow in types), "")
 
 
 @contextmanager
-def unchanged(model: Any) -> Iterator[None]:
+def restore_afterwards(model: Any) -> Iterator[None]:
     """Afterwards every variable of a model holds what it held before."""
-    before = [(variable, np.array(variable.numpy())) for variable in model.variables]
+    variables = [*model.variables, *recurrent_states_of(model).values()]
+    before = [(variable, np.array(variable.numpy())) for variable in variables]
     try:
         yield
     finally:

@@ -25,7 +25,7 @@ class Lowered:
     concrete: Any
 
 
-def lowered(function: Any, tensors: Sequence[tf.Tensor]) -> Lowered:
+def lower(function: Any, tensors: Sequence[tf.Tensor]) -> Lowered:
     """What gives the stages of a function's program, with a parameter for each argument and each variable.
 
     Args:
@@ -35,27 +35,27 @@ def lowered(function: Any, tensors: Sequence[tf.Tensor]) -> Lowered:
     Raises:
       Unsupported: XLA has to know the value of an argument.
     """
-    told = _lowered(function, tensors, tensors)
-    if _is_complete(told, tensors):
-        return told
+    lowering = _lower(function, tensors, tensors)
+    if _is_complete(lowering, tensors):
+        return lowering
     # TensorFlow takes an argument for a constant wherever a function that is called within might need its value, as
     # the gradient of a function needs the shapes that the function returned. Without values it has to find out.
     specs = [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in tensors]
-    staged = function if _variables_alone(told.concrete) else _with_constants(told.concrete)
+    stage = function if _variables_alone(lowering.concrete) else _with_constants(lowering.concrete)
     try:
-        return _lowered(staged, specs, tensors)
+        return _lower(stage, specs, tensors)
     except ValueError as error:
-        wanted = _CONSTANT.search(str(error))
-        if wanted is None:
+        match = _CONSTANT.search(str(error))
+        if match is None:
             raise
         raise Unsupported(
-            f"XLA has to know input {wanted[1]} of TensorFlow's {wanted[2]} when it compiles: its program has no "
+            f"XLA has to know input {match[1]} of TensorFlow's {match[2]} when it compiles: its program has no "
             "parameter for that"
         ) from error
 
 
-def _lowered(function: Any, given: Sequence[Any], tensors: Sequence[tf.Tensor]) -> Lowered:
-    stage = function.experimental_get_compiler_ir(*given)
+def _lower(function: Any, specs: Sequence[Any], tensors: Sequence[tf.Tensor]) -> Lowered:
+    stage = function.experimental_get_compiler_ir(*specs)
     layout = _private.layout(stage(stage="hlo_serialized"))
     return Lowered(stage, layout, function.get_concrete_function(*tensors))
 
@@ -65,7 +65,7 @@ def _is_complete(lowered: Lowered, tensors: Sequence[tf.Tensor]) -> bool:
 
 
 def _variables_alone(concrete: Any) -> bool:
-    return all(captured.dtype == tf.resource for captured in concrete.captured_inputs)
+    return all(tensor.dtype == tf.resource for tensor in concrete.captured_inputs)
 
 
 def _with_constants(concrete: Any) -> Any:
@@ -75,17 +75,19 @@ def _with_constants(concrete: Any) -> Any:
     results = {leaf: tensor.name for leaf, tensor in sorted(concrete.structured_outputs.items())}
 
     def call(*arguments: tf.Tensor) -> dict[str, tf.Tensor]:
-        values = [*arguments, *map(_held, concrete.captured_inputs)]
-        given = {f"{name}:0": value for name, value in zip(names, values, strict=True)}
-        passed = {name: value for name, value in given.items() if name.removesuffix(":0") in read}
+        values = [*arguments, *map(_value_held, concrete.captured_inputs)]
+        values_by_name = {f"{name}:0": value for name, value in zip(names, values, strict=True)}
+        read_values = {name: value for name, value in values_by_name.items() if name.removesuffix(":0") in read}
         # An argument that is returned as it is has no node of its own.
-        made = [name for name in results.values() if name not in given]
-        by_name = given | dict(zip(made, tf.graph_util.import_graph_def(body, passed, made, name=""), strict=True))
+        new_names = [name for name in results.values() if name not in values_by_name]
+        by_name = values_by_name | dict(
+            zip(new_names, tf.graph_util.import_graph_def(body, read_values, new_names, name=""), strict=True)
+        )
         return {leaf: by_name[name] for leaf, name in results.items()}
 
     return tf.function(call, jit_compile=True, autograph=False)
 
 
-def _held(captured: tf.Tensor) -> tf.Tensor:
+def _value_held(tensor: tf.Tensor) -> tf.Tensor:
     # What is no array of numbers is captured anew.
-    return tf.identity(captured) if captured.dtype in (tf.resource, tf.variant) else tf.constant(captured.numpy())
+    return tf.identity(tensor) if tensor.dtype in (tf.resource, tf.variant) else tf.constant(tensor.numpy())

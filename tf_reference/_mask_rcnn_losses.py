@@ -57,13 +57,13 @@ def anchor_losses(logits: tf.Tensor, deltas: tf.Tensor, anchors: tf.Tensor, obje
       anchors: [anchors, 4] in pixels.
       objects: those of the batch.
     """
-    shared = _detection.match(anchors, objects.boxes)
-    closest = (shared == tf.reduce_max(shared, 1, keepdims=True)) & (shared > 0)
-    most = tf.reduce_max(shared, 2)
+    overlap = _detection.match(anchors, objects.boxes)
+    closest = (overlap == tf.reduce_max(overlap, 1, keepdims=True)) & (overlap > 0)
+    most = tf.reduce_max(overlap, 2)
     positive = (most >= rules.steps(rules.ANCHOR_POSITIVE)) | tf.reduce_any(closest, 2)
     negative = ~positive & (most < rules.steps(rules.ANCHOR_NEGATIVE))
     errors = tf.nn.sigmoid_cross_entropy_with_logits(tf.cast(positive, logits.dtype), logits)
-    nearest = tf.gather(objects.boxes, tf.argmax(shared, 2, tf.int32), batch_dims=1)
+    nearest = tf.gather(objects.boxes, tf.argmax(overlap, 2, tf.int32), batch_dims=1)
     targets = _detection.encode(tf.broadcast_to(anchors, nearest.shape), nearest, positive, rules.ANCHOR_SCALES)
     misses = tf.reduce_sum(_smooth_l1(deltas - targets, rules.ANCHOR_EDGE), -1)
     return tf.reduce_mean((_mean(errors, positive) + _mean(errors, negative)) / 2 + _mean(misses, positive))
@@ -78,9 +78,9 @@ def assign(proposals: tf.Tensor, valid: tf.Tensor, objects: Objects) -> Regions:
       objects: those of the batch.
     """
     boxes, valid = tf.concat([proposals, objects.boxes], 1), tf.concat([valid, objects.present], 1)
-    shared = _detection.match(boxes, objects.boxes)
-    nearest = tf.argmax(shared, 2, tf.int32)
-    positive = valid & (tf.reduce_max(shared, 2) >= rules.steps(rules.REGION_POSITIVE))
+    overlap = _detection.match(boxes, objects.boxes)
+    nearest = tf.argmax(overlap, 2, tf.int32)
+    positive = valid & (tf.reduce_max(overlap, 2) >= rules.steps(rules.REGION_POSITIVE))
     targets = tf.gather(objects.boxes, nearest, batch_dims=1)
     deltas = _detection.encode(boxes, targets, positive, rules.REGION_SCALES)
     labels = tf.where(positive, tf.gather(objects.classes, nearest, batch_dims=1), 0)
@@ -96,16 +96,16 @@ def region_losses(logits: tf.Tensor, deltas: tf.Tensor, regions: Regions) -> tf.
       regions: what they should be found to be.
     """
     errors = tf.nn.sparse_softmax_cross_entropy_with_logits(regions.labels, logits)
-    chosen = tf.gather(deltas, tf.maximum(regions.labels - 1, 0), batch_dims=2)
-    differences = tf.where((regions.labels > 0)[..., None], chosen - regions.deltas, tf.zeros_like(chosen))
+    own_deltas = tf.gather(deltas, tf.maximum(regions.labels - 1, 0), batch_dims=2)
+    differences = tf.where((regions.labels > 0)[..., None], own_deltas - regions.deltas, tf.zeros_like(own_deltas))
     misses = tf.reduce_sum(_smooth_l1(differences, rules.REGION_EDGE), -1)
     return tf.reduce_mean(_mean(errors + misses, regions.valid))
 
 
 def positive_regions(regions: Regions, count: int) -> Regions:
     """So many regions, the positive ones first, for the mask head."""
-    chosen = _detection.best(tf.cast(regions.labels > 0, tf.int32), count)
-    return Regions(*(tf.gather(tensor, chosen, batch_dims=1) for tensor in regions))
+    indices = _detection.best(tf.cast(regions.labels > 0, tf.int32), count)
+    return Regions(*(tf.gather(tensor, indices, batch_dims=1) for tensor in regions))
 
 
 def mask_loss(logits: tf.Tensor, regions: Regions, masks: tf.Tensor, image: int) -> tf.Tensor:
@@ -126,8 +126,8 @@ def mask_loss(logits: tf.Tensor, regions: Regions, masks: tf.Tensor, image: int)
     level = tf.zeros([batch * count, 1], tf.int32)
     targets = _detection.roi_align([tf.cast(own, logits.dtype)], boxes, level, image, size)
     labels = tf.maximum(regions.labels - 1, 0)
-    chosen = tf.gather(tf.transpose(logits, [0, 1, 4, 2, 3]), labels, batch_dims=2)
-    errors = tf.nn.sigmoid_cross_entropy_with_logits(tf.reshape(targets, chosen.shape), chosen)
+    own_logits = tf.gather(tf.transpose(logits, [0, 1, 4, 2, 3]), labels, batch_dims=2)
+    errors = tf.nn.sigmoid_cross_entropy_with_logits(tf.reshape(targets, own_logits.shape), own_logits)
     return tf.reduce_mean(_mean(tf.reduce_mean(errors, [2, 3]), regions.labels > 0))
 
 
@@ -136,7 +136,7 @@ def _smooth_l1(differences: tf.Tensor, edge: float) -> tf.Tensor:
     return tf.where(far < edge, differences * differences * (0.5 / edge), far - 0.5 * edge)
 
 
-def _mean(values: tf.Tensor, chosen: tf.Tensor) -> tf.Tensor:
+def _mean(values: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
     """The mean of the chosen values along the last axis, 0 where none is."""
-    count = tf.cast(tf.maximum(tf.reduce_sum(tf.cast(chosen, tf.int32), -1), 1), values.dtype)
-    return tf.reduce_sum(tf.where(chosen, values, tf.zeros_like(values)), -1) / count
+    count = tf.cast(tf.maximum(tf.reduce_sum(tf.cast(mask, tf.int32), -1), 1), values.dtype)
+    return tf.reduce_sum(tf.where(mask, values, tf.zeros_like(values)), -1) / count

@@ -52,7 +52,7 @@ class MethodSource:
         line = self._first + getattr(node, "lineno", 1) - 1
         return Unsupported(f"{self._file}:{line}, which is not followed: {ast.unparse(node).splitlines()[0][:60]}")
 
-    def resolved(self, node: ast.expr) -> Any:
+    def resolve_name(self, node: ast.expr) -> Any:
         """The object that a dotted name, or a literal, stands for; None where there is none."""
         match node:
             case ast.Constant(value=value):
@@ -65,7 +65,7 @@ class MethodSource:
                 scope = inspect.getclosurevars(self.function)
                 return {**scope.builtins, **scope.globals, **scope.nonlocals}.get(name)
             case ast.Attribute(value=value, attr=name):
-                held = self.resolved(value)
-                return None if held is None else getattr(held, name, None)
+                owner = self.resolve_name(value)
+                return None if owner is None else getattr(owner, name, None)
             case _:
                 return None

@@ -48,7 +48,7 @@ def compilable() -> Iterator[None]:
 
 
 @contextmanager
-def switched(mode: str) -> Iterator[None]:
+def switch(mode: str) -> Iterator[None]:
     """Autoclustering on or off: a switch of the runtime that acts on every call, not on what was traced."""
     tf.config.optimizer.set_jit(mode == AUTOCLUSTER)
     try:
@@ -72,9 +72,9 @@ def in_mode(function: Callable[..., Any], mode: str, tensors: Sequence[tf.Tensor
         return function
     if tf.config.functions_run_eagerly():
         raise RuntimeError("expected tf.function to trace, found run_functions_eagerly(True): take it out of the code")
-    staged = tf.function(function, jit_compile=True if mode == JIT else None)
-    staged.get_concrete_function(*tensors)
-    return staged
+    stage = tf.function(function, jit_compile=True if mode == JIT else None)
+    stage.get_concrete_function(*tensors)
+    return stage
 
 
 def analysed(function: Any, tensors: Sequence[tf.Tensor]) -> Analysis:
@@ -86,7 +86,7 @@ def analysed(function: Any, tensors: Sequence[tf.Tensor]) -> Analysis:
     return Analysis(lower_s, _compiler_stages.memory(lower))
 
 
-def finished(function: Callable[..., Any], *arguments: tf.Tensor) -> Any:
+def finish(function: Callable[..., Any], *arguments: tf.Tensor) -> Any:
     """One call and all of its work."""
     result = function(*arguments)
     _device.finish()

@@ -55,37 +55,39 @@ class _Following:
         self.noted = Noted()
         self._functions, self._inside = functions, False
 
-    def called(self, original: Callable[..., Any], layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+    def called(
+        self, original: Callable[..., Any], layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any]
+    ) -> Any:
         # What a layer calls in turn is a matter of its own trace, but for what that takes from the tensors here.
         if self._inside:
-            result = original(layer, *given, **named)
-            _keras_masks.forget(layer, given, named)
+            result = original(layer, *positional, **keywords)
+            _keras_masks.forget(layer, positional, keywords)
             return result
-        if not any(isinstance(value, keras.KerasTensor) for value in tf.nest.flatten((given, named))):
-            given, named = tf.nest.map_structure(self._symbol, (given, named))
-        result = self._of_function(original, layer, given, named) if self._functions else None
-        return self._of_layer(original, layer, given, named) if result is None else result
+        if not any(isinstance(value, keras.KerasTensor) for value in tf.nest.flatten((positional, keywords))):
+            positional, keywords = tf.nest.map_structure(self._symbol, (positional, keywords))
+        result = self._of_function(original, layer, positional, keywords) if self._functions else None
+        return self._of_layer(original, layer, positional, keywords) if result is None else result
 
     def _symbol(self, value: Any) -> Any:
         if not is_array(value):
             return value
-        made = keras.Input(batch_shape=value.shape, dtype=keras.backend.standardize_dtype(value.dtype))
-        self.noted.constants.append((made, value))
-        return made
+        symbol = keras.Input(batch_shape=value.shape, dtype=keras.backend.standardize_dtype(value.dtype))
+        self.noted.constants.append((symbol, value))
+        return symbol
 
     def _of_function(
-        self, original: Callable[..., Any], layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]
+        self, original: Callable[..., Any], layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any]
     ) -> Any:
         """What a layer returns that is or ends with a function of the user's; None where that is not followed."""
-        function = _own_functions.whole(layer, given, named)
+        function = _own_functions.whole(layer, positional, keywords)
         if function is not None:
-            return _followed(function, *given, **named)
+            return _follow(function, *positional, **keywords)
         activation = _own_functions.at_the_end(layer)
         if activation is None:
             return None
         with _own_functions.without_activation(layer):
-            before = self._of_layer(original, layer, given, named)
-        result = _followed(activation, before)
+            before = self._of_layer(original, layer, positional, keywords)
+        result = _follow(activation, before)
         if result is None:
             self.noted.ended_whole.add(id(layer))
             return None
@@ -94,27 +96,27 @@ class _Following:
         return result
 
     def _of_layer(
-        self, original: Callable[..., Any], layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]
+        self, original: Callable[..., Any], layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any]
     ) -> Any:
-        masks = _keras_masks.given(layer, given, named)
+        masks = _keras_masks.added_masks(layer, positional, keywords)
         self._inside = True
         try:
             with specified_by_call(layer):
-                result = original(layer, *given, **named)
-            beside = _beside(layer, given, named, masks, result)
+                result = original(layer, *positional, **keywords)
+            beside = _beside(layer, positional, keywords, masks, result)
         finally:
             self._inside = False
         node = _node(layer, result)
         if node is not None:
             self.noted.masks[id(node)] = {**masks, _keras_masks.BESIDE: True} if beside else masks
-            _keras_masks.forget(layer, given, named)
+            _keras_masks.forget(layer, positional, keywords)
         return result
 
 
-def _followed(function: Callable[..., Any], *given: Any, **named: Any) -> Any:
+def _follow(function: Callable[..., Any], *positional: Any, **keywords: Any) -> Any:
     """What a function of the user's returns of symbols; None where it takes none."""
     try:
-        result = function(*given, **named)
+        result = function(*positional, **keywords)
     except NOT_FOLLOWED:
         return None
     return result if isinstance(result, keras.KerasTensor) else None
@@ -127,9 +129,9 @@ def specified_by_call(layer: Any) -> Iterator[None]:
     So it is with a class of the user's that has a call of its own and inherits what Keras' class says, and with a
     Sequential that was built for another shape than it is called with: Keras minds with symbols alone.
     """
-    call, told = type(layer).call, type(layer).compute_output_spec
+    call, spec_method = type(layer).call, type(layer).compute_output_spec
     own = not call.__module__.startswith("keras.")
-    of_keras = told.__module__.startswith("keras.") and told is not keras.Layer.compute_output_spec
+    of_keras = spec_method.__module__.startswith("keras.") and spec_method is not keras.Layer.compute_output_spec
     if not (own and of_keras) and not isinstance(layer, keras.Sequential):
         yield
         return
@@ -138,10 +140,10 @@ def specified_by_call(layer: Any) -> Iterator[None]:
 
 
 def _beside(
-    layer: Any, given: tuple[Any, ...], named: Mapping[str, Any], masks: Mapping[str, Any], result: Any
+    layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any], masks: Mapping[str, Any], result: Any
 ) -> bool:
     try:
-        return _keras_masks.beside(layer, given, named, masks, result)
+        return _keras_masks.beside(layer, positional, keywords, masks, result)
     except NOT_FOLLOWED:
         return True
 

@@ -19,20 +19,20 @@ _ACTIVATED_LAST = frozenset({
 """Layers whose call ends with their activation."""
 
 
-def whole(layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Callable[..., Any] | None:
+def whole(layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> Callable[..., Any] | None:
     """The call of a layer that does nothing but call a function of the user's; None of another.
 
     Args:
       layer: that is called.
-      given: by position: what no cast and no mask of Keras would change, or None is returned.
-      named: by name.
+      positional: by position: what no cast and no mask of Keras would change, or None is returned.
+      keywords: by name.
     """
     if not _keras_variables.is_keras(layer):
         return None
     of_lambda = _keras_variables.is_lambda(layer)
     if not of_lambda and not (isinstance(layer, keras.layers.Activation) and is_own(layer.activation)):
         return None
-    tensors = [value for value in tf.nest.flatten((given, dict(named))) if hasattr(value, "dtype")]
+    tensors = [value for value in tf.nest.flatten((positional, dict(keywords))) if hasattr(value, "dtype")]
     if any(_cast(layer, tensor) or _keras_masks.of(tensor) is not None for tensor in tensors):
         return None
     return layer.call if of_lambda else layer.activation

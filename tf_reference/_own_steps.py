@@ -15,7 +15,7 @@ import keras
 import tensorflow as tf
 
 from tf_reference import _keras_variables
-from tf_reference._keras_described import described
+from tf_reference._keras_described import describe
 from tf_reference._method_source import MethodSource
 from tf_reference._step_values import Examples, Gradients, Is, Loss
 from workloads._architecture import Clip, LossTerm, OwnStep
@@ -51,10 +51,10 @@ def read(model: Any) -> OwnStep:
         raise Unsupported(f"{following.source.line}, which takes {len(names)} arguments")
     following.names[names[0]] = Is.DATA
     following.body(following.source.tree.body)
-    applied = following.applied
-    if applied is None:
+    application = following.applied
+    if application is None:
         raise Unsupported(f"{following.source.line}, whose train_step gives no gradients to self.optimizer")
-    return OwnStep(following.source.line, applied.loss.terms, applied.clips)
+    return OwnStep(following.source.line, application.loss.terms, application.clips)
 
 
 def _computed_loss(model: Any) -> Loss:
@@ -63,8 +63,8 @@ def _computed_loss(model: Any) -> Loss:
     if function is keras.Model.compute_loss:
         return Loss((LossTerm(),))
     following = _Following(MethodSource(model, function))
-    named = following.source.parameters()
-    following.names |= {name: what for name, what in _OF_COMPUTE_LOSS.items() if name in named}
+    parameter_names = following.source.parameters()
+    following.names |= {name: what for name, what in _OF_COMPUTE_LOSS.items() if name in parameter_names}
     following.body(following.source.tree.body)
     if not isinstance(following.returned, Loss):
         raise Unsupported(f"{following.source.line}, whose compute_loss returns what is not followed")
@@ -96,11 +96,13 @@ class _Following:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self.names[name] = self.value(value)
             case ast.Assign(targets=[ast.Tuple(elts=names)], value=value):
-                self._unpacked(node, names, value)
+                self._unpack(node, names, value)
             case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=value):
                 self.names[name] = self._sum(node, self.names.get(name), self.value(value))
-            case ast.With(items=[ast.withitem(context_expr=ast.Call(func=made), optional_vars=ast.Name(id=name))]):
-                if self.source.resolved(made) is not tf.GradientTape:
+            case ast.With(
+                items=[ast.withitem(context_expr=ast.Call(func=constructor), optional_vars=ast.Name(id=name))]
+            ):
+                if self.source.resolve_name(constructor) is not tf.GradientTape:
                     raise self.source.refused(node)
                 self.names[name] = Is.TAPE
                 self.body(node.body)
@@ -138,19 +140,19 @@ class _Following:
                     raise self.source.refused(call)
 
     def _apply(self, call: ast.Call, method: str) -> None:
-        given = call.args
-        if method == "apply_gradients" and len(given) == 1 and isinstance(given[0], ast.Call):
-            zipped = given[0]
-            given = zipped.args if self.source.resolved(zipped.func) is zip else []
+        arguments = call.args
+        if method == "apply_gradients" and len(arguments) == 1 and isinstance(arguments[0], ast.Call):
+            zip_call = arguments[0]
+            arguments = zip_call.args if self.source.resolve_name(zip_call.func) is zip else []
         elif method != "apply":
-            given = []
-        gradients = self.value(given[0]) if given else None
-        whole = len(given) < 2 or self.value(given[1]) is Is.VARIABLES
+            arguments = []
+        gradients = self.value(arguments[0]) if arguments else None
+        whole = len(arguments) < 2 or self.value(arguments[1]) is Is.VARIABLES
         if not isinstance(gradients, Gradients) or not whole or self.applied is not None:
             raise self.source.refused(call)
         self.applied = gradients
 
-    def _unpacked(self, node: ast.stmt, targets: Sequence[ast.expr], value: ast.expr) -> None:
+    def _unpack(self, node: ast.stmt, targets: Sequence[ast.expr], value: ast.expr) -> None:
         names = [target.id if isinstance(target, ast.Name) else "" for target in targets]
         what = self.value(value)
         if what is Is.DATA and len(names) in (2, 3):
@@ -186,7 +188,7 @@ class _Following:
                 return self._number(node)
 
     def _number(self, node: ast.expr) -> float:
-        value = self.source.resolved(node)
+        value = self.source.resolve_name(node)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.source.refused(node)
         return float(value)
@@ -210,36 +212,46 @@ class _Following:
             case ast.Attribute(value=ast.Name(id=name), attr="gradient") if self.names.get(name) is Is.TAPE:
                 return self._gradients(call)
             case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=method):
-                return self._inherited(call, method)
+                return self._find_inherited(call, method)
             case ast.Attribute(value=ast.Name(id="self"), attr="compute_loss"):
                 return self._compute_loss(call)
-        function = self.source.resolved(call.func)
-        given = [self.value(argument) for argument in call.args]
+        function = self.source.resolve_name(call.func)
+        arguments = [self.value(argument) for argument in call.args]
         if function in _UNPACK:
             return Is.DATA
-        if function in _MEANS and len(given) == 1 and isinstance(given[0], Examples | Loss) and not call.keywords:
-            return given[0] if isinstance(given[0], Loss) else Loss((LossTerm(loss=given[0].loss),))
-        if function in _SUMS and given == [Is.PENALTIES] and not call.keywords:
+        if (
+            function in _MEANS
+            and len(arguments) == 1
+            and isinstance(arguments[0], Examples | Loss)
+            and not call.keywords
+        ):
+            return arguments[0] if isinstance(arguments[0], Loss) else Loss((LossTerm(loss=arguments[0].loss),))
+        if function in _SUMS and arguments == [Is.PENALTIES] and not call.keywords:
             return Loss((LossTerm(regularizers=True),))
-        if function is tf.clip_by_global_norm and len(given) == 2 and isinstance(given[0], Gradients):
-            return replace(given[0], clips=(*given[0].clips, Clip("clip_by_global_norm", (given[1],))))
-        return self._loss(call, function, given)
+        if function is tf.clip_by_global_norm and len(arguments) == 2 and isinstance(arguments[0], Gradients):
+            return replace(arguments[0], clips=(*arguments[0].clips, Clip("clip_by_global_norm", (arguments[1],))))
+        return self._loss(call, function, arguments)
 
     def _predictions(self, call: ast.Call) -> Is:
-        given = [self.value(argument) for argument in call.args]
+        arguments = [self.value(argument) for argument in call.args]
         training = [keyword for keyword in call.keywords if keyword.arg == "training"]
-        trained = len(training) == 1 and self.source.resolved(training[0].value) is True
-        if given != [Is.INPUTS] or len(call.keywords) != 1 or not trained:
+        in_training = len(training) == 1 and self.source.resolve_name(training[0].value) is True
+        if arguments != [Is.INPUTS] or len(call.keywords) != 1 or not in_training:
             raise self.source.refused(call)
         return Is.PREDICTIONS
 
     def _gradients(self, call: ast.Call) -> Gradients:
-        given = [self.value(argument) for argument in call.args]
-        if len(given) != 2 or call.keywords or not isinstance(given[0], Loss) or given[1] is not Is.VARIABLES:
+        arguments = [self.value(argument) for argument in call.args]
+        if (
+            len(arguments) != 2
+            or call.keywords
+            or not isinstance(arguments[0], Loss)
+            or arguments[1] is not Is.VARIABLES
+        ):
             raise self.source.refused(call)
-        return Gradients(given[0])
+        return Gradients(arguments[0])
 
-    def _inherited(self, call: ast.Call, method: str) -> Any:
+    def _find_inherited(self, call: ast.Call, method: str) -> Any:
         """A method of the class that this one is made of, where that is Keras' own."""
         base = getattr(super(self._defining(), self.source.model), method, None)
         own = getattr(base, "__func__", None) is getattr(keras.Model, method, None)
@@ -255,26 +267,26 @@ class _Following:
         return next(kind for kind in type(self.source.model).__mro__ if vars(kind).get(name) is self.source.function)
 
     def _compute_loss(self, call: ast.Call) -> Loss:
-        given = {
+        arguments = {
             **dict(zip(_OF_COMPUTE_LOSS, call.args, strict=False)),
             **{keyword.arg: keyword.value for keyword in call.keywords},
         }
-        for name, argument in given.items():
-            said = isinstance(argument, ast.Constant) and argument.value in (None, True)
-            if not said and (name is None or self.value(argument) is not _OF_COMPUTE_LOSS.get(name)):
+        for name, argument in arguments.items():
+            is_default = isinstance(argument, ast.Constant) and argument.value in (None, True)
+            if not is_default and (name is None or self.value(argument) is not _OF_COMPUTE_LOSS.get(name)):
                 raise self.source.refused(call)
-        if not {"y", "y_pred"} <= given.keys():
+        if not {"y", "y_pred"} <= arguments.keys():
             raise self.source.refused(call)
         return _computed_loss(self.source.model)
 
-    def _loss(self, call: ast.Call, function: Any, given: Sequence[Any]) -> Loss | Examples:
+    def _loss(self, call: ast.Call, function: Any, arguments: Sequence[Any]) -> Loss | Examples:
         """A loss of Keras' own, of targets and predictions."""
-        if list(given) != [Is.TARGETS, Is.PREDICTIONS] or call.keywords:
+        if list(arguments) != [Is.TARGETS, Is.PREDICTIONS] or call.keywords:
             raise self.source.refused(call)
         if isinstance(function, keras.losses.Loss) and _keras_variables.is_keras(function):
-            return Loss((LossTerm(loss=described(function)),))
+            return Loss((LossTerm(loss=describe(function)),))
         if inspect.isfunction(function) and function.__module__.startswith("keras."):
-            return Examples(described(function))
+            return Examples(describe(function))
         raise self.source.refused(call)
 
     def _clipped_each(self, node: ast.ListComp, generator: ast.comprehension, element: ast.expr) -> Gradients:
@@ -282,7 +294,12 @@ class _Following:
         match element:
             case ast.Call(func=function, args=[ast.Name(id=name), *bounds], keywords=[]):
                 clip = next(
-                    (known for known, operation in _CLIPS.items() if operation is self.source.resolved(function)), ""
+                    (
+                        clip_name
+                        for clip_name, operation in _CLIPS.items()
+                        if operation is self.source.resolve_name(function)
+                    ),
+                    "",
                 )
                 is_target = isinstance(generator.target, ast.Name) and generator.target.id == name
                 if clip and is_target and isinstance(over, Gradients) and not generator.ifs:

@@ -48,11 +48,11 @@ class Numbering:
         """The numbers of tensors."""
         return tuple(self.number(tensor) for tensor in tensors)
 
-    def add(self, tensor: Any, described: Tensor) -> None:
+    def add(self, tensor: Any, description: Tensor) -> None:
         """Give a tensor the next number."""
         self._numbers[id(tensor)] = len(self.tensors)
         self._kept.append(tensor)
-        self.tensors.append(described)
+        self.tensors.append(description)
 
     def plain(self, value: Any) -> Plain:
         """An argument as plain data."""
@@ -77,24 +77,29 @@ class Numbering:
         )
 
 
-def call(path: str, called: Called, still: Called, numbering: Numbering) -> Call:
+def call(path: str, noted_call: Called, still: Called, numbering: Numbering) -> Call:
     """A call as data.
 
     Args:
       path: of the layer.
-      called: in training.
+      noted_call: in training.
       still: the same call outside of it.
       numbering: of tensors.
     """
-    keywords = {str(name): numbering.plain(argument) for name, argument in called.named.items() if argument is not None}
+    keywords = {
+        str(name): numbering.plain(argument) for name, argument in noted_call.named.items() if argument is not None
+    }
     # As the model is: what is said below is otherwise.
     keywords.pop("training", None)
-    told = called.named.get("training")
-    if isinstance(told, bool) and told is still.named.get("training"):
+    training = noted_call.named.get("training")
+    if isinstance(training, bool) and training is still.named.get("training"):
         # Whatever the model does, this call is told the same.
-        keywords[f"training={told}"] = True
+        keywords[f"training={training}"] = True
     return Call(
-        path, tuple(numbering.plain(argument) for argument in called.given), keywords, numbering.numbers(called.results)
+        path,
+        tuple(numbering.plain(argument) for argument in noted_call.given),
+        keywords,
+        numbering.numbers(noted_call.results),
     )
 
 

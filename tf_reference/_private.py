@@ -52,13 +52,13 @@ _DTYPES = {
 }  # fmt: skip
 
 
-def layout(serialized: bytes) -> Layout:
+def layout(message: bytes) -> Layout:
     """Signature of a serialized HloModuleProto. No public reader of the proto exists."""
-    proto = _require("tensorflow.compiler.xla.service.hlo_pb2", "HloModuleProto").FromString(serialized)
+    proto = _require("tensorflow.compiler.xla.service.hlo_pb2", "HloModuleProto").FromString(message)
     primitive = _require("tensorflow.compiler.xla.xla_data_pb2", "PrimitiveType")
     shape = proto.host_program_shape
 
-    def described(array: Any) -> tuple[str, tuple[int, ...]]:
+    def describe(array: Any) -> tuple[str, tuple[int, ...]]:
         name = str(primitive.Name(array.element_type))
         return _DTYPES.get(name, name), tuple(array.dimensions)
 
@@ -68,16 +68,16 @@ def layout(serialized: bytes) -> Layout:
         entry.output_shape_index[0] if entry.output_shape_index else 0: entry.parameter_number
         for entry in proto.input_output_alias.entries
     }
-    return Layout(proto.name, tuple(map(described, shape.parameters)), tuple(map(described, results)), aliases)
+    return Layout(proto.name, tuple(map(describe, shape.parameters)), tuple(map(describe, results)), aliases)
 
 
-def memory_analysis(serialized: bytes) -> MemoryAnalysis:
+def memory_analysis(message: bytes) -> MemoryAnalysis:
     """What an optimized HloProto's buffer assignment sets aside, an allocation counted as XLA's own analysis does.
 
     TensorFlow has no public memory analysis; the proto of stage optimized_hlo_proto_serialized
     carries the assignment itself.
     """
-    proto = _require("tensorflow.compiler.xla.service.hlo_pb2", "HloProto").FromString(serialized)
+    proto = _require("tensorflow.compiler.xla.service.hlo_pb2", "HloProto").FromString(message)
     argument = output = temp = alias = 0
     for allocation in proto.buffer_assignment.buffer_allocations:
         if allocation.is_entry_computation_parameter:
@@ -86,8 +86,8 @@ def memory_analysis(serialized: bytes) -> MemoryAnalysis:
             output += allocation.size
         if allocation.is_entry_computation_parameter and allocation.maybe_live_out:
             alias += allocation.size
-        kept = allocation.is_entry_computation_parameter or allocation.maybe_live_out
-        if not kept and not allocation.is_constant and not allocation.is_thread_local:
+        is_kept = allocation.is_entry_computation_parameter or allocation.maybe_live_out
+        if not is_kept and not allocation.is_constant and not allocation.is_thread_local:
             temp += allocation.size
     return MemoryAnalysis(argument, output, temp, alias)
 
@@ -146,11 +146,11 @@ def policies_of(dtype: str) -> Iterator[None]:
     Args:
       dtype: "float64", in which mixed precision computes as any model does.
     """
-    asked = _require("keras.src.dtype_policies", "get")
+    get_policy = _require("keras.src.dtype_policies", "get")
     wide = _require("keras.src.dtype_policies", "DTypePolicy")(dtype)
 
     def get(identifier: Any) -> Any:
-        policy = asked(identifier)
+        policy = get_policy(identifier)
         return wide if type(policy) is type(wide) and policy.compute_dtype in _FLOATS else policy
 
     policies: Any = sys.modules["keras.src.dtype_policies"]
@@ -158,14 +158,14 @@ def policies_of(dtype: str) -> Iterator[None]:
     try:
         yield
     finally:
-        policies.get = asked
+        policies.get = get_policy
 
 
 @contextmanager
 def optimizer_options(options: Mapping[str, bool | int]) -> Iterator[None]:
     """Inside, switches of Grappler's beside those that are set already. What is set in public is never unset again."""
     context = _require("tensorflow.python.eager.context", "context")()
-    before = dict(_told(context, "_optimizer_experimental_options"))
+    before = dict(_setting(context, "_optimizer_experimental_options"))
     context.set_optimizer_experimental_options(dict(options))
     try:
         yield
@@ -203,7 +203,7 @@ def protocol(file: str, message: str) -> Any:
     return _require(f"tensorflow.core.protobuf.{file}", message)
 
 
-def matched(status: Any) -> frozenset[int]:
+def matched_numbers(status: Any) -> frozenset[int]:
     """The numbers of those objects of a checkpoint that an object of this process was restored from.
 
     TensorFlow tells whether any is left, by `assert_consumed`, and not which.
@@ -217,9 +217,9 @@ def matched(status: Any) -> frozenset[int]:
     return frozenset(objects.keys())
 
 
-def debug_info(serialized: bytes) -> Any:
+def debug_info(message: bytes) -> Any:
     """A GraphDebugInfo: frames of the source, by the nodes of functions."""
-    return _require("tensorflow.core.framework.graph_debug_info_pb2", "GraphDebugInfo").FromString(serialized)
+    return _require("tensorflow.core.framework.graph_debug_info_pb2", "GraphDebugInfo").FromString(message)
 
 
 def operation_definitions() -> Sequence[Any]:
@@ -253,23 +253,25 @@ def defined_graph(graph: Any, name: str, shapes: Sequence[Any]) -> Any:
       name: of the function.
       shapes: of what an operation is given that calls it, its arguments last.
     """
-    stated = getattr(graph._get_function(name), "definition", None)
-    if stated is None:
+    definition = getattr(graph._get_function(name), "definition", None)
+    if definition is None:
         return None
-    made = _require("tensorflow.python.framework.function_def_to_graph", "function_def_to_graph")
-    shaped = type(stated)()
-    shaped.CopyFrom(stated)
-    for argument in shaped.arg_attr.values():
+    convert = _require("tensorflow.python.framework.function_def_to_graph", "function_def_to_graph")
+    definition_shaped = type(definition)()
+    definition_shaped.CopyFrom(definition)
+    for argument in definition_shaped.arg_attr.values():
         # Those that it was defined with, which may be unknown, would win over those that it is given.
         argument.attr.pop("_output_shapes", None)
-    first = len(shapes) - len(stated.signature.input_arg)
+    first = len(shapes) - len(definition.signature.input_arg)
     with graph.as_default():
-        return made(shaped, input_shapes=list(shapes[first:]) if first >= 0 else None, include_library_functions=True)
+        return convert(
+            definition_shaped, input_shapes=list(shapes[first:]) if first >= 0 else None, include_library_functions=True
+        )
 
 
-def opcodes(serialized: bytes) -> frozenset[str]:
+def opcodes(message: bytes) -> frozenset[str]:
     """Opcodes of the instructions of a serialized HloModuleProto. No public reader of the proto exists."""
-    proto = _require("tensorflow.compiler.xla.service.hlo_pb2", "HloModuleProto").FromString(serialized)
+    proto = _require("tensorflow.compiler.xla.service.hlo_pb2", "HloModuleProto").FromString(message)
     return frozenset(
         instruction.opcode for computation in proto.computations for instruction in computation.instructions
     )
@@ -312,12 +314,12 @@ def events(xplane: bytes) -> list[TracedEvent]:
     traced = []
     for thread, (plane, line) in enumerate(lines):
         for event in line.events:
-            told = {plane.stat_metadata[stat.metadata_id].name: stat for stat in event.stats}
+            settings = {plane.stat_metadata[stat.metadata_id].name: stat for stat in event.stats}
             traced.append(
                 TracedEvent(
                     name=plane.event_metadata[event.metadata_id].name,
-                    instruction=_text(plane, told[HLO]) if HLO in told and OF_GRAPH not in told else None,
-                    on_gpu=ON_GPU in told,
+                    instruction=_text(plane, settings[HLO]) if HLO in settings and OF_GRAPH not in settings else None,
+                    on_gpu=ON_GPU in settings,
                     thread=thread,
                     start_s=(line.timestamp_ns - first) * 1e-9 + event.offset_ps * 1e-12,
                     seconds=event.duration_ps * 1e-12,
@@ -352,21 +354,21 @@ def kernel(event: TracedEvent, eager: bool) -> str | None:
 
 def staged_with(function: Any) -> dict[str, Any]:
     """What a tf.function was told when it was made; only the signature has a public name."""
-    told = {
+    settings = {
         "input_signature": function.input_signature,
-        "autograph": _told(function, "_autograph"),
-        "jit_compile": _told(function, "_jit_compile"),
-        "reduce_retracing": _told(function, "_reduce_retracing"),
+        "autograph": _setting(function, "_autograph"),
+        "jit_compile": _setting(function, "_jit_compile"),
+        "reduce_retracing": _setting(function, "_reduce_retracing"),
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def signatures_kept(function: Any) -> int:
     """How many traces a tf.function keeps; the public count is of those that were made."""
-    return len(_told(function, "_list_all_concrete_functions")())
+    return len(_setting(function, "_list_all_concrete_functions")())
 
 
-def _told(holder: Any, attribute: str) -> Any:
+def _setting(holder: Any, attribute: str) -> Any:
     try:
         return getattr(holder, attribute)
     except AttributeError as error:

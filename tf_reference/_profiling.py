@@ -32,13 +32,13 @@ def kernels(events: Sequence[TracedEvent], eager: bool) -> list[KernelRun]:
     """
     # On a GPU, by the HLO instruction that a kernel computes where XLA tells it.
     ran = enumerate(event for event in events if event.on_gpu)
-    on_gpu = [(event.instruction or event.name, replace(event, thread=at)) for at, event in ran]
-    return _timed(on_gpu or [(name, event) for event in events if (name := _private.kernel(event, eager))])
+    on_gpu = [(event.instruction or event.name, replace(event, thread=index)) for index, event in ran]
+    return _runs_of(on_gpu or [(name, event) for event in events if (name := _private.kernel(event, eager))])
 
 
 def profiled_nodes(call: Callable[[], object]) -> list[KernelRun]:
     """The nodes of graphs that one call ran, "NAME:OP", compiled clusters among them: plumbing is not left out."""
-    return _timed([(event.name, event) for event in _private.events(_trace(call)) if _private.graph_node(event)])
+    return _runs_of([(event.name, event) for event in _private.events(_trace(call)) if _private.graph_node(event)])
 
 
 def _trace(call: Callable[[], object]) -> bytes:
@@ -50,6 +50,6 @@ def _trace(call: Callable[[], object]) -> bytes:
         return trace.read_bytes()
 
 
-def _timed(named: Sequence[tuple[str, TracedEvent]]) -> list[KernelRun]:
-    first = named[0][1].start_s if named else 0.0
-    return [KernelRun(name, event.thread, event.start_s - first, event.seconds) for name, event in named]
+def _runs_of(events_named: Sequence[tuple[str, TracedEvent]]) -> list[KernelRun]:
+    first = events_named[0][1].start_s if events_named else 0.0
+    return [KernelRun(name, event.thread, event.start_s - first, event.seconds) for name, event in events_named]

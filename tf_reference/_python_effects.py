@@ -37,12 +37,12 @@ def effects(functions: Iterable[Any]) -> tuple[Effect, ...]:
       functions: of Python; what has no source, or is a framework's, is left out.
     """
     side_effects: list[Effect] = []
-    seen: set[FunctionType] = set()
+    seen_functions: set[FunctionType] = set()
     level = [plain for function in functions if (plain := _plain(function))]
     # Level by level, so that what can be reached by a long and a short way is looked into by the short one.
     for _ in range(DEPTH + 1):
-        level = [function for function in dict.fromkeys(level) if function not in seen]
-        seen.update(level)
+        level = [function for function in dict.fromkeys(level) if function not in seen_functions]
+        seen_functions.update(level)
         side_effects += [effect for function in level for effect in _of_function(function)]
         level = [helper for function in level for helper in _helpers(function)]
     return tuple(dict.fromkeys(side_effects))
@@ -68,9 +68,9 @@ def _helpers(function: FunctionType) -> Iterator[FunctionType]:
     """Functions of the same file that stand under a name in this one, in a closure or in the module."""
     code = function.__code__
     cells = zip(code.co_freevars, function.__closure__ or (), strict=False)
-    known = function.__globals__ | {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
+    values_by_name = function.__globals__ | {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
     for name in (*code.co_names, *code.co_freevars):
-        helper = _plain(known.get(name))
+        helper = _plain(values_by_name.get(name))
         if helper is not None and helper.__code__.co_filename == code.co_filename:
             yield helper
 
@@ -117,17 +117,17 @@ def _kind(node: ast.AST, local: set[str]) -> str:
             return PRINT
         case ast.Call(func=ast.Name(id="open" | "input")):
             return FILE
-        case ast.Call(func=ast.Attribute() as called):
-            return _of_method(called, local)
+        case ast.Call(func=ast.Attribute() as method_called):
+            return _of_method(method_called, local)
     return ""
 
 
-def _of_method(called: ast.Attribute, local: set[str]) -> str:
-    name = ast.unparse(called)
+def _of_method(method_called: ast.Attribute, local: set[str]) -> str:
+    name = ast.unparse(method_called)
     if name.startswith(_DRAWS):
         return RANDOM
-    if called.attr in _CLOCKS and name.startswith(("time.", "datetime.")):
+    if method_called.attr in _CLOCKS and name.startswith(("time.", "datetime.")):
         return CLOCK
-    owner = called.value
+    owner = method_called.value
     outside = (isinstance(owner, ast.Name) and owner.id not in local) or isinstance(owner, ast.Attribute)
-    return STATE if called.attr in _CHANGES and outside and not name.startswith(("tf.", "keras.", "np.")) else ""
+    return STATE if method_called.attr in _CHANGES and outside and not name.startswith(("tf.", "keras.", "np.")) else ""

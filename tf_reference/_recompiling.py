@@ -31,30 +31,30 @@ class Watched:
     def __init__(self, staging: Staging) -> None:
         # Weights that are drawn when the file is read are the same in the next process: results are compared.
         tf.keras.utils.set_random_seed(0)
-        given = resolve(staging.target)
-        self._given = given.python_function if _is_staged(given) else given
-        self._options = _options(given)
+        target = resolve(staging.target)
+        self._given = target.python_function if _is_staged(target) else target
+        self._options = _options(target)
         match staging.cure:
             case "" | "arrays":
                 # As it was given: its captures and its name are part of what is watched.
-                self._function = given if _is_staged(given) else self._staged(self._given)
+                self._function = target if _is_staged(target) else self._stage(self._given)
             case "reduce_retracing":
                 self._options |= {"reduce_retracing": True}
-                self._function = self._staged(self._given)
+                self._function = self._stage(self._given)
             case "input_signature":
                 self._options |= {"input_signature": _signature(self._given, staging.signature)}
-                self._function = self._staged(self._given)
+                self._function = self._stage(self._given)
             case other:
                 raise Unsupported(f"tf.function has no {other}")
 
     def described(self) -> str:
         """How it was staged."""
-        shown = {name: value for name, value in self._options.items() if value and name != "autograph"}
-        return f"tf.function({', '.join(f'{name}={value}' for name, value in shown.items())})"
+        options_shown = {name: value for name, value in self._options.items() if value and name != "autograph"}
+        return f"tf.function({', '.join(f'{name}={value}' for name, value in options_shown.items())})"
 
-    def call(self, named: Named) -> Seen:
+    def call(self, arguments: Named) -> Seen:
         """Call it, and say what the call did."""
-        return self._seen(self._function, named)
+        return self._watch(self._function, arguments)
 
     def probe(self, before: Named, after: Named, body: bool) -> Seen:
         """What a call does in an empty cache that holds another call alone.
@@ -64,31 +64,31 @@ class Watched:
           after: the call that is watched.
           body: whether the function itself is called, or one of its parameters that does nothing.
         """
-        function = self._staged(self._given if body else _nothing_like(self._given))
-        self._seen(function, before)
-        return self._seen(function, after)
+        function = self._stage(self._given if body else _nothing_like(self._given))
+        self._watch(function, before)
+        return self._watch(function, after)
 
-    def _staged(self, function: Callable[..., Any]) -> Any:
+    def _stage(self, function: Callable[..., Any]) -> Any:
         return tf.function(function, **self._options)
 
-    def _seen(self, function: Any, named: Named) -> Seen:
-        positional, keywords = bound(self._given, tf.nest.map_structure(_argument, dict(named)))
+    def _watch(self, function: Any, arguments: Named) -> Seen:
+        positional, keywords = bound(self._given, tf.nest.map_structure(_argument, dict(arguments)))
         before = function.experimental_get_tracing_count()
 
-        def called() -> tuple[Any, float]:
+        def call() -> tuple[Any, float]:
             start = time.perf_counter()
             results = tf.nest.map_structure(_array, function(*positional, **keywords))
             return results, time.perf_counter() - start
 
-        (results, seconds), events = _profiled(called)
+        (results, seconds), events = _profile(call)
         compiled = [event for event in events if _COMPILED.match(event.name)]
         return Seen(
             traces=function.experimental_get_tracing_count() - before,
             compilations=len(compiled),
             seconds=seconds,
-            trace_s=_covered(event for event in events if event.name == _GRAPH),
+            trace_s=_covered_time(event for event in events if event.name == _GRAPH),
             lower_s=None,
-            compile_s=_covered(compiled),
+            compile_s=_covered_time(compiled),
             entries=_private.signatures_kept(function),
             outputs={str(number): value for number, value in enumerate(tf.nest.flatten(results)) if value is not None},
         )
@@ -96,11 +96,11 @@ class Watched:
 
 def compiled_in(call: Callable[[], Any]) -> tuple[Any, int]:
     """What a call gives, and how many executables XLA made in it."""
-    results, events = _profiled(call)
+    results, events = _profile(call)
     return results, sum(bool(_COMPILED.match(event.name)) for event in events)
 
 
-def _profiled(call: Callable[[], Any]) -> tuple[Any, Sequence[TracedEvent]]:
+def _profile(call: Callable[[], Any]) -> tuple[Any, Sequence[TracedEvent]]:
     with tempfile.TemporaryDirectory() as folder:
         with tf.profiler.experimental.Profile(folder):
             results = call()
@@ -112,24 +112,24 @@ def _is_staged(function: Any) -> bool:
     return hasattr(function, "experimental_get_tracing_count")
 
 
-def _options(given: Any) -> dict[str, Any]:
+def _options(function: Any) -> dict[str, Any]:
     """What tf.function is told: of a plain function, to compile it; of one that is staged, what it was told before."""
-    return _private.staged_with(given) if _is_staged(given) else {"jit_compile": True}
+    return _private.staged_with(function) if _is_staged(function) else {"jit_compile": True}
 
 
-def _signature(function: Callable[..., Any], named: Named) -> list[Any]:
+def _signature(function: Callable[..., Any], arguments: Named) -> list[Any]:
     """TensorSpecs by position, with None for each size that varies.
 
     Raises:
       Unsupported: an argument has no place in a signature.
     """
-    positional, keywords = bound(function, named)
+    positional, keywords = bound(function, arguments)
     if keywords:
         raise Unsupported(f"an input_signature is by position, and {', '.join(keywords)} is passed by name alone")
-    return [tf.nest.map_structure(_specified, one) for one in positional]
+    return [tf.nest.map_structure(_specify, one) for one in positional]
 
 
-def _specified(leaf: Any) -> tf.TensorSpec:
+def _specify(leaf: Any) -> tf.TensorSpec:
     if isinstance(leaf, ArraySpec):
         return tf.TensorSpec([None if isinstance(size, str) else size for size in leaf.shape], leaf.dtype)
     if isinstance(leaf, bool | int | float | np.generic):
@@ -159,7 +159,7 @@ def _nothing_like(function: Callable[..., Any]) -> Callable[..., Any]:
     return nothing
 
 
-def _covered(events: Iterable[TracedEvent]) -> float:
+def _covered_time(events: Iterable[TracedEvent]) -> float:
     """Seconds in which at least one of the events went on: functions are traced inside of others."""
     total, end = 0.0, float("-inf")
     for event in sorted(events, key=lambda event: event.start_s):

@@ -20,8 +20,17 @@ def states_in(model: Any, variables: Mapping[str, Any]) -> dict[str, Any]:
       model: of Keras.
       variables: of it, by key.
     """
-    held = {id(state) for layer in model._flatten_layers() for state in _keras_variables.recurrent_states(layer)}
-    return {key: variable for key, variable in variables.items() if id(variable) in held}
+    state_ids = set(map(id, recurrent_states_of(model).values()))
+    return {key: variable for key, variable in variables.items() if id(variable) in state_ids}
+
+
+def recurrent_states_of(model: Any) -> dict[str, Any]:
+    """The states of the stateful layers in a model or layer, by the path of the layer and their number."""
+    return {
+        f"{layer.path} {number}": state
+        for layer in model._flatten_layers()
+        for number, state in enumerate(_keras_variables.recurrent_states(layer))
+    }
 
 
 def with_states_left(call: Callable[..., Any], states: Mapping[str, Any]) -> Callable[..., Any]:
@@ -32,9 +41,9 @@ def with_states_left(call: Callable[..., Any], states: Mapping[str, Any]) -> Cal
       states: by key.
     """
 
-    def functional(*given: Any) -> Any:
-        with _kept(states) as left:
-            return with_states(call(*given), {key: left(state) for key, state in states.items()})
+    def functional(*arguments: Any) -> Any:
+        with _keep_states(states) as final_value:
+            return with_states(call(*arguments), {key: final_value(state) for key, state in states.items()})
 
     return functional if states else call
 
@@ -47,15 +56,15 @@ def without_states_left(call: Callable[..., Any], states: Mapping[str, Any]) -> 
       states: by key.
     """
 
-    def functional(*given: Any) -> Any:
-        with _kept(states):
-            return call(*given)
+    def functional(*arguments: Any) -> Any:
+        with _keep_states(states):
+            return call(*arguments)
 
     return functional if states else call
 
 
 @contextmanager
-def _kept(states: Mapping[str, Any]) -> Iterator[Callable[[Any], Any]]:
+def _keep_states(states: Mapping[str, Any]) -> Iterator[Callable[[Any], Any]]:
     """Inside, no variable of Keras changes; gives the value that one would have."""
     start = [(state, tf.convert_to_tensor(state.value)) for state in states.values()]
     with _CuttingScope(state_mapping=start, collect_losses=True) as scope:

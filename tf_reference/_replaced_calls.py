@@ -22,14 +22,14 @@ def replaced_attribute(layer: Any, name: str, value: Any) -> Iterator[None]:
       value: of it, inside.
     """
     # Not by Keras' own way to set attributes: of a layer that is built it refuses some.
-    held = vars(layer)
-    before = {name: held[name]} if name in held else {}
-    held[name] = value
+    attributes = vars(layer)
+    before = {name: attributes[name]} if name in attributes else {}
+    attributes[name] = value
     try:
         yield
     finally:
-        del held[name]
-        held.update(before)
+        del attributes[name]
+        attributes.update(before)
 
 
 @contextmanager
@@ -41,10 +41,10 @@ def replaced_calls(instead: Instead) -> Iterator[None]:
     """
     original = keras.Layer.__call__
 
-    def called(self: Any, *given: Any, **named: Any) -> Any:
-        return instead(original, self, given, named)
+    def call_instead(self: Any, *positional: Any, **keywords: Any) -> Any:
+        return instead(original, self, positional, keywords)
 
-    keras.Layer.__call__ = called
+    keras.Layer.__call__ = call_instead
     try:
         yield
     finally:

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_reference._gradients import densified
+from tf_reference._gradients import densify
 from tf_reference._model import Model
 from tf_reference._session import Session, as_variable
 from workloads._distributing import ALONE, SUMMED, Division, part_of
@@ -32,7 +32,7 @@ def replica_step(model: Model, gradients: Step, *inputs: tf.Tensor) -> tf.Tensor
     """
     share, by_variable = gradients(*inputs)
     # Of all replicas: the optimizer of Keras adds them up before it updates.
-    model.optimizer.apply_gradients(zip(by_variable, _trained(model), strict=True))
+    model.optimizer.apply_gradients(zip(by_variable, _trained_variables(model), strict=True))
     return share
 
 
@@ -45,12 +45,12 @@ def gradients_of_share(model: Model, *inputs: tf.Tensor) -> tuple[tf.Tensor, lis
 
 def _gradients_of(model: Model, loss: Step, *inputs: tf.Tensor) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """The loss, and the gradients that the optimizer wants, each an array of its variable's shape."""
-    variables = [as_variable(variable) for variable in _trained(model)]
+    variables = [as_variable(variable) for variable in _trained_variables(model)]
     with tf.GradientTape() as tape:
         value = loss(*inputs)
-        scaled = model.optimizer.scale_loss(value)
+        scaled_loss = model.optimizer.scale_loss(value)
     zero = tf.UnconnectedGradients.ZERO
-    return value, densified(tape.gradient(scaled, variables, unconnected_gradients=zero))
+    return value, densify(tape.gradient(scaled_loss, variables, unconnected_gradients=zero))
 
 
 def handed_over(model: Model) -> Step:
@@ -77,40 +77,44 @@ def in_turn(session: Session, strategy: str, division: Division, parts: int) -> 
     if model.loss is None or model.optimizer is None:
         raise Unsupported("expected Model.loss and Model.optimizer, found none: hand over both")
     gradients = tf.function(partial(_gradients_of, model, model.loss))
-    trained = _trained(model)
-    own = {id(as_variable(variable)) for variable in trained}
+    trained_variables = _trained_variables(model)
+    own = {id(as_variable(variable)) for variable in trained_variables}
     moving = [variable for variable in session.weights.values() if id(variable) not in own]
-    update = tf.function(lambda *by_variable: model.optimizer.apply_gradients(zip(by_variable, trained, strict=True)))
+    update = tf.function(
+        lambda *by_variable: model.optimizer.apply_gradients(zip(by_variable, trained_variables, strict=True))
+    )
 
     def step(*inputs: tf.Tensor) -> tf.Tensor:
-        before, computed = [variable.numpy() for variable in moving], []
+        before, results = [variable.numpy() for variable in moving], []
         for number in range(parts):
             for variable, value in zip(moving, before, strict=True):
                 variable.assign(value)
-            named = zip(session.twin.inputs, inputs, strict=True)
-            part = [tf.constant(part_of(tensor.numpy(), division.axes[name], number, parts)) for name, tensor in named]
+            by_name = zip(session.twin.inputs, inputs, strict=True)
+            part = [
+                tf.constant(part_of(tensor.numpy(), division.axes[name], number, parts)) for name, tensor in by_name
+            ]
             loss, by_variable = gradients(*part)
-            computed.append(
+            results.append(
                 (
                     loss.numpy(),
                     [gradient.numpy() for gradient in by_variable],
                     [variable.numpy() for variable in moving],
                 )
             )
-        losses, by_part, moved = zip(*computed, strict=True)
-        averaged = [sum(of_variable) / parts for of_variable in zip(*by_part, strict=True)]
-        left = [sum(of_variable) / parts for of_variable in zip(*moved, strict=True)]
+        losses, by_part, states = zip(*results, strict=True)
+        means = [sum(of_variable) / parts for of_variable in zip(*by_part, strict=True)]
+        state_means = [sum(of_variable) / parts for of_variable in zip(*states, strict=True)]
         if strategy == SUMMED:
-            averaged = [gradient * parts for gradient in averaged]
+            means = [gradient * parts for gradient in means]
         if strategy == ALONE:
-            averaged, left = by_part[0], moved[0]
-        for variable, value in zip(moving, left, strict=True):
+            means, state_means = by_part[0], states[0]
+        for variable, value in zip(moving, state_means, strict=True):
             variable.assign(value)
-        update(*map(tf.constant, averaged))
+        update(*map(tf.constant, means))
         return tf.constant(sum(losses) / parts)
 
     return step
 
 
-def _trained(model: Model) -> list[Any]:
+def _trained_variables(model: Model) -> list[Any]:
     return [variable for variable in model.weights.values() if variable.trainable]

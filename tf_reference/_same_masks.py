@@ -35,7 +35,7 @@ def drop_by_place(layer: Any, rate: float, noise: Sequence[int | None] | None = 
       rate: the share that is dropped.
       noise: the shape of its draws, with None for a size of what is dropped; None for all of them.
     """
-    layer.call = _Drawing(layer.call, lambda inputs: dropped(inputs, rate, noise))
+    layer.call = _Drawing(layer.call, lambda inputs: drop(inputs, rate, noise))
 
 
 def add_noise_by_place(layer: Any) -> None:
@@ -56,8 +56,8 @@ def drop_states_by_place(cell: Any) -> None:
     gates = getattr(cell, "dropout_mask_count", None)
 
     def masks(step: tf.Tensor, rate: float) -> Any:
-        drawn = tf.unstack(dropped(tf.stack([tf.ones_like(step)] * (gates or 1)), rate))
-        return drawn if gates else drawn[0]
+        draws = tf.unstack(drop(tf.stack([tf.ones_like(step)] * (gates or 1)), rate))
+        return draws if gates else draws[0]
 
     cell._create_dropout_mask = masks
 
@@ -65,12 +65,12 @@ def drop_states_by_place(cell: Any) -> None:
 class _Drawing:
     """The call of a layer with another one for training."""
 
-    def __init__(self, call: Callable[..., Any], drawn: Callable[[Any], Any]) -> None:
-        self._call, self._drawn = call, drawn
+    def __init__(self, call: Callable[..., Any], draw: Callable[[Any], Any]) -> None:
+        self._call, self._drawn = call, draw
 
-    def __call__(self, inputs: Any, *given: Any, training: Any = False, **named: Any) -> Any:
+    def __call__(self, inputs: Any, *positional: Any, training: Any = False, **keywords: Any) -> Any:
         if not training:
-            return self._call(inputs, *given, training=False, **named)
+            return self._call(inputs, *positional, training=False, **keywords)
         return self._drawn(inputs)
 
 
@@ -82,7 +82,7 @@ def noise_of(layer: Any) -> Sequence[int | None] | None:
     return [None, None, *places] if getattr(layer, "data_format", "") == "channels_first" else [None, *places, None]
 
 
-def dropped(x: tf.Tensor, rate: float, noise: Sequence[int | None] | None = None) -> tf.Tensor:
+def drop(x: tf.Tensor, rate: float, noise: Sequence[int | None] | None = None) -> tf.Tensor:
     """What is left of an array, scaled up.
 
     Args:
@@ -92,7 +92,7 @@ def dropped(x: tf.Tensor, rate: float, noise: Sequence[int | None] | None = None
     """
     if rate == 0:
         return x
-    return tf.where(_kept(x, rate, noise), x * (1 / (1 - rate) if rate < 1 else 0), tf.zeros_like(x))
+    return tf.where(_keep_mask(x, rate, noise), x * (1 / (1 - rate) if rate < 1 else 0), tf.zeros_like(x))
 
 
 def noisy(x: tf.Tensor, layer: Any) -> tf.Tensor:
@@ -111,8 +111,8 @@ def noisy(x: tf.Tensor, layer: Any) -> tf.Tensor:
         return x * (1 + math.sqrt(rate / (1 - rate)) * _normal(x))
     least = -1.6732632423543772848170429916717 * 1.0507009873554804934193349852946
     scale = ((1 - rate) * (1 + rate * least**2)) ** -0.5
-    kept = tf.cast(_kept(x, rate, layer.noise_shape), x.dtype)
-    return scale * (x * kept + least * (1 - kept)) - scale * least * rate
+    is_kept = tf.cast(_keep_mask(x, rate, layer.noise_shape), x.dtype)
+    return scale * (x * is_kept + least * (1 - is_kept)) - scale * least * rate
 
 
 def _normal(x: tf.Tensor) -> tf.Tensor:
@@ -121,7 +121,7 @@ def _normal(x: tf.Tensor) -> tf.Tensor:
     return (uniform - 0.5) * NORMAL_SPREAD
 
 
-def _kept(x: tf.Tensor, rate: float, noise: Sequence[int | None] | None) -> tf.Tensor:
+def _keep_mask(x: tf.Tensor, rate: float, noise: Sequence[int | None] | None) -> tf.Tensor:
     sizes = tf.shape(x) if noise is None else [size or tf.shape(x)[axis] for axis, size in enumerate(noise)]
     return _hashes(sizes) >= _uint32(threshold(rate))
 

@@ -41,24 +41,24 @@ def layers(folder: Path) -> Iterator[Layer]:
     try:
         nodes = _METADATA.FromString(data).nodes
     except DecodeError as error:
-        raise _damaged(folder / METADATA) from error
-    saved = {node.node_path: node for node in nodes if node.identifier.startswith(_KERAS)}
-    root = _described(saved[_ROOT].metadata, folder) if _ROOT in saved else {}
+        raise _damage(folder / METADATA) from error
+    saved_nodes = {node.node_path: node for node in nodes if node.identifier.startswith(_KERAS)}
+    root = _describe(saved_nodes[_ROOT].metadata, folder) if _ROOT in saved_nodes else {}
     if _keras_config.is_container(root) and isinstance(root.get("config"), Mapping) and root["config"].get("layers"):
         yield from _keras_config.layers(root)
         return
     # A subclass says nothing of itself: its attributes are layers. What lies deeper is within one of them.
-    for path, node in saved.items():
-        described = _described(node.metadata, folder) if _OF_ROOT.fullmatch(path) else {}
-        if described and node.identifier != _METRIC:
-            yield from _keras_config.layers(described, "")
+    for path, node in saved_nodes.items():
+        description = _describe(node.metadata, folder) if _OF_ROOT.fullmatch(path) else {}
+        if description and node.identifier != _METRIC:
+            yield from _keras_config.layers(description, "")
 
 
-def _described(metadata: str, folder: Path) -> Mapping[str, Any]:
+def _describe(metadata: str, folder: Path) -> Mapping[str, Any]:
     try:
         layer = json.loads(metadata)
     except (ValueError, RecursionError) as error:
-        raise _damaged(folder / METADATA) from error
+        raise _damage(folder / METADATA) from error
     if not isinstance(layer, Mapping) or not isinstance(layer.get("class_name"), str):
         return {}
     if _foreign.is_deeper(layer, MOST_NESTING):
@@ -66,19 +66,19 @@ def _described(metadata: str, folder: Path) -> Mapping[str, Any]:
             f"expected layers in {folder / METADATA}, found one nested more than {MOST_NESTING} levels deep: "
             "save the model again"
         )
-    named = {key: layer.get(key) for key in ("class_name", "config", "name", "registered_name")}
-    return _keras_2_config.completed(_untupled(named))
+    layer_facts = {key: layer.get(key) for key in ("class_name", "config", "name", "registered_name")}
+    return _keras_2_config.complete(_without_tuples(layer_facts))
 
 
-def _untupled(value: Any) -> Any:
+def _without_tuples(value: Any) -> Any:
     """A config with lists for tuples and shapes, which Keras 2 writes as objects here, and as lists elsewhere."""
     if isinstance(value, list):
-        return [_untupled(item) for item in value]
+        return [_without_tuples(item) for item in value]
     if not isinstance(value, Mapping):
         return value
     if value.get("class_name") in _TUPLES and isinstance(value.get("items"), list):
-        return [_untupled(item) for item in value["items"]]
-    return {key: _untupled(item) for key, item in value.items()}
+        return [_without_tuples(item) for item in value["items"]]
+    return {key: _without_tuples(item) for key, item in value.items()}
 
 
 def places(folder: Path, layers: Iterable[Layer]) -> Callable[[str, str], Place]:
@@ -98,7 +98,7 @@ def places(folder: Path, layers: Iterable[Layer]) -> Callable[[str, str], Place]
     try:
         info = _private.debug_info(data)
     except DecodeError as error:
-        raise _damaged(folder / LINES) from error
+        raise _damage(folder / LINES) from error
 
     def place(function: str, name: str) -> Place:
         return _line(info, f"{name}@{function}"), _in_layer(name, owners)
@@ -139,26 +139,26 @@ def _beside(folder: Path, name: str) -> bytes | None:
         raise Unsupported(f"expected a SavedModel with {path}, found {error}: remove that file") from error
 
 
-def _damaged(path: Path) -> Unsupported:
+def _damage(path: Path) -> Unsupported:
     return Unsupported(f"expected a SavedModel with {path}, found a file that is damaged: remove it")
 
 
-def _declared() -> Any:
+def _declare() -> Any:
     """keras/protobuf/saved_metadata.proto, as far as it matters: Keras 3 has it no longer."""
     field = descriptor_pb2.FieldDescriptorProto
-    declared = descriptor_pb2.FileDescriptorProto(
+    file_proto = descriptor_pb2.FileDescriptorProto(
         name="jaxport_saved_metadata.proto", package="jaxport.metadata", syntax="proto3"
     )
-    described = declared.message_type.add(name="SavedObject")
+    message_proto = file_proto.message_type.add(name="SavedObject")
     for number, name in ((3, "node_path"), (4, "identifier"), (5, "metadata")):
-        described.field.add(name=name, number=number, label=field.LABEL_OPTIONAL, type=field.TYPE_STRING)
-    declared.message_type.add(name="SavedMetadata").field.add(
+        message_proto.field.add(name=name, number=number, label=field.LABEL_OPTIONAL, type=field.TYPE_STRING)
+    file_proto.message_type.add(name="SavedMetadata").field.add(
         name="nodes", number=1, label=field.LABEL_REPEATED, type=field.TYPE_MESSAGE,
         type_name=".jaxport.metadata.SavedObject",
     )  # fmt: skip
     pool = descriptor_pool.DescriptorPool()
-    pool.Add(declared)
+    pool.Add(file_proto)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("jaxport.metadata.SavedMetadata"))
 
 
-_METADATA = _declared()
+_METADATA = _declare()

@@ -38,17 +38,17 @@ def inspect(folder: Path) -> Inspection:
     Raises:
       Unsupported: there is none, it is no SavedModel, or a link leads out of the folder.
     """
-    saved = _read(folder)
-    if not saved.meta_graphs:
+    saved_model = _read(folder)
+    if not saved_model.meta_graphs:
         raise Unsupported(f"expected a SavedModel in {folder}, found one without a graph: save it again")
-    tagged = [graph for graph in saved.meta_graphs if _SERVE in graph.meta_info_def.tags]
-    meta = (tagged or list(saved.meta_graphs))[0]
+    graphs_with_tag = [graph for graph in saved_model.meta_graphs if _SERVE in graph.meta_info_def.tags]
+    meta = (graphs_with_tag or list(saved_model.meta_graphs))[0]
     signatures = {name: signature for name, signature in meta.signature_def.items() if name not in _OWN_SIGNATURES}
     functions = [] if signatures else _functions(meta)
     outputs = [name for signature in signatures.values() for name in _tensors(signature.outputs.values())]
     # Without an entry the graph is all there is, as one that was frozen.
     roots = outputs if signatures or functions else None
-    bodies = _graph_nodes.reached(meta.graph_def, roots, functions)
+    bodies = _graph_nodes.reach(meta.graph_def, roots, functions)
     layers = tuple(_saved_layers.layers(folder))
     return Inspection(
         kind="saved model",
@@ -101,7 +101,7 @@ def _values(groups: Iterable[Any]) -> Iterator[Value]:
 
 def _functions(meta: Any) -> list[str]:
     """The functions of a model without signatures, those left out by which it is saved and restored."""
-    named = {
+    names = {
         name
         for node in meta.object_graph_def.nodes
         for name in (
@@ -109,20 +109,20 @@ def _functions(meta: Any) -> list[str]:
             *([node.bare_concrete_function.concrete_function_name] if node.HasField("bare_concrete_function") else []),
         )
     }
-    return sorted(name for name in named if not name.startswith(_PLUMBING))
+    return sorted(name for name in names if not name.startswith(_PLUMBING))
 
 
 def _variables(meta: Any) -> Iterator[Value]:
     """Variables by the object graph; of a model of TensorFlow 1 by the graph."""
-    held = [node.variable for node in meta.object_graph_def.nodes if node.HasField("variable")]
-    for variable in held:
+    variables = [node.variable for node in meta.object_graph_def.nodes if node.HasField("variable")]
+    for variable in variables:
         yield Value(
             variable.name,
             _graph_nodes.dtype_name(variable.dtype),
             _graph_nodes.shape_of(variable.shape),
             bool(variable.trainable),
         )
-    if not held:
+    if not variables:
         for node in meta.graph_def.node:
             if node.op in _VARIABLES:
                 shape = _graph_nodes.shape_of(node.attr["shape"].shape)

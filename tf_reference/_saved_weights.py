@@ -57,19 +57,19 @@ def read(folder: Path, leave: Mapping[str, str]) -> tuple[Source, dict[str, np.n
     """
     try:
         with bounded_memory(MOST_BYTES):
-            graph = opened(folder)
-            named, excluded = _named(graph, leave)
-            arrays = {name: np.array(graph.reader.get_tensor(variable.key)) for name, variable in named.items()}
+            graph = open_checkpoint(folder)
+            by_name, exclusions = _name_variables(graph, leave)
+            arrays = {name: np.array(graph.reader.get_tensor(variable.key)) for name, variable in by_name.items()}
     except Unusable as error:
         raise _refusal(folder, str(error)) from error
     except (*DAMAGED, OSError) as error:
-        raise _refusal(folder, f"one that cannot be read ({_foreign.said(error)[:200]})") from error
+        raise _refusal(folder, f"one that cannot be read ({_foreign.error_line(error)[:200]})") from error
     return Source(
-        layers=tuple(_layers(arrays)), excluded=tuple(excluded), versions={"tensorflow": tf.__version__}
+        layers=tuple(_layers(arrays)), excluded=tuple(exclusions), versions={"tensorflow": tf.__version__}
     ), arrays
 
 
-def opened(folder: Path) -> CheckpointGraph:
+def open_checkpoint(folder: Path) -> CheckpointGraph:
     """The checkpoint in a SavedModel, once its files are looked through.
 
     Raises:
@@ -94,38 +94,40 @@ def opened(folder: Path) -> CheckpointGraph:
     return graph
 
 
-def _named(graph: CheckpointGraph, leave: Mapping[str, str]) -> tuple[dict[str, SavedVariable], list[Excluded]]:
+def _name_variables(
+    graph: CheckpointGraph, leave: Mapping[str, str]
+) -> tuple[dict[str, SavedVariable], list[Excluded]]:
     """What is carried, by name, and what is not."""
-    held, excluded = list(graph.variables()), []
+    variables, exclusions = list(graph.variables()), []
     of_optimizers, dtypes = graph.of_optimizers(), graph.reader.get_variable_to_dtype_map()
     # Keras names a variable by its layer, and TensorFlow what has no name "Variable".
     by_name = all(
         "/" in variable.full_name
-        for variable in held
+        for variable in variables
         if variable.path != SAVES and variable.number not in of_optimizers
     )
-    names = [variable.full_name if by_name and variable.full_name else variable.path for variable in held]
+    names = [variable.full_name if by_name and variable.full_name else variable.path for variable in variables]
     check_left(names, leave, "the SavedModel")
-    named: dict[str, SavedVariable] = {}
-    for name, variable in zip(names, held, strict=True):
+    variables_by_name: dict[str, SavedVariable] = {}
+    for name, variable in zip(names, variables, strict=True):
         why = _reason(variable, name, of_optimizers, leave)
-        if not why and name in named:
-            why = _of_copy(graph, variable, named[name], name)
+        if not why and name in variables_by_name:
+            why = _of_copy(graph, variable, variables_by_name[name], name)
         kind = dtypes[variable.key]
         if why:
-            excluded.append(Excluded(variable.path if name in named else name, why))
+            exclusions.append(Excluded(variable.path if name in variables_by_name else name, why))
         elif kind.is_floating or kind.is_integer or kind.is_bool:
-            named[name] = variable
+            variables_by_name[name] = variable
         else:
             raise Unusable(f"{name} of {kind.name}, which is no number: --leave {name}=REASON")
-    return named, excluded
+    return variables_by_name, exclusions
 
 
 def _reason(variable: SavedVariable, name: str, of_optimizers: frozenset[int], leave: Mapping[str, str]) -> str:
     """Why a variable is not carried; "" where it is."""
-    told = left_with(name, leave)
-    if told or variable.number in of_optimizers:
-        return told or _OF_OPTIMIZER
+    reason = left_with(name, leave)
+    if reason or variable.number in of_optimizers:
+        return reason or _OF_OPTIMIZER
     if variable.path == SAVES:
         return COUNTER
     return _SEED if name.endswith("seed_generator_state") else ""
@@ -146,14 +148,14 @@ def _layers(arrays: Mapping[str, np.ndarray]) -> Iterator[SourceLayer]:
         paths |= {"/".join(steps[:count]) for count in range(1, len(steps) + 1)}
     for path in sorted(paths):
         parent, _, step = path.rpartition("/")
-        held = [name for name in arrays if name.rpartition("/")[0] == path]
+        names = [name for name in arrays if name.rpartition("/")[0] == path]
         yield SourceLayer(
             path=path,
             parent=None if not path else parent,
             step=step,
             module=CLASS,
             class_name=CLASS,
-            leaves=tuple(_leaf(name, arrays[name]) for name in held),
+            leaves=tuple(_leaf(name, arrays[name]) for name in names),
             container=True,
         )
 

@@ -39,8 +39,10 @@ class _Held(tf.Module):
         inputs = {place: parameter for place, parameter in enumerate(program.parameters) if parameter.kind == "input"}
         specs = [tf.TensorSpec(parameter.shape, parameter.dtype, parameter.name) for parameter in inputs.values()]
 
-        def call(*given: tf.Tensor) -> dict[str, tf.Tensor]:
-            values = dict(zip(inputs, given, strict=True)) | {int(place): kept for place, kept in self.held.items()}
+        def call(*arguments: tf.Tensor) -> dict[str, tf.Tensor]:
+            values = dict(zip(inputs, arguments, strict=True)) | {
+                int(place): value for place, value in self.held.items()
+            }
             results = function(*(values[place] for place in range(len(values))))
             return {output.name: result for output, result in zip(program.results, results, strict=True)}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import keras
@@ -11,7 +11,8 @@ import numpy as np
 import tensorflow as tf
 
 from tf_reference._model import Model
-from tf_reference._traced_calls import packed
+from tf_reference._recurrent_states import recurrent_states_of, without_states_left
+from tf_reference._traced_calls import pack
 from workloads._framework import (
     COTANGENT_CENTRE,
     COTANGENT_PERIOD,
@@ -83,7 +84,7 @@ class Session:
         if pass_ == STEP and self.model.step is not None:
             return _as_step(self.model.step)
         if pass_ == UNROLLED and self.model.step is not None:
-            return self._unrolled
+            return self._unroll
         if pass_ == GRADIENTS and self.twin.is_differentiable:
             return self._gradients
         raise Unsupported(f"the workload has no {pass_} pass")
@@ -103,21 +104,21 @@ class Session:
         """The weights as they stand, by leaf name."""
         return {WEIGHTS + path: variable.numpy() for path, variable in self.weights.items()}
 
-    def _unrolled(self, *batches: tf.Tensor) -> dict[str, tf.Tensor]:
+    def _unroll(self, *batches: tf.Tensor) -> dict[str, tf.Tensor]:
         """As a step, over batches [steps, ...]; the losses are [steps]."""
         step, steps = self.model.step, int(batches[0].shape[0])
         assert step is not None
 
-        def one(done: tf.Tensor, losses: Any) -> tuple[tf.Tensor, Any]:
-            loss = step(*(batch[done] for batch in batches))
-            return done + 1, losses.write(done, tf.cast(loss, self.dtype))
+        def one(step_number: tf.Tensor, losses: Any) -> tuple[tf.Tensor, Any]:
+            loss = step(*(batch[step_number] for batch in batches))
+            return step_number + 1, losses.write(step_number, tf.cast(loss, self.dtype))
 
-        kept = tf.TensorArray(self.dtype, size=steps, element_shape=())
+        loss_array = tf.TensorArray(self.dtype, size=steps, element_shape=())
         # One at a time: a step reads the variables that the one before wrote.
         _, losses = tf.while_loop(
-            lambda done, losses: done < steps,
+            lambda step_number, losses: step_number < steps,
             one,
-            (tf.constant(0), kept),
+            (tf.constant(0), loss_array),
             parallel_iterations=1,
             maximum_iterations=steps,
         )
@@ -125,27 +126,31 @@ class Session:
 
     def scalar(self, *inputs: tf.Tensor) -> tf.Tensor:
         """What gradients are taken of: the loss, or without one all outputs through a fixed cotangent."""
-        return self.model.loss(*inputs) if self.model.loss else _contracted(self.model.forward(*inputs))
+        return self.model.loss(*inputs) if self.model.loss else _contract(self.model.forward(*inputs))
 
     def _gradients(self, *inputs: tf.Tensor) -> dict[str, tf.Tensor]:
         try:
-            return self._taped(*inputs)
+            return self._differentiate(*inputs)
         except LookupError as error:
             without = _NO_GRADIENT.search(str(error))
             if without is None:
                 raise
             raise Unsupported(f"{NO_GRADIENT_OF} {without[1] or without[2]}") from error
 
-    def _taped(self, *inputs: tf.Tensor) -> dict[str, tf.Tensor]:
+    def _differentiate(self, *inputs: tf.Tensor) -> dict[str, tf.Tensor]:
         # With a loss the weights are what is trained; without one every float input is a variable too.
-        watched = [] if self.model.loss else self.twin.float_inputs
+        indices = [] if self.model.loss else self.twin.float_inputs
         with tf.GradientTape() as tape:
-            for index in watched:
+            for index in indices:
                 tape.watch(inputs[index])
             value = self.scalar(*inputs)
         # An integer has no gradient.
-        weights = {path: held for path, held in self.weights.items() if is_differentiable(held.dtype.as_numpy_dtype)}
-        sources = weights | {self.twin.inputs[index]: inputs[index] for index in watched}
+        weights = {
+            path: variable
+            for path, variable in self.weights.items()
+            if is_differentiable(variable.dtype.as_numpy_dtype)
+        }
+        sources = weights | {self.twin.inputs[index]: inputs[index] for index in indices}
         gradients = tape.gradient(value, sources, unconnected_gradients=tf.UnconnectedGradients.ZERO)
         return {path: tf.convert_to_tensor(gradient) for path, gradient in gradients.items()}
 
@@ -173,10 +178,10 @@ def own_name(value: Any) -> str:
 def _build(twin: Twin, dtype: str, anew: bool) -> Model:
     target = resolve(twin.target, anew)
     if twin.builds:
-        built = target(twin.dimensions, dtype)
-        return built if isinstance(built, Model) else Model(built)
+        result = target(twin.dimensions, dtype)
+        return result if isinstance(result, Model) else Model(result)
     if not twin.weights:
-        return Model(in_inference(target))
+        return Model(in_inference(target), state=written_in_calls(target))
     weights = {
         path: tf.Variable(tf.constant(array.astype(dtype) if array.dtype.kind == "f" else array))
         for path, array in twin.weights.items()
@@ -185,20 +190,41 @@ def _build(twin: Twin, dtype: str, anew: bool) -> Model:
 
 
 def in_inference(target: Callable[..., Any]) -> Callable[..., Any]:
-    """The function; of a Keras model or layer, its call in inference, of arrays in the nest that it takes."""
+    """The function; of a Keras model or layer, its call in inference, of arrays in the nest that it takes.
+
+    Stateful recurrent layers start every call from the states that they have, and leave these so.
+    """
     if isinstance(target, keras.Model):
-        return lambda *inputs: target(packed(target, list(inputs)), training=False)
-    if isinstance(target, keras.layers.Layer):
-        return lambda *inputs: target(*inputs, training=False)
-    return target
+        call = lambda *inputs: target(pack(target, list(inputs)), training=False)  # noqa: E731
+    elif isinstance(target, keras.layers.Layer):
+        call = lambda *inputs: target(*inputs, training=False)  # noqa: E731
+    else:
+        return target
+    return without_states_left(call, recurrent_states_of(target))
+
+
+def written_in_calls(target: Any, apart: Collection[int] = ()) -> dict[str, Any]:
+    """The variables that a call of a Keras model or layer may write, which a run therefore starts from anew.
+
+    Args:
+      target: a model, a layer, or anything else, which has none.
+      apart: the id of every variable that is set otherwise.
+    """
+    if not isinstance(target, keras.layers.Layer):
+        return {}
+    return {
+        f"{number} {own_name(variable)}": variable
+        for number, variable in enumerate(target.non_trainable_variables)
+        if id(variable) not in apart and variable.dtype != "string"
+    }
 
 
 def _check_weights(variables: Mapping[str, tf.Variable], arrays: Arrays, dtype: str) -> None:
     missing, more = sorted(arrays.keys() - variables.keys()), sorted(variables.keys() - arrays.keys())
     if missing or more:
-        told = [f"{what} {_named(of)}" for what, of in (("without", missing), ("also", more)) if of]
+        unlike = [f"{what} {_name_list(of)}" for what, of in (("without", missing), ("also", more)) if of]
         raise WeightsError(
-            f"expected the {len(arrays)} weights of the workload, found the TensorFlow twin {' and '.join(told)}: "
+            f"expected the {len(arrays)} weights of the workload, found the TensorFlow twin {' and '.join(unlike)}: "
             "map every weight exactly once"
         )
     for path, variable in variables.items():
@@ -211,12 +237,12 @@ def _check_weights(variables: Mapping[str, tf.Variable], arrays: Arrays, dtype: 
             raise Unsupported(f"weight {path!r} stays {variable.dtype.name} when the twin is built in float64")
 
 
-def _named(weights: Sequence[str], most: int = 8) -> str:
+def _name_list(weights: Sequence[str], most: int = 8) -> str:
     more = f" and {len(weights) - most} more" if len(weights) > most else ""
     return f"{', '.join(map(repr, weights[:most]))}{more}"
 
 
-def _contracted(structure: Any) -> tf.Tensor:
+def _contract(structure: Any) -> tf.Tensor:
     tensors = list(map(tf.convert_to_tensor, leaves(structure).values()))
     differentiable = [leaf for leaf in tensors if is_differentiable(leaf.dtype.as_numpy_dtype)]
     if not differentiable:

@@ -70,8 +70,8 @@ def callees(graph: Any, operation: Any) -> Iterator[tuple[str, Any]]:
     for value in operation.node_def.attr.values():
         for function in [value.func, *value.list.func]:
             # No public name leads from a node to the graph of what it calls, only to its definition.
-            called = graph._get_function(function.name) if function.name else None
-            callee = getattr(called, "graph", None)
+            function_called = graph._get_function(function.name) if function.name else None
+            callee = getattr(function_called, "graph", None)
             if callee is not None:
                 yield function.name, callee
 
@@ -88,7 +88,7 @@ def users_line(traceback: Iterable[Any]) -> str:
     """FILE:LINE of the innermost frame in the user's own code, "" of none. The outermost frame comes first."""
     frames = list(traceback)
     # What called jaxport is nobody's model: a test, a notebook, a script.
-    entry = next((at for at, frame in enumerate(frames) if _is_machinery(frame.filename)), -1)
+    entry = next((index for index, frame in enumerate(frames) if _is_machinery(frame.filename)), -1)
     own = [frame for frame in frames[entry + 1 :] if _is_users(frame.filename)]
     return f"{os.path.realpath(own[-1].filename)}:{own[-1].lineno}" if own else ""
 
@@ -119,12 +119,12 @@ def _of_scope(operation: Any, forward: Mapping[str, set[tuple[str, str]]]) -> st
     nearest = next((forward[scope] for scope in scopes if scope in forward), set())
     lines = {line for _, line in nearest}
     if len(lines) > 1:
-        differentiated = _differentiated(operation.traceback or ())
-        lines = {line for kind, line in nearest if _VERSION.sub("", kind) == differentiated}
+        forward_kind = _differentiated_kind(operation.traceback or ())
+        lines = {line for kind, line in nearest if _VERSION.sub("", kind) == forward_kind}
     return lines.pop() if len(lines) == 1 else ""
 
 
-def _differentiated(traceback: Iterable[Any]) -> str:
+def _differentiated_kind(traceback: Iterable[Any]) -> str:
     """The operation, such as "Softmax" of what _SoftmaxGrad in TensorFlow's nn_grad.py made; "" of anything else."""
     matches = [_GRADIENT.match(frame.name) for frame in traceback if frame.filename.endswith("_grad.py")]
     return next((match[1] for match in matches if match), "")

@@ -61,11 +61,11 @@ def lowered_for(kind: str, concrete: Any, tensors: Sequence[tf.Tensor]) -> tuple
       Unsupported: as `stateless`.
     """
     values = stateless(concrete)
-    staged = tf.function(values.call, jit_compile=True, autograph=False)
-    lower = partial(staged.experimental_get_compiler_ir(*tensors, *values.captured), platform_name=kind.upper())
+    stage = tf.function(values.call, jit_compile=True, autograph=False)
+    lower = partial(stage.experimental_get_compiler_ir(*tensors, *values.captured), platform_name=kind.upper())
     layout = _private.layout(lower(stage="hlo_serialized"))
     own = len(layout.results) - len(values.updated)
-    aliases = {own + place: len(tensors) + captured for place, captured in enumerate(values.updated)}
+    aliases = {own + place: len(tensors) + place_captured for place, place_captured in enumerate(values.updated)}
     return lower, replace(layout, aliases=aliases)
 
 
@@ -83,30 +83,32 @@ def stateless(concrete: Any) -> Stateless:
     names = [tensor.op.name for tensor in graph.inputs]
     of_captured = names[len(names) - len(concrete.captured_inputs) :]
     handles = {
-        name: variables[id(captured)]
-        for name, captured in zip(of_captured, concrete.captured_inputs, strict=True)
-        if captured.dtype == tf.resource
+        name: variables[id(tensor)]
+        for name, tensor in zip(of_captured, concrete.captured_inputs, strict=True)
+        if tensor.dtype == tf.resource
     }
-    rewriting = _Rewriting(graph.as_graph_def(), {name: _held(variable) for name, variable in handles.items()})
+    rewriting = _Rewriting(graph.as_graph_def(), {name: _hold(variable) for name, variable in handles.items()})
     rewriting.run([operation.name for operation in graph.get_operations()])
-    updated = [place for place, name in enumerate(of_captured) if rewriting.current.get(name, name) != name]
-    wanted = [tensor.name for tensor in graph.outputs]
-    wanted += [f"{rewriting.current[of_captured[place]]}:0" for place in updated]
+    places_updated = [place for place, name in enumerate(of_captured) if rewriting.current.get(name, name) != name]
+    result_names = [tensor.name for tensor in graph.outputs]
+    result_names += [f"{rewriting.current[of_captured[place]]}:0" for place in places_updated]
 
     body, read = rewriting.without(names)
 
     def call(*values: tf.Tensor) -> list[tf.Tensor]:
-        given = {f"{name}:0": value for name, value in zip(names, values, strict=True)}
-        passed = {f"{name}:0": given[f"{name}:0"] for name in read}
-        made = [name for name in wanted if name not in given]
-        by_name = dict(zip(made, tf.graph_util.import_graph_def(body, passed, made, name=""), strict=True)) | given
-        return [by_name[name] for name in wanted]
+        values_by_name = {f"{name}:0": value for name, value in zip(names, values, strict=True)}
+        read_values = {f"{name}:0": values_by_name[f"{name}:0"] for name in read}
+        new_names = [name for name in result_names if name not in values_by_name]
+        by_name = (
+            dict(zip(new_names, tf.graph_util.import_graph_def(body, read_values, new_names, name=""), strict=True))
+            | values_by_name
+        )
+        return [by_name[name] for name in result_names]
 
-    held = [
-        variables[id(captured)].read_value() if id(captured) in variables else captured
-        for captured in concrete.captured_inputs
+    captures = [
+        variables[id(tensor)].read_value() if id(tensor) in variables else tensor for tensor in concrete.captured_inputs
     ]
-    return Stateless(call, tuple(held), tuple(updated))
+    return Stateless(call, tuple(captures), tuple(places_updated))
 
 
 def without_arguments(graph: Any, names: Sequence[str]) -> tuple[Any, set[str]]:
@@ -124,7 +126,7 @@ def without_arguments(graph: Any, names: Sequence[str]) -> tuple[Any, set[str]]:
     return body, sources & set(names)
 
 
-def _held(variable: tf.Variable) -> _Held:
+def _hold(variable: tf.Variable) -> _Held:
     return _Held(variable.dtype.as_datatype_enum, variable.shape.as_proto())
 
 
@@ -148,60 +150,60 @@ class _Rewriting:
                 node.attr["dtype"].type = self._handles[name].dtype
                 node.attr["shape"].shape.CopyFrom(self._handles[name].shape)
                 continue
-            taken = {place: source for place, source in enumerate(_data(node)) if source in self._handles}
-            if taken:
-                self._rewrite(node, taken)
+            handles = {place: source for place, source in enumerate(_data(node)) if source in self._handles}
+            if handles:
+                self._rewrite(node, handles)
 
     def without(self, names: Sequence[str]) -> tuple[Any, list[str]]:
         """The graph without its arguments, for which XLA has no kernel, and those of them that something reads."""
         body, read = without_arguments(self.graph, names)
         return body, [name for name in names if name in read]
 
-    def _rewrite(self, node: Any, taken: Mapping[int, str]) -> None:
-        held = {place: self._handles[source] for place, source in taken.items()}
-        for place, source in taken.items():
+    def _rewrite(self, node: Any, handles: Mapping[int, str]) -> None:
+        variables = {place: self._handles[source] for place, source in handles.items()}
+        for place, source in handles.items():
             node.input[place] = self.current[source]
         if node.op not in _UPDATES:
-            self._check_fresh(node, taken)
-            self._read(node, held)
-            self._hand_on(node, taken)
-        elif taken[0] in self._loops:
+            self._check_fresh(node, handles)
+            self._read(node, variables)
+            self._hand_on(node, handles)
+        elif handles[0] in self._loops:
             raise Unsupported(f"{_NONE}: a variable is updated that a loop returns")
         else:
-            _update(node, held[0])
-            self.current[taken[0]] = node.name
+            _update(node, variables[0])
+            self.current[handles[0]] = node.name
 
-    def _check_fresh(self, node: Any, taken: Mapping[int, str]) -> None:
+    def _check_fresh(self, node: Any, handles: Mapping[int, str]) -> None:
         """What a loop returned is what a variable held then: its shape stays, its value need not."""
-        for source in taken.values() if node.op != "VariableShape" else ():
+        for source in handles.values() if node.op != "VariableShape" else ():
             variable, held_then = self._loops.get(source, (source, self.current[source]))
             if self.current[variable] != held_then:
                 raise Unsupported(f"{_NONE}: a variable that a loop returns is read after it is updated")
 
-    def _hand_on(self, node: Any, taken: Mapping[int, str]) -> None:
+    def _hand_on(self, node: Any, handles: Mapping[int, str]) -> None:
         """A loop returns the variables that it reads: they are values from then on, as it found them."""
         if node.op in _LOOPS:
-            for place, source in taken.items():
-                handed = f"{node.name}:{place}"
-                self._handles[handed], self.current[handed] = self._handles[source], handed
-                self._loops[handed] = (source, self.current[source])
+            for place, source in handles.items():
+                output_name = f"{node.name}:{place}"
+                self._handles[output_name], self.current[output_name] = self._handles[source], output_name
+                self._loops[output_name] = (source, self.current[source])
 
-    def _read(self, node: Any, held: Mapping[int, _Held]) -> None:
+    def _read(self, node: Any, variables: Mapping[int, _Held]) -> None:
         if node.op in _CALLS:
-            self._call(node, held)
+            self._call(node, variables)
         elif node.op == "ReadVariableOp":
-            _become(node, "Identity", T=held[0].dtype)
+            _become(node, "Identity", T=variables[0].dtype)
         elif node.op == "VariableShape":
-            _become_shape(node, held[0])
+            _become_shape(node, variables[0])
         elif node.op == "ResourceGather" and not node.attr["batch_dims"].i:
-            indices, dtype = node.attr["Tindices"].type, held[0].dtype
+            indices, dtype = node.attr["Tindices"].type, variables[0].dtype
             _become(node, "Gather", Tindices=indices, Tparams=dtype)
         else:
             raise Unsupported(f"{_NONE}: {node.op} is given a variable")
 
-    def _call(self, node: Any, held: Mapping[int, _Held]) -> None:
+    def _call(self, node: Any, variables: Mapping[int, _Held]) -> None:
         first = 1 if node.op in _CONDITIONS else 0
-        arguments = {place - first: value for place, value in held.items()}
+        arguments = {place - first: value for place, value in variables.items()}
         for attribute in ("T", "Tin"):
             if attribute in node.attr:
                 _retype(node.attr[attribute].list.type, arguments)
@@ -210,8 +212,8 @@ class _Rewriting:
             for place, value in arguments.items():
                 shapes[place].CopyFrom(value.shape)
         for attribute in _CALLS[node.op]:
-            called = node.attr[attribute].func
-            called.name = self._function(called.name, arguments)
+            function_attribute = node.attr[attribute].func
+            function_attribute.name = self._function(function_attribute.name, arguments)
 
     def _function(self, name: str, arguments: Mapping[int, _Held]) -> str:
         """The function that takes values in the place of another one, which may read variables and hand them on."""
@@ -236,30 +238,30 @@ class _Rewriting:
             if source in handles:
                 _as_value(result, handles[source])
         for node in function.node_def:
-            held = {place: handles[source] for place, source in enumerate(_data(node)) if source in handles}
-            if held:
+            variables = {place: handles[source] for place, source in enumerate(_data(node)) if source in handles}
+            if variables:
                 was = node.op
-                self._read(node, held)
+                self._read(node, variables)
                 _rename_result(function, node.name, was)
                 if was in _LOOPS:
-                    handles |= {f"{node.name}:output:{place}": value for place, value in held.items()}
+                    handles |= {f"{node.name}:output:{place}": value for place, value in variables.items()}
 
 
 def _data(node: Any) -> list[str]:
     return [source for source in node.input if not source.startswith("^")]
 
 
-def _update(node: Any, held: _Held) -> None:
-    written = node.op
-    if written == "AssignVariableOp":
+def _update(node: Any, variable: _Held) -> None:
+    operation = node.op
+    if operation == "AssignVariableOp":
         del node.input[0]
-    _become(node, _UPDATES[written], T=held.dtype)
+    _become(node, _UPDATES[operation], T=variable.dtype)
 
 
-def _become_shape(node: Any, held: _Held) -> None:
+def _become_shape(node: Any, variable: _Held) -> None:
     """As XLA's bridge has it: a constant. Asked of a value, a shape is put together from its sizes."""
     dtype = tf.as_dtype(node.attr["out_type"].type)
-    sizes = tf.TensorShape(held.shape).as_list()
+    sizes = tf.TensorShape(variable.shape).as_list()
     del node.input[0]
     _become(node, "Const", dtype=dtype.as_datatype_enum)
     node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(sizes, dtype))
@@ -274,8 +276,8 @@ def _become(node: Any, operation: str, **types: int) -> None:
         node.attr[name].type = value
 
 
-def _as_value(argument: Any, held: _Held) -> None:
-    argument.type = held.dtype
+def _as_value(argument: Any, variable: _Held) -> None:
+    argument.type = variable.dtype
     del argument.handle_data[:]
 
 
@@ -292,7 +294,7 @@ def _rename_result(function: Any, name: str, was: str) -> None:
     """A function's body names results by what the operation calls them."""
     if was not in _RESULTS:
         return
-    before, after = (f"{name}:{called}:0" for called in _RESULTS[was])
+    before, after = (f"{name}:{result_name}:0" for result_name in _RESULTS[was])
     for node in function.node_def:
         for place, source in enumerate(node.input):
             if source == before:

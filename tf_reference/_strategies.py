@@ -74,7 +74,7 @@ class Strategies:
         task = {"type": "worker", "index": cluster.process}
         os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": list(cluster.addresses)}, "task": task})
         self._joined, self._process = True, cluster.process
-        return int(self._distributed().num_replicas_in_sync)
+        return int(self._tf_strategy().num_replicas_in_sync)
 
     def steps(
         self, strategy: str, dtype: str, count: int, first: int = 0, checkpoint: str = "", equal_parts: bool = False
@@ -91,29 +91,29 @@ class Strategies:
         """
         session = self._session(dtype, strategy)
         step, inputs = self._step(session, strategy), self._inputs(session, strategy)
-        kept, compilations = Kept(first), None
+        record, compilations = Kept(first), None
         if first:
-            self._saved(session).read(self._prefix(checkpoint, first)).assert_consumed()
+            self._save(session).read(self._prefix(checkpoint, first)).assert_consumed()
         for number in range(first, first + count):
             batch = self._batch(session, number)
             if equal_parts:
                 batch = of_equal_parts(batch, self._division.axes, self._replicas())
-            given = inputs(batch)
+            arguments = inputs(batch)
             if number > first:
-                loss = step(*given)
+                loss = step(*arguments)
             else:
-                loss, compilations = _recompiling.compiled_in(partial(step, *given))
+                loss, compilations = _recompiling.compiled_in(partial(step, *arguments))
             weights = {path: _copies(variable) for path, variable in session.weights.items()}
             state = {name: _copies(variable) for name, variable in session.state.items()}
-            named = {**weights, **state}
-            unlike = (first_unlike(leaf, named[leaf], number + 1) for leaf in named)
-            kept.unlike += filter(None, unlike)
-            kept.step(loss.numpy(), _firsts(weights), _firsts(state))
+            leaves = {**weights, **state}
+            unlike = (first_unlike(leaf, leaves[leaf], number + 1) for leaf in leaves)
+            record.unlike += filter(None, unlike)
+            record.step(loss.numpy(), _firsts(weights), _firsts(state))
         if checkpoint:
-            self._saved(session).write(self._prefix(checkpoint, first + count))
-        return kept.stepped(compilations)
+            self._save(session).write(self._prefix(checkpoint, first + count))
+        return record.result(compilations)
 
-    def _saved(self, session: Session) -> Any:
+    def _save(self, session: Session) -> Any:
         return tf.train.Checkpoint(weights=list(session.weights.values()), state=list(session.state.values()))
 
     def _prefix(self, folder: str, step: int) -> str:
@@ -126,22 +126,22 @@ class Strategies:
         if strategy in REFERENCES:
             return Program()
         step: Any = self._step(session, strategy)
-        given = self._inputs(session, strategy)(self._batch(session, 0))
-        return Program(transfers(step.get_concrete_function(*given).graph))
+        arguments = self._inputs(session, strategy)(self._batch(session, 0))
+        return Program(transfers(step.get_concrete_function(*arguments).graph))
 
     def prepare(self, strategy: str) -> Callable[[], None]:
         """A step that carries its state from call to call."""
         session = self._session("float32", strategy)
         step = self._step(session, strategy)
-        given = self._inputs(session, strategy)(self._batch(session, 0))
+        arguments = self._inputs(session, strategy)(self._batch(session, 0))
 
         def call() -> None:
-            step(*given).numpy()
+            step(*arguments).numpy()
 
         call()
         return call
 
-    def _distributed(self) -> Any:
+    def _tf_strategy(self) -> Any:
         if self._strategy is None and self._joined:
             self._strategy = tf.distribute.MultiWorkerMirroredStrategy()
         if self._strategy is None:
@@ -162,7 +162,7 @@ class Strategies:
                 dimensions[self._division.batch] //= self._replicas()
             twin = replace(self._twin, dimensions=dimensions)
             if key[1] == "replicas":
-                with self._distributed().scope():
+                with self._tf_strategy().scope():
                     self._sessions[key] = Session(twin, dtype)
             else:
                 self._sessions[key] = Session(twin, dtype)
@@ -171,7 +171,7 @@ class Strategies:
         return session
 
     def _replicas(self) -> int:
-        return int(self._distributed().num_replicas_in_sync) if self._joined else self._division.devices
+        return int(self._tf_strategy().num_replicas_in_sync) if self._joined else self._division.devices
 
     def _batch(self, session: Session, number: int) -> dict[str, np.ndarray]:
         return {name: session.twin.batches[name][number] for name in session.twin.inputs}
@@ -180,19 +180,19 @@ class Strategies:
         """What gives a step its inputs: tensors, or of each replica those of its part."""
         if strategy in (SINGLE, IN_TURN, *MISTAKES):
             return session.tensors
-        distributed, axes, parts = self._distributed(), self._division.axes, self._replicas()
+        strategy_object, axes, parts = self._tf_strategy(), self._division.axes, self._replicas()
 
-        def divided(batch: Arrays) -> list[Any]:
+        def divide(batch: Arrays) -> list[Any]:
             whole = [tensor.numpy() for tensor in session.tensors(batch)]
 
-            def part(at: int, context: Any) -> tf.Tensor:
-                axis = axes[session.twin.inputs[at]]
-                return tf.constant(part_of(whole[at], axis, context.replica_id_in_sync_group, parts))
+            def part(index: int, context: Any) -> tf.Tensor:
+                axis = axes[session.twin.inputs[index]]
+                return tf.constant(part_of(whole[index], axis, context.replica_id_in_sync_group, parts))
 
-            give = distributed.experimental_distribute_values_from_function
-            return [give(partial(part, at)) for at in range(len(whole))]
+            give = strategy_object.experimental_distribute_values_from_function
+            return [give(partial(part, index)) for index in range(len(whole))]
 
-        return divided
+        return divide
 
     def _step(self, session: Session, strategy: str) -> Step:
         """A strategy's step: inputs -> the loss.
@@ -216,11 +216,11 @@ class Strategies:
         }
         if strategy not in makers:
             raise Unsupported(f"expected a strategy of {', '.join((*makers, *REFERENCES))}, found {strategy!r}")
-        distributed, of_replica = self._distributed(), makers[strategy]()
+        strategy_object, of_replica = self._tf_strategy(), makers[strategy]()
 
         def step(*inputs: Any) -> tf.Tensor:
-            shares = distributed.run(of_replica, args=inputs)
-            return distributed.reduce(tf.distribute.ReduceOp.SUM, shares, axis=None)
+            shares = strategy_object.run(of_replica, args=inputs)
+            return strategy_object.reduce(tf.distribute.ReduceOp.SUM, shares, axis=None)
 
         return tf.function(step)
 
@@ -232,7 +232,7 @@ def _copies(variable: Any) -> dict[str, np.ndarray]:
 
 
 def _firsts(copies: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    return {name: next(iter(held.values())) for name, held in copies.items()}
+    return {name: next(iter(held_copies.values())) for name, held_copies in copies.items()}
 
 
 def create() -> Strategies:

@@ -66,76 +66,78 @@ class Trace:
 def remembering() -> Iterator[None]:
     """Inside, the first call of each layer of a class of the user's is remembered, and what sets its weights first."""
 
-    def noted(original: Callable[..., Any], layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-        if not _keras_variables.is_keras(layer) or _own_functions.whole(layer, given, named) is not None:
-            remember(layer, given, named)
-        return original(layer, *given, **named)
+    def note(original: Callable[..., Any], layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
+        if not _keras_variables.is_keras(layer) or _own_functions.whole(layer, positional, keywords) is not None:
+            remember(layer, positional, keywords)
+        return original(layer, *positional, **keywords)
 
-    with replaced_calls(noted), _first_values.remembering():
+    with replaced_calls(note), _first_values.remembering():
         yield
 
 
-def remember(layer: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+def remember(layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
     """Note what a layer was called with, if that was its first call.
 
     Args:
       layer: of any class.
-      given: its arguments by position: tensors, or nests of such.
-      named: by name.
+      positional: its arguments by position: tensors, or nests of such.
+      keywords: by name.
     """
     if layer not in _FIRST:
-        arguments = _call_arguments.bound(layer, given, named)
+        arguments = _call_arguments.bound(layer, positional, keywords)
         if arguments is not None:
             _FIRST[layer] = arguments.symbols()
 
 
 def canonical(
-    layer: Any, given: tuple[Any, ...], named: Mapping[str, Any], settled: set[int], masked: bool = False
+    layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any], settled_ids: set[int], has_mask: bool = False
 ) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
     """The arguments of a call in the order in which the layer's own class takes them.
 
     Args:
       layer: of the user's.
-      given: by position.
-      named: by name, masks that Keras adds among them.
-      settled: the ids of the layers of which a call was seen: another call has to be as that one.
-      masked: whether Keras adds the mask, so that tensors in the layer carry it too.
+      positional: by position.
+      keywords: by name, masks that Keras adds among them.
+      settled_ids: the ids of the layers of which a call was seen: another call has to be as that one.
+      has_mask: whether Keras adds the mask, so that tensors in the layer carry it too.
     """
-    arguments = _call_arguments.bound(layer, given, named)
+    arguments = _call_arguments.bound(layer, positional, keywords)
     if arguments is None:
-        return given, named
-    known = _FIRST.get(layer)
-    if id(layer) not in settled and (known is None or (known.names, known.masked) != (arguments.names, masked)):
-        known = _FIRST[layer] = replace(arguments.symbols(), masked=masked)
-    settled.add(id(layer))
-    others = {name: value for name, value in named.items() if name == "training"}
-    if known is None or not known.takes(arguments) or known.masked != masked:
-        return given, {OTHERWISE: True, **named}
-    _FIRST[layer] = known.widened(arguments)
+        return positional, keywords
+    first_arguments = _FIRST.get(layer)
+    if id(layer) not in settled_ids and (
+        first_arguments is None or (first_arguments.names, first_arguments.masked) != (arguments.names, has_mask)
+    ):
+        first_arguments = _FIRST[layer] = replace(arguments.symbols(), masked=has_mask)
+    settled_ids.add(id(layer))
+    others = {name: value for name, value in keywords.items() if name == "training"}
+    if first_arguments is None or not first_arguments.takes(arguments) or first_arguments.masked != has_mask:
+        return positional, {OTHERWISE: True, **keywords}
+    _FIRST[layer] = first_arguments.widen(arguments)
     return (arguments.nest if arguments.names else (arguments.nest,)), others
 
 
-def call(layer: Any, nest: Any, **named: Any) -> Any:
+def call(layer: Any, nest: Any, **keywords: Any) -> Any:
     """Call a layer as it was called first.
 
     Args:
       layer: of the user's.
       nest: what stands for the tensors that it takes.
-      named: what else it is told.
+      keywords: what else it is told.
     """
-    known = _FIRST[layer]
-    if not known.names:
-        return layer.call(nest, **named)
-    return layer.call(**dict(zip(known.names, nest, strict=True)), **known.fixed, **named)
+    first_arguments = _FIRST[layer]
+    if not first_arguments.names:
+        return layer.call(nest, **keywords)
+    return layer.call(**dict(zip(first_arguments.names, nest, strict=True)), **first_arguments.fixed, **keywords)
 
 
-def packed(model: Any, given: list[Any]) -> Any:
+def pack(model: Any, arrays: list[Any]) -> Any:
     """Arrays in the nest that a model takes."""
-    known = _FIRST.get(model)
-    nest = getattr(model, "_inputs_struct", None) if known is None else known.nest
+    first_arguments = _FIRST.get(model)
+    nest = getattr(model, "_inputs_struct", None) if first_arguments is None else first_arguments.nest
     if nest is None or isinstance(nest, keras.KerasTensor):
-        return given[0] if len(given) == 1 else given
-    return tf.nest.pack_sequence_as(nest, given)
+        return arrays[0] if len(arrays) == 1 else arrays
+    return tf.nest.pack_sequence_as(nest, arrays)
 
 
 def takes_masks(layer: Any) -> bool:
@@ -157,13 +159,13 @@ def output_nest(model: Any) -> Any:
       model: one that was called.
     """
     try:
-        return traced(model).outputs
+        return trace(model).outputs
     except Unsupported:
         # Its call takes tensors alone: Keras gives it some and keeps the shapes.
         return model.compute_output_spec(first(model))
 
 
-def traced(layer: Any, *, training: bool = True) -> Trace:
+def trace(layer: Any, *, training: bool = True) -> Trace:
     """What a layer of the user's own does.
 
     Args:
@@ -173,29 +175,29 @@ def traced(layer: Any, *, training: bool = True) -> Trace:
     Raises:
       Unsupported: it cannot be followed.
     """
-    given = first(layer)
-    inputs = [keras.Input(batch_shape=symbol.shape, dtype=symbol.dtype) for symbol in tf.nest.flatten(given)]
-    nest = tf.nest.pack_sequence_as(given, inputs)
+    example = first(layer)
+    inputs = [keras.Input(batch_shape=symbol.shape, dtype=symbol.dtype) for symbol in tf.nest.flatten(example)]
+    nest = tf.nest.pack_sequence_as(example, inputs)
     # As in training: a layer that then is told that it is not in training never is.
     trains = {"training": training} if "training" in inspect.signature(layer.call).parameters else {}
     try:
-        with _told_to_train(layer, training), _noted_calls.noting() as noted:
+        with _told_to_train(layer, training), _noted_calls.noting() as notes:
             if takes_masks(layer):
                 _call_arguments.mask(nest, _FIRST[layer].names)
             outputs = call(layer, nest, **trains)
     except NOT_FOLLOWED as error:
-        raise Unsupported(told(layer, error)) from error
-    returned = [value for value in tf.nest.flatten(outputs) if value is not None]
-    if not returned or not all(isinstance(value, keras.KerasTensor) for value in returned):
+        raise Unsupported(explain(layer, error)) from error
+    tensors = [value for value in tf.nest.flatten(outputs) if value is not None]
+    if not tensors or not all(isinstance(value, keras.KerasTensor) for value in tensors):
         raise Unsupported(f"expected tensors of the call of {type(layer).__name__}, found something else")
-    named = dict(zip(input_names(layer), inputs, strict=True))
-    return _trace(named, nest, outputs, noted, followed=True)
+    inputs_by_name = dict(zip(input_names(layer), inputs, strict=True))
+    return _trace(inputs_by_name, nest, outputs, notes, followed=True)
 
 
-def _trace(inputs: Mapping[str, Any], nest: Any, outputs: Any, noted: _noted_calls.Noted, *, followed: bool) -> Trace:
-    constants = {id(symbol): array for symbol, array in noted.constants}
-    ended = {"ended_early": noted.ended_early, "ended_whole": noted.ended_whole}
-    return Trace(inputs, nest, outputs, followed=followed, constants=constants, masks=noted.masks, **ended)
+def _trace(inputs: Mapping[str, Any], nest: Any, outputs: Any, notes: _noted_calls.Noted, *, followed: bool) -> Trace:
+    constants = {id(symbol): array for symbol, array in notes.constants}
+    ends = {"ended_early": notes.ended_early, "ended_whole": notes.ended_whole}
+    return Trace(inputs, nest, outputs, followed=followed, constants=constants, masks=notes.masks, **ends)
 
 
 def again(graph: Any, names: Sequence[str], functions: bool = True) -> Trace:
@@ -209,12 +211,12 @@ def again(graph: Any, names: Sequence[str], functions: bool = True) -> Trace:
     inputs = [keras.Input(batch_shape=symbol.shape, dtype=symbol.dtype) for symbol in graph.inputs]
     nest = tf.nest.pack_sequence_as(graph._inputs_struct, inputs)
     try:
-        with _noted_calls.noting(functions=functions) as noted:
+        with _noted_calls.noting(functions=functions) as notes:
             # Not by its call, which converts inputs: that would be one more operation.
             outputs = graph._run_through_graph(inputs, operation_fn=lambda operation: operation)
     except NOT_FOLLOWED as error:
-        raise Unsupported(told(graph, error)) from error
-    return _trace(dict(zip(names, inputs, strict=True)), nest, as_called(outputs), noted, followed=False)
+        raise Unsupported(explain(graph, error)) from error
+    return _trace(dict(zip(names, inputs, strict=True)), nest, as_called(outputs), notes, followed=False)
 
 
 def as_called(outputs: Any) -> Any:
@@ -225,13 +227,13 @@ def as_called(outputs: Any) -> Any:
 @contextmanager
 def other_weights(layer: Any) -> Iterator[None]:
     """Inside, the weights of a layer are others."""
-    kept = [(variable, variable.numpy()) for variable in layer.variables if "float" in str(variable.dtype)]
+    old_values = [(variable, variable.numpy()) for variable in layer.variables if "float" in str(variable.dtype)]
     try:
-        for number, (variable, array) in enumerate(kept):
+        for number, (variable, array) in enumerate(old_values):
             variable.assign(array + np.random.default_rng(number).normal(size=array.shape))
         yield
     finally:
-        for variable, array in kept:
+        for variable, array in old_values:
             variable.assign(array)
 
 
@@ -270,7 +272,7 @@ def input_names(layer: Any) -> list[str]:
     return _FIRST[layer].input_names
 
 
-def told(layer: Any, error: BaseException) -> str:
+def explain(layer: Any, error: BaseException) -> str:
     """Why a call is not followed, with the user's line.
 
     Args:

@@ -22,15 +22,15 @@ def places(graph: Any) -> dict[tuple[str, str], Place]:
     return dict(_places(graph, "", "", set()))
 
 
-def _places(graph: Any, function: str, caller: str, seen: set[str]) -> Iterator[tuple[tuple[str, str], Place]]:
+def _places(graph: Any, function: str, caller: str, seen_names: set[str]) -> Iterator[tuple[tuple[str, str], Place]]:
     for operation in graph.get_operations():
         frames = list(operation.traceback or ())
         line = users_line(frames)
         yield (function, operation.name), (line or caller, _in_layer(frames, line))
         for name, callee in callees(graph, operation):
-            if name not in seen:
-                seen.add(name)
-                yield from _places(callee, name, line or caller, seen)
+            if name not in seen_names:
+                seen_names.add(name)
+                yield from _places(callee, name, line or caller, seen_names)
 
 
 def _in_layer(frames: Iterable[Any], line: str) -> bool:

@@ -10,7 +10,7 @@ import keras
 import numpy as np
 
 from tf_reference import _function_graph
-from tf_reference._keras_described import described
+from tf_reference._keras_described import describe
 from workloads._architecture import TENSOR, Constant, Described, Graph, Tensor, Traced
 from workloads._framework import Unsupported
 
@@ -27,17 +27,19 @@ def loss(value: Any, output: Any) -> Described:
       value: of keras.losses, or the user's.
       output: a symbol of what it is of.
     """
-    told = described(value)
+    description = describe(value)
     function = _of_users(value)
     if function is None:
-        return told
+        return description
     shape = tuple(output.shape)
     # Of the shape of the predictions, or the number of a class in place of its scores.
     for targets in dict.fromkeys((shape, shape[:-1] if len(shape) > 1 else shape)):
-        graph = _traced(function, [(TARGETS, targets, "float32"), (PREDICTIONS, shape, "float32")], told.class_name)
+        graph = _traced(
+            function, [(TARGETS, targets, "float32"), (PREDICTIONS, shape, "float32")], description.class_name
+        )
         if graph is not None:
-            return replace(told, traced=graph)
-    return told
+            return replace(description, traced=graph)
+    return description
 
 
 def optimizer(value: Any) -> Described:
@@ -46,12 +48,12 @@ def optimizer(value: Any) -> Described:
     Args:
       value: of keras.optimizers.
     """
-    told, schedule = described(value), getattr(value, "_learning_rate", None)
-    inner = told.inner.get("learning_rate")
+    description, schedule = describe(value), getattr(value, "_learning_rate", None)
+    inner = description.inner.get("learning_rate")
     if inner is None or inner.own or not isinstance(schedule, keras.optimizers.schedules.LearningRateSchedule):
-        return told
+        return description
     graph = _traced(schedule.__call__, [(STEP, (), "int64")], inner.class_name)
-    return replace(told, inner={**told.inner, "learning_rate": replace(inner, traced=graph)})
+    return replace(description, inner={**description.inner, "learning_rate": replace(inner, traced=graph)})
 
 
 def _of_users(value: Any) -> Callable[..., Any] | None:
@@ -65,18 +67,18 @@ def _of_users(value: Any) -> Callable[..., Any] | None:
 def _traced(function: Callable[..., Any], inputs: Sequence[tuple[str, Any, str]], name: str) -> Graph | None:
     """The graph of a function of arrays that gives one; None where there is none."""
     try:
-        graph, arrays = _function_graph.of_function(lambda *given: function(*given), inputs, name)
+        graph, arrays = _function_graph.of_function(lambda *values: function(*values), inputs, name)
     except Unsupported:
         return None
-    held = any(captured.is_variable for captured in graph.captured)
-    if held or not isinstance(graph.returned, dict) or TENSOR not in graph.returned:
+    has_variables = any(capture.is_variable for capture in graph.captured)
+    if has_variables or not isinstance(graph.returned, dict) or TENSOR not in graph.returned:
         return None
     if any(array.size > _MOST for array in arrays.values()):
         return None
     tensors = (*(Tensor(tuple(shape), dtype) for _, shape, dtype in inputs), Tensor((), "float32"))
     traced = Traced(graph, (), {key: _constant(np.asarray(array)) for key, array in arrays.items()})
-    placed = {given: number for number, (given, _, _) in enumerate(inputs)}
-    return Graph("", placed, None, (), {TENSOR: len(inputs)}, tensors, traced)
+    positions = {input_name: number for number, (input_name, _, _) in enumerate(inputs)}
+    return Graph("", positions, None, (), {TENSOR: len(inputs)}, tensors, traced)
 
 
 def _constant(array: np.ndarray) -> Constant:

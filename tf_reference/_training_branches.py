@@ -14,8 +14,8 @@ _TRAINING = "training"
 
 def name_of(operation: Any) -> str:
     """What an operation is, whichever trace made it."""
-    told = {name: value for name, value in vars(operation).items() if not name.startswith("_") and name != "name"}
-    return f"{type(operation).__name__} {sorted(_keras_config.plain_config(told).items())}"
+    settings = {name: value for name, value in vars(operation).items() if not name.startswith("_") and name != "name"}
+    return f"{type(operation).__name__} {sorted(_keras_config.plain_config(settings).items())}"
 
 
 def differ(trained: Graph, still: Graph, identities: Set[str]) -> bool:
@@ -31,22 +31,22 @@ def differ(trained: Graph, still: Graph, identities: Set[str]) -> bool:
 
 def _outline(graph: Graph, identities: Set[str]) -> Any:
     """What a graph computes of its inputs: tensors are numbered as they are made, and no call says who trains."""
-    numbers: dict[int, int] = {number: at for at, number in enumerate(graph.inputs.values())}
+    numbers: dict[int, int] = {number: position for position, number in enumerate(graph.inputs.values())}
     fresh, calls = count(len(numbers)), list[Any]()
     for call in graph.calls:
-        given = call.arguments[0] if call.arguments else None
-        if call.layer in identities and isinstance(given, Mapping) and given.get(TENSOR) in numbers:
-            numbers[call.outputs[0]] = numbers[given[TENSOR]]
+        first_argument = call.arguments[0] if call.arguments else None
+        if call.layer in identities and isinstance(first_argument, Mapping) and first_argument.get(TENSOR) in numbers:
+            numbers[call.outputs[0]] = numbers[first_argument[TENSOR]]
             continue
         keywords = {name: value for name, value in call.keywords.items() if not name.startswith(_TRAINING)}
-        calls.append((call.layer, _renumbered(call.arguments, numbers), _renumbered(keywords, numbers)))
+        calls.append((call.layer, _renumber(call.arguments, numbers), _renumber(keywords, numbers)))
         numbers |= {number: next(fresh) for number in call.outputs}
-    return calls, _renumbered(graph.outputs, numbers)
+    return calls, _renumber(graph.outputs, numbers)
 
 
-def _renumbered(value: Any, numbers: Mapping[int, int]) -> Any:
+def _renumber(value: Any, numbers: Mapping[int, int]) -> Any:
     if isinstance(value, Mapping):
         if TENSOR in value:
             return {TENSOR: numbers[value[TENSOR]]}
-        return {name: _renumbered(inner, numbers) for name, inner in value.items()}
-    return [_renumbered(inner, numbers) for inner in value] if isinstance(value, list | tuple) else value
+        return {name: _renumber(inner, numbers) for name, inner in value.items()}
+    return [_renumber(inner, numbers) for inner in value] if isinstance(value, list | tuple) else value

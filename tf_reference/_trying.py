@@ -10,8 +10,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_reference._compiling_alone import REFUSALS, alone, can_stand_alone, lowered
-from tf_reference._graph_nodes import definition, reached
+from tf_reference._compiling_alone import REFUSALS, alone, can_stand_alone, opcodes_of
+from tf_reference._graph_nodes import definition, reach
 from tf_reference._sources import callees
 from workloads._expressions import evaluate
 from workloads._raw_operations import NOT_TRIED, Expression, Traced, Trial, Tried
@@ -33,7 +33,7 @@ class Program:
     @property
     def types(self) -> tuple[str, ...]:
         """The types of operation that its results need, once each."""
-        bodies = reached(self.graph.as_graph_def(), [tensor.name for tensor in self.graph.outputs])
+        bodies = reach(self.graph.as_graph_def(), [tensor.name for tensor in self.graph.outputs])
         types = {node.op for body in bodies for node in body.nodes}
         # A function may be called as a type of operation that has its name.
         return tuple(sorted(name for name in types if definition(name) is not None))
@@ -52,10 +52,10 @@ def tried(expressions: Sequence[Expression]) -> Tried:
 
 def _traced(expression: Expression) -> tuple[Traced, list[Program]]:
     """The types of operation of an expression, and its programs, that of its gradients behind it."""
-    forward, differentiated = _functions(expression)
+    forward, gradient_function = _functions(expression)
     program = _program(forward, expression)
     try:
-        backward = _program(differentiated, expression)
+        backward = _program(gradient_function, expression)
     except (LookupError, *REFUSALS):  # one that has no gradient
         return Traced(program.types), [program]
     return Traced(program.types, backward.types), [program, backward]
@@ -76,12 +76,12 @@ def _functions(expression: Expression) -> tuple[Any, Any]:
             tape.watch(floats)
             outputs = [output for output in forward(*arguments) if _is_float(output)]
         weights = list(layer.trainable_variables) if layer is not None else []
-        return _found(tape.gradient(outputs, floats + weights)) if outputs else []
+        return _without_none(tape.gradient(outputs, floats + weights)) if outputs else []
 
     return forward, backward
 
 
-def _found(gradients: Sequence[Any]) -> list[Any]:
+def _without_none(gradients: Sequence[Any]) -> list[Any]:
     """Those that are not None."""
     return [gradient for gradient in gradients if gradient is not None]
 
@@ -109,14 +109,14 @@ def _program(function: Any, expression: Expression) -> Program:
 def _alone(programs: Sequence[Program]) -> dict[str, list[Trial]]:
     """By type of operation, what became of its calls."""
     by_type: dict[str, list[Trial]] = {}
-    seen: set[tuple[str, str]] = set()
+    seen_keys: set[tuple[str, str]] = set()
     for program in programs:
         library = program.graph.as_graph_def().library
         for operation in _operations(program.graph, set()):
             calls = by_type.setdefault(operation.type, [])
             key = (operation.type, _likeness(operation))
-            if key not in seen and len(calls) < CALLS and can_stand_alone(operation):
-                seen.add(key)
+            if key not in seen_keys and len(calls) < CALLS and can_stand_alone(operation):
+                seen_keys.add(key)
                 calls.append(alone(operation, library))
     return {name: calls for name, calls in by_type.items() if definition(name) is not None}
 
@@ -127,14 +127,14 @@ def _likeness(operation: Any) -> str:
     return str(([(tensor.dtype, tensor.shape) for tensor in operation.inputs], sorted(attributes, key=str)))
 
 
-def _operations(graph: Any, seen: set[str]) -> Iterator[Any]:
+def _operations(graph: Any, seen_names: set[str]) -> Iterator[Any]:
     """Those of a graph, and of the functions that it calls."""
     for operation in graph.get_operations():
         yield operation
         for name, callee in callees(graph, operation):
-            if name not in seen:
-                seen.add(name)
-                yield from _operations(callee, seen)
+            if name not in seen_names:
+                seen_names.add(name)
+                yield from _operations(callee, seen_names)
 
 
 def _best(calls: Sequence[Trial]) -> Trial:
@@ -162,7 +162,7 @@ def _within(programs: Sequence[Program], trials: Mapping[str, Trial]) -> dict[st
 
 def _compiles(program: Program) -> bool:
     try:
-        lowered(program.function, program.specs)
+        opcodes_of(program.function, program.specs)
     except REFUSALS:
         return False
     return True

@@ -39,34 +39,34 @@ def reason_not_built(config: Mapping[str, Any], error: Exception) -> str:
         except UNBUILT as of_layer:
             inner = layer.get("config")
             name = (inner.get("name") if isinstance(inner, Mapping) else "") or layer.get("name") or "without a name"
-            return _told(f"layer {str(name)[:80]} ({str(layer.get('class_name'))[:80]}): ", cause(of_layer))
-    return _told("", cause(error))
+            return _describe(f"layer {str(name)[:80]} ({str(layer.get('class_name'))[:80]}): ", cause(of_layer))
+    return _describe("", cause(error))
 
 
 def cause(error: Exception) -> str:
     """What Keras says last, where it puts what led there and whole configs around it."""
     text = str(error).rpartition(_ENCOUNTERED)[2]
     first = _DUMPS.split(text, maxsplit=1)[0] or text
-    said = " ".join(first.split()).rstrip(".")
-    return said[:_MOST_CHARACTERS] or type(error).__name__
+    message = " ".join(first.split()).rstrip(".")
+    return message[:_MOST_CHARACTERS] or type(error).__name__
 
 
-def _told(layer: str, said: str) -> str:
-    located = _LOCATED.search(said)
-    if located:
-        missing = located[1] or located[2]
+def _describe(layer: str, message: str) -> str:
+    match = _LOCATED.search(message)
+    if match:
+        missing = match[1] or match[2]
         return f"{layer}{missing} is not of Keras {keras.__version__}: add --custom FILE.py:{missing}, or {IN_CODE}"
-    if _BYTECODE.search(said):
+    if _BYTECODE.search(message):
         return f"{layer}a Python lambda as bytecode, which is not run: {IN_CODE}"
-    return f"{layer}{said}: {IN_CODE}"
+    return f"{layer}{message}: {IN_CODE}"
 
 
-def _innermost_layers(described: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _innermost_layers(description: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The layers of a model and of the models in it, in order."""
-    config = described.get("config")
+    config = description.get("config")
     layers = config.get("layers") if isinstance(config, Mapping) else None
-    if not isinstance(layers, list) or not _keras_config.is_container({"module": "keras", **described}):
-        yield described
+    if not isinstance(layers, list) or not _keras_config.is_container({"module": "keras", **description}):
+        yield description
         return
     for layer in layers:
         if isinstance(layer, Mapping) and isinstance(layer.get("class_name"), str):

@@ -27,7 +27,7 @@ def loss_of_step(step: Callable[[], Any]) -> Any:
     """
     losses: list[Any] = []
 
-    def stopped(tape: Any, target: Any, *others: Any, **named: Any) -> Any:
+    def stopped(tape: Any, target: Any, *others: Any, **keywords: Any) -> Any:
         losses.append(target)
         raise _Reached
 
@@ -49,9 +49,9 @@ def step_with_loss(step: Callable[[], Any]) -> Any:
     losses: list[Any] = []
     original = tf.GradientTape.gradient
 
-    def noted(tape: Any, target: Any, *others: Any, **named: Any) -> Any:
+    def noted(tape: Any, target: Any, *others: Any, **keywords: Any) -> Any:
         losses.append(target)
-        return original(tape, target, *others, **named)
+        return original(tape, target, *others, **keywords)
 
     with _gradients_by(noted):
         step()

@@ -61,13 +61,13 @@ def load_own(model: Any, path: Path, scratch: Path, optimizer: Any = None) -> tu
     """
     if path.suffix.lower() in _keras_h5.SUFFIXES:
         return _read(model, path, path, optimizer)
-    unpacked = scratch / _MEMBER
+    member = scratch / _MEMBER
     try:
-        with _foreign.zip_opened(path) as archive, unpacked.open("wb") as target:
+        with _foreign.zip_opened(path) as archive, member.open("wb") as target:
             _foreign.unpack(archive, _MEMBER, target, MOST_BYTES)
     except Unusable as error:
         raise _refusal(path, str(error)) from error
-    return _read(model, unpacked, path, optimizer)
+    return _read(model, member, path, optimizer)
 
 
 def load(model: Any, path: Path, optimizer: Any = None) -> tuple[Excluded, ...]:
@@ -84,40 +84,42 @@ def load(model: Any, path: Path, optimizer: Any = None) -> tuple[Excluded, ...]:
     return _read(model, path, path, optimizer)
 
 
-def _read(model: Any, path: Path, named: Path, optimizer: Any) -> tuple[Excluded, ...]:
+def _read(model: Any, path: Path, shown_path: Path, optimizer: Any) -> tuple[Excluded, ...]:
     """Load a file of HDF5 that the user knows by another name."""
     try:
         with bounded_memory(MOST_BYTES):
             names = _arrays(path)
-            _check_optimizer(names, optimizer, named)
+            _check_optimizer(names, optimizer, shown_path)
             model.load_weights(path)
     except Unusable as error:
-        raise _refusal(named, str(error)) from error
+        raise _refusal(shown_path, str(error)) from error
     except _REFUSED as error:
-        raise _refusal(named, f"none of this model ({_foreign.said(error)[:300]})") from error
-    _check_all_read(model, names, named)
-    left = {_METRICS: _OF_METRIC} | (dict.fromkeys(_OPTIMIZERS, _OF_OPTIMIZER) if optimizer is None else {})
-    return tuple(Excluded(name, why) for name in names for start, why in left.items() if name.startswith(start))
+        raise _refusal(shown_path, f"none of this model ({_foreign.error_line(error)[:300]})") from error
+    _check_all_read(model, names, shown_path)
+    exclusions = {_METRICS: _OF_METRIC} | (dict.fromkeys(_OPTIMIZERS, _OF_OPTIMIZER) if optimizer is None else {})
+    return tuple(Excluded(name, why) for name in names for start, why in exclusions.items() if name.startswith(start))
 
 
-def _check_optimizer(names: Sequence[str], optimizer: Any, named: Path) -> None:
+def _check_optimizer(names: Sequence[str], optimizer: Any, shown_path: Path) -> None:
     """Keras only warns of an optimizer whose variables it does not read."""
     if optimizer is None:
         return
-    there, wanted = sum(name.startswith("optimizer/vars/") for name in names), len(optimizer.variables)
-    if there != wanted:
+    there, variable_count = sum(name.startswith("optimizer/vars/") for name in names), len(optimizer.variables)
+    if there != variable_count:
         raise Unsupported(
-            f"expected the {wanted} variables of {type(optimizer).__name__} at {named}, found {there}: save the model "
-            "compiled, as .keras or .weights.h5, after its first step"
+            f"expected the {variable_count} variables of {type(optimizer).__name__} at {shown_path}, found {there}: "
+            "save the model compiled, as .keras or .weights.h5, after its first step"
         )
 
 
-def _check_all_read(model: Any, names: Sequence[str], named: Path) -> None:
+def _check_all_read(model: Any, names: Sequence[str], shown_path: Path) -> None:
     """Keras leaves alone what a file has beyond the model: then it is the file of another one."""
     own = [name for name in names if not name.startswith((*_OPTIMIZERS, _METRICS))]
-    held = len({id(variable) for variable in (*model.variables, *getattr(model, "non_trainable_variables", ()))})
-    if len(own) > held:
-        raise _refusal(named, f"{len(own)} arrays, more than the {held} variables of the model")
+    variable_count = len(
+        {id(variable) for variable in (*model.variables, *getattr(model, "non_trainable_variables", ()))}
+    )
+    if len(own) > variable_count:
+        raise _refusal(shown_path, f"{len(own)} arrays, more than the {variable_count} variables of the model")
 
 
 def _arrays(path: Path) -> list[str]:
@@ -131,19 +133,19 @@ def _arrays(path: Path) -> list[str]:
     return [name for name, _ in datasets]
 
 
-def _datasets(group: Any, within: str, seen: set[int]) -> Iterator[tuple[str, int]]:
+def _datasets(group: Any, within: str, seen_addresses: set[int]) -> Iterator[tuple[str, int]]:
     for name in group:
         if not isinstance(group.get(name, getlink=True), h5py.HardLink):
             raise Unusable(f"a link at {within}{name} that leads out of its place")
         item = group[name]
         address = hash(item)  # by the file and the place in it
-        if address in seen:
+        if address in seen_addresses:
             raise Unusable(f"{within}{name} under two names")
-        seen.add(address)
-        if len(seen) > MOST_OBJECTS:
+        seen_addresses.add(address)
+        if len(seen_addresses) > MOST_OBJECTS:
             raise Unusable(f"more than {MOST_OBJECTS:,} groups and arrays")
         if isinstance(item, h5py.Group):
-            yield from _datasets(item, f"{within}{name}/", seen)
+            yield from _datasets(item, f"{within}{name}/", seen_addresses)
         else:
             yield f"{within}{name}", _size(item, f"{within}{name}")
 
@@ -179,16 +181,16 @@ def restore(model: Any, prefix: str, optimizer: Any, leave: Mapping[str, str]) -
         _checkpoint_graph.check_files(path, MOST_BYTES)
         graph = _checkpoint_graph.read(path)
         if graph.names:
-            return _restored(model, path, optimizer, graph, leave, prefix)
+            return _restore(model, path, optimizer, graph, leave, prefix)
     except (Unusable, *DAMAGED) as error:
-        said = _foreign.said(error)[:200]
-        raise Unsupported(f"{_A_CHECKPOINT} {prefix}, found {said}: name its prefix or folder") from error
+        reason = _foreign.error_line(error)[:200]
+        raise Unsupported(f"{_A_CHECKPOINT} {prefix}, found {reason}: name its prefix or folder") from error
     raise Unsupported(
         f"{_A_CHECKPOINT} {prefix}, found variables by names alone: save a tf.train.Checkpoint of the model"
     )
 
 
-def _restored(
+def _restore(
     model: Any, path: str, optimizer: Any, graph: CheckpointGraph, leave: Mapping[str, str], prefix: str
 ) -> tuple[Excluded, ...]:
     """What a checkpoint has besides what was restored of it."""
@@ -200,36 +202,38 @@ def _restored(
             status = checkpoint.read(path).assert_existing_objects_matched()
             status.expect_partial()
         except (AssertionError, *DAMAGED) as error:
-            reasons.append(_foreign.said(error))
+            reasons.append(_foreign.error_line(error))
         else:
-            return _besides(graph, _private.matched(status), leave, prefix)
+            return _besides(graph, _private.matched_numbers(status), leave, prefix)
     raise Unsupported(
         f"{_A_CHECKPOINT} {prefix} of this model, found {reasons[0][:300]}: name the model that it was saved of"
     )
 
 
-def _prefix(given: str) -> str | None:
+def _prefix(reference: str) -> str | None:
     """The prefix of a checkpoint's files, as given, or as a folder of checkpoints or a SavedModel has it."""
-    folder = Path(given)
+    folder = Path(reference)
     if _saved_weights.is_saved_model(folder):
         try:
-            _saved_weights.opened(folder)
+            _saved_weights.open_checkpoint(folder)
         except Unusable as error:
-            raise Unsupported(f"expected a SavedModel at {given}, found {error}: save the model again") from error
+            raise Unsupported(f"expected a SavedModel at {reference}, found {error}: save the model again") from error
         return str(folder / _saved_weights.PREFIX)
-    return _checkpoint_graph.latest(folder) if folder.is_dir() else given
+    return _checkpoint_graph.latest(folder) if folder.is_dir() else reference
 
 
 def _besides(
-    graph: CheckpointGraph, matched: frozenset[int], leave: Mapping[str, str], prefix: str
+    graph: CheckpointGraph, restored_numbers: frozenset[int], leave: Mapping[str, str], prefix: str
 ) -> tuple[Excluded, ...]:
     """What a checkpoint has besides what was restored, each with why it is not carried."""
     of_optimizers = graph.of_optimizers()
-    carried = {variable.full_name: variable for variable in graph.variables() if variable.number in matched}
+    by_full_name = {
+        variable.full_name: variable for variable in graph.variables() if variable.number in restored_numbers
+    }
     check_left([variable.path for variable in graph.variables()], leave, prefix)
-    left, extra = [], []
+    exclusions, extra = [], []
     for variable in graph.variables():
-        if variable.number in matched:
+        if variable.number in restored_numbers:
             continue
         why = left_with(variable.path, leave)
         if not why and variable.path == SAVES:
@@ -238,10 +242,10 @@ def _besides(
             why = _OF_OPTIMIZER
         elif not why and _OF_METRICS.intersection(variable.path.split("/")):
             why = _OF_METRIC
-        elif not why and variable.full_name in carried and graph.same(variable, carried[variable.full_name]):
+        elif not why and variable.full_name in by_full_name and graph.same(variable, by_full_name[variable.full_name]):
             why = copy_of(variable.full_name)
         if why:
-            left.append(Excluded(variable.path, why))
+            exclusions.append(Excluded(variable.path, why))
         else:
             extra.append(variable.path)
     if extra:
@@ -250,7 +254,7 @@ def _besides(
             f"expected the variables of the model alone in {prefix}, found {extra[0]}{more}: carry what has them, or "
             f"--leave {extra[0]}=REASON"
         )
-    return tuple(left)
+    return tuple(exclusions)
 
 
 def _check_order(graph: CheckpointGraph, model: Any) -> None:
@@ -261,9 +265,9 @@ def _check_order(graph: CheckpointGraph, model: Any) -> None:
     """
     if not {"variables", "_all_variables"} <= set(graph.names):
         return
-    saved = {variable.path: variable.full_name for variable in graph.variables()}
+    name_by_path = {variable.path: variable.full_name for variable in graph.variables()}
     for number, variable in enumerate(model.variables):
-        name = saved.get(f"variables/{number}", "")
+        name = name_by_path.get(f"variables/{number}", "")
         if _kind(name) != _kind(variable.path):
             raise ValueError(f"{name or 'nothing'} in place of {variable.path}")
 
@@ -275,18 +279,18 @@ def _kind(name: str) -> tuple[str, ...]:
 
 def _checkpoints(model: Any, optimizer: Any, names: Sequence[str]) -> Iterator[tf.train.Checkpoint]:
     """What it may have been saved of; a name with an underscore is none that a user gave."""
-    given = [name for name in names if name.isidentifier() and name[0] != "_" and name != "save_counter"]
+    candidates = [name for name in names if name.isidentifier() and name[0] != "_" and name != "save_counter"]
     if {"variables", "_all_variables"} <= set(names):
         # model.export() keeps the variables in a list, in the order of the model.
         yield tf.train.Checkpoint(variables=list(model.variables))
     if optimizer is None:
-        yield from (tf.train.Checkpoint(**{name: model}) for name in given)
+        yield from (tf.train.Checkpoint(**{name: model}) for name in candidates)
         yield tf.train.Checkpoint(model)
         return
-    for name, other in itertools.permutations(given, 2):
+    for name, other in itertools.permutations(candidates, 2):
         yield tf.train.Checkpoint(**{name: model, other: optimizer})
     # A compiled model has its optimizer as an attribute, and takes it along.
-    yield from (tf.train.Checkpoint(**{name: model}) for name in given)
+    yield from (tf.train.Checkpoint(**{name: model}) for name in candidates)
     yield tf.train.Checkpoint(model)
 
 

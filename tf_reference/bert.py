@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tf_reference import Model, share
 from tf_reference._dropout import dropout
-from tf_reference._gradients import densified
+from tf_reference._gradients import densify
 from tf_reference._precision import policy_of, scaled_for
 from tf_reference._schedules import WarmUp
 from tf_reference._transformer import EncoderBlock, activation_of, dense, norm
@@ -163,7 +163,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
             value = loss(*inputs)
             scaled = optimizer.scale_loss(value)
         gradients = tape.gradient(scaled, model.trainable_variables)
-        optimizer.apply_gradients(zip(densified(gradients), model.trainable_variables, strict=True))
+        optimizer.apply_gradients(zip(densify(gradients), model.trainable_variables, strict=True))
         return value
 
     return Model(

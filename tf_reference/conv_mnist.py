@@ -48,8 +48,8 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     optimizer.build(model.trainable_variables)
     height, width, features = dimensions["height"], dimensions["width"], conv_mnist.features(dimensions)
     arguments = [keras.Input((height, width, 1), dtype=dtype), keras.Input((features,), dtype="uint8")]
-    fitted: Any = keras.Model(arguments, model(*arguments))
-    fitted.compile(optimizer=optimizer, loss=cross_entropy, jit_compile=True)
+    keras_model: Any = keras.Model(arguments, model(*arguments))
+    keras_model.compile(optimizer=optimizer, loss=cross_entropy, jit_compile=True)
 
     def loss(images: tf.Tensor, draws: tf.Tensor, labels: tf.Tensor) -> Any:
         return cross_entropy(labels, model(images, draws, training=True))
@@ -75,5 +75,5 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         },
         state={variable.path: variable for variable in optimizer.variables},
         optimizer=optimizer,
-        keras=fitted,
+        keras=keras_model,
     )

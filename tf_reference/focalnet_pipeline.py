@@ -74,13 +74,13 @@ class FocalModulation(keras.layers.Layer):
         """[batch, height, width, channels] -> the same shape."""
         width, levels = self.block.width, self.block.levels
         query, context, gates = tf.split(self.project(x), [width, width, levels + 1], axis=-1)
-        gathered = tf.zeros_like(context)
+        context_sum = tf.zeros_like(context)
         for level, look in enumerate(self.focal):
             context = look(context)
-            gathered += context * gates[..., level : level + 1]
+            context_sum += context * gates[..., level : level + 1]
         whole = _gelu(tf.reduce_mean(context, axis=(1, 2), keepdims=True))
-        gathered += whole * gates[..., levels:]
-        return self.output_dense(query * self.modulate(gathered))
+        context_sum += whole * gates[..., levels:]
+        return self.output_dense(query * self.modulate(context_sum))
 
     def canonical(self) -> dict[str, Any]:
         """Its weights under their canonical paths."""

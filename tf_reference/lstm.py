@@ -45,8 +45,8 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     optimizer.build(model.trainable_variables)
     sequence = dimensions["time"], dimensions["features"]
     arguments = [keras.Input(sequence, dtype=dtype), keras.Input((), dtype="int32")]
-    fitted: Any = keras.Model(arguments, model(*arguments))
-    fitted.compile(optimizer=optimizer, loss=cross_entropy, jit_compile=True)
+    keras_model: Any = keras.Model(arguments, model(*arguments))
+    keras_model.compile(optimizer=optimizer, loss=cross_entropy, jit_compile=True)
 
     def loss(sequences: tf.Tensor, lengths: tf.Tensor, labels: tf.Tensor) -> Any:
         return cross_entropy(labels, model(sequences, lengths))
@@ -74,6 +74,6 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         },
         state={variable.path: variable for variable in optimizer.variables},
         optimizer=optimizer,
-        keras=fitted,
+        keras=keras_model,
         handwritten=step_of(model.by_hand),
     )

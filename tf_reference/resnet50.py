@@ -77,9 +77,9 @@ class Bottleneck(keras.layers.Layer):
 
     def canonical(self) -> dict[str, Any]:
         """Its weights under their canonical paths."""
-        named = {"reduce": self.reduce, "spatial": self.spatial, "expand": self.expand, "shortcut": self.shortcut}
+        units = {"reduce": self.reduce, "spatial": self.spatial, "expand": self.expand, "shortcut": self.shortcut}
         weights: dict[str, Any] = {}
-        for name, unit in named.items():
+        for name, unit in units.items():
             if unit is not None:
                 weights |= unit.canonical(f"{self.path_in_model}/{name}")
         return weights

@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 
 from tf_reference import Model, share
-from tf_reference._gradients import densified
+from tf_reference._gradients import densify
 from workloads import _parallel_text, seq2seq
 from workloads._spec import Dimensions
 
@@ -80,16 +80,16 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         return translator(source, target[:, :-1])
 
     def loss(source: tf.Tensor, target: tf.Tensor) -> Any:
-        wanted = target[:, 1:]
-        words: Any = tf.cast(wanted != _parallel_text.PAD, dtype)
-        losses: Any = cross_entropy(wanted, forward(source, target))
+        next_words = target[:, 1:]
+        words: Any = tf.cast(next_words != _parallel_text.PAD, dtype)
+        losses: Any = cross_entropy(next_words, forward(source, target))
         return tf.reduce_sum(losses * words) / tf.reduce_sum(words)
 
     def step(source: tf.Tensor, target: tf.Tensor) -> Any:
         with tf.GradientTape() as tape:
             value = loss(source, target)
         gradients = tape.gradient(value, translator.trainable_variables)
-        optimizer.apply_gradients(zip(densified(gradients), translator.trainable_variables, strict=True))
+        optimizer.apply_gradients(zip(densify(gradients), translator.trainable_variables, strict=True))
         return value
 
     return Model(

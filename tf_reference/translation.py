@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tf_reference import Model, share
 from tf_reference._dropout import dropout
-from tf_reference._gradients import densified
+from tf_reference._gradients import densify
 from tf_reference._precision import policy_of, scaled_for
 from tf_reference._schedules import InverseSquareRoot
 from tf_reference._transformer import DecoderBlock, EncoderBlock, parts_of
@@ -116,9 +116,9 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         return model(source, target[:, :-1])
 
     def loss(source: tf.Tensor, target: tf.Tensor, *draws: tf.Tensor) -> Any:
-        wanted = target[:, 1:]
-        words: Any = tf.cast(wanted != _parallel_text.PAD, dtype)
-        labels = tf.one_hot(wanted, dimensions["vocabulary"], dtype=dtype)
+        next_words = target[:, 1:]
+        words: Any = tf.cast(next_words != _parallel_text.PAD, dtype)
+        labels = tf.one_hot(next_words, dimensions["vocabulary"], dtype=dtype)
         losses: Any = cross_entropy(labels, model(source, target[:, :-1], *draws))
         return tf.reduce_sum(losses * words) / tf.reduce_sum(words)
 
@@ -127,7 +127,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
             value = loss(*inputs)
             scaled = optimizer.scale_loss(value)
         gradients = tape.gradient(scaled, model.trainable_variables)
-        optimizer.apply_gradients(zip(densified(gradients), model.trainable_variables, strict=True))
+        optimizer.apply_gradients(zip(densify(gradients), model.trainable_variables, strict=True))
         return value
 
     return Model(

@@ -77,16 +77,16 @@ def place_kinks(spec: ArraySpec, name: str, turn: int, first: int = 0) -> np.nda
     patterns = _patterns(spec, turn)
     if first:
         return np.full(spec.shape, patterns[first], spec.dtype)
-    drawn = draw_kinks(spec, name, 0)
-    flat = drawn.reshape(-1)
-    placed = patterns[: flat.size]
-    flat[: len(placed)] = placed
-    rows = drawn.reshape(-1, drawn.shape[-1]) if drawn.ndim > 1 else drawn.reshape(1, -1)
-    free = len(rows) - math.ceil(len(placed) / rows.shape[1])
+    array = draw_kinks(spec, name, 0)
+    flat = array.reshape(-1)
+    kinks = patterns[: flat.size]
+    flat[: len(kinks)] = kinks
+    rows = array.reshape(-1, array.shape[-1]) if array.ndim > 1 else array.reshape(1, -1)
+    free = len(rows) - math.ceil(len(kinks) / rows.shape[1])
     if spec.is_float and free > _TIED_ROWS:
         rows[-1] = patterns[0]
         rows[-2] = rows[-3]
-    return drawn
+    return array
 
 
 def _patterns(spec: ArraySpec, turn: int) -> np.ndarray:
@@ -94,8 +94,8 @@ def _patterns(spec: ArraySpec, turn: int) -> np.ndarray:
     first, last = _ends(spec)
     if not spec.is_float:
         return np.array([first, last, first, first, last, (first, last)[turn % 2]], spec.dtype)
-    signed = -0.0 if turn % 2 == 0 and first < 0 else 0.0
-    zero, half, unlike = _within(np.array([0.0, 0.5, signed]), spec)
+    signed_zero = -0.0 if turn % 2 == 0 and first < 0 else 0.0
+    zero, half, unlike = _within(np.array([0.0, 0.5, signed_zero]), spec)
     return np.array([zero, half, unlike, first, last, (first, last)[turn % 2]]).astype(spec.dtype)
 
 
@@ -180,8 +180,8 @@ def draw_cases(
         return cases
     # A model's ties lie behind its weights, and what it is given must mean something to it: not padding alone.
     few = not workload.weight_specs(dimensions) and all(math.prod(spec.shape) <= SMALL for spec in specs.values())
-    given = {"": 0} | {str(pattern): pattern for pattern in range(1, PATTERNS if few else 1)}
-    return cases | {KINKS + number: _kinks(workload, dimensions, pattern) for number, pattern in given.items()}
+    patterns = {"": 0} | {str(pattern): pattern for pattern in range(1, PATTERNS if few else 1)}
+    return cases | {KINKS + number: _kinks(workload, dimensions, pattern) for number, pattern in patterns.items()}
 
 
 def _kinks(workload: Workload, dimensions: Dimensions, pattern: int) -> dict[str, np.ndarray]:

@@ -19,8 +19,8 @@ def around(function: Callable[..., Any]) -> Callable[..., Any]:
     It is the function of the same module that is named so, and may stage more than once, or pass other arguments.
     """
     name = f"{AROUND}{function.__name__}"
-    return getattr(sys.modules[function.__module__], name, _called)
+    return getattr(sys.modules[function.__module__], name, _call)
 
 
-def _called(stage: Stage, *arrays: Any) -> Any:
+def _call(stage: Stage, *arrays: Any) -> Any:
     return stage()(*arrays)

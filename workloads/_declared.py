@@ -34,7 +34,7 @@ class Declared:
     deviations: tuple[Deviation, ...] = ()
 
 
-def declared(workload: Workload, reference: str = "") -> Declared:
+def declare(workload: Workload, reference: str = "") -> Declared:
     """What a workload says of itself."""
     return Declared(
         reference=reference or workload.name,

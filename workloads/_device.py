@@ -60,7 +60,7 @@ class Device:
 ON_CPU = Device()
 
 
-def asked(environment: Mapping[str, str]) -> Device:
+def device_asked_for(environment: Mapping[str, str]) -> Device:
     """The device that this process was told of; without a word, the CPU with nothing pinned.
 
     Args:

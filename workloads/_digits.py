@@ -37,7 +37,7 @@ def load_images(path: Path | None) -> Arrays:
     Raises:
       DataError: the file is missing, is no .npz, or lacks the arrays of Keras's mnist.npz.
     """
-    images, labels = _bundled() if path is None else _from_npz(path)
+    images, labels = _bundled_digits() if path is None else _from_npz(path)
     values = images[..., np.newaxis].astype(np.float32)
     return {"images": values / np.float32(values.max()), "labels": labels.astype(np.int32)}
 
@@ -61,7 +61,7 @@ def image_dimensions_of(data: Arrays) -> Dimensions:
     return {"height": height, "width": width}
 
 
-def _bundled() -> tuple[np.ndarray, np.ndarray]:
+def _bundled_digits() -> tuple[np.ndarray, np.ndarray]:
     # Imported here: only the process that draws the arrays needs scikit-learn, never a worker.
     from sklearn.datasets import load_digits
 

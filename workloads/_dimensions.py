@@ -56,17 +56,17 @@ def others(
       ranges: by name, the least and the largest size, both included.
       fits: whether arrays of such dimensions are small enough to be judged; a range that was given is trusted.
     """
-    chosen = [_sizes(turn, ranges.get(name), _fitting(dimensions, name, fits)) for turn, name in enumerate(names)]
-    rows = [{name: sizes[0] for name, sizes in zip(names, chosen, strict=True)}]
-    for row in range(max(map(len, chosen), default=0)):
+    picks = [_sizes(turn, ranges.get(name), _fitting(dimensions, name, fits)) for turn, name in enumerate(names)]
+    rows = [{name: sizes[0] for name, sizes in zip(names, picks, strict=True)}]
+    for row in range(max(map(len, picks), default=0)):
         rows.append({
-            name: sizes[(row + turn) % len(sizes)] for turn, (name, sizes) in enumerate(zip(names, chosen, strict=True))
+            name: sizes[(row + turn) % len(sizes)] for turn, (name, sizes) in enumerate(zip(names, picks, strict=True))
         })  # fmt: skip
-    given = {name: dimensions[name] for name in names}
-    return tuple({tuple(row.items()): row for row in rows if row != given}.values())
+    own_sizes = {name: dimensions[name] for name in names}
+    return tuple({tuple(row.items()): row for row in rows if row != own_sizes}.values())
 
 
-def described(dimensions: Dimensions) -> str:
+def describe_dimensions(dimensions: Dimensions) -> str:
     """Named sizes as text, such as "B=3, T=7"."""
     return ", ".join(f"{name}={size}" for name, size in dimensions.items())
 

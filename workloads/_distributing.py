@@ -186,9 +186,9 @@ def part_of(array: np.ndarray, axis: int | None, number: int, parts: int) -> np.
     if axis is None:
         return array
     size = array.shape[axis] // parts
-    chosen = [slice(None)] * array.ndim
-    chosen[axis] = slice(number * size, (number + 1) * size)
-    return array[tuple(chosen)]
+    slices = [slice(None)] * array.ndim
+    slices[axis] = slice(number * size, (number + 1) * size)
+    return array[tuple(slices)]
 
 
 def of_equal_parts(
@@ -223,9 +223,9 @@ def first_unlike(leaf: str, copies: Mapping[str, np.ndarray], step: int | None =
             return Unlike(leaf, (), (first, device), (float(one.size), float(other.size)), step)
         differs = np.flatnonzero(_bits(one) != _bits(other))
         if differs.size:
-            at = int(differs[0]) // max(1, one.itemsize)
-            index = tuple(int(i) for i in np.unravel_index(at, one.shape))
-            return Unlike(leaf, index, (first, device), (float(one.flat[at]), float(other.flat[at])), step)
+            position = int(differs[0]) // max(1, one.itemsize)
+            index = tuple(int(i) for i in np.unravel_index(position, one.shape))
+            return Unlike(leaf, index, (first, device), (float(one.flat[position]), float(other.flat[position])), step)
     return None
 
 
@@ -251,10 +251,14 @@ class Kept:
           state: of the optimizer, by name.
         """
         self.losses.append(np.array(loss))
-        done = self.first + len(self.losses)
-        self.arrays |= {str(_trajectory.KeptArray(done, path)): np.array(value) for path, value in weights.items()}
-        self.arrays |= {str(_trajectory.KeptArray(done, name, STATE)): np.array(value) for name, value in state.items()}
+        step_number = self.first + len(self.losses)
+        self.arrays |= {
+            str(_trajectory.KeptArray(step_number, path)): np.array(value) for path, value in weights.items()
+        }
+        self.arrays |= {
+            str(_trajectory.KeptArray(step_number, name, STATE)): np.array(value) for name, value in state.items()
+        }
 
-    def stepped(self, compilations: int | None) -> Stepped:
+    def result(self, compilations: int | None) -> Stepped:
         """All of it."""
         return Stepped({LOSS: np.array(self.losses), **self.arrays}, compilations, tuple(self.unlike))

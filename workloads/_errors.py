@@ -18,7 +18,7 @@ def message(error: BaseException) -> str:
     return str(traceback.TracebackException(type(error), error, None, lookup_lines=False))
 
 
-def told(error: BaseException, path: Path | None = None) -> str:
+def error_text(error: BaseException, path: Path | None = None) -> str:
     """The class of an error, the first line of what it says, and the line of a file that led to it.
 
     Args:
@@ -30,5 +30,5 @@ def told(error: BaseException, path: Path | None = None) -> str:
     text = text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 3]}..."
     place = path and os.path.realpath(path)
     frames = traceback.extract_tb(error.__traceback__)
-    at = [frame.lineno for frame in frames if os.path.realpath(frame.filename) == place]
-    return f"{text} (line {at[-1]})" if at else text
+    line_numbers = [frame.lineno for frame in frames if os.path.realpath(frame.filename) == place]
+    return f"{text} (line {line_numbers[-1]})" if line_numbers else text

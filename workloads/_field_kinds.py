@@ -33,18 +33,18 @@ def check_fields(workload: object, spec: type) -> None:
     for name, (kinds, what) in _FIELDS.items():
         value = getattr(workload, name)
         if not isinstance(value, kinds):
-            raise TypeError(f"expected {what} for Workload.{name}, found {_told(value)}")
+            raise TypeError(f"expected {what} for Workload.{name}, found {_value_text(value)}")
     _check_values(workload, "inputs", (spec,), "an ArraySpec")
     _check_values(workload, "weights", (spec, np.ndarray), "an ArraySpec or an array")
     _check_values(workload, "sizes", (Mapping,), "a mapping of dimensions to integers")
 
 
 def _check_values(workload: object, name: str, kinds: tuple[type, ...], what: str) -> None:
-    held = getattr(workload, name)
-    for key, value in held.items() if isinstance(held, Mapping) else ():
+    field_value = getattr(workload, name)
+    for key, value in field_value.items() if isinstance(field_value, Mapping) else ():
         if not isinstance(value, kinds):
-            raise TypeError(f"expected {what} for {key!r} in Workload.{name}, found {_told(value)}")
+            raise TypeError(f"expected {what} for {key!r} in Workload.{name}, found {_value_text(value)}")
 
 
-def _told(value: object) -> str:
+def _value_text(value: object) -> str:
     return "none" if value is None else f"a value of type {type(value).__name__}"

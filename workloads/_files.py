@@ -44,7 +44,7 @@ def obstacle(path: Path) -> str:
     except (FileNotFoundError, NotADirectoryError):
         return "nothing"
     except (OSError, ValueError, _foreign.Unusable) as error:  # a ValueError of a null character
-        return _foreign.said(error)
+        return _foreign.error_line(error)
     return ""
 
 
@@ -75,27 +75,27 @@ def open_folder(folder: Path) -> None:
     close_folder()
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
-        _opened.append(folder)
+        _open_folders.append(folder)
 
 
 def close_folder() -> None:
     """What lies in a user's folder is no longer importable, and what was imported from one is forgotten."""
     for name in _user_modules():
         del sys.modules[name]
-    while _opened:
+    while _open_folders:
         # The last entry is the one that was opened: another of that name is the user's own wish.
-        folder = str(_opened.pop())
+        folder = str(_open_folders.pop())
         if folder in sys.path:
             del sys.path[len(sys.path) - 1 - sys.path[::-1].index(folder)]
 
 
-_opened: list[Path] = []
+_open_folders: list[Path] = []
 """The one folder that is open, unless the path had it before: that was the user's own wish."""
 
 
 def _user_modules() -> list[str]:
     tops = {name.partition(".")[0] for name in sys.modules} - _OURS
-    mine = {top for top in tops if _folder_of(sys.modules.get(top)) in _opened}
+    mine = {top for top in tops if _folder_of(sys.modules.get(top)) in _open_folders}
     return [name for name in sys.modules if name.partition(".")[0] in mine]
 
 

@@ -42,7 +42,7 @@ class Unusable(Exception):
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def open_regular(path: Path) -> Iterator[BinaryIO]:
     """A regular file, open for reading. What is none is never opened: a pipe would block, a device may act.
 
     Raises:
@@ -52,7 +52,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         regular(os.stat(path).st_mode)
         file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
     except OSError as error:
-        raise Unusable(said(error)) from error
+        raise Unusable(error_line(error)) from error
     except ValueError as error:
         raise Unusable("a path with a null character") from error
     with file:
@@ -76,14 +76,14 @@ def read(path: Path, most: int) -> bytes:
     Raises:
       Unusable: there is none, it may not be read, or it is longer.
     """
-    with opened(path) as file:
+    with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         _within(size, most)
         try:
             # No more than it says: some files of /proc have no end.
             return file.read(size)
         except OSError as error:
-            raise Unusable(said(error)) from error
+            raise Unusable(error_line(error)) from error
 
 
 def check(path: Path, most: int) -> None:
@@ -92,7 +92,7 @@ def check(path: Path, most: int) -> None:
     Raises:
       Unusable: as `read`.
     """
-    with opened(path) as file:
+    with open_regular(path) as file:
         _within(os.fstat(file.fileno()).st_size, most)
 
 
@@ -105,7 +105,7 @@ def is_deeper(value: Any, most: int) -> bool:
     return any(isinstance(item, Mapping | list) for item in level)
 
 
-def said(error: Exception) -> str:
+def error_line(error: Exception) -> str:
     """The first line of what an error says, without the path that it names."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror.lower()
@@ -115,7 +115,7 @@ def said(error: Exception) -> str:
 def is_zip(path: Path) -> bool:
     """Whether a regular file is a zip. False for everything else."""
     try:
-        with opened(path) as file:
+        with open_regular(path) as file:
             return zipfile.is_zipfile(file)
     except (Unusable, *_BROKEN_ZIP):
         return False
@@ -128,12 +128,12 @@ def zip_opened(path: Path) -> Iterator[zipfile.ZipFile]:
     Raises:
       Unusable: it is none, its list is longer than MOST_DIRECTORY_BYTES, or it holds two files of one name.
     """
-    with opened(path) as file:
+    with open_regular(path) as file:
         try:
             _check_directory(file)
             archive = zipfile.ZipFile(file)
         except _BROKEN_ZIP as error:
-            raise Unusable(f"a broken zip ({said(error)})") from error
+            raise Unusable(f"a broken zip ({error_line(error)})") from error
         with archive:
             _check_names(archive.namelist())
             yield archive
@@ -177,16 +177,16 @@ def unpack(archive: zipfile.ZipFile, name: str, target: BinaryIO, most: int) -> 
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise Unusable(f"compression method {member.compress_type} of {name!r} in the zip")
     _within(member.file_size, most, f"{name!r} in the zip of ")
-    unpacked = 0
+    byte_count = 0
     try:
         with archive.open(member) as source:
             # In pieces: at once, a few packed bytes would be unpacked whole before they are counted.
             while piece := source.read(_CHUNK):
-                unpacked += len(piece)
-                _within(unpacked, most, f"{name!r} in the zip of at least ")
+                byte_count += len(piece)
+                _within(byte_count, most, f"{name!r} in the zip of at least ")
                 target.write(piece)
     except _BROKEN_ZIP as error:
-        raise Unusable(f"a broken zip ({said(error)})") from error
+        raise Unusable(f"a broken zip ({error_line(error)})") from error
 
 
 def npz(path: Path, names: Sequence[str], most: int) -> Mapping[str, np.ndarray]:
@@ -204,7 +204,7 @@ def npz(path: Path, names: Sequence[str], most: int) -> Mapping[str, np.ndarray]
         present = [member.removesuffix(".npy") for member in archive.namelist()]
         missing = [name for name in names if name not in present]
         if missing:
-            raise Unusable(f"the arrays {_listed(present)}")
+            raise Unusable(f"the arrays {_list_names(present)}")
         return {name: _npy(name, member_bytes(archive, f"{name}.npy", most)) for name in names}
 
 
@@ -215,7 +215,7 @@ def _check_names(names: Sequence[str]) -> None:
         raise Unusable(f"a zip with two files named {twice[:80]!r}")
 
 
-def _listed(names: Sequence[str], most: int = 8) -> str:
+def _list_names(names: Sequence[str], most: int = 8) -> str:
     return f"{sorted(names)[:most]}"[:500] + f" and {len(names) - most} more" * (len(names) > most)
 
 
@@ -232,7 +232,7 @@ def _npy(name: str, data: bytes) -> np.ndarray:
         # Before it is made: NumPy allocates whatever the head says.
         array = np.frombuffer(data, dtype, offset=file.tell()).reshape(shape, order="F" if by_column else "C")
     except _BROKEN_HEAD as error:
-        raise Unusable(f"a broken array {name!r} ({said(error)})") from error
+        raise Unusable(f"a broken array {name!r} ({error_line(error)})") from error
     return array
 
 
@@ -247,11 +247,11 @@ def _check_directory(file: BinaryIO) -> None:
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - _END_BYTES - _LONGEST_COMMENT))
     tail = file.read()
-    at = tail.rfind(_END)
-    if at < 0 or len(tail) - at < _END_BYTES:
+    position = tail.rfind(_END)
+    if position < 0 or len(tail) - position < _END_BYTES:
         raise zipfile.BadZipFile("its end is missing")
-    if tail[:at].rfind(_END_64) == at - 20 >= 0:
+    if tail[:position].rfind(_END_64) == position - 20 >= 0:
         raise zipfile.BadZipFile("zip64: its files are too large or too many")
-    (directory,) = struct.unpack_from("<L", tail, at + 12)
+    (directory,) = struct.unpack_from("<L", tail, position + 12)
     _within(directory, MOST_DIRECTORY_BYTES, "a zip whose list of files has ")
     file.seek(0)

@@ -26,9 +26,9 @@ _PROTOCOL = re.compile(
 @cache
 def is_framework(file: str) -> bool:
     """Whether a file belongs to a framework, to Python, or was written by one of them."""
-    installed = _INSTALLED.findall(file)
-    if installed:
-        return installed[-1] in _FRAMEWORKS
+    packages = _INSTALLED.findall(file)
+    if packages:
+        return packages[-1] in _FRAMEWORKS
     standard = bool(_STANDARD.search(file)) or file.startswith(sysconfig.get_path("stdlib") + os.sep)
     return standard or file.startswith("<") or "__autograph_generated_file" in file
 

@@ -114,8 +114,8 @@ class Twin:
 
     def weights_of(self, case: str, sent: Arrays | None = None) -> dict[str, np.ndarray]:
         """The canonical weights as this case wants them, or as they were sent in their place."""
-        changed = {**self.cases[case], **(sent or {})}
-        return {path: changed.get(WEIGHTS + path, array) for path, array in self.weights.items()}
+        values = {**self.cases[case], **(sent or {})}
+        return {path: values.get(WEIGHTS + path, array) for path, array in self.weights.items()}
 
     @property
     def first_batches(self) -> dict[str, np.ndarray]:

@@ -33,8 +33,10 @@ def whole(dtype: str, nonzero: bool = False) -> Domain:
 
 def within(numbers: Iterable[int], domain: Domain) -> list[int]:
     """Those that may be drawn, each once."""
-    kept = (number for number in numbers if domain.low <= number <= domain.high and (number or not domain.nonzero))
-    return list(dict.fromkeys(kept))
+    numbers_within = (
+        number for number in numbers if domain.low <= number <= domain.high and (number or not domain.nonzero)
+    )
+    return list(dict.fromkeys(numbers_within))
 
 
 def draw(domain: Domain, spec: ArraySpec, name: str, case: int) -> np.ndarray:
@@ -48,19 +50,19 @@ def draw(domain: Domain, spec: ArraySpec, name: str, case: int) -> np.ndarray:
     """
     generator = np.random.default_rng([case, zlib.crc32(name.encode()), 2])
     if case < 2:
-        drawn = generator.permutation(np.resize(_extremes(domain), spec.shape).reshape(-1)).reshape(spec.shape)
+        values = generator.permutation(np.resize(_extremes(domain), spec.shape).reshape(-1)).reshape(spec.shape)
     else:
         low, high = (domain.low, domain.high) if case == 2 else _small(domain)
-        drawn = generator.integers(low, high, spec.shape, np.dtype(spec.dtype), endpoint=True)
-    drawn = drawn.astype(spec.dtype)
-    return np.where(drawn == 0, np.array(1, spec.dtype), drawn) if domain.nonzero else drawn
+        values = generator.integers(low, high, spec.shape, np.dtype(spec.dtype), endpoint=True)
+    values = values.astype(spec.dtype)
+    return np.where(values == 0, np.array(1, spec.dtype), values) if domain.nonzero else values
 
 
 def _extremes(domain: Domain) -> np.ndarray:
     """Ends and their neighbours, and small numbers of both signs, as far as they are within."""
     low, high = domain.low, domain.high
-    wanted = within((-1, high, low, 7, 0, -7, high - 1, low + 1, 2, -3, 1, high // 2), domain)
-    return np.array(wanted, np.uint64 if high >= 2**63 else np.int64)
+    candidates = within((-1, high, low, 7, 0, -7, high - 1, low + 1, 2, -3, 1, high // 2), domain)
+    return np.array(candidates, np.uint64 if high >= 2**63 else np.int64)
 
 
 def _small(domain: Domain) -> tuple[int, int]:

@@ -87,7 +87,7 @@ def value_digest(array: np.ndarray) -> str:
     return hashlib.sha256(values.tobytes()).hexdigest()
 
 
-def numbered(paths: Iterable[str]) -> list[int]:
+def number_paths(paths: Iterable[str]) -> list[int]:
     """Of each path, how often it came before."""
     counts: dict[str, int] = {}
     numbers: list[int] = []

@@ -1,6 +1,7 @@
 """Chains of equal layers, compiled in blocks of so many: how large a block has to be is measured of it.
 
-`block` is the number of layers of each compiled function, and 0 compiles none: what `jaxport blocks` asks of any port.
+`block` is the number of layers of each compiled function, and 0 compiles none: what `jaxport crossing blocks`
+asks of any port.
 """
 
 from __future__ import annotations

@@ -16,11 +16,17 @@ _ASIDE = 2.0**-8
 _LEAST, _MOST = 1e-4, 1e4
 """Beyond, a number is a guard or a fill value, and no edge that inputs are meant to lie on."""
 MOST = 48
-"""Numbers that are placed."""
+"""Numbers that are placed, without ties."""
 
 
-def around_floats(numbers: Iterable[float], spec: ArraySpec) -> list[float]:
-    """Each number that is one to float types, and what lies a little and a whole one beside it, within the range."""
+def around_floats(numbers: Iterable[float], spec: ArraySpec, ties: Iterable[float] = ()) -> list[float]:
+    """Each number that is one to float types, and what lies a little and a whole one beside it, within the range.
+
+    Args:
+      numbers: that a program decides by.
+      spec: of the input.
+      ties: numbers that are placed as they are.
+    """
     marks: dict[float, None] = {}
     for number in numbers:
         if _LEAST <= abs(number) <= _MOST:
@@ -28,7 +34,10 @@ def around_floats(numbers: Iterable[float], spec: ArraySpec) -> list[float]:
             exact = [float(number)] if _is_simple(number) else []
             marks |= dict.fromkeys([*exact, number - step, number + step, number - 1.0, number + 1.0])
     low, high = (-math.inf, math.inf) if spec.low is None or spec.high is None else (spec.low, spec.high)
-    return [mark for mark in marks if low <= mark <= high][:MOST]
+    simple_ties = [tie for tie in ties if _LEAST <= abs(tie) <= _MOST and _is_simple(tie)]
+    # Ties take no place of a number that the program compares with.
+    nearby = [mark for mark in marks if low <= mark <= high][:MOST]
+    return list(dict.fromkeys([*nearby, *(tie for tie in simple_ties if low <= tie <= high)]))
 
 
 def around_integers(numbers: Iterable[float], domain: Domain) -> list[int]:
@@ -37,7 +46,7 @@ def around_integers(numbers: Iterable[float], domain: Domain) -> list[int]:
     return within((number + aside for number in whole for aside in (0, 1, -1)), domain)[:MOST]
 
 
-def placed(numbers: Sequence[float | int], spec: ArraySpec, turn: int, case: int) -> np.ndarray:
+def place_marks(numbers: Sequence[float | int], spec: ArraySpec, turn: int, case: int) -> np.ndarray:
     """An array of a case: the numbers from where the case before stopped, in another order for each input.
 
     Args:
@@ -48,8 +57,8 @@ def placed(numbers: Sequence[float | int], spec: ArraySpec, turn: int, case: int
     """
     size = math.prod(spec.shape)
     order = np.random.default_rng(turn).permutation(len(numbers)) if turn else np.arange(len(numbers))
-    ordered = np.asarray(numbers)[order]
-    flat = np.resize(np.roll(ordered, -(case * size) % len(numbers)), size)
+    in_order = np.asarray(numbers)[order]
+    flat = np.resize(np.roll(in_order, -(case * size) % len(numbers)), size)
     return flat.reshape(spec.shape).astype(spec.dtype)
 
 

@@ -30,9 +30,9 @@ def split_axis(name: str, shape: Shape, transformer: bool) -> tuple[int | None, 
     """
     if not transformer:
         return (len(shape) - 1, "features") if len(shape) > 1 else (None, "")
-    for pattern, rank, axis, counted in MEGATRON_RULES:
+    for pattern, rank, axis, what in MEGATRON_RULES:
         if pattern.search(name) and len(shape) == rank:
-            return axis, counted
+            return axis, what
     return None, ""
 
 
@@ -41,7 +41,7 @@ def is_transformer(weights: Mapping[str, Shape]) -> bool:
     return any(split_axis(name, shape, True)[0] is not None for name, shape in weights.items())
 
 
-def undivided(weights: Mapping[str, Shape], count: int) -> str:
+def why_undivided(weights: Mapping[str, Shape], count: int) -> str:
     """Why a model cannot be split over so many devices; "" where it can.
 
     Args:
@@ -50,10 +50,10 @@ def undivided(weights: Mapping[str, Shape], count: int) -> str:
     """
     transformer = is_transformer(weights)
     for name, shape in weights.items():
-        axis, counted = split_axis(name, shape, transformer)
+        axis, what = split_axis(name, shape, transformer)
         if axis is not None and shape[axis] % count:
             return (
-                f"expected {counted} that {count} divides, found {shape[axis]} of {name}: "
+                f"expected {what} that {count} divides, found {shape[axis]} of {name}: "
                 "choose fewer devices, or another layout"
             )
     return ""

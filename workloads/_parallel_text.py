@@ -96,8 +96,8 @@ def pairs(vocabulary: int, length: int, examples: int) -> dict[str, np.ndarray]:
     generator = np.random.default_rng(_SEED)
     sentences = [_sentence(generator, lexicon.words, length - 1) for _ in range(examples)]
     return {
-        "source": _padded((_source(lexicon, sentence) for sentence in sentences), length),
-        "target": _padded(([START, *_target(lexicon, sentence)] for sentence in sentences), length + 1),
+        "source": _pad((_source(lexicon, sentence) for sentence in sentences), length),
+        "target": _pad(([START, *_target(lexicon, sentence)] for sentence in sentences), length + 1),
     }
 
 
@@ -131,17 +131,17 @@ def _sentence(generator: np.random.Generator, words: int, room: int) -> list[Cla
 
 def _clause(generator: np.random.Generator, words: int, extras: int) -> Clause:
     """A clause with at most `extras` words that it could do without."""
-    negated = bool(extras and generator.random() < 0.5)
-    adjectives = generator.integers(0, min(extras - negated, 4) + 1)
+    is_negated = bool(extras and generator.random() < 0.5)
+    adjectives = generator.integers(0, min(extras - is_negated, 4) + 1)
     before = generator.integers(0, adjectives + 1)
-    drawn = tuple(int(word) for word in generator.integers(0, words, adjectives))
-    subject = Phrase(int(generator.integers(words)), int(generator.integers(2)), drawn[:before])
-    acted_on = Phrase(int(generator.integers(words)), int(generator.integers(2)), drawn[before:])
-    return Clause(subject, int(generator.integers(words)), acted_on, negated)
+    words_drawn = tuple(int(word) for word in generator.integers(0, words, adjectives))
+    subject = Phrase(int(generator.integers(words)), int(generator.integers(2)), words_drawn[:before])
+    acted_on = Phrase(int(generator.integers(words)), int(generator.integers(2)), words_drawn[before:])
+    return Clause(subject, int(generator.integers(words)), acted_on, is_negated)
 
 
 def _source(lexicon: Lexicon, sentence: Sequence[Clause]) -> list[int]:
-    return [*_joined((_source_clause(lexicon, clause) for clause in sentence), _AND), END]
+    return [*_join((_source_clause(lexicon, clause) for clause in sentence), _AND), END]
 
 
 def _source_clause(lexicon: Lexicon, clause: Clause) -> list[int]:
@@ -154,7 +154,7 @@ def _source_clause(lexicon: Lexicon, clause: Clause) -> list[int]:
 
 
 def _target(lexicon: Lexicon, sentence: Sequence[Clause]) -> list[int]:
-    return [*_joined((_target_clause(lexicon, clause) for clause in sentence), _CONJUNCTION), END]
+    return [*_join((_target_clause(lexicon, clause) for clause in sentence), _CONJUNCTION), END]
 
 
 def _target_clause(lexicon: Lexicon, clause: Clause) -> list[int]:
@@ -168,12 +168,12 @@ def _target_clause(lexicon: Lexicon, clause: Clause) -> list[int]:
     return [*phrase(clause.subject), *phrase(clause.object), verb, *negation]
 
 
-def _joined(clauses: Iterable[list[int]], conjunction: int) -> list[int]:
-    joined: list[int] = []
+def _join(clauses: Iterable[list[int]], conjunction: int) -> list[int]:
+    sentence: list[int] = []
     for clause in clauses:
-        joined += [conjunction, *clause] if joined else clause
-    return joined
+        sentence += [conjunction, *clause] if sentence else clause
+    return sentence
 
 
-def _padded(sentences: Iterable[Sequence[int]], length: int) -> np.ndarray:
+def _pad(sentences: Iterable[Sequence[int]], length: int) -> np.ndarray:
     return np.array([[*sentence, *[PAD] * (length - len(sentence))] for sentence in sentences], np.int32)

@@ -20,10 +20,10 @@ def narrow_dtype(dimensions: Dimensions) -> str:
     Raises:
       ValueError: both narrow types at once.
     """
-    asked = [name for name in NARROW if dimensions.get(name)]
-    if len(asked) > 1:
+    dtypes = [name for name in NARROW if dimensions.get(name)]
+    if len(dtypes) > 1:
         raise ValueError("expected one narrow type, found bfloat16 and float16: set one of them to 0")
-    return asked[0] if asked else ""
+    return dtypes[0] if dtypes else ""
 
 
 def compute_dtype(dimensions: Dimensions, dtype: str) -> str:

@@ -45,7 +45,7 @@ class RemoteMethods(Protocol):
         return f"{self.side} has no `{method}`"
 
     def outputs(self, mode: str, pass_: str, case: str, dtype: str, sent: Arrays | None = None) -> Arrays:
-        """What a pass returns in a mode.
+        """Return the results of a pass in a mode.
 
         Args:
           mode: one of the pass.
@@ -57,7 +57,7 @@ class RemoteMethods(Protocol):
         raise Unsupported(self._refusal("outputs"))
 
     def trajectory(self, mode: str, dtype: str, checkpoints: Sequence[Size], guide: Arrays | None = None) -> Arrays:
-        """Losses and weights of a training run in a mode.
+        """Return losses and weights of a training run in a mode.
 
         Args:
           mode: one of the step.
@@ -70,7 +70,7 @@ class RemoteMethods(Protocol):
     def layers(
         self, pass_: str, case: str, dtype: str, given: Sequence[Given], sent: Arrays
     ) -> tuple[LayerCalls, Arrays]:
-        """What each layer of a model was given and gave in a pass.
+        """Report the inputs and outputs of each layer of a model in a pass.
 
         Args:
           pass_: "forward", or "gradients": then the gradients with respect to all of these are taken too.
@@ -82,7 +82,7 @@ class RemoteMethods(Protocol):
         raise Unsupported(self._refusal("layers"))
 
     def program(self, pass_: str, dtype: str, platform: Platform = "cpu") -> Program:
-        """The program that the framework hands to XLA.
+        """Return the program that the framework passes to XLA.
 
         Args:
           pass_: "forward", "gradients" or "step".
@@ -92,7 +92,7 @@ class RemoteMethods(Protocol):
         raise Unsupported(self._refusal("program"))
 
     def stages(self) -> Mapping[str, str]:
-        """The main pass as text at every stage."""
+        """Return the main pass as text at every stage."""
         raise Unsupported(self._refusal("stages"))
 
     def compile(self, program: Program, /, options: Mapping[str, Scalar] = NO_OPTIONS) -> Compiled:
@@ -100,7 +100,7 @@ class RemoteMethods(Protocol):
         raise Unsupported(self._refusal("compile"))
 
     def optimized(self, handle: int) -> Optimized:
-        """The optimized HLO module of a compiled program, which may be compiled once more for it."""
+        """Return the optimized HLO module of a compiled program, compiled again where none is kept."""
         raise Unsupported(self._refusal("optimized"))
 
     def save_model(self, handle: int, folder: Path) -> None:
@@ -108,7 +108,7 @@ class RemoteMethods(Protocol):
         raise Unsupported(self._refusal("save_model"))
 
     def serialized(self, pass_: str) -> Annotated[bytes, "exported"]:
-        """A pass in the form of jax.export."""
+        """Return a pass in the form of jax.export."""
         raise Unsupported(self._refusal("serialized"))
 
     def execute(self, handle: int, case: str) -> Arrays:
@@ -116,7 +116,7 @@ class RemoteMethods(Protocol):
         raise Unsupported(self._refusal("execute"))
 
     def unroll(self, handle: int, checkpoints: Sequence[Size], guide: Arrays | None = None) -> Arrays:
-        """A training run of a compiled training step.
+        """Run a training run by a compiled training step.
 
         Args:
           handle: of the program.
@@ -130,23 +130,23 @@ class RemoteMethods(Protocol):
         raise Unsupported(self._refusal("offer"))
 
     def digest(self, target: str | int) -> str:
-        """A digest of the code of the main pass in a mode, or of a compiled program; "" where there is none."""
+        """Return a digest of the code of the main pass in a mode, or of a compiled program; "" without code."""
         raise Unsupported(self._refusal("digest"))
 
     def profile(self, target: str | int) -> Sequence[Sequence[KernelRun]]:
-        """The kernels that each of some warm calls ran, with their times."""
+        """Return the kernels that each of some warm calls ran, with their times."""
         raise Unsupported(self._refusal("profile"))
 
     def clustered(self, pass_: str) -> Clustered:
-        """Run a pass with autoclustering: its graph's name, its nodes, times and lines."""
+        """Run a pass with autoclustering, and return the name of its graph, its nodes, times and lines."""
         raise Unsupported(self._refusal("clustered"))
 
     def rewritten(self, pass_: str, options: OptimizerOptions) -> Rewritten:
-        """The graph of a pass after the optimizer, with switches of it set."""
+        """Return the graph of a pass after the graph optimizer, with some of its switches set."""
         raise Unsupported(self._refusal("rewritten"))
 
     def outputs_with(self, pass_: str, case: str, options: OptimizerOptions) -> Arrays:
-        """What a pass returns with switches of the graph optimizer set.
+        """Return the results of a pass with some switches of the graph optimizer set.
 
         Args:
           pass_: "forward", "gradients" or "step".
@@ -156,7 +156,7 @@ class RemoteMethods(Protocol):
         raise Unsupported(self._refusal("outputs_with"))
 
     def donation(self) -> Donation:
-        """The compiled training step and its donated parameters."""
+        """Return the compiled training step and its donated parameters."""
         raise Unsupported(self._refusal("donation"))
 
 

@@ -56,7 +56,7 @@ class Watch(Protocol):
         """How it was staged, in a few words."""
         ...
 
-    def call(self, named: Named) -> Seen:
+    def call(self, arguments: Named) -> Seen:
         """Call it, wait for all results, and say what the call did."""
         ...
 
@@ -72,7 +72,7 @@ class Watch(Protocol):
         ...
 
 
-def bound(function: Callable[..., Any], named: Named) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def bound(function: Callable[..., Any], arguments: Named) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Positional and named arguments of a call: by name where the function has a parameter of it, else by position.
 
     Raises:
@@ -81,10 +81,12 @@ def bound(function: Callable[..., Any], named: Named) -> tuple[tuple[Any, ...], 
     try:
         signature = inspect.signature(function)
     except ValueError:  # written in C
-        return tuple(named.values()), {}
+        return tuple(arguments.values()), {}
     kinds = {parameter.kind for parameter in signature.parameters.values()}
     takes_any = inspect.Parameter.VAR_KEYWORD in kinds and inspect.Parameter.VAR_POSITIONAL not in kinds
-    known = {name for name in named if name in signature.parameters or takes_any}
-    positional = [value for name, value in named.items() if name not in known]
-    filled = signature.bind(*positional, **{name: named[name] for name in named if name in known})
-    return filled.args, filled.kwargs
+    keyword_names = {name for name in arguments if name in signature.parameters or takes_any}
+    positional = [value for name, value in arguments.items() if name not in keyword_names]
+    bound_arguments = signature.bind(
+        *positional, **{name: arguments[name] for name in arguments if name in keyword_names}
+    )
+    return bound_arguments.args, bound_arguments.kwargs

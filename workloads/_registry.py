@@ -10,7 +10,7 @@ import pkgutil
 from pathlib import Path
 from types import ModuleType
 
-from workloads._errors import Foreseen, told
+from workloads._errors import Foreseen, error_text
 from workloads._files import PathError, check_path, load_file, obstacle
 from workloads._spec import Workload
 
@@ -38,14 +38,15 @@ def get(reference: str) -> Workload:
     if reference.endswith(".py"):
         return _from_file(Path(reference))
     if reference in built_in():
-        return _declared(importlib.import_module(f"workloads.{reference}"), reference)
+        return _find_declared(importlib.import_module(f"workloads.{reference}"), reference)
     points = _entry_points()
     if reference in points:
         try:
             workload = points[reference].load()
         except Exception as error:
             raise RegistryError(
-                f"expected a Workload behind entry point {reference!r}, found an error: {told(error)}: fix its package"
+                f"expected a Workload behind entry point {reference!r}, found an error: {error_text(error)}: "
+                "fix its package"
             ) from error
         if isinstance(workload, Workload):
             return workload
@@ -92,16 +93,16 @@ def _from_file(path: Path) -> Workload:
     try:
         module = load_file(path)
     except Exception as error:
-        failure = f"an error while reading it: {told(error, path)}"
+        failure = f"an error while reading it: {error_text(error, path)}"
         raise RegistryError(f"expected a port file in {path}, found {failure}: correct it") from error
-    workload = _declared(module, str(path))
+    workload = _find_declared(module, str(path))
     return workload if workload.folder else dataclasses.replace(workload, folder=path.parent.resolve())
 
 
-def _declared(module: ModuleType, where: str) -> Workload:
-    declared = [value for value in vars(module).values() if isinstance(value, Workload)]
-    if len(declared) != 1:
+def _find_declared(module: ModuleType, where: str) -> Workload:
+    workloads = [value for value in vars(module).values() if isinstance(value, Workload)]
+    if len(workloads) != 1:
         raise RegistryError(
-            f"expected one Workload in {where}, found {len(declared)}: declare it as `port = Workload(...)`"
+            f"expected one Workload in {where}, found {len(workloads)}: declare it as `port = Workload(...)`"
         )
-    return declared[0]
+    return workloads[0]

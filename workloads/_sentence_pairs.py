@@ -88,13 +88,13 @@ def _example(generator: np.random.Generator, lexicon: Lexicon, length: int, pred
     topic = int(generator.integers(TOPICS))
     other = topic if follows else (topic + int(generator.integers(1, TOPICS))) % TOPICS
     first, second = (_sentence(generator, lexicon, subject, (length - 3) // 2) for subject in (topic, other))
-    used = len(first) + len(second) + 3
+    end = len(first) + len(second) + 3
     tokens = np.full(length, PADDING, np.int32)
-    tokens[:used] = [START, *first, SEPARATOR, *second, SEPARATOR]
+    tokens[:end] = [START, *first, SEPARATOR, *second, SEPARATOR]
     segments = np.zeros(length, np.int32)
-    segments[len(first) + 2 : used] = 1
+    segments[len(first) + 2 : end] = 1
     return {
-        **_masked(generator, lexicon, tokens, predictions),
+        **_mask(generator, lexicon, tokens, predictions),
         "segments": segments,
         "follows": np.array(follows, np.int32),
     }
@@ -102,11 +102,11 @@ def _example(generator: np.random.Generator, lexicon: Lexicon, length: int, pred
 
 def _sentence(generator: np.random.Generator, lexicon: Lexicon, topic: int, most: int) -> list[int]:
     """Clauses until a length is reached that is drawn from the upper half of what there is room for."""
-    wanted = int(generator.integers((most + 1) // 2, most + 1))
+    length = int(generator.integers((most + 1) // 2, most + 1))
     words: list[int] = []
-    while len(words) < wanted:
+    while len(words) < length:
         words += _clause(generator, lexicon, topic)
-    return words[:wanted]
+    return words[:length]
 
 
 def _clause(generator: np.random.Generator, lexicon: Lexicon, topic: int) -> list[int]:
@@ -123,18 +123,18 @@ def _phrase(generator: np.random.Generator, lexicon: Lexicon, topic: int, number
     return [determiner, adjective, noun] if generator.integers(2) else [determiner, noun]
 
 
-def _masked(generator: np.random.Generator, lexicon: Lexicon, tokens: np.ndarray, predictions: int) -> Arrays:
+def _mask(generator: np.random.Generator, lexicon: Lexicon, tokens: np.ndarray, predictions: int) -> Arrays:
     candidates = np.flatnonzero(tokens >= _FIRST_WORD)
     count = min(predictions, max(1, round(MASKED * len(candidates))))
-    chosen = np.sort(generator.permutation(candidates)[:count])
+    places = np.sort(generator.permutation(candidates)[:count])
     positions, words = np.zeros(predictions, np.int32), np.zeros(predictions, np.int32)
-    positions[:count], words[:count] = chosen, tokens[chosen]
+    positions[:count], words[:count] = places, tokens[places]
     fate = generator.uniform(size=count)
     anything = generator.integers(_FIRST_WORD, lexicon.vocabulary, count)
-    shown = tokens.copy()
-    shown[chosen] = np.where(fate < 0.8, MASK, np.where(fate < 0.9, anything, tokens[chosen]))
+    tokens_shown = tokens.copy()
+    tokens_shown[places] = np.where(fate < 0.8, MASK, np.where(fate < 0.9, anything, tokens[places]))
     return {
-        "tokens": shown,
+        "tokens": tokens_shown,
         "positions": positions,
         "words": words,
         "weights": (np.arange(predictions) < count).astype(np.float32),

@@ -41,7 +41,7 @@ def _matrix(dimensions: Dimensions) -> dict[str, ArraySpec]:
     return {"x": ArraySpec((side, side))}
 
 
-def _normed(dimensions: Dimensions) -> dict[str, ArraySpec]:
+def _normalization_inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
     side = _side(dimensions)
     return {**_matrix(dimensions), "gamma": ArraySpec((side,), low=0.5, high=1.5), "beta": ArraySpec((side,))}
 
@@ -85,7 +85,7 @@ OPERATIONS = {
         _operation("elementwise", "a chain of five elementwise operations", _vectors),
         _operation("reduction", "the mean of squares", _vector),
         _operation("softmax", "softmax over rows", _matrix),
-        _operation("layer_norm", "layer normalization of rows", _normed),
+        _operation("layer_norm", "layer normalization of rows", _normalization_inputs),
         _operation("matmul", "a product of square matrices: a library call", _kernels(1, biases=False)),
         _operation("convolution", "a 3 x 3 convolution of 16 channels: a library call", _picture),
         _operation("dense", "a dense layer with relu", _kernels(1, biases=True)),

@@ -141,14 +141,14 @@ _FLOATS_OF_NO_KIND = ("bfloat16", *FLOAT8)
 """To NumPy they are bytes of nothing."""
 
 
-def doubled(dtype: np.dtype | str) -> str:
+def double_dtype(dtype: np.dtype | str) -> str:
     """The type that a float has in float64."""
     return "complex128" if np.dtype(dtype).kind == "c" else "float64"
 
 
 def dtype_in(dtype: np.dtype | str, precision: str) -> str:
     """The type that an array has in a run: floats are widened in one of float64, nothing else is changed."""
-    return doubled(dtype) if precision == "float64" and is_float(dtype) else str(dtype)
+    return double_dtype(dtype) if precision == "float64" and is_float(dtype) else str(dtype)
 
 
 def _largest(dtype: str) -> float:
@@ -220,8 +220,8 @@ class Training:
         if self.steps < 1:
             raise ValueError(f"expected at least one training step, found {self.steps}")
         if (self.dataset is None) == (self.synthetic is None):
-            given = "neither" if self.dataset is None else "both"
-            raise ValueError(f"expected a dataset or synthetic examples, found {given}: name one source of examples")
+            what = "neither" if self.dataset is None else "both"
+            raise ValueError(f"expected a dataset or synthetic examples, found {what}: name one source of examples")
 
     def examples(self, path: Path | None, dimensions: Dimensions) -> Arrays:
         """The examples at a size; a path names the file of a dataset."""
@@ -295,8 +295,10 @@ class Workload:
     @property
     def varying(self) -> tuple[str, ...]:
         """The dimensions that are judged at several sizes."""
-        named = () if callable(self.inputs) else (name for spec in self.inputs.values() for name in spec.names)
-        return tuple(dict.fromkeys((*named, *self.ranges)))
+        dimension_names = (
+            () if callable(self.inputs) else (name for spec in self.inputs.values() for name in spec.names)
+        )
+        return tuple(dict.fromkeys((*dimension_names, *self.ranges)))
 
     def dimensions(self, size: str) -> Dimensions:
         """The dimensions at a size, those that vary among them even where the size does not say them."""

@@ -46,12 +46,14 @@ def special_cases(specs: Mapping[str, ArraySpec], base: Arrays) -> Iterator[Spec
     groups = [*((name,) for name in floats), *([tuple(floats)] if len(floats) > 1 else [])]
     for kind in _KINDS:
         for group in groups:
-            taken = {name: _within(_KINDS[kind](specs[name].dtype), specs[name]) for name in group}
-            if not all(taken.values()):
+            values_by_name = {name: _within(_KINDS[kind](specs[name].dtype), specs[name]) for name in group}
+            if not all(values_by_name.values()):
                 continue
             for pattern in _patterns(kind, specs, group):
                 arrays = {
-                    name: _placed(base[name], taken[name], pattern, group.index(name)) if name in taken else array
+                    name: _place(base[name], values_by_name[name], pattern, group.index(name))
+                    if name in values_by_name
+                    else array
                     for name, array in base.items()
                 }
                 yield Special(kind, group, arrays)
@@ -65,7 +67,7 @@ def _patterns(kind: str, specs: Mapping[str, ArraySpec], group: Sequence[str]) -
     return (*range(1 + (min(axes, _MOST_AXES) if axes > 1 else 0)), _ALL)
 
 
-def _placed(array: np.ndarray, numbers: Sequence[float], pattern: int, turn: int) -> np.ndarray:
+def _place(array: np.ndarray, numbers: Sequence[float], pattern: int, turn: int) -> np.ndarray:
     """The array with numbers in some elements.
 
     Args:
@@ -75,16 +77,16 @@ def _placed(array: np.ndarray, numbers: Sequence[float], pattern: int, turn: int
         as it was, 2 along the axis before, and so on; _ALL fills the array.
       turn: moves the single elements, so that two inputs have some in common and some not.
     """
-    chosen = np.random.default_rng(turn).random(array.shape) < (1 if pattern == _ALL else _PART)
-    chosen.reshape(-1)[:1] = True
+    mask = np.random.default_rng(turn).random(array.shape) < (1 if pattern == _ALL else _PART)
+    mask.reshape(-1)[:1] = True
     if 0 < pattern <= array.ndim:
-        along = np.moveaxis(chosen, -pattern, 0)
+        along = np.moveaxis(mask, -pattern, 0)
         along[0] = True
         if len(along) > 1:
             along[-1] = False
-    placed = np.array(array)
-    placed[chosen] = np.resize(np.asarray(numbers, np.float64), int(chosen.sum())).astype(array.dtype)
-    return placed
+    result = np.array(array)
+    result[mask] = np.resize(np.asarray(numbers, np.float64), int(mask.sum())).astype(array.dtype)
+    return result
 
 
 def _within(numbers: Sequence[float], spec: ArraySpec) -> list[float]:

@@ -31,13 +31,13 @@ def owner_and_part(state: str, shape: tuple[int, ...], weights: Mapping[str, Own
     own = {name: _flat(weight.name) for name, weight in weights.items() if weight.shape == shape}
     within = {name: text if text in flat else _end_within(text, flat) for name, text in own.items()}
     longest = max(map(len, within.values()), default=0)
-    named = [name for name, text in within.items() if longest and len(text) == longest]
+    candidates = [name for name, text in within.items() if longest and len(text) == longest]
     # Of two as long the one whose whole name it is: the other has more in front, which does not stand there.
-    named = [name for name in named if own[name] == within[name]] or named
-    if len(named) != 1:
+    candidates = [name for name in candidates if own[name] == within[name]] or candidates
+    if len(candidates) != 1:
         return "", ""
-    before, _, after = flat.rpartition(within[named[0]])
-    return named[0], " ".join(part.strip("/") for part in (before, after)).strip()
+    before, _, after = flat.rpartition(within[candidates[0]])
+    return candidates[0], " ".join(part.strip("/") for part in (before, after)).strip()
 
 
 def _end_within(own: str, flat: str) -> str:

@@ -50,15 +50,15 @@ def probes(specs: Mapping[str, ArraySpec], moderate: bool, step: int = STEPS[0])
       moderate: up to 2^6 either way, for models.
       step: of a model: between one power of two and the next.
     """
-    moved = swept(specs)
-    for name in moved:
+    moved_names = swept(specs)
+    for name in moved_names:
         yield from _of(name, specs[name], moderate, step)
-    if len(moved) > 1:
-        widest = min((specs[name] for name in moved), key=lambda spec: _exponents(spec, moderate, step)[-1])
+    if len(moved_names) > 1:
+        widest = min((specs[name] for name in moved_names), key=lambda spec: _exponents(spec, moderate, step)[-1])
         yield from (
             probe
             for probe in _of(ALL, widest, moderate, step)
-            if all(_takes(name, specs[name], probe) for name in moved)
+            if all(_takes(name, specs[name], probe) for name in moved_names)
         )
 
 
@@ -71,7 +71,7 @@ def swept(specs: Mapping[str, ArraySpec]) -> list[str]:
     ]
 
 
-def drawn(probe: Probe, specs: Mapping[str, ArraySpec], base: Arrays) -> dict[str, np.ndarray]:
+def draw_inputs(probe: Probe, specs: Mapping[str, ArraySpec], base: Arrays) -> dict[str, np.ndarray]:
     """The inputs of a call; those that are not moved are as in `base`.
 
     Args:
@@ -150,7 +150,7 @@ def _sizes(generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray
     return sizes
 
 
-def _mixed(generator: np.random.Generator, magnitude: float, shape: tuple[int, ...]) -> np.ndarray:
+def _mix(generator: np.random.Generator, magnitude: float, shape: tuple[int, ...]) -> np.ndarray:
     return magnitude * _sizes(generator, shape) * generator.choice([-1, 1], shape)
 
 
@@ -186,7 +186,7 @@ NEAR_LOW, NEAR_HIGH = "above the lower end of its range by up to ", "below the u
 """Patterns, as they are said in front of a magnitude."""
 
 _PATTERNS: Mapping[str, Callable[[np.random.Generator, float, tuple[int, ...]], np.ndarray]] = {
-    MIXED: _mixed,
+    MIXED: _mix,
     POSITIVE: _positive,
     NEGATIVE: _negative,
     ABOVE: _above,

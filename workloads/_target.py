@@ -69,17 +69,17 @@ def _module(name: str) -> ModuleType:
     """A module that is installed; else one of the current folder, which is opened as a file's own folder is."""
     close_folder()
     try:
-        return _imported(name)
+        return _import(name)
     except TargetError:
         here, top = Path.cwd(), name.partition(".")[0]
         if not ((here / f"{top}.py").is_file() or (here / top).is_dir()):
             raise
         _check(here / top)
         open_folder(here)
-        return _imported(name)
+        return _import(name)
 
 
-def _imported(name: str) -> ModuleType:
+def _import(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

@@ -38,9 +38,9 @@ class KeptArray:
 
 def kept_as(name: str) -> KeptArray | None:
     """What the array of a name is; None of the losses, which belong to no step alone."""
-    kind, at, rest = name.partition("@")
+    kind, separator, rest = name.partition("@")
     step, slash, path = rest.partition("/")
-    return KeptArray(int(step), path, kind) if at and slash and kind in (WEIGHTS, STATE) else None
+    return KeptArray(int(step), path, kind) if separator and slash and kind in (WEIGHTS, STATE) else None
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,18 @@ class Guide:
     kept: Arrays
     start_from: Callable[[Arrays], None]
 
-    def replace(self, done: int) -> None:
+    def replace(self, step_number: int) -> None:
         """Go on from the weights that the other run had after so many steps; from one's own where it kept none.
 
         Args:
-          done: steps taken.
+          step_number: steps taken.
         """
-        known = ((kept_as(name), array) for name, array in self.kept.items())
-        weights = {of.path: array for of, array in known if of is not None and (of.step, of.kind) == (done, WEIGHTS)}
+        kept_arrays = ((kept_as(name), array) for name, array in self.kept.items())
+        weights = {
+            of.path: array
+            for of, array in kept_arrays
+            if of is not None and (of.step, of.kind) == (step_number, WEIGHTS)
+        }
         if weights:
             self.start_from(weights)
 
@@ -86,11 +90,11 @@ def trajectory(
     Returns:
       "loss": [steps], in the step's own type; "weights@STEP/PATH" after each checkpoint, in the weight's shape.
     """
-    losses, kept = [], {}
-    for done in range(1, len(next(iter(twin.batches.values()))) + 1):
-        losses.append(np.array(step({name: array[done - 1] for name, array in twin.batches.items()})))
-        if done in checkpoints:
-            kept |= {str(KeptArray(done, path)): np.array(value) for path, value in weights().items()}
+    losses, kept_arrays = [], {}
+    for step_number in range(1, len(next(iter(twin.batches.values()))) + 1):
+        losses.append(np.array(step({name: array[step_number - 1] for name, array in twin.batches.items()})))
+        if step_number in checkpoints:
+            kept_arrays |= {str(KeptArray(step_number, path)): np.array(value) for path, value in weights().items()}
             if guide is not None:
-                guide.replace(done)
-    return {LOSS: np.array(losses)} | kept
+                guide.replace(step_number)
+    return {LOSS: np.array(losses)} | kept_arrays

@@ -25,8 +25,9 @@ def _collect(node: Any, path: str, flat: dict[str, Any]) -> None:
         return
     if isinstance(node, Mapping):
         items = [(str(key), value) for key, value in node.items()]
-    elif isinstance(node, tuple) and (fields := getattr(node, "_fields", None)):
-        items = list(zip(fields, node, strict=True))
+    elif isinstance(node, tuple) and getattr(node, "_fields", None):
+        # Without :=, which AutoGraph cannot convert, and says so in a notebook's cell.
+        items = list(zip(node._fields, node, strict=True))  # pyright: ignore[reportAttributeAccessIssue]
     elif isinstance(node, (list, tuple)):
         items = [(str(index), value) for index, value in enumerate(node)]
     else:

@@ -37,33 +37,35 @@ def unroll(
     """
     if "loss" not in {result.name for result in program.results}:
         raise Unsupported("the step program returns no loss")
-    held: dict[str, np.ndarray] = {}
+    final_values: dict[str, np.ndarray] = {}
 
     def argument(parameter: Parameter, batch: Arrays) -> np.ndarray:
         if parameter.kind == "input":
             return batch[parameter.name].astype(parameter.dtype, copy=False)
-        left = held.get((WEIGHTS if parameter.kind == "weight" else STATE) + parameter.name)
-        return twin.argument(parameter, twin.first_case, program.states) if left is None else left
+        final_value = final_values.get((WEIGHTS if parameter.kind == "weight" else STATE) + parameter.name)
+        return twin.argument(parameter, twin.first_case, program.states) if final_value is None else final_value
 
     def step(batch: Arrays) -> np.ndarray:
         results = program.named(run([argument(parameter, batch) for parameter in program.parameters]))
-        held.clear()
-        held.update(results)
-        return held["loss"]
+        final_values.clear()
+        final_values.update(results)
+        return final_values["loss"]
 
     # One that no loss reaches is no result of TensorFlow's step: it stays as it is, in the type of those that change.
-    taken = {parameter.dtype for parameter in program.parameters if parameter.kind == "weight"}
-    unreached = {
-        path: array.astype(np.float64) if taken == {"float64"} and "float" in array.dtype.name else array
+    weight_dtypes = {parameter.dtype for parameter in program.parameters if parameter.kind == "weight"}
+    weights_unreached = {
+        path: array.astype(np.float64) if weight_dtypes == {"float64"} and "float" in array.dtype.name else array
         for path, array in twin.weights_of(twin.first_case).items()
     }
 
     def weights() -> Arrays:
-        return {path: held.get(WEIGHTS + path, array) for path, array in unreached.items()}
+        return {path: final_values.get(WEIGHTS + path, array) for path, array in weights_unreached.items()}
 
     types = {parameter.name: parameter.dtype for parameter in program.parameters if parameter.kind == "weight"}
 
-    def start_from(given: Arrays) -> None:
-        held.update({WEIGHTS + path: array.astype(types[path]) for path, array in given.items() if path in types})
+    def start_from(weights: Arrays) -> None:
+        final_values.update(
+            {WEIGHTS + path: array.astype(types[path]) for path, array in weights.items() if path in types}
+        )
 
     return trajectory(twin, checkpoints, step, weights, Guide(guide, start_from) if guide else None)

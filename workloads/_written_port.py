@@ -39,12 +39,12 @@ def drawn_weights(receipt: Path) -> dict[str, ArraySpec | np.ndarray]:
     """
     content = json.loads(receipt.read_bytes())
     return {
-        weight["key"]: _carried(weight, receipt) if np.dtype(weight["dtype"]).kind in "iub" else _spec(weight)
+        weight["key"]: _carry(weight, receipt) if np.dtype(weight["dtype"]).kind in "iub" else _spec(weight)
         for weight in content["leaves"]
     }
 
 
-def _carried(weight: Mapping[str, Any], receipt: Path) -> np.ndarray:
+def _carry(weight: Mapping[str, Any], receipt: Path) -> np.ndarray:
     (variable,) = weight["variables"]
     path = receipt.with_name(receipt.name.removesuffix(".receipt.json") + ".safetensors")
     try:

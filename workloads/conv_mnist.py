@@ -75,8 +75,8 @@ def cost(dimensions: Dimensions) -> Cost:
     first, second = channels(dimensions)
     dense = features(dimensions) * _digits.CLASSES
     kernels = KERNEL**2 * first, KERNEL**2 * first * second
-    halved = dimensions["height"] // POOL * (dimensions["width"] // POOL)
-    products = 2 * batch * (2 * places * kernels[0] + 3 * halved * kernels[1] + 3 * dense)
+    pooled_places = dimensions["height"] // POOL * (dimensions["width"] // POOL)
+    products = 2 * batch * (2 * places * kernels[0] + 3 * pooled_places * kernels[1] + 3 * dense)
     parameters = sum(kernels) + first + second + dense + _digits.CLASSES
     traffic = 4 * (batch * places + batch + 6 * parameters) + batch * features(dimensions)
     return Cost(

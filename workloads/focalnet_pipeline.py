@@ -65,12 +65,12 @@ class Merge:
 def merges(dimensions: Dimensions) -> tuple[Merge, ...]:
     """The embedding, which stands before the first stage, and the merge before each other stage."""
     side = _side(dimensions)
-    made = [Merge("embed", PATCH, 3, dimensions["width"], side)]
+    result = [Merge("embed", PATCH, 3, dimensions["width"], side)]
     for stage in range(2, STAGES + 1):
         side //= MERGE
         widths = stage_width(dimensions, stage - 1), stage_width(dimensions, stage)
-        made.append(Merge(f"stage{stage}/merge", MERGE, *widths, side))
-    return tuple(made)
+        result.append(Merge(f"stage{stage}/merge", MERGE, *widths, side))
+    return tuple(result)
 
 
 def _side(dimensions: Dimensions) -> int:
@@ -85,13 +85,13 @@ def blocks(dimensions: Dimensions) -> tuple[Block, ...]:
     """
     _check(dimensions)
     side = _side(dimensions)
-    made: list[Block] = []
+    result: list[Block] = []
     for stage in range(1, STAGES + 1):
         width = stage_width(dimensions, stage)
         for index in range(dimensions[f"stage{stage}"]):
-            made.append(Block(f"stage{stage}/block{index + 1}", stage, index, width, side, dimensions["levels"]))
+            result.append(Block(f"stage{stage}/block{index + 1}", stage, index, width, side, dimensions["levels"]))
         side //= MERGE
-    return tuple(made)
+    return tuple(result)
 
 
 def stage_width(dimensions: Dimensions, stage: int) -> int:
@@ -204,8 +204,8 @@ def interpolation(size: int) -> np.ndarray:
 
     It is what tf.image.resize computes, which returns float32 whatever it is given.
     """
-    reduced = size // SHRINK
-    centres = (np.arange(reduced) + 0.5) * SHRINK - 0.5
+    size_reduced = size // SHRINK
+    centres = (np.arange(size_reduced) + 0.5) * SHRINK - 0.5
     return np.maximum(0, 1 - np.abs(centres[:, None] - np.arange(size)))
 
 

@@ -95,8 +95,8 @@ def weights(dimensions: Dimensions) -> dict[str, ArraySpec]:
     """
     specs = {}
     for layer, shape in kernels(dimensions).items():
-        transposed = layer == "masks/upsampling"
-        incoming, outgoing = (shape[3], shape[2]) if transposed else (math.prod(shape[:-1]), shape[-1])
+        is_transposed = layer == "masks/upsampling"
+        incoming, outgoing = (shape[3], shape[2]) if is_transposed else (math.prod(shape[:-1]), shape[-1])
         gain = 1 / 8 if layer in PREDICTIONS else 1 / 2 if "block" in layer else 1
         limit = power_of_two(gain * (6 / incoming) ** 0.5)
         specs[f"{layer}/kernel"] = ArraySpec(shape, low=-limit, high=limit)

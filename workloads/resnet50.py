@@ -61,16 +61,16 @@ def blocks(dimensions: Dimensions) -> tuple[Block, ...]:
       ValueError: dimensions that make no such network.
     """
     _check(dimensions)
-    made: list[Block] = []
+    result: list[Block] = []
     inputs = dimensions["width"]
     for stage in range(1, 5):
         width = dimensions["width"] * 2 ** (stage - 1)
         for index in range(dimensions[f"stage{stage}"]):
             first = index == 0
             stride = 2 if first and stage > 1 else 1
-            made.append(Block(f"stage{stage}/block{index + 1}", inputs, width, stride, first))
+            result.append(Block(f"stage{stage}/block{index + 1}", inputs, width, stride, first))
             inputs = EXPANSION * width
-    return tuple(made)
+    return tuple(result)
 
 
 def units(dimensions: Dimensions) -> Iterator[Unit]:

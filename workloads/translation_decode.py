@@ -40,10 +40,10 @@ def weights(dimensions: Dimensions) -> dict[str, np.ndarray]:
     for ever; and the embedding of END, a row of [vocabulary, width], is so long that END is the likeliest word at some
     steps.
     """
-    drawn = {path: _arrays.draw(spec, path, 0) for path, spec in translation.weights(dimensions).items()}
-    drawn[f"decoder{dimensions['layers'] - 1}/feed_forward_norm/gamma"] *= -1
-    drawn["embedding"][_parallel_text.END] *= math.sqrt(2 * math.log(dimensions["vocabulary"]))
-    return drawn
+    arrays = {path: _arrays.draw(spec, path, 0) for path, spec in translation.weights(dimensions).items()}
+    arrays[f"decoder{dimensions['layers'] - 1}/feed_forward_norm/gamma"] *= -1
+    arrays["embedding"][_parallel_text.END] *= math.sqrt(2 * math.log(dimensions["vocabulary"]))
+    return arrays
 
 
 def cost(dimensions: Dimensions) -> Cost:

@@ -42,7 +42,7 @@ AGAIN = "full pipeline again"
 class Bench(Protocol):
     """What an ablation asks of the machine."""
 
-    def made(self, options: Options) -> Made:
+    def make(self, options: Options) -> Made:
         """The program compiled with options, and run.
 
         Raises:
@@ -79,12 +79,12 @@ class Asked:
     has_gates: bool = True
 
 
-def ablate(bench: Bench, asked: Asked, reporter: Reporter) -> Ablation:
+def ablate(bench: Bench, request: Asked, reporter: Reporter) -> Ablation:
     """The full pipeline, and every omission held against it.
 
     Args:
       bench: compiles, judges and times.
-      asked: what is left out.
+      request: what is left out.
       reporter: told of every step.
 
     Raises:
@@ -92,20 +92,20 @@ def ablate(bench: Bench, asked: Asked, reporter: Reporter) -> Ablation:
     """
     reporter.stage("the full pipeline", 2)
     reporter.step(FULL)
-    full = bench.made({})
+    full = bench.make({})
     reporter.step(AGAIN)
-    steady = unchanged_results.identical(full.results, bench.made({}).results)
-    chosen = leaving_out.everything(full.passes) if asked.omissions is None else asked.omissions
-    reporter.stage("left out one at a time", len(chosen))
+    steady = unchanged_results.identical(full.results, bench.make({}).results)
+    omissions = leaving_out.everything(full.passes) if request.omissions is None else request.omissions
+    reporter.stage("left out one at a time", len(omissions))
     rows: dict[str, LeftOut] = {}
-    for omission in chosen:
+    for omission in omissions:
         reporter.step(omission.name)
         rows[omission.name] = _one(bench, omission, full, steady)
     ablation = Ablation(passes=full.passes, full=full.figures, rows=tuple(rows.values()))
-    options = {omission.name: omission.options for omission in chosen}
-    if asked.has_gates:
-        ablation = _judged(bench, ablation, options, reporter)
-    return _timed(bench, ablation, options, asked.sets, reporter) if asked.sets else ablation
+    options = {omission.name: omission.options for omission in omissions}
+    if request.has_gates:
+        ablation = _judge(bench, ablation, options, reporter)
+    return _time(bench, ablation, options, request.sets, reporter) if request.sets else ablation
 
 
 def _one(bench: Bench, omission: Omission, full: Made, steady: bool) -> LeftOut:
@@ -114,21 +114,21 @@ def _one(bench: Bench, omission: Omission, full: Made, steady: bool) -> LeftOut:
     if absent:
         return replace(row, outcome=NOT_RUN, reason=absent)
     try:
-        made = bench.made(omission.options)
+        product = bench.make(omission.options)
     except SideError as error:
         return replace(row, outcome=LOST if error.lost else REFUSED, reason=error.reason)
-    kept = leaving_out.still_run(omission, made.passes)
-    if kept:
-        return replace(row, outcome=KEPT, reason=f"XLA runs {kept} whatever it is told")
-    equal = unchanged_results.identical(made.results, full.results)
-    if (made.digest and made.digest == full.digest) or (equal and made.code == full.code):
+    remaining = leaving_out.still_run(omission, product.passes)
+    if remaining:
+        return replace(row, outcome=KEPT, reason=f"XLA ignores the option and still runs {remaining}")
+    equal = unchanged_results.identical(product.results, full.results)
+    if (product.digest and product.digest == full.digest) or (equal and product.code == full.code):
         return replace(row, outcome=SAME_CODE, reason=_why_same(omission))
     return replace(
         row,
         outcome=COMPARED,
-        made=made.figures,
+        made=product.figures,
         results=BIT_EQUAL if equal else UNJUDGED if steady else UNSTEADY,
-        difference=0.0 if equal else unchanged_results.difference(made.results, full.results),
+        difference=0.0 if equal else unchanged_results.difference(product.results, full.results),
     )
 
 
@@ -138,7 +138,7 @@ def _why_same(omission: Omission) -> str:
     return "the same machine code: it applies to nothing in this program"
 
 
-def _judged(bench: Bench, ablation: Ablation, options: Mapping[str, Options], reporter: Reporter) -> Ablation:
+def _judge(bench: Bench, ablation: Ablation, options: Mapping[str, Options], reporter: Reporter) -> Ablation:
     """With the gates' verdict on every row of other bits; where the port itself fails, none can be asked.
 
     Args:
@@ -166,7 +166,7 @@ def _judged(bench: Bench, ablation: Ablation, options: Mapping[str, Options], re
     return replace(ablation, rows=tuple(verdicts.get(row.name, row) for row in ablation.rows))
 
 
-def _timed(bench: Bench, ablation: Ablation, options: Mapping[str, Options], sets: int, reporter: Reporter) -> Ablation:
+def _time(bench: Bench, ablation: Ablation, options: Mapping[str, Options], sets: int, reporter: Reporter) -> Ablation:
     """With times of every row that has code of its own. Nothing is timed where there is none.
 
     Args:
@@ -176,31 +176,31 @@ def _timed(bench: Bench, ablation: Ablation, options: Mapping[str, Options], set
       sets: fresh processes.
       reporter: told of every set.
     """
-    raced = {row.name: options[row.name] for row in ablation.rows if row.outcome == COMPARED}
-    if not raced:
+    contestants = {row.name: options[row.name] for row in ablation.rows if row.outcome == COMPARED}
+    if not contestants:
         return ablation
     reporter.stage("times", sets)
-    taken: list[Measured[str]] = []
+    sets_measured: list[Measured[str]] = []
     for number in range(sets):
-        reporter.step(f"set {number + 1} of {sets}: {len(raced)} programs")
-        taken.append(bench.race({FULL: {}, AGAIN: {}, **raced}, number))
-    return with_times(ablation, taken)
+        reporter.step(f"set {number + 1} of {sets}: {len(contestants)} programs")
+        sets_measured.append(bench.race({FULL: {}, AGAIN: {}, **contestants}, number))
+    return with_times(ablation, sets_measured)
 
 
-def with_times(ablation: Ablation, taken: Sequence[Measured[str]]) -> Ablation:
+def with_times(ablation: Ablation, sets_measured: Sequence[Measured[str]]) -> Ablation:
     """The ablation with what may be said of times.
 
     Where a second copy of the full pipeline's code does not come out equal to the first, every ratio is withheld.
 
     Args:
       ablation: whose rows were raced by their names.
-      taken: by set, the times of FULL, of AGAIN, and of rows.
+      sets_measured: by set, the times of FULL, of AGAIN, and of rows.
     """
-    samples = pairs.samples_of(taken)
-    null = timing.paired(samples, AGAIN, FULL)
+    samples = pairs.samples_of(sets_measured)
+    null = timing.pair_ratio(samples, AGAIN, FULL)
     margin = stats.equivalence_margin([null] if null else [])
-    doubted = doubt(null, FULL)
-    failures = {name: reason for measured in taken for name, reason in measured.failures.items()}
+    doubt_reason = doubt(null, FULL)
+    failures = {name: reason for one_set in sets_measured for name, reason in one_set.failures.items()}
 
     def against_full(name: str, why: str) -> Ratio:
         return timing.ratio_of(samples, name, FULL, why, margin)
@@ -209,9 +209,9 @@ def with_times(ablation: Ablation, taken: Sequence[Measured[str]]) -> Ablation:
         if row.outcome != COMPARED:
             return row
         seconds = timing.median(samples[row.name]) if any(samples.get(row.name, ())) else None
-        made = row.made and replace(row.made, seconds=seconds)
-        ratio = against_full(row.name, doubted)
-        return replace(row, made=made, time=ratio, untimed=failures.get(row.name, ""))
+        program = row.made and replace(row.made, seconds=seconds)
+        ratio = against_full(row.name, doubt_reason)
+        return replace(row, made=program, time=ratio, untimed=failures.get(row.name, ""))
 
     return replace(
         ablation,

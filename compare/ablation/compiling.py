@@ -86,12 +86,12 @@ class Compiler:
     def _program(self, side: str) -> tuple[str, Program]:
         """The training step, or else the forward pass, as the side hands it to XLA."""
         with WorkerSet(self._workers.start) as workers:
-            asked = workers.get(side)
-            pass_ = default_pass(requests.load(asked, self._prepared.loading))
-            program = requests.program(asked, pass_, "float32")
+            side_worker = workers.get(side)
+            pass_ = default_pass(requests.load(side_worker, self._prepared.loading))
+            program = requests.program(side_worker, pass_, "float32")
             return pass_, dataclasses.replace(program, artifact=portable(program.artifact))
 
-    def made(self, options: Options) -> Made:
+    def make(self, options: Options) -> Made:
         """Compile, dump, run on every case, and profile.
 
         Raises:
@@ -99,30 +99,30 @@ class Compiler:
         """
         folder = self._workers.folder("ablation-")
         try:
-            return self._made(options, folder)
+            return self._make(options, folder)
         finally:
             shutil.rmtree(folder)
 
-    def _made(self, options: Options, folder: Path) -> Made:
+    def _make(self, options: Options, folder: Path) -> Made:
         side = self._running.get(COMPILER)
         dump = {"xla_dump_to": str(folder), "xla_dump_hlo_pass_re": ".*", "xla_dump_hlo_as_proto": True}
-        built = requests.compile_program(side, self.program, {**options, **dump})
+        program = requests.compile_program(side, self.program, {**options, **dump})
         cases = self._prepared.loading.cases
-        results = {case: requests.execute(side, built.handle, case) for case in cases}
-        ran = kernel_times.profile(requests.profile(side, built.handle)).kernels
+        results = {case: requests.execute(side, program.handle, case) for case in cases}
+        ran = kernel_times.profile(requests.profile(side, program.handle)).kernels
         module = directory.modules(folder)[0]
-        optimized = requests.optimized(side, built.handle)
+        optimized_module = requests.optimized(side, program.handle)
         return Made(
-            digest=requests.digest(side, built.handle),
-            code=f"{vector_code.fingerprint(module)} {_sequence(optimized.module)}",
+            digest=requests.digest(side, program.handle),
+            code=f"{vector_code.fingerprint(module)} {_sequence(optimized_module.module)}",
             passes=_passes(module),
-            figures=_figures(optimized, ran, built.compile_s, self._codes(module)),
+            figures=_figures(optimized_module, ran, program.compile_s, self._codes(module)),
             results=results,
         )
 
     def _codes(self, module: DumpedModule) -> tuple[AblatedKernel, ...]:
         objects = [file.path for file in module.of(grammar.OBJECT)]
-        texts = disassembling.disassembled(self.disassembler, objects)
+        texts = disassembling.disassemble(self.disassembler, objects)
         return tuple(
             AblatedKernel(code.kernel, code.vector, code.width, code.unroll, code.fused, code.arithmetic)
             for code in vector_code.kernels(module, texts)
@@ -134,9 +134,9 @@ class Compiler:
         Raises:
           SideError: as `made` raises it.
         """
-        built = requests.compile_program(side, self.program, options)
-        requests.prepare(side, built.handle)
-        return partial(requests.time_round, side, built.handle)
+        program = requests.compile_program(side, self.program, options)
+        requests.prepare(side, program.handle)
+        return partial(requests.time_round, side, program.handle)
 
 
 def _passes(module: DumpedModule) -> tuple[str, ...]:
@@ -145,15 +145,15 @@ def _passes(module: DumpedModule) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name != "pipeline-start"))
 
 
-def _sequence(optimized: bytes) -> str:
+def _sequence(module: bytes) -> str:
     """What runs, in order: each instruction's kind, or the library that has it, and the shape that it gives."""
-    entry = read_module.read_message(proto.read_module(optimized))
-    libraries = {call.name: call.target for call in compiled.describe(optimized).custom_calls}
+    entry = read_module.read_message(proto.read_module(module))
+    libraries = {call.name: call.target for call in compiled.describe(module).custom_calls}
     return ";".join(f"{libraries.get(node.name, node.opcode)} {node.shape}" for node in compiled.kernels(entry))
 
 
-def _figures(made: Optimized, ran: int, compile_s: float, codes: tuple[AblatedKernel, ...]) -> AblatedProgram:
-    summary = compiled.describe(made.module, made.temp_bytes)
+def _figures(result: Optimized, ran: int, compile_s: float, codes: tuple[AblatedKernel, ...]) -> AblatedProgram:
+    summary = compiled.describe(result.module, result.temp_bytes)
     return AblatedProgram(
         kernels_run=ran,
         kernels=summary.kernels,
@@ -161,7 +161,7 @@ def _figures(made: Optimized, ran: int, compile_s: float, codes: tuple[AblatedKe
         bytes=summary.bytes,
         flops=summary.flops,
         temp_bytes=summary.temp_bytes,
-        code_bytes=made.executable_bytes,
+        code_bytes=result.executable_bytes,
         compile_s=compile_s,
         codes=codes,
     )

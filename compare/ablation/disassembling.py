@@ -18,7 +18,7 @@ def disassembler() -> str:
     return next(filter(None, map(shutil.which, _PROGRAMS)), "")
 
 
-def disassembled(program: str, files: Iterable[Path]) -> Mapping[str, str]:
+def disassemble(program: str, files: Iterable[Path]) -> Mapping[str, str]:
     """By name, what the disassembler says of each object file; without those that it does not read.
 
     Args:

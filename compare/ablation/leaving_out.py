@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compare.errors import RequestError
-from compare.tuning.candidate_options import Option, Value, named
+from compare.tuning.candidate_options import Option, Value, flags_text
 
 DISABLING = "xla_disable_hlo_passes"
 """XLA takes any name here, and says nothing of one that it does not have."""
@@ -101,7 +101,9 @@ def without(passes: Sequence[str]) -> Omission:
 def of_options(options: Iterable[Option]) -> tuple[Omission, ...]:
     """Every value of every option, alone."""
     return tuple(
-        Omission(named({option.name: value}), {option.name: value}) for option in options for value in option.values
+        Omission(flags_text({option.name: value}), {option.name: value})
+        for option in options
+        for value in option.values
     )
 
 
@@ -126,15 +128,15 @@ def parse(texts: Iterable[str]) -> tuple[Omission, ...]:
     return tuple(omissions.values())
 
 
-def missing(omission: Omission, logged: Sequence[str]) -> str:
+def missing(omission: Omission, passes_run: Sequence[str]) -> str:
     """Why there is nothing to leave out: no such pass changed the program; empty where one did."""
-    if not omission.passes or set(omission.passes) & set(logged):
+    if not omission.passes or set(omission.passes) & set(passes_run):
         return ""
-    near = difflib.get_close_matches(omission.passes[0], [name for name in logged if name not in NOT_PASSES], 1)
+    near = difflib.get_close_matches(omission.passes[0], [name for name in passes_run if name not in NOT_PASSES], 1)
     offer = f"; did you mean {near[0]}?" if near else ""
     return f"no pass of that name changed this program{offer}"
 
 
-def still_run(omission: Omission, logged: Iterable[str]) -> str:
+def still_run(omission: Omission, passes_run: Iterable[str]) -> str:
     """The passes that XLA ran although they were to be left out; empty where it ran none."""
-    return ", ".join(sorted(set(omission.passes) & set(logged)))
+    return ", ".join(sorted(set(omission.passes) & set(passes_run)))

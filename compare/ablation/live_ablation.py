@@ -82,11 +82,11 @@ def ablate_workload(
     workers = Workers(sources, scratch, timeout_s, plan.threads)
     # Not entered: that would start both sides, and the machine is to be quiet.
     pool = Pool(dict(sources), scratch, timeout_s)
-    asked = Asked(plan.omissions, plan.sets, plan.has_gates and plan.program == COMPILER)
+    request = Asked(plan.omissions, plan.sets, plan.has_gates and plan.program == COMPILER)
     with Live(small, large, workers, pool, plan, reporter) as live:
         environment = live.compiler.environment()
         return replace(
-            ablate(live, asked, reporter),
+            ablate(live, request, reporter),
             program=plan.program,
             size=large.size,
             pass_=live.compiler.pass_,
@@ -129,10 +129,10 @@ class Live:
         self.compiler.rest()
         self._pool.close()
 
-    def made(self, options: Options) -> Made:
+    def make(self, options: Options) -> Made:
         """The program compiled with options, and run."""
         self._pool.close()
-        return self.compiler.made(options)
+        return self.compiler.make(options)
 
     def first_failure(self, options: Options) -> str:
         """What the first parity gate says that fails with these options; empty where all pass."""
@@ -146,11 +146,11 @@ class Live:
         def ready(side: Side, name: str) -> Round:
             return self.compiler.ready(side, candidates[name])
 
-        race = Race(self._started, ready, FULL, self._plan.budget_s)
+        race = Race(self._start, ready, FULL, self._plan.budget_s)
         return race.run(list(candidates), self._plan.seed + number)
 
     @contextmanager
-    def _started(self) -> Iterator[Side]:
+    def _start(self) -> Iterator[Side]:
         with self._workers.once(COMPILER, self._cache) as side:
             requests.load(side, self._large.loading)
             yield side

@@ -44,15 +44,15 @@ def call_inputs(inputs: Mapping[str, Any]) -> CallInputs:
         )
     specs: dict[str, ArraySpec[int | str]] = {}
     example: dict[str, np.ndarray] = {}
-    for name, given in inputs.items():
+    for name, value in inputs.items():
         if not isinstance(name, str) or not name.isidentifier():
             raise RequestError(f"expected the name of an argument as the name of an input, found {name!r}: rename it")
-        if isinstance(given, str):
-            specs[name] = parse_input(f"{name}={given}")[1]
-        elif isinstance(given, ArraySpec):
-            specs[name] = given
+        if isinstance(value, str):
+            specs[name] = parse_input(f"{name}={value}")[1]
+        elif isinstance(value, ArraySpec):
+            specs[name] = value
         else:
-            example[name] = _array(name, given)
+            example[name] = _array(name, value)
             specs[name] = _spec_like(name, example[name])
     return CallInputs(specs, example)
 
@@ -70,26 +70,30 @@ def check_arguments(argument: str, function: Callable[..., Any], names: Mapping[
     except (TypeError, ValueError):
         return  # a function of C, say: its first call tells
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    taken = [name for name, parameter in signature.parameters.items() if parameter.kind in positional]
+    arguments = [name for name, parameter in signature.parameters.items() if parameter.kind in positional]
     try:
         signature.bind(*names)
     except TypeError as error:
         raise RequestError(
-            f"expected an input for each argument of {argument} ({', '.join(taken) or 'none'}), found "
+            f"expected an input for each argument of {argument} ({', '.join(arguments) or 'none'}), found "
             f"{', '.join(names)}: {error}"
         ) from error
-    moved = [name for name, at in zip(names, taken, strict=False) if name != at and name in taken]
-    if moved:
+    out_of_place = [
+        name
+        for name, expected_name in zip(names, arguments, strict=False)
+        if name != expected_name and name in arguments
+    ]
+    if out_of_place:
         raise RequestError(
-            f"expected inputs in the order of the arguments of {argument} ({', '.join(taken)}), found "
+            f"expected inputs in the order of the arguments of {argument} ({', '.join(arguments)}), found "
             f"{', '.join(names)}: inputs are passed by position, reorder them"
         )
 
 
-def _array(name: str, given: Any) -> np.ndarray:
-    if not hasattr(given, "__array__"):
-        raise RequestError(f"expected {_AS} as input {name!r}, found {type(given).__name__}: write it like {EXAMPLES}")
-    array = np.asarray(given)
+def _array(name: str, value: Any) -> np.ndarray:
+    if not hasattr(value, "__array__"):
+        raise RequestError(f"expected {_AS} as input {name!r}, found {type(value).__name__}: write it like {EXAMPLES}")
+    array = np.asarray(value)
     if not (array.dtype == np.bool_ or is_float(array.dtype) or is_integer(array.dtype)):
         raise RequestError(f"expected numbers in input {name!r}, found {array.dtype}: hand over an array of numbers")
     return array

@@ -39,14 +39,14 @@ class CarriedWeights:
         return self._text
 
 
-def carry_weights(model: Any, module: Any, names: Mapping[str, str], allowed: Mapping[str, str]) -> CarriedWeights:
+def carry_weights(model: Any, module: Any, names: Mapping[str, str], allowances: Mapping[str, str]) -> CarriedWeights:
     """As `jaxport.carry_weights`.
 
     Args:
       model: of Keras.
       module: of nnx.
       names: path of a layer -> path of its module, where names differ.
-      allowed: path of a variable that keeps what it has -> why.
+      allowances: path of a variable that keeps what it has -> why.
 
     Raises:
       RequestError: an object is of another kind, or weights or attributes do not fit; nothing is set then.
@@ -58,12 +58,12 @@ def carry_weights(model: Any, module: Any, names: Mapping[str, str], allowed: Ma
         (source, arrays), (target, _) = read(model, module)
     except Unsupported as error:
         raise RequestError(str(error)) from error
-    plan = planned_weights(source, arrays, target, names, allowed)
+    plan = planned_weights(source, arrays, target, names, allowances)
     if plan.findings:
         raise RequestError(_refusal(plan.findings))
     importlib.import_module(MODULES).write(module, plan.arrays)
-    called = (type(model).__name__, "", type(module).__name__)
-    return _carried(receipts.made(called, plan, source, arrays, target, allowed, ""))
+    class_names = (type(model).__name__, "", type(module).__name__)
+    return _as_carried(receipts.make_receipt(class_names, plan, source, arrays, target, allowances, ""))
 
 
 def _refusal(findings: tuple[Finding, ...]) -> str:
@@ -71,7 +71,7 @@ def _refusal(findings: tuple[Finding, ...]) -> str:
     return f"expected a module that takes these weights, found that none was carried: {lines}"
 
 
-def _carried(receipt: receipts.Receipt) -> CarriedWeights:
+def _as_carried(receipt: receipts.Receipt) -> CarriedWeights:
     return CarriedWeights(
         carried={leaf.key: tuple(variable.path for variable in leaf.variables) for leaf in receipt.leaves},
         tied=receipt.tied,

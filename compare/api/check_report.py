@@ -91,15 +91,17 @@ class CheckReport:
         return self._html
 
 
-def report_of(record: Record, weights: WeightPairs | None = None) -> CheckReport:
+def report_of(record: Record, weights: WeightPairs | None = None, further: Sequence[str] = ()) -> CheckReport:
     """The report of a record of one workload.
 
     Args:
       record: of it.
       weights: of a Keras model and an nnx module; None of other functions.
+      further: sentences that stand before the last line.
     """
-    shown, lines = printable(record), [one_line(line) for line in weights.lines] if weights else []
-    ((name, part),) = shown.workloads.items()
+    safe = printable(record)
+    lines = [one_line(line) for line in (*(weights.lines if weights else ()), *further)]
+    ((name, part),) = safe.workloads.items()
     rows = verdicts.gates(part)
     return CheckReport(
         verdict=verdicts.outcome(part),

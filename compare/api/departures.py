@@ -16,18 +16,18 @@ from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from workloads._framework import has_no_gradient
 
 
-def concluded(located: Mapping[str, Mapping[str, locating.Located]]) -> tuple[str, str]:
+def conclude(results_by_workload: Mapping[str, Mapping[str, locating.Located]]) -> tuple[str, str]:
     """The verdict on all passes and its sentence; a pass that was not searched is no pass that agrees."""
-    results = [result for of_workload in located.values() for result in of_workload.values()]
+    results = [result for of_workload in results_by_workload.values() for result in of_workload.values()]
     passes = _passes(len(results))
     departing = sum(result.verdict == locating.DEPARTS for result in results)
     if departing:
         return FAIL, f"JAX departs from TensorFlow in {departing} of {passes}"
     agreeing = sum(result.verdict == locating.AGREES for result in results)
-    unsearched = [result for result in results if result.verdict != locating.AGREES and not _has_none(result)]
-    if unsearched or not agreeing:
-        why = (unsearched or results)[0].reason if results else "there is no pass"
-        number = len(unsearched) or len(results)
+    missing = [result for result in results if result.verdict != locating.AGREES and not _has_none(result)]
+    if missing or not agreeing:
+        why = (missing or results)[0].reason if results else "there is no pass"
+        number = len(missing) or len(results)
         return NOT_JUDGED, f"{number} of {passes} could not be searched: {why}"
     return PASS, f"no departure in {_passes(agreeing)}"
 
@@ -41,9 +41,9 @@ def _has_none(result: locating.Located) -> bool:
     return result.verdict == locating.NONE and has_no_gradient(result.reason)
 
 
-def show(located: Mapping[str, Mapping[str, locating.Located]], console: Console) -> None:
+def show(results_by_workload: Mapping[str, Mapping[str, locating.Located]], console: Console) -> None:
     """Print one line a pass, with its departures below it."""
-    for name, passes in located.items():
+    for name, passes in results_by_workload.items():
         for pass_, result in passes.items():
             console.print(Text.assemble((f"{name}, {pass_}: ", "bold"), _headline(result)), soft_wrap=True)
             for departure in result.departures:
@@ -52,39 +52,45 @@ def show(located: Mapping[str, Mapping[str, locating.Located]], console: Console
                 console.print(Padding(Text(line, style="dim"), (0, 0, 1, 2), expand=False))
 
 
-def _headline(located: locating.Located) -> str:
-    if located.verdict == locating.AGREES:
+def _headline(result: locating.Located) -> str:
+    if result.verdict == locating.AGREES:
         return "agrees"
-    if located.verdict != locating.DEPARTS:
-        return f"{'not applicable' if _has_none(located) else 'not judged'}: {located.reason}"
-    kinds = f"{len(located.departures)} new departure" if located.again else f"{len(located.departures)} departure"
-    where = f"in {located.dtype}; {_listed(located.results)} differ{'s' if len(located.results) == 1 else ''}"
-    if not located.departures:
-        return f"departs where an earlier pass does; {_listed(located.results)} differ"
-    return f"{kinds}{'s' if len(located.departures) > 1 else ''} {where}"
+    if result.verdict != locating.DEPARTS:
+        return f"{'not applicable' if _has_none(result) else 'not judged'}: {result.reason}"
+    kinds = f"{len(result.departures)} new departure" if result.again else f"{len(result.departures)} departure"
+    where = f"in {result.dtype}; {_list_names(result.results)} differ{'s' if len(result.results) == 1 else ''}"
+    if not result.departures:
+        return f"departs where an earlier pass does; {_list_names(result.results)} differ"
+    return f"{kinds}{'s' if len(result.departures) > 1 else ''} {where}"
 
 
-def _listed(names: tuple[str, ...], most: int = 3) -> str:
+def _list_names(names: tuple[str, ...], most: int = 3) -> str:
     more = [f"{len(names) - most} more"] if len(names) > most else []
     return ", ".join([*names[:most], *more])
 
 
-def _departure(departure: Departure, located: locating.Located) -> Table:
+def _departure(departure: Departure, result: locating.Located) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
-    for title, text in _rows(departure, located):
+    for title, text in rows(departure, result):
         table.add_row(title, text)
     return table
 
 
-def _rows(departure: Departure, located: locating.Located) -> Iterator[tuple[str, Text]]:
+def rows(departure: Departure, result: locating.Located) -> Iterator[tuple[str, Text]]:
+    """What is known of an operation to blame, a title and a text each.
+
+    Args:
+      departure: the operation.
+      result: of its pass.
+    """
     title = f"{departure.kind} {departure.op}" + (f", {departure.times} times" if departure.times > 1 else "")
     inside = f", in the {', in the '.join(reversed(departure.inside))}" if departure.inside else ""
     yield "operation", Text(title + inside, style="bold red")
     for place in (departure.right, departure.left):
         if place is not None:
-            yield place.side, _place(place, located.texts)
+            yield place.side, _place(place, result.texts)
     yield "what", Text(departure.difference)
     sample = departure.value
     if sample is not None:
@@ -93,14 +99,14 @@ def _rows(departure: Departure, located: locating.Located) -> Iterator[tuple[str
         yield "values", Text(f"{index}: tf {sample.left:.7g}, jax {sample.right:.7g}{error}")
     yield "cause", Text.assemble((departure.cause, "bold"), f": {departure.remedy}")
     if departure.gotchas:
-        yield "see", Text(f"jaxport gotchas {departure.gotchas}")
-    yield "proof", Text(proof(departure, len(located.departures)))
+        yield "see", Text(f"jaxport lookup gotchas {departure.gotchas}")
+    yield "proof", Text(proof(departure, len(result.departures)))
 
 
 def _place(place: OperationPlace, texts: Mapping[str, str]) -> Text:
     file, _, line = place.source.rpartition(":")
-    shown = os.path.relpath(file) if file.startswith(os.getcwd() + os.sep) else file
-    where = f"{shown}:{line}" if place.source else f"{place.name}, no source line"
+    file_shown = os.path.relpath(file) if file.startswith(os.getcwd() + os.sep) else file
+    where = f"{file_shown}:{line}" if place.source else f"{place.name}, no source line"
     inside = f"  in {place.scope}" if place.scope else ""
     return Text.assemble((where, "bold"), f"  {texts.get(place.source, '')}".rstrip(), (inside, "dim"))
 
@@ -116,9 +122,9 @@ def proof(departure: Departure, departures: int) -> str:
     return "none: no single value makes the results agree; check the line and its consumers"
 
 
-def _afterwards(located: locating.Located) -> Iterator[str]:
-    if any(located.cascade) and located.departures:
-        left, right = located.cascade
+def _afterwards(result: locating.Located) -> Iterator[str]:
+    if any(result.cascade) and result.departures:
+        left, right = result.cascade
         yield f"{left} values of tf and {right} of jax downstream also differ"
-    if located.reason and located.verdict in (locating.AGREES, locating.DEPARTS):
-        yield located.reason
+    if result.reason and result.verdict in (locating.AGREES, locating.DEPARTS):
+        yield result.reason

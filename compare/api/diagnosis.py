@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+import msgspec
 from rich.console import Console
 
 from compare.api.named_model import NamedModel
@@ -17,9 +18,12 @@ from compare.inputs.functions import model_inputs
 from compare.plain_json import to_json
 from compare.porting import writing_ports
 from compare.porting.functions import function_ports
-from compare.record.diagnosis_part import BLOCKER, Diagnosis, Finding
-from compare.report import terminal
+from compare.record.diagnosis_part import BLOCKER, NOTE, Diagnosis, Finding
+from compare.report import doctor_words as words
+from compare.report import table_page, terminal
 from compare.report.doctor_console import print_diagnosis, print_prediction
+from compare.report.showable import on_lines
+from compare.report.table_page import Page
 from compare.sides.model_worker import ModelWorker
 from compare.sides.weight_workers import KerasModel
 from workloads._inspection import Inspection
@@ -27,7 +31,7 @@ from workloads._inspection import Inspection
 
 @dataclass(frozen=True, repr=False)
 class DoctorReport:
-    """What `jaxport.doctor` found; as text, what the command line prints.
+    """What `jaxport.doctor` found. A notebook shows it as HTML; as text it is what the command line prints.
 
     Attributes:
       blockers: what does not compile under XLA, or has no counterpart.
@@ -41,9 +45,13 @@ class DoctorReport:
     places: Sequence[str] | None
     record: Mapping[str, object]
     _text: str
+    _html: str
 
     def __repr__(self) -> str:
         return self._text
+
+    def _repr_html_(self) -> str:
+        return self._html
 
 
 def report(diagnosis: Diagnosis) -> DoctorReport:
@@ -59,7 +67,28 @@ def report(diagnosis: Diagnosis) -> DoctorReport:
         places=diagnosis.places,
         record=to_json(diagnosis),
         _text=terminal.text_of(show),
+        _html=table_page.render(_page(on_lines(diagnosis))),
     )
+
+
+def _page(diagnosis: Diagnosis) -> Page:
+    """Each finding with what to do about it, then the layers and what is left to write."""
+    findings = [
+        (
+            words.titled(finding),
+            finding.severity,
+            finding.what,
+            finding.advice,
+            words.list_places(finding.places, finding.count),
+        )
+        for finding in diagnosis.findings
+        if finding.severity != NOTE
+    ]
+    lines = [words.headline(diagnosis), words.summary(diagnosis)]
+    lines += [words.effort(diagnosis)] if diagnosis.effort else []
+    lines += [words.of_init(diagnosis), *(diagnosis.places or ())]
+    titles = ("finding", "severity", "what", "advice", "where")
+    return Page(diagnosis.target, "", titles if findings else (), findings, [line for line in lines if line])
 
 
 def diagnose(model: NamedModel) -> Diagnosis:
@@ -71,13 +100,15 @@ def diagnose(model: NamedModel) -> Diagnosis:
     with ExitStack() as stack:
         worker = ModelWorker(model.python, model.timeout_s, stack)
         inspection = worker.inspect(model.target, model_inputs(model.inputs), model.custom)
-        port, no_port = _predicted(worker, model, inspection)
-    shown = model.shown or model.target
+        port, no_port = _predict(worker, model, inspection)
+    title = model.shown or model.target
     command = "" if model.shown else command_of_init(model)
-    return diagnosing.diagnose(shown, inspection, port=port, no_port=no_port, command=command)
+    diagnosis = diagnosing.diagnose(title, inspection, port=port, no_port=no_port, command=command)
+    # A worker read a copy of a model in memory, in a file of which the caller knows nothing.
+    return msgspec.structs.replace(diagnosis, kind="keras model") if model.shown else diagnosis
 
 
-def _predicted(worker: ModelWorker, model: NamedModel, inspection: Inspection) -> tuple[PredictedPort | None, str]:
+def _predict(worker: ModelWorker, model: NamedModel, inspection: Inspection) -> tuple[PredictedPort | None, str]:
     """What `jaxport init` would leave to be written of a model; None, and why, where it does not read it."""
     try:
         if inspection.kind.startswith("keras"):

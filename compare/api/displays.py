@@ -80,8 +80,8 @@ class NotebookBar(Reporter):
         """Nothing: the report says it."""
 
     def _page(self, text: str) -> str:
-        said = html.escape(f"{self._stage} {text}".strip())
-        return f'<progress max="{self._steps}" value="{self._done}"></progress> {said}'
+        text_shown = html.escape(f"{self._stage} {text}".strip())
+        return f'<progress max="{self._steps}" value="{self._done}"></progress> {text_shown}'
 
     def _draw(self, page: str) -> None:
         if self._handle is not None:
@@ -109,8 +109,8 @@ class InCallersThread(Reporter):
       thread: the caller's.
     """
 
-    def __init__(self, shown: Reporter, thread: CallersThread) -> None:
-        self._shown, self._thread = shown, thread
+    def __init__(self, reporter: Reporter, thread: CallersThread) -> None:
+        self._shown, self._thread = reporter, thread
 
     def stage(self, text: str, steps: int) -> None:
         """A new stage begins."""

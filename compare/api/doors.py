@@ -8,15 +8,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from compare.api import diagnosis, file_check, live_check, locate_report
+from compare.api import diagnosis, file_check, live_check, locate_report, programs_report
+from compare.api.bench_report import BenchReport
 from compare.api.check_report import CheckReport
 from compare.api.diagnosis import DoctorReport
 from compare.api.displays import display
-from compare.api.file_workload import file_workload, is_named
-from compare.api.live_workload import Options
+from compare.api.file_workload import file_workload, is_named, named_programs
+from compare.api.importable import importable
+from compare.api.live_workload import Options, in_callers_process, live_workload
 from compare.api.locate_report import LocateReport
 from compare.api.named_model import readable_by_worker
 from compare.api.port_writing import Writing, WrittenPort, write_port
+from compare.api.programs_report import ProgramOptions, ProgramsReport
+from compare.api.timing_options import TimingOptions
 from compare.inputs.foreign_code import foreign_code_apart
 from compare.porting.port_source import Sizes
 from compare.sides._side import SIDES
@@ -47,13 +51,15 @@ def check(tf_fn: Any, jax_fn: Any | None, inputs: Mapping[str, Any] | None, opti
     Raises:
       Foreseen: the check cannot be carried out.
     """
+    if options.isolated:
+        tf_fn, jax_fn = importable(tf_fn, jax_fn, inputs)
     if is_named(tf_fn, jax_fn, inputs):
         with foreign_code_apart(options.timeout_s), display(options.quiet) as progress:
             return file_check.check(file_workload(tf_fn, jax_fn, inputs, options), options.timeout_s, progress)
     return live_check.check(tf_fn, jax_fn, inputs or {}, options)
 
 
-def located(
+def locate(
     tf_fn: Any, jax_fn: Any | None, inputs: Mapping[str, Any] | None, passes: Sequence[str], options: Options
 ) -> LocateReport:
     """As `jaxport.locate`.
@@ -68,18 +74,70 @@ def located(
     Raises:
       Foreseen: it cannot be searched.
     """
+    if options.isolated:
+        tf_fn, jax_fn = importable(tf_fn, jax_fn, inputs)
     if is_named(tf_fn, jax_fn, inputs):
-        with ExitStack() as stack:
-            stack.enter_context(foreign_code_apart(options.timeout_s))
+        with foreign_code_apart(options.timeout_s):
             workload = file_workload(tf_fn, jax_fn, inputs, options)
-            progress = stack.enter_context(display(options.quiet))
-            return locate_report.locate_files(
-                stack.enter_context(workers(options.timeout_s)), workload, passes, progress
-            )
+            with display(options.quiet) as progress, workers(options.timeout_s) as pool:
+                return locate_report.locate_files(pool, workload, passes, progress)
     return locate_report.locate_objects(tf_fn, jax_fn, inputs or {}, passes, options)
 
 
-def diagnosed(model: Any, inputs: Mapping[str, str] | None, custom: Sequence[str], timeout_s: float) -> DoctorReport:
+def bench(
+    tf_fn: Any, jax_fn: Any | None, inputs: Mapping[str, Any] | None, timing: TimingOptions, options: Options
+) -> BenchReport:
+    """As `jaxport.bench`: each framework is timed in processes of its own.
+
+    Args:
+      tf_fn: the original, or a port file.
+      jax_fn: its port; None beside a port file.
+      inputs: by name; None beside a port file.
+      timing: how it is timed.
+      options: whatever else the caller said.
+
+    Raises:
+      Foreseen: it cannot be judged or timed.
+    """
+    tf_fn, jax_fn = importable(tf_fn, jax_fn, inputs)
+    is_named(tf_fn, jax_fn, inputs)
+    with foreign_code_apart(options.timeout_s):
+        workload = file_workload(tf_fn, jax_fn, inputs, options)
+        with display(options.quiet) as progress:
+            return file_check.bench(workload, timing, options.timeout_s, progress)
+
+
+def compare_programs(
+    tf_fn: Any, jax_fn: Any | None, inputs: Mapping[str, Any] | None, which: ProgramOptions, options: Options
+) -> ProgramsReport:
+    """As `jaxport.compare_programs`.
+
+    Args:
+      tf_fn: the original, a port file, or a program.
+      jax_fn: its port, or the other program; None beside a port file.
+      inputs: by name; None beside a port file or programs.
+      which: programs are compared.
+      options: whatever else the caller said.
+
+    Raises:
+      Foreseen: they cannot be compared.
+    """
+    if options.isolated:
+        tf_fn, jax_fn = importable(tf_fn, jax_fn, inputs)
+    programs = named_programs(tf_fn, jax_fn, inputs)
+    if not programs and not is_named(tf_fn, jax_fn, inputs):
+        with live_workload(tf_fn, jax_fn, inputs or {}, options) as (workload, _):
+            report, _ = in_callers_process(
+                lambda pool, progress: programs_report.compare(pool, [workload], which, progress, False), options
+            )
+            return report
+    with foreign_code_apart(options.timeout_s):
+        references = programs or [file_workload(tf_fn, jax_fn, inputs, options)]
+        with display(options.quiet) as progress, workers(options.timeout_s) as pool:
+            return programs_report.compare(pool, references, which, progress, True)
+
+
+def diagnose(model: Any, inputs: Mapping[str, str] | None, custom: Sequence[str], timeout_s: float) -> DoctorReport:
     """As `jaxport.doctor`.
 
     Args:
@@ -91,11 +149,11 @@ def diagnosed(model: Any, inputs: Mapping[str, str] | None, custom: Sequence[str
     Raises:
       Foreseen: it cannot be read.
     """
-    with readable_by_worker(model, inputs, custom, timeout_s) as named:
-        return diagnosis.report(diagnosis.diagnose(named))
+    with readable_by_worker(model, inputs, custom, timeout_s) as named_model:
+        return diagnosis.report(diagnosis.diagnose(named_model))
 
 
-def written(
+def write_port_files(
     model: Any,
     folder: str | Path,
     inputs: Mapping[str, str] | None,
@@ -106,7 +164,7 @@ def written(
     """As `jaxport.write_port`.
 
     Args:
-      model: as of `diagnosed`.
+      model: as of `diagnose`.
       folder: of the port.
       inputs: of code, by name.
       custom: likewise.
@@ -120,5 +178,5 @@ def written(
     how = Writing(sizes, writing["force"], writing["run"])
     with ExitStack() as stack:
         stack.enter_context(foreign_code_apart(timeout_s))
-        named = stack.enter_context(readable_by_worker(model, inputs, custom, timeout_s))
-        return write_port(named, Path(folder), how, stack.enter_context(display(writing["quiet"])))
+        named_model = stack.enter_context(readable_by_worker(model, inputs, custom, timeout_s))
+        return write_port(named_model, Path(folder), how, stack.enter_context(display(writing["quiet"])))

@@ -1,8 +1,10 @@
-"""`jaxport.check` of files: what `jaxport run --parity-only` judges, in workers."""
+"""`jaxport.check` and `jaxport.bench` of files: what `jaxport run --parity-only` and `jaxport bench` do, in workers."""
 
 from __future__ import annotations
 
+from compare.api.bench_report import BenchReport, bench_report
 from compare.api.check_report import CheckReport, report_of
+from compare.api.timing_options import TimingOptions
 from compare.inputs.request import Request
 from compare.progress import Reporter
 from compare.run import whole_run
@@ -26,6 +28,22 @@ def check(workload: AnyWorkload, timeout_s: float, progress: Reporter, pool: Poo
     """
     request = Request((workload,), timeout_s=timeout_s, plans=(), parity_only=True)
     return report_of(_whole(whole_run.run(request, progress, pool)).record)
+
+
+def bench(workload: AnyWorkload, timing: TimingOptions, timeout_s: float, progress: Reporter) -> BenchReport:
+    """The report of a workload that is judged by all gates, and then timed in fresh processes.
+
+    Args:
+      workload: that files declare.
+      timing: how.
+      timeout_s: how long a worker may take for one request.
+      progress: shows each step.
+
+    Raises:
+      RequestError, BadTarget: it cannot be judged, or an option fits nothing.
+      KeyboardInterrupt: the run was interrupted.
+    """
+    return bench_report(_whole(whole_run.run(timing.request(workload, timeout_s), progress)).record)
 
 
 def _whole(result: RunResult) -> RunResult:

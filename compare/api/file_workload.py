@@ -10,6 +10,8 @@ from compare.api.call_inputs import call_inputs
 from compare.api.live_workload import Options, check_deviations
 from compare.errors import RequestError
 from compare.inputs import functions, port_files
+from compare.prove.program_pairs import is_program
+from compare.sides._side import SIDES
 from workloads._declared import AnyWorkload
 
 
@@ -39,6 +41,26 @@ def is_named(tf_fn: object, jax_fn: object, inputs: object) -> bool:
     return names[0]
 
 
+def named_programs(tf_fn: object, jax_fn: object, inputs: object) -> list[str]:
+    """Two programs in files or dump directories, as `jaxport hlo` names them; none where something else is named.
+
+    Args:
+      tf_fn: "before.mlirbc", a dump directory, "port.py:tf", or anything else.
+      jax_fn: likewise.
+      inputs: None beside programs.
+    """
+    if inputs is not None or not isinstance(tf_fn, str | Path) or not isinstance(jax_fn, str | Path):
+        return []
+    names = [str(tf_fn), str(jax_fn)]
+    return names if all(is_program(name) and not _is_function(name) for name in names) else []
+
+
+def _is_function(name: str) -> bool:
+    """Whether a file of Python has what is named, which is then no program."""
+    file, _, attribute = name.rpartition(":")
+    return file.endswith(".py") and attribute not in SIDES
+
+
 def file_workload(
     tf_fn: str | Path, jax_fn: str | Path | None, inputs: Mapping[str, Any] | None, options: Options
 ) -> AnyWorkload:
@@ -58,20 +80,20 @@ def file_workload(
     if jax_fn is None or inputs is None:
         return _of_port(str(tf_fn), options)
     check_deviations(options.deviations)
-    given = call_inputs(inputs)
+    values = call_inputs(inputs)
     for argument, reference in (("tf_fn", tf_fn), ("jax_fn", jax_fn)):
         functions.check_reference(argument, str(reference))
     name = options.name or str(jax_fn).rpartition(":")[2]
     dimensions = [f"{dimension}={text}" for dimension, text in options.dimensions.items()]
     return functions.of_specs(
-        str(tf_fn), str(jax_fn), given.specs, dimensions, name=name, deviations=tuple(options.deviations),
-        example=given.example, folder=Path.cwd(), summary=f"{tf_fn} against {jax_fn}", source="given to jaxport.check",
+        str(tf_fn), str(jax_fn), values.specs, dimensions, name=name, deviations=tuple(options.deviations),
+        example=values.example, folder=Path.cwd(), summary=f"{tf_fn} against {jax_fn}", source="given to jaxport.check",
     )  # fmt: skip
 
 
 def _of_port(reference: str, options: Options) -> AnyWorkload:
-    declared = [name for name in ("dimensions", "deviations", "name") if getattr(options, name)]
-    if declared:
-        raise RequestError(f"expected a port file alone, found {declared[0]} too: declare it in {reference}")
+    extra_options = [name for name in ("dimensions", "deviations", "name") if getattr(options, name)]
+    if extra_options:
+        raise RequestError(f"expected a port file alone, found {extra_options[0]} too: declare it in {reference}")
     (workload,) = port_files.get_each([reference])
     return workload

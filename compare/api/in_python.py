@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 
 _OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
@@ -14,5 +15,10 @@ def in_python(text: str) -> str:
       text: of an error: "expected a dimension that an --input names".
     """
     parts = " ".join(text.split()).split("`")
-    parts[::2] = [_OPTION.sub(lambda option: option[1].replace("-", "_"), part) for part in parts[::2]]
+    parts[::2] = [_OPTION.sub(_argument, part) for part in parts[::2]]
     return "`".join(parts)
+
+
+def _argument(option: re.Match[str]) -> str:
+    name = option[1].replace("-", "_")
+    return f"{name}_" if keyword.iskeyword(name) else name

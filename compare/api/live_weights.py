@@ -119,15 +119,15 @@ def pair_weights(model: Any, module: Any, names: Mapping[str, str]) -> LivePair:
     try:
         (source, arrays), (target, variables) = read(model, module)
     except Unsupported as error:
-        return unpaired(f"weights were not paired: {error}")
-    made = planned_weights(source, arrays, target, names, {})
+        return no_pairs(f"weights were not paired: {error}")
+    plan = planned_weights(source, arrays, target, names, {})
     # Of a layer with another epsilon, say, the weights are paired all the same: what it computes is judged.
-    misfits = tuple(finding for finding in made.findings if finding.kind != "attribute")
-    fitting = without_misfits(replace(made, findings=misfits))
+    misfits = tuple(finding for finding in plan.findings if finding.kind != "attribute")
+    fitting = without_misfits(replace(plan, findings=misfits))
     different = tuple(variable for move in fitting.moves for variable in _differences(move, fitting, arrays, variables))
     apart = {variable.weight for variable in different}
     moves = [move for move in fitting.moves if move.leaf.key not in apart]
-    attributes = tuple(finding.line for finding in made.findings if finding.kind == "attribute")
+    attributes = tuple(finding.line for finding in plan.findings if finding.kind == "attribute")
     return LivePair(
         pairs=WeightPairs(
             {move.leaf.key: move.variables for move in moves},
@@ -136,16 +136,16 @@ def pair_weights(model: Any, module: Any, names: Mapping[str, str]) -> LivePair:
             attributes,
         ),
         weights={move.leaf.key: arrays[move.leaf.key] for move in moves if move.leaf.trainable},
-        described=[_described(move) for move in moves if move.leaf.trainable],
+        described=[_describe(move) for move in moves if move.leaf.trainable],
     )
 
 
-def unpaired(why: str) -> LivePair:
+def no_pairs(why: str) -> LivePair:
     """Two objects of which no weights are paired, and why; "" where there are none to pair."""
     return LivePair(WeightPairs({}, unpaired=why), {}, ())
 
 
-def _described(move: Move) -> Mapping[str, Any]:
+def _describe(move: Move) -> Mapping[str, Any]:
     return {
         "key": move.leaf.key,
         "shape": move.leaf.shape,
@@ -154,8 +154,8 @@ def _described(move: Move) -> Mapping[str, Any]:
     }
 
 
-def _differences(move: Move, made: Plan, arrays: Arrays, variables: Arrays) -> list[DifferentVariable]:
-    pairs = ((path, _widen(variables[path]), _widen(made.arrays[path])) for path in move.variables)
+def _differences(move: Move, plan: Plan, arrays: Arrays, variables: Arrays) -> list[DifferentVariable]:
+    pairs = ((path, _widen(variables[path]), _widen(plan.arrays[path])) for path in move.variables)
     return [
         _difference(move.leaf, path, actual, expected)
         for path, actual, expected in pairs
@@ -168,27 +168,27 @@ def _widen(array: np.ndarray) -> np.ndarray:
 
 
 def _difference(leaf: Leaf, path: str, actual: np.ndarray, expected: np.ndarray) -> DifferentVariable:
-    measured = measure.distance if measure.is_float(expected) else measure.exact_distance
-    far = measured(actual, expected, measure.largest([expected]) or 1.0)
+    measure_distance = measure.distance if measure.is_float(expected) else measure.exact_distance
+    far = measure_distance(actual, expected, measure.largest([expected]) or 1.0)
     values = {"found": float(np.real(far.found)), "expected": float(np.real(far.expected))}
     return DifferentVariable(leaf.key, path, far.index, **values, error=far.error)
 
 
-def _sentence(made: Plan, source: Source, variables: Arrays) -> str:
+def _sentence(plan: Plan, source: Source, variables: Arrays) -> str:
     """What is not paired, and why."""
-    moved = {move.leaf.key for move in made.moves}
+    moved_keys = {move.leaf.key for move in plan.moves}
     weights = [
         leaf.key
         for layer in source.layers
         for leaf in layer.leaves
-        if not leaf.tied and leaf.key not in moved and leaf.key not in made.left
+        if not leaf.tied and leaf.key not in moved_keys and leaf.key not in plan.left
     ]
-    written = {path for move in made.moves for path in move.variables}
-    rest = [path for path in variables if path not in written]
+    paths_written = {path for move in plan.moves for path in move.variables}
+    rest = [path for path in variables if path not in paths_written]
     parts = [f"{what} {_list_names(names)}" for what, names in (("weights", weights), ("variables", rest)) if names]
     # That a variable is left over follows from the others.
-    lines = [finding.line for finding in made.findings if finding.kind != "variable"] or [
-        finding.line for finding in made.findings
+    lines = [finding.line for finding in plan.findings if finding.kind != "variable"] or [
+        finding.line for finding in plan.findings
     ]
     why = "; ".join(in_python(line) for line in lines[:_MOST_NAMED])
     return f"{' and '.join(parts)} are not paired, and constant in this check ({why})" if parts else ""

@@ -44,6 +44,7 @@ class Options:
     name: str | None = None
     timeout_s: float = 300
     quiet: bool = False
+    isolated: bool = False
 
 
 @contextmanager
@@ -62,18 +63,20 @@ def live_workload(
       RequestError: an object cannot be called, or an input does not fit.
     """
     functions_of = {"tf_fn": tf_fn, "jax_fn": jax_fn}
-    given = call_inputs(inputs)
+    values = call_inputs(inputs)
     for argument, function in functions_of.items():
-        check_arguments(argument, _callable(argument, function), given.specs)
+        check_arguments(argument, _callable(argument, function), values.specs)
     check_deviations(options.deviations)
     pair = _pair(tf_fn, jax_fn, options.map)
-    _check_names_differ(given, pair)
+    _check_names_differ(values, pair)
     with ExitStack() as stack:
         if live_weights.is_model(tf_fn):
-            stack.enter_context(importlib.import_module(live_weights.MODELS).unchanged(tf_fn))
+            stack.enter_context(importlib.import_module(live_weights.MODELS).restore_afterwards(tf_fn))
         targets = _builders(tf_fn, jax_fn, pair) if pair else (tf_fn, jax_fn)
         tf, jax = (stack.enter_context(referring(target)) for target in targets)
-        yield _workload(tf, jax, given, options.name or _name_of(jax_fn), options, pair), pair
+        narrow = importlib.import_module(live_weights.MODELS).narrow_type(tf_fn) if live_weights.is_model(tf_fn) else ""
+        name = options.name or _name_of(jax_fn)
+        yield _workload(tf, jax, values, options, pair, name=name, narrow=narrow), pair
 
 
 def in_callers_process(
@@ -98,8 +101,8 @@ def in_callers_process(
             settings.enter_context(importlib.import_module(HOSTED[name]).settings_for_check())
         sides = {name: ObjectSide(name, thread) for name in (TF, JAX)}
         stop = settings.enter_context(programs_kept(thread.check, options.timeout_s))
-        shown = InCallersThread(settings.enter_context(display(options.quiet)), thread)
-        return thread.serve(lambda: job(_on_cpu(ObjectPool(sides)), shown), stop), sides
+        reporter = InCallersThread(settings.enter_context(display(options.quiet)), thread)
+        return thread.serve(lambda: job(_on_cpu(ObjectPool(sides)), reporter), stop), sides
 
 
 def _on_cpu(pool: Pool) -> Pool:
@@ -134,12 +137,12 @@ def _pair(tf_fn: object, jax_fn: object, names: Mapping[str, str]) -> LivePair |
         raise RequestError("expected a Keras model and an nnx module with map, found other functions: drop map")
     if are_both:
         return live_weights.pair_weights(tf_fn, jax_fn, names)
-    return live_weights.unpaired("") if live_weights.is_module(jax_fn) else None
+    return live_weights.no_pairs("") if live_weights.is_module(jax_fn) else None
 
 
-def _check_names_differ(given: CallInputs, pair: LivePair | None) -> None:
+def _check_names_differ(values: CallInputs, pair: LivePair | None) -> None:
     """Raise RequestError where an input is called as a weight is: the gradients of both are results."""
-    if pair and (same := sorted(given.specs.keys() & pair.weights.keys())):
+    if pair and (same := sorted(values.specs.keys() & pair.weights.keys())):
         raise RequestError(f"expected an input of another name than a weight, found {same[0]!r}: rename the input")
 
 
@@ -152,16 +155,18 @@ def _builders(tf_fn: object, jax_fn: object, pair: LivePair) -> tuple[Callable[.
     )
 
 
-def _workload(tf: str, jax: str, given: CallInputs, name: str, options: Options, pair: LivePair | None) -> Workload:
+def _workload(
+    tf: str, jax: str, values: CallInputs, options: Options, pair: LivePair | None, *, name: str, narrow: str
+) -> Workload:
     dimensions = [f"{dimension}={text}" for dimension, text in options.dimensions.items()]
     return functions.of_specs(
-        tf, jax, given.specs, dimensions, name=name, deviations=tuple(options.deviations), example=given.example,
+        tf, jax, values.specs, dimensions, name=name, deviations=tuple(options.deviations), example=values.example,
         summary=f"{name}, an object of Python", source="given to jaxport.check", builds=pair is not None,
-        weights=pair.weights if pair else {},
+        weights=pair.weights if pair else {}, narrow=narrow,
     )  # fmt: skip
 
 
 def _name_of(function: object) -> str:
     """The name of a function, or of the class of another object, without what no file can be called."""
-    named = getattr(function, "__name__", type(function).__name__)
-    return re.sub(r"[^\w.-]", "", named) or "function"
+    raw_name = getattr(function, "__name__", type(function).__name__)
+    return re.sub(r"[^\w.-]", "", raw_name) or "function"

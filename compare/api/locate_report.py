@@ -15,10 +15,15 @@ from compare.hlo.locate import Departure, OperationPlace
 from compare.plain_json import to_json
 from compare.progress import Reporter
 from compare.prove import locating
-from compare.report import terminal
+from compare.report import table_page, terminal
+from compare.report.showable import one_line
+from compare.report.table_page import Page
 from compare.sides.pool import Pool
 from workloads._declared import AnyWorkload
 from workloads._framework import PASSES
+
+_TITLES = ("operation", "tf", "jax", "values", "cause", "proof")
+"""Of the rows of a departure, those that a notebook shows."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,7 @@ class FirstDeparture:
       jax_value: likewise.
       cause: what is likely wrong; "" where nothing known fits.
       remedy: what to do about it; "" likewise.
-      gotchas: words to ask `jaxport gotchas` for; "" likewise.
+      gotchas: words to ask `jaxport lookup gotchas` for; "" likewise.
       proof: why this operation is to blame, in words.
     """
 
@@ -54,7 +59,7 @@ class FirstDeparture:
 
 @dataclass(frozen=True, repr=False)
 class LocateReport:
-    """Where a port departs from its original; as text, what `jaxport locate` prints.
+    """Where a port departs from its original. A notebook shows it as HTML; as text it is what `jaxport locate` prints.
 
     Attributes:
       verdict: "pass" where no pass departs, "fail" where one does, "not_judged" where one could not be searched.
@@ -68,9 +73,13 @@ class LocateReport:
     passes: Mapping[str, str]
     record: Mapping[str, object]
     _text: str
+    _html: str
 
     def __repr__(self) -> str:
         return self._text
+
+    def _repr_html_(self) -> str:
+        return self._html
 
 
 def locate_objects(
@@ -89,8 +98,8 @@ def locate_objects(
       RequestError, SideError: it cannot be searched.
     """
     with live_workload(tf_fn, jax_fn, inputs, options) as (workload, _):
-        located, _ = in_callers_process(lambda pool, progress: _located(pool, workload, passes, progress), options)
-    return _report(located)
+        results, _ = in_callers_process(lambda pool, progress: _locate(pool, workload, passes, progress), options)
+    return _report(results)
 
 
 def locate_files(pool: Pool, workload: AnyWorkload, passes: Sequence[str], progress: Reporter) -> LocateReport:
@@ -105,10 +114,10 @@ def locate_files(pool: Pool, workload: AnyWorkload, passes: Sequence[str], progr
     Raises:
       RequestError, SideError: it cannot be searched.
     """
-    return _report(_located(pool, workload, passes, progress))
+    return _report(_locate(pool, workload, passes, progress))
 
 
-def _located(
+def _locate(
     pool: Pool, workload: AnyWorkload, passes: Sequence[str], progress: Reporter
 ) -> Mapping[str, Mapping[str, locating.Located]]:
     unknown = [pass_ for pass_ in passes if pass_ not in PASSES]
@@ -119,9 +128,9 @@ def _located(
         return locating.locate_each(pool, (workload,), choice, Path(folder), progress)
 
 
-def _report(located: Mapping[str, Mapping[str, locating.Located]]) -> LocateReport:
-    (passes,) = located.values()
-    verdict, sentence = words.concluded(located)
+def _report(results: Mapping[str, Mapping[str, locating.Located]]) -> LocateReport:
+    ((name, passes),) = results.items()
+    verdict, sentence = words.conclude(results)
     return LocateReport(
         verdict=verdict,
         departures=tuple(
@@ -130,9 +139,21 @@ def _report(located: Mapping[str, Mapping[str, locating.Located]]) -> LocateRepo
             for departure in result.departures
         ),
         passes={pass_: result.verdict for pass_, result in passes.items()},
-        record=to_json(locating.record(located)),
-        _text="\n".join(filter(None, [terminal.text_of(lambda console: words.show(located, console)), sentence])),
+        record=to_json(locating.record(results)),
+        _text="\n".join(filter(None, [terminal.text_of(lambda console: words.show(results, console)), sentence])),
+        _html=table_page.render(_page(name, verdict, passes, sentence)),
     )
+
+
+def _page(name: str, verdict: str, passes: Mapping[str, locating.Located], sentence: str) -> Page:
+    """Each operation with both lines, both values, the cause and the proof, as the console has them."""
+    texts = [
+        (pass_, {title: text.plain for title, text in words.rows(departure, result)})
+        for pass_, result in passes.items()
+        for departure in result.departures
+    ]
+    rows = [tuple(one_line(cell) for cell in (pass_, *(of.get(title, "") for title in _TITLES))) for pass_, of in texts]
+    return Page(one_line(name), verdict, ("pass", *_TITLES) if rows else (), rows, [one_line(sentence)])
 
 
 def _departure(pass_: str, departure: Departure, departures: int) -> FirstDeparture:

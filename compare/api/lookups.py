@@ -80,15 +80,15 @@ def operations(words: Sequence[str]) -> OperationsReply:
     finder = Finder(raw_operations.read().operations)
     names = finder.matching(words)
     full = names if len(names) <= _IN_FULL else []
-    return OperationsReply([_operation(finder.found(name)) for name in full], names[len(full) :][:_MOST_NAMES])
+    return OperationsReply([_operation(finder.find(name)) for name in full], names[len(full) :][:_MOST_NAMES])
 
 
-def _operation(known: Found) -> OperationReply:
-    operation = known.operation
+def _operation(found_operation: Found) -> OperationReply:
+    operation = found_operation.operation
     return OperationReply(
-        name=known.name,
+        name=found_operation.name,
         xla=operation.xla if operation else "",
         devices=list(operation.kernels) if operation else [],
-        counterparts={row.name: row.jax for row in known.about},
-        gotchas=list(known.gotchas),
+        counterparts={row.name: row.jax for row in found_operation.about},
+        gotchas=list(found_operation.gotchas),
     )

@@ -13,11 +13,12 @@ from compare.errors import FORESEEN, RequestError
 
 INSTRUCTIONS = """\
 jaxport proves that a port of TensorFlow code to JAX is right. Work in a loop: check; where it fails, locate names the
-operation to blame; edit; check again, until the verdict is "pass". gotchas and ops tell what something of TensorFlow is
-in JAX, doctor what is hard in a model, and write_port writes a port of a Keras model. Name files relative to the root.
+operation to blame; edit; check again, until the verdict is "pass". In a port of a model, next tells which layer is
+wrong. gotchas and ops tell what something of TensorFlow is in JAX, doctor what is hard in a model, and write_port
+writes a port of a Keras model. Name files relative to the root.
 """
 
-NAMES = ("check", "locate", "gotchas", "ops", "doctor", "write_port")
+NAMES = ("check", "locate", "next", "gotchas", "ops", "doctor", "write_port")
 
 
 def server(tools: Tools) -> Any:
@@ -28,16 +29,16 @@ def server(tools: Tools) -> Any:
     """
     try:
         sdk = importlib.import_module("mcp.server")
-        failed = importlib.import_module("mcp.server.mcpserver.exceptions").ToolError
+        tool_error = importlib.import_module("mcp.server.mcpserver.exceptions").ToolError
     except ModuleNotFoundError as error:
         raise RequestError(f"expected the package mcp, found no {error.name}: pip install 'jaxport[mcp]'") from error
-    served = sdk.MCPServer("jaxport", instructions=INSTRUCTIONS, version=versions.own(), log_level="WARNING")
+    mcp_server = sdk.MCPServer("jaxport", instructions=INSTRUCTIONS, version=versions.own(), log_level="WARNING")
     for name in NAMES:
-        served.add_tool(_with_refusals(getattr(tools, name), failed), name=name, structured_output=True)
-    return served
+        mcp_server.add_tool(_with_refusals(getattr(tools, name), tool_error), name=name, structured_output=True)
+    return mcp_server
 
 
-def _with_refusals(tool: Callable[..., Any], failed: type[Exception]) -> Callable[..., Any]:
+def _with_refusals(tool: Callable[..., Any], tool_error: type[Exception]) -> Callable[..., Any]:
     """The tool; the agent reads the text of an error that it can put right."""
 
     @functools.wraps(tool)
@@ -45,6 +46,6 @@ def _with_refusals(tool: Callable[..., Any], failed: type[Exception]) -> Callabl
         try:
             return tool(*arguments, **keywords)
         except FORESEEN as error:
-            raise failed(str(error)) from error
+            raise tool_error(str(error)) from error
 
     return call

@@ -74,5 +74,5 @@ def readable_by_worker(
             importlib.import_module(MODELS).save(model, path)
         except Unsupported as error:
             raise RequestError(str(error)) from error
-        saved = NamedModel(str(path), custom=tuple(custom), timeout_s=timeout_s)
-        yield replace(saved, shown=f"the {type(model).__name__} {model.name!r}")
+        saved_model = NamedModel(str(path), custom=tuple(custom), timeout_s=timeout_s)
+        yield replace(saved_model, shown=f"the {type(model).__name__} {model.name!r}")

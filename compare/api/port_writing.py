@@ -21,6 +21,9 @@ from compare.porting.port_folders import check_folder
 from compare.porting.port_source import Sizes
 from compare.porting.writing_ports import Port
 from compare.progress import Reporter
+from compare.report import table_page, verdicts
+from compare.report.showable import one_line
+from compare.report.table_page import Page
 from compare.run import whole_run
 from compare.run.whole_run import RunResult
 from compare.sides._side import SIDES
@@ -32,9 +35,9 @@ from workloads._modes import Mode
 MODES = (Mode("tf", "jit"), Mode("jax", "jit"))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WrittenPort:
-    """What `jaxport.write_port` wrote.
+    """What `jaxport.write_port` wrote. A notebook shows it as HTML.
 
     Attributes:
       folder: of the port.
@@ -55,6 +58,19 @@ class WrittenPort:
     def passed(self) -> bool:
         """Whether all of it is written, and every gate holds."""
         return not self.unwritten and self.report is not None and self.report.passed
+
+    def __repr__(self) -> str:
+        return "\n".join([*self._lines(), *([repr(self.report)] if self.report else [])])
+
+    def _repr_html_(self) -> str:
+        verdict = verdicts.LEFT if self.unwritten else ""
+        page = table_page.render(Page(one_line(str(self.folder)), verdict, (), (), self._lines()))
+        return page + (self.report._repr_html_() if self.report else "")
+
+    def _lines(self) -> list[str]:
+        """What was written, and what is left to write."""
+        places = [f"to be written in {', '.join(self.unwritten_in)}:", *self.unwritten] if self.unwritten else []
+        return [one_line(line) for line in (f"jaxport.check takes {self.file}", *places)]
 
 
 @dataclass(frozen=True)
@@ -87,10 +103,10 @@ def write_port(model: NamedModel, folder: Path, writing: Writing, progress: Repo
     check_readable(model)
     check_folder(folder, writing.force)
     port = write(model, folder, writing.sizes, None)
-    left, files = unwritten(port)
+    unwritten_places, files = find_unwritten(port)
     file = judged_file(port) if writing.run else None
     report = None if file is None else report_of(judge(file, dict.fromkeys(SIDES), model.timeout_s, progress).record)
-    return WrittenPort(folder, port.file, left, files, report)
+    return WrittenPort(folder, port.file, unwritten_places, files, report)
 
 
 def check_readable(model: NamedModel) -> None:
@@ -119,7 +135,7 @@ def write(model: NamedModel, folder: Path, sizes: Sizes, jax_python: str | None)
         return writing_ports.write(KerasModel(model.target, custom=model.custom), folder, sizes, workers)
 
 
-def unwritten(port: Port | FunctionPort) -> tuple[Sequence[str], Sequence[str]]:
+def find_unwritten(port: Port | FunctionPort) -> tuple[Sequence[str], Sequence[str]]:
     """The places that are left to write, and the files that they are in."""
     if isinstance(port, FunctionPort):
         places = [place.told for place in port.written.unwritten]
@@ -130,7 +146,7 @@ def unwritten(port: Port | FunctionPort) -> tuple[Sequence[str], Sequence[str]]:
 
 def judged_file(port: Port | FunctionPort) -> Path | None:
     """What `jaxport run` judges of a port: with places left, the rest of it; None where there is nothing to judge."""
-    if not unwritten(port)[0]:
+    if not find_unwritten(port)[0]:
         return port.file
     if isinstance(port, FunctionPort):
         return None

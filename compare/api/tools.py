@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from compare.api import diagnosis, file_check, locate_report, lookups, tool_replies
+from compare.api import diagnosis, file_check, ladders, locate_report, lookups, tool_replies
 from compare.api.confined import Root
 from compare.api.file_workload import file_workload
 from compare.api.in_python import in_python
@@ -15,7 +15,7 @@ from compare.api.live_workload import Options
 from compare.api.lookups import GotchasReply, OperationsReply
 from compare.api.named_model import readable_by_worker
 from compare.api.port_writing import Writing, write_port
-from compare.api.tool_replies import CheckReply, DoctorReply, LocateReply, PortReply
+from compare.api.tool_replies import CheckReply, DoctorReply, LadderReply, LocateReply, PortReply
 from compare.errors import FORESEEN, RequestError
 from compare.porting.port_source import Sizes
 from compare.progress import Silent
@@ -81,6 +81,18 @@ class Tools:
             report = locate_report.locate_files(self._pool, workload, passes or [], Silent())
             return tool_replies.locate_reply(report, self._root.shown)
 
+    def next(self, port: str) -> LadderReply:
+        """Say which rung of a port fails first, and what to look at: structure, weights, forward, gradients, training.
+
+        Layers of a Keras model are compared with the modules of their names, so it tells which layer is wrong.
+
+        Args:
+          port: a port file, or the folder that write_port wrote.
+        """
+        with self._answering():
+            ladder = ladders.climb(self._pool, str(self._port(port)), self._timeout_s, Silent())
+            return tool_replies.ladder_reply(ladder, self._root.shown)
+
     def gotchas(self, words: list[str]) -> GotchasReply:
         """Look up what TensorFlow and JAX do differently under names that look alike, with the right port.
 
@@ -108,8 +120,8 @@ class Tools:
           inputs: of the arguments of a function, by name: {"x": "f32[B,128]"}.
           custom: FILE.py:NAME of every class that a file of Keras names and Keras does not have.
         """
-        with self._answering(), readable_by_worker(*self._model(model, inputs, custom)) as named:
-            report = diagnosis.report(diagnosis.diagnose(named))
+        with self._answering(), readable_by_worker(*self._model(model, inputs, custom)) as named_model:
+            report = diagnosis.report(diagnosis.diagnose(named_model))
             return tool_replies.doctor_reply(report, self._root.shown)
 
     def write_port(
@@ -129,10 +141,10 @@ class Tools:
           custom: as of doctor.
           force: whether to write over a port that is there.
         """
-        with self._answering(), readable_by_worker(*self._model(model, inputs, custom)) as named:
+        with self._answering(), readable_by_worker(*self._model(model, inputs, custom)) as named_model:
             path = self._root.path(folder)
-            written = write_port(named, path, Writing(Sizes(), force, run=True), Silent())
-            return tool_replies.port_reply(written, self._root.shown)
+            port = write_port(named_model, path, Writing(Sizes(), force, run=True), Silent())
+            return tool_replies.port_reply(port, self._root.shown)
 
     @contextmanager
     def _answering(self) -> Iterator[None]:
@@ -159,6 +171,13 @@ class Tools:
             raise RequestError("expected tf_fn, jax_fn and inputs together, found one of them left out: name all three")
         functions = (self._root.reference(tf_fn), self._root.reference(jax_fn))
         return file_workload(*functions, inputs, options), options
+
+    def _port(self, name: str) -> Path:
+        """A port file, of a folder too; a link in the folder may lead elsewhere."""
+        file = self._root.path(ladders.port_of(str(self._root.path(name))))
+        if file.suffix != ".py":
+            raise RequestError(f"expected a port file or the folder of one, found {name!r}: name FILE.py")
+        return file
 
     def _model(
         self, model: str, inputs: Mapping[str, str] | None, custom: list[str] | None

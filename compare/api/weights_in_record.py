@@ -35,7 +35,7 @@ def with_weights(record: Record, name: str, pairs: WeightPairs) -> Record:
         return record
     if pairs.different:
         parity = _failing(parity, name, pairs)
-    return _kept(record, name, _noted(parity, _reached(pairs)))
+    return _keep(record, name, _add_note(parity, _reach(pairs)))
 
 
 def with_constants(record: Record, name: str) -> Record:
@@ -46,22 +46,22 @@ def with_constants(record: Record, name: str) -> Record:
       name: of it.
     """
     parity = record.workloads[name].parity
-    return record if parity is None else _kept(record, name, _noted(parity, _OF_INPUTS))
+    return record if parity is None else _keep(record, name, _add_note(parity, _OF_INPUTS))
 
 
-def _kept(record: Record, name: str, parity: Parity) -> Record:
+def _keep(record: Record, name: str, parity: Parity) -> Record:
     return replace(record, workloads={name: replace(record.workloads[name], parity=parity)})
 
 
-def _noted(parity: Parity, note: str) -> Parity:
+def _add_note(parity: Parity, note: str) -> Parity:
     gate = parity.gates[GRADIENTS]
     if gate.verdict != PASS or not note:
         return parity
-    noted = replace(gate, reason="; ".join(filter(None, (gate.reason, note))))
-    return replace(parity, gates={**parity.gates, GRADIENTS: noted})
+    with_note = replace(gate, reason="; ".join(filter(None, (gate.reason, note))))
+    return replace(parity, gates={**parity.gates, GRADIENTS: with_note})
 
 
-def _reached(pairs: WeightPairs) -> str:
+def _reach(pairs: WeightPairs) -> str:
     """What gradients were taken of, where that is not all."""
     if not (pairs.unpaired or pairs.different):
         return ""

@@ -29,12 +29,12 @@ def attribute(
       ValueError: a time is not positive and finite.
     """
     times = [*(cells.get(name) for name in CELLS), tf_public, jax_public]
-    known = [time for time in times if time is not None]
-    if len(known) < len(times):
+    known_times = [time for time in times if time is not None]
+    if len(known_times) < len(times):
         return None
-    if not all(0 < time < math.inf for time in known):
-        raise ValueError(f"expected positive times in seconds, found {known}")
-    tf, jax, tf_by_jax, jax_by_tf, tf_run, jax_run = known
+    if not all(0 < time < math.inf for time in known_times):
+        raise ValueError(f"expected positive times in seconds, found {known_times}")
+    tf, jax, tf_by_jax, jax_by_tf, tf_run, jax_run = known_times
     frontend = math.sqrt((jax_by_tf / tf) * (jax / tf_by_jax))
     compiler = math.sqrt((tf_by_jax / tf) * (jax / jax_by_tf))
     return Attribution(frontend, compiler, (jax_run / tf_run) / (jax / tf))

@@ -34,9 +34,9 @@ def summarise(limit_bytes: int, rows: Sequence[Batch]) -> Batches:
     """The largest batch of each mode that was tried."""
     modes = dict.fromkeys(row.mode for row in rows if row.mode)
     by_mode = {mode: [row for row in rows if row.mode == mode] for mode in modes}
-    fitting = {mode: largest_under(limit_bytes, tried) for mode, tried in by_mode.items()}
+    fitting = {mode: largest_under(limit_bytes, rows_of_mode) for mode, rows_of_mode in by_mode.items()}
     largest = {mode: _largest(row) if row else LargestBatch() for mode, row in fitting.items()}
-    slopes = {mode: bytes_per_example(tried) for mode, tried in by_mode.items()}
+    slopes = {mode: bytes_per_example(rows_of_mode) for mode, rows_of_mode in by_mode.items()}
     return Batches(limit_bytes, tuple(rows), largest, slopes)
 
 

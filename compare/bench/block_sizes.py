@@ -71,7 +71,7 @@ def advice(blocks: Sequence[Blocks]) -> Advice:
     return Advice(enough[-1].layers, all(block.is_enough for block in enough)) if enough else Advice(None)
 
 
-def linked(a: Rounds, through: Rounds, base: Rounds, base_through: Rounds) -> stats.Ratio | None:
+def link(a: Rounds, through: Rounds, base: Rounds, base_through: Rounds) -> stats.Ratio | None:
     """The ratio of two arms that did not run in the same rounds, through a third one that ran beside both.
 
     One value a pair: the median over rounds of log(a / through), less that of log(base / base_through). None without a

@@ -42,43 +42,44 @@ class ModeCalibration:
 
 def calibrate(runs: Sequence[Timing]) -> dict[str, ModeCalibration]:
     """By mode, what independent runs of the same plan found; runs in which a mode is missing count for nothing."""
-    timed = dict.fromkeys(parse_mode(name) for run in runs for name in run.modes)
-    modes = dict.fromkeys([*MODES, *timed])
-    calibrated = ((str(mode), _mode(mode, runs)) for mode in modes)
-    return {name: mode for name, mode in calibrated if mode is not None}
+    timed_modes = dict.fromkeys(parse_mode(name) for run in runs for name in run.modes)
+    modes = dict.fromkeys([*MODES, *timed_modes])
+    calibrations = ((str(mode), _mode(mode, runs)) for mode in modes)
+    return {name: mode for name, mode in calibrations if mode is not None}
 
 
 def _mode(mode: Mode, runs: Sequence[Timing]) -> ModeCalibration | None:
-    intervals = [interval for run in runs if (interval := _known(run.null.get(itself(Arm(mode)))))]
+    intervals = [interval for run in runs if (interval := _control_interval(run.null.get(itself(Arm(mode)))))]
     if not intervals:
         return None
-    planted = _planted(mode, runs)
+    ratios_by_slowdown = _ratios_by_slowdown(mode, runs)
     smallest = [slowdown for run in runs if run.power and (slowdown := run.power.smallest.get(str(mode))) is not None]
     return ModeCalibration(
         runs=len(intervals),
         covered=sum(low <= 1 <= high for low, high in intervals),
         half_widths=tuple(half_width(interval) for interval in intervals),
-        called={name: sum(ratio.verdict == SLOWER for ratio in ratios) for name, ratios in planted.items()},
-        planted={name: len(ratios) for name, ratios in planted.items()},
+        called={name: sum(ratio.verdict == SLOWER for ratio in ratios) for name, ratios in ratios_by_slowdown.items()},
+        planted={name: len(ratios) for name, ratios in ratios_by_slowdown.items()},
         estimates={
-            name: statistics.median(ratio.ratio for ratio in ratios if ratio.ratio) for name, ratios in planted.items()
+            name: statistics.median(ratio.ratio for ratio in ratios if ratio.ratio)
+            for name, ratios in ratios_by_slowdown.items()
         },
         smallest=statistics.median(smallest) if smallest else None,
     )
 
 
-def _known(null: Ratio | None) -> Interval | None:
+def _control_interval(null: Ratio | None) -> Interval | None:
     """The interval of a control; None where it has none."""
     low, high = (null.ci95 if null else None) or (None, None)
     return None if low is None or high is None else (low, high)
 
 
-def _planted(mode: Mode, runs: Sequence[Timing]) -> dict[str, list[Ratio]]:
+def _ratios_by_slowdown(mode: Mode, runs: Sequence[Timing]) -> dict[str, list[Ratio]]:
     """By "+5 %", the ratios of all runs that measured such an arm."""
-    planted: dict[str, list[Ratio]] = {}
+    ratios_by_slowdown: dict[str, list[Ratio]] = {}
     for slowdown in SLOWDOWNS.values():
         rows = (run.power.planted.get(planted_name(Arm(mode, slowdown=slowdown))) for run in runs if run.power)
-        measured = [row for row in rows if row is not None and row.ratio is not None]
-        if measured:
-            planted[percent(slowdown)] = measured
-    return planted
+        ratios = [row for row in rows if row is not None and row.ratio is not None]
+        if ratios:
+            ratios_by_slowdown[percent(slowdown)] = ratios
+    return ratios_by_slowdown

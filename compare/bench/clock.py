@@ -27,7 +27,7 @@ def time_calls(call: Callable[[], object], calls: int, clock: Clock = time.perf_
     return seconds
 
 
-def slowed(call: Callable[[], object], part: float, clock: Clock = time.perf_counter_ns) -> Callable[[], object]:
+def slow_down(call: Callable[[], object], part: float, clock: Clock = time.perf_counter_ns) -> Callable[[], object]:
     """The call, and then a spin of `part` of the time that it took: a slowdown of known size.
 
     Args:

@@ -55,8 +55,8 @@ def crossings(points: Sequence[Point]) -> list[Crossing]:
     """
     if any(one.size >= other.size for one, other in pairwise(points)):
         raise ValueError(f"expected sizes that rise, found {[point.size for point in points]}")
-    decided = [place for place, point in enumerate(points) if point.side != INCONCLUSIVE]
-    changes = [(one, other) for one, other in pairwise(decided) if points[one].side != points[other].side]
+    conclusive = [place for place, point in enumerate(points) if point.side != INCONCLUSIVE]
+    changes = [(one, other) for one, other in pairwise(conclusive) if points[one].side != points[other].side]
     return [_crossing(points[one : other + 1]) for one, other in changes]
 
 
@@ -69,9 +69,9 @@ def _crossing(points: Sequence[Point]) -> Crossing:
 
 def _last_crossing(points: Sequence[Point]) -> float:
     """By straight lines between logarithms of ratios over logarithms of sizes."""
-    known = [(math.log(point.size), math.log(point.ratio)) for point in points if point.ratio is not None]
-    final = known[-1][1]
+    logarithms = [(math.log(point.size), math.log(point.ratio)) for point in points if point.ratio is not None]
+    final = logarithms[-1][1]
     (size, log), (next_size, next_log) = next(
-        (one, other) for one, other in reversed(list(pairwise(known))) if one[1] * final <= 0
+        (one, other) for one, other in reversed(list(pairwise(logarithms))) if one[1] * final <= 0
     )
     return math.exp(size + (next_size - size) * log / (log - next_log))

@@ -34,12 +34,14 @@ def judge(points: Sequence[SizedCall]) -> Handover:
         return Handover(by_size, reason="no processor time was counted, so that it is not known which threads computed")
     alone = list(takewhile(lambda point: point.threads == 1, by_size))
     longer_s = JUMP * max(map(_seconds, alone), default=0.0)
-    shared = list(takewhile(lambda point: known(point.threads) > 1 and _seconds(point) >= longer_s, reversed(by_size)))
-    if not alone or not shared:
+    on_several_threads = list(
+        takewhile(lambda point: known(point.threads) > 1 and _seconds(point) >= longer_s, reversed(by_size))
+    )
+    if not alone or not on_several_threads:
         return Handover(by_size, reason=f"no size parts calls on one thread from longer ones: {_range(by_size)}")
-    if not _flat(alone) or not (_adjacent(alone, shared[-1]) or _flat(shared)):
+    if not _flat(alone) or not (_adjacent(alone, on_several_threads[-1]) or _flat(on_several_threads)):
         return Handover(by_size, reason=f"times grow with the size: {_range(by_size)}")
-    return Handover(by_size, alone[-1], shared[-1])
+    return Handover(by_size, alone[-1], on_several_threads[-1])
 
 
 def between(handover: Handover) -> int | None:
@@ -48,8 +50,8 @@ def between(handover: Handover) -> int | None:
         return None
     low, high = known(handover.below.elements), known(handover.above.elements)
     middle = (low + high) // 2
-    tried = any(point.elements == middle for point in handover.points)
-    return None if tried or high <= CLOSE * low else middle
+    is_tried = any(point.elements == middle for point in handover.points)
+    return None if is_tried or high <= CLOSE * low else middle
 
 
 def _adjacent(alone: Sequence[SizedCall], next_: SizedCall) -> bool:

@@ -50,11 +50,11 @@ def bandwidth(kind: str, working_set_bytes: int, threads: int) -> float:
     """
     slices = [_step(kind, working_set_bytes // threads) for _ in range(threads)]
     repeats = max(1, ROUND_BYTES // working_set_bytes)
-    moved = sum(size for _, size in slices) * repeats
+    byte_count = sum(size for _, size in slices) * repeats
     with ThreadPoolExecutor(threads) as pool:
         barrier = Barrier(threads)
         spans = list(pool.map(lambda step_and_size: _spans(step_and_size[0], repeats, barrier), slices))
-    return roofline.rate(moved, [[_seconds(together)] for together in zip(*spans, strict=True)])
+    return roofline.rate(byte_count, [[_seconds(together)] for together in zip(*spans, strict=True)])
 
 
 def product(dtype: str, side: int, threads: int) -> float:
@@ -65,10 +65,10 @@ def product(dtype: str, side: int, threads: int) -> float:
       side: of the matrices, `dtype[side, side]`.
       threads: of BLAS.
     """
-    left = np.ones((side, side), dtype)
-    out = np.empty_like(left)
+    matrix = np.ones((side, side), dtype)
+    out = np.empty_like(matrix)
     with threadpool_limits(threads, "blas"):
-        call = partial(np.matmul, left, left, out)
+        call = partial(np.matmul, matrix, matrix, out)
         time_calls(call, 1)
         return roofline.rate(2 * side**3, [time_calls(call, CALLS) for _ in range(ROUNDS)])
 
@@ -76,13 +76,13 @@ def product(dtype: str, side: int, threads: int) -> float:
 def _step(kind: str, size_bytes: int) -> tuple[Step, int]:
     """One pass over arrays of about that size together, and the bytes that it moves."""
     arrays = {roofline.READ: 1, roofline.COPY: 2, roofline.TRIAD: 3}[kind]
-    held = [np.ones(max(1, size_bytes // 4 // arrays), np.float32) for _ in range(arrays)]
-    moved = sum(array.nbytes for array in held)
+    held_arrays = [np.ones(max(1, size_bytes // 4 // arrays), np.float32) for _ in range(arrays)]
+    byte_count = sum(array.nbytes for array in held_arrays)
     if kind == roofline.READ:
-        return held[0].sum, moved
+        return held_arrays[0].sum, byte_count
     if kind == roofline.COPY:
-        return partial(np.negative, held[0], held[1]), moved
-    return partial(triad, *held), moved
+        return partial(np.negative, held_arrays[0], held_arrays[1]), byte_count
+    return partial(triad, *held_arrays), byte_count
 
 
 def triad(out: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
@@ -117,7 +117,7 @@ def _seconds(spans: Sequence[Span]) -> float:
     return (max(end for _, end in spans) - min(start for start, _ in spans)) * NANOSECONDS
 
 
-def _bytes(written: str) -> int:
+def _bytes(text: str) -> int:
     """32768 * 1024 of "32768K"."""
-    unit = _UNITS.get(written[-1:], 1)
-    return int(written.rstrip("KMG")) * unit
+    unit = _UNITS.get(text[-1:], 1)
+    return int(text.rstrip("KMG")) * unit

@@ -20,8 +20,8 @@ ALLOCATOR = re.compile(r"MALLOC_\w+|GLIBC_TUNABLES|LD_PRELOAD")
 
 def settings(environment: Mapping[str, str]) -> dict[str, str]:
     """{"allocator": "NAME=value ..."} of the environment's variables for it; empty where there are none."""
-    told = [f"{name}={environment[name]}" for name in sorted(environment) if ALLOCATOR.fullmatch(name)]
-    return {"allocator": " ".join(told)} if told else {}
+    assignments = [f"{name}={environment[name]}" for name in sorted(environment) if ALLOCATOR.fullmatch(name)]
+    return {"allocator": " ".join(assignments)} if assignments else {}
 
 
 def counters() -> dict[str, int]:
@@ -29,8 +29,8 @@ def counters() -> dict[str, int]:
 
     A counter that is added here, and as a field there, is in every record.
     """
-    counted = {"page_faults": page_faults()}
-    return {name: count for name, count in counted.items() if count is not None}
+    counts = {"page_faults": page_faults()}
+    return {name: count for name, count in counts.items() if count is not None}
 
 
 def page_faults(stat: Path = STAT) -> int | None:

@@ -69,7 +69,7 @@ def spawn_order(names: Sequence[str], pair: int, seed: int) -> tuple[str, ...]:
       pair: its number, counted from 0.
       seed: of the design.
     """
-    return _balanced(names, pair, f"spawn {seed}")
+    return _balance(names, pair, f"spawn {seed}")
 
 
 def measure(
@@ -114,34 +114,39 @@ def measure(
       ValueError: two arms of one name, a round of nothing but dropped calls, or an arm that gave
         another number of times than it was asked for.
     """
-    named = _by_name(arms)
+    arms_by_name = _by_name(arms)
     if not 0 <= dropped < calls:
         raise ValueError(f"expected to drop fewer than the {calls} calls of a round, found {dropped} dropped")
     failures: dict[Name, str] = {}
 
     def run(order: Sequence[Name], plans: Mapping[Name, _Calls]) -> dict[Name, float]:
-        return _round([named[name] for name in order if name not in failures], plans, failing, failures)
+        return _round([arms_by_name[name] for name in order if name not in failures], plans, failing, failures)
 
     fewer = _Calls(min(calls, STEADY_CALLS), min(dropped, STEADY_DROPPED))
     start = clock()
-    first = run(_balanced(list(named), 0, f"rounds {seed}"), dict.fromkeys(named, fewer))
+    first = run(_balance(list(arms_by_name), 0, f"rounds {seed}"), dict.fromkeys(arms_by_name, fewer))
     spent_s = (clock() - start) * NANOSECONDS
     long = _long(first, long_s)
     plans = _plans(first, long, fewer if min(first.values(), default=0.0) > steady_s else _Calls(calls, dropped))
     beside_s = max(0.0, spent_s - fewer.made * sum(first.values())) / max(1, len(first))
     costs = {name: plans[name].made * seconds + beside_s for name, seconds in first.items()}
     design = _design(costs, long, budget_s, budget_s - spent_s, min_rounds, max_rounds)
-    taken = [run(order, plans) for order in _orders(list(named), long, design, seed)]
-    kept = [medians for kind in (True, False) for whole, medians in zip(design, taken, strict=True) if whole == kind]
-    working = [name for name in named if name not in failures]
-    return Measured({name: tuple(medians[name] for medians in kept if name in medians) for name in working}, failures)
+    rounds_of_turns = [run(order, plans) for order in _orders(list(arms_by_name), long, design, seed)]
+    usable = [
+        medians
+        for kind in (True, False)
+        for whole, medians in zip(design, rounds_of_turns, strict=True)
+        if whole == kind
+    ]
+    working = [name for name in arms_by_name if name not in failures]
+    return Measured({name: tuple(medians[name] for medians in usable if name in medians) for name in working}, failures)
 
 
 def _by_name(arms: Sequence[Timer[Name]]) -> dict[Name, Timer[Name]]:
-    named = {arm.name: arm for arm in arms}
-    if len(named) < len(arms):
+    arms_by_name = {arm.name: arm for arm in arms}
+    if len(arms_by_name) < len(arms):
         raise ValueError(f"expected arms of different names, found {[str(arm.name) for arm in arms]}")
-    return named
+    return arms_by_name
 
 
 def same_rounds(a: Sequence[float], b: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:
@@ -208,7 +213,7 @@ def _orders(
     quick = [name for name in names if name not in long]
     turns = {True: itertools.count(), False: itertools.count()}
     for whole in design:
-        yield _balanced(names if whole else quick, next(turns[whole]), f"rounds {seed}")
+        yield _balance(names if whole else quick, next(turns[whole]), f"rounds {seed}")
 
 
 def _round(
@@ -247,15 +252,15 @@ def _fitting(left_s: float, round_s: float, least: int, most: int) -> int:
     return max(least, min(most, fitting))
 
 
-def _balanced(names: Sequence[Name], turn: int, seed: str) -> tuple[Name, ...]:
+def _balance(names: Sequence[Name], turn: int, seed: str) -> tuple[Name, ...]:
     """Turn `turn` of a design that is balanced over 2n turns and shuffled anew for the next 2n."""
     if not names:
         return ()
     count = len(names)
     cycle, place = divmod(turn, count)
-    shuffled = list(names)
-    random.Random(f"{seed} {cycle // 2}").shuffle(shuffled)
+    order = list(names)
+    random.Random(f"{seed} {cycle // 2}").shuffle(order)
     # Directions alternate, so that one cycle already balances who precedes whom; and from one cycle to
     # the next, so that every name leads once in either direction.
     step = -1 if (cycle + place) % 2 else 1
-    return tuple(shuffled[(place + step * distance) % count] for distance in range(count))
+    return tuple(order[(place + step * distance) % count] for distance in range(count))

@@ -58,9 +58,9 @@ def process_of(start: Start) -> Stages:
     lowering afterwards: that can only be what `run_s` has beyond a steady call, and compiling is the rest.
     """
     trace_s, lower_s, compile_s = start.trace_s, start.lower_s, start.compile_s
-    spent = [seconds for seconds in (trace_s, lower_s, compile_s) if seconds is not None]
+    phase_times = [seconds for seconds in (trace_s, lower_s, compile_s) if seconds is not None]
     relowered_s = start.analysis.lower_s
-    derived = compile_s is None and relowered_s is not None
+    is_derived = compile_s is None and relowered_s is not None
     if compile_s is None and relowered_s is not None:
         beyond_s = max(0.0, start.run_s - start.steady_s)
         lower_s = min(relowered_s, beyond_s)
@@ -71,8 +71,8 @@ def process_of(start: Start) -> Stages:
         trace_s=trace_s,
         lower_s=lower_s,
         compile_s=compile_s,
-        compile_derived=derived,
-        first_call_s=sum(spent) + start.run_s,
+        compile_derived=is_derived,
+        first_call_s=sum(phase_times) + start.run_s,
         steady_s=start.steady_s,
         baseline_rss_bytes=start.baseline_rss_bytes,
         peak_rss_bytes=start.peak_rss_bytes,
@@ -102,36 +102,36 @@ def median_dispatch(processes: Sequence[Entry]) -> Entry:
     )
 
 
-def cache_of(filled: Mapping[str, int], later: Mapping[str, int]) -> Cache:
+def cache_of(entries_before: Mapping[str, int], later: Mapping[str, int]) -> Cache:
     """Judge a cache by its files.
 
     Args:
-      filled: bytes by file after the process that found it empty.
+      entries_before: bytes by file after the process that found it empty.
       later: the same after the processes that found it filled.
     """
-    entries, size = len(filled), sum(filled.values())
-    if not filled:
+    entries, size = len(entries_before), sum(entries_before.values())
+    if not entries_before:
         return Cache(
             entries=0,
             bytes=0,
             reason="the process wrote nothing into the cache: this mode compiles nothing that the cache keeps",
         )
-    missed = len(later.keys() - filled.keys())
-    if missed:
+    misses = len(later.keys() - entries_before.keys())
+    if misses:
         return Cache(
             entries=entries,
             bytes=size,
-            reason=f"the processes that followed wrote {missed} more: they did not find what they need",
+            reason=f"the processes that followed wrote {misses} more: they did not find what they need",
         )
     return Cache(entries=entries, bytes=size, reason="")
 
 
 def code_of(before: Mapping[str, int], after: Mapping[str, int]) -> tuple[int | None, str]:
     """Bytes of the object files that appeared in between, or None and why there are none."""
-    written = [after[name] for name in after.keys() - before.keys()]
-    if not written:
+    new_sizes = [after[name] for name in after.keys() - before.keys()]
+    if not new_sizes:
         return None, "XLA wrote no object file: all that runs was compiled beforehand, or is inside a library"
-    return sum(written), ""
+    return sum(new_sizes), ""
 
 
 def _median(values: Sequence[Any]) -> Any:

@@ -34,11 +34,11 @@ def power(slowdown: float, standard_error: float, pairs: int, margin: float) -> 
     """
     freedom = pairs - 1
     # The spread that a run estimates varies from run to run: averaged over equally likely values of it.
-    estimated = standard_error * _estimated_spreads(freedom)
-    above_one = students_t(0.975, freedom) * estimated
-    above_margin = math.log1p(margin) - students_t(0.95, freedom) * estimated
-    needed = np.maximum(above_one, above_margin)
-    return float(stats.norm.cdf((math.log1p(slowdown) - needed) / standard_error).mean())
+    estimates = standard_error * _estimated_spreads(freedom)
+    above_one = students_t(0.975, freedom) * estimates
+    above_margin = math.log1p(margin) - students_t(0.95, freedom) * estimates
+    thresholds = np.maximum(above_one, above_margin)
+    return float(stats.norm.cdf((math.log1p(slowdown) - thresholds) / standard_error).mean())
 
 
 @functools.cache
@@ -47,18 +47,18 @@ def _estimated_spreads(freedom: int) -> np.ndarray:
     return np.sqrt(stats.chi2.ppf(_GRID, freedom) / freedom)
 
 
-def smallest_slowdown(standard_error: float, pairs: int, margin: float, wanted: float = WANTED) -> float | None:
-    """The slowdown that is called slower with chance `wanted`; None where even a factor of 100 would not be.
+def smallest_slowdown(standard_error: float, pairs: int, margin: float, probability: float = WANTED) -> float | None:
+    """The slowdown that is called slower with chance `probability`; None where even a factor of 100 would not be.
 
     Args:
       standard_error: of log(ratio), as the null shows it.
       pairs: of processes.
       margin: the relative difference within which two arms are equivalent.
-      wanted: the chance, between 0 and 1.
+      probability: the chance, between 0 and 1.
     """
 
     def lacking(log: float) -> float:
-        return power(math.expm1(log), standard_error, pairs, margin) - wanted
+        return power(math.expm1(log), standard_error, pairs, margin) - probability
 
     if pairs < 2 or standard_error <= 0 or lacking(LARGEST) < 0:
         return None

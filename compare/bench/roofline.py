@@ -107,9 +107,9 @@ def bounds(work: Work, limits: Limits, bandwidth: Bandwidth, dispatch_s: float |
 
 def share(limit_s: float, median_s: float) -> Share:
     """The part of the limit that was achieved. Above 1 it stays so, and the note says what that means."""
-    achieved = limit_s / median_s
-    beyond = f"{achieved:.2f} times as fast as the limit: the probe did not reach what this machine allows"
-    return Share(share=achieved, note=beyond if achieved > 1 else "")
+    fraction = limit_s / median_s
+    beyond = f"{fraction:.2f} times as fast as the limit: the probe did not reach what this machine allows"
+    return Share(share=fraction, note=beyond if fraction > 1 else "")
 
 
 def place(

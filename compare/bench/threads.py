@@ -35,7 +35,7 @@ def cpu_seconds(tasks: Path = TASKS) -> dict[str, float]:
     return seconds
 
 
-def spent(before: Mapping[str, float], after: Mapping[str, float]) -> list[float]:
+def seconds_spent(before: Mapping[str, float], after: Mapping[str, float]) -> list[float]:
     """Seconds of each thread that ran in between, most first."""
     differences = (seconds - before.get(thread, 0.0) for thread, seconds in after.items())
     return sorted((seconds for seconds in differences if seconds > 0), reverse=True)
@@ -54,9 +54,9 @@ def allowed_processors(tasks: Path = TASKS) -> list[int]:
             text = (task / "status").read_text()
         except OSError:
             continue  # the thread ended between listing and reading
-        allowed = _ALLOWED.search(text)
-        if allowed:
-            processors |= _numbers(allowed[1])
+        match = _ALLOWED.search(text)
+        if match:
+            processors |= _numbers(match[1])
     return sorted(processors)
 
 
@@ -71,41 +71,41 @@ def parallelism(seconds: Sequence[float]) -> float | None:
     return sum(seconds) / max(seconds) if seconds and max(seconds) > 0 else None
 
 
-def judge(asked: int, observed: Mapping[str, Bound]) -> Threads:
-    """Hold what each side used against `asked`, and the sides against each other."""
-    used = {side: f"computed on {_at_once(bound)} at once{_places(bound)}" for side, bound in observed.items()}
-    wrong = [side for side, bound in observed.items() if not is_as_asked(asked, bound)]
+def judge(count: int, bounds: Mapping[str, Bound]) -> Threads:
+    """Hold what each side used against `count`, and the sides against each other."""
+    use = {side: f"computed on {_at_once(bound)} at once{_places(bound)}" for side, bound in bounds.items()}
+    wrong = [side for side, bound in bounds.items() if not uses_requested_threads(count, bound)]
     remedy = f"remove what sets threads or processors in the code or environment of {' and '.join(wrong)}"
-    if any(bound.parallelism is None for bound in observed.values()):
+    if any(bound.parallelism is None for bound in bounds.values()):
         remedy = "the platform does not count processor time by thread, and equal threads cannot be shown"
-    return _judged(asked, observed, used, remedy if wrong else "")
+    return _judge(count, bounds, use, remedy if wrong else "")
 
 
-def judge_processors(asked: int, observed: Mapping[str, Bound]) -> Threads:
-    """Hold the processors of each side against `asked`, and the sides against each other, where a GPU computes."""
-    used = {side: f"launched{_places(bound)}" for side, bound in observed.items()}
-    wrong = [side for side, bound in observed.items() if not _in_right_place(asked, bound)]
+def judge_processors(count: int, bounds: Mapping[str, Bound]) -> Threads:
+    """Hold the processors of each side against `count`, and the sides against each other, where a GPU computes."""
+    use = {side: f"launched{_places(bound)}" for side, bound in bounds.items()}
+    wrong = [side for side, bound in bounds.items() if not _in_right_place(count, bound)]
     remedy = f"remove what sets processors in the code or environment of {' and '.join(wrong)}"
-    return _judged(asked, observed, used, remedy if wrong else "")
+    return _judge(count, bounds, use, remedy if wrong else "")
 
 
-def _judged(asked: int, observed: Mapping[str, Bound], used: Mapping[str, str], remedy: str) -> Threads:
-    listed = ", ".join(f"{side} {said}" for side, said in used.items())
-    said = f"asked for {asked} thread{'s' * (asked != 1)}, {listed or 'no side was observed'}"
-    if not remedy and len({bound.processors for bound in observed.values()}) > 1:
+def _judge(count: int, bounds: Mapping[str, Bound], use: Mapping[str, str], remedy: str) -> Threads:
+    uses = ", ".join(f"{side} {request}" for side, request in use.items())
+    request = f"asked for {count} thread{'s' * (count != 1)}, {uses or 'no side was observed'}"
+    if not remedy and len({bound.processors for bound in bounds.values()}) > 1:
         remedy = "let all sides run on the same processors"
-    return Threads(asked, observed, bool(observed) and not remedy, f"{said}: {remedy}" if remedy else said)
+    return Threads(count, bounds, bool(bounds) and not remedy, f"{request}: {remedy}" if remedy else request)
 
 
-def is_as_asked(asked: int, bound: Bound) -> bool:
+def uses_requested_threads(count: int, bound: Bound) -> bool:
     """Whether a side computed on as many threads as asked, within `TOLERANCE`, and on as many processors."""
-    if bound.parallelism is None or not _in_right_place(asked, bound):
+    if bound.parallelism is None or not _in_right_place(count, bound):
         return False
-    return abs(bound.parallelism / asked - 1) <= TOLERANCE
+    return abs(bound.parallelism / count - 1) <= TOLERANCE
 
 
-def _in_right_place(asked: int, bound: Bound) -> bool:
-    return not bound.processors or len(bound.processors) == asked
+def _in_right_place(count: int, bound: Bound) -> bool:
+    return not bound.processors or len(bound.processors) == count
 
 
 def _at_once(bound: Bound) -> str:
@@ -116,10 +116,10 @@ def _places(bound: Bound) -> str:
     return f" on processors {', '.join(map(str, bound.processors))}" if bound.processors else ""
 
 
-def _numbers(listed: str) -> set[int]:
+def _numbers(ranges: str) -> set[int]:
     """{0, 1, 2, 8} of "0-2,8"."""
     numbers: set[int] = set()
-    for part in filter(None, listed.split(",")):
+    for part in filter(None, ranges.split(",")):
         first, _, last = part.partition("-")
         numbers |= set(range(int(first), int(last or first) + 1))
     return numbers

@@ -57,7 +57,7 @@ WITHIN = (
     Pair(JAX_JIT, JAX_APART),
     Pair(TF_KERAS, TF_KERAS_GRAPH),
     Pair(TF_KERAS_STEPS, TF_KERAS),
-    *(Pair(composed, TF_HANDWRITTEN) for composed in (TF_GRAPH, TF_JIT)),
+    *(Pair(mode, TF_HANDWRITTEN) for mode in (TF_GRAPH, TF_JIT)),
 )
 """Ratios inside one side: what compiling gained there, and what the port's compiler options did."""
 
@@ -97,7 +97,7 @@ def summarise(
     samples: Samples,
     phases: Mapping[Arm, timing_part.Mode],
     nulls: Mapping[Arm, Arm],
-    planted: Sequence[Planted] = (),
+    slowdowns: Sequence[Planted] = (),
     doubt: str = "",
     threads: Threads | None = None,
 ) -> Timing:
@@ -108,15 +108,15 @@ def summarise(
       phases: by arm of a mode, all that is known of it but the median.
       nulls: by arm of a mode, the arm that ran identical code in a second process. Where one does not come
         out equal to the other, or is missing, no ratio is given.
-      planted: arms with a slowdown of known size, each held against its mode.
+      slowdowns: arms with a slowdown of known size; each is compared with its mode.
       doubt: why no ratio of this run can be trusted, whatever the nulls say.
       threads: as they were verified.
     """
-    timed = {arm: pairs for arm, pairs in samples.items() if any(pairs)}
-    medians = {arm: median(pairs) for arm, pairs in timed.items() if arm.is_public}
-    held = {arm: paired(timed, arm, twin) for arm, twin in nulls.items() if arm in timed}
-    margin = stats.equivalence_margin([null for null in held.values() if null is not None])
-    doubt = doubt or next(_doubts(held), "")
+    rounds_by_arm = {arm: pairs for arm, pairs in samples.items() if any(pairs)}
+    medians = {arm: median(pairs) for arm, pairs in rounds_by_arm.items() if arm.is_public}
+    nulls_by_arm = {arm: pair_ratio(rounds_by_arm, arm, twin) for arm, twin in nulls.items() if arm in rounds_by_arm}
+    margin = stats.equivalence_margin([null for null in nulls_by_arm.values() if null is not None])
+    doubt = doubt or next(_doubts(nulls_by_arm), "")
     return Timing(
         modes={
             str(arm): msgspec.structs.replace(phases.get(arm, timing_part.Mode()), median_s=median)
@@ -124,19 +124,25 @@ def summarise(
             if isinstance(arm.code, Mode)
         },
         cells={str(arm): CellTime(median) for arm, median in medians.items() if isinstance(arm.code, Cell)},
-        ratios={str(pair): _ratio(timed, pair, doubt, margin) for pair in _wanted(medians)},
-        program_ratios={str(pair): _ratio(timed, pair, doubt, margin) for pair in CELL_PAIRS if _ran(timed, pair)},
-        null={itself(arm): _null(arm, null, margin) for arm, null in held.items()},
+        ratios={str(pair): _ratio(rounds_by_arm, pair, doubt, margin) for pair in _pairs_of_interest(medians)},
+        program_ratios={
+            str(pair): _ratio(rounds_by_arm, pair, doubt, margin) for pair in CELL_PAIRS if _ran(rounds_by_arm, pair)
+        },
+        null={itself(arm): _null(arm, null, margin) for arm, null in nulls_by_arm.items()},
         margin=margin,
         power=Power(
-            planted={slowed.name: _slowed(timed, slowed, margin) for slowed in planted if slowed.arm in timed},
-            smallest={str(arm): _smallest(null, margin) for arm, null in held.items() if null is not None},
+            planted={
+                slowdown.name: _slowdown_ratio(rounds_by_arm, slowdown, margin)
+                for slowdown in slowdowns
+                if slowdown.arm in rounds_by_arm
+            },
+            smallest={str(arm): _smallest(null, margin) for arm, null in nulls_by_arm.items() if null is not None},
         ),
         threads=threads,
     )
 
 
-def paired(samples: Mapping[Name, Rounds], a: Name, b: Name) -> stats.Ratio | None:
+def pair_ratio(samples: Mapping[Name, Rounds], a: Name, b: Name) -> stats.Ratio | None:
     """The ratio of two arms over the pairs in which both ran; None where there is none.
 
     Args:
@@ -144,7 +150,7 @@ def paired(samples: Mapping[Name, Rounds], a: Name, b: Name) -> stats.Ratio | No
       a: the arm whose time is divided.
       b: the arm whose time it is divided by.
     """
-    ones, others = _shared(samples, a, b) if a in samples and b in samples else ([], [])
+    ones, others = _rounds_of_both(samples, a, b) if a in samples and b in samples else ([], [])
     return stats.ratio(ones, others) if ones else None
 
 
@@ -153,7 +159,7 @@ def median(pairs: Rounds) -> float:
     return statistics.median(statistics.median(rounds) for rounds in pairs if rounds)
 
 
-def _wanted(arms: Iterable[Arm]) -> Iterator[Pair]:
+def _pairs_of_interest(arms: Iterable[Arm]) -> Iterator[Pair]:
     """Every compiled JAX mode against every mode that is not JAX's, then those inside one side."""
     modes = [arm.code for arm in arms if isinstance(arm.code, Mode)]
     for port in COMPILED_PORTS:
@@ -161,15 +167,15 @@ def _wanted(arms: Iterable[Arm]) -> Iterator[Pair]:
     yield from (pair for pair in WITHIN if pair.left in modes and pair.right in modes)
 
 
-def _shared(timed: Mapping[Name, Rounds], a: Name, b: Name) -> tuple[Rounds, Rounds]:
+def _rounds_of_both(samples: Mapping[Name, Rounds], a: Name, b: Name) -> tuple[Rounds, Rounds]:
     """The rounds in which both arms ran, of the pairs in which they did."""
-    both = [same_rounds(one, other) for one, other in zip(timed[a], timed[b], strict=True) if one and other]
+    both = [same_rounds(one, other) for one, other in zip(samples[a], samples[b], strict=True) if one and other]
     return [one for one, _ in both], [other for _, other in both]
 
 
-def _doubts(held: Mapping[Arm, stats.Ratio | None]) -> Iterator[str]:
+def _doubts(nulls_by_arm: Mapping[Arm, stats.Ratio | None]) -> Iterator[str]:
     """Why the ratios of this run cannot be trusted."""
-    for arm, null in held.items():
+    for arm, null in nulls_by_arm.items():
         if null is None:
             yield reasons.null_missing(str(arm))
         elif interval := stats.excluding_one(null):
@@ -186,33 +192,33 @@ def ratio_of(samples: Mapping[Name, Rounds], a: Name, b: Name, doubt: str, margi
       doubt: why no ratio can be trusted; empty where nothing speaks against it.
       margin: the relative difference within which two arms are equivalent.
     """
-    ones, others = _shared(samples, a, b) if a in samples and b in samples else ([], [])
+    ones, others = _rounds_of_both(samples, a, b) if a in samples and b in samples else ([], [])
     if doubt or not ones:
-        withheld = doubt or reasons.never_together(str(a), str(b))
-        return _withheld(withheld, len(ones), sum(len(rounds) for rounds in ones))
-    return _stated(stats.ratio(ones, others), margin)
+        reason = doubt or reasons.never_together(str(a), str(b))
+        return _withhold(reason, len(ones), sum(len(rounds) for rounds in ones))
+    return _as_ratio(stats.ratio(ones, others), margin)
 
 
-def _ran(timed: Samples, pair: CellPair) -> bool:
-    return all(Arm(cell) in timed for cell in (pair.left, pair.right))
+def _ran(samples: Samples, pair: CellPair) -> bool:
+    return all(Arm(cell) in samples for cell in (pair.left, pair.right))
 
 
-def _ratio(timed: Samples, pair: Pair | CellPair, doubt: str, margin: float) -> Ratio:
+def _ratio(samples: Samples, pair: Pair | CellPair, doubt: str, margin: float) -> Ratio:
     a, b = Arm(pair.left), Arm(pair.right)
     if isinstance(pair, CellPair):
-        return ratio_of(timed, a, b, doubt, margin)
-    estimate = paired(timed, a, b) if pair.right.is_peer and not doubt else None
+        return ratio_of(samples, a, b, doubt, margin)
+    estimate = pair_ratio(samples, a, b) if pair.right.is_peer and not doubt else None
     if estimate is None:
-        return ratio_of(timed, a, b, doubt, margin)
+        return ratio_of(samples, a, b, doubt, margin)
     verdict = stats.verdict(estimate, max(margin, PEER_MARGIN), least=PEER_MARGIN)
-    return msgspec.structs.replace(_stated(estimate, margin), verdict=verdict, note=reasons.PEER)
+    return msgspec.structs.replace(_as_ratio(estimate, margin), verdict=verdict, note=reasons.PEER)
 
 
-def _slowed(timed: Samples, planted: Planted, margin: float) -> Ratio:
-    estimate = paired(timed, planted.arm, planted.against)
+def _slowdown_ratio(samples: Samples, slowdown: Planted, margin: float) -> Ratio:
+    estimate = pair_ratio(samples, slowdown.arm, slowdown.against)
     if estimate is None:
-        return _withheld(reasons.never_together(planted.name, str(planted.against)))
-    return _stated(estimate, margin)
+        return _withhold(reasons.never_together(slowdown.name, str(slowdown.against)))
+    return _as_ratio(estimate, margin)
 
 
 def _smallest(null: stats.Ratio, margin: float) -> float | None:
@@ -222,10 +228,10 @@ def _smallest(null: stats.Ratio, margin: float) -> float | None:
 
 
 def _null(arm: Arm, null: stats.Ratio | None, margin: float) -> Ratio:
-    return _withheld(reasons.null_missing(str(arm))) if null is None else _stated(null, margin)
+    return _withhold(reasons.null_missing(str(arm))) if null is None else _as_ratio(null, margin)
 
 
-def _stated(estimate: stats.Ratio, margin: float) -> Ratio:
+def _as_ratio(estimate: stats.Ratio, margin: float) -> Ratio:
     return Ratio(
         pairs=estimate.pairs,
         rounds=estimate.rounds,
@@ -239,5 +245,5 @@ def _stated(estimate: stats.Ratio, margin: float) -> Ratio:
     )
 
 
-def _withheld(reason: str, pairs: int = 0, rounds: int = 0) -> Ratio:
+def _withhold(reason: str, pairs: int = 0, rounds: int = 0) -> Ratio:
     return Ratio(pairs=pairs, rounds=rounds, verdict=stats.INCONCLUSIVE, withheld=reason, note="")

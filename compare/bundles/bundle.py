@@ -23,7 +23,7 @@ from compare.plain_json import to_json
 from compare.record.vocabulary import CELLS
 from compare.sides import wire
 from compare.writing import write_atomically
-from workloads._foreign import MEBIBYTE, Unusable, is_zip, said, unpack, zip_opened
+from workloads._foreign import MEBIBYTE, Unusable, error_line, is_zip, unpack, zip_opened
 
 SCHEMA = 1
 INDEX = "bundle.json"
@@ -101,8 +101,12 @@ class _Entry(msgspec.Struct, frozen=True):
 
 def _most_bytes(arrays: Sequence[_Array]) -> int | None:
     sizes = [array.size for array in arrays]
-    known = [size for size in sizes if size is not None]
-    return None if len(known) < len(sizes) else _HEAD_BYTES * (1 + len(known)) + _WIDEST_BYTES * sum(known)
+    known_sizes = [size for size in sizes if size is not None]
+    return (
+        None
+        if len(known_sizes) < len(sizes)
+        else _HEAD_BYTES * (1 + len(known_sizes)) + _WIDEST_BYTES * sum(known_sizes)
+    )
 
 
 class _Schema(msgspec.Struct, frozen=True):
@@ -161,7 +165,7 @@ def modules(path: Path, scratch: Path) -> list[Module]:
       RequestError: nothing is there, or it is no module and no bundle.
     """
     if is_zip(path):
-        return _programs(_unpacked(path, scratch))
+        return _programs(_unpack(path, scratch))
     # Not Path's own: it raises where a name is too long.
     if os.path.isdir(path):
         return _programs(path)
@@ -173,7 +177,7 @@ def modules(path: Path, scratch: Path) -> list[Module]:
     return [_module(folder, entry) if entry else Module(path.name, _artifact(data, path))]
 
 
-def _unpacked(path: Path, scratch: Path) -> Path:
+def _unpack(path: Path, scratch: Path) -> Path:
     """The folder of what a zip's index names; nothing else is unpacked."""
     folder = scratch / "bundle"
     try:
@@ -181,14 +185,14 @@ def _unpacked(path: Path, scratch: Path) -> Path:
             top = _only_index(archive.namelist())
             _extract(archive, top, folder / INDEX, MOST_INDEX_BYTES)
             entries = _index(folder).modules
-            declared = {name: most for entry in entries for name, most in entry.declared_bytes.items()}
-            left = _most_unpacked(path)
+            limits = {name: most for entry in entries for name, most in entry.declared_bytes.items()}
+            rest = _most_unpacked(path)
             for name in sorted({name for entry in entries for name in entry.files}):
-                most = declared.get(name)
-                most = left if most is None else min(left, most)
-                left -= _extract(archive, top.removesuffix(INDEX) + name, folder / name, most)
+                most = limits.get(name)
+                most = rest if most is None else min(rest, most)
+                rest -= _extract(archive, top.removesuffix(INDEX) + name, folder / name, most)
     except (Unusable, OSError) as error:
-        _IN_ZIP.refuse(path, said(error))
+        _IN_ZIP.refuse(path, error_line(error))
     return folder
 
 
@@ -269,11 +273,11 @@ def load_arrays(path: Path, names: Sequence[str] = ()) -> list[np.ndarray]:
     Raises:
       RequestError: it is absent, broken, or names its arrays otherwise.
     """
-    named, _ = files.read_arrays(path, _ARRAYS, MOST_UNPACKED_BYTES)
-    order = list(names) if names and set(names) == set(named) else [str(position) for position in range(len(named))]
-    if set(order) != set(named):
+    by_name, _ = files.read_arrays(path, _ARRAYS, MOST_UNPACKED_BYTES)
+    order = list(names) if names and set(names) == set(by_name) else [str(position) for position in range(len(by_name))]
+    if set(order) != set(by_name):
         raise RequestError(
-            f"expected arrays named by position, 0 to {len(named) - 1}, in {path}, found "
-            f"{', '.join(sorted(named))[:200]}: rename them"
+            f"expected arrays named by position, 0 to {len(by_name) - 1}, in {path}, found "
+            f"{', '.join(sorted(by_name))[:200]}: rename them"
         )
-    return [named[name] for name in order]
+    return [by_name[name] for name in order]

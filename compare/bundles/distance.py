@@ -55,18 +55,18 @@ def difference(actual: np.ndarray, expected: np.ndarray, tolerance: float | None
       tolerance: the largest error of floats, relative to the largest value; None takes that of the dtype.
     """
     is_float = measure.is_float(expected)
-    allowed = tolerance_of(expected.dtype) if tolerance is None or not is_float else tolerance
+    bound = tolerance_of(expected.dtype) if tolerance is None or not is_float else tolerance
     if actual.shape != expected.shape or actual.dtype != expected.dtype:
-        return Difference(math.inf, math.inf, None, False, allowed)
+        return Difference(math.inf, math.inf, None, False, bound)
     if not is_float:
         absolute = measure.exact_distance(actual, expected, 1.0).error
         scale = measure.scale_of(expected, 0.0)
-        return Difference(absolute, absolute / scale, None, True, allowed)
+        return Difference(absolute, absolute / scale, None, True, bound)
     finite = (measure.pattern(actual) == 0) & (measure.pattern(expected) == 0)
     absolute = measure.distance(actual, expected, 1.0, ignored=~finite).error
     alike = not measure.unlike(actual, expected).any()
     relative = absolute / measure.scale_of(expected, 0.0)
-    return Difference(absolute, relative, _ulp(actual[finite], expected[finite]), alike, allowed)
+    return Difference(absolute, relative, _ulp(actual[finite], expected[finite]), alike, bound)
 
 
 def _ulp(actual: np.ndarray, expected: np.ndarray) -> int | None:
@@ -74,11 +74,11 @@ def _ulp(actual: np.ndarray, expected: np.ndarray) -> int | None:
         return None
     if expected.size == 0:
         return 0
-    first, second = (_ordered(array).astype(object) for array in (actual, expected))
+    first, second = (_to_ordered_integers(array).astype(object) for array in (actual, expected))
     return int(np.max(np.abs(first - second)))
 
 
-def _ordered(array: np.ndarray) -> np.ndarray:
+def _to_ordered_integers(array: np.ndarray) -> np.ndarray:
     """Whole numbers in the order of the floats, neighbours one apart, both zeros 0."""
     bits = array.dtype.itemsize * 8
     raw = np.ascontiguousarray(array).view(f"int{bits}").astype(np.int64)

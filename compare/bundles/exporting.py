@@ -73,9 +73,9 @@ def export(request: Request, folder: Path, scratch: Path, reporter: Reporter) ->
     reporter.stage(f"{workload.name}: export", 2)
     failures: list[Failure] = []
     executables: list[ExecutableSize] = []
-    kept = scratch / "compiled"
-    kept.mkdir()
-    with WorkerSet(_starting(request, scratch, kept), lambda side: _load(side, prepared)) as workers:
+    cache = scratch / "compiled"
+    cache.mkdir()
+    with WorkerSet(_starting(request, scratch, cache), lambda side: _load(side, prepared)) as workers:
         reporter.step(JAX)
         jax = workers.get(JAX)
         program = _program(jax)
@@ -85,23 +85,23 @@ def export(request: Request, folder: Path, scratch: Path, reporter: Reporter) ->
         handle = requests.compile_program(jax, program).handle
         _attempt(failures, lambda: executables.append(_executable_size(jax, handle)))
         reporter.step(TF)
-        _attempt(failures, lambda: _save_model(workers.get(TF), program, folder / SAVED_MODEL, kept, executables))
+        _attempt(failures, lambda: _save_model(workers.get(TF), program, folder / SAVED_MODEL, cache, executables))
     return Exported(failures, executables)
 
 
-def _starting(request: Request, scratch: Path, kept: Path) -> Callable[[str], LiveSide]:
+def _starting(request: Request, scratch: Path, cache: Path) -> Callable[[str], LiveSide]:
     """Starts a worker; TensorFlow's keeps what XLA compiles in a folder: no other way tells how large that is."""
 
     def start(name: str) -> LiveSide:
-        settings = Settings(compilation_cache=kept) if name == TF else Settings()
+        settings = Settings(compilation_cache=cache) if name == TF else Settings()
         return LiveSide(name, scratch, request.pythons.get(name), request.timeout_s, settings)
 
     return start
 
 
 def _executable_size(side: Side, handle: int, executable: int | None = None) -> ExecutableSize:
-    optimized = requests.optimized(side, handle)
-    return ExecutableSize(side.name, len(optimized.module), optimized.executable_bytes or executable)
+    module = requests.optimized(side, handle)
+    return ExecutableSize(side.name, len(module.module), module.executable_bytes or executable)
 
 
 def _load(side: Side, prepared: Prepared) -> None:
@@ -127,23 +127,23 @@ def _example(jax: Side, prepared: Prepared) -> Arrays:
     return requests.outputs(jax, "jit", FORWARD, prepared.loading.cases[0], FLOAT32)
 
 
-def _save_model(tf: Side, program: Program, folder: Path, kept: Path, executables: list[ExecutableSize]) -> None:
+def _save_model(tf: Side, program: Program, folder: Path, cache: Path, executables: list[ExecutableSize]) -> None:
     handle = requests.compile_program(tf, program).handle
-    compiled = [file.stat().st_size for file in kept.iterdir()]
+    compiled = [file.stat().st_size for file in cache.iterdir()]
     executables.append(_executable_size(tf, handle, compiled[0] if len(compiled) == 1 else None))
     requests.save_model(tf, handle, folder)
 
 
 def _write_program(folder: Path, prepared: Prepared, program: Program, results: Arrays) -> None:
     twin, case = mapped_twin(prepared), prepared.loading.cases[0]
-    held = {
+    arrays = {
         f"{parameter.kind}/{parameter.name}": twin.argument(parameter, case, program.states)
         for parameter in program.parameters
     }
-    inputs = {name: array for name, array in held.items() if name.startswith("input/")}
+    inputs = {name: array for name, array in arrays.items() if name.startswith("input/")}
     example = inputs | {f"result/{result.name}": results[result.name] for result in program.results}
     write_atomically(folder / PROGRAM, program.artifact)
-    write_atomically(folder / WEIGHTS, npz({name: array for name, array in held.items() if name not in inputs}))
+    write_atomically(folder / WEIGHTS, npz({name: array for name, array in arrays.items() if name not in inputs}))
     write_atomically(folder / EXAMPLE, npz(example))
 
 
@@ -163,9 +163,9 @@ def _write(folder: Path, environment: Mapping[str, Any], prepared: Prepared, pro
 
 def npz(arrays: Arrays) -> bytes:
     """Arrays as a file that `numpy.load` reads without pickle; a type that NumPy lacks follows the name, after "::"."""
-    named = dict(_plain(name, array) for name, array in arrays.items())
+    by_name = dict(_plain(name, array) for name, array in arrays.items())
     file = io.BytesIO()
-    np.savez(file, allow_pickle=False, **named)
+    np.savez(file, allow_pickle=False, **by_name)
     return file.getvalue()
 
 

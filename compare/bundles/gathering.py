@@ -107,9 +107,9 @@ def flags(environment: Mapping[str, str]) -> dict[str, str]:
 def mapped_twin(prepared: Prepared) -> Twin:
     """The arrays of a workload, as a worker has them."""
     loading = prepared.loading
-    described = {"target": "", "builds": loading.builds, "dimensions": loading.dimensions}
-    described |= {"cases": loading.cases, "inputs": loading.inputs}
-    return wire.unpack_twin(described, mapped.load(loading.arrays))
+    parameters = {"target": "", "builds": loading.builds, "dimensions": loading.dimensions}
+    parameters |= {"cases": loading.cases, "inputs": loading.inputs}
+    return wire.unpack_twin(parameters, mapped.load(loading.arrays))
 
 
 class _Workers:
@@ -200,14 +200,16 @@ class _Report:
             self._cells[cell] = {"reason": f"no program from the {frontend} side"}
             return
         before = len(self._workers.failures)
-        built = self._workers.ask(compiler, lambda side: requests.compile_program(side, program))
-        made = built and self._workers.ask(compiler, lambda side: requests.optimized(side, built.handle))
-        if built and made:
-            write_atomically(self._folder / "optimized" / f"{cell}.hlo.pb", made.module)
-            write_atomically(self._folder / "optimized" / f"{cell}.txt", bindings.hlo_text(made.module))
-            self._cells[cell] = {"temp_bytes": made.temp_bytes, "compile_s": built.compile_s}
+        program_built = self._workers.ask(compiler, lambda side: requests.compile_program(side, program))
+        module = program_built and self._workers.ask(
+            compiler, lambda side: requests.optimized(side, program_built.handle)
+        )
+        if program_built and module:
+            write_atomically(self._folder / "optimized" / f"{cell}.hlo.pb", module.module)
+            write_atomically(self._folder / "optimized" / f"{cell}.txt", bindings.hlo_text(module.module))
+            self._cells[cell] = {"temp_bytes": module.temp_bytes, "compile_s": program_built.compile_s}
             # Only of a worker that is still there: the next one knows nothing of this program.
-            outputs = self._workers.ask(compiler, lambda side: requests.execute(side, built.handle, self._case))
+            outputs = self._workers.ask(compiler, lambda side: requests.execute(side, program_built.handle, self._case))
             if outputs is not None:
                 self._outputs[cell] = outputs
                 values = [outputs[result.name] for result in program.results]
@@ -223,8 +225,8 @@ class _Report:
         if len(live) < len(SIDES):
             return
         folder = self._folder / "targets"
-        made = compile_for_all(targets, live, self._main(TF), folder, self._reporter)
-        for name, target in made.items():
+        results = compile_for_all(targets, live, self._main(TF), folder, self._reporter)
+        for name, target in results.items():
             self._targets[name] = target.part
             for side, cell in ((TF, target.part.tf), (JAX, target.part.jax)):
                 if cell and cell.reason:
@@ -244,7 +246,7 @@ class _Report:
             "dimensions": dict(self._prepared.dimensions),
             "pass": {side: self._main(side) for side in self._programs},
             "python": platform.python_version(),
-            "modules": [*map(self._program, self._programs), *self._optimized()],
+            "modules": [*map(self._program, self._programs), *self._optimized_modules()],
             "cells": self._cells,
             "modes": self._modes,
             "targets": to_json(self._targets),
@@ -263,7 +265,7 @@ class _Report:
         entry = self._entry(side, bundle.PROGRAM, f"programs/{side}.mlirbc", f"programs/{side}.mlir", side, cells)
         return entry | {"sources": dict(self._programs[side].sources)}
 
-    def _optimized(self) -> list[dict[str, Any]]:
+    def _optimized_modules(self) -> list[dict[str, Any]]:
         return [
             self._entry(
                 cell, bundle.OPTIMIZED, f"optimized/{cell}.hlo.pb", f"optimized/{cell}.txt", parse_cell(cell).frontend,

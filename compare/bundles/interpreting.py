@@ -17,7 +17,7 @@ import numpy as np
 from compare.hlo import standalone
 from compare.hlo.bindings import UnreadableProgram
 from compare.sides import processes, wire
-from compare.sides.last_words import ended, last_words
+from compare.sides.last_words import describe_end, last_words
 from compare.sides.settings import python_path
 
 _PROGRAM, _ARGUMENTS, _RESULTS, _SAID = "program", "arguments", "results", "said"
@@ -53,8 +53,8 @@ def interpret(artifact: bytes, arrays: Sequence[np.ndarray], timeout_s: float) -
 def _run(command: Sequence[str], folder: Path, timeout_s: float) -> int:
     environment = os.environ | {"PYTHONPATH": python_path(_ROOT, os.environ)}
     try:
-        with (folder / _SAID).open("wb") as said:
-            process = processes.start(command, said, environment, folder)
+        with (folder / _SAID).open("wb") as output:
+            process = processes.start(command, output, environment, folder)
     except processes.Ending as error:
         raise UnreadableProgram(f"the interpreter was not started: {error}") from error
     try:
@@ -67,11 +67,11 @@ def _run(command: Sequence[str], folder: Path, timeout_s: float) -> int:
         processes.forget(process)
 
 
-def _reason(said: str, code: int) -> str:
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+def _reason(output: str, code: int) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     if code == _REFUSED and lines:
         return lines[-1]
-    return f"the interpreter ended its process {ended(code)}{last_words(said, code)}"
+    return f"the interpreter ended its process {describe_end(code)}{last_words(output, code)}"
 
 
 def _save(arrays: Sequence[np.ndarray], path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from compare import files
 from compare.record.target_part import Target
-from compare.report.markdown import code, escaped, plain, table
+from compare.report.markdown import code, escape, plain, table
 from compare.report.target_rows import sentence
 from compare.writing import write_atomically
 
@@ -41,14 +41,14 @@ def text(index: Mapping[str, Any]) -> str:
     Args:
       index: what bundle.json holds.
     """
-    shown = escaped({key: index[key] for key in ("workload", "summary", "size", "dimensions", "failures")})
-    dimensions = ", ".join(f"{name} {value}" for name, value in shown["dimensions"].items()) or "none"
+    safe = escape({key: index[key] for key in ("workload", "summary", "size", "dimensions", "failures")})
+    dimensions = ", ".join(f"{name} {value}" for name, value in safe["dimensions"].items()) or "none"
     parts = [
-        f"# {shown['workload']}: {shown['summary']}",
-        f"Size {shown['size']}; dimensions: {dimensions}.",
+        f"# {safe['workload']}: {safe['summary']}",
+        f"Size {safe['size']}; dimensions: {dimensions}.",
         *_section("Differences", _differences(index["differences"])),
         *_section("Targets", _targets(index.get("targets", {}))),
-        *_section("Missing results", _failures(shown["failures"])),
+        *_section("Missing results", _failures(safe["failures"])),
         *_section("Run it again", _replays(index["modules"])),
         *_section("Files", [_FILES]),
         *_section("Environment", _environment(index["environment"])),
@@ -80,7 +80,7 @@ def _differences(differences: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _targets(targets: Mapping[str, Any]) -> list[str]:
-    lines = [f"- {escaped(sentence(name, files.converted(target, Target)))}." for name, target in targets.items()]
+    lines = [f"- {escape(sentence(name, files.convert_plain(target, Target)))}." for name, target in targets.items()]
     return ["Compiled, not run.", "\n".join(lines)] if lines else []
 
 
@@ -103,9 +103,9 @@ def _environment(environment: Mapping[str, Any]) -> list[str]:
     rows = [(key, value) for key, value in environment.items() if key not in ("sides", "flags")]
     for side, versions in environment["sides"].items():
         rows.append((side, ", ".join(f"{key} {value}" for key, value in versions.items()) or "missing"))
-    shown = [(plain(str(key)), plain(str(value))) for key, value in rows]
-    return [_table(("", ""), [*shown, *((code(name), code(value)) for name, value in environment["flags"].items())])]
+    cells = [(plain(str(key)), plain(str(value))) for key, value in rows]
+    return [_table(("", ""), [*cells, *((code(name), code(value)) for name, value in environment["flags"].items())])]
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join(table(head, rows, left=len(head)))
+    return "\n".join(table(head, rows, left_columns=len(head)))

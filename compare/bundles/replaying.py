@@ -102,14 +102,14 @@ def replay(modules: Sequence[Module], request: Request, scratch: Path, reporter:
         return LiveSide(name, scratch, request.pythons.get(name), request.timeout_s)
 
     with WorkerSet(start, lambda side: _load(side, scratch)) as workers:
-        asked = [name for name in SIDES if name in request.compilers]
-        workers.start(asked)
-        _check_installed(workers, asked)
+        compilers = [name for name in SIDES if name in request.compilers]
+        workers.start(compilers)
+        _check_installed(workers, compilers)
         replays: list[Replayed] = []
         for module in modules:
             # A worker that died with one module, or idle after it, takes no other module with it.
             workers.replace_lost()
-            replays.append(_replayed(module, request, workers, reporter))
+            replays.append(_replay_module(module, request, workers, reporter))
         return replays
 
 
@@ -130,42 +130,44 @@ def _check_installed(workers: WorkerSet, names: Sequence[str]) -> None:
                 raise
 
 
-def _replayed(module: Module, request: Request, workers: WorkerSet, reporter: Reporter) -> Replayed:
+def _replay_module(module: Module, request: Request, workers: WorkerSet, reporter: Reporter) -> Replayed:
     reporter.stage(f"{module.name}: replay", len(request.compilers) + bool(request.options))
     try:
         signature = standalone.signature(module.artifact)
     except UnreadableProgram as error:
         raise RequestError(f"{error}, in {module.name}") from error
-    arrays, told = _inputs(module, request, signature)
-    recorded = {RECORDED + cell: list(values) for cell, values in module.recorded.items()} if _recorded(request) else {}
+    arrays, inputs_note = _inputs(module, request, signature)
+    recordings = (
+        {RECORDED + cell: list(values) for cell, values in module.recorded.items()} if _has_recording(request) else {}
+    )
     results: dict[str, list[np.ndarray]] = {}
-    refused: dict[str, str] = {}
+    refusals: dict[str, str] = {}
     for compiler in _compilers(request):
         reporter.step(compiler)
         try:
             results[compiler] = _run(compiler, module.artifact, signature, arrays, request, workers)
         except UnreadableProgram as error:
-            refused[compiler] = str(error)
+            refusals[compiler] = str(error)
         except SideError as error:
-            refused[compiler] = error.reason
-    return _judged(module, signature, told, recorded, results, refused, request.tolerance)
+            refusals[compiler] = error.reason
+    return _judge(module, signature, inputs_note, recordings, results, refusals, request.tolerance)
 
 
-def _judged(
+def _judge(
     module: Module,
     signature: Signature,
-    told: str,
-    recorded: Mapping[str, Sequence[np.ndarray]],
-    computed: Mapping[str, Sequence[np.ndarray]],
-    refused: Mapping[str, str],
+    inputs_note: str,
+    recordings: Mapping[str, Sequence[np.ndarray]],
+    computed_results: Mapping[str, Sequence[np.ndarray]],
+    refusals: Mapping[str, str],
     tolerance: float | None,
 ) -> Replayed:
-    values = {**recorded, **computed}
+    values = {**recordings, **computed_results}
     # What was recorded, else the one opinion that shares no code with XLA, else whoever came first.
-    reference = next(iter([*recorded, *({INTERPRETER} & values.keys()), *values]), "")
+    reference = next(iter([*recordings, *({INTERPRETER} & values.keys()), *values]), "")
     others = {label: arrays for label, arrays in values.items() if label != reference}
-    if not others and not refused.keys() - {INTERPRETER}:
-        reason = "".join(f" ({why})" for why in refused.values())
+    if not others and not refusals.keys() - {INTERPRETER}:
+        reason = "".join(f" ({why})" for why in refusals.values())
         raise RequestError(
             f"expected two results of {module.name} to compare, found only that of {reference}{reason}: "
             "add a compiler, as in --compilers here,jax, or replay a bug report"
@@ -177,11 +179,11 @@ def _judged(
             name,
             shape,
             dtype,
-            {label: difference(arrays[at], values[reference][at], tolerance) for label, arrays in others.items()},
+            {label: difference(arrays[index], values[reference][index], tolerance) for label, arrays in others.items()},
         )
-        for at, (name, (shape, dtype)) in enumerate(zip(names, signature.results, strict=True))
+        for index, (name, (shape, dtype)) in enumerate(zip(names, signature.results, strict=True))
     )
-    return Replayed(module.name, told, reference, results, refused)
+    return Replayed(module.name, inputs_note, reference, results, refusals)
 
 
 def _check_counts(module: Module, counts: Mapping[str, int], expected: int) -> None:
@@ -222,28 +224,28 @@ def _program(artifact: bytes, signature: Signature, arrays: Sequence[np.ndarray]
     return Program(
         artifact=artifact,
         parameters=tuple(
-            Parameter("state", str(at), shape, dtype) for at, (shape, dtype) in enumerate(signature.parameters)
+            Parameter("state", str(index), shape, dtype) for index, (shape, dtype) in enumerate(signature.parameters)
         ),
-        results=tuple(Result(str(at), shape, dtype) for at, (shape, dtype) in enumerate(signature.results)),
-        states={str(at): array for at, array in enumerate(arrays)},
+        results=tuple(Result(str(index), shape, dtype) for index, (shape, dtype) in enumerate(signature.results)),
+        states={str(index): array for index, array in enumerate(arrays)},
     )
 
 
-def _recorded(request: Request) -> bool:
+def _has_recording(request: Request) -> bool:
     return request.inputs is None and request.seed is None
 
 
 def _inputs(module: Module, request: Request, signature: Signature) -> tuple[Sequence[np.ndarray], str]:
     """The arguments, and where they come from."""
     if request.inputs is not None:
-        arrays, told = request.inputs, "as given"
-    elif module.inputs is not None and _recorded(request):
-        arrays, told = module.inputs, "as recorded"
+        arrays, note = request.inputs, "as given"
+    elif module.inputs is not None and _has_recording(request):
+        arrays, note = module.inputs, "as recorded"
     else:
         seed = request.seed or 0
-        arrays, told = random_inputs(signature, seed), f"random, seed {seed}"
+        arrays, note = random_inputs(signature, seed), f"random, seed {seed}"
     _check_inputs(module, arrays, signature)
-    return arrays, told
+    return arrays, note
 
 
 def random_inputs(signature: Signature, seed: int) -> list[np.ndarray]:
@@ -255,12 +257,12 @@ def random_inputs(signature: Signature, seed: int) -> list[np.ndarray]:
     """
     generator = np.random.default_rng(seed)
 
-    def drawn(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    def draw(shape: tuple[int, ...], dtype: str) -> np.ndarray:
         if np.dtype(dtype).kind in "biu":
             return generator.integers(0, 2 if dtype == "bool" else 8, shape).astype(dtype)
         return np.asarray(generator.standard_normal(shape)).astype(dtype)
 
-    return [drawn(shape, dtype) for shape, dtype in signature.parameters]
+    return [draw(shape, dtype) for shape, dtype in signature.parameters]
 
 
 def _check_inputs(module: Module, arrays: Sequence[np.ndarray], signature: Signature) -> None:
@@ -268,9 +270,9 @@ def _check_inputs(module: Module, arrays: Sequence[np.ndarray], signature: Signa
         raise RequestError(
             f"expected {len(signature.parameters)} inputs of {module.name}, found {len(arrays)}: give one each"
         )
-    for at, (array, (shape, dtype)) in enumerate(zip(arrays, signature.parameters, strict=True)):
+    for index, (array, (shape, dtype)) in enumerate(zip(arrays, signature.parameters, strict=True)):
         if array.shape != shape or array.dtype.name != dtype:
-            name = next(iter(module.parameters[at : at + 1]), str(at))
+            name = next(iter(module.parameters[index : index + 1]), str(index))
             raise RequestError(
                 f"expected input {name!r} of {module.name} to be {dtype}{list(shape)}, found "
                 f"{array.dtype.name}{list(array.shape)}: correct the file"

@@ -75,34 +75,34 @@ def replay_dump(path: Path, seed: int, tolerance: float | None, reporter: Report
     rows = []
     for module in modules:
         reporter.step(f"{module.number} {module.function}")
-        rows.append(_replayed(module, seed, tolerance))
+        rows.append(_replay_module(module, seed, tolerance))
     return ReplayedDump(schema=SCHEMA, directory=str(path), seed=seed, modules=tuple(rows))
 
 
-def _replayed(module: DumpedModule, seed: int, tolerance: float | None) -> ReplayedModule:
-    known = _Found({"number": module.number, "name": module.name, "function": module.function})
-    known.fields["framework"] = module.origin.framework
+def _replay_module(module: DumpedModule, seed: int, tolerance: float | None) -> ReplayedModule:
+    findings = _Found({"number": module.number, "name": module.name, "function": module.function})
+    findings.fields["framework"] = module.origin.framework
     try:
-        _replay(module, seed, tolerance, known)
+        _replay(module, seed, tolerance, findings)
     except (_Fails, UnreadableProgram, RuntimeError) as error:
         # The last is what XLA's parser of text raises before jaxlib has registered its own error.
-        known.fields["failure"] = str(error)
-    return ReplayedModule(**known.fields)
+        findings.fields["failure"] = str(error)
+    return ReplayedModule(**findings.fields)
 
 
-def _replay(module: DumpedModule, seed: int, tolerance: float | None, known: _Found) -> None:
+def _replay(module: DumpedModule, seed: int, tolerance: float | None, findings: _Found) -> None:
     stage, data = _read(module)
     artifact = standalone.artifact_of_file(data)
-    known.fields |= {"stage": stage, "read_back": reads_back(data, artifact)}
+    findings.fields |= {"stage": stage, "read_back": reads_back(data, artifact)}
     arrays = _inputs(standalone.signature(artifact), seed)
-    with _timed(known, "compile_s"):
+    with _note_time(findings, "compile_s"):
         program = executing.compile_bytecode(artifact)
-    with _timed(known, "run_s"):
+    with _note_time(findings, "run_s"):
         results = program(arrays)
-    known.fields |= {"results": len(results), "not_finite": sum(map(_not_finite, results))}
+    findings.fields |= {"results": len(results), "not_finite": sum(map(_not_finite, results))}
     if stage == BEFORE:
-        _hold_optimized(module, arrays, (results, program(arrays)), tolerance, known)
-    if not known.fields["read_back"]:
+        _hold_optimized(module, arrays, (results, program(arrays)), tolerance, findings)
+    if not findings.fields["read_back"]:
         raise _Fails("written as StableHLO and read back, it computes other values")
 
 
@@ -137,10 +137,10 @@ def _inputs(signature: Signature, seed: int) -> list[np.ndarray]:
 
 
 @contextmanager
-def _timed(known: _Found, name: str) -> Iterator[None]:
+def _note_time(findings: _Found, name: str) -> Iterator[None]:
     start = time.perf_counter()
     yield
-    known.fields[name] = time.perf_counter() - start
+    findings.fields[name] = time.perf_counter() - start
 
 
 def _not_finite(array: np.ndarray) -> bool:
@@ -152,7 +152,7 @@ def _hold_optimized(
     arrays: Sequence[np.ndarray],
     calls: Sequence[Sequence[np.ndarray]],
     tolerance: float | None,
-    known: _Found,
+    findings: _Found,
 ) -> None:
     """Run what XLA made of the module when it was dumped, on the same inputs, and compare.
 
@@ -161,26 +161,28 @@ def _hold_optimized(
       arrays: its inputs.
       calls: results of two calls of what was dumped before optimization.
       tolerance: of floats, relative to the largest value.
-      known: is told of the outcome.
+      findings: collects the outcome.
 
     Raises:
       _Fails: the results differ.
     """
     results, again = calls
     if any(one.tobytes() != other.tobytes() for one, other in zip(results, again, strict=True)):
-        known.fields["not_compared"] = "its results differ from call to call"
+        findings.fields["not_compared"] = "its results differ from call to call"
         return
     try:
-        optimized = executing.compile_bytecode(standalone.artifact_of_file(stage_file(module, AFTER).data()))(arrays)
+        optimized_results = executing.compile_bytecode(standalone.artifact_of_file(stage_file(module, AFTER).data()))(
+            arrays
+        )
     except UnreadableProgram as error:
-        known.fields["not_compared"] = str(error)
+        findings.fields["not_compared"] = str(error)
         return
-    if len(optimized) != len(results):
-        raise _Fails(f"expected {len(results)} results of the optimized module, found {len(optimized)}")
-    differences = [difference(one, other, tolerance) for one, other in zip(optimized, results, strict=True)]
+    if len(optimized_results) != len(results):
+        raise _Fails(f"expected {len(results)} results of the optimized module, found {len(optimized_results)}")
+    differences = [difference(one, other, tolerance) for one, other in zip(optimized_results, results, strict=True)]
     worst = max((distance.relative for distance in differences), default=0.0)
     agrees = all(map(_agrees, differences))
-    known.fields |= {"optimized_error": worst, "optimized_agrees": agrees}
+    findings.fields |= {"optimized_error": worst, "optimized_agrees": agrees}
     if not agrees:
         raise _Fails(f"the optimized module of the dump gives other results: by {worst:.2g} of the largest value")
 

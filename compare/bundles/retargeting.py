@@ -26,9 +26,9 @@ def compile_module(targets: Targets, module: Module, folder: Path, reporter: Rep
       reporter: told of every device.
     """
     reporter.stage(f"{module.name}: targets", len(targets.devices))
-    made: dict[str, OnTarget] = {}
+    results: dict[str, OnTarget] = {}
     try:
-        given = Given(module.artifact, Subject(module.name, hlo_of_artifact(module.artifact)))
+        program = Given(module.artifact, Subject(module.name, hlo_of_artifact(module.artifact)))
     except UnreadableProgram as error:
         return {device.name: OnTarget(reason=str(error)) for device in targets.devices}
     for device in targets.devices:
@@ -36,7 +36,7 @@ def compile_module(targets: Targets, module: Module, folder: Path, reporter: Rep
         reason = missing(targets.worker, device)
         dumps = folder / device.name.replace(":", "-")
         if reason:
-            made[device.name] = OnTarget(reason=reason)
+            results[device.name] = OnTarget(reason=reason)
         else:
-            made[device.name], _ = compile_alike(targets.worker, device, {_PROGRAM: given}, dumps)[_PROGRAM]
-    return made
+            results[device.name], _ = compile_alike(targets.worker, device, {_PROGRAM: program}, dumps)[_PROGRAM]
+    return results

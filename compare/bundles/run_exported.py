@@ -69,7 +69,7 @@ class Program:
         devices = xla_client.DeviceList((self._device,))
         artifact = (folder / "program.mlirbc").read_bytes()
         self._compiled = client.compile_and_load(artifact, devices, xla_client.CompileOptions())
-        self._weights = {name: self._placed(array) for name, array in arrays(folder / "weights.npz").items()}
+        self._weights = {name: self._place(array) for name, array in arrays(folder / "weights.npz").items()}
 
     @property
     def inputs(self) -> list[dict[str, Any]]:
@@ -95,9 +95,9 @@ class Program:
                 f"expected {parameter['name']} of {parameter['dtype']}{parameter['shape']}, "
                 f"found {array.dtype}{list(array.shape)}"
             )
-        return self._placed(array)
+        return self._place(array)
 
-    def _placed(self, array: np.ndarray) -> Any:
+    def _place(self, array: np.ndarray) -> Any:
         array = np.ascontiguousarray(array).reshape(array.shape)
         return xla_client.batched_device_put(Described(array), OneDevice(self._device), [array], [self._device])
 
@@ -105,8 +105,8 @@ class Program:
 def arrays(path: Path) -> dict[str, np.ndarray]:
     """The arrays of a file; NumPy keeps those of a type that it lacks as plain bytes, whose type follows the name."""
     with np.load(path, allow_pickle=False) as file:
-        named = [(name.partition("::"), file[name]) for name in file.files]
-    return {name: array.view(np.dtype(dtype)) if dtype else array for (name, _, dtype), array in named}
+        parts = [(name.partition("::"), file[name]) for name in file.files]
+    return {name: array.view(np.dtype(dtype)) if dtype else array for (name, _, dtype), array in parts}
 
 
 def largest_difference(actual: np.ndarray, expected: np.ndarray) -> float:

@@ -45,8 +45,8 @@ def minimum(flags: str) -> int:
     Args:
       flags: TF_XLA_FLAGS; the last of several counts.
     """
-    given = _MINIMUM.findall(flags)
-    return int(given[-1]) if given else MINIMUM
+    values = _MINIMUM.findall(flags)
+    return int(values[-1]) if values else MINIMUM
 
 
 def clustered_graph(
@@ -84,12 +84,12 @@ def put_together(
       texts: by FILE:LINE, what stands there.
     """
     function.off |= _passed_over(function, nodes)
-    described = tuple(_node(node, function, sources, texts) for node in nodes)
+    described_nodes = tuple(_node(node, function, sources, texts) for node in nodes)
     return ClusteredGraph(
         function=function.function,
-        nodes=described,
-        clusters=tuple(_clusters(described, log)),
-        apart=tuple(_apart(function, {node.name: node.cluster for node in described})),
+        nodes=described_nodes,
+        clusters=tuple(_clusters(described_nodes, log)),
+        apart=tuple(_apart(function, {node.name: node.cluster for node in described_nodes})),
         logged=bool(function.looked_at),
         unread=tuple(function.unread),
     )
@@ -101,8 +101,8 @@ def source_of(node: str, sources: Mapping[str, str]) -> str:
     for _ in range(len(_MADE_FROM) + 1):
         if name in sources:
             return sources[name]
-        made = (pattern.match(name) for pattern in _MADE_FROM)
-        name = next((match["name"] for match in made if match), "")
+        matches = (pattern.match(name) for pattern in _MADE_FROM)
+        name = next((match["name"] for match in matches if match), "")
     if not _LOWERED.fullmatch(node):
         return ""
     parts = node.split("/")

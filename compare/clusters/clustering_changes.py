@@ -14,7 +14,7 @@ def changes(left: ClusteredGraph, right: ClusteredGraph) -> ClusteringChanges:
     """What differs. Nodes are partners by operation and the text of their line, or else by their name."""
     pairs, left_only, right_only = partners(left.nodes, right.nodes)
     there, back = _groups(pairs), _groups([(second, first) for first, second in pairs])
-    regrouped = [
+    regroupings = [
         NodeChange(left=one, right=two)
         for one, two in pairs
         if one.cluster and two.cluster and (there[one.cluster], back[two.cluster]) != (two.cluster, one.cluster)
@@ -22,12 +22,12 @@ def changes(left: ClusteredGraph, right: ClusteredGraph) -> ClusteringChanges:
     left_out = [NodeChange(left=one, right=two) for one, two in pairs if one.cluster and not two.cluster]
     taken_in = [NodeChange(left=one, right=two) for one, two in pairs if two.cluster and not one.cluster]
     return ClusteringChanges(
-        same=not (regrouped or left_out or taken_in or left_only or right_only),
+        same=not (regroupings or left_out or taken_in or left_only or right_only),
         left_out=tuple(left_out),
         taken_in=tuple(taken_in),
         left_only=tuple(left_only),
         right_only=tuple(right_only),
-        regrouped=tuple(regrouped),
+        regrouped=tuple(regroupings),
     )
 
 
@@ -39,12 +39,12 @@ def partners(
     An edit moves lines and numbers names anew: the text of a line tells more than a name does. Names tell the nodes of
     one line apart that both graphs have, as where all of a model is called in it.
     """
-    by_line, left_over, right_over = _paired(list(left), list(right), lambda node: node.line.strip())
-    by_name, left_only, right_only = _paired(left_over, right_over, lambda node: node.name)
+    by_line, left_over, right_over = _pair(list(left), list(right), lambda node: node.line.strip())
+    by_name, left_only, right_only = _pair(left_over, right_over, lambda node: node.name)
     return [*by_line, *by_name], left_only, right_only
 
 
-def _paired(
+def _pair(
     left: Sequence[GraphNode], right: Sequence[GraphNode], key: Callable[[GraphNode], str]
 ) -> tuple[Pairs, Sequence[GraphNode], Sequence[GraphNode]]:
     """Nodes of one operation and one key are partners in their order; those without a key have none."""
@@ -58,14 +58,14 @@ def _paired(
             pairs.append((same.pop(0), node))
         else:
             over.append(node)
-    paired = {id(first) for first, _ in pairs}
-    return pairs, [node for node in left if id(node) not in paired], over
+    pair_ids = {id(first) for first, _ in pairs}
+    return pairs, [node for node in left if id(node) not in pair_ids], over
 
 
 def _groups(pairs: Pairs) -> Mapping[str, str]:
     """By cluster of the first, that of the second with most of its nodes: names are numbers of a process."""
-    counted: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for first, second in pairs:
         if first.cluster and second.cluster:
-            counted[first.cluster][second.cluster] += 1
-    return {cluster: max(sorted(there), key=there.__getitem__) for cluster, there in counted.items()}
+            counts[first.cluster][second.cluster] += 1
+    return {cluster: max(sorted(there), key=there.__getitem__) for cluster, there in counts.items()}

@@ -57,24 +57,24 @@ def read_graph(path: Path) -> tuple[DumpedNode, ...]:
 
 
 def _node(node: Any) -> DumpedNode:
-    named = {attribute.key: attribute.value.s for attribute in node.attr}
+    by_name = {attribute.key: attribute.value.s for attribute in node.attr}
     inputs = tuple(source.partition(":")[0] for source in node.input)
-    return DumpedNode(node.name, node.op, inputs, named.get(_CLUSTER, b"").decode(errors="replace"))
+    return DumpedNode(node.name, node.op, inputs, by_name.get(_CLUSTER, b"").decode(errors="replace"))
 
 
-def _declared() -> Any:
+def _declare() -> Any:
     field = descriptor_pb2.FieldDescriptorProto
-    declared = descriptor_pb2.FileDescriptorProto(name="jaxport_graph.proto", package=_PACKAGE, syntax="proto3")
+    file_proto = descriptor_pb2.FileDescriptorProto(name="jaxport_graph.proto", package=_PACKAGE, syntax="proto3")
     for message, fields in _MESSAGES.items():
-        described = declared.message_type.add(name=message)
-        for number, name, kind, repeated in fields:
-            label = field.LABEL_REPEATED if repeated else field.LABEL_OPTIONAL
+        message_proto = file_proto.message_type.add(name=message)
+        for number, name, kind, is_repeated in fields:
+            label = field.LABEL_REPEATED if is_repeated else field.LABEL_OPTIONAL
             plain = {"": field.TYPE_STRING, "bytes": field.TYPE_BYTES}.get(kind)
-            typed = {"type": plain} if plain else {"type": field.TYPE_MESSAGE, "type_name": f".{_PACKAGE}.{kind}"}
-            described.field.add(name=name, number=number, label=label, **typed)
+            type_fields = {"type": plain} if plain else {"type": field.TYPE_MESSAGE, "type_name": f".{_PACKAGE}.{kind}"}
+            message_proto.field.add(name=name, number=number, label=label, **type_fields)
     pool = descriptor_pool.DescriptorPool()
-    pool.Add(declared)
+    pool.Add(file_proto)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.GraphDef"))
 
 
-_GRAPH = _declared()
+_GRAPH = _declare()

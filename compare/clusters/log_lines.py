@@ -102,8 +102,8 @@ class LoggedFunction:
 
     def fits(self, node: str) -> bool:
         """Whether TensorFlow could compile a node, by its own count of those that it can."""
-        counted = len(set(self.looked_at) - self.refused.keys()) == self.candidates
-        return counted and node in self.looked_at and node not in self.refused
+        has_all = len(set(self.looked_at) - self.refused.keys()) == self.candidates
+        return has_all and node in self.looked_at and node not in self.refused
 
 
 @dataclass(frozen=True)
@@ -151,16 +151,16 @@ def is_of_clustering(line: str) -> bool:
 _NO_FORM = "no form"
 
 
-def _form(said: str) -> tuple[str, Mapping[str, str]]:
+def _form(text: str) -> tuple[str, Mapping[str, str]]:
     for name, pattern in _FORMS.items():
-        match = pattern.fullmatch(said)
+        match = pattern.fullmatch(text)
         if match:
             return name, {key: value or "" for key, value in match.groupdict().items()}
     return _NO_FORM, {}
 
 
-def _read(log: ClusteringLog, threads: dict[str, LoggedFunction], thread: str, file: str, said: str) -> None:
-    form, values = _form(said)
+def _read(log: ClusteringLog, threads: dict[str, LoggedFunction], thread: str, file: str, text: str) -> None:
+    form, values = _form(text)
     if form == "begin":
         threads[thread] = LoggedFunction(values["function"])
         log.functions.append(threads[thread])
@@ -173,7 +173,7 @@ def _read(log: ClusteringLog, threads: dict[str, LoggedFunction], thread: str, f
     elif form in _OF_FUNCTION:
         _OF_FUNCTION[form](_current(log, threads, thread), values)
     elif form == _NO_FORM and file.rpartition("/")[2] in _READ:
-        _current(log, threads, thread).unread.append(said)
+        _current(log, threads, thread).unread.append(text)
 
 
 def _current(log: ClusteringLog, threads: dict[str, LoggedFunction], thread: str) -> LoggedFunction:
@@ -184,7 +184,7 @@ def _current(log: ClusteringLog, threads: dict[str, LoggedFunction], thread: str
     return threads[thread]
 
 
-def _dumped(function: LoggedFunction, values: Mapping[str, str]) -> None:
+def _note_dump(function: LoggedFunction, values: Mapping[str, str]) -> None:
     if _GRAPH.fullmatch(values["path"].rpartition("/")[2]):
         function.graph = values["path"]
 
@@ -200,7 +200,7 @@ def _uncompilable(function: LoggedFunction, values: Mapping[str, str]) -> None:
     function.refused.setdefault(at_hand, Refusal(values["reason"] or f"op {values['op']}", within))
 
 
-def _rejected(function: LoggedFunction, values: Mapping[str, str]) -> None:
+def _note_rejection(function: LoggedFunction, values: Mapping[str, str]) -> None:
     function.refused.setdefault(values["node"], Refusal(values["reason"]))
 
 
@@ -221,10 +221,10 @@ def _off(function: LoggedFunction, values: Mapping[str, str]) -> None:
 
 
 _OF_FUNCTION: Mapping[str, Callable[[LoggedFunction, Mapping[str, str]], None]] = {
-    "dumped": _dumped,
+    "dumped": _note_dump,
     "look": _look,
     "uncompilable": _uncompilable,
-    "rejected": _rejected,
+    "rejected": _note_rejection,
     "candidates": _candidates,
     "apart": _apart,
     "taken_out": _taken_out,

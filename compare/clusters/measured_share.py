@@ -38,7 +38,7 @@ class MeasuredTimes:
     clusters: Mapping[str, float]
 
 
-def measured(calls: Sequence[Sequence[RanNode]]) -> MeasuredTimes:
+def measure_times(calls: Sequence[Sequence[RanNode]]) -> MeasuredTimes:
     """Who took the time.
 
     Args:

@@ -110,7 +110,7 @@ def _own_times(thread: Sequence[tuple[Span, str, str]]) -> Iterable[tuple[str, s
     stack: list[_Open] = []
     for span, kind, label in sorted(thread, key=lambda one: (one[0].start, -one[0].end)):
         while stack and stack[-1].span.end <= span.start:
-            yield _closed(stack.pop())
+            yield _close(stack.pop())
         if stack:
             stack[-1].own -= min(span.end, stack[-1].span.end) - span.start
         if kind == _COMPILING:
@@ -118,10 +118,10 @@ def _own_times(thread: Sequence[tuple[Span, str, str]]) -> Iterable[tuple[str, s
                 outer.compiled_within = True
         stack.append(_Open(span, kind, label, span.end - span.start))
     while stack:
-        yield _closed(stack.pop())
+        yield _close(stack.pop())
 
 
-def _closed(one: _Open) -> tuple[str, str, int]:
+def _close(one: _Open) -> tuple[str, str, int]:
     """A function compiled whole: the call that compiles it is compiling, all but what the executable takes."""
     whole = _OVERHEAD if one.compiled_within else _COMPILED
     kind = {_WHOLE: whole, _COMPILING: _OVERHEAD}.get(one.kind, one.kind)

@@ -101,13 +101,13 @@ def add_inputs(command: argparse._ActionsContainer) -> None:
 
 
 def add_workers(
-    command: argparse.ArgumentParser, recorded: bool = True, device: bool = True, sides: Sequence[str] = SIDES
+    command: argparse.ArgumentParser, with_recorded: bool = True, device: bool = True, sides: Sequence[str] = SIDES
 ) -> None:
     """Add where each side runs, and how long it may take.
 
     Args:
       command: the parser to add to.
-      recorded: whether a recorded side may stand in for a live one.
+      with_recorded: whether a recorded side may stand in for a live one.
       device: whether both may run on another device than the CPU.
       sides: those that take part.
     """
@@ -117,7 +117,7 @@ def add_workers(
             f"--{side}-python", metavar="PATH",
             help=f"Python interpreter that runs {_FRAMEWORKS[side]} (default: this one)",
         )  # fmt: skip
-    for side in sides if recorded else ():
+    for side in sides if with_recorded else ():
         group.add_argument(
             f"--{side}-recorded", type=Path, metavar="FILE",
             help=f"replay the {_FRAMEWORKS[side]} side from a file that `jaxport record` wrote",
@@ -133,7 +133,7 @@ def add_targets(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument(
         "--target", dest="targets", action="append", default=[], metavar="NAME",
         help="also compile both programs for this device, which need not be here: H100, v5e:2x2, or a file with a "
-        "GpuTargetConfigProto; repeatable (`jaxport targets` lists them)",
+        "GpuTargetConfigProto; repeatable (`jaxport list targets` lists them)",
     )  # fmt: skip
     add_target_python(group)
     return group

@@ -70,12 +70,12 @@ def workloads(options: argparse.Namespace) -> list[AnyWorkload]:
     own = own_functions(options, options.workloads)
     if own is not None:
         return [own]
-    chosen = port_files.get_each(references(options))
-    named_apart(chosen)
-    if options.data and not any(workload.training and workload.training.takes_data for workload in chosen):
-        names = ", ".join(workload.name for workload in chosen)
+    selection = port_files.get_each(references(options))
+    named_apart(selection)
+    if options.data and not any(workload.training and workload.training.takes_data for workload in selection):
+        names = ", ".join(workload.name for workload in selection)
         raise RequestError(f"expected a workload that trains on a dataset with --data, found {names}: drop --data")
-    return chosen
+    return selection
 
 
 def own_functions(options: argparse.Namespace, beside: Sequence[str]) -> Workload | None:
@@ -88,14 +88,16 @@ def own_functions(options: argparse.Namespace, beside: Sequence[str]) -> Workloa
     Raises:
       RequestError: only some of them are, workloads were named too, or they make none.
     """
-    given = [option for option in ("tf", "jax") if getattr(options, option)]
-    if given and (len(given) < 2 or beside):
-        named = " and ".join([*(f"--{option}" for option in given), *beside])
-        raise RequestError(f"expected --tf and --jax together and no WORKLOAD, found {named}: name both functions")
+    sides = [option for option in ("tf", "jax") if getattr(options, option)]
+    if sides and (len(sides) < 2 or beside):
+        options_text = " and ".join([*(f"--{option}" for option in sides), *beside])
+        raise RequestError(
+            f"expected --tf and --jax together and no WORKLOAD, found {options_text}: name both functions"
+        )
     for option in ("input", "dimension"):
-        if getattr(options, option) and not given:
+        if getattr(options, option) and not sides:
             raise RequestError(f"expected --tf and --jax with --{option}, found neither: name both functions")
-    return functions.from_functions(options.tf, options.jax, options.input, options.dimension) if given else None
+    return functions.from_functions(options.tf, options.jax, options.input, options.dimension) if sides else None
 
 
 def device(options: argparse.Namespace) -> Device:
@@ -119,13 +121,13 @@ def sources(options: argparse.Namespace) -> dict[str, Source]:
     Raises:
       RequestError: two places for one side, an interpreter that does not exist, or a device that is not there.
     """
-    chosen = device(options)
+    device_name = device(options)
     by_side = {
         side: source(
             side,
             getattr(options, f"{side}_python"),
             getattr(options, f"{side}_recorded", None),
-            device=chosen,
+            device=device_name,
         )
         for side in SIDES
     }

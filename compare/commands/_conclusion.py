@@ -12,7 +12,7 @@ from compare.record.vocabulary import PASS
 from compare.report import terminal
 from compare.report.verdicts import LEFT, STYLES, WORDS
 
-__all__ = ["LEFT", "Conclusion", "conclude", "listed"]
+__all__ = ["LEFT", "Conclusion", "conclude", "list_names"]
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ def conclude(conclusion: Conclusion, quiet: bool = False) -> int:
     return conclusion.exit_code
 
 
-def listed(names: Iterable[str], most: int = 3) -> str:
+def list_names(names: Iterable[str], most: int = 3) -> str:
     """The first names, and how many there are besides."""
-    known = list(dict.fromkeys(names))
-    more = [f"{len(known) - most} more"] if len(known) > most else []
-    return ", ".join([*known[:most], *more])
+    distinct = list(dict.fromkeys(names))
+    more = [f"{len(distinct) - most} more"] if len(distinct) > most else []
+    return ", ".join([*distinct[:most], *more])

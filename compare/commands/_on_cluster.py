@@ -38,23 +38,23 @@ _FLAGS = ("no_alignment", "parity_only", "no_timing", "no_limits", "no_peers", "
 _REPEATED = {"input": "--input", "dimension": "--dimension", "targets": "--target"}
 
 _WRITTEN: Mapping[str, Callable[[Any], list[str]]] = {
-    "main_pass": lambda given: ["--pass", given],
-    "unroll": lambda given: ["--unroll", str(given)] if given else [],
-    "modes": lambda given: ["--modes", *map(str, given)] if given else [],
-    "batches": lambda given: ["--batches", ",".join(map(str, given))] if given else [],
-    "device": lambda given: ["--device", given[0] if given[0] == CPU else f"{given[0]}:{given[1]}"],
+    "main_pass": lambda value: ["--pass", value],
+    "unroll": lambda value: ["--unroll", str(value)] if value else [],
+    "modes": lambda value: ["--modes", *map(str, value)] if value else [],
+    "batches": lambda value: ["--batches", ",".join(map(str, value))] if value else [],
+    "device": lambda value: ["--device", value[0] if value[0] == CPU else f"{value[0]}:{value[1]}"],
 }
 
 TRAVELS = (*_VALUES, *_FLAGS, *_REPEATED, *_WRITTEN)
 """What a node is told as it was told here."""
 
 
-def on_cluster(options: argparse.Namespace, timed: bool) -> RunResult:
+def on_cluster(options: argparse.Namespace, with_timing: bool) -> RunResult:
     """Give the workloads of a command line to the nodes of --ray; the record of all.
 
     Args:
       options: of `jaxport run` or `jaxport bench`.
-      timed: whether times are taken.
+      with_timing: whether times are taken.
 
     Raises:
       RequestError: something does not travel, or the cluster cannot do it.
@@ -67,7 +67,7 @@ def on_cluster(options: argparse.Namespace, timed: bool) -> RunResult:
         for workload, reference in _named_workloads(options)
         for size in dict.fromkeys(sizes)
     ]
-    suite = Suite(tasks, files.packed(), options.size, timed)
+    suite = Suite(tasks, files.pack(), options.size, with_timing)
     with (
         TemporaryDirectory(prefix="jaxport-") as scratch,
         reporter(terminal.console(stderr=True), quiet=options.json) as progress,
@@ -90,9 +90,9 @@ def _named_workloads(options: argparse.Namespace) -> list[tuple[AnyWorkload, str
     own = _asked.own_functions(options, options.workloads)
     if own is not None:
         return [(own, "")]
-    chosen = _asked.workloads(options)
-    named_apart(chosen)
-    return list(zip(chosen, _asked.references(options), strict=True))
+    selection = _asked.workloads(options)
+    named_apart(selection)
+    return list(zip(selection, _asked.references(options), strict=True))
 
 
 def _task(
@@ -104,16 +104,16 @@ def _task(
     files: Carried,
 ) -> Task:
     if not isinstance(workload, Unreadable):
-        for requested in (size, options.parity_size):
-            choose_size(workload, requested)
+        for size_name in (size, options.parity_size):
+            choose_size(workload, size_name)
     name = f"{workload.name}@{size}" if several else workload.name
-    arguments = [options.command, *_named(options, reference, files), *_told(options)]
+    arguments = [*options.command.split(), *_reference_words(options, reference, files), *_option_words(options)]
     arguments += ["--size", size] if size else []
     arguments += ["--data", files.file(options.data)] if options.data else []
     return Task(name, workload, size, tuple(arguments))
 
 
-def _named(options: argparse.Namespace, reference: str, files: Carried) -> list[str]:
+def _reference_words(options: argparse.Namespace, reference: str, files: Carried) -> list[str]:
     """The workload as a node finds it."""
     if reference:
         return [files.port(Path(reference)) if reference.endswith(".py") else reference]
@@ -133,17 +133,17 @@ def _function(reference: str, files: Carried) -> str:
     return f"{files.port(Path(where))}:{name}"
 
 
-def _told(options: argparse.Namespace) -> Iterator[str]:
-    given = vars(options)
+def _option_words(options: argparse.Namespace) -> Iterator[str]:
+    values = vars(options)
     for name in _VALUES:
-        if given.get(name) is not None:
-            yield from (f"--{name.replace('_', '-')}", str(given[name]))
+        if values.get(name) is not None:
+            yield from (f"--{name.replace('_', '-')}", str(values[name]))
     for name in _FLAGS:
-        if given.get(name):
+        if values.get(name):
             yield f"--{name.replace('_', '-')}"
     for name, option in _REPEATED.items():
-        for value in given.get(name) or ():
+        for value in values.get(name) or ():
             yield from (option, value)
-    for name, written in _WRITTEN.items():
-        if given.get(name):
-            yield from written(given[name])
+    for name, write in _WRITTEN.items():
+        if values.get(name):
+            yield from write(values[name])

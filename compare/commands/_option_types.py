@@ -36,12 +36,12 @@ def thread_counts(text: str) -> list[int]:
       RequestError: something else.
     """
     available = available_processors()
-    asked = [available if number == ALL else _thread_count(number) for number in text.split(",")]
-    if max(asked) > available:
+    counts = [available if number == ALL else _thread_count(number) for number in text.split(",")]
+    if max(counts) > available:
         raise RequestError(
-            f"expected --threads of at most {available}, the processors of this machine, found {max(asked)}: lower it"
+            f"expected --threads of at most {available}, the processors of this machine, found {max(counts)}: lower it"
         )
-    return list(dict.fromkeys(asked))
+    return list(dict.fromkeys(counts))
 
 
 def _thread_count(text: str) -> int:
@@ -70,12 +70,12 @@ def device(text: str) -> tuple[str, int]:
 
 def count(text: str) -> int:
     """A positive integer."""
-    return int(_checked(text, int, 1, "a positive integer"))
+    return int(_parse_bounded(text, int, 1, "a positive integer"))
 
 
 def count_or_zero(text: str) -> int:
     """An integer that is not negative."""
-    return int(_checked(text, int, 0, "an integer of at least 0"))
+    return int(_parse_bounded(text, int, 0, "an integer of at least 0"))
 
 
 def counts(text: str) -> tuple[int, ...]:
@@ -85,27 +85,27 @@ def counts(text: str) -> tuple[int, ...]:
 
 def seconds(text: str) -> float:
     """Seconds, at least a hundredth, and at most a year: the system's clocks take no number of any size."""
-    return _checked(text, float, 0.01, "a positive number of seconds, at most a year", _YEAR_S)
+    return _parse_bounded(text, float, 0.01, "a positive number of seconds, at most a year", _YEAR_S)
 
 
 def fraction(text: str) -> float:
     """A fraction of one: "0.03" or "3%"."""
-    kind = (lambda given: float(given[:-1]) / 100) if text.endswith("%") else float
-    return _checked(text, kind, 0.001, "a fraction such as 3% or 0.03")
+    kind = (lambda digits: float(digits[:-1]) / 100) if text.endswith("%") else float
+    return _parse_bounded(text, kind, 0.001, "a fraction such as 3% or 0.03")
 
 
 def memory(text: str) -> int:
     """Bytes: "2G", "512M", "100000"."""
     number, unit = (text[:-1], text[-1].upper()) if text[-1:].upper() in set("KMGT") else (text, "")
-    return int(_checked(number, float, 1, "bytes such as 512M or 2G") * _UNITS[unit])
+    return int(_parse_bounded(number, float, 1, "bytes such as 512M or 2G") * _UNITS[unit])
 
 
 def tolerance(text: str) -> float:
     """A number that is not negative."""
-    return _checked(text, float, 0.0, "a number of at least 0")
+    return _parse_bounded(text, float, 0.0, "a number of at least 0")
 
 
-def _checked(text: str, kind: Callable[[str], float], low: float, what: str, high: float = _LARGEST) -> float:
+def _parse_bounded(text: str, kind: Callable[[str], float], low: float, what: str, high: float = _LARGEST) -> float:
     try:
         value = kind(text)
     except ValueError:

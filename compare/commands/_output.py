@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from compare.commands._conclusion import Conclusion
-from compare.commands._signals import uninterrupted
+from compare.commands._signals import hold_signals
 from compare.errors import RequestError
 from compare.history import store
 from compare.plain_json import to_json, write_json
@@ -29,7 +29,7 @@ _LONGEST_NAME = 255
 """Bytes that a file's name may have on the common file systems."""
 
 
-@uninterrupted()
+@hold_signals()
 def deliver(
     result: RunResult, out: Path, as_json: bool, history: Path | None = None, baseline: Mode | None = None
 ) -> Conclusion:
@@ -46,7 +46,7 @@ def deliver(
       UnwrittenError: a file could not be written; the record is then kept in a temporary folder, or printed.
     """
     record, plain = result.record, to_json(result.record)
-    overview = written(record, plain, out, as_json, baseline)
+    overview = write(record, plain, out, as_json, baseline)
     if history is not None:
         terminal.complain(f"saved as {store.save(plain, history)}")
     if result.views:
@@ -56,10 +56,10 @@ def deliver(
     else:
         terminal.write(overview)
         terminal.say(out / "report.html")
-    return concluded(record)
+    return conclude(record)
 
 
-def written(record: Record, plain: Any, out: Path, as_json: bool, baseline: Mode | None = None) -> str:
+def write(record: Record, plain: Any, out: Path, as_json: bool, baseline: Mode | None = None) -> str:
     """Write results.json and report.html; the overview.
 
     Args:
@@ -73,7 +73,7 @@ def written(record: Record, plain: Any, out: Path, as_json: bool, baseline: Mode
       UnwrittenError: a file could not be written; the record is then kept in a temporary folder, or printed.
     """
     with or_else(lambda: rescue(plain, "results.json", as_json)):
-        page, overview = render(record), told(record, baseline)
+        page, overview = render(record), overview_of(record, baseline)
         write_json(out / "results.json", plain)
     write_atomically(out / "report.html", page)
     return overview
@@ -82,10 +82,10 @@ def written(record: Record, plain: Any, out: Path, as_json: bool, baseline: Mode
 @contextlib.contextmanager
 def or_else(rescue: Callable[[], object]) -> Iterator[None]:
     """Call `rescue` if the block raises."""
-    with contextlib.ExitStack() as undone:
-        undone.callback(rescue)
+    with contextlib.ExitStack() as rollback:
+        rollback.callback(rescue)
         yield
-        undone.pop_all()
+        rollback.pop_all()
 
 
 def keep(name: str, write: Callable[[Path], object]) -> bool:
@@ -112,7 +112,7 @@ def rescue(record: Any, name: str, as_json: bool) -> None:
         terminal.print_json(record)
 
 
-def told(record: Record, baseline: Mode | None = None) -> str:
+def overview_of(record: Record, baseline: Mode | None = None) -> str:
     """The overview, as it is printed.
 
     Args:
@@ -120,12 +120,12 @@ def told(record: Record, baseline: Mode | None = None) -> str:
       baseline: a mode that it holds the others against.
     """
     console = terminal.console()
-    with console.capture() as captured:
+    with console.capture() as capture:
         print_overview(record, console, baseline)
-    return captured.get()
+    return capture.get()
 
 
-def concluded(record: Record) -> Conclusion:
+def conclude(record: Record) -> Conclusion:
     """The verdict on all workloads of a record, with what qualifies it."""
     headline = verdicts.headline(record)
     return Conclusion(headline.verdict, headline.qualified)
@@ -166,7 +166,7 @@ def writable_folder(folder: Path) -> Path:
         reason = "a broken symbolic link" if folder.is_symlink() else error.strerror
         raise RequestError(f"expected a writable folder at {folder}, found {reason}: choose another --out") from error
     finally:
-        for created in missing:
+        for made_folder in missing:
             with contextlib.suppress(OSError):
-                created.rmdir()
+                made_folder.rmdir()
     return folder

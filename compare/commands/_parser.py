@@ -37,8 +37,8 @@ class Help:
     def epilog(self) -> str:
         """Examples and exit codes."""
         codes = {"0": self.holds, "1": self.fails, "2": _REFUSED, "130": _INTERRUPTED}
-        told = "".join(f"  {code:<4} {meaning}\n" for code, meaning in codes.items() if meaning)
-        return f"examples:\n{self.examples}\nexit codes:\n{told}"
+        code_lines = "".join(f"  {code:<4} {meaning}\n" for code, meaning in codes.items() if meaning)
+        return f"examples:\n{self.examples}\nexit codes:\n{code_lines}"
 
 
 class Parser(argparse.ArgumentParser):

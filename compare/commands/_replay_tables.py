@@ -25,9 +25,9 @@ def log_console() -> Console:
 
 def show(replays: Sequence[Replayed], console: Console) -> None:
     """Print one table a module, and below it why a compiler rejected it."""
-    for replayed in replays:
-        console.print(_table(replayed))
-        for compiler, reason in replayed.refused.items():
+    for replay in replays:
+        console.print(_table(replay))
+        for compiler, reason in replay.refused.items():
             console.print(Text(f"{compiler}: {reason}"))
 
 
@@ -56,8 +56,8 @@ def show_on_targets(module: str, on_targets: Mapping[str, OnTarget], console: Co
             console.print(Text(f"{module} on {name}: {cell.reason}"), soft_wrap=True)
 
 
-def _table(replayed: Replayed) -> Table:
-    title = f"{replayed.module}: inputs {replayed.inputs}, reference {replayed.reference}"
+def _table(replay: Replayed) -> Table:
+    title = f"{replay.module}: inputs {replay.inputs}, reference {replay.reference}"
     table = Table(title=terminal.cell(title), title_justify="left", box=SIMPLE)
     table.add_column("result", overflow="fold", min_width=16)
     for heading in ("type", "compiler"):
@@ -65,7 +65,7 @@ def _table(replayed: Replayed) -> Table:
     for heading in ("absolute", "relative", "ULP", "NaN, inf"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
-    for result in replayed.results:
+    for result in replay.results:
         name, kind = result.name, describe(result.shape, result.dtype)
         for compiler, difference in result.differences.items():
             ulp = "" if difference.ulp is None else str(difference.ulp)

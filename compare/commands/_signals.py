@@ -61,7 +61,7 @@ class _Interrupts:
         os.close(self._ours)
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         self._writing = True
         try:
             yield
@@ -101,7 +101,7 @@ class _Interrupts:
         return False
 
 
-_installed: list[_Interrupts] = []
+_handlers: list[_Interrupts] = []
 
 
 @contextlib.contextmanager
@@ -113,7 +113,7 @@ def interruptible(to_the_end: bool) -> Iterator[None]:
     processes.begin()
     others = processes.folders()
     interrupts = _Interrupts()
-    _installed.append(interrupts)
+    _handlers.append(interrupts)
     interrupts.install()
     try:
         yield
@@ -122,17 +122,17 @@ def interruptible(to_the_end: bool) -> Iterator[None]:
         processes.remove_folders(but=others)
         if not to_the_end:
             interrupts.restore()
-            _installed.remove(interrupts)
+            _handlers.remove(interrupts)
             processes.begin()
 
 
 @contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
+def hold_signals() -> Iterator[None]:
     """For what a command does last: a signal raises nothing, inside and afterwards, and files are written whole.
 
     More signals end the program as ever.
     """
-    with _installed[-1].held() if _installed else contextlib.nullcontext():
+    with _handlers[-1].hold() if _handlers else contextlib.nullcontext():
         yield
 
 

@@ -1,4 +1,4 @@
-"""What `jaxport crossing` and `jaxport blocks` have in common: who is surveyed how, and what becomes of the record."""
+"""What `jaxport crossing sizes` and `blocks` share: they choose workloads, run the survey and write its record."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any, Generic, TypeVar
 from rich.console import Console
 
 from compare.commands import _asked
-from compare.commands._conclusion import Conclusion, listed
+from compare.commands._conclusion import Conclusion, list_names
 from compare.commands._output import or_else, rescue, writable_folder
-from compare.commands._signals import uninterrupted
+from compare.commands._signals import hold_signals
 from compare.crossings.size_series import Series
 from compare.crossings.sized_times import Asked
 from compare.inputs import port_files
@@ -57,16 +57,16 @@ class Survey(Generic[Found]):
           RequestError: the request cannot be carried out.
         """
         out = writable_folder(options.out)
-        chosen = series()
-        asked = Asked(_asked.sources(options), plan(), options.timeout)
+        selection = series()
+        request = Asked(_asked.sources(options), plan(), options.timeout)
         with contextlib.ExitStack() as stack:
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
             progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
-            record = self.make(chosen, asked, scratch, progress)
+            record = self.make(selection, request, scratch, progress)
         self._deliver(record, out, options.json)
-        return concluded(record)
+        return conclude(record)
 
-    @uninterrupted()
+    @hold_signals()
     def _deliver(self, record: Found, out: Path, as_json: bool) -> None:
         """Write the record and its page, print the tables, or the record."""
         plain: Any = to_json(record)
@@ -80,21 +80,21 @@ class Survey(Generic[Found]):
         terminal.say(page)
 
 
-def named(names: Sequence[str], known: Mapping[str, Workload]) -> list[AnyWorkload]:
+def find_workloads(names: Sequence[str], builtin: Mapping[str, Workload]) -> list[AnyWorkload]:
     """What is named, each once: one of those that are known, a workload, or a port file.
 
     Raises:
       RequestError, RegistryError: there is no such thing, or two of one name.
     """
-    chosen = [known.get(name) or port_files.get(name) for name in dict.fromkeys(names)]
-    named_apart(chosen)
-    return chosen
+    selection = [builtin.get(name) or port_files.get(name) for name in dict.fromkeys(names)]
+    named_apart(selection)
+    return selection
 
 
-def concluded(record: Crossings | ChainsInBlocks) -> Conclusion:
+def conclude(record: Crossings | ChainsInBlocks) -> Conclusion:
     """The verdict on parity at every size; a result that is missing, or a size that was not reached, is none."""
     runs = [(series.name, run) for series in record.series for run in series.runs]
-    sizes = numbers.counted(len(runs), "size")
+    sizes = numbers.count_of(len(runs), "size")
     verdict = composed(run.parity for _, run in runs)
     if verdict == PASS and (record.interrupted or not runs or any(run.failures for _, run in runs)):
         why = "it was interrupted" if record.interrupted else "results are missing"
@@ -103,5 +103,5 @@ def concluded(record: Crossings | ChainsInBlocks) -> Conclusion:
         return Conclusion(PASS, f"parity holds at {sizes}")
     # Composed of these verdicts, it is that of one of them.
     unlike = [name for name, run in runs if composed([run.parity]) == verdict]
-    said = "fails" if verdict == FAIL else "is not judged"
-    return Conclusion(verdict, f"parity {said} at {len(unlike)} of {sizes}: {listed(unlike)}")
+    outcome = "fails" if verdict == FAIL else "is not judged"
+    return Conclusion(verdict, f"parity {outcome} at {len(unlike)} of {sizes}: {list_names(unlike)}")

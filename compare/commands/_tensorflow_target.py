@@ -30,8 +30,8 @@ def of_tensorflow(
     if functions.is_reference(target):
         return functions.of_tensorflow(target, options.input, options.dimension)
     if not _registry.is_foreign(target) and target not in _registry.names():
-        otherwise = f"`jaxport list` has the workloads{', `jaxport limits` the limits' if beside else ''}"
-        taken = f"a workload, a port file{', FILE.py:FUNCTION or a limit' if beside else ' or FILE.py:FUNCTION'}"
+        otherwise = f"`jaxport list` has the workloads{', `jaxport lookup limits` the limits' if beside else ''}"
+        alternatives = f"a workload, a port file{', FILE.py:FUNCTION or a limit' if beside else ' or FILE.py:FUNCTION'}"
         near = offer(target, beside, otherwise, _registry.names())
-        raise RequestError(f"expected {taken}, found {target!r}: {near}")
+        raise RequestError(f"expected {alternatives}, found {target!r}: {near}")
     return port_files.get(target)

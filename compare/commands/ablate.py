@@ -1,4 +1,4 @@
-"""`jaxport ablate`: what each pass and feature of XLA buys, by leaving out one at a time."""
+"""`jaxport tune ablate`: what each pass and feature of XLA buys, by leaving out one at a time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from compare.ablation import leaving_out, live_ablation
 from compare.ablation.compiling import COMPILER
 from compare.ablation.leaving_out import Omission
 from compare.commands import _arguments, _asked, _option_types, _timing_arguments
-from compare.commands._conclusion import Conclusion, listed
+from compare.commands._conclusion import Conclusion, list_names
 from compare.commands._output import writable_file, writable_folder
 from compare.commands._parser import Help
-from compare.commands._signals import uninterrupted
+from compare.commands._signals import hold_signals
 from compare.errors import RequestError
 from compare.plain_json import to_json, write_json
 from compare.progress import reporter
@@ -41,11 +41,11 @@ timed. Results that are not bit-equal are judged by every parity gate. Takes min
 """,
     operands="WORKLOAD ...",
     examples="""\
-  jaxport ablate mnist_mlp                                   every pass, every feature
-  jaxport ablate my_port.py --without fusion --without cse+dce     these alone; `+` leaves out several together
-  jaxport ablate my_port.py --option xla_cpu_enable_fast_math=true
-  jaxport ablate running_example --program tf                TensorFlow's program, by the same compiler
-  jaxport ablate conv_mnist --no-timing --no-gates -o out    programs and code alone: seconds
+  jaxport tune ablate mnist_mlp                                        every pass, every feature
+  jaxport tune ablate my_port.py --without fusion --without cse+dce    these alone; `+` leaves out several together
+  jaxport tune ablate my_port.py --option xla_cpu_enable_fast_math=true
+  jaxport tune ablate running_example --program tf                     TensorFlow's program, by the same compiler
+  jaxport tune ablate conv_mnist --no-timing --no-gates -o out         programs and code alone: seconds
 """,
     holds="everything was left out and held against the full pipeline",
     fails="the port fails parity with the full pipeline, or results could not be judged by the gates",
@@ -83,7 +83,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _timing_arguments.add_budget(timing, live_ablation.Plan.budget_s)
     _timing_arguments.add_threads(timing)
     _timing_arguments.add_seed(timing)
-    _arguments.add_workers(command, recorded=False, device=False)
+    _arguments.add_workers(command, with_recorded=False, device=False)
     output = command.add_argument_group("output")
     output.add_argument(
         "-o", "--out", type=Path, metavar="DIR",
@@ -121,10 +121,10 @@ def main(options: argparse.Namespace) -> Conclusion:
             print_ablation(name, ablation, terminal.console())
         print_legend(terminal.console())
     _write(options, ablations, record)
-    return concluded(ablations, has_gates=not options.no_gates)
+    return conclude(ablations, has_gates=not options.no_gates)
 
 
-def concluded(ablations: Mapping[str, Ablation], has_gates: bool) -> Conclusion:
+def conclude(ablations: Mapping[str, Ablation], has_gates: bool) -> Conclusion:
     """The verdict on the port, and on whether all that changes results was judged.
 
     Args:
@@ -133,15 +133,17 @@ def concluded(ablations: Mapping[str, Ablation], has_gates: bool) -> Conclusion:
     """
     failing = [f"{name}: {ablation.reason}" for name, ablation in ablations.items() if ablation.reason]
     if failing:
-        return Conclusion(FAIL, f"the port does not pass parity with the full pipeline: {listed(failing, 1)}")
+        return Conclusion(FAIL, f"the port does not pass parity with the full pipeline: {list_names(failing, 1)}")
     rows = [row for ablation in ablations.values() for row in ablation.rows]
-    unjudged = [row.name for row in rows if has_gates and row.results == UNJUDGED]
-    if unjudged or not rows:
-        return Conclusion(NOT_JUDGED, f"results without {listed(unjudged) or 'any pass'} were not judged by the gates")
+    missing = [row.name for row in rows if has_gates and row.results == UNJUDGED]
+    if missing or not rows:
+        return Conclusion(
+            NOT_JUDGED, f"results without {list_names(missing) or 'any pass'} were not judged by the gates"
+        )
     return Conclusion(PASS, f"{len(rows)} of {len(rows)} left out, each held against the full pipeline")
 
 
-@uninterrupted()
+@hold_signals()
 def _write(options: argparse.Namespace, ablations: Mapping[str, Ablation], record: object) -> None:
     """The files that were asked for, after the result was printed."""
     if options.markdown is not None:
@@ -168,8 +170,8 @@ def _plan(options: argparse.Namespace) -> live_ablation.Plan:
 
 def _omissions(options: argparse.Namespace) -> Sequence[Omission] | None:
     """What was named, in place of everything; None where nothing was."""
-    named = (
+    omissions = (
         *leaving_out.parse(options.without),
         *leaving_out.of_options(candidate_options.parse(options.option)),
     )
-    return named or None
+    return omissions or None

@@ -36,10 +36,10 @@ to run the original in JAX (peers). Takes several minutes for each workload; run
   jaxport bench my_port.py --unroll 10          ten training steps in one program, told per step
   jaxport bench --ray 10.0.0.1:6379 --size smoke,default
                                                 each workload at each size on a node of this Ray cluster
-  jaxport bench --save                          save the record, for `jaxport compare` and `jaxport history`
+  jaxport bench --save                          save the record, for `jaxport history compare` and `jaxport history`
 """,
     holds="every verdict holds, however slow the port",
-    fails="a parity verdict fails, or a side failed to deliver a result",
+    fails="a parity verdict fails or is not judged, or a side failed to deliver a result",
 )
 
 
@@ -110,7 +110,7 @@ def main(options: argparse.Namespace) -> Conclusion:
         # Without a cluster nobody waits for its modules.
         from compare.commands._on_cluster import on_cluster
 
-        result = on_cluster(options, timed=True)
+        result = on_cluster(options, with_timing=True)
         return deliver(result, out, options.json, options.history if options.save else None, options.baseline)
     workloads = _asked.workloads(options)
     if options.allocator and platform.libc_ver()[0] != "glibc":
@@ -151,6 +151,6 @@ def _plans(options: argparse.Namespace) -> list[Plan]:
         _timing_arguments.plan(options, threads) for threads in _option_types.thread_counts(options.threads)
     )
     others = [dataclasses.replace(other, peers=False) for other in others]
-    asked = {JAX_RETAINED: options.allocator, JAX_SYNCHRONOUS: options.dispatch}
-    elsewhere = [mode for mode, value in asked.items() if value is not None]
+    settings = {JAX_RETAINED: options.allocator, JAX_SYNCHRONOUS: options.dispatch}
+    elsewhere = [mode for mode, value in settings.items() if value is not None]
     return [dataclasses.replace(headline, other_processes=elsewhere), *others]

@@ -1,4 +1,4 @@
-"""`jaxport blocks`: how many layers a compiled function has to have."""
+"""`jaxport crossing blocks`: how many layers a compiled function has to have."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from compare.commands import _arguments, _option_types, _timing_arguments
 from compare.commands._conclusion import Conclusion
 from compare.commands._parser import Help
-from compare.commands._size_surveys import Survey, named
+from compare.commands._size_surveys import Survey, find_workloads
 from compare.crossings import size_series, timing_blocks
 from compare.crossings.size_series import Series
 from compare.inputs.request import Plan
@@ -30,12 +30,12 @@ compiled function, 0 for none: examples/blocks is such a port. Takes minutes; ru
 """,
     operands="[CHAIN|WORKLOAD ...]",
     examples="""\
-  jaxport blocks                                  both built-in chains
-  jaxport blocks my_port.py                       blocks of powers of 2, up to the dimension `layers`
-  jaxport blocks my_port.py --blocks 1,3,12 --size paper
-  jaxport blocks dense_chain --pairs 16 --budget 1    narrower intervals
+  jaxport crossing blocks                                      both built-in chains
+  jaxport crossing blocks my_port.py                           blocks of powers of 2, up to the dimension `layers`
+  jaxport crossing blocks my_port.py --blocks 1,3,12 --size paper
+  jaxport crossing blocks dense_chain --pairs 16 --budget 1    narrower intervals
 """,
-    holds="parity fails in blocks of no size, whichever are faster",
+    holds="parity holds in blocks of every size, whichever are faster",
     fails="parity fails in blocks of some size, or a side failed to deliver a result",
 )
 
@@ -57,7 +57,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _timing_arguments.add_budget(timing, 1.0)
     _timing_arguments.add_seed(timing)
     _timing_arguments.add_threads(timing)
-    _arguments.add_workers(command, recorded=False)
+    _arguments.add_workers(command, with_recorded=False)
     output = command.add_argument_group("output")
     _arguments.add_out_folder(output, DEFAULT_OUT)
     _arguments.add_json(output)
@@ -74,8 +74,8 @@ def main(options: argparse.Namespace) -> Conclusion:
 
 
 def _chains(options: argparse.Namespace) -> Sequence[Series]:
-    chosen = named(options.workloads or list(CHAINS), CHAINS)
-    return [size_series.in_blocks(workload, options.blocks, options.size) for workload in chosen]
+    selection = find_workloads(options.workloads or list(CHAINS), CHAINS)
+    return [size_series.in_blocks(workload, options.blocks, options.size) for workload in selection]
 
 
 def _plan(options: argparse.Namespace) -> Plan:

@@ -16,7 +16,7 @@ from compare.commands._conclusion import Conclusion
 from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
-from compare.commands._signals import uninterrupted
+from compare.commands._signals import hold_signals
 from compare.errors import RequestError
 from compare.progress import reporter
 from compare.record.vocabulary import PASS
@@ -49,7 +49,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
     _arguments.add_workloads(command, required=True)
     _arguments.add_targets(command)
-    _arguments.add_workers(command, recorded=False, device=False)
+    _arguments.add_workers(command, with_recorded=False, device=False)
     command.add_argument_group("output").add_argument(
         "-o", "--out", type=Path, metavar="PATH",
         help="output folder, or NAME.zip for one file (default: jaxport-bugreport-WORKLOAD)",
@@ -60,10 +60,10 @@ def main(options: argparse.Namespace) -> Conclusion:
     """Collect beside the target, move the bundle there whole, print its path; whether it is whole."""
     if not options.workloads and not (options.tf and options.jax):
         raise RequestError("expected one workload, found none: name one (see `jaxport list`)")
-    chosen = _asked.workloads(options)
-    if len(chosen) != 1:
-        raise RequestError(f"expected one workload, found {len(chosen)}: write one bug report for each")
-    out = options.out or Path(f"jaxport-bugreport-{chosen[0].name}")
+    workloads = _asked.workloads(options)
+    if len(workloads) != 1:
+        raise RequestError(f"expected one workload, found {len(workloads)}: write one bug report for each")
+    out = options.out or Path(f"jaxport-bugreport-{workloads[0].name}")
     _check(out)
     pythons = interpreters(options)
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -73,8 +73,8 @@ def main(options: argparse.Namespace) -> Conclusion:
         leftovers.folder_beside(out) as beside,
         reporter(terminal.console(stderr=True), quiet=False) as progress,
     ):
-        asked = gathering.Request(
-            workload=chosen[0],
+        request = gathering.Request(
+            workload=workloads[0],
             size=options.size,
             data=options.data,
             pythons=pythons,
@@ -83,15 +83,15 @@ def main(options: argparse.Namespace) -> Conclusion:
         )
         folder = beside / out.stem
         folder.mkdir()
-        index = gathering.collect(asked, folder, Path(scratch), progress)
-        _deliver(_zipped(folder) if out.suffix == ".zip" else folder, out)
-    return concluded(out, len(index["failures"]))
+        index = gathering.collect(request, folder, Path(scratch), progress)
+        _deliver(_zip(folder) if out.suffix == ".zip" else folder, out)
+    return conclude(out, len(index["failures"]))
 
 
-def concluded(out: Path, missing: int) -> Conclusion:
+def conclude(out: Path, missing: int) -> Conclusion:
     """Whether a bundle is whole; its README names the parts that are missing."""
     if missing:
-        return Conclusion(INCOMPLETE, f"{numbers.counted(missing, 'part')} missing in {out}: its README says why")
+        return Conclusion(INCOMPLETE, f"{numbers.count_of(missing, 'part')} missing in {out}: its README says why")
     return Conclusion(PASS, f"{out} is whole")
 
 
@@ -104,12 +104,12 @@ def _check(out: Path) -> None:
     writable_folder(out.parent)
 
 
-def _zipped(folder: Path) -> Path:
+def _zip(folder: Path) -> Path:
     with writing(folder):
         return Path(shutil.make_archive(str(folder), "zip", folder.parent, folder.name))
 
 
-@uninterrupted()
+@hold_signals()
 def _deliver(bundle: Path, out: Path) -> None:
     with writing(out):
         os.replace(bundle, out)

@@ -1,4 +1,4 @@
-"""`jaxport calibrate`: does the harness hold what it promises on this machine?"""
+"""`jaxport bench calibrate`: does the harness hold what it promises on this machine?"""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.table import Table
 
 from compare.bench.calibration import ModeCalibration, calibrate
 from compare.commands import _arguments, _asked, _option_types, _timing_arguments
-from compare.commands._conclusion import Conclusion, listed
+from compare.commands._conclusion import Conclusion, list_names
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
 from compare.inputs import port_files
@@ -30,9 +30,9 @@ A harness that is exactly as good as promised still misses 3 of 20 intervals in 
 """,
     operands="[WORKLOAD]",
     examples="""\
-  jaxport calibrate                                20 runs of the running example
-  jaxport calibrate mnist_mlp --runs 10 --pairs 8
-  jaxport calibrate -o calibration.json            keep every interval
+  jaxport bench calibrate                          20 runs of the running example
+  jaxport bench calibrate mnist_mlp --runs 10 --pairs 8
+  jaxport bench calibrate -o calibration.json      keep every interval
 """,
     holds="on each side, 9 of 10 intervals contain 1 and 9 of 10 slowdowns of 10 % are detected",
     fails="they do not, or a side failed to deliver a time",
@@ -64,7 +64,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     _timing_arguments.add_plan(timing)
     _timing_arguments.add_threads(timing)
-    _arguments.add_workers(command, recorded=False)
+    _arguments.add_workers(command, with_recorded=False)
     _arguments.add_out_file(command.add_argument_group("output"), "every run as JSON")
 
 
@@ -86,12 +86,12 @@ def main(options: argparse.Namespace) -> Conclusion:
     for line in dict.fromkeys(f"{failure.side}: {failure.doing}: {failure.reason}" for failure in failures):
         terminal.complain(line)
     if options.out is not None:
-        kept = {"workload": workload.name, "plan": plan, "modes": calibrations, "failures": failures, "runs": runs}
-        write_json(options.out, kept)
-    return concluded(calibrations, options.runs, len(sources))
+        content = {"workload": workload.name, "plan": plan, "modes": calibrations, "failures": failures, "runs": runs}
+        write_json(options.out, content)
+    return conclude(calibrations, options.runs, len(sources))
 
 
-def concluded(calibrations: Mapping[str, ModeCalibration], runs: int, sides: int) -> Conclusion:
+def conclude(calibrations: Mapping[str, ModeCalibration], runs: int, sides: int) -> Conclusion:
     """The verdict on the machine.
 
     Args:
@@ -99,18 +99,18 @@ def concluded(calibrations: Mapping[str, ModeCalibration], runs: int, sides: int
       runs: that were asked for.
       sides: that were asked.
     """
-    missed = [name for name, mode in calibrations.items() if not _holds(mode)]
-    if missed:
-        return Conclusion(FAIL, f"this machine does not tell times apart as promised: {listed(missed)}")
+    failing = [name for name, mode in calibrations.items() if not _holds(mode)]
+    if failing:
+        return Conclusion(FAIL, f"this machine does not tell times apart as promised: {list_names(failing)}")
     whole = len(calibrations) == sides and all(mode.runs == runs for mode in calibrations.values())
     if not whole:
         return Conclusion(INCOMPLETE, "a side failed to deliver times")
-    return Conclusion(PASS, f"this machine tells times apart as promised: {listed(calibrations)}")
+    return Conclusion(PASS, f"this machine tells times apart as promised: {list_names(calibrations)}")
 
 
 def _holds(mode: ModeCalibration) -> bool:
-    called = mode.called.get(JUDGED, 0) >= PROMISED * mode.planted.get(JUDGED, 0) > 0
-    return called and mode.covered >= PROMISED * mode.runs
+    is_detected = mode.called.get(JUDGED, 0) >= PROMISED * mode.planted.get(JUDGED, 0) > 0
+    return is_detected and mode.covered >= PROMISED * mode.runs
 
 
 def _table(calibrations: Mapping[str, ModeCalibration]) -> Table:
@@ -122,13 +122,13 @@ def _table(calibrations: Mapping[str, ModeCalibration]) -> Table:
             name,
             f"{mode.covered}/{mode.runs}",
             f"{mode.half_width:.1%} (≤ {max(mode.half_widths):.1%})",
-            *(_called(mode, slowdown) for slowdown in ("+5 %", JUDGED)),
+            *(_verdict_cell(mode, slowdown) for slowdown in ("+5 %", JUDGED)),
             "none" if mode.smallest is None else f"{mode.smallest:.1%}",
         )
     return table
 
 
-def _called(mode: ModeCalibration, slowdown: str) -> str:
+def _verdict_cell(mode: ModeCalibration, slowdown: str) -> str:
     if slowdown not in mode.called:
         return "not timed"
     return f"{mode.called[slowdown]}/{mode.planted[slowdown]} ({mode.estimates[slowdown] - 1:+.1%})"

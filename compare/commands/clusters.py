@@ -1,4 +1,4 @@
-"""`jaxport clusters`: what autoclustering compiled of a function, what stayed outside, and why."""
+"""`jaxport compilation clusters`: what autoclustering compiled of a function, what stayed outside, and why."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from compare.inputs import functions
 from compare.inputs.at_size import Prepared
 from compare.inputs.port_files import prepare_one
 from compare.inputs.sizes import choose_size
-from compare.limits.naming_limits import known
+from compare.limits.naming_limits import all_limits
 from compare.measure.edit_times import EditPlan, time_edit
 from compare.plain_json import to_json, write_json
 from compare.progress import Reporter, reporter
@@ -52,12 +52,12 @@ limit of autoclustering that comes with jaxport: a pair of functions one line ap
 """,
     operands="TARGET [TARGET]",
     examples="""\
-  jaxport clusters mnist_mlp
-  jaxport clusters my_tf.py:f --input x=f32[8,128]
-  jaxport clusters before.py:f after.py:f --input x=f32[8,128]    what did the edit change?
-  jaxport clusters bias_after_a_product                           a performance cliff: one line, nothing compiled
-  jaxport clusters loop_over_a_tensor --time                      and what it costs, in pairs of fresh processes
-  jaxport clusters my_tf.py:f --input x=f32[8,128] --expect 90%   for CI: exit code 1 unless so much is in clusters
+  jaxport compilation clusters mnist_mlp
+  jaxport compilation clusters my_tf.py:f --input x=f32[8,128]
+  jaxport compilation clusters before.py:f after.py:f --input x=f32[8,128]  what did the edit change?
+  jaxport compilation clusters bias_after_a_product         a performance cliff: one line, nothing compiled
+  jaxport compilation clusters loop_over_a_tensor --time    and what it costs, in pairs of fresh processes
+  jaxport compilation clusters my_tf.py:f --input x=f32[8,128] --expect 90%  for CI: exit code 1 below that
 """,
     holds="the clusters were read, and --expect holds if given",
     fails="--expect does not hold",
@@ -81,7 +81,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="time two functions in so many pairs of fresh processes, with identical code as the control: a quarter of "
         f"a minute each (default without a number: {TIMED_PAIRS})",
     )  # fmt: skip
-    _arguments.add_workers(command, recorded=False, device=False)
+    _arguments.add_workers(command, with_recorded=False, device=False)
     output = command.add_argument_group("output")
     _arguments.add_out_folder(output, DEFAULT_OUT)
     _arguments.add_json(output)
@@ -96,30 +96,30 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     if options.expect is not None and options.expect > 1:
         raise RequestError(f"expected --expect of at most 100%, found {options.expect:.0%}: lower it")
     pythons = interpreters(options)
-    chosen = _chosen(options)
-    if options.time and len(chosen) < 2:
-        raise RequestError(f"expected two functions with --time, found {chosen[0][0]}: jaxport bench times one")
+    targets = _targets(options)
+    if options.time and len(targets) < 2:
+        raise RequestError(f"expected two functions with --time, found {targets[0][0]}: jaxport bench times one")
     out = writable_folder(options.out)
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
-        prepared = [_prepared(workload, options, scratch / str(number)) for number, (_, workload) in enumerate(chosen)]
+        prepared = [_prepare(workload, options, scratch / str(number)) for number, (_, workload) in enumerate(targets)]
         clusterings = [
-            examine(_asked(title, ready, pythons, options), scratch / f"{number}" / "clusters", progress)
-            for number, ((title, _), ready) in enumerate(zip(chosen, prepared, strict=True))
+            examine(_request(title, ready, pythons, options), scratch / f"{number}" / "clusters", progress)
+            for number, ((title, _), ready) in enumerate(zip(targets, prepared, strict=True))
         ]
-        time = _timed(prepared, options, scratch, progress) if options.time else None
+        time = _time(prepared, options, scratch, progress) if options.time else None
     graphs = [clustering.graph for clustering in clusterings if clustering.graph]
     differing = changes(graphs[0], graphs[1]) if len(graphs) == 2 == len(clusterings) else None
     record = Clusterings(schema=SCHEMA, clusterings=tuple(clusterings), changes=differing, time=time)
-    written = write_clusters(record, out)
+    paths = write_clusters(record, out)
     write_json(out / "clusters.json", to_json(record))
     if options.json:
         terminal.print_json(to_json(record))
     else:
         _print(record)
-        terminal.say(*written)
-    return None if options.expect is None else concluded(clusterings[-1], options.expect)
+        terminal.say(*paths)
+    return None if options.expect is None else conclude(clusterings[-1], options.expect)
 
 
 def _print(record: Clusterings) -> None:
@@ -131,28 +131,28 @@ def _print(record: Clusterings) -> None:
         print_comparison(before, after, record.changes, record.time, console)
 
 
-def _prepared(workload: AnyWorkload, options: argparse.Namespace, scratch: Path) -> Prepared:
+def _prepare(workload: AnyWorkload, options: argparse.Namespace, scratch: Path) -> Prepared:
     scratch.mkdir()
     return prepare_one(workload, choose_size(workload, options.size), options.data, scratch)
 
 
-def _asked(title: str, prepared: Prepared, pythons: Mapping[str, str | None], options: argparse.Namespace) -> Asked:
+def _request(title: str, prepared: Prepared, pythons: Mapping[str, str | None], options: argparse.Namespace) -> Asked:
     workload = prepared.workload
-    ported = not isinstance(workload, Workload) or bool(workload.jax)
-    return Asked(prepared, title, options.main_pass, ported, pythons, options.timeout)
+    has_port = not isinstance(workload, Workload) or bool(workload.jax)
+    return Asked(prepared, title, options.main_pass, has_port, pythons, options.timeout)
 
 
-def _timed(prepared: Sequence[Prepared], options: argparse.Namespace, scratch: Path, progress: Reporter) -> EditTime:
+def _time(prepared: Sequence[Prepared], options: argparse.Namespace, scratch: Path, progress: Reporter) -> EditTime:
     plan = EditPlan(options.time, python=options.tf_python, timeout_s=options.timeout)
     return time_edit(prepared[0], prepared[1], plan, scratch, progress)
 
 
-def _chosen(options: argparse.Namespace) -> Sequence[tuple[str, AnyWorkload]]:
-    targets, known = options.targets, limits()
+def _targets(options: argparse.Namespace) -> Sequence[tuple[str, AnyWorkload]]:
+    targets, limits_by_name = options.targets, limits()
     if len(targets) > 2:
         raise RequestError(f"expected one target or two, found {len(targets)}: name it before and after an edit")
-    if len(targets) == 1 and targets[0] in known:
-        theme, limit = known[targets[0]]
+    if len(targets) == 1 and targets[0] in limits_by_name:
+        theme, limit = limits_by_name[targets[0]]
         return [(f"{WITHIN}{limit.name}", limit.workload(theme, within=True)), (limit.name, limit.workload(theme))]
     if (options.input or options.dimension) and not any(map(functions.is_reference, targets)):
         raise RequestError(f"expected FILE.py:FUNCTION with --input, found {' '.join(targets)}: drop --input")
@@ -163,10 +163,10 @@ def _workload(target: str, options: argparse.Namespace) -> AnyWorkload:
     if target in limits():
         theme, limit = limits()[target]
         return limit.workload(theme)
-    return of_tensorflow(target, options, beside=known())
+    return of_tensorflow(target, options, beside=all_limits())
 
 
-def concluded(clustering: Clustering, expected: float) -> Conclusion:
+def conclude(clustering: Clustering, expected: float) -> Conclusion:
     """The verdict on the share of nodes that are in clusters; without a graph there is none.
 
     Args:
@@ -181,6 +181,6 @@ def concluded(clustering: Clustering, expected: float) -> Conclusion:
         return Conclusion(
             PASS, f"{share:.0%} of the nodes of {clustering.name} are in clusters, of {expected:.0%} expected"
         )
-    said = f"expected {expected:.0%} of the nodes of {clustering.name} in clusters, found {share:.0%}"
-    terminal.complain(said)
-    return Conclusion(FAIL, said)
+    sentence = f"expected {expected:.0%} of the nodes of {clustering.name} in clusters, found {share:.0%}"
+    terminal.complain(sentence)
+    return Conclusion(FAIL, sentence)

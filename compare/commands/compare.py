@@ -1,4 +1,4 @@
-"""`jaxport compare`: later runs held against an earlier one."""
+"""`jaxport history compare`: compare later runs with an earlier one."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ RUN is a number in the history, `last`, `last~1`, a results.json, or the folder 
 """,
     operands="BASELINE RUN ...",
     examples="""\
-  jaxport compare 1 2
-  jaxport compare last~2 last~1 last                 confirmed only if both later runs regressed
-  jaxport compare old-report new-report newer-report
+  jaxport history compare 1 2
+  jaxport history compare last~2 last~1 last         confirmed only if both later runs regressed
+  jaxport history compare old-report new-report newer-report
 """,
     holds="no regression is confirmed",
     fails="a regression is confirmed, or no ratio could be compared",
@@ -55,17 +55,17 @@ def tell(changes: Sequence[Recurrence], as_json: bool) -> Conclusion:
         terminal.print_json(changes)
     else:
         print_changes(changes, terminal.console())
-    return concluded(changes)
+    return conclude(changes)
 
 
-def concluded(changes: Sequence[Recurrence]) -> Conclusion:
+def conclude(changes: Sequence[Recurrence]) -> Conclusion:
     """The verdict on all ratios: without one that was compared, nothing is known of regressions."""
-    regressions, ratios = len(moves.confirmed(changes)), numbers.counted(len(changes), "ratio")
-    compared = sum(any(change.verdict != moves.NOT_COMPARED for change in one.changes) for one in changes)
-    if not compared:
+    regressions, ratios = len(moves.select_confirmed(changes)), numbers.count_of(len(changes), "ratio")
+    comparable = sum(any(change.verdict != moves.NOT_COMPARED for change in one.changes) for one in changes)
+    if not comparable:
         return Conclusion(NOT_JUDGED, f"none of {ratios} could be compared")
     once = sum(one.verdict == moves.SEEN_ONCE for one in changes)
     notes = [f"{once} seen once: run again to confirm"] * bool(once)
-    notes += [f"{len(changes) - compared} not compared"] * (compared < len(changes))
-    said = "; ".join([f"{numbers.counted(regressions, 'confirmed regression')} in {ratios}", *notes])
-    return Conclusion(FAIL if regressions else PASS, said)
+    notes += [f"{len(changes) - comparable} not compared"] * (comparable < len(changes))
+    summary = "; ".join([f"{numbers.count_of(regressions, 'confirmed regression')} in {ratios}", *notes])
+    return Conclusion(FAIL if regressions else PASS, summary)

@@ -9,7 +9,7 @@ from pathlib import Path
 from compare.commands import _arguments, _asked, _option_types, _timing_arguments
 from compare.commands._conclusion import Conclusion
 from compare.commands._parser import Help
-from compare.commands._size_surveys import Survey, named
+from compare.commands._size_surveys import Survey, find_workloads
 from compare.crossings import size_series, timing_series
 from compare.crossings.size_series import Series
 from compare.inputs.request import Plan
@@ -36,7 +36,7 @@ hour. Of your own port, --size names a dimension and its sizes. Run it on a quie
   jaxport crossing --tf my_tf.py:f --jax my_jax.py:g --input x=f32[n,128] --size n=1,8,64
   jaxport crossing my_port.py --size n=16,64,256 --pairs 16 --budget 1    narrower intervals
 """,
-    holds="parity fails at no size, wherever compiling wins",
+    holds="parity holds at every size, wherever compiling wins",
     fails="parity fails at a size, or a side failed to deliver a result",
 )
 
@@ -56,7 +56,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     timing = command.add_argument_group("timing")
     _timing_arguments.add_plan(timing, pairs=8, budget=0.5)
     _timing_arguments.add_threads(timing)
-    _arguments.add_workers(command, recorded=False)
+    _arguments.add_workers(command, with_recorded=False)
     output = command.add_argument_group("output")
     _arguments.add_out_folder(output, DEFAULT_OUT)
     _arguments.add_json(output)
@@ -83,4 +83,4 @@ def _series(options: argparse.Namespace) -> Sequence[Series]:
         return [size_series.of(own, sizes)]
     if not options.workloads:
         return size_series.of_operations(sizes)
-    return [size_series.of(workload, sizes) for workload in named(options.workloads, OPERATIONS)]
+    return [size_series.of(workload, sizes) for workload in find_workloads(options.workloads, OPERATIONS)]

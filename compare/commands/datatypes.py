@@ -1,4 +1,4 @@
-"""`jaxport datatypes`: which mode of either framework takes which data type, with what result."""
+"""`jaxport lookup datatypes`: which mode of either framework takes which data type, with what result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from compare.commands import _arguments, _asked
-from compare.commands._conclusion import Conclusion, listed
+from compare.commands._conclusion import Conclusion, list_names
 from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
@@ -48,10 +48,10 @@ and also as it is by default. Workloads with weights choose their types themselv
 """,
     operands="[WORKLOAD ...]",
     examples="""\
-  jaxport datatypes                                     the small functions among the workloads, every type
-  jaxport datatypes running_example --types bf16 f16
-  jaxport datatypes my_port.py --types bf16 --json
-  jaxport datatypes --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128] --markdown types.md
+  jaxport lookup datatypes                              the small functions among the workloads, every type
+  jaxport lookup datatypes running_example --types bf16 f16
+  jaxport lookup datatypes my_port.py --types bf16 --json
+  jaxport lookup datatypes --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128] --markdown types.md
 """,
     holds="every mode that takes a type gives the same numbers, in the same type",
     fails="a mode gives other numbers or another type, a worker is lost, or no mode of the port could be judged; "
@@ -75,7 +75,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help=f"the types to try, of {', '.join(DTYPES)} (default: all)",
     )  # fmt: skip
     _arguments.add_size(scope)
-    _arguments.add_workers(command, recorded=False, device=False)
+    _arguments.add_workers(command, with_recorded=False, device=False)
     output = command.add_argument_group("output")
     output.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables as a Markdown page")
     _arguments.add_json(output)
@@ -96,12 +96,12 @@ def main(options: argparse.Namespace) -> Conclusion:
     pythons = interpreters(options)
     if options.markdown is not None:
         writable_file(options.markdown)
-    chosen = _chosen(options)
+    workloads = _functions(options)
     dtypes = list(dict.fromkeys(options.types))
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
-        prepared = [_prepared(workload, options.size, scratch) for workload in chosen]
+        prepared = [_prepare(workload, options.size, scratch) for workload in workloads]
         workers = stack.enter_context(in_each_type.workers(pythons, options.timeout, scratch))
         asking = Asking(workers, scratch, progress)
         functions = tuple(in_each_type.survey(ready, dtypes, asking) for ready in prepared)
@@ -112,30 +112,30 @@ def main(options: argparse.Namespace) -> Conclusion:
         print_functions(record, terminal.console())
     if options.markdown is not None:
         write_atomically(options.markdown, page(record))
-    unjudged = list(in_each_type.without_verdict(functions))
-    if unjudged:
-        terminal.complain(f"expected a verdict on each function, found none in any type on {', '.join(unjudged)}")
-    return concluded(functions)
+    missing = list(in_each_type.without_verdict(functions))
+    if missing:
+        terminal.complain(f"expected a verdict on each function, found none in any type on {', '.join(missing)}")
+    return conclude(functions)
 
 
-def concluded(functions: Sequence[TypedFunction]) -> Conclusion:
+def conclude(functions: Sequence[TypedFunction]) -> Conclusion:
     """The verdict on all functions: what differs, then what could not be judged."""
     differing = list(in_each_type.differing(functions))
     wrong = [f"{name} in {dtype}, {mode.title}" for name, dtype, mode in differing if mode.status != LOST]
     if wrong:
-        return Conclusion(FAIL, f"other numbers or another type: {listed(wrong)}")
-    lost = [f"{name} in {dtype}, {mode.title}" for name, dtype, mode in differing]
-    if lost:
-        return Conclusion(INCOMPLETE, f"a worker was lost: {listed(lost)}")
-    unjudged = list(in_each_type.without_verdict(functions))
-    if unjudged or not functions:
-        return Conclusion(NOT_JUDGED, f"no mode of the port could be judged in any type: {listed(unjudged)}")
+        return Conclusion(FAIL, f"other numbers or another type: {list_names(wrong)}")
+    crashes = [f"{name} in {dtype}, {mode.title}" for name, dtype, mode in differing]
+    if crashes:
+        return Conclusion(INCOMPLETE, f"a worker was lost: {list_names(crashes)}")
+    missing = list(in_each_type.without_verdict(functions))
+    if missing or not functions:
+        return Conclusion(NOT_JUDGED, f"no mode of the port could be judged in any type: {list_names(missing)}")
     return Conclusion(
-        PASS, f"every mode that takes a type gives the same numbers: {listed(one.name for one in functions)}"
+        PASS, f"every mode that takes a type gives the same numbers: {list_names(one.name for one in functions)}"
     )
 
 
-def _chosen(options: argparse.Namespace) -> Sequence[AnyWorkload]:
+def _functions(options: argparse.Namespace) -> Sequence[AnyWorkload]:
     own = _asked.own_functions(options, options.workloads)
     if own is not None:
         return [own]
@@ -145,7 +145,7 @@ def _chosen(options: argparse.Namespace) -> Sequence[AnyWorkload]:
     return [workload for workload in tour if not workload.training]
 
 
-def _prepared(workload: AnyWorkload, size: str | None, scratch: Path) -> Prepared:
+def _prepare(workload: AnyWorkload, size: str | None, scratch: Path) -> Prepared:
     folder = scratch / f"as-written-{workload.name}"
     if folder.exists():
         raise RequestError(f"expected workloads of different names, found {workload.name!r} twice: rename one")

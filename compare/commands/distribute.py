@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from compare.commands import _arguments, _option_types
-from compare.commands._conclusion import Conclusion, listed
+from compare.commands._conclusion import Conclusion, list_names
 from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
@@ -80,7 +80,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "and hold what follows against the run without an interruption",
     )  # fmt: skip
     scope.add_argument("--no-timing", action="store_true", help="do not time steps")
-    _arguments.add_workers(command, recorded=False, device=False)
+    _arguments.add_workers(command, with_recorded=False, device=False)
     command.add_argument(
         "--join-limit", type=_option_types.seconds, default=60.0, metavar="S",
         help="seconds that a process waits for the others of its cluster (default: %(default)s)",
@@ -97,41 +97,44 @@ def main(options: argparse.Namespace) -> Conclusion:
       RequestError: fewer than two devices, no such workload, or one that cannot be divided.
     """
     if min(options.devices) < 2:
-        given = ",".join(map(str, options.devices))
-        raise RequestError(f"expected --devices of at least 2, found {given}: one device exchanges nothing")
+        counts = ",".join(map(str, options.devices))
+        raise RequestError(f"expected --devices of at least 2, found {counts}: one device exchanges nothing")
     if options.out is not None:
         writable_file(options.out)
     pythons = interpreters(options)
     strategies = [BY_NAME[name] for name in options.strategies] or list(STRATEGIES)
     if options.resume and options.steps < 2:
         raise RequestError(f"expected --steps of at least 2 with --resume, found {options.steps}: raise it")
-    asked = [
+    requests = [
         Asked(strategies, options.size, devices, options.steps, not options.no_timing, options.resume)
         for devices in dict.fromkeys(options.devices)
     ]
-    chosen = port_files.get_each(list(dict.fromkeys(options.workloads)))
+    selection = port_files.get_each(list(dict.fromkeys(options.workloads)))
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
-        made: list[Distribution] = []
+        results_so_far: list[Distribution] = []
         versions: dict[str, str] = {}
-        planned = [(request, chosen) for request in asked]
-        while planned:
-            request, workloads = planned.pop(0)
+        queue = [(request, selection) for request in requests]
+        while queue:
+            request, workloads = queue.pop(0)
             # A process has as many devices as it was started with.
             with Groups(pythons, options.timeout, options.join_limit, scratch) as groups:
-                folder = scratch / f"{len(made)}-on-{request.devices}-devices"
+                folder = scratch / f"{len(results_so_far)}-on-{request.devices}-devices"
                 folder.mkdir()
-                done = [distributing.distribute(workload, request, groups, folder, progress) for workload in workloads]
+                results = [
+                    distributing.distribute(workload, request, groups, folder, progress) for workload in workloads
+                ]
                 versions |= groups.versions()
-            if len(asked) == 1 and not made:
+            if len(requests) == 1 and not results_so_far:
                 more = (
-                    (with_more_devices(one, request), workload) for one, workload in zip(done, workloads, strict=True)
+                    (with_more_devices(one, request), workload)
+                    for one, workload in zip(results, workloads, strict=True)
                 )
-                planned = [(again, [workload]) for again, workload in more if again is not None]
-            made += done
-    names = [workload.name for workload in chosen]
-    distributions = tuple(sorted(made, key=lambda distribution: names.index(distribution.name)))
+                queue = [(again, [workload]) for again, workload in more if again is not None]
+            results_so_far += results
+    names = [workload.name for workload in selection]
+    distributions = tuple(sorted(results_so_far, key=lambda distribution: names.index(distribution.name)))
     record = Distributions(SCHEMA, distributions, available_processors(), versions)
     if options.json:
         terminal.print_json(to_json(record))
@@ -139,13 +142,13 @@ def main(options: argparse.Namespace) -> Conclusion:
         print_distributions(record, terminal.console())
     if options.out is not None:
         write_json(options.out, record)
-    return concluded(distributions)
+    return conclude(distributions)
 
 
-def concluded(distributions: Sequence[Distribution]) -> Conclusion:
+def conclude(distributions: Sequence[Distribution]) -> Conclusion:
     """The verdict on every step that was distributed."""
     verdict = composed(distribution.verdict for distribution in distributions)
     names = [f"{one.name} on {one.devices} devices" for one in distributions if composed([one.verdict]) == verdict]
     sentences = {PASS: "every strategy that was run computes the step", FAIL: "not the step of one device",
                  NOT_JUDGED: "no strategy could be run"}  # fmt: skip
-    return Conclusion(verdict, f"{sentences[verdict]}: {listed(names)}")
+    return Conclusion(verdict, f"{sentences[verdict]}: {list_names(names)}")

@@ -1,4 +1,4 @@
-"""`jaxport docs`: the guide and the reference, offline."""
+"""`jaxport lookup docs`: the guide and the reference, offline."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Open the guide and the reference in a browser: pages that were built with this v
 """,
     operands="[PAGE]",
     examples="""\
-  jaxport docs
-  jaxport docs gotchas/activations     one page
-  jaxport docs --print-path            where the pages are, for a machine without a browser
+  jaxport lookup docs
+  jaxport lookup docs gotchas/activations    one page
+  jaxport lookup docs --print-path           where the pages are, for a machine without a browser
 """,
     holds="the page was opened, or its path was printed",
 )
@@ -52,6 +52,6 @@ def page_of(name: str) -> Path:
     page = (PAGES / f"{name.removesuffix('.md').removesuffix('.html')}.html").resolve()
     if not page.is_relative_to(PAGES.resolve()) or not page.is_file():
         names = sorted(str(path.relative_to(PAGES).with_suffix("")) for path in PAGES.rglob("*.html"))
-        near = [known for known in names if name.rpartition("/")[2] in known][:4]
+        near = [page for page in names if name.rpartition("/")[2] in page][:4]
         raise RequestError(f"expected a page of the documentation, found {name!r}: {', '.join(near) or 'try index'}")
     return page

@@ -8,7 +8,7 @@ from pathlib import Path
 from compare.api.diagnosis import diagnose
 from compare.api.named_model import NamedModel
 from compare.commands import _arguments
-from compare.commands._conclusion import Conclusion, listed
+from compare.commands._conclusion import Conclusion, list_names
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
 from compare.errors import RequestError
@@ -88,14 +88,14 @@ def main(options: argparse.Namespace) -> Conclusion | None:
         print_diagnosis(diagnosis, terminal.console())
         terminal.say(page)
         print_prediction(diagnosis, terminal.console())
-    return concluded(diagnosis) if options.strict else None
+    return conclude(diagnosis) if options.strict else None
 
 
-def concluded(diagnosis: Diagnosis) -> Conclusion:
+def conclude(diagnosis: Diagnosis) -> Conclusion:
     """The verdict on blockers: of a model whose graph was not traced, nothing is known of its operations."""
     blockers = [finding.subject for finding in diagnosis.findings if finding.severity == BLOCKER]
     if blockers:
-        return Conclusion(FAIL, f"blockers in {diagnosis.target}: {listed(blockers)}")
+        return Conclusion(FAIL, f"blockers in {diagnosis.target}: {list_names(blockers)}")
     if diagnosis.not_traced:
         return Conclusion(NOT_JUDGED, f"the graph of {diagnosis.target} was not traced: {diagnosis.not_traced}")
     return Conclusion(PASS, f"no blocker in {diagnosis.target}")

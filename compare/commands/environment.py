@@ -1,4 +1,4 @@
-"""`jaxport environment`: what a report of a problem needs to say of versions and the machine."""
+"""`jaxport list environment`: what a report of a problem needs to say of versions and the machine."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ variables are not printed, since they may hold secrets.
 """,
     operands="",
     examples="""\
-  jaxport environment
-  jaxport environment --tf-python ~/tf/bin/python
-  jaxport environment --json
+  jaxport list environment
+  jaxport list environment --tf-python ~/tf/bin/python
+  jaxport list environment --json
 """,
-    holds="everything was asked; a side that is missing says why",
+    holds="everything is listed; a side that is missing says why",
 )
 
 
@@ -42,7 +42,7 @@ _MOST_CHARACTERS = 200
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    _arguments.add_workers(command, recorded=False, device=False)
+    _arguments.add_workers(command, with_recorded=False, device=False)
     _arguments.add_json(command.add_argument_group("output"), "what was found")
 
 
@@ -66,8 +66,8 @@ def _of_environment(environment: Environment) -> Iterator[tuple[str, str]]:
     yield "Python", environment.python
     yield "platform", environment.platform
     yield "processor", f"{environment.cpu}, {environment.cores} cores for jaxport"
-    for side, told in environment.sides.items():
-        yield side, _listed(told)
+    for side, fields in environment.sides.items():
+        yield side, _join_fields(fields)
 
 
 def _of_surroundings(around: Surroundings) -> Iterator[tuple[str, str]]:
@@ -81,5 +81,5 @@ def _of_surroundings(around: Surroundings) -> Iterator[tuple[str, str]]:
         yield name, value if len(value) <= _MOST_CHARACTERS else f"{value[:_MOST_CHARACTERS]}..."
 
 
-def _listed(told: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in told.items() if value not in (None, ""))
+def _join_fields(fields: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in fields.items() if value not in (None, ""))

@@ -12,9 +12,9 @@ from typing import Any
 
 from compare.commands import _arguments, _asked, _timing_arguments
 from compare.commands._conclusion import Conclusion
-from compare.commands._output import writable_folder, written
+from compare.commands._output import writable_folder, write
 from compare.commands._parser import Help
-from compare.commands._signals import uninterrupted
+from compare.commands._signals import hold_signals
 from compare.errors import RequestError
 from compare.explaining import further_evidence
 from compare.explaining.sentences import Commands
@@ -50,8 +50,8 @@ recompiles.
   jaxport explain my_port.py --pairs 12                 narrower intervals
   jaxport explain --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128]
 """,
-    holds="what was measured is told, however slow the port",
-    fails="it was interrupted while it measured: what was measured before is told",
+    holds="the measurements are reported, however slow the port",
+    fails="it was interrupted: the measurements made before that are reported",
 )
 
 PAIRS = 5
@@ -66,8 +66,8 @@ _OF_RUNS = ("size", "data", *_OF_FUNCTIONS)
 class _Measured:
     """A record, where it lies, and what names its one workload on a command line; empty for that of its own command.
 
-    `clustered` names the same to `jaxport clusters`, where that is other words. `interrupted` says whether a signal
-    ended the measuring.
+    `clustered` names the same to `jaxport compilation clusters`, where that is other words. `interrupted` says
+    whether a signal ended the measuring.
     """
 
     record: Record
@@ -91,7 +91,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _timing_arguments.add_pairs(timing, PAIRS)
     _timing_arguments.add_budget(timing, Plan.budget_s)
     _timing_arguments.add_seed(timing)
-    _arguments.add_workers(command, recorded=False)
+    _arguments.add_workers(command, with_recorded=False)
     output = command.add_argument_group("output")
     _arguments.add_out_folder(output, _arguments.DEFAULT_OUT)
     _arguments.add_json(output, "the sentences")
@@ -99,15 +99,15 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> Conclusion | None:
     """Read or measure, then tell; that it is incomplete where it was interrupted."""
-    measured = _read(options) if _is_record(options) else _run(options)
-    record = measured.record
-    names = list(record.workloads) if options.workload is None else [_named(record, options.workload, measured.path)]
-    explained = [explain(record, name, _commands(measured, name)) for name in names]
+    source = _read(options) if _is_record(options) else _run(options)
+    record = source.record
+    names = list(record.workloads) if options.workload is None else [_find_name(record, options.workload, source.path)]
+    explanations = [explain(record, name, _commands(source, name)) for name in names]
     if options.json:
-        terminal.print_json(_plain(explained, measured.path))
+        terminal.print_json(_plain(explanations, source.path))
     else:
-        terminal.say(*(line for explanation in explained for line in _lines(explanation)), f"record: {measured.path}")
-    if measured.interrupted:
+        terminal.say(*(line for explanation in explanations for line in _lines(explanation)), f"record: {source.path}")
+    if source.interrupted:
         terminal.complain("interrupted while it measured; what was measured before is told")
         return Conclusion(INCOMPLETE, "interrupted while it measured; what was measured before is told")
     return None
@@ -148,12 +148,12 @@ def _run(options: argparse.Namespace) -> _Measured:
     )  # fmt: skip
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
         ran = whole_run.run(request, progress)
-        record = ran.record if ran.interrupted else further_evidence.gathered(ran.record, request, progress)
-    with uninterrupted():
-        written(record, to_json(record), out, options.json)
-    clustered = _subject(options, [options.tf], ("size", "input", "dimension")) if options.tf else ""
+        record = ran.record if ran.interrupted else further_evidence.gather(ran.record, request, progress)
+    with hold_signals():
+        write(record, to_json(record), out, options.json)
+    cluster_command = _subject(options, [options.tf], ("size", "input", "dimension")) if options.tf else ""
     return _Measured(
-        record, out / "results.json", _subject(options, [options.target], _OF_RUNS), clustered, ran.interrupted
+        record, out / "results.json", _subject(options, [options.target], _OF_RUNS), cluster_command, ran.interrupted
     )
 
 
@@ -167,18 +167,18 @@ def _subject(options: argparse.Namespace, operands: Sequence[str | None], names:
     """
     words = [operand for operand in operands if operand]
     for name in names:
-        given = getattr(options, name)
-        words += [word for value in (given if isinstance(given, list) else [given]) if value
+        content = getattr(options, name)
+        words += [word for value in (content if isinstance(content, list) else [content]) if value
                   for word in (f"--{name}", str(value))]  # fmt: skip
     return shlex.join(words)
 
 
-def _commands(measured: _Measured, name: str) -> Commands:
-    subject = measured.subject or _recorded_subject(measured.record, name)
-    part = measured.record.workloads[name]
-    named = f"--unroll {part.unrolled}" if part.unrolled else f"--pass {part.main_pass}"
-    chosen = named if tables.other_pass(part) else ""
-    return Commands(subject, str(measured.path), measured.clustered, chosen)
+def _commands(source: _Measured, name: str) -> Commands:
+    subject = source.subject or _recorded_subject(source.record, name)
+    part = source.record.workloads[name]
+    pass_options = f"--unroll {part.unrolled}" if part.unrolled else f"--pass {part.main_pass}"
+    options = pass_options if tables.other_pass(part) else ""
+    return Commands(subject, str(source.path), source.clustered, options)
 
 
 def _recorded_subject(record: Record, name: str) -> str:
@@ -190,7 +190,7 @@ def _recorded_subject(record: Record, name: str) -> str:
     return shlex.quote(files[0]) + size if len(files) == len(record.workloads) == 1 else ""
 
 
-def _named(record: Record, name: str, path: Path) -> str:
+def _find_name(record: Record, name: str, path: Path) -> str:
     if name not in record.workloads:
         raise RequestError(
             f"expected a workload of {path}, one of {', '.join(record.workloads)}, found {name!r}: choose one of these"
@@ -198,8 +198,8 @@ def _named(record: Record, name: str, path: Path) -> str:
     return name
 
 
-def _plain(explained: list[Explanation], path: Path) -> Mapping[str, Any]:
-    return {"schema": SCHEMA, "record": str(path), "workloads": [to_json(explanation) for explanation in explained]}
+def _plain(explanations: list[Explanation], path: Path) -> Mapping[str, Any]:
+    return {"schema": SCHEMA, "record": str(path), "workloads": [to_json(explanation) for explanation in explanations]}
 
 
 def _lines(explanation: Explanation) -> list[str]:

@@ -12,11 +12,11 @@ from compare import leftovers
 from compare.bundles import exporting, gathering
 from compare.bundles.exporting import ExecutableSize, Exported
 from compare.commands import _arguments, _asked
-from compare.commands._conclusion import Conclusion, listed
+from compare.commands._conclusion import Conclusion, list_names
 from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
-from compare.commands._signals import uninterrupted
+from compare.commands._signals import hold_signals
 from compare.errors import RequestError
 from compare.progress import reporter
 from compare.record.vocabulary import PASS
@@ -49,7 +49,7 @@ Nothing is judged: `jaxport run` says whether the port is right.
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
     _arguments.add_workloads(command, required=True)
-    _arguments.add_workers(command, recorded=False, device=False)
+    _arguments.add_workers(command, with_recorded=False, device=False)
     command.add_argument_group("output").add_argument(
         "-o", "--out", type=Path, metavar="FOLDER", help="output folder (default: jaxport-export-WORKLOAD)"
     )
@@ -57,16 +57,16 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> Conclusion:
     """Export beside the target, move the folder there whole, print its path; whether it is whole."""
-    chosen = _asked.workloads(options)
-    if len(chosen) != 1:
-        raise RequestError(f"expected one workload, found {len(chosen)}: export each by itself")
-    out = options.out or Path(f"jaxport-export-{chosen[0].name}")
+    workloads = _asked.workloads(options)
+    if len(workloads) != 1:
+        raise RequestError(f"expected one workload, found {len(workloads)}: export each by itself")
+    out = options.out or Path(f"jaxport-export-{workloads[0].name}")
     if os.path.lexists(out):
         raise RequestError(f"expected a new path for the export, found that {out} exists: remove it or choose --out")
     writable_folder(out.parent)
     pythons = interpreters(options)
-    asked = gathering.Request(
-        workload=chosen[0],
+    request = gathering.Request(
+        workload=workloads[0],
         size=options.size,
         data=options.data,
         pythons=pythons,
@@ -81,29 +81,29 @@ def main(options: argparse.Namespace) -> Conclusion:
         folder = beside / out.name
         folder.mkdir()
         try:
-            exported = exporting.export(asked, folder, Path(scratch), progress)
+            export = exporting.export(request, folder, Path(scratch), progress)
         except SideError as error:
-            raise RequestError(f"expected a program of {chosen[0].name} to export, found {error}") from error
-        _deliver(folder, out, exported)
-    return concluded(out, exported.failures)
+            raise RequestError(f"expected a program of {workloads[0].name} to export, found {error}") from error
+        _deliver(folder, out, export)
+    return conclude(out, export.failures)
 
 
-def concluded(out: Path, failures: Sequence[Failure]) -> Conclusion:
+def conclude(out: Path, failures: Sequence[Failure]) -> Conclusion:
     """Whether every form was written."""
     if failures:
-        missing = listed(f"{failure.side}: {failure.doing}" for failure in failures)
+        missing = list_names(f"{failure.side}: {failure.doing}" for failure in failures)
         return Conclusion(INCOMPLETE, f"{out} lacks {missing}")
     return Conclusion(PASS, f"every form was written to {out}")
 
 
-@uninterrupted()
-def _deliver(folder: Path, out: Path, exported: Exported) -> None:
+@hold_signals()
+def _deliver(folder: Path, out: Path, export: Exported) -> None:
     """Move the folder there, and say what is in it."""
     with writing(out):
         os.replace(folder, out)
-    for failure in exported.failures:
+    for failure in export.failures:
         terminal.complain(f"{failure.side}: {failure.doing}: {failure.reason}")
-    terminal.say(out, *_sizes(out), *map(_executable, exported.executables))
+    terminal.say(out, *_sizes(out), *map(_executable, export.executables))
 
 
 def _sizes(folder: Path) -> Iterator[str]:
@@ -115,6 +115,6 @@ def _sizes(folder: Path) -> Iterator[str]:
 
 def _executable(size: ExecutableSize) -> str:
     module, executable = (
-        "not told" if told is None else numbers.binary_bytes(told) for told in (size.module, size.executable)
+        "not told" if count is None else numbers.binary_bytes(count) for count in (size.module, size.executable)
     )
     return f"  compiled by the XLA of {size.side}: optimized module {module}, serialized executable {executable}"

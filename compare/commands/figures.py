@@ -1,4 +1,4 @@
-"""`jaxport figures`: the figures of documents on XLA beside ours, and the experiments behind ours."""
+"""`jaxport lookup figures`: the figures of documents on XLA beside ours, and the experiments behind ours."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from compare.commands import _arguments, _option_types
 from compare.commands._conclusion import Conclusion
 from compare.commands._output import writable_file, writable_folder
 from compare.commands._parser import Help
-from compare.commands._signals import uninterrupted
+from compare.commands._signals import hold_signals
 from compare.errors import RequestError
-from compare.figures.all_rows import chosen
-from compare.figures.holding_figures import held
-from compare.figures.kept_rows import keep, kept
+from compare.figures.all_rows import choose
+from compare.figures.holding_figures import judge_rows
+from compare.figures.kept_rows import keep, load_row
 from compare.figures.row import Row
 from compare.figures.running_rows import Running, run_row
 from compare.plain_json import to_json
@@ -42,12 +42,12 @@ Nothing is run without --run, which keeps what it measures in --records; the tab
 """,
     operands="[ROW ...]",
     examples="""\
-  jaxport figures                       all rows, with what is kept in .jaxport/figures
-  jaxport figures S1 S3
-  jaxport figures --run S18 S19         run the experiments of two rows, and show them
-  jaxport figures --run                 of all rows: an hour and more, on a quiet machine
-  jaxport figures --records my-figures -o documents.md
-  jaxport figures --json | jq '.rows[] | {row, verdicts: [.stated[].verdict]}'
+  jaxport lookup figures                all rows, with what is kept in .jaxport/figures
+  jaxport lookup figures S1 S3
+  jaxport lookup figures --run S18 S19  run the experiments of two rows, and show them
+  jaxport lookup figures --run          of all rows: an hour and more, on a quiet machine
+  jaxport lookup figures --records my-figures -o documents.md
+  jaxport lookup figures --json | jq '.rows[] | {row, verdicts: [.stated[].verdict]}'
 """,
     holds="the rows were shown, whatever their verdicts",
     fails="with --run, an experiment failed",
@@ -79,7 +79,7 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     Raises:
       RequestError: there is no such row, or a place cannot be written to.
     """
-    rows = chosen(options.rows)
+    rows = choose(options.rows)
     if options.out is not None:
         writable_file(options.out)
     if options.records.exists() and not options.records.is_dir():
@@ -87,23 +87,23 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     if options.records != DEFAULT_RECORDS and not options.records.exists() and not options.run:
         raise RequestError(f"expected a folder of records at {options.records}, found none: measure them with --run")
     ran = _run(rows, options) if options.run else None
-    figures = held(rows, {row.name: kept(row.name, options.records) for row in rows})
+    figures = judge_rows(rows, {row.name: load_row(row.name, options.records) for row in rows})
     if options.json:
         terminal.print_json(to_json(figures))
     else:
         print_figures(figures, terminal.console())
     if options.out is not None:
-        with uninterrupted():
+        with hold_signals():
             write_atomically(options.out, page(figures, _command(options)))
-    return None if ran is None else concluded(ran)
+    return None if ran is None else conclude(ran)
 
 
-def concluded(ran: Sequence[MeasuredExperiment]) -> Conclusion:
+def conclude(ran: Sequence[MeasuredExperiment]) -> Conclusion:
     """Whether every experiment gave its figures."""
-    failed = [experiment.reason for experiment in ran if experiment.reason]
-    experiments = numbers.counted(len(ran), "experiment")
-    if failed:
-        return Conclusion(INCOMPLETE, f"{len(failed)} of {experiments} failed: {failed[0]}")
+    reasons = [experiment.reason for experiment in ran if experiment.reason]
+    experiments = numbers.count_of(len(ran), "experiment")
+    if reasons:
+        return Conclusion(INCOMPLETE, f"{len(reasons)} of {experiments} failed: {reasons[0]}")
     return Conclusion(PASS, f"{experiments} ran") if ran else Conclusion(NOT_JUDGED, "these rows have no experiment")
 
 
@@ -115,15 +115,15 @@ def _run(rows: Sequence[Row], options: argparse.Namespace) -> list[MeasuredExper
         for row in rows:
             if not row.experiments:
                 continue
-            measured = run_row(row, Running(options.timeout, progress))
-            keep(measured, options.records)
-            ran += measured.experiments
+            measurement = run_row(row, Running(options.timeout, progress))
+            keep(measurement, options.records)
+            ran += measurement.experiments
     return ran
 
 
 def _command(options: argparse.Namespace) -> str:
     """What writes the page, without the paths of a machine."""
-    words = ["jaxport", "figures", *options.rows]
+    words = ["jaxport", "lookup", "figures", *options.rows]
     words += ["--records", _portable(options.records)] if options.records != DEFAULT_RECORDS else []
     return shlex.join([*words, "-o", _portable(options.out)])
 

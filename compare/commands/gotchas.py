@@ -1,4 +1,4 @@
-"""`jaxport gotchas`: what TensorFlow and JAX do differently under names that look alike."""
+"""`jaxport lookup gotchas`: what TensorFlow and JAX do differently under names that look alike."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from compare.commands import _arguments
-from compare.commands._conclusion import Conclusion, listed
+from compare.commands._conclusion import Conclusion, list_names
 from compare.commands._parser import Help
 from compare.gotchas import expressions, searching, trying
 from compare.progress import reporter
@@ -32,11 +32,11 @@ would write first, the right port, and why. Few matches are shown with their cod
 """,
     operands="[WORD ...]",
     examples="""\
-  jaxport gotchas                      all of them, by theme
-  jaxport gotchas gelu                 one entry, with its code
-  jaxport gotchas keras.layers.GRU     everything that concerns a layer
-  jaxport gotchas optimizers --run     judge a whole theme
-  jaxport gotchas --json | jq .counts
+  jaxport lookup gotchas                     all of them, by theme
+  jaxport lookup gotchas gelu                one entry, with its code
+  jaxport lookup gotchas keras.layers.GRU    everything that concerns a layer
+  jaxport lookup gotchas optimizers --run    judge a whole theme
+  jaxport lookup gotchas --json | jq .counts
 """,
     holds="entries were found; with --run, each came out as it says",
     fails="with --run: an entry did not come out as it says",
@@ -68,46 +68,48 @@ def main(options: argparse.Namespace) -> Conclusion | None:
         terminal.print_json(record(entries, trials))
     else:
         show(entries, trials, terminal.console())
-    return concluded(trials) if options.run else None
+    return conclude(trials) if options.run else None
 
 
-def concluded(trials: Sequence[trying.Trial]) -> Conclusion:
+def conclude(trials: Sequence[trying.Trial]) -> Conclusion:
     """The verdict on entries that were tried: a port that the gates do not judge says nothing of its entry."""
     other = [trial for trial in trials if not trial.holds]
-    judged = [trial.entry.id for trial in other if trial.is_judged]
-    if judged:
-        return Conclusion(FAIL, f"{len(judged)} of {len(trials)} came out otherwise than said: {listed(judged)}")
+    contradictions = [trial.entry.id for trial in other if trial.is_judged]
+    if contradictions:
+        return Conclusion(
+            FAIL, f"{len(contradictions)} of {len(trials)} came out otherwise than said: {list_names(contradictions)}"
+        )
     if other or not trials:
-        return Conclusion(NOT_JUDGED, f"{len(other)} of {len(trials)}: {listed(trial.entry.id for trial in other)}")
+        return Conclusion(NOT_JUDGED, f"{len(other)} of {len(trials)}: {list_names(trial.entry.id for trial in other)}")
     return Conclusion(PASS, f"{len(trials)} of {len(trials)} came out as said")
 
 
 def record(entries: Sequence[Entry], trials: Sequence[trying.Trial]) -> dict[str, Any]:
     """What --json prints: counts, then every entry with its code, and how its ports came out where they were judged."""
-    tried = {trial.entry.id: trial for trial in trials}
+    trials_by_id = {trial.entry.id: trial for trial in trials}
     return {
         "schema": SCHEMA,
         "counts": counts(entries, trials),
-        "gotchas": [_described(entry) | _tried(tried.get(entry.id)) for entry in entries],
+        "gotchas": [_plain_entry(entry) | _plain_trial(trials_by_id.get(entry.id)) for entry in entries],
     }
 
 
 def counts(entries: Sequence[Entry], trials: Sequence[trying.Trial]) -> dict[str, int]:
     """How many entries differ and how many agree; of those tried, how many ports are fixed, and bit-equal."""
-    declared = {
+    totals = {
         "differ": sum(not entry.gotcha.is_control for entry in entries),
         "agree": sum(entry.gotcha.is_control for entry in entries),
     }
     if not trials:
-        return declared
-    return declared | {
+        return totals
+    return totals | {
         "fixed": sum(trial.holds and trial.naive is not None for trial in trials),
         "bit_equal": sum(trial.right.bit_equal for trial in trials),
         "not_as_said": sum(not trial.holds for trial in trials),
     }
 
 
-def _described(entry: Entry) -> dict[str, Any]:
+def _plain_entry(entry: Entry) -> dict[str, Any]:
     code = expressions.code_of(entry)
     return {
         "id": entry.id,
@@ -118,11 +120,13 @@ def _described(entry: Entry) -> dict[str, Any]:
         "tensorflow": code.tensorflow,
         "naive": code.naive or None,
         "jax": code.jax,
-        "shared": {side: expressions.shared(side, [entry]) for side in (expressions.TENSORFLOW, expressions.JAX)},
+        "shared": {
+            side: expressions.shared_source(side, [entry]) for side in (expressions.TENSORFLOW, expressions.JAX)
+        },
     }
 
 
-def _tried(trial: trying.Trial | None) -> dict[str, Any]:
+def _plain_trial(trial: trying.Trial | None) -> dict[str, Any]:
     return {} if trial is None else {"holds": trial.holds, "naive_port": trial.naive, "right_port": trial.right}
 
 
@@ -138,7 +142,7 @@ def show(entries: Sequence[Entry], trials: Sequence[trying.Trial], console: Cons
         for entry in entries:
             console.print(Text(entry.id, style="bold"), Padding(_in_full(entry), (0, 0, 1, 2)), sep="\n")
     elif not trials:
-        terminal.print_table(console, _by_theme(entries) if len(entries) > _LISTED else _listed(entries))
+        terminal.print_table(console, _by_theme(entries) if len(entries) > _LISTED else _entry_table(entries))
     if trials:
         terminal.print_table(console, _outcomes(trials))
         for trial in trials:
@@ -161,7 +165,7 @@ def _in_full(entry: Entry) -> Table:
         table.add_row("", Text(f"fails the {entry.gotcha.fails} gate", style="red"))
     table.add_row("right port", _python(code.jax))
     for title, side in (("tf helpers", expressions.TENSORFLOW), ("jax helpers", expressions.JAX)):
-        helpers = expressions.shared(side, [entry])
+        helpers = expressions.shared_source(side, [entry])
         if helpers:
             table.add_row(title, _python(helpers))
     return table
@@ -181,7 +185,7 @@ def _by_theme(entries: Sequence[Entry]) -> Table:
     return table
 
 
-def _listed(entries: Sequence[Entry]) -> Table:
+def _entry_table(entries: Sequence[Entry]) -> Table:
     table = Table(Column("gotcha", no_wrap=True), "naive port", "what differs", box=None, pad_edge=False)
     for entry in entries:
         outcome = f"fails {entry.gotcha.fails}" if entry.gotcha.fails else "agrees"

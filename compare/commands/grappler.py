@@ -1,4 +1,4 @@
-"""`jaxport grappler`: what TensorFlow's graph optimizer made of a function, and which of its passes did."""
+"""`jaxport compilation grappler`: what TensorFlow's graph optimizer made of a function, and which of its passes did."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ A TARGET is a workload, a port file, or FILE.py:FUNCTION of TensorFlow with an -
 """,
     operands="TARGET",
     examples="""\
-  jaxport grappler running_example                         x**2 becomes Square
-  jaxport grappler my_tf.py:f --input x=f32[8,128]
-  jaxport grappler mnist_mlp --pass forward
-  jaxport grappler my_tf.py:f --input x=f32[8,128] --expect-bit-equal    for CI: exit code 1 where results differ
+  jaxport compilation grappler running_example    x**2 becomes Square
+  jaxport compilation grappler my_tf.py:f --input x=f32[8,128]
+  jaxport compilation grappler mnist_mlp --pass forward
+  jaxport compilation grappler my_tf.py:f --input x=f32[8,128] --expect-bit-equal  for CI: exit code 1 if results differ
 """,
     holds="the graphs were read, and --expect-bit-equal holds if given",
     fails="--expect-bit-equal does not hold",
@@ -63,7 +63,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--expect-bit-equal", action="store_true",
         help="exit with 1 unless the results with and without Grappler are equal to the last bit",
     )  # fmt: skip
-    _arguments.add_workers(command, recorded=False, device=False, sides=(TF,))
+    _arguments.add_workers(command, with_recorded=False, device=False, sides=(TF,))
     output = command.add_argument_group("output")
     _arguments.add_out_folder(output, DEFAULT_OUT)
     _arguments.add_json(output)
@@ -85,23 +85,23 @@ def main(options: argparse.Namespace) -> Conclusion | None:
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
         prepared = prepare_one(workload, choose_size(workload, options.size), options.data, scratch)
         pythons = {TF: options.tf_python}
-        asked = Asked(prepared, options.target, options.main_pass, False, pythons, options.timeout)
-        optimization = optimize(asked, scratch, progress)
-    written = write_optimization(optimization, out)
+        request = Asked(prepared, options.target, options.main_pass, False, pythons, options.timeout)
+        optimization = optimize(request, scratch, progress)
+    paths = write_optimization(optimization, out)
     write_json(out / "grappler.json", to_json(optimization))
     if options.json:
         terminal.print_json(to_json(optimization))
     else:
         print_optimization(optimization, terminal.console())
-        terminal.say(*written)
-    return concluded(optimization) if options.expect_bit_equal else None
+        terminal.say(*paths)
+    return conclude(optimization) if options.expect_bit_equal else None
 
 
-def concluded(optimization: Optimization) -> Conclusion:
+def conclude(optimization: Optimization) -> Conclusion:
     """The verdict on the results of the optimized graph; those that were not compared have none."""
     if optimization.results is not None and optimization.results.bit_equal:
         return Conclusion(PASS, f"results of {optimization.name} are equal to the last bit")
-    shown = next(grappler_rows.result_lines(optimization), "results that were not compared")
-    said = f"expected results of {optimization.name} equal to the last bit, found {shown}"
-    terminal.complain(said)
-    return Conclusion(NOT_JUDGED if optimization.results is None else FAIL, said)
+    difference = next(grappler_rows.result_lines(optimization), "results that were not compared")
+    sentence = f"expected results of {optimization.name} equal to the last bit, found {difference}"
+    terminal.complain(sentence)
+    return Conclusion(NOT_JUDGED if optimization.results is None else FAIL, sentence)

@@ -46,10 +46,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> Conclusion:
     """Read every run, plot, check for regressions; the verdict."""
     history = {run.number: store.load(run.path) for run in store.runs(options.history)}
-    changes, drawn = recurring_all(list(history.values())), trend(history)
+    changes, trends = recurring_all(list(history.values())), trend(history)
     out = options.out or options.history / "trend.html"
     writable_file(out)
-    page = write_trend(drawn, out)
+    page = write_trend(trends, out)
     conclusion = tell(changes, options.json)
     if not options.json:
         terminal.say(page)

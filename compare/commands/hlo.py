@@ -6,12 +6,13 @@ import argparse
 import contextlib
 import dataclasses
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from compare.api.program_equality import unequal
 from compare.commands import _arguments, _asked
-from compare.commands._conclusion import Conclusion, listed
+from compare.commands._conclusion import Conclusion, list_names
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
 from compare.errors import RequestError
@@ -147,14 +148,14 @@ def main(options: argparse.Namespace) -> Conclusion | None:
             pairs.append(view | {"targets": targets})
     record = {"schema": SCHEMA, "pairs": pairs}
     plain = to_json(record)
-    written = write_alignments(plain, out)
+    paths = write_alignments(plain, out)
     if options.json:
         terminal.print_json(plain)
     else:
         print_alignments(plain, terminal.console())
         print_regions(plain, terminal.console(), options.regions)
-        terminal.say(*written)
-    return concluded(pairs, options.expect_equal) if options.expect_equal else unaligned(pairs)
+        terminal.say(*paths)
+    return conclude(pairs, options.expect_equal) if options.expect_equal else conclude_unaligned(pairs)
 
 
 def _choice(options: argparse.Namespace) -> program_pairs.Choice:
@@ -190,66 +191,34 @@ def _on_targets(
         return {}
     progress.stage(f"{pair.name}: targets", len(elsewhere.devices))
     folder = out / f"{file_stem(pair.name)}.targets"
-    made = compile_for_all(elsewhere, {side: pool.get(side) for side in SIDES}, pair.pass_, folder, progress)
+    programs = compile_for_all(elsewhere, {side: pool.get(side) for side in SIDES}, pair.pass_, folder, progress)
     if batches_in is not None and pair.prepared is not None and pair.prepared.workload.training is not None:
         progress.stage(f"{pair.name}: largest batch", len(elsewhere.devices) * len(SIDES) * USUALLY_TRIED)
         batches = Batches(pool, pair.prepared, data, batches_in)
-        parts = with_largest(elsewhere, {name: one.part for name, one in made.items()}, batches, batches_in, progress)
-        made = {name: dataclasses.replace(one, part=parts[name]) for name, one in made.items()}
-    return {name: target_view(target) for name, target in made.items()}
+        parts = with_largest(
+            elsewhere, {name: one.part for name, one in programs.items()}, batches, batches_in, progress
+        )
+        programs = {name: dataclasses.replace(one, part=parts[name]) for name, one in programs.items()}
+    return {name: target_view(target) for name, target in programs.items()}
 
 
-def _assumption(level: Mapping[str, Any]) -> str:
-    return f"they are only where {' and '.join(level['assumes'])}" if level["assumes"] else ""
-
-
-def concluded(pairs: Sequence[Mapping[str, Any]], expected: str) -> Conclusion:
+def conclude(pairs: Sequence[Mapping[str, Any]], expected: str) -> Conclusion:
     """The verdict on programs that have to be equal; of those that could not be aligned there is none.
 
     Args:
       pairs: as hlo.json has them.
       expected: the level.
     """
-    unequal = [one for pair in pairs for one in _unequal(pair, expected)]
-    for _, _, line in unequal:
+    apart = [one for pair in pairs for one in unequal(pair, expected)]
+    for _, _, line in apart:
         terminal.complain(line)
-    verdict = composed(verdict for verdict, _, _ in unequal) if pairs else NOT_JUDGED
-    said = {PASS: "equal", FAIL: "not equal", NOT_JUDGED: "not known to be equal"}[verdict]
-    names = [name for one, name, _ in unequal if one == verdict] or [pair["name"] for pair in pairs]
-    return Conclusion(verdict, f"{said} at {expected}: {listed(names)}")
+    verdict = composed(verdict for verdict, _, _ in apart) if pairs else NOT_JUDGED
+    outcome = {PASS: "equal", FAIL: "not equal", NOT_JUDGED: "not known to be equal"}[verdict]
+    names = [name for one, name, _ in apart if one == verdict] or [pair["name"] for pair in pairs]
+    return Conclusion(verdict, f"{outcome} at {expected}: {list_names(names)}")
 
 
-def unaligned(pairs: Sequence[Mapping[str, Any]]) -> Conclusion | None:
+def conclude_unaligned(pairs: Sequence[Mapping[str, Any]]) -> Conclusion | None:
     """That programs could not be compared at any level; None where they were, equal or not: nothing is expected."""
     names = [pair["name"] for pair in pairs if all(level.get("reason") for level in pair["levels"].values())]
-    return Conclusion(NOT_JUDGED, f"could not be aligned at any level: {listed(names)}") if names else None
-
-
-def _unequal(pair: Mapping[str, Any], expected: str) -> Iterator[tuple[str, str, str]]:
-    """For a pair, and for each target where that is expected: why it is not equal, or not judged, and its name."""
-    level = pair["levels"].get(expected, {"reason": "it has no such level"})
-    if not level.get("equal"):
-        why = level.get("reason") or _assumption(level) or _unmatched(level)
-        line = f"expected {pair['name']} to be equal at {expected}, found that {why}"
-        yield (NOT_JUDGED if level.get("reason") else FAIL), pair["name"], line
-    if expected == OPTIMIZED:
-        yield from _unequal_on_targets(pair)
-
-
-def _unmatched(level: Mapping[str, Any]) -> str:
-    alone = level["left_only"], level["right_only"]
-    if any(alone):
-        return f"{alone[0]} and {alone[1]} values are unmatched"
-    if level["unequal"]:
-        return f"results are not equal: {', '.join(level['unequal'])}"
-    return "bodies within them differ"
-
-
-def _unequal_on_targets(pair: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Each target on which two modules are not known to be equal, as `_unequal` has it."""
-    for name, target in pair["targets"].items():
-        reasons = [cell["reason"] for cell in (target["tf@jax"], target["jax@jax"]) if cell and cell["reason"]]
-        if not target["equal"]:
-            why = "; ".join(reasons or target["differences"]) or "values are unmatched"
-            line = f"expected {pair['name']} to be equal on {name}, found that they are not: {why}"
-            yield (NOT_JUDGED if target["equal"] is None else FAIL), f"{pair['name']} on {name}", line
+    return Conclusion(NOT_JUDGED, f"could not be aligned at any level: {list_names(names)}") if names else None

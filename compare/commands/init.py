@@ -119,62 +119,62 @@ def main(options: argparse.Namespace) -> Conclusion | None:
         return _function(options, port)
     if not options.json:
         print_port(port)
-    conclusion = _concluded(options, port)
+    conclusion = _conclude(options, port)
     if not options.json:
         print_usage(port)
     return conclusion
 
 
-def _concluded(options: argparse.Namespace, port: Port) -> Conclusion | None:
+def _conclude(options: argparse.Namespace, port: Port) -> Conclusion | None:
     """The verdict on a port; None where nothing is left and nothing was to be judged."""
-    if port_writing.unwritten(port)[0]:
-        return _left(options, port)
-    return None if options.no_run else _whole(_judged(options, port.folder, port.file), port.folder)
+    if port_writing.find_unwritten(port)[0]:
+        return _conclude_unfinished(options, port)
+    return None if options.no_run else _whole(_judge(options, port.folder, port.file), port.folder)
 
 
 def _function(options: argparse.Namespace, port: FunctionPort) -> Conclusion | None:
     """Print and judge a port of a function."""
     if not options.json:
         print_function(port)
-    places, files = port_writing.unwritten(port)
+    places, files = port_writing.find_unwritten(port)
     if places:
         terminal.complain(_NOT_JUDGED)
-        return Conclusion(LEFT, left(places, " and ".join(files)))
-    return None if options.no_run else _whole(_judged(options, port.folder, port.file), port.folder)
+        return Conclusion(LEFT, describe_places(places, " and ".join(files)))
+    return None if options.no_run else _whole(_judge(options, port.folder, port.file), port.folder)
 
 
-def _whole(judged: Conclusion, folder: Path) -> Conclusion:
+def _whole(conclusion: Conclusion, folder: Path) -> Conclusion:
     """The verdict on a port that is written whole, by what the gates say of it."""
-    said = _OUTCOMES.get(judged.verdict, _INCOMPLETE)
-    return Conclusion(judged.verdict, f"{said}: {folder / RECORDS / 'report.html'}")
+    outcome = _OUTCOMES.get(conclusion.verdict, _INCOMPLETE)
+    return Conclusion(conclusion.verdict, f"{outcome}: {folder / RECORDS / 'report.html'}")
 
 
-def _left(options: argparse.Namespace, port: Port) -> Conclusion:
+def _conclude_unfinished(options: argparse.Namespace, port: Port) -> Conclusion:
     """Judge what is written of a port in which places are left: whatever comes of it, the whole does not hold."""
     file = None if options.no_run else port_writing.judged_file(port)
     if file is None:
         terminal.complain(_NOT_JUDGED)
     elif file == port.rest:
-        rest = _judged(options, port.folder, file)
+        rest = _judge(options, port.folder, file)
         terminal.complain(f"{rest.line}; {file.name} was judged, and not the port: write what is left in it")
     else:
-        rest = _judged(options, port.folder, file)
+        rest = _judge(options, port.folder, file)
         terminal.complain(
             f"{rest.line}; the training step was not judged: write it in a training_jax.py, as docs/your-own-model.md "
             "has it"
         )
-    places, files = port_writing.unwritten(port)
-    return Conclusion(LEFT, left(places, " and ".join(files)))
+    places, files = port_writing.find_unwritten(port)
+    return Conclusion(LEFT, describe_places(places, " and ".join(files)))
 
 
-def left(places: Sequence[str], module: str) -> str:
+def describe_places(places: Sequence[str], module: str) -> str:
     """What is left to write, in one sentence."""
     number = "1 place is" if len(places) == 1 else f"{len(places)} places are"
-    named = "; ".join([*places[:3], *(["..."] if len(places) > 3 else [])])
-    return f"{number} left to write in {module}: {named}"
+    places_text = "; ".join([*places[:3], *(["..."] if len(places) > 3 else [])])
+    return f"{number} left to write in {module}: {places_text}"
 
 
-def _judged(options: argparse.Namespace, folder: Path, file: Path) -> Conclusion:
+def _judge(options: argparse.Namespace, folder: Path, file: Path) -> Conclusion:
     try:
         with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
             result = port_writing.judge(file, interpreters(options), options.timeout, progress)

@@ -1,4 +1,4 @@
-"""`jaxport launch`: any TensorFlow program with the flags set that make it say what it compiled."""
+"""`jaxport compilation launch`: any TensorFlow program with the flags set that make it say what it compiled."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HELP = Help(
     description="""\
 Run a program of yours with the documented flags of TensorFlow and XLA set, and read what came out: which functions were
 clustered, what stayed outside and why, what XLA compiled, how often and for how long; with --profile also the share of
-its time that is compiled, and your lines of what is not. The program needs no change; it reads and prints what it
+its time that is compiled, and your lines that are not. The program needs no change; it reads and prints what it
 always does. Compiling and running are slower meanwhile: measure times without.
 
 Without --auto-jit the program's own choice stands: functions of jit_compile=True are compiled, and others where it
@@ -36,13 +36,13 @@ calls tf.config.optimizer.set_jit. What your environment sets in TF_XLA_FLAGS, X
 """,
     operands="-- PROGRAM [ARGUMENT ...]",
     examples="""\
-  jaxport launch -- python train.py --epochs 1             what does it compile as it is?
-  jaxport launch --auto-jit -- python train.py             what would autoclustering compile?
-  jaxport launch --profile -- python train.py              and what share of its time, on which lines?
-  jaxport launch -o first -- python train.py && jaxport dump first/xla
+  jaxport compilation launch -- python train.py --epochs 1    what does it compile as it is?
+  jaxport compilation launch --auto-jit -- python train.py    what would autoclustering compile?
+  jaxport compilation launch --profile -- python train.py     and what share of its time, on which lines?
+  jaxport compilation launch -o first -- python train.py && jaxport dump first/xla
 """,
-    holds="the program ended with 0, and what it left was read",
-    fails="the program failed: its exit code or signal is shown; what it left was read",
+    holds="the program ended with 0, and its dumps were read",
+    fails="the program failed: its exit code or signal is shown, and its dumps were read",
 )
 
 
@@ -70,7 +70,7 @@ def main(options: argparse.Namespace) -> Conclusion:
       RequestError: there is no program, or the folder has something in it.
     """
     if not options.command_line:
-        raise RequestError("expected a program after --, found none: jaxport launch -- python train.py")
+        raise RequestError("expected a program after --, found none: jaxport compilation launch -- python train.py")
     out = writable_folder(options.out)
     if out.exists() and any(out.iterdir()):
         raise RequestError(
@@ -78,19 +78,19 @@ def main(options: argparse.Namespace) -> Conclusion:
         )
     record = launching.run(Launch(options.command_line, out, options.auto_jit, options.profile))
     plain = to_json(record)
-    written = write_launch(record, out)
+    paths = write_launch(record, out)
     write_json(out / "launch.json", plain)
     if options.json:
         terminal.print_json(plain)
     else:
         print_launch(record, terminal.console(), options.auto_jit)
-        terminal.say(*written)
-    return concluded(record)
+        terminal.say(*paths)
+    return conclude(record)
 
 
-def concluded(record: Launched) -> Conclusion:
+def conclude(record: Launched) -> Conclusion:
     """How the program ended."""
     if record.exit_code == 0:
-        return Conclusion(PASS, "the program ended with 0, and what it left was read")
-    ended = f"was ended by {record.signal}" if record.signal else f"ended with {record.exit_code}"
-    return Conclusion(FAIL, f"the program {ended}; what it left was read")
+        return Conclusion(PASS, "the program ended with 0, and its dumps were read")
+    end = f"was ended by {record.signal}" if record.signal else f"ended with {record.exit_code}"
+    return Conclusion(FAIL, f"the program {end}; its dumps were read")

@@ -1,4 +1,4 @@
-"""`jaxport limits`: what documents state of compiling by XLA, and what is seen of it today."""
+"""`jaxport lookup limits`: what documents state of compiling by XLA, and what is seen of it today."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from compare.commands import _arguments
-from compare.commands._conclusion import Conclusion, listed
+from compare.commands._conclusion import Conclusion, list_names
 from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_file
 from compare.commands._parser import DEFAULT_TIMEOUT_S, Help
 from compare.errors import RequestError
-from compare.limits.naming_limits import chosen, known
+from compare.limits.naming_limits import all_limits, choose
 from compare.limits.trying_limits import Trying, try_each
 from compare.plain_json import to_json
 from compare.progress import reporter
@@ -30,19 +30,20 @@ List what XLA's documents say of TensorFlow functions, or test it: each function
 with jit_compile=True, beside what one would write first in JAX and the right port. Shown are the document's statement,
 in other words, and what happens today: the same results as TensorFlow eager, other results, or the error with its line.
 
-A NAME is that of a limit or of a theme, such as known_issues. Streams of calls, which `jaxport recompiles` explains,
-and pairs of functions for autoclustering, which `jaxport clusters` does, are limits too.
+A NAME is that of a limit or of a theme, such as known_issues. Streams of calls, which `jaxport compilation
+recompiles` explains, and pairs of functions for autoclustering, which `jaxport compilation clusters` does, are limits
+too.
 """,
     operands="[NAME ...]",
     examples="""\
-  jaxport limits                             all of them, nothing run
-  jaxport limits unique                      tf.unique: what is stated, and what is seen
-  jaxport limits known_issues                a theme
-  jaxport limits known_issues --json | jq '.limits[] | {name, agrees}'
-  jaxport limits --run -o limits.md          everything, as a Markdown table
+  jaxport lookup limits                      all of them, nothing run
+  jaxport lookup limits unique               tf.unique: what is stated, and what is seen
+  jaxport lookup limits known_issues         a theme
+  jaxport lookup limits known_issues --json | jq '.limits[] | {name, agrees}'
+  jaxport lookup limits --run -o limits.md   everything, as a Markdown table
 """,
-    holds="limits were listed, or each came out as these versions are known to do, agreeing with its document or not",
-    fails="a limit came out otherwise than it is known to, or a worker was lost",
+    holds="limits were listed, or each had its known outcome, whether or not its document agrees",
+    fails="a limit had another outcome, or a worker was lost",
 )
 
 
@@ -52,7 +53,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "names", nargs="*", metavar="NAME", help="a limit or a theme, which is run (default: list all)"
     )
     command.add_argument("--run", action="store_true", help="without a name: run all of them, some three minutes")
-    _arguments.add_workers(command, recorded=False, device=False)
+    _arguments.add_workers(command, with_recorded=False, device=False)
     output = command.add_argument_group("output")
     _arguments.add_out_file(output, "what was seen as a Markdown page")
     _arguments.add_json(output)
@@ -64,7 +65,7 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     Raises:
       RequestError: there is no such limit, or a page of what is not run was asked for.
     """
-    record = TriedLimits(SCHEMA, tuple(chosen(options.names, known())))
+    record = TriedLimits(SCHEMA, tuple(choose(options.names, all_limits())))
     run = bool(options.run or options.names)
     if options.out is not None:
         if not run:
@@ -79,18 +80,18 @@ def main(options: argparse.Namespace) -> Conclusion | None:
         (print_limits if run else print_list)(record.limits, terminal.console())
     if options.out is not None:
         write_atomically(options.out, page(record, _command(options)))
-    return concluded(record.limits) if run else None
+    return conclude(record.limits) if run else None
 
 
-def concluded(limits: Sequence[Limit]) -> Conclusion:
+def conclude(limits: Sequence[Limit]) -> Conclusion:
     """The verdict on limits that were run; of one without a known outcome there is none."""
     other = [limit.name for limit in limits if limit.unexpected]
     if other:
-        return Conclusion(FAIL, f"{len(other)} of {len(limits)} came out otherwise than known: {listed(other)}")
-    known = [limit.name for limit in limits if limit.expected]
-    if not known:
-        return Conclusion(NOT_JUDGED, f"no outcome is known of {listed(limit.name for limit in limits)}")
-    return Conclusion(PASS, f"{len(known)} of {len(limits)} came out as known")
+        return Conclusion(FAIL, f"{len(other)} of {len(limits)} came out otherwise than known: {list_names(other)}")
+    names = [limit.name for limit in limits if limit.expected]
+    if not names:
+        return Conclusion(NOT_JUDGED, f"no outcome is known of {list_names(limit.name for limit in limits)}")
+    return Conclusion(PASS, f"{len(names)} of {len(limits)} came out as known")
 
 
 def _run(limits: Sequence[Limit], pythons: Mapping[str, str | None], options: argparse.Namespace) -> TriedLimits:
@@ -100,7 +101,7 @@ def _run(limits: Sequence[Limit], pythons: Mapping[str, str | None], options: ar
 
 def _command(options: argparse.Namespace) -> str:
     """What was asked for, without the paths of a machine."""
-    words = ["jaxport", "limits", *(options.names or ["--run"])]
+    words = ["jaxport", "lookup", "limits", *(options.names or ["--run"])]
     for side in SIDES:
         words += [f"--{side}-python", "PATH"] if getattr(options, f"{side}_python") else []
     words += ["--timeout", f"{options.timeout:g}"] if options.timeout != DEFAULT_TIMEOUT_S else []

@@ -45,11 +45,11 @@ def main(options: argparse.Namespace) -> None:
 
 def _print_whole(workload: AnyWorkload) -> None:
     table = Table(Column(no_wrap=True), "", box=None, pad_edge=False, show_header=False)
-    told = {"computes": workload.summary, "source": workload.source} | {
+    rows = {"computes": workload.summary, "source": workload.source} | {
         f"size {size}": ", ".join(f"{name}={value}" for name, value in dimensions.items()) or "no named dimension"
         for size, dimensions in workload.sizes.items()
     }
-    for name, value in ((workload.name, ""), *told.items()):
+    for name, value in ((workload.name, ""), *rows.items()):
         table.add_row(terminal.cell(name), terminal.cell(value))
     terminal.print_table(terminal.console(), table)
 

@@ -62,14 +62,14 @@ def main(options: argparse.Namespace) -> Conclusion:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
         pool = stack.enter_context(Pool(_asked.sources(options), scratch, options.timeout))
-        located = locating.locate_each(pool, workloads, choice, scratch, progress)
+        places = locating.locate_each(pool, workloads, choice, scratch, progress)
     if options.json:
-        terminal.print_json({"schema": SCHEMA} | locating.record(located))
+        terminal.print_json({"schema": SCHEMA} | locating.record(places))
     else:
-        departures.show(located, terminal.console())
-    return concluded(located)
+        departures.show(places, terminal.console())
+    return conclude(places)
 
 
-def concluded(located: Mapping[str, Mapping[str, locating.Located]]) -> Conclusion:
+def conclude(places: Mapping[str, Mapping[str, locating.Located]]) -> Conclusion:
     """The verdict on all passes; a pass that was not searched is no pass that agrees."""
-    return Conclusion(*departures.concluded(located))
+    return Conclusion(*departures.conclude(places))

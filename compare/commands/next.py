@@ -7,19 +7,17 @@ import contextlib
 import tempfile
 from pathlib import Path
 
+from compare.api import ladders
 from compare.commands import _arguments, _asked
 from compare.commands._conclusion import Conclusion
 from compare.commands._option_types import count
 from compare.commands._parser import Help
-from compare.errors import RequestError
 from compare.inputs import port_files
 from compare.inputs.request import Plan, Request
 from compare.ladder import climbing
-from compare.porting.port_folders import PORT
 from compare.progress import reporter
 from compare.record.envelope import SCHEMA
 from compare.record.rung_part import Ladder
-from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import terminal
 from compare.report.rung_tables import print_ladder
 from compare.sides._side import SIDES
@@ -67,7 +65,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> Conclusion:
     """Climb, print; the verdict."""
-    reference = port_of(options.port)
+    reference = ladders.port_of(options.port)
     request = Request(
         workloads=[port_files.get(reference)],
         size=options.size,
@@ -88,31 +86,9 @@ def main(options: argparse.Namespace) -> Conclusion:
         terminal.print_json({"schema": SCHEMA, "ladder": ladder})
     else:
         print_ladder(ladder, terminal.console())
-    return concluded(ladder)
+    return conclude(ladder)
 
 
-def concluded(ladder: Ladder) -> Conclusion:
+def conclude(ladder: Ladder) -> Conclusion:
     """The verdict on a port: which rung fails, or is not judged."""
-    if ladder.fails:
-        return Conclusion(FAIL, f"{ladder.name}: rung {ladder.fails} fails")
-    unjudged = [rung.name for rung in ladder.rungs if rung.verdict == NOT_JUDGED]
-    if unjudged:
-        return Conclusion(NOT_JUDGED, f"{ladder.name}: {', '.join(unjudged)}: evidence is missing")
-    return Conclusion(PASS, f"{ladder.name}: every rung holds")
-
-
-def port_of(given: str) -> str:
-    """The port file of a folder; anything else is itself.
-
-    Raises:
-      RequestError: the folder has none.
-    """
-    folder = Path(given)
-    if not folder.is_dir():
-        return given
-    file = folder / PORT
-    if not file.is_file():
-        raise RequestError(
-            f"expected {PORT} in {folder}, as `jaxport init -o {folder}` writes it, found none: name a port file"
-        )
-    return str(file)
+    return Conclusion(*ladders.conclude(ladder))

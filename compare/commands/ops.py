@@ -1,4 +1,4 @@
-"""`jaxport ops`: the operations that TensorFlow registers, what compiles, and what each is in JAX."""
+"""`jaxport lookup ops`: the operations that TensorFlow registers, what compiles, and what each is in JAX."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from compare.commands import _arguments
-from compare.commands._conclusion import Conclusion, listed
+from compare.commands._conclusion import Conclusion, list_names
 from compare.commands._parser import Help
 from compare.counterparts import raw_operations
 from compare.counterparts.raw_operations import RawTable
@@ -35,12 +35,12 @@ process of its own; of a SavedModel nothing is loaded or run.
 """,
     operands="[WORD ...]",
     examples="""\
-  jaxport ops                          counts
-  jaxport ops MatMul tf.nn.softmax     operations in full, by name or by what they are in TensorFlow's API
-  jaxport ops segment --not-compilable
-  jaxport ops --all --json | jq '.operations | map(select(.xla == "refused"))'
-  jaxport ops --missing my_saved_model
-  jaxport ops --missing my_tf.py:f --input 'x=f32[B,128]'
+  jaxport lookup ops                         counts
+  jaxport lookup ops MatMul tf.nn.softmax    operations in full, by name or by what they are in TensorFlow's API
+  jaxport lookup ops segment --not-compilable
+  jaxport lookup ops --all --json | jq '.operations | map(select(.xla == "refused"))'
+  jaxport lookup ops --missing my_saved_model
+  jaxport lookup ops --missing my_tf.py:f --input 'x=f32[B,128]'
 """,
     holds="operations were listed; with --missing --strict, and the model lacks none",
     fails="with --missing --strict: the model has operations that do not compile, or have no counterpart",
@@ -58,7 +58,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     compiles.add_argument("--compilable", action="store_true", help="those that XLA has a kernel of")
     compiles.add_argument("--not-compilable", action="store_true", help="those that it has none of")
     which.add_argument(
-        "--all", action="store_true", help="those too that tf.raw_ops has not, and tests of TensorFlow's"
+        "--all", action="store_true", help="also operations that tf.raw_ops lacks, and those of TensorFlow's own tests"
     )
     model = command.add_argument_group("of a model")
     model.add_argument("--missing", metavar="TARGET", help="what of a model does not compile, or has no counterpart")
@@ -87,20 +87,20 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     """
     _check(options)
     with ExitStack() as stack:
-        table = _installed(options, stack) if options.installed else raw_operations.read()
+        table = _operation_table(options, stack) if options.installed else raw_operations.read()
         if options.missing:
             return _show_missing(options, table, stack)
-    chosen = _chosen(options, table)
+    operations = _select(options, table)
     if options.json:
-        terminal.print_json(_head(table) | {"operations": [_described(operation) for operation in chosen]})
+        terminal.print_json(_head(table) | {"operations": [_plain_operation(operation) for operation in operations]})
         return None
     console = terminal.console()
     if not _is_narrowed(options):
-        terminal.print_table(console, operation_tables.counted(table))
-    elif len(chosen) <= _IN_FULL:
-        operation_tables.print_in_full(chosen, console)
+        terminal.print_table(console, operation_tables.count_table(table))
+    elif len(operations) <= _IN_FULL:
+        operation_tables.print_in_full(operations, console)
     else:
-        terminal.print_table(console, operation_tables.listed(chosen))
+        terminal.print_table(console, operation_tables.operation_table(operations))
     terminal.say(*_notes(table, options))
     return None
 
@@ -114,7 +114,7 @@ def _check(options: argparse.Namespace) -> None:
         raise RequestError("expected --input with --missing FILE.py:NAME, found it without: drop it")
 
 
-def _installed(options: argparse.Namespace, stack: ExitStack) -> RawTable:
+def _operation_table(options: argparse.Namespace, stack: ExitStack) -> RawTable:
     # Neither is needed for the table that is part of the package, and both take a while to import.
     from compare.operations.surveying import survey
     from compare.sides.operation_worker import OperationWorker
@@ -125,7 +125,7 @@ def _installed(options: argparse.Namespace, stack: ExitStack) -> RawTable:
     return survey(OperationWorker(options.tf_python, options.timeout, stack))
 
 
-def _chosen(options: argparse.Namespace, table: RawTable) -> list[Found]:
+def _select(options: argparse.Namespace, table: RawTable) -> list[Found]:
     """The operations that are asked for. A word may be the name of one that is not public."""
     finder = Finder(table.operations)
     names = finder.matching(options.words)
@@ -133,7 +133,7 @@ def _chosen(options: argparse.Namespace, table: RawTable) -> list[Found]:
         names = [name for name in names if table.operations[name].public]
     if options.compilable or options.not_compilable:
         names = [name for name in names if table.operations[name].compilable == options.compilable]
-    return [finder.found(name) for name in names]
+    return [finder.find(name) for name in names]
 
 
 def _is_narrowed(options: argparse.Namespace) -> bool:
@@ -144,13 +144,13 @@ def _head(table: RawTable) -> dict[str, Any]:
     return {"schema": SCHEMA, "versions": table.versions, "counts": table.counts}
 
 
-def _described(operation: Found) -> dict[str, Any]:
-    known = operation.operation
-    assert known is not None
+def _plain_operation(operation: Found) -> dict[str, Any]:
+    declared_row = operation.operation
+    assert declared_row is not None
     return {
         "name": operation.name,
-        **to_json(known),
-        "xla": known.xla,
+        **to_json(declared_row),
+        "xla": declared_row.xla,
         "counterparts": {row.name: row.jax or None for row in operation.about},
         "of_version": operation.version,
         "gotchas": operation.gotchas,
@@ -168,7 +168,7 @@ def _show_missing(options: argparse.Namespace, table: RawTable, stack: ExitStack
         why = inspection.not_traced or "its graph is empty"
         raise RequestError(f"expected a model with operations in {options.missing}, found none: {why}")
     lacking = missing.missing(inspection.operations, table)
-    conclusion = concluded(options.missing, [one.type for one in lacking]) if options.strict else None
+    conclusion = conclude(options.missing, [one.type for one in lacking]) if options.strict else None
     if options.json:
         counts = {"operations": len(inspection.operations), "types": len({node.type for node in inspection.operations})}
         terminal.print_json(_head(table) | {"target": options.missing, **counts, "missing": to_json(lacking)})
@@ -178,10 +178,10 @@ def _show_missing(options: argparse.Namespace, table: RawTable, stack: ExitStack
     return conclusion
 
 
-def concluded(target: str, lacking: Sequence[str]) -> Conclusion:
+def conclude(target: str, lacking: Sequence[str]) -> Conclusion:
     """The verdict on a model, by the types of operations that it lacks."""
     if lacking:
-        return Conclusion(FAIL, f"{target} has what does not compile, or has no counterpart: {listed(lacking)}")
+        return Conclusion(FAIL, f"{target} has what does not compile, or has no counterpart: {list_names(lacking)}")
     return Conclusion(PASS, f"all operations of {target} compile and have counterparts")
 
 

@@ -9,17 +9,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from compare.commands import _arguments, _option_types
-from compare.commands._conclusion import Conclusion, listed
+from compare.commands._conclusion import Conclusion, list_names
 from compare.commands._output import or_else, rescue, writable_folder
 from compare.commands._parser import Help
-from compare.commands._signals import uninterrupted
+from compare.commands._signals import hold_signals
 from compare.devices.cluster import Cluster, cluster
 from compare.errors import RequestError
 from compare.inputs import port_files
 from compare.plain_json import to_json, write_json
-from compare.planning.judged_layouts import judged
+from compare.planning.judged_layouts import judge_all
 from compare.planning.mesh_layouts import LAYOUTS
-from compare.planning.planned_clusters import Asked, planned
+from compare.planning.planned_clusters import Asked, plan_cluster
 from compare.planning.sized_steps import SizedSteps
 from compare.progress import Reporter, reporter
 from compare.record.envelope import SCHEMA
@@ -103,7 +103,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         f"{', '.join(DEFAULT_TARGETS)})",
     )  # fmt: skip
     _arguments.add_target_python(targets)
-    _arguments.add_workers(command, recorded=False, device=False, sides=(JAX,))
+    _arguments.add_workers(command, with_recorded=False, device=False, sides=(JAX,))
     output = command.add_argument_group("output")
     _arguments.add_out_folder(output, DEFAULT_OUT)
     _arguments.add_json(output)
@@ -125,19 +125,19 @@ def main(options: argparse.Namespace) -> Conclusion:
                 "layers"
             )
     through = _through(options.layers)
-    asked = Asked(options.layouts or LAYOUTS, options.batch, through, options.largest_batch, options.largest_model)
+    request = Asked(options.layouts or LAYOUTS, options.batch, through, options.largest_batch, options.largest_model)
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
         pool = Pool({JAX: source(JAX, options.jax_python, None)}, scratch, options.timeout)
         stack.callback(pool.close)
         worker = DeviceWorker(interpreter(options.target_python), options.timeout, stack)
-        record = _planned(workload, clusters, asked, options, pool, worker, scratch, progress)
+        record = _plan(workload, clusters, request, options, pool, worker, scratch, progress)
     _deliver(record, out, options.json)
-    return concluded(record, judged=not options.no_parity)
+    return conclude(record, with_run=not options.no_parity)
 
 
-@uninterrupted()
+@hold_signals()
 def _deliver(record: Planned, out: Path, as_json: bool) -> None:
     """Write the record, and print it."""
     plain = to_json(record)
@@ -152,15 +152,15 @@ def _deliver(record: Planned, out: Path, as_json: bool) -> None:
 
 def _through(layers: Sequence[int]) -> tuple[int, ...]:
     if layers and (len(layers) != 2 or layers[0] >= layers[1]):
-        given = ",".join(map(str, layers))
-        raise RequestError(f"expected two numbers of layers, the smaller first, found {given!r}: correct --layers")
+        counts = ",".join(map(str, layers))
+        raise RequestError(f"expected two numbers of layers, the smaller first, found {counts!r}: correct --layers")
     return tuple(layers)
 
 
-def _planned(
+def _plan(
     workload: AnyWorkload,
     clusters: Sequence[Cluster],
-    asked: Asked,
+    request: Asked,
     options: argparse.Namespace,
     pool: Pool,
     worker: DeviceWorker,
@@ -169,22 +169,22 @@ def _planned(
 ) -> Planned:
     sizes = options.sizes or [BASE if isinstance(workload, Workload) and BASE in workload.sizes else None]
     steps = [SizedSteps(pool, workload, size, options.data, scratch) for size in sizes]
-    if asked.through or asked.deepening:
-        for sized in steps:
-            sized.layers()
-    checked: tuple[JudgedLayout, ...] = ()
+    if request.through or request.deepening:
+        for step_size in steps:
+            step_size.layers()
+    judgements: tuple[JudgedLayout, ...] = ()
     if not options.no_parity:
         progress.stage(f"{workload.name}: layouts on CPU devices", 1)
-        checked = judged(asked.layouts, _small(pool, workload, options.data, scratch), worker)
-    told = []
-    for sized in steps:
-        progress.stage(f"{workload.name} at {sized.size}", len(clusters) * len(asked.layouts))
-        rows = tuple(planned(one, sized, asked, worker, progress) for one in clusters)
-        told.append(_step(workload, sized, asked, checked, rows))
+        judgements = judge_all(request.layouts, _small(pool, workload, options.data, scratch), worker)
+    sized_steps = []
+    for step_size in steps:
+        progress.stage(f"{workload.name} at {step_size.size}", len(clusters) * len(request.layouts))
+        rows = tuple(plan_cluster(one, step_size, request, worker, progress) for one in clusters)
+        sized_steps.append(_step(workload, step_size, request, judgements, rows))
     packages = {
         name: version for of_platform in worker.platforms().values() for name, version in of_platform.versions.items()
     }
-    return Planned(schema=SCHEMA, packages=packages, steps=tuple(told))
+    return Planned(schema=SCHEMA, packages=packages, steps=tuple(sized_steps))
 
 
 def _small(pool: Pool, workload: AnyWorkload, data: Path | None, scratch: Path) -> SizedSteps:
@@ -196,8 +196,8 @@ def _small(pool: Pool, workload: AnyWorkload, data: Path | None, scratch: Path) 
 def _step(
     workload: AnyWorkload,
     steps: SizedSteps,
-    asked: Asked,
-    checked: tuple[JudgedLayout, ...],
+    request: Asked,
+    judgements: tuple[JudgedLayout, ...],
     rows: tuple[PlannedCluster, ...],
 ) -> PlannedStep:
     return PlannedStep(
@@ -205,29 +205,29 @@ def _step(
         size=steps.size,
         dimensions=dict(steps.dimensions()),
         parameters=steps.parameters(),
-        line_through=asked.through,
-        judged=checked,
+        line_through=request.through,
+        judged=judgements,
         clusters=rows,
     )
 
 
-def concluded(record: Planned, judged: bool) -> Conclusion:
+def conclude(record: Planned, with_run: bool) -> Conclusion:
     """The verdict on the layouts that have figures: whether each was run and computes the step.
 
     Args:
       record: with all of them.
-      judged: whether layouts were to be run on CPU devices.
+      with_run: whether layouts were to be run on CPU devices.
     """
     other = {one.layout for step in record.steps for one in step.judged if one.agrees is False}
     if other:
-        return Conclusion(FAIL, f"layouts that compute something else: {listed(sorted(other))}")
+        return Conclusion(FAIL, f"layouts that compute something else: {list_names(sorted(other))}")
     rows = [(cluster.target, row) for step in record.steps for cluster in step.clusters for row in cluster.layouts]
     targets = [cluster.target for step in record.steps for cluster in step.clusters]
     without = [name for name in targets if not any(row.peak_bytes for target, row in rows if target == name)]
     if without:
-        return Conclusion(INCOMPLETE, f"targets without figures: {listed(without)}")
+        return Conclusion(INCOMPLETE, f"targets without figures: {list_names(without)}")
     agreeing = {one.layout for step in record.steps for one in step.judged if one.agrees}
-    unjudged = {row.layout for _, row in rows if row.peak_bytes} - agreeing
-    if judged and unjudged:
-        return Conclusion(NOT_JUDGED, f"layouts with figures that were not run: {listed(sorted(unjudged))}")
-    return Conclusion(PASS, f"{'every layout computes the step, and ' if judged else ''}every target has figures")
+    missing = {row.layout for _, row in rows if row.peak_bytes} - agreeing
+    if with_run and missing:
+        return Conclusion(NOT_JUDGED, f"layouts with figures that were not run: {list_names(sorted(missing))}")
+    return Conclusion(PASS, f"{'every layout computes the step, and ' if with_run else ''}every target has figures")

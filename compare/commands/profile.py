@@ -15,7 +15,7 @@ from compare.errors import RequestError
 from compare.hlo.bindings import UnreadableProgram
 from compare.plain_json import to_json, write_json
 from compare.profiles.finding_profiles import find
-from compare.profiles.programs import dumped
+from compare.profiles.programs import read_dump
 from compare.profiles.reading import read_profile
 from compare.record.profile_part import ReadProfile
 from compare.record.vocabulary import FAIL, PASS
@@ -74,7 +74,7 @@ def main(options: argparse.Namespace) -> Conclusion | None:
       RequestError: there is no profile, or nowhere to write.
     """
     try:
-        further = dumped(options.dump) if options.dump else {}
+        further = read_dump(options.dump) if options.dump else {}
     except UnreadableProgram as error:
         raise RequestError(str(error)) from error
     profile = read_profile(find(options.path), further)
@@ -83,22 +83,22 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     write_json(out / "profile.json", to_json(profile))
     if options.json:
         terminal.print_json(profile)
-        return concluded(profile, options.line) if options.line else None
+        return conclude(profile, options.line) if options.line else None
     console = terminal.console()
     if options.line:
         print_line(profile, options.line, console)
     else:
         print_profile(profile, options.rows, console)
     terminal.say(page)
-    return concluded(profile, options.line) if options.line else None
+    return conclude(profile, options.line) if options.line else None
 
 
-def concluded(profile: ReadProfile, line: str) -> Conclusion:
+def conclude(profile: ReadProfile, line: str) -> Conclusion:
     """Whether a kernel comes from a source line."""
     kernels = profile_rows.of_line(profile, line)
     if not kernels:
         return Conclusion(FAIL, f"no kernel comes from {line}")
-    return Conclusion(PASS, f"{numbers.counted(len(kernels), 'kernel')} from the line that was asked for")
+    return Conclusion(PASS, f"{numbers.count_of(len(kernels), 'kernel')} from the line that was asked for")
 
 
 def _line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""`jaxport recompiles`: what a stream of calls makes both frameworks trace and compile, why, and what helps."""
+"""`jaxport compilation recompiles`: what a stream of calls makes both sides trace and compile, why, and what helps."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 from compare import files
 from compare.commands import _arguments, _option_types
-from compare.commands._conclusion import Conclusion, listed
+from compare.commands._conclusion import Conclusion, list_names
 from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
 from compare.errors import RequestError
 from compare.inputs import call_streams
 from compare.inputs.functions import check_reference
-from compare.limits.naming_limits import known, offer
+from compare.limits.naming_limits import all_limits, offer
 from compare.plain_json import to_json
 from compare.progress import reporter
 from compare.recompilation.keeping import Asked, keep
@@ -46,10 +46,10 @@ hold the same values.
 """,
     operands="[NAME]",
     examples="""\
-  jaxport recompiles argmax -o argmax.html
-  jaxport recompiles --tf my_tf.py:f --jax my_jax.py:g --call 'x=f32[B,16]' --sizes B=32,32,32,17
-  jaxport recompiles --jax my_jax.py:g --static axis --call 'x=f32[8,4], axis=0' --call 'x=f32[8,4], axis=1'
-  jaxport recompiles --tf my_tf.py:f --calls epoch.txt --no-cures --expect-compilations 2
+  jaxport compilation recompiles argmax -o argmax.html
+  jaxport compilation recompiles --tf my_tf.py:f --jax my_jax.py:g --call 'x=f32[B,16]' --sizes B=32,32,32,17
+  jaxport compilation recompiles --jax my_jax.py:g --static axis --call 'x=f32[8,4], axis=0' --call 'x=f32[8,4], axis=1'
+  jaxport compilation recompiles --tf my_tf.py:f --calls epoch.txt --no-cures --expect-compilations 2
 """,
     holds="the ledger was kept",
     fails="a function could not be called at all; with --expect-compilations, a side compiled more, or a call failed",
@@ -83,7 +83,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--expect-compilations", type=_option_types.count_or_zero, metavar="N",
         help="exit with 1 if a side compiles more than N programs, or a call fails",
     )  # fmt: skip
-    _arguments.add_workers(command, recorded=False, device=False)
+    _arguments.add_workers(command, with_recorded=False, device=False)
     output = command.add_argument_group("output")
     _arguments.add_out_file(output, "the ledger as a page")
     _arguments.add_json(output, "the ledger")
@@ -91,22 +91,22 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> Conclusion | None:
     """Keep the ledger, print it; the verdict where a limit was given, or a side was not run."""
-    asked = _example(options) if options.name else _own(options)
+    request = _example(options) if options.name else _own(options)
     pythons = interpreters(options)
     if options.out is not None:
         writable_file(options.out)
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-        ledger = keep(asked, pythons, options.timeout, progress)
+        ledger = keep(request, pythons, options.timeout, progress)
     if options.json:
         terminal.print_json({"schema": SCHEMA, "ledger": to_json(ledger)})
     else:
         print_ledger(ledger, terminal.console())
     if options.out is not None:
         write_atomically(options.out, ledger_page(ledger))
-    return concluded(ledger, options.expect_compilations)
+    return conclude(ledger, options.expect_compilations)
 
 
-def concluded(ledger: RecompilationLedger, most: int | None) -> Conclusion | None:
+def conclude(ledger: RecompilationLedger, most: int | None) -> Conclusion | None:
     """The verdict on the programs that each side compiled; a side that could not be counted has none.
 
     Args:
@@ -115,37 +115,39 @@ def concluded(ledger: RecompilationLedger, most: int | None) -> Conclusion | Non
     """
     over = [name for name, side in ledger.sides.items() if most is not None and (side.compilations or 0) > most]
     if over:
-        return Conclusion(FAIL, f"more than {most} compiled: {listed(over)}")
+        return Conclusion(FAIL, f"more than {most} compiled: {list_names(over)}")
     unrun = {name: side.error for name, side in ledger.sides.items() if side.error}
     if unrun:
         name, why = next(iter(unrun.items()))
         return Conclusion(INCOMPLETE, f"{name} could not be called: {why}")
     if most is None:
         return None
-    uncounted = [name for name, side in ledger.sides.items() if side.failed or side.compilations is None]
-    if uncounted:
-        return Conclusion(NOT_JUDGED, f"calls failed, and could not be counted: {listed(uncounted)}")
-    return Conclusion(PASS, f"at most {most} compiled: {listed(ledger.sides)}")
+    failing = [name for name, side in ledger.sides.items() if side.failed or side.compilations is None]
+    if failing:
+        return Conclusion(NOT_JUDGED, f"calls failed, and could not be counted: {list_names(failing)}")
+    return Conclusion(PASS, f"at most {most} compiled: {list_names(ledger.sides)}")
 
 
 def _example(options: argparse.Namespace) -> Asked:
-    given = [name for name in ("tf", "jax", "texts", "calls", "sizes", "static") if getattr(options, name)]
-    if given:
-        named = f"--{'call' if given[0] == 'texts' else given[0]}"
-        raise RequestError(f"expected NAME alone or your own functions, found {options.name} and {named}: drop one")
+    extra_options = [name for name in ("tf", "jax", "texts", "calls", "sizes", "static") if getattr(options, name)]
+    if extra_options:
+        option = f"--{'call' if extra_options[0] == 'texts' else extra_options[0]}"
+        raise RequestError(f"expected NAME alone or your own functions, found {options.name} and {option}: drop one")
     if options.name not in STREAMS:
-        offered = offer(options.name, known(), f"choose one of {', '.join(STREAMS)}; `jaxport limits` lists all limits")
+        advice = offer(
+            options.name, all_limits(), f"choose one of {', '.join(STREAMS)}; `jaxport lookup limits` lists all limits"
+        )
         raise RequestError(
-            f"expected the name of an example, found {options.name!r}: {offered} (your own functions: --tf and --jax)"
+            f"expected the name of an example, found {options.name!r}: {advice} (your own functions: --tf and --jax)"
         )
     stream = STREAMS[options.name]
     stagings = {
         "tf": Staging(tf_target(options.name)),
         "jax": Staging(jax_target(options.name), stream.static),
     }
-    made = call_streams.stream(stream.calls, stream.sizes)
-    told = {"summary": stream.summary, "statement": stream.statement, "source": stream.source}
-    return Asked(options.name, stagings, made, with_cures=not options.no_cures, **told)
+    stream_calls = call_streams.stream(stream.calls, stream.sizes)
+    texts = {"summary": stream.summary, "statement": stream.statement, "source": stream.source}
+    return Asked(options.name, stagings, stream_calls, with_cures=not options.no_cures, **texts)
 
 
 def _own(options: argparse.Namespace) -> Asked:
@@ -157,12 +159,12 @@ def _own(options: argparse.Namespace) -> Asked:
     if options.static and "jax" not in targets:
         raise RequestError("expected --jax with --static, found none: TensorFlow has no static arguments, drop it")
     texts = [*options.texts, *(call_streams.from_file(_read(options.calls)) if options.calls else [])]
-    made = call_streams.stream(texts, options.sizes)
+    calls = call_streams.stream(texts, options.sizes)
     stagings = {
         side: Staging(target, tuple(options.static) if side == "jax" else ()) for side, target in targets.items()
     }
     name = " and ".join(target.rpartition(":")[2] for target in targets.values())
-    return Asked(name, stagings, made, with_cures=not options.no_cures)
+    return Asked(name, stagings, calls, with_cures=not options.no_cures)
 
 
 def _read(path: Path) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from compare.commands import _arguments, _asked
-from compare.commands._conclusion import Conclusion, listed
+from compare.commands._conclusion import Conclusion, list_names
 from compare.commands._output import keep, or_else, writable_file
 from compare.commands._parser import Help
 from compare.errors import RequestError
@@ -96,14 +96,16 @@ def main(options: argparse.Namespace) -> Conclusion:
     writable_file(options.out)
     workloads = _asked.workloads(options)
     check_interpreter(options.python, "--python")
-    placed = device(options)
-    require_device({options.side: Source(options.python, device=placed)}, options.timeout)
+    device_name = device(options)
+    require_device({options.side: Source(options.python, device=device_name)}, options.timeout)
     console = terminal.console(stderr=True)
     failures: list[Failure] = []
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         workers = stack.enter_context(
-            WorkerSet(lambda name: LiveSide(name, scratch, options.python, options.timeout, Settings(device=placed)))
+            WorkerSet(
+                lambda name: LiveSide(name, scratch, options.python, options.timeout, Settings(device=device_name))
+            )
         )
         progress = stack.enter_context(reporter(console, quiet=False))
         side = RecordingSide(workers.get(options.side))
@@ -124,12 +126,12 @@ def main(options: argparse.Namespace) -> Conclusion:
     for failure in unique(failures):
         terminal.complain(f"{failure.side}: {failure.doing}: {failure.reason}")
     terminal.say(options.out)
-    return concluded(options.out, failures)
+    return conclude(options.out, failures)
 
 
-def concluded(out: Path, failures: Sequence[Failure]) -> Conclusion:
+def conclude(out: Path, failures: Sequence[Failure]) -> Conclusion:
     """Whether every part of the side was recorded."""
     if failures:
-        missing = listed(f"{failure.side}: {failure.doing}" for failure in unique(failures))
+        missing = list_names(f"{failure.side}: {failure.doing}" for failure in unique(failures))
         return Conclusion(INCOMPLETE, f"{out} lacks {missing}")
     return Conclusion(PASS, f"the side is recorded whole in {out}")

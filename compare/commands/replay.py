@@ -12,7 +12,7 @@ from compare.bundles import bundle, replaying, retargeting
 from compare.bundles.replaying import Replayed
 from compare.bundles.replaying_dumps import is_dump, replay_dump
 from compare.commands import _arguments, _asked, _option_types
-from compare.commands._conclusion import Conclusion, listed
+from compare.commands._conclusion import Conclusion, list_names
 from compare.commands._interpreters import interpreters
 from compare.commands._parser import Help
 from compare.commands._replay_tables import log_console, show, show_on_targets
@@ -100,7 +100,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "1e-3 for float32)",
     )  # fmt: skip
     _arguments.add_targets(command)
-    _arguments.add_workers(command, recorded=False, device=False)
+    _arguments.add_workers(command, with_recorded=False, device=False)
     _arguments.add_json(command.add_argument_group("output"), "the differences")
 
 
@@ -125,12 +125,12 @@ def main(options: argparse.Namespace) -> Conclusion:
         )
     else:
         show(replays, log_console())
-        for replayed, on_targets in zip(replays, elsewhere, strict=True):
-            show_on_targets(replayed.module, on_targets, log_console())
-    return concluded(replays, elsewhere)
+        for replay, on_targets in zip(replays, elsewhere, strict=True):
+            show_on_targets(replay.module, on_targets, log_console())
+    return conclude(replays, elsewhere)
 
 
-def concluded(replays: Sequence[Replayed], elsewhere: Sequence[Mapping[str, OnTarget]]) -> Conclusion:
+def conclude(replays: Sequence[Replayed], elsewhere: Sequence[Mapping[str, OnTarget]]) -> Conclusion:
     """The verdict on modules that were run again.
 
     Args:
@@ -147,8 +147,8 @@ def concluded(replays: Sequence[Replayed], elsewhere: Sequence[Mapping[str, OnTa
         if cell.reason
     ]
     if wrong:
-        return Conclusion(FAIL, f"results differ, or a compiler rejects the module: {listed(wrong)}")
-    return Conclusion(PASS, f"every compiler gives the same results: {listed(one.module for one in replays)}")
+        return Conclusion(FAIL, f"results differ, or a compiler rejects the module: {list_names(wrong)}")
+    return Conclusion(PASS, f"every compiler gives the same results: {list_names(one.module for one in replays)}")
 
 
 def _elsewhere(
@@ -158,8 +158,8 @@ def _elsewhere(
     if targets is None:
         return [{} for _ in modules]
     return [
-        retargeting.compile_module(targets, module, scratch / f"targets-{at}", progress)
-        for at, module in enumerate(modules)
+        retargeting.compile_module(targets, module, scratch / f"targets-{index}", progress)
+        for index, module in enumerate(modules)
     ]
 
 
@@ -181,12 +181,12 @@ def concluded_dump(dump: ReplayedDump) -> Conclusion:
     """The verdict on the modules of a dump, each of which is read back at least."""
     if not dump.modules:
         return Conclusion(NOT_JUDGED, "there is no module")
-    modules = numbers.counted(len(dump.modules), "module")
+    modules = numbers.count_of(len(dump.modules), "module")
     failing = [module.name for module in dump.modules if module.failure]
     if failing:
-        return Conclusion(FAIL, f"{len(failing)} of {modules} fail: {listed(failing)}")
-    uncompared = sum(module.optimized_agrees is None for module in dump.modules)
-    more = f"; {uncompared} not compared with what was compiled then" if uncompared else ""
+        return Conclusion(FAIL, f"{len(failing)} of {modules} fail: {list_names(failing)}")
+    missing = sum(module.optimized_agrees is None for module in dump.modules)
+    more = f"; {missing} not compared with what was compiled then" if missing else ""
     return Conclusion(PASS, f"{modules} read back and run{more}")
 
 
@@ -210,15 +210,15 @@ def _request(
 
 
 def _xla_options(options: argparse.Namespace) -> dict[str, int | bool | float | str]:
-    chosen: dict[str, int | bool | float | str] = {}
+    values: dict[str, int | bool | float | str] = {}
     for text in options.xla:
         name, separator, value = text.partition("=")
         if not separator or not name:
             raise RequestError(f"expected --xla NAME=VALUE, found {text!r}: give both")
-        chosen[name] = _value(value)
+        values[name] = _value(value)
     if options.without_pass:
-        chosen["xla_disable_hlo_passes"] = ",".join(options.without_pass)
-    return chosen
+        values["xla_disable_hlo_passes"] = ",".join(options.without_pass)
+    return values
 
 
 def _value(text: str) -> int | bool | float | str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from compare.commands._arguments import DEFAULT_OUT, add_json
 from compare.commands._conclusion import Conclusion
-from compare.commands._output import concluded, told, writable_folder
+from compare.commands._output import conclude, overview_of, writable_folder
 from compare.commands._parser import Help
 from compare.commands._timing_arguments import add_baseline
 from compare.history import store
@@ -51,9 +51,9 @@ def main(options: argparse.Namespace) -> Conclusion:
     record = decode(plain, path)
     if options.json:
         terminal.print_json(plain)
-        return concluded(record)
-    overview = told(record, options.baseline)
+        return conclude(record)
+    overview = overview_of(record, options.baseline)
     report = write_report(record, writable_folder(options.out or path.parent))
     terminal.write(overview)
     terminal.say(report)
-    return concluded(record)
+    return conclude(record)

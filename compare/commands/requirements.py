@@ -1,4 +1,4 @@
-"""`jaxport requirements`: what one side alone needs, as pip reads it. Imports nothing that is to be installed."""
+"""`jaxport list requirements`: what one side alone needs, as pip reads it. Imports nothing that is to be installed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from another interpreter. JAX's XLA is needed either way: programs are read with
 """,
     operands="SIDE",
     examples="""\
-  jaxport requirements jax | pip install -r /dev/stdin       after: pip install --no-deps jaxport
-  jaxport requirements jax --extra gpu-target
-  jaxport requirements tf
+  jaxport list requirements jax | pip install -r /dev/stdin  after: pip install --no-deps jaxport
+  jaxport list requirements jax --extra gpu-target
+  jaxport list requirements tf
 """,
     holds="they are listed",
 )
@@ -45,10 +45,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> None:
     """Print them."""
-    sys.stdout.write("".join(f"{line}\n" for line in wanted(declared(), options.side, options.extra)))
+    sys.stdout.write(
+        "".join(f"{line}\n" for line in select_requirements(read_requirements(), options.side, options.extra))
+    )
 
 
-def declared() -> Sequence[str]:
+def read_requirements() -> Sequence[str]:
     """The dependencies in the metadata of the jaxport that is installed.
 
     Raises:
@@ -62,27 +64,27 @@ def declared() -> Sequence[str]:
         ) from None
 
 
-def wanted(declared: Iterable[str], side: str, extras: Sequence[str]) -> list[str]:
+def select_requirements(requirements: Iterable[str], side: str, extras: Sequence[str]) -> list[str]:
     """Of a package's dependencies, those of one side and of some extras.
 
     Args:
-      declared: as metadata has them: "libtpu<0.1,>=0.0.42; sys_platform == 'linux' and extra == 'tpu-target'".
+      requirements: as metadata has them: "libtpu<0.1,>=0.0.42; sys_platform == 'linux' and extra == 'tpu-target'".
       side: "jax" or "tf".
       extras: their names.
 
     Raises:
       RequestError: there is no such extra.
     """
-    told = list(_with_extra(declared))
-    unknown = sorted(set(extras) - {extra for extra, _ in told})
+    pairs = list(_with_extra(requirements))
+    unknown = sorted(set(extras) - {extra for extra, _ in pairs})
     if unknown:
-        known = ", ".join(sorted({extra for extra, _ in told if extra}))
-        raise RequestError(f"expected an extra of jaxport ({known}), found {unknown[0]!r}: name one of those")
-    return [text for extra, text in told if extra in ("", *extras) and _name(text) not in LEFT_OUT[side]]
+        extra_names = ", ".join(sorted({extra for extra, _ in pairs if extra}))
+        raise RequestError(f"expected an extra of jaxport ({extra_names}), found {unknown[0]!r}: name one of those")
+    return [text for extra, text in pairs if extra in ("", *extras) and _name(text) not in LEFT_OUT[side]]
 
 
-def _with_extra(declared: Iterable[str]) -> Iterator[tuple[str, str]]:
-    for requirement in declared:
+def _with_extra(requirements: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for requirement in requirements:
         match = _EXTRA.search(requirement)
         yield (match.group(1) if match else "", _EXTRA.sub("", requirement).strip().rstrip(";").strip())
 

@@ -1,4 +1,4 @@
-"""`jaxport results`: records as a page of documentation."""
+"""`jaxport report markdown`: records as a page of documentation."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Several records make one page. Nothing is measured, and nothing is claimed witho
 """,
     operands="[RUN ...] -o FILE",
     examples="""\
-  jaxport results -o times.md
-  jaxport results last -o times.md                   the last saved run
-  jaxport results 4 5 6 -o times.md                  three saved runs on one page
+  jaxport report markdown -o times.md
+  jaxport report markdown last -o times.md           the last saved run
+  jaxport report markdown 4 5 6 -o times.md          three saved runs on one page
 """,
     holds="the page was written",
 )
@@ -33,7 +33,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
     command.add_argument(
         "records", nargs="*", default=[str(DEFAULT_OUT / "results.json")], metavar="RUN",
-        help=f"a results.json, the folder of a report, or a saved run as in `jaxport compare` (default: {DEFAULT_OUT})",
+        help="a results.json, the folder of a report, or a saved run as in `jaxport history compare` "
+        f"(default: {DEFAULT_OUT})",
     )  # fmt: skip
     add_history(command)
     command.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="output file: the Markdown page")
@@ -42,7 +43,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> None:
     """Read the records, write the page."""
     paths = [store.find(reference, options.history) for reference in options.records]
-    made = page(*map(results_file.load, paths))
+    text = page(*map(results_file.load, paths))
     writable_file(options.out)
-    write_atomically(options.out, made)
+    write_atomically(options.out, text)
     terminal.say(options.out)

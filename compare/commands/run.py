@@ -43,7 +43,7 @@ size `smoke`. With --size alone it runs every built-in workload at that size.
   jaxport run --tf my_tf.py:f --jax my_jax.py:g --input x=f32[B,128] --dimension B=1..64
 """,
     holds="every verdict holds, however slow the port",
-    fails="a parity verdict fails, or a side failed to deliver a result",
+    fails="a parity verdict fails or is not judged, or a side failed to deliver a result",
 )
 
 
@@ -87,8 +87,8 @@ def main(options: argparse.Namespace) -> Conclusion:
         # Without a cluster nobody waits for its modules.
         from compare.commands._on_cluster import on_cluster
 
-        timed = not options.no_timing and not options.parity_only
-        return deliver(on_cluster(options, timed), out, options.json, baseline=options.baseline)
+        with_timing = not options.no_timing and not options.parity_only
+        return deliver(on_cluster(options, with_timing), out, options.json, baseline=options.baseline)
     plan = Plan(
         options.pairs, options.pairs, budget_s=options.budget, threads=available_processors(), seed=options.seed
     )
@@ -108,13 +108,13 @@ def main(options: argparse.Namespace) -> Conclusion:
             unrolled=options.unroll,
             parity_only=options.parity_only,
         )
-        kept = Judgements(out / FOLDER, request)
-        kept.sweep()
+        judgements = Judgements(out / FOLDER, request)
+        judgements.sweep()
         if not options.resume:
-            kept.forget()
+            judgements.forget()
         with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-            result = whole_run.run(request, progress, kept=kept)
+            result = whole_run.run(request, progress, judgements=judgements)
     conclusion = deliver(result, out, options.json, baseline=options.baseline)
     if not result.interrupted:
-        kept.forget()
+        judgements.forget()
     return conclusion

@@ -1,4 +1,4 @@
-"""`jaxport targets`: the devices that programs can be compiled for, and whether they can be here."""
+"""`jaxport list targets`: the devices that programs can be compiled for, and whether they can be here."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ with XLA's GpuTargetConfigProto in text form, which XLA dumps beside each module
 """,
     operands="",
     examples="""\
-  jaxport targets
-  jaxport targets --json
+  jaxport list targets
+  jaxport list targets --json
   jaxport hlo running_example --target H100 --target v5e:2x2
   jaxport hlo running_example --target my_gpu.pbtxt
 """,

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from compare.commands import _arguments, _asked, _option_types, _timing_arguments
-from compare.commands._conclusion import Conclusion, listed
+from compare.commands._conclusion import Conclusion, list_names
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
 from compare.errors import RequestError
@@ -99,7 +99,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _timing_arguments.add_threads(timing)
     _timing_arguments.add_seed(timing)
     _arguments.add_targets(command)
-    _arguments.add_workers(command, recorded=False)
+    _arguments.add_workers(command, with_recorded=False)
     output = command.add_argument_group("output")
     _arguments.add_out_file(output, "the record as JSON")
     _arguments.add_json(output)
@@ -115,41 +115,43 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     sources, plan = _asked.sources(options), _plan(options)
     if options.targets:
         return _screen(options, workloads, sources, plan)
-    tuned: dict[str, Tuned] = {}
+    results: dict[str, Tuned] = {}
     with (
         tempfile.TemporaryDirectory(prefix="jaxport-") as folder,
         reporter(terminal.console(stderr=True), quiet=options.json) as progress,
     ):
         for workload in workloads:
-            tuned[workload.name] = tuner.tune_workload(
+            results[workload.name] = tuner.tune_workload(
                 workload, options.size, options.data, sources, options.timeout, plan, Path(folder), progress
             )
-    record = to_json({"schema": SCHEMA, "workloads": tuned})
+    record = to_json({"schema": SCHEMA, "workloads": results})
     if options.json:
         terminal.print_json(record)
     else:
-        for name, result in tuned.items():
+        for name, result in results.items():
             show(name, result, terminal.console())
     if options.out is not None:
         # Last: the result is printed by then, even where the file cannot be written.
         write_json(options.out, record)
-    return concluded(tuned)
+    return conclude(results)
 
 
-def concluded(tuned: Mapping[str, Tuned]) -> Conclusion:
+def conclude(results: Mapping[str, Tuned]) -> Conclusion:
     """Whether the search ended, whatever it found; it does not begin with a port that does not pass parity."""
-    failing = [f"{name}: {result.reason}" for name, result in tuned.items() if result.reason]
+    failing = [f"{name}: {result.reason}" for name, result in results.items() if result.reason]
     if failing:
-        return Conclusion(FAIL, f"the port does not pass parity without any option: {listed(failing, 1)}")
-    faster = [name for name, result in tuned.items() if result.options]
-    return Conclusion(PASS, f"the search ended; faster options for {listed(faster) or 'none'}, which pass every gate")
+        return Conclusion(FAIL, f"the port does not pass parity without any option: {list_names(failing, 1)}")
+    faster = [name for name, result in results.items() if result.options]
+    return Conclusion(
+        PASS, f"the search ended; faster options for {list_names(faster) or 'none'}, which pass every gate"
+    )
 
 
 def _screen(
     options: argparse.Namespace, workloads: Sequence[AnyWorkload], sources: dict[str, Source], plan: tuner.Plan
 ) -> Conclusion | None:
     """Screen options for devices that are not here, print, write the record; which of them could not be."""
-    screened: dict[str, dict[str, ScreenedTarget]] = {}
+    screenings: dict[str, dict[str, ScreenedTarget]] = {}
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         targets = _asked.targets(options, stack)
@@ -162,33 +164,33 @@ def _screen(
             side = pool.get("jax")
             pass_ = chosen_pass(requests.load(side, prepared.loading), plan.main_pass, workload.name)
             folder = scratch / f"targets-{workload.name}"
-            screened[workload.name] = target_screening.screen(
+            screenings[workload.name] = target_screening.screen(
                 targets, side, pass_, plan.options, plan.keep_numbers, folder, progress
             )
-    views = {name: {"targets": target_screening.view(targets)} for name, targets in screened.items()}
+    views = {name: {"targets": target_screening.view(targets)} for name, targets in screenings.items()}
     record = to_json({"schema": SCHEMA, "workloads": views})
     if options.json:
         terminal.print_json(record)
     else:
-        for name, targets in screened.items():
+        for name, targets in screenings.items():
             show_screened(name, targets, terminal.console())
     if options.out is not None:
         write_json(options.out, record)
     missing = [
-        f"{name} on {device}" for name, targets in screened.items() for device, one in targets.items() if one.reason
+        f"{name} on {device}" for name, targets in screenings.items() for device, one in targets.items() if one.reason
     ]
-    return Conclusion(INCOMPLETE, f"options could not be screened: {listed(missing)}") if missing else None
+    return Conclusion(INCOMPLETE, f"options could not be screened: {list_names(missing)}") if missing else None
 
 
-def show_screened(name: str, screened: Mapping[str, ScreenedTarget], console: Console) -> None:
+def show_screened(name: str, targets: Mapping[str, ScreenedTarget], console: Console) -> None:
     """Print one line a candidate for each device, the most promising first.
 
     Args:
       name: the workload's.
-      screened: by device.
+      targets: by device.
       console: where to print.
     """
-    for target in screened.values():
+    for target in targets.values():
         console.print(Text(f"{name} on {target.device.name}", style="bold"), soft_wrap=True)
         if target.reason:
             console.print(Text(target.reason), soft_wrap=True)
@@ -206,7 +208,7 @@ def _screened_row(row: Screened) -> tuple[str, ...]:
     cell = row.cell
     if cell.reason:
         return (row.name, *[""] * 5, f"rejected by the compiler: {cell.reason}")
-    said = "same figures" if row.same else "changes numbers" if row.changes_numbers else ""
+    outcome = "same figures" if row.same else "changes numbers" if row.changes_numbers else ""
     return (
         row.name,
         str(cell.launches if cell.launches is not None else cell.kernels),
@@ -214,7 +216,7 @@ def _screened_row(row: Screened) -> tuple[str, ...]:
         numbers.binary_bytes(cell.temp_bytes),
         numbers.binary_bytes(cell.bytes),
         numbers.MISSING if cell.bound_s is None else numbers.seconds(cell.bound_s),
-        said,
+        outcome,
     )
 
 
@@ -231,22 +233,22 @@ def _plan(options: argparse.Namespace) -> tuner.Plan:
     )
 
 
-def show(name: str, tuned: Tuned, console: Console) -> None:
+def show(name: str, result: Tuned, console: Console) -> None:
     """Print one line a candidate, then the conclusion, then the lines to paste.
 
     Args:
       name: the workload's.
-      tuned: the result of its search.
+      result: the result of its search.
       console: where to print.
     """
-    dimensions = ", ".join(f"{key} {value}" for key, value in tuned.dimensions.items())
-    what = f"{name}: {tuned.pass_} at size {tuned.size}{f' ({dimensions})' if dimensions else ''}"
-    console.print(Text(f"{what}, {tuned.threads} thread{'s' * (tuned.threads > 1)}", style="bold"), soft_wrap=True)
-    terminal.print_table(console, _table(tuned.rows))
-    for line in _sentences(tuned):
+    dimensions = ", ".join(f"{key} {value}" for key, value in result.dimensions.items())
+    what = f"{name}: {result.pass_} at size {result.size}{f' ({dimensions})' if dimensions else ''}"
+    console.print(Text(f"{what}, {result.threads} thread{'s' * (result.threads > 1)}", style="bold"), soft_wrap=True)
+    terminal.print_table(console, _table(result.rows))
+    for line in _sentences(result):
         console.print(Text(line), soft_wrap=True)
-    if tuned.snippet:
-        for line in ("", *tuned.snippet.splitlines(), ""):
+    if result.snippet:
+        for line in ("", *result.snippet.splitlines(), ""):
             console.print(Text(line), soft_wrap=True)
 
 
@@ -257,8 +259,8 @@ def _table(rows: Iterable[Row]) -> Table:
     for row in sorted(rows, key=_place):
         ratio = "" if row.ratio is None else f"{row.ratio:.3f}x"
         name = f"{row.name} (changes numbers)" if row.changes_numbers else row.name
-        said = f"{row.outcome}: {row.reason}" if row.reason else row.outcome
-        outcome = terminal.cell(said)
+        outcome_text = f"{row.outcome}: {row.reason}" if row.reason else row.outcome
+        outcome = terminal.cell(outcome_text)
         outcome.stylize(_STYLES.get(row.outcome, "dim"))
         table.add_row(terminal.cell(name), ratio, str(row.sets or ""), outcome)
     return table
@@ -269,26 +271,26 @@ def _place(row: Row) -> tuple[float, str]:
     return (float("inf") if row.ratio is None else row.ratio, row.outcome)
 
 
-def _sentences(tuned: Tuned) -> Iterator[str]:
-    if tuned.reason:
-        yield f"The port fails parity, so there is nothing to tune: {tuned.reason}"
-    elif tuned.confirmed is None:
+def _sentences(result: Tuned) -> Iterator[str]:
+    if result.reason:
+        yield f"The port fails parity, so there is nothing to tune: {result.reason}"
+    elif result.confirmed is None:
         yield "Nothing beats the default: no candidate is faster and passes every gate."
-    elif tuned.options:
-        yield f"{tuned.confirmed.name} takes {_stated(tuned.confirmed.ratio)} of the default's time."
+    elif result.options:
+        yield f"{result.confirmed.name} takes {_ratio_text(result.confirmed.ratio)} of the default's time."
         yield "Every parity gate passes with it. Paste into the port's Model(...):"
-    elif tuned.confirmed.ratio.withheld:
-        yield f"No conclusion: {tuned.confirmed.ratio.withheld}."
+    elif result.confirmed.ratio.withheld:
+        yield f"No conclusion: {result.confirmed.ratio.withheld}."
     else:
-        ratio = tuned.confirmed.ratio
+        ratio = result.confirmed.ratio
         yield (
-            f"Nothing beats the default: {tuned.confirmed.name} was fastest in screening and is "
-            f"{ratio.verdict} when timed again, {_stated(ratio)}."
+            f"Nothing beats the default: {result.confirmed.name} was fastest in screening and is "
+            f"{ratio.verdict} when timed again, {_ratio_text(ratio)}."
         )
         if ratio.note:
             yield f"{ratio.note}."
 
 
-def _stated(ratio: Ratio) -> str:
+def _ratio_text(ratio: Ratio) -> str:
     low, high = ratio.ci95 or (0.0, float("inf"))
     return f"{ratio.ratio:.3f}x [{low:.3f}, {high:.3f}] ({ratio.pairs} fresh processes)"

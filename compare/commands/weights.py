@@ -16,7 +16,7 @@ from compare.commands._conclusion import Conclusion
 from compare.commands._interpreters import interpreters
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
-from compare.commands._signals import uninterrupted
+from compare.commands._signals import hold_signals
 from compare.errors import RequestError
 from compare.inputs.functions import check_reference
 from compare.inputs.keras_files import KERAS_FILES
@@ -129,25 +129,25 @@ def _model(options: argparse.Namespace) -> KerasModel:
         raise RequestError("expected --weights or --checkpoint, found both: drop one")
     if options.weights and not options.weights.name.endswith(WEIGHTS_SUFFIX):
         raise RequestError(f"expected a file that ends with {WEIGHTS_SUFFIX} for --weights, found {options.weights}")
-    saved = Path(options.source).is_dir()
-    if saved and not (Path(options.source) / SAVED_MODEL).exists():
+    is_saved_model = Path(options.source).is_dir()
+    if is_saved_model and not (Path(options.source) / SAVED_MODEL).exists():
         raise RequestError(
             f"expected a SavedModel, a folder with {SAVED_MODEL}, found none in {options.source}: name one"
         )
-    if not saved and Path(options.source).suffix.lower() not in KERAS_FILES:
+    if not is_saved_model and Path(options.source).suffix.lower() not in KERAS_FILES:
         check_reference("", options.source)
     if options.optimizer:
         check_reference("", options.optimizer)
-    if options.leave and not (options.checkpoint or saved):
+    if options.leave and not (options.checkpoint or is_saved_model):
         raise RequestError("expected --leave with --checkpoint or a SavedModel, found neither: drop --leave")
-    if saved and (options.weights or options.checkpoint):
+    if is_saved_model and (options.weights or options.checkpoint):
         raise RequestError("expected a SavedModel alone, found a file of weights too: name the code in its place")
     return KerasModel(
         options.source,
         options.weights,
         options.checkpoint,
         bool(options.optimizer),
-        _allowed(options.leave, "--leave"),
+        _parse_allowances(options.leave, "--leave"),
         _arguments.custom(options, options.source),
     )
 
@@ -159,49 +159,49 @@ def _there(options: argparse.Namespace, model: KerasModel, workers: WeightWorker
     out = _new_folder(options.out or DEFAULT_CHECKPOINT) if options.orbax else _file(options.out or DEFAULT_OUT)
     writable_file(receipt.beside(out))
     request = carrying.Request(
-        model, options.target, _names(options.map), _allowed(options.allow, "--allow"), options.optimizer
+        model, options.target, _names(options.map), _parse_allowances(options.allow, "--allow"), options.optimizer
     )
-    carriage = carrying.planned(request, workers)
+    carriage = carrying.plan_carriage(request, workers)
     if carriage.findings:
         if options.json:
             terminal.print_json({"format": receipt.FORMAT, "findings": to_json(carriage.findings)})
         else:
             print_findings([finding.line for finding in carriage.findings])
-        return concluded(len(carriage.findings), out)
+        return conclude(len(carriage.findings), out)
     if options.orbax:
         return _tell(carrying.write_checkpoint(carriage, out, workers), out, options.json)
-    with uninterrupted():
+    with hold_signals():
         return _tell(carrying.write(carriage, out), out, options.json)
 
 
-def _tell(written: receipt.Receipt, out: Path, as_json: bool) -> Conclusion:
+def _tell(carriage: receipt.Receipt, out: Path, as_json: bool) -> Conclusion:
     if as_json:
-        terminal.print_json(receipt.plain(written))
+        terminal.print_json(receipt.plain(carriage))
     else:
-        print_carriage(written, terminal.console())
+        print_carriage(carriage, terminal.console())
         terminal.say(out, receipt.beside(out))
-    return concluded(0, out)
+    return conclude(0, out)
 
 
 def _back(options: argparse.Namespace, model: KerasModel, workers: WeightWorkers) -> Conclusion:
-    given = {"DST": options.target, "--map": options.map, "--allow": options.allow,
+    values = {"DST": options.target, "--map": options.map, "--allow": options.allow,
              "--optimizer": options.optimizer, "--orbax": options.orbax}  # fmt: skip
-    unused = [name for name, value in given.items() if value]
-    if unused:
-        raise RequestError(f"expected SRC and --back alone, found {unused[0]} too: drop it")
+    extra_options = [name for name, value in values.items() if value]
+    if extra_options:
+        raise RequestError(f"expected SRC and --back alone, found {extra_options[0]} too: drop it")
     out = options.out or DEFAULT_BACK
     _require_suffix(out, WEIGHTS_SUFFIX)
     writable_file(out)
-    returned = returning.written(options.back, model, out, workers)
+    result = returning.write_back(options.back, model, out, workers)
     if options.json:
-        terminal.print_json({"format": receipt.FORMAT, "equal": returned.equal, **to_json(returned)})
+        terminal.print_json({"format": receipt.FORMAT, "equal": result.equal, **to_json(result)})
     else:
-        print_returned(returned)
+        print_returned(result)
         terminal.say(out)
-    return concluded_back(returned)
+    return concluded_back(result)
 
 
-def concluded(findings: int, out: Path) -> Conclusion:
+def conclude(findings: int, out: Path) -> Conclusion:
     """The verdict on weights that were to be carried.
 
     Args:
@@ -209,14 +209,14 @@ def concluded(findings: int, out: Path) -> Conclusion:
       out: where they are written.
     """
     if findings:
-        return Conclusion(FAIL, f"nothing was written: {numbers.counted(findings, 'finding')}, listed above")
+        return Conclusion(FAIL, f"nothing was written: {numbers.count_of(findings, 'finding')}, listed above")
     return Conclusion(PASS, f"every weight was carried to {out}")
 
 
-def concluded_back(returned: Returned) -> Conclusion:
+def concluded_back(result: Returned) -> Conclusion:
     """The verdict on weights that were carried back."""
-    said = f"{returned.equal} of {numbers.counted(returned.leaves, 'weight')} bit-equal to what was carried"
-    return Conclusion(PASS if returned.equal == returned.leaves > 0 else FAIL, said)
+    sentence = f"{result.equal} of {numbers.count_of(result.leaves, 'weight')} bit-equal to what was carried"
+    return Conclusion(PASS if result.equal == result.leaves > 0 else FAIL, sentence)
 
 
 def _file(out: Path) -> Path:
@@ -252,15 +252,15 @@ def _names(path: Path | None) -> Mapping[str, str]:
     return files.convert(pairs, dict[str, str], path, expected)
 
 
-def _allowed(texts: list[str], option: str) -> Mapping[str, str]:
+def _parse_allowances(texts: list[str], option: str) -> Mapping[str, str]:
     """What an option names, each with its reason."""
     what = "VARIABLE=REASON" if option == "--allow" else "PATH=REASON"
-    allowed: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for text in texts:
         path, _, reason = text.partition("=")
         if not path.strip() or not reason.strip():
             raise RequestError(f"expected {what} for {option}, found {text!r}: say why it may stay as it is")
-        if path.strip() in allowed:
+        if path.strip() in reasons:
             raise RequestError(f"expected every {option} once, found {path.strip()!r} twice: drop one")
-        allowed[path.strip()] = reason.strip()
-    return allowed
+        reasons[path.strip()] = reason.strip()
+    return reasons

@@ -129,8 +129,8 @@ def write(table: RawTable, path: Path = FILE) -> None:
 def _lines(table: RawTable) -> Iterator[str]:
     yield '{"versions":' + msgspec.json.encode(table.versions).decode() + ',"operations":{'
     last = len(table.operations) - 1
-    for at, (name, operation) in enumerate(table.operations.items()):
-        yield f'"{name}":{msgspec.json.encode(operation).decode()}{"" if at == last else ","}'
+    for index, (name, operation) in enumerate(table.operations.items()):
+        yield f'"{name}":{msgspec.json.encode(operation).decode()}{"" if index == last else ","}'
     yield "}}"
 
 

@@ -117,9 +117,9 @@ def first_name(code: str) -> str:
 
 def gotchas(row: Row) -> tuple[str, ...]:
     """Identifiers of the entry that a row names, and of all that concern its operation or layer and differ."""
-    known = {entry.id for entry in _entries()}
-    concerned = [entry.id for entry in _entries() if row.name in entry.gotcha.concerns and not entry.gotcha.is_control]
-    return tuple(name for name in dict.fromkeys([row.gotcha, *concerned]) if name in known)
+    ids = {entry.id for entry in _entries()}
+    other_ids = [entry.id for entry in _entries() if row.name in entry.gotcha.concerns and not entry.gotcha.is_control]
+    return tuple(name for name in dict.fromkeys([row.gotcha, *other_ids]) if name in ids)
 
 
 @functools.cache

@@ -31,7 +31,7 @@ class Seen:
     failures: list[Failure] = field(default_factory=list)
 
 
-def seen(pool: Pool, loading: Loading, whole: Mapping[Mode, Mode], reporter: Reporter) -> Seen:
+def collect(pool: Pool, loading: Loading, whole: Mapping[Mode, Mode], reporter: Reporter) -> Seen:
     """Ask both sides, which have just judged it, for kernels and results in every mode.
 
     Args:
@@ -62,11 +62,11 @@ def _kernels(side: Side, modes: Iterable[Mode], evidence: Seen, reporter: Report
 
 def _results(side: Side, cases: Iterable[str], modes: Mapping[Mode, Mode], evidence: Seen) -> None:
     for case in cases:
-        held = {mode: _outputs(side, mode, case) for mode in dict.fromkeys((*modes, *modes.values()))}
+        outputs = {mode: _outputs(side, mode, case) for mode in dict.fromkeys((*modes, *modes.values()))}
         for mode, whole in modes.items():
-            same = same_leaves(held[mode], held[whole])
+            same = same_leaves(outputs[mode], outputs[whole])
             evidence.bit_equal[str(mode)] = evidence.bit_equal.get(str(mode), True) and same
-            evidence.error[str(mode)] = max(evidence.error.get(str(mode), 0.0), _error(held[mode], held[whole]))
+            evidence.error[str(mode)] = max(evidence.error.get(str(mode), 0.0), _error(outputs[mode], outputs[whole]))
 
 
 def _outputs(side: Side, mode: Mode, case: str) -> Arrays:

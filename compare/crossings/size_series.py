@@ -87,7 +87,7 @@ def of(workload: AnyWorkload, sizes: Sizes | None) -> Series:
     return Series(workload, sizes or Sizes(_small_operations.ELEMENTS, _small_operations.SIZES))
 
 
-def drawn(series: Series, scratch: Path) -> list[tuple[int, Prepared | str]]:
+def draw(series: Series, scratch: Path) -> list[tuple[int, Prepared | str]]:
     """By size, the arrays of a function there; a text says why it refuses the size.
 
     Raises:
@@ -96,13 +96,13 @@ def drawn(series: Series, scratch: Path) -> list[tuple[int, Prepared | str]]:
     workload, sizes = series.workload, series.sizes
     own = prepare_one(workload, choose_size(workload, series.size or _least_size(workload)), None, scratch)
     if sizes.dimension not in own.dimensions:
-        named = ", ".join(own.dimensions) or "none: name one in a shape, as in x=f32[n,128]"
-        raise RequestError(f"expected a dimension of {workload.name} ({named}), found {sizes.dimension!r}")
+        dimension_names = ", ".join(own.dimensions) or "none: name one in a shape, as in x=f32[n,128]"
+        raise RequestError(f"expected a dimension of {workload.name} ({dimension_names}), found {sizes.dimension!r}")
     others = replace(own, others=tuple({sizes.dimension: size} for size in sizes.sizes))
     outcomes = prepare_others(others, scratch)
-    refused = [outcome for outcome in outcomes if isinstance(outcome, str)]
-    if len(refused) == len(outcomes):
-        raise RequestError(refused[0])
+    refusals = [outcome for outcome in outcomes if isinstance(outcome, str)]
+    if len(refusals) == len(outcomes):
+        raise RequestError(refusals[0])
     return list(zip(sizes.sizes, outcomes, strict=True))
 
 
@@ -121,8 +121,8 @@ def in_blocks(workload: AnyWorkload, blocks: Sequence[int], size: str | None) ->
     Raises:
       RequestError: it trains, has no such dimension, or no `layers` where `blocks` are missing.
     """
-    chosen = choose_size(workload, size)
-    dimensions = workload.sizes[chosen]
+    size_name = choose_size(workload, size)
+    dimensions = workload.sizes[size_name]
     if workload.training is not None:
         raise RequestError(f"expected a forward pass, found {workload.name}, which trains: leave out `training`")
     if BLOCK not in dimensions:
@@ -134,8 +134,8 @@ def in_blocks(workload: AnyWorkload, blocks: Sequence[int], size: str | None) ->
         raise RequestError(
             f"expected --blocks N,N,... or a dimension `{LAYERS}` of {workload.name}, found neither: name one"
         )
-    wanted = sorted({*blocks} or {*_powers_of_2(dimensions[LAYERS])})
-    return Series(workload, Sizes(BLOCK, (0, *wanted)), chosen)
+    block_sizes = sorted({*blocks} or {*_powers_of_2(dimensions[LAYERS])})
+    return Series(workload, Sizes(BLOCK, (0, *block_sizes)), size_name)
 
 
 def _powers_of_2(layers: int) -> Iterator[int]:

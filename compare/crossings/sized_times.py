@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from compare.bench import stats
 from compare.bench.crossing_points import Point
-from compare.crossings.size_series import Series, drawn
+from compare.crossings.size_series import Series, draw
 from compare.inputs.at_size import Prepared
 from compare.inputs.request import Plan
 from compare.measure import timed_sets
@@ -67,14 +67,14 @@ class Surveyed(Generic[Run]):
         """Of a function, by size."""
         return [at_size.run for at_size in self.judged[name]]
 
-    def taken(self, name: str) -> list[Samples | None]:
+    def samples_of(self, name: str) -> list[Samples | None]:
         """Of a function, by size, what was timed; None where nothing was."""
         return [self.samples.get(at_size.timed.name) if at_size.timed else None for at_size in self.judged[name]]
 
 
 def survey(
     series: Sequence[Series],
-    asked: Asked,
+    request: Asked,
     scratch: Path,
     reporter: Reporter,
     judge: Callable[[Pool, Series, int, Prepared | str, Reporter], Judged[Run]],
@@ -83,7 +83,7 @@ def survey(
 
     Args:
       series: functions of different names.
-      asked: how.
+      request: how.
       scratch: a folder for arrays in transit and what was compiled.
       reporter: is told of every step.
       judge: asked of every function and size, whose arrays it is given, or why there are none.
@@ -92,44 +92,47 @@ def survey(
       RequestError, BadTarget: a function has no such dimension, its code fails, or it does not exist.
       KeyboardInterrupt: before anything was timed.
     """
-    arrays = {function.workload.name: drawn(function, scratch) for function in series}
-    judged: dict[str, list[Judged[Run]]] = {}
-    with Pool(dict(asked.sources), scratch, asked.timeout_s) as pool:
+    arrays = {function.workload.name: draw(function, scratch) for function in series}
+    judgements: dict[str, list[Judged[Run]]] = {}
+    with Pool(dict(request.sources), scratch, request.timeout_s) as pool:
         for function in series:
             name, sizes = function.workload.name, arrays[function.workload.name]
             reporter.stage(f"{name}: parity at {len(sizes)} sizes of {function.sizes.dimension}", len(sizes) * _STEPS)
-            judged[name] = [judge(pool, function, size, prepared, reporter) for size, prepared in sizes]
+            judgements[name] = [judge(pool, function, size, prepared, reporter) for size, prepared in sizes]
         environment = record_parts.environment(pool.environments())
-    to_time = [at_size.timed for by_size in judged.values() for at_size in by_size if at_size.timed is not None]
-    samples, interrupted = measure(to_time, asked, scratch, reporter)
-    return Surveyed(judged, samples, environment, interrupted)
+    to_time = [at_size.timed for by_size in judgements.values() for at_size in by_size if at_size.timed is not None]
+    samples, was_interrupted = measure(to_time, request, scratch, reporter)
+    return Surveyed(judgements, samples, environment, was_interrupted)
 
 
 _STEPS = 18
 """Of the progress at one size, roughly."""
 
 
-def titled(prepared: Prepared, title: str) -> Prepared:
+def retitle(prepared: Prepared, title: str) -> Prepared:
     """The same under a name of its own, which its samples are told apart by."""
     return dataclasses.replace(prepared, workload=Declared(reference="", name=title))
 
 
-def stated(estimate: stats.Ratio | None, withheld: str, level: float) -> SizeRatio:
+def as_size_ratio(estimate: stats.Ratio | None, reason: str, level: float) -> SizeRatio:
     """A ratio at one size as the record has it.
 
     Args:
       estimate: the ratio; None where there was no pair in which both ran.
-      withheld: why it may not be stated; empty where nothing speaks against it.
+      reason: why it may not be stated; empty where nothing speaks against it.
       level: of its interval.
     """
     if estimate is None:
-        return SizeRatio(verdict=stats.INCONCLUSIVE, withheld=withheld or "not both were timed")
-    if withheld:
-        return SizeRatio(pairs=estimate.pairs, verdict=stats.INCONCLUSIVE, withheld=withheld)
+        return SizeRatio(verdict=stats.INCONCLUSIVE, withheld=reason or "not both were timed")
+    if reason:
+        return SizeRatio(pairs=estimate.pairs, verdict=stats.INCONCLUSIVE, withheld=reason)
     interval = stats.interval_at(estimate, level)
-    known = None if interval == stats.UNKNOWN else interval
+    known_interval = None if interval == stats.UNKNOWN else interval
     return SizeRatio(
-        pairs=estimate.pairs, ratio=estimate.ratio, interval=known, verdict=Point(1, estimate.ratio, known).side
+        pairs=estimate.pairs,
+        ratio=estimate.ratio,
+        interval=known_interval,
+        verdict=Point(1, estimate.ratio, known_interval).side,
     )
 
 
@@ -140,13 +143,13 @@ def interval_of(ratio: SizeRatio) -> stats.Interval | None:
 
 
 def measure(
-    to_time: Sequence[Timed], asked: Asked, scratch: Path, reporter: Reporter
+    to_time: Sequence[Timed], request: Asked, scratch: Path, reporter: Reporter
 ) -> tuple[Mapping[str, Samples], bool]:
     """What was timed, by title, and whether a signal ended it.
 
     Args:
       to_time: of different titles.
-      asked: how.
+      request: how.
       scratch: a folder for arrays in transit and what was compiled.
       reporter: is told of every step.
 
@@ -156,9 +159,9 @@ def measure(
     if not to_time:
         return {}, False
     try:
-        samples = timed_sets.measure(to_time, asked.sources, asked.plan, scratch, asked.timeout_s, reporter)
-    except timed_sets.Interrupted as stopped:
-        if not any(taken.pairs for taken in stopped.samples.values()):
+        samples = timed_sets.measure(to_time, request.sources, request.plan, scratch, request.timeout_s, reporter)
+    except timed_sets.Interrupted as interruption:
+        if not any(samples_of_one.pairs for samples_of_one in interruption.samples.values()):
             raise KeyboardInterrupt from None
-        return stopped.samples, True
+        return interruption.samples, True
     return samples, False

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from compare.bench import block_sizes, pairs, stats, timing
 from compare.bench.block_sizes import LEAST_GAIN, Blocks
 from compare.crossings import sized_times
-from compare.crossings.block_evidence import Seen, seen
+from compare.crossings.block_evidence import Seen, collect
 from compare.crossings.size_series import Series
 from compare.crossings.sized_times import Asked, Judged
 from compare.inputs.at_size import Prepared
@@ -41,42 +41,43 @@ UNCOMPILED = 0
 """The size of blocks that stands for no compiled function."""
 
 
-def survey(chains: Sequence[Series], asked: Asked, scratch: Path, reporter: Reporter) -> ChainsInBlocks:
+def survey(chains: Sequence[Series], request: Asked, scratch: Path, reporter: Reporter) -> ChainsInBlocks:
     """Judge, profile and time every chain in blocks of every size, and say how large blocks have to be.
 
     Args:
       chains: of different names, each with its sizes of blocks.
-      asked: how.
+      request: how.
       scratch: a folder for arrays in transit and what was compiled.
       reporter: is told of every step.
 
     Raises:
       RequestError, BadTarget, KeyboardInterrupt: as `sized_times.survey` does.
     """
-    surveyed = sized_times.survey(chains, asked, scratch, reporter, _judge)
+    result = sized_times.survey(chains, request, scratch, reporter, _judge)
     names = {chain.workload.name: chain for chain in chains}
     series = [
-        _series(chain, surveyed.runs(name), surveyed.taken(name), asked.plan.threads) for name, chain in names.items()
+        _series(chain, result.runs(name), result.samples_of(name), request.plan.threads)
+        for name, chain in names.items()
     ]
     return ChainsInBlocks(
         schema=SCHEMA,
         series=tuple(series),
-        threads=asked.plan.threads,
-        environment=surveyed.environment,
-        interrupted=surveyed.interrupted,
+        threads=request.plan.threads,
+        environment=result.environment,
+        interrupted=result.interrupted,
     )
 
 
 def _judge(pool: Pool, chain: Series, block: int, prepared: Prepared | str, reporter: Reporter) -> Judged[BlockRun]:
     if isinstance(prepared, str):
         return Judged(BlockRun(block=block, parity=NOT_APPLICABLE, reason=prepared))
-    at, _ = judged_at(pool, prepared, {chain.sizes.dimension: block}, reporter, _JUDGED)
-    run = BlockRun(block=block, parity=at.verdict, reason=at.reason)
-    if at.verdict != PASS:
+    parity, _ = judged_at(pool, prepared, {chain.sizes.dimension: block}, reporter, _JUDGED)
+    run = BlockRun(block=block, parity=parity.verdict, reason=parity.reason)
+    if parity.verdict != PASS:
         return Judged(run)
-    evidence = seen(pool, prepared.loading, WHOLE, reporter)
+    evidence = collect(pool, prepared.loading, WHOLE, reporter)
     title = f"{chain.workload.name} in blocks of {block}"
-    return Judged(_with_evidence(run, evidence), Timed(sized_times.titled(prepared, title), MODES, {}))
+    return Judged(_with_evidence(run, evidence), Timed(sized_times.retitle(prepared, title), MODES, {}))
 
 
 def _with_evidence(run: BlockRun, evidence: Seen) -> BlockRun:
@@ -90,10 +91,10 @@ def _with_evidence(run: BlockRun, evidence: Seen) -> BlockRun:
 
 
 def _series(
-    chain: Series, judged: Sequence[BlockRun], taken: Sequence[Samples | None], threads: int | None
+    chain: Series, runs_judged: Sequence[BlockRun], samples: Sequence[Samples | None], threads: int | None
 ) -> BlockSeries:
-    level = stats.level_together(sized_times.LEVEL, len(judged))
-    runs = _with_times(judged, taken, level, threads)
+    level = stats.level_together(sized_times.LEVEL, len(runs_judged))
+    runs = _with_times(runs_judged, samples, level, threads)
     return BlockSeries(
         name=chain.workload.name,
         summary=chain.workload.summary,
@@ -115,27 +116,29 @@ def _with_times(
       level: of every interval.
       threads: that were asked for.
     """
-    pairs_of = [pairs.samples_of(taken.pairs) if taken else {} for taken in samples]
+    pairs_of = [pairs.samples_of(samples_of_run.pairs) if samples_of_run else {} for samples_of_run in samples]
     base = next((seconds for run, seconds in zip(runs, pairs_of, strict=True) if run.block == UNCOMPILED), {})
-    doubts = [_doubt(taken, threads) for taken in samples]
+    doubts = [_doubt(samples_of_run, threads) for samples_of_run in samples]
     base_doubt = next((doubt for run, doubt in zip(runs, doubts, strict=True) if run.block == UNCOMPILED), "")
     return [
-        run if taken is None else _timed(run, taken, seconds, base, (doubt, doubt or base_doubt), level)
-        for run, taken, seconds, doubt in zip(runs, samples, pairs_of, doubts, strict=True)
+        run
+        if samples_of_run is None
+        else _add_times(run, samples_of_run, seconds, base, (doubt, doubt or base_doubt), level)
+        for run, samples_of_run, seconds, doubt in zip(runs, samples, pairs_of, doubts, strict=True)
     ]
 
 
-def _doubt(taken: Samples | None, threads: int | None) -> str:
+def _doubt(samples: Samples | None, threads: int | None) -> str:
     """Why no ratio of these may be stated; empty where nothing speaks against them."""
-    if taken is None:
+    if samples is None:
         return ""
-    ratios = timed_samples.summarise(taken, (), threads).timing.ratios.values()
+    ratios = timed_samples.summarise(samples, (), threads).timing.ratios.values()
     return next((ratio.withheld for ratio in ratios if ratio.withheld), "")
 
 
-def _timed(
+def _add_times(
     run: BlockRun,
-    taken: Samples,
+    samples: Samples,
     seconds: timing.Samples,
     base: timing.Samples,
     doubts: tuple[str, str],
@@ -145,7 +148,7 @@ def _timed(
 
     Args:
       run: what was judged.
-      taken: of this run.
+      samples: of this run.
       seconds: the same, by arm, pair and round.
       base: of the chain of which nothing is compiled.
       doubts: why no ratio of this run, and none to the base, may be stated.
@@ -153,30 +156,34 @@ def _timed(
     """
     whole = {str(mode): _over_whole(mode, seconds, doubts[0], level) for mode in WHOLE}
     modes = [*WHOLE, TF_JIT, JAX_JIT]
-    summary = timed_samples.summarise(taken, ()).timing
+    summary = timed_samples.summarise(samples, ()).timing
     return replace(
         run,
-        seconds={mode: known.median_s for mode, known in summary.modes.items()},
+        seconds={mode: mode_times.median_s for mode, mode_times in summary.modes.items()},
         over_whole=whole,
         over_graph={str(mode): _over_graph(mode, seconds, base, doubts[1], level) for mode in modes},
         null=summary.null,
-        failures=(*run.failures, *taken.failures),
+        failures=(*run.failures, *samples.failures),
     )
 
 
 def _over_whole(mode: Mode, seconds: timing.Samples, doubt: str, level: float) -> SizeRatio:
-    return sized_times.stated(timing.paired(seconds, Arm(mode), Arm(WHOLE[mode])), doubt, level)
+    return sized_times.as_size_ratio(timing.pair_ratio(seconds, Arm(mode), Arm(WHOLE[mode])), doubt, level)
 
 
 def _over_graph(mode: Mode, seconds: timing.Samples, base: timing.Samples, doubt: str, level: float) -> SizeRatio:
     arms = (seconds.get(Arm(mode)), seconds.get(Arm(TF_JIT)), base.get(Arm(TF_GRAPH)), base.get(Arm(TF_JIT)))
     one, through, other, base_through = arms
     if not one or not through or not other or not base_through:
-        return sized_times.stated(None, doubt, level)
-    return sized_times.stated(block_sizes.linked(one, through, other, base_through), doubt, level)
+        return sized_times.as_size_ratio(None, doubt, level)
+    return sized_times.as_size_ratio(block_sizes.link(one, through, other, base_through), doubt, level)
 
 
 def _advice(mode: Mode, runs: Sequence[BlockRun]) -> BlockAdvice:
-    known = [(run.block or 0, run.over_whole.get(str(mode), SizeRatio())) for run in runs if run.block != UNCOMPILED]
-    advice = block_sizes.advice([Blocks(block, ratio.ratio, sized_times.interval_of(ratio)) for block, ratio in known])
+    ratios_by_block = [
+        (run.block or 0, run.over_whole.get(str(mode), SizeRatio())) for run in runs if run.block != UNCOMPILED
+    ]
+    advice = block_sizes.advice(
+        [Blocks(block, ratio.ratio, sized_times.interval_of(ratio)) for block, ratio in ratios_by_block]
+    )
     return BlockAdvice(mode=str(mode), layers=advice.layers, shown=advice.shown)

@@ -29,30 +29,30 @@ RATIOS = (Pair(TF_JIT, TF_GRAPH), Pair(JAX_JIT, TF_GRAPH))
 """What compiling gains over the graph that TensorFlow runs kernel by kernel, in either framework."""
 
 
-def survey(series: Sequence[Series], asked: Asked, scratch: Path, reporter: Reporter) -> Crossings:
+def survey(series: Sequence[Series], request: Asked, scratch: Path, reporter: Reporter) -> Crossings:
     """Judge every function at every size, time those that agree, and say where the ratios cross 1.
 
     Args:
       series: functions of different names.
-      asked: how.
+      request: how.
       scratch: a folder for arrays in transit and what was compiled.
       reporter: is told of every step.
 
     Raises:
       RequestError, BadTarget, KeyboardInterrupt: as `sized_times.survey` does.
     """
-    surveyed = sized_times.survey(series, asked, scratch, reporter, _judge)
+    result = sized_times.survey(series, request, scratch, reporter, _judge)
     names = {function.workload.name: function for function in series}
-    judged = [
-        judged_series(function, surveyed.runs(name), surveyed.taken(name), asked.plan.threads)
+    all_series = [
+        judged_series(function, result.runs(name), result.samples_of(name), request.plan.threads)
         for name, function in names.items()
     ]
     return Crossings(
         schema=SCHEMA,
-        series=tuple(judged),
-        threads=asked.plan.threads,
-        environment=surveyed.environment,
-        interrupted=surveyed.interrupted,
+        series=tuple(all_series),
+        threads=request.plan.threads,
+        environment=result.environment,
+        interrupted=result.interrupted,
     )
 
 
@@ -60,12 +60,12 @@ def _judge(pool: Pool, series: Series, size: int, prepared: Prepared | str, repo
     if isinstance(prepared, str):
         return Judged(SizedRun(size=size, parity=NOT_APPLICABLE, reason=prepared))
     dimension = series.sizes.dimension
-    at, _ = judged_at(pool, prepared, {dimension: size}, reporter, (TF_GRAPH, TF_JIT, JAX_JIT))
-    run = SizedRun(size=size, parity=at.verdict, reason=at.reason)
-    if at.verdict != PASS:
+    parity, _ = judged_at(pool, prepared, {dimension: size}, reporter, (TF_GRAPH, TF_JIT, JAX_JIT))
+    run = SizedRun(size=size, parity=parity.verdict, reason=parity.reason)
+    if parity.verdict != PASS:
         return Judged(run)
     title = f"{series.workload.name} at {dimension}={size}"
-    return Judged(run, Timed(sized_times.titled(prepared, title), MODES, {}))
+    return Judged(run, Timed(sized_times.retitle(prepared, title), MODES, {}))
 
 
 def judged_series(
@@ -80,38 +80,39 @@ def judged_series(
       threads: that were asked for.
     """
     level = stats.level_together(sized_times.LEVEL, len(runs))
-    filled = [
-        run if taken is None else _timed(run, taken, level, threads) for run, taken in zip(runs, samples, strict=True)
+    timed_runs = [
+        run if samples_of_run is None else _add_times(run, samples_of_run, level, threads)
+        for run, samples_of_run in zip(runs, samples, strict=True)
     ]
     return SizeSeries(
         name=series.workload.name,
         summary=series.workload.summary,
         dimension=series.sizes.dimension,
         level=level,
-        runs=tuple(filled),
-        crossings=tuple(crossing for pair in RATIOS for crossing in _crossings(str(pair), filled)),
+        runs=tuple(timed_runs),
+        crossings=tuple(crossing for pair in RATIOS for crossing in _crossings(str(pair), timed_runs)),
     )
 
 
-def _timed(run: SizedRun, samples: Samples, level: float, threads: int | None) -> SizedRun:
+def _add_times(run: SizedRun, samples: Samples, level: float, threads: int | None) -> SizedRun:
     summary = timed_samples.summarise(samples, (), threads).timing
-    taken = pairs.samples_of(samples.pairs)
-    ratios = {str(pair): _ratio(pair, summary, taken, level) for pair in RATIOS}
+    rounds_by_arm = pairs.samples_of(samples.pairs)
+    ratios = {str(pair): _ratio(pair, summary, rounds_by_arm, level) for pair in RATIOS}
     return SizedRun(
         size=run.size,
         parity=run.parity,
         reason=run.reason,
-        seconds={mode: timed.median_s for mode, timed in summary.modes.items()},
+        seconds={mode: mode_times.median_s for mode, mode_times in summary.modes.items()},
         ratios=ratios,
         null=summary.null,
         failures=tuple(samples.failures),
     )
 
 
-def _ratio(pair: Pair, summary: Timing, taken: timing.Samples, level: float) -> SizeRatio:
-    stated = summary.ratios.get(str(pair))
-    estimate = timing.paired(taken, Arm(pair.left), Arm(pair.right))
-    return sized_times.stated(estimate, stated.withheld if stated else "", level)
+def _ratio(pair: Pair, summary: Timing, rounds_by_arm: timing.Samples, level: float) -> SizeRatio:
+    recorded_ratio = summary.ratios.get(str(pair))
+    estimate = timing.pair_ratio(rounds_by_arm, Arm(pair.left), Arm(pair.right))
+    return sized_times.as_size_ratio(estimate, recorded_ratio.withheld if recorded_ratio else "", level)
 
 
 def _crossings(ratio: str, runs: Sequence[SizedRun]) -> list[CrossingPoint]:
@@ -128,5 +129,5 @@ def _crossings(ratio: str, runs: Sequence[SizedRun]) -> list[CrossingPoint]:
 
 
 def _point(run: SizedRun, ratio: str) -> Point:
-    known = run.ratios.get(ratio, SizeRatio())
-    return Point(run.size or 0, known.ratio, sized_times.interval_of(known))
+    size_ratio = run.ratios.get(ratio, SizeRatio())
+    return Point(run.size or 0, size_ratio.ratio, sized_times.interval_of(size_ratio))

@@ -87,7 +87,7 @@ def cluster(name: str) -> Cluster:
       UnknownDevice: none of these, or a single device.
     """
     kind, _, shape = name.partition(":")
-    gpu = gpus.named(kind)
+    gpu = gpus.find(kind)
     devices = _of_gpus(name, gpu, shape) if gpu else _of_tpus(name)
     if devices.size < 2:
         raise UnknownDevice(
@@ -103,10 +103,10 @@ def _of_gpus(name: str, gpu: Device, shape: str) -> Cluster:
         raise UnknownDevice(f"expected hosts x GPUs of each, as in {gpu.name}:2x8, found {name!r}: correct --target")
     hosts, per_host = int(match[1]), int(match[2])
     inside, between = _GPU_LINKS[gpu.name]
-    written = f"{gpu.name}:{hosts}x{per_host}"
-    device = replace(gpu, name=written, topology=dict(gpu.topology) | {"topology": f"1x{hosts}x{per_host}"})
-    placed = tuple(number // per_host for number in range(hosts * per_host))
-    return Cluster(written, device, placed, inside, between if hosts > 1 else None)
+    full_name = f"{gpu.name}:{hosts}x{per_host}"
+    device = replace(gpu, name=full_name, topology=dict(gpu.topology) | {"topology": f"1x{hosts}x{per_host}"})
+    hosts_of_devices = tuple(number // per_host for number in range(hosts * per_host))
+    return Cluster(full_name, device, hosts_of_devices, inside, between if hosts > 1 else None)
 
 
 def _of_tpus(name: str) -> Cluster:

@@ -68,41 +68,41 @@ class _Placed:
     graph: Graph
 
 
-def summary(made: Made) -> CompiledSummary:
+def summary(product: Made) -> CompiledSummary:
     """The module counted, as those for the CPU are.
 
     Raises:
       UnreadableProgram: it cannot be read.
     """
-    return compiled.describe(made.module.hlo, made.memory["temp"], made.module.sources)
+    return compiled.describe(product.module.hlo, product.memory["temp"], product.module.sources)
 
 
-def describe(device: Device, made: Made) -> OnTarget:
+def describe(device: Device, product: Made) -> OnTarget:
     """The program on the device in numbers.
 
     Args:
       device: the device.
-      made: the program and its module.
+      product: the program and its module.
 
     Raises:
       UnreadableProgram: the module or the dump cannot be read.
     """
-    counted = summary(made)
-    entry = read_module.read(made.module.hlo, made.module.sources)
-    placed = {one.node.name: one for one in _running(entry)}
+    counts = summary(product)
+    entry = read_module.read(product.module.hlo, product.module.sources)
+    nodes = {one.node.name: one for one in _running(entry)}
     # What a TPU's compiler calls by name is code of its own.
     own = device.platform == "tpu"
-    libraries = {call.name: call.library or ("" if own else call.target) for call in counted.custom_calls}
-    launched = _launched(device, made, placed, libraries)
-    bytes_ = float(sum(traffic(one.node, one.graph) for one in placed.values()))
-    flops = bindings.hlo_cost(made.program.hlo).get("flops")
-    bound = bounds.bound(device, bytes_, flops, product_types(made.program))
-    peak = peak_bytes(made.memory)
+    libraries = {call.name: call.library or ("" if own else call.target) for call in counts.custom_calls}
+    rows = _launch_rows(device, product, nodes, libraries)
+    bytes_ = float(sum(traffic(one.node, one.graph) for one in nodes.values()))
+    flops = bindings.hlo_cost(product.program.hlo).get("flops")
+    bound = bounds.bound(device, bytes_, flops, product_types(product.program))
+    peak = peak_bytes(product.memory)
     return OnTarget(
-        kernels=len(placed),
-        launches=len(launched) if made.dump else None,
-        fusions=counted.fusions,
-        temp_bytes=made.memory["temp"],
+        kernels=len(nodes),
+        launches=len(rows) if product.dump else None,
+        fusions=counts.fusions,
+        temp_bytes=product.memory["temp"],
         peak_bytes=peak,
         library_calls=dict(Counter(filter(None, libraries.values())).most_common()),
         flops=flops,
@@ -110,7 +110,7 @@ def describe(device: Device, made: Made) -> OnTarget:
         bound_s=bound.seconds if bound else None,
         bound_by=bound.by if bound else "",
         fits=peak <= device.memory_bytes if device.memory_bytes else None,
-        launched=launched,
+        launched=rows,
         notes=(*(GPU_NOTES if device.platform == "gpu" else TPU_NOTES), *_notes(device, peak, entry)),
     )
 
@@ -176,17 +176,17 @@ def _notes(device: Device, peak: int, entry: Graph) -> Iterator[str]:
         yield "everything fits in the second-level cache: a warm call may beat the bound by memory"
 
 
-def _launched(
-    device: Device, made: Made, placed: Mapping[str, _Placed], libraries: Mapping[str, str]
+def _launch_rows(
+    device: Device, product: Made, nodes: Mapping[str, _Placed], libraries: Mapping[str, str]
 ) -> tuple[Launch, ...]:
-    if made.dump is None:
+    if product.dump is None:
         return ()
-    module = directory.modules(made.dump)[-1]
+    module = directory.modules(product.dump)[-1]
     sequence = gpu.thunks(module)[0]
     names = "".join(file.text() for file in module.of(grammar.THUNK_NAMES))
-    assembled = launches.assembled("\n".join(made.reports.values()))
+    reports = launches.parse_reports("\n".join(product.reports.values()))
     return tuple(
-        _row(device, launch, placed.get(launch.instruction), libraries, assembled.get(launch.kernel))
+        _row(device, launch, nodes.get(launch.instruction), libraries, reports.get(launch.kernel))
         for launch in launches.launches(sequence, names)
     )
 
@@ -194,9 +194,9 @@ def _launched(
 def _row(
     device: Device,
     launch: launches.Launch,
-    placed: _Placed | None,
+    node: _Placed | None,
     libraries: Mapping[str, str],
-    assembled: Assembled | None,
+    report: Assembled | None,
 ) -> Launch:
     library = libraries.get(launch.instruction) or _THUNK_LIBRARIES.get(launch.kind, "")
     row = Launch(
@@ -206,26 +206,26 @@ def _row(
         library=library,
         grid=launch.grid,
         threads=launch.threads,
-        bytes=traffic(placed.node, placed.graph) if placed else None,
-        sources=sources_of(placed.node) if placed else (),
+        bytes=traffic(node.node, node.graph) if node else None,
+        sources=sources_of(node.node) if node else (),
     )
-    return _filled(row, device, launch, assembled) if launch.grid else row
+    return _with_occupancy(row, device, launch, report) if launch.grid else row
 
 
-def _filled(row: Launch, device: Device, launch: launches.Launch, assembled: Assembled | None) -> Launch:
+def _with_occupancy(row: Launch, device: Device, launch: launches.Launch, report: Assembled | None) -> Launch:
     """The row with how a kernel of XLA's own fills the GPU."""
     blocks = math.prod(launch.grid)
     row = replace(row, filled=min(1.0, blocks / device.cores))
-    if assembled is None:
+    if report is None:
         return row
-    shared = launch.shared_memory_bytes + assembled.shared_memory_bytes
+    shared_memory = launch.shared_memory_bytes + report.shared_memory_bytes
     row = replace(
         row,
-        registers=assembled.registers,
-        spill_bytes=assembled.spill_store_bytes + assembled.spill_load_bytes,
-        shared_memory_bytes=shared,
+        registers=report.registers,
+        spill_bytes=report.spill_store_bytes + report.spill_load_bytes,
+        shared_memory_bytes=shared_memory,
     )
     if device.multiprocessor is None:
         return row
-    held = occupancy(device.multiprocessor, math.prod(launch.threads), assembled.registers, shared)
-    return replace(row, occupancy=held.share, limited_by=held.limited_by)
+    fill = occupancy(device.multiprocessor, math.prod(launch.threads), report.registers, shared_memory)
+    return replace(row, occupancy=fill.share, limited_by=fill.limited_by)

@@ -92,7 +92,7 @@ _FIELD = re.compile(r"\b(\w+)\s*:\s*(\"[^\"\n]*\"|'[^'\n]*'|[-+.\w]+)")
 _CAPABILITY = re.compile(r"\bcuda_compute_capability\s*\{([^{}]*)\}")
 
 
-def named(name: str) -> Device | None:
+def find(name: str) -> Device | None:
     """The GPU of a name, whatever its case; None where there is none."""
     gpu = GPUS.get(name.upper())
     return _device(name.upper(), gpu, config(gpu)) if gpu else None
@@ -106,7 +106,7 @@ def of_file(path: Path) -> Device:
     """
     text = files.read(path, _CONFIG, _LONGEST_CONFIG).decode(errors="replace")
     try:
-        return _device(path.name, _described(text, path.name), text)
+        return _device(path.name, _parse(text, path.name), text)
     except KeyError as error:
         _CONFIG.refuse(path, f"none of the field {error.args[0]}")
     except ValueError as error:
@@ -129,13 +129,13 @@ def config(gpu: Gpu) -> str:
     )
 
 
-def _described(text: str, source: str) -> Gpu:
+def _parse(text: str, source: str) -> Gpu:
     """What a description says; KeyError for a field that it lacks."""
     fields = {name: value.strip("\"'") for name, value in _FIELD.findall(text)}
-    nested = _CAPABILITY.search(text)
-    if nested is None:
+    capability_match = _CAPABILITY.search(text)
+    if capability_match is None:
         raise KeyError("cuda_compute_capability")
-    capability = dict(_FIELD.findall(nested[1]))
+    capability = dict(_FIELD.findall(capability_match[1]))
     numbers = {name: _positive(name, fields[name], float if name == "clock_rate_ghz" else int) for name in _NUMBERS}
     return Gpu(
         description=fields.get("device_description_str", source),
@@ -180,5 +180,5 @@ def _device(name: str, gpu: Gpu, text: str) -> Device:
 def _multiprocessor(gpu: Gpu) -> Multiprocessor | None:
     if gpu.capability not in _MULTIPROCESSORS:
         return None
-    threads, blocks, unit, reserved = _MULTIPROCESSORS[gpu.capability]
-    return Multiprocessor(threads, blocks, _REGISTERS, gpu.shared_memory, unit, reserved)
+    threads, blocks, unit, reserve = _MULTIPROCESSORS[gpu.capability]
+    return Multiprocessor(threads, blocks, _REGISTERS, gpu.shared_memory, unit, reserve)

@@ -39,45 +39,45 @@ class Ladder:
     levels: tuple[Level, ...]
 
 
-def ladders(made: Made, launched: Sequence[Launch]) -> tuple[Ladder, ...]:
+def ladders(product: Made, launches: Sequence[Launch]) -> tuple[Ladder, ...]:
     """The ladder of each different kernel that a module launches on a GPU, in the order of the runtime.
 
     Args:
-      made: the program, its module and its dump.
-      launched: what the runtime launches.
+      product: the program, its module and its dump.
+      launches: what the runtime launches.
 
     Raises:
       UnreadableProgram: the program, the module or the dump cannot be read.
     """
-    if made.dump is None:
+    if product.dump is None:
         return ()
-    module = directory.modules(made.dump)[-1]
-    written = lines(made.artifact)
-    nodes = {node.name: node for node in read_module.read(made.module.hlo, made.module.sources).walk()}
-    printed = _Printed(bindings.hlo_text(made.module.hlo))
+    module = directory.modules(product.dump)[-1]
+    source_lines = lines(product.artifact)
+    nodes = {node.name: node for node in read_module.read(product.module.hlo, product.module.sources).walk()}
+    texts = _Printed(bindings.hlo_text(product.module.hlo))
     files = {kernel.name: file.file for file in gpu.ptx(module) for kernel in file.kernels}
-    different = {(launch.kernel, launch.instruction): launch for launch in launched if launch.instruction}
+    different = {(launch.kernel, launch.instruction): launch for launch in launches if launch.instruction}
     return tuple(
         Ladder(
             kernel,
             instruction,
             (
-                *_stablehlo(nodes.get(instruction), written),
-                *_level("HLO", printed.instruction(instruction)),
+                *_stablehlo(nodes.get(instruction), source_lines),
+                *_level("HLO", texts.instruction(instruction)),
                 *_code(module, files.get(kernel, "")),
-                *_level("machine code", made.machine_code.get(files.get(kernel, ""), "")),
+                *_level("machine code", product.machine_code.get(files.get(kernel, ""), "")),
             ),
         )
         for kernel, instruction in different
     )
 
 
-def _stablehlo(node: Node | None, written: Sequence[Line]) -> tuple[Level, ...]:
+def _stablehlo(node: Node | None, source_lines: Sequence[Line]) -> tuple[Level, ...]:
     """The operations that a kernel was made of: of the same name, shape and place, as far as each is known."""
     if node is None:
         return ()
     inner = [instruction for region in node.regions for instruction in region.walk()] or [node]
-    texts = [line.text for line in written if any(_made_of(instruction, line) for instruction in inner)]
+    texts = [line.text for line in source_lines if any(_made_of(instruction, line) for instruction in inner)]
     return _level("StableHLO", "\n".join(texts))
 
 
@@ -116,8 +116,8 @@ class _Printed:
         self._computations: dict[str, str] = {}
         block: list[str] = []
         for line in text.splitlines():
-            stripped = line.strip().removeprefix("ROOT ")
-            name, equals, _ = stripped.partition(" = ")
+            bare = line.strip().removeprefix("ROOT ")
+            name, equals, _ = bare.partition(" = ")
             if equals and line.startswith(" "):
                 self._lines.setdefault(name.lstrip("%"), line.strip())
             block = [line] if line.startswith(("%", "ENTRY")) else [*block, line] if block else []
@@ -129,5 +129,5 @@ class _Printed:
     def instruction(self, name: str) -> str:
         """The line of an instruction, and the computations that it calls."""
         line = self._lines.get(name, "")
-        called = [self._computations.get(computation, "") for computation in _CALLED.findall(line)]
-        return "\n\n".join(filter(None, [line, *called]))
+        computations = [self._computations.get(computation, "") for computation in _CALLED.findall(line)]
+        return "\n\n".join(filter(None, [line, *computations]))

@@ -52,14 +52,14 @@ def largest(peak_at: Callable[[int], float | None], memory: float, first: int, m
         if too_large - fits <= max(1, fits // CLOSE):
             break
         # A line that overshoots twice is none that its memory follows.
-        predicted = _predicted(peaks, memory) if misses < 2 else math.isqrt(fits * too_large)
-        batch = _next(fits, too_large, predicted)
+        prediction = _predict(peaks, memory) if misses < 2 else math.isqrt(fits * too_large)
+        batch = _next(fits, too_large, prediction)
     if too_large <= most:
         return Largest(fits or None, too_large)
-    return Largest(fits or None, None, _predicted(peaks, memory))
+    return Largest(fits or None, None, _predict(peaks, memory))
 
 
-def _predicted(peaks: dict[int, float], memory: float) -> int | None:
+def _predict(peaks: dict[int, float], memory: float) -> int | None:
     """Where the line through the two largest batches of known peak meets the memory; None where it never does."""
     if len(peaks) < 2:
         return None
@@ -68,12 +68,12 @@ def _predicted(peaks: dict[int, float], memory: float) -> int | None:
     return int(high + (memory - peaks[high]) / slope) if slope > 0 else None
 
 
-def _next(fits: int, too_large: int, predicted: int | None) -> int:
+def _next(fits: int, too_large: int, prediction: int | None) -> int:
     """A batch between both, as near to the prediction as still ends the search."""
     step = max(1, fits // CLOSE)
     lowest, highest = fits + min(step, too_large - fits - 1), too_large - 1
     if not fits:
         return max(1, too_large // 2)
-    if predicted is None:
+    if prediction is None:
         return min(2 * fits, (fits + too_large) // 2)
-    return min(max(predicted, lowest), highest, GROWTH * fits)
+    return min(max(prediction, lowest), highest, GROWTH * fits)

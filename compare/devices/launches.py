@@ -64,11 +64,11 @@ def launches(thunks: gpu.Thunks, metadata: str) -> tuple[Launch, ...]:
     return tuple(_launch(thunk, annotations) for thunk in thunks.thunks if thunk.launches)
 
 
-def assembled(report: str) -> dict[str, Assembled]:
+def parse_reports(report: str) -> dict[str, Assembled]:
     """By kernel, what `ptxas -v` printed (CUDA Compiler Driver NVCC, "Printing Code Generation Statistics")."""
     starts = [*_ENTRY.finditer(report)]
     ends = [*(match.start() for match in starts[1:]), len(report)]
-    return {match[1]: _assembled(report[match.end() : end]) for match, end in zip(starts, ends, strict=False)}
+    return {match[1]: _parse_report(report[match.end() : end]) for match, end in zip(starts, ends, strict=False)}
 
 
 def _annotations(metadata: str) -> Mapping[int, str]:
@@ -96,10 +96,10 @@ def _launch(thunk: gpu.Thunk, annotations: Mapping[int, str]) -> Launch:
     )
 
 
-def _assembled(report: str) -> Assembled:
-    spills, used, static = _SPILLS.search(report), _USED.search(report), _STATIC.search(report)
+def _parse_report(report: str) -> Assembled:
+    spills, use, static = _SPILLS.search(report), _USED.search(report), _STATIC.search(report)
     return Assembled(
-        registers=int(used[1]) if used else 0,
+        registers=int(use[1]) if use else 0,
         spill_store_bytes=int(spills[2]) if spills else 0,
         spill_load_bytes=int(spills[3]) if spills else 0,
         shared_memory_bytes=int(static[1]) if static else 0,

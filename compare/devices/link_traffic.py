@@ -17,7 +17,7 @@ class Sent:
     between: float = 0.0
 
 
-def sent(collectives: Iterable[Collective], hosts: Sequence[int]) -> Sent:
+def bytes_sent(collectives: Iterable[Collective], hosts: Sequence[int]) -> Sent:
     """Bytes that a device sends in one call, every collective by the algorithm that sends least.
 
     Args:
@@ -40,22 +40,22 @@ def of_one(collective: Collective, hosts: Sequence[int]) -> Sent:
       hosts: by number of a device, its host.
     """
     if collective.kind == "collective-permute":
-        return _permuted(collective, hosts)
+        return _sent_by_permutation(collective, hosts)
     in_groups = [_in_group(collective, [hosts[device] for device in group]) for group in collective.groups]
     return Sent(max(one.inside for one in in_groups), max(one.between for one in in_groups))
 
 
-def _in_group(collective: Collective, placed: Sequence[int]) -> Sent:
-    on_host = Counter(placed)
+def _in_group(collective: Collective, hosts: Sequence[int]) -> Sent:
+    on_host = Counter(hosts)
     # Where hosts have unlike numbers of devices, the most: a bound stays one.
     per_host, count, size = max(on_host.values()), len(on_host), collective.bytes
     if collective.kind in ("all-to-all", "ragged-all-to-all"):
-        return Sent(size * (per_host - 1) / len(placed), size * (len(placed) - per_host) / len(placed))
+        return Sent(size * (per_host - 1) / len(hosts), size * (len(hosts) - per_host) / len(hosts))
     passes = 2 if collective.kind == "all-reduce" else 1
     return Sent(passes * size * (per_host - 1) / per_host, passes * size * (count - 1) / (count * per_host))
 
 
-def _permuted(collective: Collective, hosts: Sequence[int]) -> Sent:
+def _sent_by_permutation(collective: Collective, hosts: Sequence[int]) -> Sent:
     pairs = [(source, target) for source, target in collective.groups if source != target]
     stays = any(hosts[source] == hosts[target] for source, target in pairs)
     leaves = any(hosts[source] != hosts[target] for source, target in pairs)

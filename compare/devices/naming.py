@@ -19,17 +19,19 @@ def device(name: str) -> Device:
     Raises:
       UnknownDevice: none of these.
     """
-    named = gpus.named(name) or tpus.named(name)
-    if named is not None:
-        return named
+    match = gpus.find(name) or tpus.find(name)
+    if match is not None:
+        return match
     path = Path(name)
     if path.suffix or "/" in name:
         return gpus.of_file(path)
-    near = difflib.get_close_matches(name.partition(":")[0].lower(), [known.lower() for known in NAMES], 3, 0.4)
-    nearest = [known for known in NAMES if known.lower() in near] or NAMES
+    near = difflib.get_close_matches(
+        name.partition(":")[0].lower(), [device_name.lower() for device_name in NAMES], 3, 0.4
+    )
+    nearest = [device_name for device_name in NAMES if device_name.lower() in near] or NAMES
     raise UnknownDevice(
         f"expected a target such as {', '.join(nearest)}, or a file with a GpuTargetConfigProto, found {name!r}: "
-        "`jaxport targets` lists them"
+        "`jaxport list targets` lists them"
     )
 
 
@@ -39,4 +41,4 @@ def devices(names: Sequence[str]) -> tuple[Device, ...]:
     Raises:
       UnknownDevice: as `device`.
     """
-    return tuple({known.name: known for known in map(device, names)}.values())
+    return tuple({one.name: one for one in map(device, names)}.values())

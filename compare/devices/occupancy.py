@@ -42,15 +42,15 @@ def occupancy(multiprocessor: Multiprocessor, threads: int, registers: int, shar
     """
     warps = -(-threads // WARP)
     most = multiprocessor.threads // WARP
-    allowed = {
+    blocks_by_resource = {
         "threads": most // warps,
         "blocks": multiprocessor.blocks,
         "registers": _warps_with_registers(multiprocessor, registers) // warps,
         "shared memory": _blocks_with_memory(multiprocessor, shared_memory_bytes),
     }
     # Of equals the first: threads limit every kernel that nothing else does.
-    limit = min(allowed, key=lambda resource: allowed[resource])
-    return Occupancy(allowed[limit] * warps / most, allowed[limit], limit)
+    limit = min(blocks_by_resource, key=lambda resource: blocks_by_resource[resource])
+    return Occupancy(blocks_by_resource[limit] * warps / most, blocks_by_resource[limit], limit)
 
 
 def _warps_with_registers(multiprocessor: Multiprocessor, registers: int) -> int:
@@ -60,8 +60,10 @@ def _warps_with_registers(multiprocessor: Multiprocessor, registers: int) -> int
 
 
 def _blocks_with_memory(multiprocessor: Multiprocessor, shared_memory_bytes: int) -> int:
-    taken = _rounded_up(shared_memory_bytes + multiprocessor.reserved_bytes, multiprocessor.shared_memory_unit)
-    return multiprocessor.shared_memory_bytes // taken if taken else multiprocessor.blocks
+    memory_per_block = _rounded_up(
+        shared_memory_bytes + multiprocessor.reserved_bytes, multiprocessor.shared_memory_unit
+    )
+    return multiprocessor.shared_memory_bytes // memory_per_block if memory_per_block else multiprocessor.blocks
 
 
 def _rounded_up(number: int, unit: int) -> int:

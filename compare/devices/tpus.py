@@ -48,37 +48,37 @@ GENERATIONS: Mapping[str, Generation] = {
 """By the name that libtpu takes."""
 
 
-def named(name: str) -> Device | None:
+def find(name: str) -> Device | None:
     """The TPU of a name such as "v5e:2x2", or of a generation alone in its smallest slice; None where there is none.
 
     Raises:
       UnknownDevice: the shape is none of this generation.
     """
-    generation, _, asked = name.lower().partition(":")
-    known = GENERATIONS.get(generation)
-    if known is None:
+    generation, _, topology_text = name.lower().partition(":")
+    generation_row = GENERATIONS.get(generation)
+    if generation_row is None:
         return None
-    shape = _shape(name, known, asked) if asked else known.smallest
-    written = f"{generation}:{'x'.join(map(str, shape))}"
-    topology: dict[str, str | tuple[int, ...]] = {"topology_name": written}
+    shape = _shape(name, generation_row, topology_text) if topology_text else generation_row.smallest
+    full_name = f"{generation}:{'x'.join(map(str, shape))}"
+    topology: dict[str, str | tuple[int, ...]] = {"topology_name": full_name}
     if math.prod(shape) == 1:
         # A host has several chips unless it is told otherwise.
         topology["chips_per_host_bounds"] = (1, 1, 1)
     return Device(
-        name=written,
+        name=full_name,
         platform="tpu",
-        description=known.description,
-        source=known.source,
+        description=generation_row.description,
+        source=generation_row.source,
         topology=topology,
-        memory_bytes=known.memory_bytes,
-        bandwidth=known.bandwidth,
-        peaks={"bf16": known.bf16},
+        memory_bytes=generation_row.memory_bytes,
+        bandwidth=generation_row.bandwidth,
+        peaks={"bf16": generation_row.bf16},
     )
 
 
-def _shape(name: str, generation: Generation, asked: str) -> tuple[int, ...]:
-    fits = re.fullmatch(r"\d{1,4}(?:x\d{1,4})*", asked)
-    shape = tuple(map(int, asked.split("x"))) if fits else ()
+def _shape(name: str, generation: Generation, topology_text: str) -> tuple[int, ...]:
+    fits = re.fullmatch(r"\d{1,4}(?:x\d{1,4})*", topology_text)
+    shape = tuple(map(int, topology_text.split("x"))) if fits else ()
     if len(shape) != generation.axes or not all(shape):
         example = "x".join(map(str, generation.smallest))
         raise UnknownDevice(

@@ -20,9 +20,9 @@ def traffic(node: Node, graph: Graph) -> int:
     if node.opcode != "fusion":
         return _alone(node, operands)
     (inside,) = node.regions
-    given = zip(inside.parameters, operands, strict=True)
-    read = sum(_read(inside, key, bytes_of(operand.shape)) for key, operand in given)
-    return read + sum(_written(inside, key) for key in inside.results)
+    pairs = zip(inside.parameters, operands, strict=True)
+    read = sum(_read(inside, key, bytes_of(operand.shape)) for key, operand in pairs)
+    return read + sum(_write(inside, key) for key in inside.results)
 
 
 def _alone(node: Node, operands: list[Node]) -> int:
@@ -53,9 +53,9 @@ def _read(inside: Graph, parameter: int, whole: int) -> int:
     return min(read, whole)
 
 
-def _written(inside: Graph, key: int) -> int:
+def _write(inside: Graph, key: int) -> int:
     """Bytes of a fusion's result that are written: an update in place writes no more than what is new."""
-    node = inside.nodes[inside.carried(key)]
+    node = inside.nodes[inside.original_of(key)]
     if node.opcode == "dynamic-update-slice":
         return bytes_of(inside.nodes[node.operands[1]].shape)
     return bytes_of(inside.nodes[key].shape)

@@ -12,7 +12,7 @@ from statistics import median
 from msgspec.structs import replace
 
 from compare.distribution import judging_steps, resuming
-from compare.distribution.dividing import Divided, divided
+from compare.distribution.dividing import Divided, divide
 from compare.distribution.exchanged import alike, unlike_copies
 from compare.distribution.judging_steps import FLOAT32, FLOAT64, Runs
 from compare.distribution.step_verdicts import Found, verdict
@@ -61,12 +61,14 @@ class Asked:
     resumed: bool = False
 
 
-def distribute(workload: AnyWorkload, asked: Asked, groups: Groups, scratch: Path, reporter: Reporter) -> Distribution:
+def distribute(
+    workload: AnyWorkload, request: Asked, groups: Groups, scratch: Path, reporter: Reporter
+) -> Distribution:
     """One workload by every strategy that was asked for.
 
     Args:
       workload: what trains.
-      asked: how.
+      request: how.
       groups: the processes that are asked.
       scratch: a folder for arrays.
       reporter: is told of every step.
@@ -75,31 +77,31 @@ def distribute(workload: AnyWorkload, asked: Asked, groups: Groups, scratch: Pat
       RequestError: it cannot be divided so.
       BadTarget, Missing: a twin or a framework is not there.
     """
-    given = divided(workload, asked.size, asked.devices, asked.steps, scratch)
-    sides = list(dict.fromkeys(strategy.side for strategy in asked.strategies))
-    reporter.stage(f"{workload.name} on {asked.devices} devices", len(sides) * 2 + len(asked.strategies))
-    survey = _Survey(given, asked, groups, reporter, scratch)
+    division = divide(workload, request.size, request.devices, request.steps, scratch)
+    sides = list(dict.fromkeys(strategy.side for strategy in request.strategies))
+    reporter.stage(f"{workload.name} on {request.devices} devices", len(sides) * 2 + len(request.strategies))
+    survey = _Survey(division, request, groups, reporter, scratch)
     for side in sides:
         survey.refer(side)
-    tried = {str(strategy): survey.tried(strategy) for strategy in asked.strategies}
-    strategies = {name: step for name, step in tried.items() if step is not None}
-    seconds = survey.times() if asked.timed else {}
+    trials = {str(strategy): survey.tried(strategy) for strategy in request.strategies}
+    strategies = {name: step for name, step in trials.items() if step is not None}
+    seconds = survey.times() if request.timed else {}
     strategies = {name: replace(step, seconds=seconds.get(name)) for name, step in strategies.items()}
-    untold = any(blind.seen == 0 for blind in survey.blind.values())
-    failing = untold or survey.failures or any(step.verdict == FAIL for step in strategies.values())
+    is_unknown = any(blind.seen == 0 for blind in survey.blind.values())
+    failing = is_unknown or survey.failures or any(step.verdict == FAIL for step in strategies.values())
     is_run = any(step.verdict == PASS for step in strategies.values())
     return Distribution(
         name=workload.name,
-        size=given.prepared.size,
-        batch=given.examples,
-        devices=asked.devices,
-        steps=asked.steps,
-        axes={name: axis for name, axis in given.axes.items() if axis is not None},
+        size=division.prepared.size,
+        batch=division.examples,
+        devices=request.devices,
+        steps=request.steps,
+        axes={name: axis for name, axis in division.axes.items() if axis is not None},
         strategies=strategies,
         references={f"{side}/{SINGLE}": seconds.get(f"{side}/{SINGLE}") for side in sides},
         blind=survey.blind,
         equal_parts=survey.equal_parts,
-        alike=given.alike,
+        alike=division.alike,
         # What no strategy could run, none has shown to be the training step.
         verdict=FAIL if failing or not strategies else PASS if is_run else NOT_JUDGED,
         failures=tuple(survey.failures),
@@ -109,8 +111,8 @@ def distribute(workload: AnyWorkload, asked: Asked, groups: Groups, scratch: Pat
 class _Survey:
     """One workload while it is distributed: what was run, and which processes can run more."""
 
-    def __init__(self, given: Divided, asked: Asked, groups: Groups, reporter: Reporter, scratch: Path) -> None:
-        self._given, self._asked, self._groups, self._reporter = given, asked, groups, reporter
+    def __init__(self, division: Divided, request: Asked, groups: Groups, reporter: Reporter, scratch: Path) -> None:
+        self._given, self._asked, self._groups, self._reporter = division, request, groups, reporter
         self._scratch = scratch
         self._references: dict[tuple[str, str], Runs] = {}
         self._untold: dict[tuple[str, str], str] = {}
@@ -146,16 +148,16 @@ class _Survey:
         what crashes every time still fails.
         """
         try:
-            return self._tried(strategy)
+            return self._try(strategy)
         except (BadTarget, Missing):
             raise
         except SideError as error:
             reason = error.reason
             self._groups.drop(strategy.side, strategy.processes or self._asked.devices)
-        step = self._tried(strategy, final=True)
+        step = self._try(strategy, final=True)
         return step and replace(step, lost_first=reason)
 
-    def _tried(self, strategy: Strategy, final: bool = False) -> DistributedStep | None:
+    def _try(self, strategy: Strategy, final: bool = False) -> DistributedStep | None:
         self._reporter.step(str(strategy))
         processes = strategy.processes or self._asked.devices
         per_process = self._each(strategy)
@@ -167,40 +169,43 @@ class _Survey:
             group = self._group(strategy.side, processes, per_process)
             if strategy.name not in self._known[f"{strategy.side}/{processes}"]:
                 return None
-            judged = self._judged(group, strategy, step)
+            judgement = self._judge(group, strategy, step)
         except (BadTarget, Missing):
             raise
         except SideError as error:
             if error.lost and not final:
                 raise
-            return self._refused(error, strategy, step, final)
+            return self._refuse(error, strategy, step, final)
         self._ready[str(strategy)] = (strategy.side, processes, per_process, strategy.name)
-        return judged
+        return judgement
 
     def _group(self, side: str, processes: int, devices: int) -> Group:
         group = self._groups.get(side, processes, devices)
-        given = self._given
-        if group.loaded is not given:
+        division = self._given
+        if group.loaded is not division:
             for process in group.sides:
-                known = strategy_requests.divide(
-                    process, given.prepared.loading, side, devices, given.batch, given.axes
+                strategies = strategy_requests.divide(
+                    process, division.prepared.loading, side, devices, division.batch, division.axes
                 )
-                self._known[f"{side}/{processes}"] = [*known, *(["multi-worker"] if "mirrored" in known else [])]
-            group.loaded = given
+                self._known[f"{side}/{processes}"] = [
+                    *strategies,
+                    *(["multi-worker"] if "mirrored" in strategies else []),
+                ]
+            group.loaded = division
         return group
 
     def _runs(self, group: Group, side: str, strategy: str) -> Runs:
-        return self._stepped(group, f"{side}/{strategy}", strategy)[0]
+        return self._step(group, f"{side}/{strategy}", strategy)[0]
 
-    def _stepped(self, group: Group, name: str, strategy: str) -> tuple[Runs, int | None, list[Unlike]]:
+    def _step(self, group: Group, name: str, strategy: str) -> tuple[Runs, int | None, list[Unlike]]:
         """The runs of both float types; what the float32 one compiled; copies that differ in either."""
         # What is compiled and timed is float32: the second one.
         by_dtype = {
             dtype: strategy_requests.steps(group.sides, strategy, dtype, self._asked.steps)
             for dtype in (FLOAT64, FLOAT32)
         }
-        unlike = [copies for stepped in by_dtype.values() for copies in stepped.unlike]
-        runs = Runs(name, {dtype: stepped.arrays for dtype, stepped in by_dtype.items()})
+        unlike = [copies for steps in by_dtype.values() for copies in steps.unlike]
+        runs = Runs(name, {dtype: steps.arrays for dtype, steps in by_dtype.items()})
         return runs, by_dtype[FLOAT32].compilations, unlike
 
     def _plant(self, group: Group, side: str) -> None:
@@ -219,23 +224,23 @@ class _Survey:
         )
         self.equal_parts[side] = judging_steps.departure_of_equal_parts(f"{side}/{SINGLE}", in_turn, single)
 
-    def _judged(self, group: Group, strategy: Strategy, step: DistributedStep) -> DistributedStep:
-        runs, compilations, unlike = self._stepped(group, str(strategy), strategy.name)
+    def _judge(self, group: Group, strategy: Strategy, step: DistributedStep) -> DistributedStep:
+        runs, compilations, unlike = self._step(group, str(strategy), strategy.name)
         departures = {
             reference: judging_steps.departure(runs, self._references[strategy.side, reference], with_state=True)
             for reference in REFERENCES
             if (strategy.side, reference) in self._references
         }
         parity = tuple(departures.values())
-        held = {reference: departure.verdict for reference, departure in departures.items()}
-        means = next((reference for reference in strategy.means if held.get(reference) == PASS), strategy.means[0])
+        verdicts = {reference: departure.verdict for reference, departure in departures.items()}
+        means = next((reference for reference in strategy.means if verdicts.get(reference) == PASS), strategy.means[0])
         across = self._across(runs, strategy.side, means)
-        resumed = self._resumed(strategy, runs, step) if self._asked.resumed else None
+        resumption = self._resume(strategy, runs, step) if self._asked.resumed else None
         group = self._group(strategy.side, step.processes or 1, self._each(strategy))
         transfers = alike(strategy_requests.transfers(group.sides, strategy.name))
-        untold = self._untold.get((strategy.side, strategy.means[0]), "it was not run")
+        why_unknown = self._untold.get((strategy.side, strategy.means[0]), "it was not run")
         equal_parts = self.equal_parts.get(strategy.side)
-        findings = Found(means, held.get(means), untold, across, unlike, transfers, resumed, equal_parts)
+        findings = Found(means, verdicts.get(means), why_unknown, across, unlike, transfers, resumption, equal_parts)
         held_as, reason = verdict(findings)
         return replace(
             step,
@@ -247,15 +252,15 @@ class _Survey:
             unlike=tuple(map(unlike_copies, unlike)),
             compilations=compilations,
             transfers=transfers,
-            resumed=resumed,
+            resumed=resumption,
         )
 
-    def _resumed(self, strategy: Strategy, runs: Runs, step: DistributedStep) -> Resumed:
+    def _resume(self, strategy: Strategy, runs: Runs, step: DistributedStep) -> Resumed:
         processes = step.processes or 1
-        named = f"{self._given.prepared.workload.name}-{str(strategy).replace('/', '-')}-checkpoints-"
-        folder = Path(tempfile.mkdtemp(prefix=named, dir=self._scratch))
+        prefix = f"{self._given.prepared.workload.name}-{str(strategy).replace('/', '-')}-checkpoints-"
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=self._scratch))
         self._reporter.step(f"{strategy} killed and resumed")
-        return resuming.resumed(
+        return resuming.resume(
             lambda: self._group(strategy.side, processes, self._each(strategy)),
             lambda: self._groups.drop(strategy.side, processes),
             *(strategy.name, runs.by_dtype[FLOAT64], folder),
@@ -271,12 +276,10 @@ class _Survey:
         if other is None:
             return None
         jax_runs, expected = (runs, other) if side == "jax" else (other, runs)
-        judged = judging_steps.departure(jax_runs, expected, with_state=False)
-        return replace(judged, against=other.name)
+        judgement = judging_steps.departure(jax_runs, expected, with_state=False)
+        return replace(judgement, against=other.name)
 
-    def _refused(
-        self, error: SideError, strategy: Strategy, step: DistributedStep, after_loss: bool
-    ) -> DistributedStep:
+    def _refuse(self, error: SideError, strategy: Strategy, step: DistributedStep, after_loss: bool) -> DistributedStep:
         """What a framework says it cannot do is no failure; a worker that is lost is, and what follows on one."""
         self._groups.drop(strategy.side, step.processes or 1)
         if error.lost or (after_loss and not isinstance(error, Unavailable)):
@@ -288,22 +291,22 @@ class _Survey:
         """Seconds of a step by strategy, and on one device: turn by turn, so that all see the same machine."""
         self._reporter.stage(f"{self._given.prepared.workload.name}: times", ROUNDS)
         calls = {name: self._calls(name, *ready) for name, ready in self._ready.items()}
-        taken: dict[str, list[float]] = defaultdict(list)
+        times_by_name: dict[str, list[float]] = defaultdict(list)
         for number in range(ROUNDS):
             self._reporter.step(f"round {number + 1}")
             for name, count in calls.items():
                 if count:
-                    taken[name].append(median(self._taken(*self._ready[name], count)))
-        return {name: median(medians) for name, medians in taken.items()}
+                    times_by_name[name].append(median(self._take_times(*self._ready[name], count)))
+        return {name: median(medians) for name, medians in times_by_name.items()}
 
     def _calls(self, name: str, side: str, processes: int, devices: int, strategy: str) -> int:
         """How many calls make a round; 0 where it cannot be timed."""
         try:
-            (first,) = self._taken(side, processes, devices, strategy, 1)
+            (first,) = self._take_times(side, processes, devices, strategy, 1)
         except SideError as error:
             self.failures.append(failure_of(error, f"times of {name}"))
             return 0
         return max(1, min(_MOST_CALLS, int(_ROUND_S / first)))
 
-    def _taken(self, side: str, processes: int, devices: int, strategy: str, calls: int) -> list[float]:
+    def _take_times(self, side: str, processes: int, devices: int, strategy: str, calls: int) -> list[float]:
         return strategy_requests.step_times(self._group(side, processes, devices).sides, strategy, calls)

@@ -37,7 +37,7 @@ class Divided:
     alike: tuple[str, ...] = ()
 
 
-def divided(workload: AnyWorkload, size: str | None, devices: int, steps: int, scratch: Path) -> Divided:
+def divide(workload: AnyWorkload, size: str | None, devices: int, steps: int, scratch: Path) -> Divided:
     """A workload with its arrays, and how they are divided.
 
     Args:
@@ -53,24 +53,24 @@ def divided(workload: AnyWorkload, size: str | None, devices: int, steps: int, s
     training = workload.training
     if training is None:
         raise RequestError(f"expected a workload that trains, found {workload.name}: it has no step to distribute")
-    chosen = choose_size(workload, size or ("smoke" if "smoke" in workload.sizes else None))
-    port_files.check_batch(workload, chosen, None)
-    prepared = port_files.prepare_one(workload, chosen, None, scratch)
+    size_name = choose_size(workload, size or ("smoke" if "smoke" in workload.sizes else None))
+    port_files.check_batch(workload, size_name, None)
+    prepared = port_files.prepare_one(workload, size_name, None, scratch)
     examples = int(prepared.dimensions[training.batch])
     if examples % devices:
         raise RequestError(
-            f"expected a batch of {workload.name} that {devices} devices divide, found {examples} at size {chosen}: "
+            f"expected a batch of {workload.name} that {devices} devices divide, found {examples} at size {size_name}: "
             "choose another size, or other --devices"
         )
     # The arrays at another batch: what grows with it is what is divided.
-    other = port_files.prepare_batch(workload, chosen, 2 * examples, None, scratch)
+    other = port_files.prepare_batch(workload, size_name, 2 * examples, None, scratch)
     axes = {name: _axis(name, spec.shape, other.inputs[name].shape) for name, spec in prepared.inputs.items()}
     if all(axis is None for axis in axes.values()):
         raise RequestError(f"expected inputs of {workload.name} that grow with {training.batch}, found none")
-    packed = mapped.load(prepared.loading.arrays)
-    batches = {name: packed[f"{wire.BATCHES}/{name}"] for name in prepared.inputs}
-    if (taken := len(next(iter(batches.values())))) < steps:
-        raise RequestError(f"expected at least --steps {steps} steps of training, found {taken} in {workload.name}")
+    twin_arrays = mapped.load(prepared.loading.arrays)
+    batches = {name: twin_arrays[f"{wire.BATCHES}/{name}"] for name in prepared.inputs}
+    if (count := len(next(iter(batches.values())))) < steps:
+        raise RequestError(f"expected at least --steps {steps} steps of training, found {count} in {workload.name}")
     _check_parts_differ(workload.name, batches, axes, devices, steps)
     alike = tuple(name for name, axis in axes.items() if _always_alike(batches[name][:steps], axis, devices))
     return Divided(prepared, training.batch, examples, axes, alike)
@@ -79,12 +79,12 @@ def divided(workload: AnyWorkload, size: str | None, devices: int, steps: int, s
 def _axis(name: str, one: tuple[int, ...], other: tuple[int, ...]) -> int | None:
     if len(one) != len(other):
         raise RequestError(f"expected as many axes of {name} at every batch, found {len(one)} and {len(other)}")
-    grown = [axis for axis, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
-    if len(grown) > 1:
+    axes = [axis for axis, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
+    if len(axes) > 1:
         raise RequestError(
-            f"expected one axis of {name} that grows with the batch, found {grown}: it cannot be divided among devices"
+            f"expected one axis of {name} that grows with the batch, found {axes}: it cannot be divided among devices"
         )
-    return grown[0] if grown else None
+    return axes[0] if axes else None
 
 
 def _always_alike(batches: np.ndarray, axis: int | None, devices: int) -> bool:
@@ -100,10 +100,11 @@ def _check_parts_differ(name: str, batches: Arrays, axes: Mapping[str, int | Non
             [part_of(array[step], axes[of], number, devices) for of, array in batches.items() if axes[of] is not None]
             for number in range(devices)
         ]
-        for at, part in enumerate(parts):
-            for before in range(at):
+        for part_index, part in enumerate(parts):
+            for before in range(part_index):
                 if all(np.array_equal(a, b) for a, b in zip(part, parts[before], strict=True)):
                     raise RequestError(
-                        f"expected parts of {name}'s batch {step + 1} that differ, found part {at} like part {before}: "
+                        f"expected parts of {name}'s batch {step + 1} that differ, "
+                        f"found part {part_index} like part {before}: "
                         "a reduction that is missing would not be seen; give it other examples"
                     )

@@ -19,7 +19,7 @@ def alike(collectives: Sequence[Collective]) -> tuple[Transfer, ...]:
     together: dict[tuple[str, tuple[tuple[int, ...], ...], str], list[Collective]] = defaultdict(list)
     for collective in collectives:
         together[collective.kind, collective.groups, collective.source].append(collective)
-    made = (
+    transfers = (
         Transfer(
             kind,
             len(alike),
@@ -30,4 +30,4 @@ def alike(collectives: Sequence[Collective]) -> tuple[Transfer, ...]:
         )
         for (kind, groups, source), alike in together.items()
     )
-    return tuple(sorted(made, key=lambda transfer: -(transfer.bytes or 0)))
+    return tuple(sorted(transfers, key=lambda transfer: -(transfer.bytes or 0)))

@@ -32,41 +32,41 @@ class Runs:
     by_dtype: Mapping[str, Arrays]
 
 
-def departure(judged: Runs, expected: Runs, with_state: bool) -> StepDeparture:
+def departure(runs_judged: Runs, expected: Runs, with_state: bool) -> StepDeparture:
     """How far a run is from a reference, by the training gate: float64 against float64, float32 against the latter.
 
     Args:
-      judged: the run, in both float types.
+      runs_judged: the run, in both float types.
       expected: the reference.
       with_state: whether the optimizer's state is compared too: within one framework its names are the same.
     """
-    held = _held(judged, expected, with_state)
-    failing = [leaf for leaf in held if leaf.verdict != PASS]
-    if not held:
-        return StepDeparture(expected.name, FAIL, message=f"{judged.name} gave no arrays")
-    return _told(expected.name, held, failing)
+    leaves = _compare(runs_judged, expected, with_state)
+    failing = [leaf for leaf in leaves if leaf.verdict != PASS]
+    if not leaves:
+        return StepDeparture(expected.name, FAIL, message=f"{runs_judged.name} gave no arrays")
+    return _describe(expected.name, leaves, failing)
 
 
-def _told(against: str, held: Sequence[Held], failing: Sequence[Held]) -> StepDeparture:
-    chosen = min(failing, key=_order) if failing else max(held, key=_share)
-    path, step = _place(chosen)
-    compared = chosen.bound is not None
+def _describe(against: str, leaves: Sequence[Held], failing: Sequence[Held]) -> StepDeparture:
+    worst = min(failing, key=_order) if failing else max(leaves, key=_share)
+    path, step = _place(worst)
+    is_comparable = worst.bound is not None
     return StepDeparture(
         against=against,
         verdict=FAIL if failing else PASS,
         leaf=path,
         step=step,
-        dtype=chosen.dtype,
-        index=chosen.far.index,
-        found=float(chosen.far.found) if compared and chosen.far.found is not None else None,
-        expected=float(chosen.far.expected) if compared and chosen.far.expected is not None else None,
-        error=chosen.error,
-        bound=chosen.limit,
-        message="" if compared else chosen.message,
+        dtype=worst.dtype,
+        index=worst.far.index,
+        found=float(worst.far.found) if is_comparable and worst.far.found is not None else None,
+        expected=float(worst.far.expected) if is_comparable and worst.far.expected is not None else None,
+        error=worst.error,
+        bound=worst.limit,
+        message="" if is_comparable else worst.message,
     )
 
 
-def departure_of_equal_parts(name: str, judged: Arrays, expected: Arrays) -> StepDeparture:
+def departure_of_equal_parts(name: str, runs_judged: Arrays, expected: Arrays) -> StepDeparture:
     """How far what replicas of equal parts compute is from one device's step, in float64, weights and state.
 
     A sum that is averaged, or draws that are equal, change gradients by their own size. What a loss adds to the number
@@ -74,68 +74,74 @@ def departure_of_equal_parts(name: str, judged: Arrays, expected: Arrays) -> Ste
 
     Args:
       name: of the reference.
-      judged: what the replicas computed.
+      runs_judged: what the replicas computed.
       expected: the reference.
     """
-    held = _held(_doubles(name, judged, expected), Runs(name, dict.fromkeys((FLOAT32, FLOAT64), expected)), True)
-    failing = [leaf for leaf in held if leaf.verdict != PASS and not _share_of_largest(leaf) <= EQUAL_PARTS]
-    return _told(name, held, failing)
+    leaves = _compare(
+        _doubles(name, runs_judged, expected), Runs(name, dict.fromkeys((FLOAT32, FLOAT64), expected)), True
+    )
+    failing = [leaf for leaf in leaves if leaf.verdict != PASS and not _share_of_largest(leaf) <= EQUAL_PARTS]
+    return _describe(name, leaves, failing)
 
 
-def _share_of_largest(held: Held) -> float:
+def _share_of_largest(leaf: Held) -> float:
     """The error over the largest value; infinite where nothing could be compared."""
-    return float("inf") if held.bound is None else held.error
+    return float("inf") if leaf.bound is None else leaf.error
 
 
-def blind(right: Runs, mistaken: Arrays, mistake: str) -> Blind:
+def blind(right: Runs, wrong_arrays: Arrays, mistake: str) -> Blind:
     """How many arrays of the last step show a mistake that was planted in the reference.
 
     Args:
       right: the reference.
-      mistaken: the same with the mistake, in float64.
+      wrong_arrays: the same with the mistake, in float64.
       mistake: its name.
     """
-    wrong = _doubles(mistake, mistaken, right.by_dtype[FLOAT32])
-    held = [leaf for leaf in _held(wrong, right, with_state=True) if leaf.dtype == FLOAT64]
-    last = max(_place(leaf)[1] for leaf in held)
-    of_last = [leaf for leaf in held if _place(leaf)[1] == last and _place(leaf)[0] != LOSS]
+    wrong = _doubles(mistake, wrong_arrays, right.by_dtype[FLOAT32])
+    leaves = [leaf for leaf in _compare(wrong, right, with_state=True) if leaf.dtype == FLOAT64]
+    last = max(_place(leaf)[1] for leaf in leaves)
+    of_last = [leaf for leaf in leaves if _place(leaf)[1] == last and _place(leaf)[0] != LOSS]
     return Blind(mistake, sum(leaf.verdict == FAIL for leaf in of_last), len(of_last))
 
 
-def _doubles(name: str, judged: Arrays, narrow: Arrays) -> Runs:
+def _doubles(name: str, runs_judged: Arrays, narrow: Arrays) -> Runs:
     """A run in float64, with a float32 one that is right: what is asked is what the float64 rule says."""
-    return Runs(name, {FLOAT32: narrow, FLOAT64: judged})
+    return Runs(name, {FLOAT32: narrow, FLOAT64: runs_judged})
 
 
-def _held(judged: Runs, expected: Runs, with_state: bool) -> list[Held]:
-    held = _by_gate(
-        judged.name,
-        {dtype: _trained(arrays) for dtype, arrays in judged.by_dtype.items()},
-        {dtype: _trained(arrays) for dtype, arrays in expected.by_dtype.items()},
+def _compare(runs_judged: Runs, expected: Runs, with_state: bool) -> list[Held]:
+    leaves = _by_gate(
+        runs_judged.name,
+        {dtype: _trained_arrays(arrays) for dtype, arrays in runs_judged.by_dtype.items()},
+        {dtype: _trained_arrays(arrays) for dtype, arrays in expected.by_dtype.items()},
     )
     if not with_state:
-        return held
-    ours, theirs = (_state(runs.by_dtype[FLOAT64]) for runs in (judged, expected))
-    state = _by_gate(judged.name, dict.fromkeys((FLOAT32, FLOAT64), ours), dict.fromkeys((FLOAT32, FLOAT64), theirs))
-    return [*held, *(leaf for leaf in state if leaf.place.found_from == JAX)]
+        return leaves
+    ours, theirs = (_state(runs.by_dtype[FLOAT64]) for runs in (runs_judged, expected))
+    state = _by_gate(
+        runs_judged.name, dict.fromkeys((FLOAT32, FLOAT64), ours), dict.fromkeys((FLOAT32, FLOAT64), theirs)
+    )
+    return [*leaves, *(leaf for leaf in state if leaf.place.found_from == JAX)]
 
 
-def _by_gate(name: str, judged: Mapping[str, Arrays], expected: Mapping[str, Arrays]) -> list[Held]:
+def _by_gate(name: str, runs_judged: Mapping[str, Arrays], expected: Mapping[str, Arrays]) -> list[Held]:
     # The gate has an original and a port: here the reference, and what is judged.
     trajectories = {
         (mode, dtype): arrays
-        for mode, by_dtype in ((TF_REFERENCE, expected), (PORT, judged))
+        for mode, by_dtype in ((TF_REFERENCE, expected), (PORT, runs_judged))
         for dtype, arrays in by_dtype.items()
     }
     evidence = Evidence(name, outputs={}, doubles={}, trajectories=trajectories)
     return list(held_leaves(evidence)["training"])
 
 
-def _trained(arrays: Arrays) -> dict[str, np.ndarray]:
+def _trained_arrays(arrays: Arrays) -> dict[str, np.ndarray]:
     """Weights, and each step's loss on its own: the first that departs is wanted, not the one that departs the most."""
     losses = {str(KeptArray(number, LOSS)): loss for number, loss in enumerate(arrays.get(LOSS, ()), start=1)}
     weights = {
-        name: array for name, array in arrays.items() if (known := kept_as(name)) is not None and known.kind == WEIGHTS
+        name: array
+        for name, array in arrays.items()
+        if (kept_array := kept_as(name)) is not None and kept_array.kind == WEIGHTS
     }
     return {name: np.asarray(loss) for name, loss in losses.items()} | weights
 
@@ -148,24 +154,24 @@ def _state(arrays: Arrays) -> dict[str, np.ndarray]:
     stays narrow in a run of float64.
     """
     return {
-        str(KeptArray(known.step, _STATE + known.path)): array.astype(np.float64)
+        str(KeptArray(kept_array.step, _STATE + kept_array.path)): array.astype(np.float64)
         for name, array in arrays.items()
-        if (known := kept_as(name)) is not None and known.kind == STATE
+        if (kept_array := kept_as(name)) is not None and kept_array.kind == STATE
     }
 
 
-def _place(held: Held) -> tuple[str, int]:
+def _place(leaf: Held) -> tuple[str, int]:
     """The array, and the step after which it was kept."""
-    known = kept_as(held.place.leaf)
-    assert known is not None
-    return known.path, known.step
+    kept_array = kept_as(leaf.place.leaf)
+    assert kept_array is not None
+    return kept_array.path, kept_array.step
 
 
-def _order(held: Held) -> tuple[int, bool, bool, float]:
+def _order(leaf: Held) -> tuple[int, bool, bool, float]:
     """The first step first, float64 before float32, losses before what is updated after them, what departs the most."""
-    path, step = _place(held)
-    return step, held.dtype != FLOAT64, path != LOSS, -_share(held)
+    path, step = _place(leaf)
+    return step, leaf.dtype != FLOAT64, path != LOSS, -_share(leaf)
 
 
-def _share(held: Held) -> float:
-    return held.error / held.limit if held.limit else float("inf")
+def _share(leaf: Held) -> float:
+    return leaf.error / leaf.limit if leaf.limit else float("inf")

@@ -10,16 +10,16 @@ from compare.record.vocabulary import PASS
 from workloads._distributing import OWN
 
 
-def with_more_devices(distribution: Distribution, asked: Asked) -> Asked | None:
+def with_more_devices(distribution: Distribution, request: Asked) -> Asked | None:
     """What is asked of the workload's own steps that hold, on twice the devices; None where there are none.
 
     Args:
       distribution: on the devices that were asked for.
-      asked: that was asked.
+      request: that was asked.
     """
     holding = {name for name, step in distribution.strategies.items() if step.verdict == PASS}
-    strategies = [strategy for strategy in asked.strategies if strategy.name == OWN and str(strategy) in holding]
-    devices = 2 * asked.devices
+    strategies = [strategy for strategy in request.strategies if strategy.name == OWN and str(strategy) in holding]
+    devices = 2 * request.devices
     if not strategies or (distribution.batch or 0) % devices:
         return None
-    return replace(asked, strategies=strategies, devices=devices, timed=False, resumed=False)
+    return replace(request, strategies=strategies, devices=devices, timed=False, resumed=False)

@@ -25,7 +25,7 @@ KILLS = 3
 """Tries: on a machine that is busy a timer may be late, and a process done before it."""
 
 
-def resumed(group: Callable[[], Group], drop: Callable[[], None], name: str, whole: Arrays, folder: Path) -> Resumed:
+def resume(group: Callable[[], Group], drop: Callable[[], None], name: str, whole: Arrays, folder: Path) -> Resumed:
     """Take some steps in float64, kill a process in the steps after them, and go on in another one.
 
     Args:
@@ -39,12 +39,12 @@ def resumed(group: Callable[[], Group], drop: Callable[[], None], name: str, who
     after = count // 2
     try:
         strategy_requests.steps(group().sides, name, FLOAT64, after, checkpoint=folder)
-        written = set(folder.iterdir())
+        earlier_files = set(folder.iterdir())
         for _ in range(KILLS):
-            said = _killed(group(), name, count - after, after, folder)
+            signal_name = _kill(group(), name, count - after, after, folder)
             drop()
-            _remove_later(folder, written)
-            if said:
+            _remove_later(folder, earlier_files)
+            if signal_name:
                 break
         else:
             return Resumed(after, reason=f"the process had taken its steps before it was killed, {KILLS} times")
@@ -54,22 +54,22 @@ def resumed(group: Callable[[], Group], drop: Callable[[], None], name: str, who
         return Resumed(after, reason=error.reason)
     expected = rest_of(whole, after)
     runs = [
-        Runs(told, dict.fromkeys((FLOAT32, FLOAT64), arrays))
-        for told, arrays in (("resumed", rest), ("whole", expected))
+        Runs(run_name, dict.fromkeys((FLOAT32, FLOAT64), arrays))
+        for run_name, arrays in (("resumed", rest), ("whole", expected))
     ]
-    return Resumed(after, said, identical(rest, expected), judging_steps.departure(*runs, with_state=True))
+    return Resumed(after, signal_name, identical(rest, expected), judging_steps.departure(*runs, with_state=True))
 
 
-def _remove_later(folder: Path, written: Collection[Path]) -> None:
+def _remove_later(folder: Path, earlier_files: Collection[Path]) -> None:
     """Remove checkpoints of later steps: a process that is killed at its end may have written one, or a part of it."""
-    for path in set(folder.iterdir()).difference(written):
+    for path in set(folder.iterdir()).difference(earlier_files):
         if path.is_dir():
             shutil.rmtree(path)
         else:
             path.unlink()
 
 
-def _killed(group: Group, name: str, count: int, after: int, folder: Path) -> str:
+def _kill(group: Group, name: str, count: int, after: int, folder: Path) -> str:
     """What is said of a process that is killed in its steps; empty where it was not."""
     timer = Timer(KILLED_AFTER_S, group.sides[-1].kill)
     timer.start()
@@ -86,12 +86,12 @@ def _killed(group: Group, name: str, count: int, after: int, folder: Path) -> st
 
 def rest_of(whole: Arrays, after: int) -> dict[str, np.ndarray]:
     """What a run gave after a step, its losses among them."""
-    kept = {"loss": whole["loss"][after:]}
+    rest = {"loss": whole["loss"][after:]}
     for leaf, array in whole.items():
-        known = kept_as(leaf)
-        if known is not None and known.step > after:
-            kept[leaf] = array
-    return kept
+        kept_array = kept_as(leaf)
+        if kept_array is not None and kept_array.step > after:
+            rest[leaf] = array
+    return rest
 
 
 def identical(actual: Arrays, expected: Arrays) -> bool:

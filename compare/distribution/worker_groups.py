@@ -67,12 +67,12 @@ class Groups:
         if (side, processes) not in self._groups:
             names = _names(side, processes)
             self._kinds |= dict.fromkeys(names, (side, devices))
-            self._groups[side, processes] = Group(self._joined(names))
+            self._groups[side, processes] = Group(self._join(names))
         return self._groups[side, processes]
 
-    def _joined(self, names: Sequence[str]) -> list[Side]:
+    def _join(self, names: Sequence[str]) -> list[Side]:
         """Processes that found each other. Between them and us anybody may take an address: then others are tried."""
-        for left in reversed(range(_TRIES)):
+        for attempts in reversed(range(_TRIES)):
             self._workers.start(names)
             sides = [self._workers.get(name) for name in names]
             try:
@@ -80,7 +80,7 @@ class Groups:
                     strategy_requests.join(sides, _free_addresses(len(sides)), self._limit_s)
                 return sides
             except SideError as error:
-                if not left or not _TAKEN.search(f"{error.reason} {error.details}"):
+                if not attempts or not _TAKEN.search(f"{error.reason} {error.details}"):
                     raise
                 self._workers.replace(names)
         raise AssertionError("the last try returns or raises")
@@ -95,8 +95,8 @@ class Groups:
         """By package, of the frameworks whose processes were asked."""
         versions: dict[str, str] = {}
         for (side, _), group in self._groups.items():
-            told = requests.environment(group.sides[0])
-            versions |= {package: str(told[package]) for package in PACKAGES[side]}
+            facts = requests.environment(group.sides[0])
+            versions |= {package: str(facts[package]) for package in PACKAGES[side]}
         return versions
 
     def _start(self, name: str) -> Side:
@@ -106,7 +106,7 @@ class Groups:
 
 
 def _names(side: str, processes: int) -> list[str]:
-    return [f"{side}/{processes}/{at}" for at in range(processes)]
+    return [f"{side}/{processes}/{index}" for index in range(processes)]
 
 
 def _free_addresses(count: int) -> list[str]:

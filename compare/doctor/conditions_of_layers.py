@@ -46,7 +46,7 @@ def always(facts: Facts) -> bool | None:
     return True
 
 
-def masked(facts: Facts) -> bool | None:
+def is_masked(facts: Facts) -> bool | None:
     """A layer of the model attaches a mask."""
     return facts.masked
 
@@ -56,7 +56,7 @@ def narrow(facts: Facts) -> bool | None:
     return facts.layer.policy.removeprefix("mixed_") in _NARROW if facts.layer.policy else None
 
 
-def mixed(facts: Facts) -> bool | None:
+def is_mixed(facts: Facts) -> bool | None:
     """The layer computes in a narrow type and keeps its weights in float32."""
     return facts.layer.policy.startswith("mixed_") if facts.layer.policy else None
 
@@ -76,7 +76,7 @@ def called_again(facts: Facts) -> bool | None:
     return facts.layer.calls > 1 if facts.layer.calls else None
 
 
-def frozen(facts: Facts) -> bool | None:
+def is_frozen(facts: Facts) -> bool | None:
     """The layer's weights are not trained."""
     return facts.get("trainable") is False if facts.has("trainable") else None
 
@@ -123,8 +123,8 @@ def activation(name: str) -> Condition:
     """The activation, or that of a recurrence, is this one."""
 
     def condition(facts: Facts) -> bool | None:
-        said = [facts.get(attribute_name) for attribute_name in _ACTIVATIONS if facts.has(attribute_name)]
-        return name in said if said else None
+        values = [facts.get(attribute_name) for attribute_name in _ACTIVATIONS if facts.has(attribute_name)]
+        return name in values if values else None
 
     return condition
 
@@ -160,7 +160,7 @@ def uneven_padding(facts: Facts) -> bool | None:
         return None
     sizes = facts.layer.shape[1:-1] if len(facts.layer.shape) == len(strides) + 2 else (None,) * len(strides)
     spread = [
-        1 + (width - 1) * (dilation[at] if len(dilation) == len(kernel) else 1) for at, width in enumerate(kernel)
+        1 + (width - 1) * (dilation[axis] if len(dilation) == len(kernel) else 1) for axis, width in enumerate(kernel)
     ]
     axes = zip(sizes, strides, spread, strict=True)
     return any(stride > 1 and width > 1 and _is_uneven(size, stride, width) for size, stride, width in axes)
@@ -189,7 +189,7 @@ def any_of(names: Collection[str]) -> Condition:
     """Any of these attributes is set to something that is true."""
 
     def condition(facts: Facts) -> bool | None:
-        said = [facts.get(name) for name in names if facts.has(name)]
-        return any(said) if said else None
+        values = [facts.get(name) for name in names if facts.has(name)]
+        return any(values) if values else None
 
     return condition

@@ -29,7 +29,7 @@ _EFFECTS: Mapping[str, tuple[str, str]] = {
 def diagnose(
     target: str,
     inspection: Inspection,
-    known: Lookup = lookup,
+    find_operation: Lookup = lookup,
     port: PredictedPort | None = None,
     no_port: str = "",
     command: str = "",
@@ -39,35 +39,35 @@ def diagnose(
     Args:
       target: as it was named.
       inspection: what was read of it.
-      known: what is known of a type of operation.
+      find_operation: what is known of a type of operation.
       port: what `jaxport init` would leave to be written; None where it does not read the model.
       no_port: why it does not.
       command: that writes the port.
     """
-    told = (
+    findings = (
         *_of_reading(inspection),
         *layers_judged.findings(inspection.layers, port),
-        *operations_judged.findings(inspection.operations, known),
+        *operations_judged.findings(inspection.operations, find_operation),
         *training_judged.findings(inspection.training),
         *_of_effects(inspection),
         *_of_values(inspection, port),
     )
-    ordered = sorted(layers_judged.merged(told), key=lambda finding: _ORDER.index(finding.severity))
-    counted = Counter(finding.severity for finding in ordered)
+    sorted_findings = sorted(layers_judged.merge(findings), key=lambda finding: _ORDER.index(finding.severity))
+    counts = Counter(finding.severity for finding in sorted_findings)
     return Diagnosis(
         target=target,
         kind=inspection.kind,
         entries=inspection.entries,
         versions=dict(inspection.versions),
-        inputs=_described(inspection.inputs),
-        outputs=_described(inspection.outputs),
+        inputs=_describe_values(inspection.inputs),
+        outputs=_describe_values(inspection.outputs),
         variables=len(inspection.variables),
         weights=_weights(inspection.variables),
         not_traced=inspection.not_traced,
-        counts={severity: counted[severity] for severity in _ORDER},
-        findings=tuple(ordered),
+        counts={severity: counts[severity] for severity in _ORDER},
+        findings=tuple(sorted_findings),
         layers=layers_judged.kinds(inspection.layers, port),
-        operations=operations_judged.kinds(inspection.operations, known),
+        operations=operations_judged.kinds(inspection.operations, find_operation),
         effort=layers_judged.effort(inspection.layers, port),
         places=None if port is None else port.places,
         no_port=no_port,
@@ -106,7 +106,7 @@ def _of_values(inspection: Inspection, port: PredictedPort | None) -> Iterator[F
 
 
 def _of_strings(what: str, value: Value, is_ahead: bool) -> Finding:
-    says, place = f"An {what} of strings, which JAX has not.", (Place(value.name),)
+    says, place = f"An {what} of strings. JAX has no arrays of strings.", (Place(value.name),)
     if is_ahead:
         says += " It is looked up in TensorFlow's input pipeline: `jaxport init` starts the port behind the lookup."
         return Finding(NOTE, "strings", what, says, places=place)
@@ -120,7 +120,7 @@ def _wide(what: str, value: Value) -> Finding:
 
 
 def _of_shape(value: Value) -> Iterator[Finding]:
-    place = (Place(f"{value.name}: {typed(value)}"),)
+    place = (Place(f"{value.name}: {type_text(value)}"),)
     if value.shape is None:
         what = "An input of any rank: jax.jit compiles a program for every shape that it meets."
         yield Finding(ATTENTION, "shapes", "input", what, "Fix the rank.", places=place)
@@ -133,14 +133,14 @@ def _of_shape(value: Value) -> Iterator[Finding]:
         yield Finding(NOTE, "shapes", "input", what, "Keep one size; pad the last batch.", places=place)
 
 
-def typed(value: Value) -> str:
+def type_text(value: Value) -> str:
     """A dtype and a shape: "float32[?,224,224,3]", "float32[...]" of any rank."""
     sizes = "..." if value.shape is None else ",".join("?" if size is None else str(size) for size in value.shape)
     return f"{value.dtype}[{sizes}]"
 
 
-def _described(values: Iterable[Value]) -> tuple[Described, ...]:
-    return tuple(Described(value.name, typed(value)) for value in values)
+def _describe_values(values: Iterable[Value]) -> tuple[Described, ...]:
+    return tuple(Described(value.name, type_text(value)) for value in values)
 
 
 def _weights(variables: Sequence[Value]) -> int | None:

@@ -45,14 +45,14 @@ def lookup(kind: str) -> Known:
     raw = table.operations.get(kind)
     if raw is None:
         return Known(version=version)
-    named = [row for row in raw.counterparts if isinstance(row, rows.Operation)]
+    operations = [row for row in raw.counterparts if isinstance(row, rows.Operation)]
     return Known(
         compiles=raw.compilable if raw.xla != "refused" else None,
         reason=raw.reason if raw.xla == "refused" else "",
         dtypes=raw.kernels.get(XLA_DEVICE, {}),
         folded=raw.folded,
-        counterparts=tuple(f"{row.tf} → {_expression(row)}" for row in named if row.has_counterpart),
-        notes=tuple(row.note for row in named if row.note and not row.has_counterpart),
+        counterparts=tuple(f"{row.tf} → {_expression(row)}" for row in operations if row.has_counterpart),
+        notes=tuple(row.note for row in operations if row.note and not row.has_counterpart),
         gotchas=tuple(dict.fromkeys(_gotchas(raw))),
         version=version,
     )
@@ -61,7 +61,7 @@ def lookup(kind: str) -> Known:
 def _expression(row: rows.Operation) -> str:
     """The counterpart of a row in a line."""
     code = row.jax.strip()
-    return code if "\n" not in code else f"`jaxport ops {row.name}` shows it"
+    return code if "\n" not in code else f"`jaxport lookup ops {row.name}` shows it"
 
 
 def _gotchas(raw: RawOperation) -> Iterator[str]:

@@ -61,37 +61,37 @@ def row_of(layer: Layer) -> rows.Layer | None:
 
 def facts_of(layers: Sequence[Layer]) -> list[Facts]:
     """Every layer with what is around it."""
-    masked = any(layer.class_name in _MASKING or layer.config.get("mask_zero") is True for layer in layers)
-    mixed = any(layer.policy.removeprefix("mixed_") in ("float16", "bfloat16") for layer in layers)
+    has_masks = any(layer.class_name in _MASKING or layer.config.get("mask_zero") is True for layer in layers)
+    is_mixed = any(layer.policy.removeprefix("mixed_") in ("float16", "bfloat16") for layer in layers)
     inner = {layer.name.rpartition("/")[0]: layer for layer in reversed(layers)}
-    return [Facts(layer, masked, mixed, inner.get(layer.name)) for layer in layers]
+    return [Facts(layer, has_masks, is_mixed, inner.get(layer.name)) for layer in layers]
 
 
-def applied(facts: Facts, rules: Iterable[Rule] = rules_of_layers.LAYERS) -> list[Applied]:
+def apply_rules(facts: Facts, rules: Iterable[Rule] = rules_of_layers.LAYERS) -> list[Applied]:
     """The rules that hold of a layer."""
     return [
-        Applied(rule, shown(facts.layer, rule.shows))
+        Applied(rule, attributes_text(facts.layer, rule.shows))
         for rule in rules
         if _is_for(rule, facts.layer) and rule.when(facts) is True
     ]
 
 
-def undecided(facts: Facts, rules: Iterable[Rule] = rules_of_layers.LAYERS) -> list[str]:
+def find_undecided(facts: Facts, rules: Iterable[Rule] = rules_of_layers.LAYERS) -> list[str]:
     """Entries that concern a layer, and of which its attributes do not say whether they apply."""
     own = [rule for rule in rules if _is_for(rule, facts.layer)]
-    decided = {rule.entry for rule in own if rule.when(facts) is not None}
+    entries_decided = {rule.entry for rule in own if rule.when(facts) is not None}
     name = f"{facts.layer.module}.{facts.layer.class_name}"
-    concerned = [key for key, entry in catalogue().items() if name in entry.gotcha.concerns]
+    entries_concerned = [key for key, entry in catalogue().items() if name in entry.gotcha.concerns]
     # A rule for every class asks what most classes have not.
-    named = [rule.entry for rule in own if ANY not in rule.classes]
-    return [key for key in dict.fromkeys([*named, *concerned]) if key not in decided]
+    entries_named = [rule.entry for rule in own if ANY not in rule.classes]
+    return [key for key in dict.fromkeys([*entries_named, *entries_concerned]) if key not in entries_decided]
 
 
 def _is_for(rule: Rule, layer: Layer) -> bool:
     return layer.module.startswith("keras") and (ANY in rule.classes or layer.class_name in rule.classes)
 
 
-def shown(layer: Layer, names: Iterable[str]) -> str:
+def attributes_text(layer: Layer, names: Iterable[str]) -> str:
     """Attributes as they are in the model: "padding=same, strides=[2, 2]"."""
     return ", ".join(f"{name}={layer.config[name]}" for name in names if name in layer.config)
 
@@ -123,7 +123,7 @@ def _means_by_map(layer: Layer, applying: Iterable[Applied]) -> Means:
         return "own"
     # A note does not change what a layer computes: the same initial weights, say.
     if any(
-        _LIBRARY in told(applied_rule.rule, layer)
+        _LIBRARY in describe_difference(applied_rule.rule, layer)
         for applied_rule in applying
         if applied_rule.rule.severity == ATTENTION
     ):
@@ -131,8 +131,8 @@ def _means_by_map(layer: Layer, applying: Iterable[Applied]) -> Means:
     if row.flax:
         return "flax"
     # What is trained needs a module to hold it; what preprocessing layers hold are constants.
-    held = layer.weights and _map()[row.name][0] != _CONSTANTS
-    return "own" if held else "expression"
+    has_variables = layer.weights and _map()[row.name][0] != _CONSTANTS
+    return "own" if has_variables else "expression"
 
 
 def findings(layers: Sequence[Layer], port: PredictedPort | None = None) -> Iterator[Finding]:
@@ -143,15 +143,15 @@ def findings(layers: Sequence[Layer], port: PredictedPort | None = None) -> Iter
       port: what `jaxport init` would leave; None where it does not read the model.
     """
     all_facts = facts_of(layers)
-    yield from _grouped(_of_class(facts.layer, port) for facts in all_facts)
-    yield from _grouped(
+    yield from _group(_of_class(facts.layer, port) for facts in all_facts)
+    yield from _group(
         gotcha(applied_rule, facts.layer.class_name, facts.layer)
         for facts in all_facts
-        for applied_rule in applied(facts)
+        for applied_rule in apply_rules(facts)
     )
 
 
-def told(rule: Rule, layer: Layer) -> str:
+def describe_difference(rule: Rule, layer: Layer) -> str:
     """What differs, in terms of the layer's own attributes where the rule has such."""
     return rule.says.format_map(layer.config) if rule.says else catalogue()[rule.entry].gotcha.why
 
@@ -169,7 +169,7 @@ def gotcha(applied_rule: Applied, subject: str, layer: Layer) -> Finding:
         severity=applied_rule.rule.severity,
         kind="gotcha",
         subject=subject,
-        what=told(applied_rule.rule, layer),
+        what=describe_difference(applied_rule.rule, layer),
         gotcha=entry.id,
         gate=entry.gotcha.fails,
         because=applied_rule.because,
@@ -215,11 +215,11 @@ def _of_row(layer: Layer, place: tuple[Place, ...], is_written: bool) -> Finding
     return Finding(severity, "counterpart", layer.class_name, "JAX has no counterpart.", row.note, places=place)
 
 
-def _grouped(findings: Iterable[Finding | None]) -> list[Finding]:
-    return merged(finding for finding in findings if finding is not None)
+def _group(findings: Iterable[Finding | None]) -> list[Finding]:
+    return merge(finding for finding in findings if finding is not None)
 
 
-def merged(findings: Iterable[Finding]) -> list[Finding]:
+def merge(findings: Iterable[Finding]) -> list[Finding]:
     """Findings that say the same of several places as one, in the order in which they first occur."""
     groups: dict[tuple[str, ...], list[Finding]] = {}
     for finding in findings:
@@ -256,13 +256,13 @@ def kinds(layers: Sequence[Layer], port: PredictedPort | None = None) -> tuple[L
 def _kind(group: Sequence[Facts], port: PredictedPort | None) -> LayerKind:
     layer = group[0].layer
     row = row_of(layer)
-    means = Counter(means_of(facts.layer, applied(facts), port) for facts in group)
-    left = (port.line_of(facts.layer) for facts in group) if port else ()
+    means = Counter(means_of(facts.layer, apply_rules(facts), port) for facts in group)
+    port_lines = (port.line_of(facts.layer) for facts in group) if port else ()
     return LayerKind(
         class_name=layer.class_name,
         module=layer.module,
         means=dict(means),
-        flax=_called(row.flax) if row else "",
+        flax=_name_called(row.flax) if row else "",
         linen=row.linen if row else "",
         jax=row.jax.strip() if row else "",
         example=(row.keras, row.flax) if row and row.has_counterpart else (),
@@ -270,8 +270,8 @@ def _kind(group: Sequence[Facts], port: PredictedPort | None) -> LayerKind:
         names=tuple(facts.layer.name for facts in group),
         activations=tuple(dict.fromkeys(_activation(facts.layer) for facts in group if _activation(facts.layer))),
         source=layer.source,
-        left=tuple(dict.fromkeys(filter(None, left))),
-        general=tuple(dict.fromkeys(key for facts in group for key in undecided(facts))),
+        left=tuple(dict.fromkeys(filter(None, port_lines))),
+        general=tuple(dict.fromkeys(key for facts in group for key in find_undecided(facts))),
     )
 
 
@@ -281,7 +281,7 @@ def _activation(layer: Layer) -> str:
     return "" if name in (None, "linear") else str(name)
 
 
-def _called(expression: str) -> str:
+def _name_called(expression: str) -> str:
     """The name of what an expression calls first: "nnx.Conv" of "nnx.Conv(3, 5, (3, 3))"."""
     return expression.partition("(")[0]
 
@@ -293,6 +293,6 @@ def effort(layers: Sequence[Layer], port: PredictedPort | None = None) -> dict[M
       layers: of the model.
       port: what `jaxport init` would leave; None where it does not read the model.
     """
-    counted: Mapping[Means, int] = Counter(means_of(facts.layer, applied(facts), port) for facts in facts_of(layers))
+    counts: Mapping[Means, int] = Counter(means_of(facts.layer, apply_rules(facts), port) for facts in facts_of(layers))
     order: tuple[Means, ...] = ("flax", "expression", "library", "init", "pipeline", "own")
-    return {means: counted[means] for means in order if counted.get(means)}
+    return {means: counts[means] for means in order if counts.get(means)}

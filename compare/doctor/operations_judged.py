@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from compare.doctor.known_operations import Known
-from compare.doctor.layers_judged import catalogue, merged
+from compare.doctor.layers_judged import catalogue, merge
 from compare.doctor.rules_of_operations import OPERATIONS
 from compare.record.diagnosis_part import ATTENTION, BLOCKER, NOTE, Finding, OperationKind, Place, Severity
 from workloads._inspection import Operation
@@ -56,7 +56,7 @@ _ADVICE_BY_WORD = (
     (("Table", "Lookup"), "Look up in the input pipeline, and pass integers."),
     (("Decode", "ReadFile", "Encode", "Jpeg", "Png", "Image"), "Do it in the input pipeline, and pass arrays."),
     (("Iterator", "Dataset", "Queue", "Reader"), "Feed the data from outside: a function of JAX takes arrays."),
-    (("Ragged", "Sparse"), "Dense arrays with a mask, or segments: `jaxport gotchas ragged`."),
+    (("Ragged", "Sparse"), "Dense arrays with a mask, or segments: `jaxport lookup gotchas ragged`."),
     (("String", "Regex", "Join", "Split"), "Do it in the input pipeline: JAX has no strings."),
 )
 _LEAVE_OUT = "Leave it out of what is compiled, or do it before: in the input pipeline."
@@ -69,8 +69,8 @@ def findings(operations: Sequence[Operation], lookup: Lookup) -> list[Finding]:
       operations: of the graph and all that it calls.
       lookup: what is known of a type.
     """
-    told = (*_of_each(operations, lookup), *_gotchas(operations), *_wide(operations))
-    return merged(told)
+    all_findings = (*_of_each(operations, lookup), *_gotchas(operations), *_wide(operations))
+    return merge(all_findings)
 
 
 def _of_each(operations: Sequence[Operation], lookup: Lookup) -> Iterator[Finding]:
@@ -98,46 +98,50 @@ def _obstacle(operation: Operation, lookup: Lookup) -> Finding | None:
         return _finding(BLOCKER, "side effect", operation, "XLA does not compile what prints.", "jax.debug.print.")
     if kind not in _CHECKS and "string" in (*operation.inputs, *operation.outputs):
         return _strings(operation)
-    known = lookup(kind)
+    row = lookup(kind)
     if kind in _CONTROL_V1:
         what = "Control flow of TensorFlow 1, for which its XLA has no kernel: with jit_compile=True it raises."
         return _finding(BLOCKER, "control flow", operation, what, "jax.lax.cond, while_loop or scan.")
-    if known.compiles is False:
-        unless = ", unless all that it depends on is constant" if known.folded else ""
+    if row.compiles is False:
+        unless = ", unless all that it depends on is constant" if row.folded else ""
         what = f"TensorFlow's XLA has no kernel for it: with jit_compile=True it raises{unless}."
-        return _finding(BLOCKER, "compilation", operation, what, _instead(operation, known))
-    return _refused(operation, known)
+        return _finding(BLOCKER, "compilation", operation, what, _instead(operation, row))
+    return _refusal(operation, row)
 
 
-def _refused(operation: Operation, known: Known) -> Finding | None:
+def _refusal(operation: Operation, row: Known) -> Finding | None:
     """What XLA has a kernel for, though not for these dtypes, or refused wherever it was tried."""
     # A list of dtypes, as of a loop, is that of what it carries: no kernel's own.
-    given = [(name, operation.attributes.get(name), taken) for name, taken in known.dtypes.items()]
-    unfit = [f"{name}={dtype}" for name, dtype, taken in given if isinstance(dtype, str) and dtype not in taken]
+    attributes = [(name, operation.attributes.get(name), types_taken) for name, types_taken in row.dtypes.items()]
+    unfit = [
+        f"{name}={dtype}"
+        for name, dtype, types_taken in attributes
+        if isinstance(dtype, str) and dtype not in types_taken
+    ]
     if unfit:
         what = f"TensorFlow's XLA has no kernel for it with {', '.join(unfit)}: with jit_compile=True it raises."
         return _finding(BLOCKER, "compilation", operation, what, "Cast to another type first.")
-    if known.reason:
-        what = f"TensorFlow's XLA has a kernel, and refused every call that was tried: {known.reason}."
-        return _finding(ATTENTION, "compilation", operation, what, "Try it: `jaxport ops` says what was tried.")
+    if row.reason:
+        what = f"TensorFlow's XLA has a kernel, and refused every call that was tried: {row.reason}."
+        return _finding(ATTENTION, "compilation", operation, what, "Try it: `jaxport lookup ops` says what was tried.")
     return None
 
 
 def _strings(operation: Operation) -> Finding:
     """What works on strings; all that layers make of it is one finding, beside those of the layers themselves."""
-    what, advised = "Works on strings, which neither XLA nor JAX has.", "Do it in the input pipeline, and pass numbers."
+    what, advice = "Works on strings, which neither XLA nor JAX has.", "Do it in the input pipeline, and pass numbers."
     subject = "string operations of layers" if operation.in_layer else operation.type
-    return Finding(BLOCKER, "strings", subject, what, advised, places=(place(operation),))
+    return Finding(BLOCKER, "strings", subject, what, advice, places=(place(operation),))
 
 
-def _instead(operation: Operation, known: Known) -> str:
+def _instead(operation: Operation, row: Known) -> str:
     """What the map of operations has, or else what to do with operations of such a name."""
     kind = operation.type
     if operation.in_layer:
         return "A layer makes it: port the layer, as the table of layers says."
-    if known.counterparts:
-        return f"As in {'; '.join(known.counterparts[:2])}."
-    return " ".join(known.notes) or advice(kind)
+    if row.counterparts:
+        return f"As in {'; '.join(row.counterparts[:2])}."
+    return " ".join(row.notes) or advice(kind)
 
 
 def advice(kind: str) -> str:
@@ -164,7 +168,7 @@ def _side(operation: Operation) -> Finding | None:
     if kind in _LOOPS:
         whose = "The loop of a layer, a recurrent one's over its time steps" if operation.in_layer else "A loop"
         what = f"{whose}: XLA compiles it as one while loop, whose steps run one after the other."
-        return _finding(NOTE, "loop", operation, what, _scanned(operation))
+        return _finding(NOTE, "loop", operation, what, _scan_text(operation))
     if kind in _RANDOM:
         what = "Draws from a state that TensorFlow keeps: other numbers at every call."
         return _finding(ATTENTION, "randomness", operation, what, "Pass a key of jax.random, split for each use.")
@@ -177,13 +181,13 @@ def _side(operation: Operation) -> Finding | None:
     return None
 
 
-def _scanned(operation: Operation) -> str:
+def _scan_text(operation: Operation) -> str:
     scan = "jax.lax.scan, or nnx.RNN around a cell" if operation.in_layer else "jax.lax.scan, or a fixed count"
     return f"{scan}: jax.lax.while_loop has no gradient."
 
 
-def _finding(severity: Severity, kind: str, operation: Operation, what: str, advised: str) -> Finding:
-    return Finding(severity, kind, operation.type, what, advised, places=(place(operation),))
+def _finding(severity: Severity, kind: str, operation: Operation, what: str, advice: str) -> Finding:
+    return Finding(severity, kind, operation.type, what, advice, places=(place(operation),))
 
 
 def place(operation: Operation) -> Place:
@@ -238,15 +242,15 @@ def kinds(operations: Sequence[Operation], lookup: Lookup) -> tuple[OperationKin
     return tuple(sorted(operation_kinds, key=lambda operation_kind: (-operation_kind.count, operation_kind.type)))
 
 
-def _kind(kind: str, group: Sequence[Operation], known: Known) -> OperationKind:
-    ruled = {rule.entry for rule in OPERATIONS if kind in rule.types}
+def _kind(kind: str, group: Sequence[Operation], row: Known) -> OperationKind:
+    entries_with_rule = {rule.entry for rule in OPERATIONS if kind in rule.types}
     own = [operation for operation in group if not operation.in_layer]
     return OperationKind(
         type=kind,
         count=len(group),
         in_layers=len(group) - len(own),
-        compiles=known.compiles if group[0].registered else False,
-        counterparts=known.counterparts,
-        gotchas=tuple(key for key in known.gotchas if key not in ruled) if own else (),
+        compiles=row.compiles if group[0].registered else False,
+        counterparts=row.counterparts,
+        gotchas=tuple(key for key in row.gotchas if key not in entries_with_rule) if own else (),
         places=tuple(place(operation) for operation in (own or group)[:3]),
     )

@@ -35,4 +35,4 @@ class PredictedPort:
 
     def is_looked_up(self, name: str) -> bool:
         """Whether an input of the original is what its input pipeline looks up."""
-        return any(name in piped.of for piped in self.pipeline)
+        return any(name in stage.of for stage in self.pipeline)

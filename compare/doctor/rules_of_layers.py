@@ -19,10 +19,10 @@ from compare.doctor.conditions_of_layers import (
     differs,
     equals,
     float16,
-    frozen,
     inner,
-    masked,
-    mixed,
+    is_frozen,
+    is_masked,
+    is_mixed,
     narrow,
     nothing_cropped_behind,
     symmetric_padding,
@@ -70,9 +70,9 @@ def _narrowing(entry: str, name: str) -> Rule:
     return Rule(f"mixed_precision/{entry}", (name,), narrow)
 
 
-_strided = any_above("strides", 1)
+_strides = any_above("strides", 1)
 _wide = any_above("kernel_size", 1)
-_dilated = any_above("dilation_rate", 1)
+_has_dilation = any_above("dilation_rate", 1)
 _causal = equals("padding", "causal")
 _channels_first = equals("data_format", "channels_first")
 
@@ -84,8 +84,8 @@ NORMALIZATION = (
     Rule("normalization/batch_norm_momentum", ("BatchNormalization",), differs("momentum", 0.99), ("momentum",),
          says="Keeps {momentum} of the moving averages, nnx.BatchNorm 0.99 unless told: pass momentum={momentum}."),
     Rule("normalization/batch_norm_fast_variance", ("BatchNormalization",), always, severity=NOTE),
-    Rule("normalization/batch_norm_frozen", ("BatchNormalization",), frozen, ("trainable",)),
-    Rule("normalization/batch_norm_mask", ("BatchNormalization",), masked),
+    Rule("normalization/batch_norm_frozen", ("BatchNormalization",), is_frozen, ("trainable",)),
+    Rule("normalization/batch_norm_mask", ("BatchNormalization",), is_masked),
     Rule("state/batch_norm_default_mode", ("BatchNormalization",), always, severity=NOTE),
     Rule("state/batch_norm_moves_at_once", ("BatchNormalization",), always, severity=NOTE),
     Rule("state/batch_norm_called_twice", ("BatchNormalization",), called_again),
@@ -109,16 +109,16 @@ NORMALIZATION = (
 CORE = (
     Rule("randomness/glorot_uniform_seed", ("Dense",), equals("kernel_initializer", "GlorotUniform"),
          ("kernel_initializer",), NOTE),
-    Rule("mixed_precision/mixed_dense", ("Dense",), mixed),
-    Rule("dtypes/mixed_bfloat16", ("Dense",), mixed),
+    Rule("mixed_precision/mixed_dense", ("Dense",), is_mixed),
+    Rule("dtypes/mixed_bfloat16", ("Dense",), is_mixed),
     Rule("state/shared_layer_step", (ANY,), called_again),
-    Rule("state/frozen_layer_gradient", (ANY,), frozen, ("trainable",)),
+    Rule("state/frozen_layer_gradient", (ANY,), is_frozen, ("trainable",)),
     Rule("embedding/embedding_mask_zero", ("Embedding",), equals("mask_zero", True), ("mask_zero",),
          says="Attaches a mask, which the layers behind it read; in JAX that is an argument of its own."),
     Rule("embedding/embedding_beyond", ("Embedding",), always),
     Rule("randomness/embedding_initializer_seed", ("Embedding",), equals("embeddings_initializer", "RandomUniform"),
          ("embeddings_initializer",), NOTE),
-    Rule("mixed_precision/mixed_embedding", ("Embedding",), mixed),
+    Rule("mixed_precision/mixed_embedding", ("Embedding",), is_mixed),
     Rule("state/dropout_default_mode", ("Dropout",), any_above("rate", 0), severity=NOTE),
     Rule("mixed_precision/softmax_head_in_float32", ("Activation",), wide_among_narrow),
     Rule("convolution/flatten_channels_first", ("Flatten",), _channels_first, ("data_format",)),
@@ -139,20 +139,20 @@ ACTIVATIONS = (
     Rule("activations/keras_relu_threshold", ("ReLU",), differs("threshold", 0.0), ("threshold",)),
     Rule("activations/keras_relu_slope_below_threshold", ("ReLU",),
          both(differs("threshold", 0.0), differs("negative_slope", 0.0)), ("threshold", "negative_slope")),
-    Rule("activations/softmax_masked_row", ("Softmax",), masked),
-    Rule("ragged/padded_softmax", ("Softmax",), masked),
+    Rule("activations/softmax_masked_row", ("Softmax",), is_masked),
+    Rule("ragged/padded_softmax", ("Softmax",), is_masked),
     Rule("mixed_precision/softmax_mask_in_float16", ("Softmax",), float16),
 )  # fmt: skip
 
 CONVOLUTION = (
     Rule("convolution/conv_default_padding", CONVOLUTIONS, both(equals("padding", "valid"), _wide), ("padding",)),
-    Rule("convolution/conv_same_stride", CONVOLUTIONS, both(equals("padding", "same"), _strided, uneven_padding),
+    Rule("convolution/conv_same_stride", CONVOLUTIONS, both(equals("padding", "same"), _strides, uneven_padding),
          ("strides", "padding")),
     Rule("convolution/conv1d_causal", ("Conv1D",), both(_causal, equals("dilation_rate", [1], 1)), ("padding",)),
-    Rule("convolution/conv1d_causal_dilated", ("Conv1D",), both(_causal, _dilated), ("padding", "dilation_rate")),
+    Rule("convolution/conv1d_causal_dilated", ("Conv1D",), both(_causal, _has_dilation), ("padding", "dilation_rate")),
     Rule("convolution/depthwise_kernel", ("DepthwiseConv2D",), always),
     Rule("convolution/depthwise_conv1d", ("DepthwiseConv1D",), always),
-    Rule("convolution/separable_conv_stride", ("SeparableConv1D", "SeparableConv2D"), _strided, ("strides",)),
+    Rule("convolution/separable_conv_stride", ("SeparableConv1D", "SeparableConv2D"), _strides, ("strides",)),
     Rule("convolution/conv1d_transpose", ("Conv1DTranspose",), always),
     Rule("convolution/conv2d_transpose_kernel", ("Conv2DTranspose",), always),
     Rule("convolution/conv3d_transpose", ("Conv3DTranspose",), always),
@@ -166,21 +166,21 @@ CONVOLUTION = (
 )  # fmt: skip
 
 POOLING = (
-    Rule("pooling/max_pool_default_strides", ("MaxPooling1D", "MaxPooling2D", "MaxPooling3D"), _strided, ("strides",)),
-    Rule("pooling/average_pooling1d", ("AveragePooling1D", "AveragePooling2D", "AveragePooling3D"), _strided,
+    Rule("pooling/max_pool_default_strides", ("MaxPooling1D", "MaxPooling2D", "MaxPooling3D"), _strides, ("strides",)),
+    Rule("pooling/average_pooling1d", ("AveragePooling1D", "AveragePooling2D", "AveragePooling3D"), _strides,
          ("strides",)),
     Rule("pooling/avg_pool_same", ("AveragePooling1D", "AveragePooling2D", "AveragePooling3D"),
          equals("padding", "same"), ("padding",)),
     Rule("pooling/max_pool_channels_first", ("MaxPooling1D", "MaxPooling2D", "MaxPooling3D"), _channels_first,
          ("data_format",)),
-    Rule("pooling/global_average_pooling_masked", ("GlobalAveragePooling1D",), masked),
+    Rule("pooling/global_average_pooling_masked", ("GlobalAveragePooling1D",), is_masked),
     Rule("pooling/global_average_pooling", ("GlobalAveragePooling2D",), equals("keepdims", False), ("keepdims",), NOTE),
 )  # fmt: skip
 
 ATTENTION_LAYERS = (
     Rule("attention/mha_argument_order", ("MultiHeadAttention",), always),
     Rule("attention/mha_key_dim", ("MultiHeadAttention",), always, ("num_heads", "key_dim")),
-    Rule("attention/mha_query_mask", ("MultiHeadAttention",), masked),
+    Rule("attention/mha_query_mask", ("MultiHeadAttention",), is_masked),
     Rule("attention/grouped_query_heads", ("GroupQueryAttention",), always),
     Rule("attention/attention_scale", ("Attention",), equals("use_scale", False), ("use_scale",)),
     Rule("attention/attention_argument_order", ("Attention",), always),
@@ -192,16 +192,17 @@ RECURRENT_LAYERS = (
     Rule("recurrent/lstm_states_order", ("LSTM",), equals("return_state", True), ("return_state",)),
     Rule("recurrent/lstm_unit_forget_bias", ("LSTM",), equals("unit_forget_bias", True), ("unit_forget_bias",), NOTE),
     Rule("recurrent/go_backwards", RECURRENT, equals("go_backwards", True), ("go_backwards",)),
-    Rule("recurrent/rnn_mask_last", RECURRENT, both(masked, equals("return_sequences", False)), ("return_sequences",)),
-    Rule("recurrent/rnn_mask_anywhere", ("LSTM",), masked),
-    Rule("recurrent/rnn_mask_anywhere", ("GRU",), masked,
+    Rule("recurrent/rnn_mask_last", RECURRENT, both(is_masked, equals("return_sequences", False)),
+         ("return_sequences",)),
+    Rule("recurrent/rnn_mask_anywhere", ("LSTM",), is_masked),
+    Rule("recurrent/rnn_mask_anywhere", ("GRU",), is_masked,
          says="A mask of Keras may have holes, which are skipped; seq_lengths of nnx.RNN cannot say that: use "
          "jaxport.recurrent.gru."),
-    Rule("recurrent/rnn_mask_anywhere", ("SimpleRNN",), masked,
+    Rule("recurrent/rnn_mask_anywhere", ("SimpleRNN",), is_masked,
          says="A mask of Keras may have holes, which are skipped; seq_lengths of nnx.RNN cannot say that."),
-    Rule("recurrent/rnn_masked_outputs", RECURRENT, both(masked, equals("return_sequences", True)),
+    Rule("recurrent/rnn_masked_outputs", RECURRENT, both(is_masked, equals("return_sequences", True)),
          ("return_sequences",)),
-    Rule("recurrent/rnn_masked_first_output", RECURRENT, both(masked, equals("return_sequences", True)),
+    Rule("recurrent/rnn_masked_first_output", RECURRENT, both(is_masked, equals("return_sequences", True)),
          ("return_sequences",)),
     Rule("state/stateful_rnn_carries", RECURRENT, equals("stateful", True), ("stateful",)),
     Rule("state/stateful_rnn_cuts_gradient", RECURRENT, equals("stateful", True), ("stateful",)),
@@ -211,7 +212,7 @@ RECURRENT_LAYERS = (
     Rule("recurrent/gru_reset_before", ("GRU", "GRUCell"), equals("reset_after", False), ("reset_after",)),
     Rule("recurrent/bidirectional_order", ("Bidirectional",), inner(equals("return_sequences", True))),
     Rule("recurrent/bidirectional_last", ("Bidirectional",), inner(equals("return_sequences", False))),
-    Rule("recurrent/bidirectional_mask", ("Bidirectional",), masked),
+    Rule("recurrent/bidirectional_mask", ("Bidirectional",), is_masked),
     Rule("recurrent/conv_lstm_gate_order", ("ConvLSTM1D", "ConvLSTM2D"), always),
     Rule("recurrent/conv_lstm_padding", ("ConvLSTM1D", "ConvLSTM2D"), equals("padding", "valid"),
          ("padding",)),

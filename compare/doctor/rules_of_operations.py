@@ -40,10 +40,10 @@ def _is(**values: Any) -> Callable[[Operation], bool]:
 
 def _strided_same(operation: Operation) -> bool:
     strides = operation.attributes.get("strides")
-    strided = (
+    has_strides = (
         operation.attributes.get("padding") == "SAME" and isinstance(strides, list) and max(strides, default=1) > 1
     )
-    return strided and not _is_pointwise(operation)
+    return has_strides and not _is_pointwise(operation)
 
 
 def _is_pointwise(operation: Operation) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from compare.doctor import rules_of_layers
 from compare.doctor.conditions_of_layers import Facts
-from compare.doctor.layers_judged import applied, catalogue, gotcha, merged, undecided
+from compare.doctor.layers_judged import apply_rules, catalogue, find_undecided, gotcha, merge
 from compare.record.diagnosis_part import NOTE, Finding, Place
 from workloads._inspection import Layer, Training
 
@@ -22,15 +22,15 @@ _SHORT = {
 
 def findings(training: Training | None) -> list[Finding]:
     """What is to be said of an optimizer, and which entries concern losses and metrics."""
-    return merged(_findings(training)) if training else []
+    return merge(_findings(training)) if training else []
 
 
 def _findings(training: Training) -> Iterator[Finding]:
     if training.optimizer:
         optimizer = Layer("optimizer", _OPTIMIZERS, class_name(training.optimizer), training.config)
-        for applied_rule in applied(Facts(optimizer), rules_of_layers.OPTIMIZERS):
+        for applied_rule in apply_rules(Facts(optimizer), rules_of_layers.OPTIMIZERS):
             yield gotcha(applied_rule, f"{_OPTIMIZERS}.{optimizer.class_name}", optimizer)
-        for key in undecided(Facts(optimizer), rules_of_layers.OPTIMIZERS):
+        for key in find_undecided(Facts(optimizer), rules_of_layers.OPTIMIZERS):
             yield _general(key, f"{_OPTIMIZERS}.{optimizer.class_name}", "optimizer")
     for module, names in zip(_MODULES, (training.losses, training.metrics), strict=True):
         for name in names:
@@ -51,6 +51,9 @@ def class_name(name: str) -> str:
         return _SHORT[name]
     if name[:1].isupper():
         return name
-    joined = "".join(part.capitalize() for part in name.split("_"))
-    known = {public.rpartition(".")[2] for entry in catalogue().values() for public in entry.gotcha.concerns}
-    return next((known_name for known_name in known if known_name.lower() == joined.lower()), re.sub(r"\W", "", joined))
+    camel_case = "".join(part.capitalize() for part in name.split("_"))
+    class_names = {public.rpartition(".")[2] for entry in catalogue().values() for public in entry.gotcha.concerns}
+    return next(
+        (known_name for known_name in class_names if known_name.lower() == camel_case.lower()),
+        re.sub(r"\W", "", camel_case),
+    )

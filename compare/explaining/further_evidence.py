@@ -35,7 +35,7 @@ LONGEST = 10
 """Nodes outside whose seconds are kept."""
 
 
-def gathered(record: Record, request: Request, reporter: Reporter) -> Record:
+def gather(record: Record, request: Request, reporter: Reporter) -> Record:
     """The record with both, of each workload that was timed. Interrupted, it has those of whole workloads.
 
     Args:
@@ -63,7 +63,7 @@ def _with_evidence(part: Part, workload: AnyWorkload, request: Request, reporter
         scratch = Path(folder)
         try:
             prepared = prepare_one(workload, choose_size(workload, request.size), request.data, scratch)
-            clustering = share(examine(_asked(prepared, request), scratch / "clusters", reporter))
+            clustering = share(examine(_request(prepared, request), scratch / "clusters", reporter))
         except (RequestError, BadTarget, SideError) as error:
             return replace(part, clustering=ClusteredShare(reason=str(error)))
         return replace(
@@ -71,7 +71,7 @@ def _with_evidence(part: Part, workload: AnyWorkload, request: Request, reporter
         )
 
 
-def _asked(prepared: Prepared, request: Request) -> Asked:
+def _request(prepared: Prepared, request: Request) -> Asked:
     pythons = {side: request.sources[side].python for side in SIDES}
     return Asked(prepared, prepared.title, whole=False, pythons=pythons, timeout_s=request.timeout_s)
 
@@ -108,18 +108,18 @@ def _by_turns(
         return None
     turns = [workload.input_specs(sizes) for sizes in (prepared.dimensions, {**prepared.dimensions, **other})] * 2
     stagings = {side: Staging(target) for side, target in prepared.loading.targets.items()}
-    asked = keeping.Asked(workload.name, stagings, call_streams.drawn(turns), with_cures=False)
+    request_of_turns = keeping.Asked(workload.name, stagings, call_streams.draw_calls(turns), with_cures=False)
     pythons = {side: request.sources[side].python for side in stagings}
     try:
-        return keeping.keep(asked, pythons, request.timeout_s, reporter)
+        return keeping.keep(request_of_turns, pythons, request.timeout_s, reporter)
     except BadTarget:
         return None  # a twin that is no plain function
 
 
 def _near(part: Part, own: Mapping[str, object]) -> Mapping[str, int] | None:
     """The sizes nearest to the workload's own that parity holds at."""
-    judged = part.parity.sizes if part.parity else ()
-    holding = [at_size.dimensions for at_size in judged if at_size.verdict == PASS]
+    size_verdicts = part.parity.sizes if part.parity else ()
+    holding = [at_size.dimensions for at_size in size_verdicts if at_size.verdict == PASS]
     return min(holding, key=lambda sizes: _distance(sizes, own), default=None)
 
 

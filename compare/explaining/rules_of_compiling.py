@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from compare.explaining.sentences import Case, Figure, Sentence, known
+from compare.explaining.sentences import CLUSTERS, Case, Figure, Sentence, present_figures
 from compare.record.clustering_part import ClusteredShare, NodesOutside
 from compare.record.ledger_part import LedgerCall, RecompilationLedger, SideLedger
 from compare.report import numbers
-from compare.report.numbers import counted
+from compare.report.numbers import count_of
 from workloads._modes import TF_AUTOCLUSTER, TF_GRAPH
 
 MOST_REASONS = 2
@@ -22,18 +22,19 @@ def clusters(case: Case) -> Iterator[Sentence]:
     nodes, inside = (case.figure(getattr(share, name), "clustering", name) for name in ("nodes", "clustered"))
     if nodes is None or inside is None or share.clusters is None or not nodes.value or not share.outside:
         return
-    of_all = f"{numbers.count(share.clustered)} of {counted(int(nodes.value), 'node')}"
-    held = (
-        f"autoclustering put {of_all} into {counted(share.clusters, 'cluster')}{_of_time(share)}"
+    of_all = f"{numbers.count(share.clustered)} of {count_of(int(nodes.value), 'node')}"
+    cluster_text = (
+        f"autoclustering put {of_all} into {count_of(share.clusters, 'cluster')}{_of_time(share)}"
         if share.clusters
-        else f"autoclustering compiled none of {counted(int(nodes.value), 'node')}: {TF_AUTOCLUSTER} is {TF_GRAPH} here"
+        else f"autoclustering compiled none of {count_of(int(nodes.value), 'node')}: "
+        f"{TF_AUTOCLUSTER} is {TF_GRAPH} here"
     )
     figures = [case.figure(value, "clustering", "time", name) for name, value in _times(share).items()]
     yield Sentence(
         "clusters",
-        f"{held}; outside: {_outside(share)}",
-        (nodes, inside, *known([case.figure(share.clusters, "clustering", "clusters"), *figures])),
-        case.commands.by("clusters"),
+        f"{cluster_text}; outside: {_outside(share)}",
+        (nodes, inside, *present_figures([case.figure(share.clusters, "clustering", "clusters"), *figures])),
+        case.commands.by(CLUSTERS),
         tuple(dict.fromkeys(source for outside in share.outside[:MOST_REASONS] for source in outside.sources)),
         _times(share).get("outside_s", 0.0),
     )
@@ -41,9 +42,9 @@ def clusters(case: Case) -> Iterator[Sentence]:
 
 def _times(share: ClusteredShare) -> dict[str, float]:
     """Seconds of a call by who computed; empty where they are not known."""
-    named = {name: getattr(share.time, name, None) for name in ("compiled_s", "outside_s", "overhead_s")}
-    times = {name: seconds for name, value in named.items() if (seconds := numbers.finite(value)) is not None}
-    return times if len(times) == len(named) else {}
+    values = {name: getattr(share.time, name, None) for name in ("compiled_s", "outside_s", "overhead_s")}
+    times = {name: seconds for name, value in values.items() if (seconds := numbers.finite(value)) is not None}
+    return times if len(times) == len(values) else {}
 
 
 def _of_time(share: ClusteredShare) -> str:
@@ -58,12 +59,12 @@ def _of_time(share: ClusteredShare) -> str:
 
 
 def _outside(share: ClusteredShare) -> str:
-    told = [_told(outside) for outside in share.outside[:MOST_REASONS]]
+    reasons = [_reason_text(outside) for outside in share.outside[:MOST_REASONS]]
     rest = sum(outside.count or 0 for outside in share.outside[MOST_REASONS:])
-    return "; ".join([*told, *([f"{counted(rest, 'node')} for other reasons"] if rest else [])])
+    return "; ".join([*reasons, *([f"{count_of(rest, 'node')} for other reasons"] if rest else [])])
 
 
-def _told(outside: NodesOutside) -> str:
+def _reason_text(outside: NodesOutside) -> str:
     return f"{outside.ops} ({outside.why})"
 
 
@@ -76,7 +77,7 @@ def new_sizes(case: Case) -> Iterator[Sentence]:
             continue
         anew = call_numbers[0]
         place = ("recompilation", "sides", name, "calls")
-        figures = known([
+        figures = present_figures([
             case.figure(side.calls[number].seconds, *place, number, "seconds") for number in call_numbers
         ] + [case.figure(side.calls[anew].compilations, *place, anew, "compilations")])  # fmt: skip
         if len(figures) < 3:
@@ -84,7 +85,7 @@ def new_sizes(case: Case) -> Iterator[Sentence]:
         call = side.calls[anew]
         yield Sentence(
             "new_sizes",
-            f"after {side.calls[0].call}, {side.staged} compiled {counted(int(figures[2].value), 'program')} anew for "
+            f"after {side.calls[0].call}, {side.staged} compiled {count_of(int(figures[2].value), 'program')} anew for "
             f"{call.call}: {_parts(figures[0], call)}; the next call of those sizes took "
             f"{numbers.seconds(figures[1].value)}",
             figures,
@@ -116,7 +117,7 @@ def _parts(seconds: Figure, call: LedgerCall) -> str:
 
 def _command(ledger: RecompilationLedger) -> str:
     """The same stream, kept again."""
-    targets = [word for side, kept in ledger.sides.items() for word in (f"--{side}", kept.target)]
+    targets = [word for side, side_ledger in ledger.sides.items() for word in (f"--{side}", side_ledger.target)]
     first = next(iter(ledger.sides.values()))
     calls = [word for call in first.calls for word in ("--call", call.call)]
-    return f"jaxport recompiles {shlex.join([*targets, *calls])} --no-cures"
+    return f"jaxport compilation recompiles {shlex.join([*targets, *calls])} --no-cures"

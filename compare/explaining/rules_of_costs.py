@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from compare.explaining.sentences import FASTER, SLOWER, Case, Figure, Sentence, figure, known, stated
+from compare.explaining.sentences import FASTER, SLOWER, Case, Figure, Sentence, figure, present_figures, ratio_text
 from compare.record.cost_parts import Handover, Phases, Share, SizedCall, Stages
 from compare.record.timing_part import Mode as ModeTime
 from compare.report import numbers, tables
@@ -28,16 +28,18 @@ def limit(case: Case) -> Iterator[Sentence]:
     if fastest is None or roofline is None or not roofline.bound:
         return
     modes = {mode: roofline.modes.get(str(mode), Share()) for mode in (PORT, fastest)}
-    shares = known([case.figure(of.share, "roofline", "modes", str(mode), "share") for mode, of in modes.items()])
+    shares = present_figures(
+        [case.figure(of.share, "roofline", "modes", str(mode), "share") for mode, of in modes.items()]
+    )
     least = case.figure(roofline.limit_s, "roofline", "limit_s")
     if least is None or len(shares) < len(modes):
         return
-    reached = ", ".join(f"{mode} {_percent(of.share)}" for mode, of in modes.items())
+    shares_text = ", ".join(f"{mode} {_percent(of.share)}" for mode, of in modes.items())
     notes = "".join(f"; {mode}: {of.note}" for mode, of in modes.items() if of.note)
     yield Sentence(
         "limit",
         f"a lower bound of a call on this machine is about {numbers.seconds(least.value)}, from "
-        f"{BOUNDS.get(roofline.bound, roofline.bound)}; of that speed {reached} is reached{notes}",
+        f"{BOUNDS.get(roofline.bound, roofline.bound)}; of that speed {shares_text} is reached{notes}",
         (least, *shares),
         case.commands.by("bench"),
         seconds=least.value,
@@ -49,7 +51,7 @@ def dispatch(case: Case) -> Iterator[Sentence]:
     fastest = case.comparable
     if fastest is None or case.part.unrolled:  # times are per step, and a call has several
         return
-    told: list[str] = []
+    sentences: list[str] = []
     figures: list[Figure] = []
     shares: list[float] = []
     calls: list[float] = []
@@ -58,14 +60,14 @@ def dispatch(case: Case) -> Iterator[Sentence]:
         empty = figure(entry.public_s if entry else None, "dispatch", str(mode), "public_s")
         if empty is None or not median:
             continue
-        told.append(f"{numbers.seconds(empty.value)} in {mode}, where {case.name} takes {numbers.seconds(median)}")
+        sentences.append(f"{numbers.seconds(empty.value)} in {mode}, where {case.name} takes {numbers.seconds(median)}")
         figures += [empty, *case.of_median(mode)]
         shares.append(empty.value / median)
         calls.append(empty.value)
     if shares and max(shares) >= MOSTLY:
         yield Sentence(
             "dispatch",
-            f"a call that computes next to nothing (x + 1 of eight elements) takes {', and '.join(told)}",
+            f"a call that computes next to nothing (x + 1 of eight elements) takes {', and '.join(sentences)}",
             tuple(figures),
             case.commands.by("bench"),
             seconds=max(calls),
@@ -78,19 +80,19 @@ def page_faults(case: Case) -> Iterator[Sentence]:
     if fastest is None or not tables.page_faults_in_words(case.part):
         return
     modes = (PORT, fastest)
-    counted = [case.timing.modes.get(str(mode), ModeTime()).page_faults for mode in modes]
-    listed = ", ".join(f"{mode} {numbers.count(count)}" for mode, count in zip(modes, counted, strict=True))
+    counts = [case.timing.modes.get(str(mode), ModeTime()).page_faults for mode in modes]
+    counts_text = ", ".join(f"{mode} {numbers.count(count)}" for mode, count in zip(modes, counts, strict=True))
     places = [
         case.figure(count, "timing", "modes", str(mode), "page_faults")
-        for mode, count in zip(modes, counted, strict=True)
+        for mode, count in zip(modes, counts, strict=True)
     ]
     yield Sentence(
         "page_faults",
-        f"page faults in a call: {listed}; `{tables.LARGE_PAGES}` in the environment asks for large pages, "
+        f"page faults in a call: {counts_text}; `{tables.LARGE_PAGES}` in the environment asks for large pages, "
         "and `jaxport bench --allocator retain` measures what keeping the memory saves",
-        known(places),
+        present_figures(places),
         case.commands.by("bench"),
-        seconds=min(tables.FAULT_S * (numbers.finite(counted[0]) or 0.0), tables.median(case.timing, PORT) or 0.0),
+        seconds=min(tables.FAULT_S * (numbers.finite(counts[0]) or 0.0), tables.median(case.timing, PORT) or 0.0),
     )
 
 
@@ -104,10 +106,10 @@ def starting(case: Case) -> Iterator[Sentence]:
     own, other, own_call, other_call = first[PORT], first[fastest], medians[PORT], medians[fastest]
     if own is None or other is None or own_call is None or other_call is None or own.value <= other.value:
         return
-    saved = other_call - own_call
-    if (saved > 0) != (case.verdict(PORT, fastest) == FASTER):
+    gain = other_call - own_call
+    if (gain > 0) != (case.verdict(PORT, fastest) == FASTER):
         return  # the medians and the paired ratio disagree
-    calls = math.ceil((own.value - other.value) / saved) if saved > 0 else 0
+    calls = math.ceil((own.value - other.value) / gain) if gain > 0 else 0
     pays = f"made up for after {calls:,} calls" if calls else "not made up for: each call takes longer too"
     yield Sentence(
         "starting",
@@ -129,18 +131,18 @@ def other_threads(case: Case) -> Iterator[Sentence]:
         if slower is None or not _short(case, compiled):
             continue
         ends = {end: getattr(handover, end) for end in ("below", "above")}
-        figures = known([
+        figures = present_figures([
             figure(getattr(of, field), "handover", side, end, field)
             for end, of in ends.items() for field in ("elements", "seconds", "threads")
         ])  # fmt: skip
         inputs = f"{case.name} has inputs of up to {numbers.count(elements)} elements"
         took = numbers.seconds(tables.median(case.timing, compiled))
-        kept, saved = _not_handed_over(case) if side == JAX else ("", ())
+        remark, gain = _not_handed_over(case) if side == JAX else ("", ())
         yield Sentence(
             "other_threads",
             f"{compiled} takes {took} and is slower than {slower}, which asks for no compilation; "
-            f"{tables.SIDES[side]}'s XLA {_handed_over(handover)}; {inputs}{kept}",
-            (*figures, *case.of_ratio(compiled, slower), *case.of_median(compiled), *saved),
+            f"{tables.SIDES[side]}'s XLA {_handed_over(handover)}; {inputs}{remark}",
+            (*figures, *case.of_ratio(compiled, slower), *case.of_median(compiled), *gain),
             case.commands.by("explain"),
             seconds=(handover.above.seconds or 0.0) - (handover.below.seconds or 0.0),
         )
@@ -157,11 +159,11 @@ def _handed_over(handover: Handover) -> str:
 
 def _not_handed_over(case: Case) -> tuple[str, tuple[Figure, ...]]:
     """What a call of the port was measured to take where it is not handed over, or how to measure it."""
-    measured = case.ratio(JAX_SYNCHRONOUS, PORT)
+    ratio = case.ratio(JAX_SYNCHRONOUS, PORT)
     option = "`jax_cpu_enable_async_dispatch=False`"
-    if measured is None:
+    if ratio is None:
         return f"; `jaxport bench --dispatch synchronous` measures it without, by {option}", ()
-    return f"; without, by {option}, it takes {stated(measured)}, of that", case.of_ratio(JAX_SYNCHRONOUS, PORT)
+    return f"; without, by {option}, it takes {ratio_text(ratio)}, of that", case.of_ratio(JAX_SYNCHRONOUS, PORT)
 
 
 def _short(case: Case, mode: Mode) -> bool:

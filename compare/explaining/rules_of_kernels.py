@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from compare.explaining.sentences import FASTER, Case, Sentence, known, stated
+from compare.explaining.sentences import CLUSTERS, FASTER, Case, Sentence, present_figures, ratio_text
 from compare.record.program_parts import Compiled, KernelTime, Profile
 from compare.report import numbers, tables
 from workloads._modes import JAX_CELL, PORT, TF_CELL, TF_EAGER, TF_GRAPH, TF_JIT, Cell, Mode
@@ -19,13 +19,16 @@ def kernel_counts(case: Case) -> Iterator[Sentence]:
     profiles = case.part.profile
     figures = {
         name: figure
-        for name in tables.ordered(profiles)
+        for name in tables.order_modes(profiles)
         if (figure := case.figure(profiles[name].kernels, "profile", name, "kernels"))
     }
     if len(figures) > 1:
-        listed = ", ".join(f"{name} {numbers.count(figure.value)}" for name, figure in figures.items())
+        counts_text = ", ".join(f"{name} {numbers.count(figure.value)}" for name, figure in figures.items())
         yield Sentence(
-            "kernel_counts", f"kernels that ran in one call: {listed}", tuple(figures.values()), case.commands.by("run")
+            "kernel_counts",
+            f"kernels that ran in one call: {counts_text}",
+            tuple(figures.values()),
+            case.commands.by("run"),
         )
 
 
@@ -44,8 +47,8 @@ def longest_kernels(case: Case) -> Iterator[Sentence]:
         yield Sentence(
             "longest_kernels",
             f"longest kernels of {cell}, by their time in one call and their share of all kernels': "
-            f"{', '.join(map(_told, kernels))}",
-            known(figures),
+            f"{', '.join(map(_kernel_text, kernels))}",
+            present_figures(figures),
             case.commands.by("run"),
             tuple(dict.fromkeys(source for kernel in kernels for source in kernel.sources)),
             sum(numbers.finite(kernel.seconds) or 0.0 for kernel in kernels),
@@ -54,24 +57,26 @@ def longest_kernels(case: Case) -> Iterator[Sentence]:
 
 def small_kernels(case: Case) -> Iterator[Sentence]:
     """Runs of small kernels in the faster mode that asks for no compilation; whether compiling all of it helps."""
-    mode = _uncompiled(case)
+    mode = _find_uncompiled(case)
     if mode is None:
         return
     profile = case.part.profile[str(mode)]
     place, longest = max(enumerate(profile.small_runs), key=lambda run: run[1].seconds or 0.0)
-    figures = known((
+    figures = present_figures((
         case.figure(longest.seconds, "profile", str(mode), "small_runs", place, "seconds"),
         case.figure(profile.kernels, "profile", str(mode), "kernels"),
     ))  # fmt: skip
     if len(figures) < 2 or len(longest.names) < 2:
         return
     ratio = case.ratio(TF_JIT, mode)
-    whole = f"; compiled whole, {TF_JIT} against {mode}: {stated(ratio)}" if ratio and ratio.verdict == FASTER else ""
+    whole = (
+        f"; compiled whole, {TF_JIT} against {mode}: {ratio_text(ratio)}" if ratio and ratio.verdict == FASTER else ""
+    )
     yield Sentence(
         "small_kernels",
         f"{mode}, which asks for no compilation, runs {numbers.count(profile.kernels)} kernels in a call; of its runs "
         f"of small ones in a row the longest takes {numbers.seconds(longest.seconds)}: "
-        f"{_shortened(longest.names)}{whole}",
+        f"{_shorten(longest.names)}{whole}",
         figures + (case.of_ratio(TF_JIT, mode) if whole else ()),
         case.commands.by("run"),
         longest.sources,
@@ -84,25 +89,30 @@ def libraries(case: Case) -> Iterator[Sentence]:
     cells = {cell: _of_cell(case, cell) for cell in (JAX_CELL, TF_CELL)}
     if any(compiled.reason or compiled.kernels is None for compiled in cells.values()):
         return
-    calls = {cell: Counter(call.library or call.target for call in made.custom_calls) for cell, made in cells.items()}
+    calls = {
+        cell: Counter(call.library or call.target for call in program.custom_calls) for cell, program in cells.items()
+    }
     own, other = calls[JAX_CELL], calls[TF_CELL]
     differing = sorted(name for name in own.keys() | other.keys() if own[name] != other[name] and name)
     if not differing:
         return
-    listed = ", ".join(f"{name} {own[name]} in {JAX_CELL}, {other[name]} in {TF_CELL}" for name in differing)
-    called = [
-        call for made in cells.values() for call in made.custom_calls if (call.library or call.target) in differing
+    calls_text = ", ".join(f"{name} {own[name]} in {JAX_CELL}, {other[name]} in {TF_CELL}" for name in differing)
+    extra_calls = [
+        call
+        for program in cells.values()
+        for call in program.custom_calls
+        if (call.library or call.target) in differing
     ]
-    names = {call.name for call in called}
-    figures = [case.figure(made.kernels, "compiled", str(cell), "kernels") for cell, made in cells.items()]
-    of_all = ", ".join(f"{numbers.count(made.kernels)} in {cell}" for cell, made in cells.items())
+    names = {call.name for call in extra_calls}
+    figures = [case.figure(program.kernels, "compiled", str(cell), "kernels") for cell, program in cells.items()]
+    of_all = ", ".join(f"{numbers.count(program.kernels)} in {cell}" for cell, program in cells.items())
     yield Sentence(
         "libraries",
-        f"library calls differ: {listed} (kernels of all kinds: {of_all})",
-        known(figures),
+        f"library calls differ: {calls_text} (kernels of all kinds: {of_all})",
+        present_figures(figures),
         case.commands.by("hlo"),
-        tuple(dict.fromkeys(call.source for call in called if call.source)),
-        sum(kernel.seconds or 0.0 for made in cells.values() for kernel in made.times if kernel.name in names),
+        tuple(dict.fromkeys(call.source for call in extra_calls if call.source)),
+        sum(kernel.seconds or 0.0 for program in cells.values() for kernel in program.times if kernel.name in names),
     )
 
 
@@ -115,7 +125,7 @@ def modes_alike(case: Case) -> Iterator[Sentence]:
                 "modes_alike",
                 f"{name} compiled nothing: it runs the same {numbers.count(figure.value)} kernels as {profile.same_as}",
                 (figure,),
-                case.commands.by("clusters"),
+                case.commands.by(CLUSTERS),
             )
 
 
@@ -123,7 +133,7 @@ def _of_cell(case: Case, cell: Cell) -> Compiled:
     return case.part.compiled.get(str(cell), Compiled())
 
 
-def _uncompiled(case: Case) -> Mode | None:
+def _find_uncompiled(case: Case) -> Mode | None:
     """The faster mode that asks for no compilation and has small kernels in a row; None where none was timed."""
     medians = {
         mode: median
@@ -135,12 +145,12 @@ def _uncompiled(case: Case) -> Mode | None:
     return min(medians, key=lambda mode: medians[mode]) if medians else None
 
 
-def _told(kernel: KernelTime) -> str:
+def _kernel_text(kernel: KernelTime) -> str:
     share = f" ({numbers.share(kernel.share)})" if numbers.finite(kernel.share) is not None else ""
     return f"{kernel.name} {numbers.seconds(kernel.seconds)}{share}"
 
 
-def _shortened(names: tuple[str, ...]) -> str:
+def _shorten(names: tuple[str, ...]) -> str:
     """The names of the first few."""
     rest = len(names) - LONGEST
     return ", ".join(names[:LONGEST]) + (f" and {rest} more" if rest > 0 else "")

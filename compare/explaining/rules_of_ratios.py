@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from compare.explaining.sentences import ALWAYS_FIRST, DECIDED, FASTER, Case, Figure, Sentence, known, stated
+from compare.explaining.sentences import (
+    ALWAYS_FIRST,
+    DECIDED,
+    FASTER,
+    Case,
+    Figure,
+    Sentence,
+    present_figures,
+    ratio_text,
+)
 from compare.record.timing_part import CellTime
 from compare.report import attributions, numbers, tables
 from compare.report.attributions import Factor
@@ -18,11 +27,12 @@ def against_the_fastest(case: Case) -> Iterator[Sentence]:
     if not fastest or not ratio:
         return
     calls = " and ".join(numbers.seconds(tables.median(case.timing, mode)) for mode in (PORT, fastest))
-    said = {"inconclusive": "which of them is faster is not decided"}.get(ratio.verdict, f"it is {ratio.verdict}")
+    conclusion = {"inconclusive": "which of them is faster is not decided"}.get(ratio.verdict, f"it is {ratio.verdict}")
     yield Sentence(
         "against_the_fastest",
         f"{PORT} takes {numbers.ratio(ratio.ratio)} of the time of {fastest}, the fastest TensorFlow mode, 95 % "
-        f"interval {numbers.interval(ratio.ci95)}: {said} ({calls} a call){f'; {ratio.note}' if ratio.note else ''}",
+        f"interval {numbers.interval(ratio.ci95)}: {conclusion} ({calls} a call)"
+        f"{f'; {ratio.note}' if ratio.note else ''}",
         (*case.of_ratio(PORT, fastest), *case.of_median(PORT), *case.of_median(fastest)),
         case.commands.by("bench"),
         seconds=ALWAYS_FIRST,
@@ -35,11 +45,11 @@ def against_the_others(case: Case) -> Iterator[Sentence]:
     others = [pair.right for pair in pairs if pair.right.is_original and pair.right != case.fastest]
     ratios = {mode: ratio for mode in others if (ratio := case.ratio(PORT, mode))}
     if ratios:
-        listed = "; ".join(f"{mode} {stated(ratio)}" for mode, ratio in ratios.items())
+        list_text = "; ".join(f"{mode} {ratio_text(ratio)}" for mode, ratio in ratios.items())
         figures = tuple(figure for mode in ratios for figure in case.of_ratio(PORT, mode))
         yield Sentence(
             "against_the_others",
-            f"{PORT} against the other TensorFlow modes, with 95 % intervals: {listed}",
+            f"{PORT} against the other TensorFlow modes, with 95 % intervals: {list_text}",
             figures,
             case.commands.by("bench"),
             seconds=ALWAYS_FIRST,
@@ -56,14 +66,14 @@ def withheld(case: Case) -> Iterator[Sentence]:
             modes.setdefault(ratio.withheld, []).append(pair.right)
             figures.setdefault(ratio.withheld, []).append(case.figure(ratio.pairs, "timing", "ratios", name, "pairs"))
     for reason, those in modes.items():
-        counted = known(figures[reason])
-        if counted:
-            pairs = numbers.count(max(figure.value for figure in counted))
+        shown_figures = present_figures(figures[reason])
+        if shown_figures:
+            pairs = numbers.count(max(figure.value for figure in shown_figures))
             yield Sentence(
                 "withheld",
                 f"after {pairs} pairs of processes no ratio of {PORT} to {', '.join(map(str, those))} is given, and "
                 f"nothing may be concluded from their times: {reason}",
-                counted,
+                shown_figures,
                 case.commands.by("bench"),
                 seconds=ALWAYS_FIRST,
             )
@@ -87,17 +97,17 @@ def compiling(case: Case) -> Iterator[Sentence]:
 def split(case: Case) -> Iterator[Sentence]:
     """The ratio to tf/jit as a product of frontend, compiler and runtime; silent where the ratio is not decided."""
     factors = attributions.factors(case.part)
-    figures = known([case.figure(factor.value, "attribution", factor.name) for factor in factors])
+    figures = present_figures([case.figure(factor.value, "attribution", factor.name) for factor in factors])
     if not factors or len(figures) < len(factors) or case.verdict(PORT, TF_JIT) not in DECIDED:
         return
-    listed = ", ".join(f"{factor.name} {numbers.ratio(factor.value)}" for factor in factors)
+    list_text = ", ".join(f"{factor.name} {numbers.ratio(factor.value)}" for factor in factors)
     beyond = attributions.threshold(case.timing.margin)
     moving = [factor for factor in factors if factor.distance > beyond]
-    said = attributions.blamed(moving, "moves it", "moves it most")
-    moves = said if moving else "none moves it beyond the margin (medians, no interval)"
+    sentence = attributions.describe_factors(moving, "moves it", "moves it most")
+    moves = sentence if moving else "none moves it beyond the margin (medians, no interval)"
     yield Sentence(
         "split",
-        "; ".join(filter(None, [f"{PORT} over {TF_JIT} is the product of {listed}", moves])),
+        "; ".join(filter(None, [f"{PORT} over {TF_JIT} is the product of {list_text}", moves])),
         (*figures, *case.of_ratio(PORT, TF_JIT), *_of_cells(case, moving)),
         case.commands.by("run"),
         seconds=_apart(case, PORT, TF_JIT),
@@ -109,7 +119,7 @@ def _of_cells(case: Case, moving: Sequence[Factor]) -> tuple[Figure, ...]:
     if all(factor.is_whole for factor in moving):
         return ()
     cells = case.timing.cells
-    return known([case.figure(cells[cell].median_s, "timing", "cells", cell, "median_s") for cell in cells])
+    return present_figures([case.figure(cells[cell].median_s, "timing", "cells", cell, "median_s") for cell in cells])
 
 
 def programs(case: Case) -> Iterator[Sentence]:
@@ -128,8 +138,8 @@ def programs(case: Case) -> Iterator[Sentence]:
         ]
         yield Sentence(
             "programs",
-            f"under one compiler the port's program takes {stated(ratio)}, of the time of TensorFlow's ({name})",
-            known((case.figure(ratio.ratio, *place, "ratio"), *ends)),
+            f"under one compiler the port's program takes {ratio_text(ratio)}, of the time of TensorFlow's ({name})",
+            present_figures((case.figure(ratio.ratio, *place, "ratio"), *ends)),
             case.commands.by("hlo"),
             sources if ratio.verdict != "equivalent" else (),
             abs(seconds[0] - seconds[1]) if seconds[0] is not None and seconds[1] is not None else 0.0,

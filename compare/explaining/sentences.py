@@ -19,7 +19,8 @@ DECIDED = (FASTER, SLOWER, EQUIVALENT)
 
 ALWAYS_FIRST = float("inf")
 
-_NOT_REPORTED = ("explain", "clusters")
+CLUSTERS = "compilation clusters"
+_NOT_REPORTED = ("explain", CLUSTERS)
 """Commands that show what report.html does not."""
 
 _UNROLLING = ("run", "bench")
@@ -62,7 +63,8 @@ class Commands:
     Attributes:
       subject: what `jaxport bench` is given to measure the workload again; empty where that is not known.
       record: the results.json that all numbers stand in.
-      clustered: the same for `jaxport clusters`, which takes one function of TensorFlow; empty where `subject` will do.
+      clustered: the same for `jaxport compilation clusters`, which takes one function of TensorFlow; empty where
+        `subject` will do.
       chosen: the option that names what was timed, where it is not what these commands take without one.
     """
 
@@ -73,10 +75,14 @@ class Commands:
 
     def by(self, name: str) -> str:
         """The command of that name, or the one that shows the record where the workload cannot be named."""
-        subject = (name == "clusters" and self.clustered) or self.subject
+        subject = (name == CLUSTERS and self.clustered) or self.subject
         if subject:
-            taken = name != "explain" and (name in _UNROLLING or "--unroll" not in self.chosen)
-            return f"jaxport {name} {subject} {self.chosen}" if self.chosen and taken else f"jaxport {name} {subject}"
+            takes_options = name != "explain" and (name in _UNROLLING or "--unroll" not in self.chosen)
+            return (
+                f"jaxport {name} {subject} {self.chosen}"
+                if self.chosen and takes_options
+                else f"jaxport {name} {subject}"
+            )
         return f"jaxport {'explain' if name in _NOT_REPORTED else 'report'} {shlex.quote(self.record)}"
 
 
@@ -126,11 +132,13 @@ class Case:
         place = ("timing", "ratios", str(Pair(left, right)))
         ends = enumerate(ratio.ci95 or ())
         figures = (self.figure(ratio.ratio, *place, "ratio"), *(self.figure(end, *place, "ci95", n) for n, end in ends))
-        return known(figures)
+        return present_figures(figures)
 
     def of_median(self, mode: Mode | str) -> tuple[Figure, ...]:
         """Seconds of a call in a mode."""
-        return known((self.figure(tables.median(self.timing, mode), "timing", "modes", str(mode), "median_s"),))
+        return present_figures(
+            (self.figure(tables.median(self.timing, mode), "timing", "modes", str(mode), "median_s"),)
+        )
 
     def figure(self, value: Number, *keys: str | int) -> Figure | None:
         """A number of the workload's part; None where it is missing or not finite."""
@@ -148,11 +156,11 @@ def pointer(keys: Sequence[str | int]) -> str:
     return "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in keys)
 
 
-def known(figures: Sequence[Figure | None]) -> tuple[Figure, ...]:
+def present_figures(figures: Sequence[Figure | None]) -> tuple[Figure, ...]:
     """Those that are there."""
     return tuple(figure for figure in figures if figure is not None)
 
 
-def stated(ratio: Ratio) -> str:
+def ratio_text(ratio: Ratio) -> str:
     """A ratio with its interval and verdict: "1.31x [1.20, 1.42], slower"."""
     return f"{numbers.ratio(ratio.ratio)} {numbers.interval(ratio.ci95)}, {ratio.verdict}"

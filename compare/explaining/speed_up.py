@@ -64,9 +64,9 @@ def explain(record: Record, name: str, commands: Commands) -> Explanation:
       commands: how its numbers are shown.
     """
     case = Case(record, name, commands)
-    said = [sentence for rule in RULES for sentence in rule(case) if sentence.figures]
-    ordered = sorted(said, key=lambda sentence: -sentence.seconds)
-    return Explanation(name, _headline(case), tuple(ordered[:MOST]))
+    sentences = [sentence for rule in RULES for sentence in rule(case) if sentence.figures]
+    by_time = sorted(sentences, key=lambda sentence: -sentence.seconds)
+    return Explanation(name, _headline(case), tuple(by_time[:MOST]))
 
 
 def _headline(case: Case) -> str:

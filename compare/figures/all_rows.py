@@ -17,17 +17,17 @@ ROWS = tuple(
 )
 
 
-def chosen(names: Sequence[str]) -> list[Row]:
+def choose(names: Sequence[str]) -> list[Row]:
     """The rows of these names, in their order; all of them where none is named.
 
     Raises:
       RequestError: there is no such row.
     """
-    known = {row.name: row for row in ROWS}
+    rows_by_name = {row.name: row for row in ROWS}
     for name in names:
-        if name.upper() not in known:
-            near = difflib.get_close_matches(name.upper(), known, 1)
-            meant = f"did you mean {near[0]}?" if near else "`jaxport figures` lists them"
-            raise RequestError(f"expected a row, {ROWS[0].name} to {ROWS[-1].name}, found {name!r}: {meant}")
-    wanted = {name.upper() for name in names} or set(known)
-    return [row for row in ROWS if row.name in wanted]
+        if name.upper() not in rows_by_name:
+            near = difflib.get_close_matches(name.upper(), rows_by_name, 1)
+            suggestion = f"did you mean {near[0]}?" if near else "`jaxport lookup figures` lists them"
+            raise RequestError(f"expected a row, {ROWS[0].name} to {ROWS[-1].name}, found {name!r}: {suggestion}")
+    wanted_names = {name.upper() for name in names} or set(rows_by_name)
+    return [row for row in ROWS if row.name in wanted_names]

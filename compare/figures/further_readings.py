@@ -7,19 +7,19 @@ import statistics
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from compare.figures.readings import BYTES, FACTOR, SECONDS, at, number_at, reading
+from compare.figures.readings import BYTES, FACTOR, SECONDS, number_at, reading, value_at
 from compare.figures.row import Answer, Reading, Unread
 from compare.record.base import Interval
 from compare.record.datatypes_part import HOLDS, REFERENCE
 
 _TAKEN = (REFERENCE, HOLDS)
-"""What `jaxport datatypes` says of a mode that takes a type: the others are measured by it, or it agrees."""
+"""What `jaxport lookup datatypes` says of a mode that takes a type: the others are measured by it, or it agrees."""
 
 DISABLED = "xla_disable_hlo_passes=priority-fusion"
 """The XLA option without whose pass every operation is a kernel on a GPU."""
 
 
-def named(rows: Iterable[Any], name: str) -> dict[str, Any]:
+def find_named(rows: Iterable[Any], name: str) -> dict[str, Any]:
     """The one of several parts of a record that has a name.
 
     Raises:
@@ -42,9 +42,9 @@ def without_and_with_fusion(name: str, device: str, vector_bytes: int | None = N
     """
 
     def cell(data: Any, row: str) -> dict[str, Any]:
-        if name not in at(data, "workloads"):
+        if name not in value_at(data, "workloads"):
             raise Unread(f"expected a record of {name}, found one of {', '.join(data['workloads'])}")
-        return at(named(at(data, "workloads", name, "targets", device, "rows"), row), "cell")
+        return value_at(find_named(value_at(data, "workloads", name, "targets", device, "rows"), row), "cell")
 
     def pair(what: str, key: str, unit: str, by: float = 1) -> tuple[Reading, ...]:
         return (
@@ -66,9 +66,9 @@ def ledger(name: str, side: str) -> tuple[Reading, ...]:
     """
 
     def calls(data: Any) -> list[dict[str, Any]]:
-        if at(data, "ledger", "name") != name:
+        if value_at(data, "ledger", "name") != name:
             raise Unread(f"expected a record of {name}, found one of {data['ledger']['name']}")
-        return at(data, "ledger", "sides", side, "calls")
+        return value_at(data, "ledger", "sides", side, "calls")
 
     def latency(data: Any, compiled: bool) -> float:
         seconds = [number_at(call, "seconds") for call in calls(data) if bool(call["compilations"]) == compiled]
@@ -88,7 +88,7 @@ def outcomes(name: str, *raising: str) -> tuple[Reading, ...]:
 
     def read(way: str) -> Callable[[Any], float]:
         def raises(data: Any) -> float:
-            outcome = at(named(at(data, "limits"), name), "ways", way, "outcome")
+            outcome = value_at(find_named(value_at(data, "limits"), name), "ways", way, "outcome")
             if not outcome:
                 raise Unread(f"{name} in {way}: its outcome is not known")
             return float(outcome == "raises")
@@ -108,7 +108,7 @@ def limits_that(what: str, agrees: bool | None, theme: str) -> Reading:
     """
 
     def read(data: Any) -> float:
-        limits = [limit for limit in at(data, "limits") if limit["theme"] == theme]
+        limits = [limit for limit in value_at(data, "limits") if limit["theme"] == theme]
         if not limits:
             raise Unread(f"expected limits of {theme}, found none")
         return sum(limit["agrees"] is agrees for limit in limits)
@@ -116,25 +116,27 @@ def limits_that(what: str, agrees: bool | None, theme: str) -> Reading:
     return reading(what, "", read)
 
 
-def clustered(name: str) -> tuple[Reading, ...]:
-    """Of the one function that `jaxport clusters` was given: its clusters, and how many of its nodes are in them.
+def cluster_readings(name: str) -> tuple[Reading, ...]:
+    """The clusters of the function that `jaxport compilation clusters` read, and the number of nodes in them.
 
     Args:
       name: of the workload.
     """
 
     def graph(data: Any) -> dict[str, Any]:
-        return at(named(at(data, "clusterings"), name), "graph")
+        return value_at(find_named(value_at(data, "clusterings"), name), "graph")
 
     return (
-        reading("clusters", "", lambda data: len(at(graph(data), "clusters"))),
-        reading("nodes in clusters", "", lambda data: sum(bool(node["cluster"]) for node in at(graph(data), "nodes"))),
-        reading("nodes", "", lambda data: len(at(graph(data), "nodes"))),
+        reading("clusters", "", lambda data: len(value_at(graph(data), "clusters"))),
+        reading(
+            "nodes in clusters", "", lambda data: sum(bool(node["cluster"]) for node in value_at(graph(data), "nodes"))
+        ),
+        reading("nodes", "", lambda data: len(value_at(graph(data), "nodes"))),
     )
 
 
 def counted_operations() -> tuple[Reading, ...]:
-    """Of `jaxport ops`: operations of tf.raw_ops, those that XLA has a kernel of, and opcodes of HLO."""
+    """Of `jaxport lookup ops`: operations of tf.raw_ops, those that XLA has a kernel of, and opcodes of HLO."""
     return (
         reading("operations", "", lambda data: number_at(data, "counts", "public")),
         reading("operations with a kernel for XLA", "", lambda data: number_at(data, "counts", "public_xla_kernel")),
@@ -152,7 +154,9 @@ def largest_batches(name: str, device: str) -> tuple[Reading, ...]:
 
     def of(side: str) -> Callable[[Any], float]:
         cell = f"{side}@jax"
-        return lambda data: number_at(named(at(data, "pairs"), name), "targets", device, cell, "largest_batch")
+        return lambda data: number_at(
+            find_named(value_at(data, "pairs"), name), "targets", device, cell, "largest_batch"
+        )
 
     return tuple(reading(f"largest batch of {side}'s program on {device}", "", of(side)) for side in ("tf", "jax"))
 
@@ -185,7 +189,7 @@ def growth(name: str, mode: str) -> Reading:
     )
 
 
-def replayed() -> tuple[Reading, ...]:
+def replay_readings() -> tuple[Reading, ...]:
     """Of `jaxport replay`: modules that were run again, results, and those that are not alike."""
 
     def modules(data: Any) -> list[dict[str, Any]]:
@@ -194,23 +198,25 @@ def replayed() -> tuple[Reading, ...]:
         return data
 
     def results(data: Any) -> list[dict[str, Any]]:
-        return [result for module in modules(data) for result in at(module, "results")]
+        return [result for module in modules(data) for result in value_at(module, "results")]
 
     def unlike(data: Any) -> float:
-        differences = [difference for result in results(data) for difference in at(result, "differences").values()]
+        differences = [
+            difference for result in results(data) for difference in value_at(result, "differences").values()
+        ]
         if not differences:
             raise Unread("the record holds no results")
         return sum(not difference["alike"] for difference in differences)
 
     return (
-        reading("modules replayed", "", lambda data: len({at(module, "module") for module in modules(data)})),
+        reading("modules replayed", "", lambda data: len({value_at(module, "module") for module in modules(data)})),
         reading("results", "", lambda data: len(results(data))),
         reading("results that differ", "", unlike),
     )
 
 
 def in_blocks(name: str, mode: str, layers: int) -> tuple[Reading, ...]:
-    """Of `jaxport blocks`: kernels in blocks of one layer and of all, and how much faster the latter is.
+    """Of `jaxport crossing blocks`: kernels in blocks of one layer and of all, and how much faster the latter is.
 
     Args:
       name: of the chain.
@@ -219,13 +225,13 @@ def in_blocks(name: str, mode: str, layers: int) -> tuple[Reading, ...]:
     """
 
     def run(data: Any, block: int) -> dict[str, Any]:
-        for block_run in at(named(at(data, "series"), name), "runs"):
+        for block_run in value_at(find_named(value_at(data, "series"), name), "runs"):
             if block_run["block"] == block:
                 return block_run
         raise Unread(f"the record has no blocks of {block} layers of {name}")
 
     def whole_over_single(answer: Answer) -> tuple[float, Interval]:
-        ratio = at(run(answer.printed, 1), "over_whole", mode)
+        ratio = value_at(run(answer.printed, 1), "over_whole", mode)
         if ratio["withheld"]:
             raise Unread(f"{name} in {mode}: {ratio['withheld']}")
         interval = ratio["interval"]
@@ -276,12 +282,12 @@ def sentences() -> Reading:
     return reading(
         "sentences with a measurement",
         "",
-        lambda data: sum(len(at(workload, "sentences")) for workload in at(data, "workloads")),
+        lambda data: sum(len(value_at(workload, "sentences")) for workload in value_at(data, "workloads")),
     )
 
 
 def cast(name: str, mode: str) -> Reading:
-    """Of `jaxport datatypes`: how many types a mode takes with the right result; eager TensorFlow may be the measure.
+    """Of `jaxport lookup datatypes`: how many types a mode takes with the right result, which TensorFlow eager may be.
 
     Args:
       name: of the function.
@@ -289,7 +295,9 @@ def cast(name: str, mode: str) -> Reading:
     """
 
     def read(data: Any) -> float:
-        rows = at(named(at(data, "functions"), name), "rows")
-        return sum(typed["mode"] == mode and typed["status"] in _TAKEN for row in rows for typed in row["modes"])
+        rows = value_at(find_named(value_at(data, "functions"), name), "rows")
+        return sum(
+            cast_row["mode"] == mode and cast_row["status"] in _TAKEN for row in rows for cast_row in row["modes"]
+        )
 
     return reading(f"types that {mode} takes", "", read)

@@ -19,55 +19,57 @@ from compare.record.figure_part import (
 )
 
 
-def held(rows: Sequence[Row], measured: Mapping[str, MeasuredRow | None]) -> Figures:
+def judge_rows(rows: Sequence[Row], measurements: Mapping[str, MeasuredRow | None]) -> Figures:
     """Every row with its verdicts.
 
     Args:
       rows: that were asked for.
-      measured: by row, what is kept of it; None, or nothing, where nothing is.
+      measurements: by row, what is kept of it; None, or nothing, where nothing is.
     """
-    return Figures(SCHEMA, DOCUMENTS, tuple(_row(row, measured.get(row.name)) for row in rows))
+    return Figures(SCHEMA, DOCUMENTS, tuple(_row(row, measurements.get(row.name)) for row in rows))
 
 
-def _row(row: Row, measured: MeasuredRow | None) -> FigureRow:
-    figures, reasons = _figures(row, measured)
-    stated = tuple(_stated(claim, row, figures, reasons) for claim in row.claims)
-    return FigureRow(row.name, row.what, stated, tuple(experiment.commands for experiment in row.experiments), measured)
+def _row(row: Row, measurement: MeasuredRow | None) -> FigureRow:
+    figures, reasons = _figures(row, measurement)
+    claims_stated = tuple(_state(claim, row, figures, reasons) for claim in row.claims)
+    return FigureRow(
+        row.name, row.what, claims_stated, tuple(experiment.commands for experiment in row.experiments), measurement
+    )
 
 
-def _figures(row: Row, measured: MeasuredRow | None) -> tuple[dict[str, Figure], list[str]]:
+def _figures(row: Row, measurement: MeasuredRow | None) -> tuple[dict[str, Figure], list[str]]:
     """Our figures by name, of the experiments that are declared today; and why others are missing."""
-    if measured is None:
-        return {}, [f"`jaxport figures --run {row.name}` measures it"] if row.experiments else []
-    by_commands = {experiment.commands: experiment for experiment in measured.experiments}
+    if measurement is None:
+        return {}, [f"`jaxport lookup figures --run {row.name}` measures it"] if row.experiments else []
+    by_commands = {experiment.commands: experiment for experiment in measurement.experiments}
     figures: dict[str, Figure] = {}
     reasons = []
-    for declared in row.experiments:
+    for declared_experiment in row.experiments:
         experiment = by_commands.get(
-            declared.commands, MeasuredExperiment(reason=_not_run(declared.commands, measured))
+            declared_experiment.commands, MeasuredExperiment(reason=_not_run(declared_experiment.commands, measurement))
         )
         figures |= {figure.name: figure for figure in experiment.figures}
         reasons += [experiment.reason] if experiment.reason else []
     return figures, reasons
 
 
-def _not_run(commands: tuple[str, ...], measured: MeasuredRow) -> str:
+def _not_run(commands: tuple[str, ...], measurement: MeasuredRow) -> str:
     others = (
-        "; ".join(experiment.commands[-1] for experiment in measured.experiments if experiment.commands) or "nothing"
+        "; ".join(experiment.commands[-1] for experiment in measurement.experiments if experiment.commands) or "nothing"
     )
     return f"expected a record of `{commands[-1]}`, found {others}"
 
 
-def _stated(claim: Claim, row: Row, figures: Mapping[str, Figure], reasons: Sequence[str]) -> StatedFigure:
+def _state(claim: Claim, row: Row, figures: Mapping[str, Figure], reasons: Sequence[str]) -> StatedFigure:
     if claim.absent:
         return beside(claim, (), NOT_HERE, claim.absent)
-    shown = tuple(figures[name] for name in claim.shown if name in figures)
-    verdict, why = _judged(claim, row, figures, reasons)
+    figures_shown = tuple(figures[name] for name in claim.shown if name in figures)
+    verdict, why = _judge(claim, row, figures, reasons)
     remark = "" if verdict == NOT_MEASURED else claim.remark
-    return beside(claim, shown, verdict, "; ".join(part for part in (why, remark) if part))
+    return beside(claim, figures_shown, verdict, "; ".join(part for part in (why, remark) if part))
 
 
-def _judged(claim: Claim, row: Row, figures: Mapping[str, Figure], reasons: Sequence[str]) -> tuple[str, str]:
+def _judge(claim: Claim, row: Row, figures: Mapping[str, Figure], reasons: Sequence[str]) -> tuple[str, str]:
     if not figures or (claim.shown and not set(claim.shown) & set(figures)):
         return NOT_MEASURED, "; ".join(reasons) or f"the record has no {', '.join(claim.shown)}"
     if claim.rule is None:

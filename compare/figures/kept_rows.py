@@ -15,7 +15,7 @@ class KeptError(Foreseen):
     """A kept row that cannot be read: one line with what was expected, found, and what to do."""
 
 
-A_ROW = files.Expected("a row of `jaxport figures --run`", "remove it, and run the row again", KeptError)
+A_ROW = files.Expected("a row of `jaxport lookup figures --run`", "remove it, and run the row again", KeptError)
 
 
 def keep(row: MeasuredRow, folder: Path) -> Path:
@@ -29,7 +29,7 @@ def keep(row: MeasuredRow, folder: Path) -> Path:
     return path
 
 
-def kept(name: str, folder: Path) -> MeasuredRow | None:
+def load_row(name: str, folder: Path) -> MeasuredRow | None:
     """What is kept of a row; None where nothing is.
 
     Args:
@@ -42,12 +42,12 @@ def kept(name: str, folder: Path) -> MeasuredRow | None:
     path = _path(folder, name)
     if not path.exists():
         return None
-    measured = files.convert(files.read_json(path, A_ROW), MeasuredRow, path, A_ROW)
-    if measured.row != name:
-        A_ROW.refuse(path, f"the row {measured.row or 'of no name'}")
-    if measured.schema not in range(1, SCHEMA + 1):
-        A_ROW.refuse(path, f"schema {measured.schema}, where {SCHEMA} or older is expected")
-    return measured
+    measurement = files.convert(files.read_json(path, A_ROW), MeasuredRow, path, A_ROW)
+    if measurement.row != name:
+        A_ROW.refuse(path, f"the row {measurement.row or 'of no name'}")
+    if measurement.schema not in range(1, SCHEMA + 1):
+        A_ROW.refuse(path, f"schema {measurement.schema}, where {SCHEMA} or older is expected")
+    return measurement
 
 
 def _path(folder: Path, name: str) -> Path:

@@ -12,7 +12,7 @@ from compare.record.vocabulary import FAIL, NOT_JUDGED
 BYTES, SECONDS, FACTOR = "bytes", "s", "x"
 
 
-def at(data: Any, *path: str | int) -> Any:
+def value_at(data: Any, *path: str | int) -> Any:
     """What stands at a path of plain JSON.
 
     Raises:
@@ -34,7 +34,7 @@ def number_at(data: Any, *path: str | int) -> float:
     Raises:
       Unread: there is none.
     """
-    value = at(data, *path)
+    value = value_at(data, *path)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Unread(f"the record has {str(value)[:40]!r} at {'.'.join(map(str, path))}, and no number")
     return float(value)
@@ -62,10 +62,10 @@ def workload(data: Any, name: str, size: str) -> dict[str, Any]:
     Raises:
       Unread: the record is of another workload or another size.
     """
-    workloads = at(data, "workloads")
+    workloads = value_at(data, "workloads")
     if name not in workloads:
         raise Unread(f"expected a record of {name}, found one of {', '.join(workloads) or 'nothing'}")
-    if at(workloads, name, "size") != size:
+    if value_at(workloads, name, "size") != size:
         raise Unread(f"expected a record of {name} at size {size}, found size {workloads[name]['size']}")
     return workloads[name]
 
@@ -121,7 +121,7 @@ class OfRun:
 
 def _inverse(part: dict[str, Any], mode: str, over: str) -> tuple[float, Interval]:
     """The record has time over time, and the documents speed-ups."""
-    ratio = at(part, "timing", "ratios", f"{mode} vs {over}")
+    ratio = value_at(part, "timing", "ratios", f"{mode} vs {over}")
     if ratio.get("withheld"):
         raise Unread(f"withheld: {ratio['withheld']}")
     value = number_at(ratio, "ratio")
@@ -130,7 +130,7 @@ def _inverse(part: dict[str, Any], mode: str, over: str) -> tuple[float, Interva
 
 
 def _gates(part: dict[str, Any]) -> float:
-    gates = at(part, "parity", "gates")
+    gates = value_at(part, "parity", "gates")
     failing = [name for name, gate in gates.items() if gate["verdict"] in (FAIL, NOT_JUDGED)]
     if failing:
         raise Unread(f"{', '.join(failing)} does not hold")

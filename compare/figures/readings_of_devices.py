@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from compare.figures.further_readings import named
-from compare.figures.readings import SECONDS, at, number_at, reading
+from compare.figures.further_readings import find_named
+from compare.figures.readings import SECONDS, number_at, reading, value_at
 from compare.figures.row import Answer, Reading, Unread
 from compare.record.vocabulary import PASS
 
@@ -26,7 +26,7 @@ def compilations(name: str, strategy: str, devices: int) -> Reading:
 
     def read(data: Any) -> float:
         step = _step(data, name, strategy)
-        if at(step, "devices") != devices:
+        if value_at(step, "devices") != devices:
             raise Unread(f"expected a record of {devices} devices, found one of {step['devices']}")
         return number_at(step, "compilations")
 
@@ -43,9 +43,9 @@ def holding(name: str, strategy: str) -> Reading:
 
     def read(data: Any) -> float:
         step = _step(data, name, strategy)
-        if at(step, "verdict") != PASS:
+        if value_at(step, "verdict") != PASS:
             raise Unread(f"{strategy} does not hold: {step.get('reason') or step['verdict']}")
-        return number_at(named(at(data, "workloads"), name), "steps")
+        return number_at(find_named(value_at(data, "workloads"), name), "steps")
 
     return reading(f"steps of {strategy} that hold", "", read)
 
@@ -59,7 +59,7 @@ def transfers(name: str, strategy: str) -> Reading:
     """
 
     def read(data: Any) -> float:
-        return sum(number_at(transfer, "count") for transfer in at(_step(data, name, strategy), "transfers"))
+        return sum(number_at(transfer, "count") for transfer in value_at(_step(data, name, strategy), "transfers"))
 
     return reading(f"exchanges in a step of {strategy}", "", read)
 
@@ -73,12 +73,14 @@ def written_times(label: str, names: Sequence[str]) -> tuple[Reading, ...]:
     """
 
     def of(key: str, name: str) -> Reading:
-        return Reading(f"{label}: time of {name}", SECONDS, lambda answer: (number_at(_printed(answer), key), None))
+        return Reading(
+            f"{label}: time of {name}", SECONDS, lambda answer: (number_at(_printed_json(answer), key), None)
+        )
 
     return tuple(of(key, name) for key, name in zip(_TOLD, names, strict=True))
 
 
-def _printed(answer: Answer) -> Any:
+def _printed_json(answer: Answer) -> Any:
     lines = answer.text.strip().splitlines()
     try:
         return json.loads(lines[-1] if lines else "")
@@ -87,4 +89,4 @@ def _printed(answer: Answer) -> Any:
 
 
 def _step(data: Any, name: str, strategy: str) -> Any:
-    return at(named(at(data, "workloads"), name), "strategies", strategy)
+    return value_at(find_named(value_at(data, "workloads"), name), "strategies", strategy)

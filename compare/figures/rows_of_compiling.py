@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compare.figures.further_readings import (
     cast,
-    clustered,
+    cluster_readings,
     counted_operations,
     exported_error,
     files_in,
@@ -12,10 +12,10 @@ from compare.figures.further_readings import (
     ledger,
     limits_that,
     outcomes,
-    replayed,
+    replay_readings,
     sentences,
 )
-from compare.figures.readings import BYTES, SECONDS, OfRun, at, reading
+from compare.figures.readings import BYTES, SECONDS, OfRun, reading, value_at
 from compare.figures.row import ANY, UNKNOWN, Claim, Experiment, Row
 from compare.figures.verdict_rules import Counts, Faster, Within
 
@@ -49,9 +49,9 @@ ROWS = (
             Claim("A B C D E", "", ("edits that cut clusters as stated", "edits that do not")),
         ),
         (
-            Experiment(("jaxport clusters mnist_mlp --size smoke",), clustered("mnist_mlp")),
+            Experiment(("jaxport compilation clusters mnist_mlp --size smoke",), cluster_readings("mnist_mlp")),
             Experiment(
-                ("jaxport limits clustering",),
+                ("jaxport lookup limits clustering",),
                 (limits_that("edits that cut clusters as stated", True, "clustering"),
                  limits_that("edits that do not", False, "clustering")),
             ),
@@ -65,7 +65,7 @@ ROWS = (
             for figures in _BLOCKS
         ),
         (Experiment(
-            ("jaxport blocks elementwise_chain --blocks 1,16 --pairs 8",),
+            ("jaxport crossing blocks elementwise_chain --blocks 1,16 --pairs 8",),
             tuple(figure for figures in _BLOCKS for figure in figures),
         ),),
     ),
@@ -83,9 +83,9 @@ ROWS = (
                   "1 stands for an error of jit_compile=True, 0 for a result: tf.unique compiles today"),
         ),
         (
-            Experiment(("jaxport ops",), counted_operations()),
+            Experiment(("jaxport lookup ops",), counted_operations()),
             Experiment(
-                (f"jaxport limits {' '.join(_LIMITS)}",),
+                (f"jaxport lookup limits {' '.join(_LIMITS)}",),
                 tuple(outcome for name in _LIMITS for outcome in outcomes(name, "tf/jit")),
             ),
         ),
@@ -98,14 +98,24 @@ ROWS = (
                   "5 calls have 3 shapes"),
             Claim("A C E", "", _CALLS),
         ),
-        (Experiment(("jaxport recompiles cumsum --no-cures",), (*ledger("cumsum", "tf"), *ledger("cumsum", "jax"))),),
+        (
+            Experiment(
+                ("jaxport compilation recompiles cumsum --no-cures",),
+                (*ledger("cumsum", "tf"), *ledger("cumsum", "jax")),
+            ),
+        ),
     ),
     Row(
         "S20", "arguments that must be constant: the axis of argmax, a static argument in JAX",
         (Claim("A C", "one compilation for each axis", ("tf: compilations", "jax: compilations"), ANY,
                Counts({"tf: compilations": 2, "jax: compilations": 2}),
                   "4 calls have 2 axes"),),
-        (Experiment(("jaxport recompiles argmax --no-cures",), (*ledger("argmax", "tf"), *ledger("argmax", "jax"))),),
+        (
+            Experiment(
+                ("jaxport compilation recompiles argmax --no-cures",),
+                (*ledger("argmax", "tf"), *ledger("argmax", "jax")),
+            ),
+        ),
     ),
     Row(
         "S21", "inspection: the stages of a program, fusions and aliasing verified",
@@ -117,8 +127,8 @@ ROWS = (
             Experiment(
                 ("jaxport run running_example --size default --parity-size smoke --no-timing",),
                 (
-                    _EXAMPLE.of("stages of TensorFlow", "", lambda part: len(at(part, "stages", "tf"))),
-                    _EXAMPLE.of("stages of JAX", "", lambda part: len(at(part, "stages", "jax"))),
+                    _EXAMPLE.of("stages of TensorFlow", "", lambda part: len(value_at(part, "stages", "tf"))),
+                    _EXAMPLE.of("stages of JAX", "", lambda part: len(value_at(part, "stages", "jax"))),
                     _EXAMPLE.number("fusions of tf/jit", "", "compiled", "tf@tf", "fusions"),
                     *_EXAMPLE.kernels("tf/jit"),
                 ),
@@ -142,10 +152,10 @@ ROWS = (
                   "the toy model is ours, and each release of XLA writes other files"),
         ),
         (Experiment(
-            (f'jaxport launch --auto-jit -o launched -- python -c "{_TOY}"', "jaxport dump launched/xla"),
+            (f'jaxport compilation launch --auto-jit -o launched -- python -c "{_TOY}"', "jaxport dump launched/xla"),
             (
                 reading("clusters dumped", "", lambda data: sum(
-                    module["cluster"] is not None for module in at(data, "modules")
+                    module["cluster"] is not None for module in value_at(data, "modules")
                 )),
                 files_in("files dumped", "launched/xla"),
             ),
@@ -159,8 +169,9 @@ ROWS = (
             (
                 _PIPELINE.number("share of the longest kernel", "", "compiled", "jax@jax", "times", 0, "share"),
                 _PIPELINE.of("source lines of the longest kernel", "",
-                             lambda part: len(at(part, "compiled", "jax@jax", "times", 0, "sources"))),
-                _PIPELINE.of("kernels with a time", "", lambda part: len(at(part, "compiled", "jax@jax", "times"))),
+                             lambda part: len(value_at(part, "compiled", "jax@jax", "times", 0, "sources"))),
+                _PIPELINE.of("kernels with a time", "",
+                             lambda part: len(value_at(part, "compiled", "jax@jax", "times"))),
             ),
         ),),
     ),
@@ -169,7 +180,7 @@ ROWS = (
         (Claim("E", "", ("files in the bundle", "modules replayed", "results", "results that differ")),),
         (Experiment(
             ("jaxport bugreport mnist_mlp --size smoke -o bundle", "jaxport replay bundle"),
-            (files_in("files in the bundle", "bundle"), *replayed()),
+            (files_in("files in the bundle", "bundle"), *replay_readings()),
         ),),
     ),
     Row(
@@ -218,7 +229,7 @@ ROWS = (
                   absent="a machine with one device has nothing to choose"),
         ),
         (Experiment(
-            ("jaxport datatypes running_example --size smoke --types f32 f64 f16 bf16 i32",),
+            ("jaxport lookup datatypes running_example --size smoke --types f32 f64 f16 bf16 i32",),
             tuple(cast("running_example", mode) for mode in _TYPES),
         ),),
     ),

@@ -17,7 +17,7 @@ _SUM = "XLA for a GPU sums a large array by two kernels"
 _VECTOR_BYTES = 4 * 4194304
 
 
-def _timed(name: str, size: str) -> Experiment:
+def _timing(name: str, size: str) -> Experiment:
     run = OfRun(name, size)
     return Experiment(
         (
@@ -41,16 +41,16 @@ def _on_target(name: str, size: str, vector_bytes: int | None = None) -> Experim
     )
 
 
-def _fused(documents: str, without: int, unfused: str, hardware: str = GPU) -> tuple[Claim, Claim]:
+def _fusion_claims(documents: str, without: int, remark: str, hardware: str = GPU) -> tuple[Claim, Claim]:
     """Kernels by mode as a CPU ran them, and as XLA compiles them for a GPU."""
-    stated = f"{without} kernels to 1"
+    statement = f"{without} kernels to 1"
     names = tuple(f"kernels on {_DEVICE} {word} fusion" for word in ("without", "with"))
     return (
         Claim(
-            documents, stated, _KERNELS, hardware, Counts({"kernels of tf/graph": without, "kernels of tf/jit": 1}),
+            documents, statement, _KERNELS, hardware, Counts({"kernels of tf/graph": without, "kernels of tf/jit": 1}),
             "our kernels are those of a CPU",
         ),
-        Claim(documents, stated, names, hardware, Counts({names[0]: without, names[1]: 1}), unfused),
+        Claim(documents, statement, names, hardware, Counts({names[0]: without, names[1]: 1}), remark),
     )  # fmt: skip
 
 
@@ -62,7 +62,7 @@ ROWS = (
     Row(
         "S1", "the mean of (x**2)*3 + y over 16384 x 16384, in every mode",
         (
-            *_fused("A C", 4, f"{_SCALAR}; {_SUM}"),
+            *_fusion_claims("A C", 4, f"{_SCALAR}; {_SUM}"),
             Claim(
                 "A C", '11.178 ms to 3.403 ms, "nearly 4x"',
                 ("tf/jit faster than tf/graph", "tf/autocluster faster than tf/graph",
@@ -70,24 +70,24 @@ ROWS = (
                 GPU, SpeedUp("tf/jit faster than tf/graph", 11.178 / 3.403, 4), _ON_CPU,
             ),
         ),
-        (_timed("running_example", "paper"), _on_target("running_example", "paper")),
+        (_timing("running_example", "paper"), _on_target("running_example", "paper")),
     ),
     Row(
         "S2", "reduce_sum(x + y*z): one kernel with XLA, and no intermediate written",
         (
-            *_fused("E", 3, _SUM, ANY),
+            *_fusion_claims("E", 3, _SUM, ANY),
             Claim(
                 "E", "", ("bytes of tf/jit, by XLA", "bytes of jax/jit, by XLA",
                           f"bytes on {_DEVICE} without fusion", f"bytes on {_DEVICE} with fusion"),
                 remark="TensorFlow counts no bytes of its graph mode: XLA without fusion stands in for it",
             ),
         ),
-        (_timed("sum_of_products", "default"), _on_target("sum_of_products", "default")),
+        (_timing("sum_of_products", "default"), _on_target("sum_of_products", "default")),
     ),
     Row(
         "S3", "a*x + y over vectors: two kernels against one fused",
         (
-            *_fused("A C", 2, _SCALAR),
+            *_fusion_claims("A C", 2, _SCALAR),
             Claim(
                 "A C", "5 vectors read or written to 3",
                 (f"vectors moved on {_DEVICE} without fusion", f"vectors moved on {_DEVICE} with fusion",
@@ -98,7 +98,7 @@ ROWS = (
                 "without fusion XLA also writes and reads the scalar as a vector",
             ),
         ),
-        (_timed("scale_and_add", "default"), _on_target("scale_and_add", "default", _VECTOR_BYTES)),
+        (_timing("scale_and_add", "default"), _on_target("scale_and_add", "default", _VECTOR_BYTES)),
     ),
     Row(
         "S4", "the addition of two f32[100,100] as the smallest HLO module",

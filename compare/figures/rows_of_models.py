@@ -11,7 +11,7 @@ _TF_MODES = ("tf/graph", "tf/autocluster", "tf/jit")
 _ON_CPU = "ours is of a CPU"
 
 
-def _timed(
+def _timing(
     name: str, size: str, label: str = "", modes: tuple[str, ...] = _TF_MODES, parity: str = "smoke"
 ) -> Experiment:
     run = OfRun(name, size, label)
@@ -26,12 +26,12 @@ def _timed(
     )
 
 
-def _faster(documents: str, stated: str, low: float, high: float | None = None, label: str = "", mode: str = "tf/jit",
-            hardware: str = UNKNOWN, remark: str = _ON_CPU) -> Claim:  # fmt: skip
+def _faster(documents: str, statement: str, low: float, high: float | None = None, label: str = "",
+            mode: str = "tf/jit", hardware: str = UNKNOWN, remark: str = _ON_CPU) -> Claim:  # fmt: skip
     prefix = f"{label}: " if label else ""
     figure = f"{prefix}{mode} faster than tf/graph"
     also = f"{prefix}jax/jit faster than tf/graph"
-    return Claim(documents, stated, (figure, also), hardware, SpeedUp(figure, low, high), remark)
+    return Claim(documents, statement, (figure, also), hardware, SpeedUp(figure, low, high), remark)
 
 
 _GARDEN = {"bert": "BERT", "translation": "Transformer", "resnet50": "ResNet-50", "mask_rcnn": "Mask R-CNN"}
@@ -59,7 +59,7 @@ ROWS = (
     Row(
         "S7", "a convolutional model on MNIST",
         (_faster("D", "+20 %", 1.2),),
-        (_timed("conv_mnist", "default"),),
+        (_timing("conv_mnist", "default"),),
     ),
     Row(
         "S8", "LSTM layers of 100 and of 200 units, and the simple cell, all of composed primitives",
@@ -72,8 +72,8 @@ ROWS = (
                   UNKNOWN, SpeedUp("cell: tf/jit faster than tf/graph", 40), _ON_CPU),
         ),
         (
-            _timed("lstm", "default", "100 units"),
-            _timed("lstm", "paper", "200 units"),
+            _timing("lstm", "default", "100 units"),
+            _timing("lstm", "paper", "200 units"),
             Experiment(
                 ("jaxport run lstm_cell --size default --modes tf/graph tf/jit --pairs 5 --budget 1 --no-alignment",),
                 (*_CELL.speed_ups("tf/graph", "tf/jit", "jax/jit"), *_CELL.speed_ups("tf/eager", "tf/jit")),
@@ -86,7 +86,7 @@ ROWS = (
             _faster("D", "+20 %", 1.2, label="recurrent", remark="ours is of a CPU, at a small size"),
             _faster("D", "+20 %", 1.2, label="Transformer", remark="ours is of a CPU, at a small size"),
         ),
-        (_timed("seq2seq", "smoke", "recurrent"), _timed("translation", "smoke", "Transformer")),
+        (_timing("seq2seq", "smoke", "recurrent"), _timing("translation", "smoke", "Transformer")),
     ),
     Row(
         "S10", "a set of the Model Garden at reduced precision: plain, with autoclustering, with jit_compile",
@@ -95,7 +95,7 @@ ROWS = (
             Claim("A C", "a second set: 1.3x to 1.7x", hardware=GPU,
                   absent="which models the second set holds is not known to us"),
         ),
-        tuple(_timed(name, _REDUCED, label, parity=_REDUCED) for name, label in _GARDEN.items()),
+        tuple(_timing(name, _REDUCED, label, parity=_REDUCED) for name, label in _GARDEN.items()),
     ),
     Row(
         "S11", "larger batches, made possible by the smaller memory of fused code",

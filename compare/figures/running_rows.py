@@ -67,7 +67,7 @@ def environment_here() -> Environment:
 
 def _experiment(experiment: Experiment, name: str, running: Running) -> MeasuredExperiment:
     date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    load, begun = os.getloadavg()[0], time.monotonic()
+    load, start = os.getloadavg()[0], time.monotonic()
     figures: tuple[Figure, ...] = ()
     reason = ""
     with tempfile.TemporaryDirectory(prefix="jaxport-figures-") as folder:
@@ -78,16 +78,16 @@ def _experiment(experiment: Experiment, name: str, running: Running) -> Measured
             reason = str(error)
             running.progress.result(f"{name}: {reason}")
     return MeasuredExperiment(
-        experiment.commands, date, round(time.monotonic() - begun, 1), round(load, 2), figures, reason
+        experiment.commands, date, round(time.monotonic() - start, 1), round(load, 2), figures, reason
     )
 
 
 def _answer(experiment: Experiment, folder: Path, running: Running) -> Answer:
-    printed = ""
+    output = ""
     for command in experiment.commands:
         running.progress.step(command)
-        printed = _run(command, command == experiment.commands[-1], folder, running.timeout_s)
-    return Answer(_json(printed, experiment.commands[-1]), printed, folder)
+        output = _run(command, command == experiment.commands[-1], folder, running.timeout_s)
+    return Answer(_json(output, experiment.commands[-1]), output, folder)
 
 
 def _run(command: str, last: bool, folder: Path, timeout_s: float) -> str:
@@ -100,23 +100,23 @@ def _run(command: str, last: bool, folder: Path, timeout_s: float) -> str:
     arguments = [str(_CHECKOUT / argument) if argument.startswith("examples/") else argument for argument in arguments]
     json_too = [JSON] if last and program == "jaxport" else []
     whole = [sys.executable, *PROGRAMS[program], *arguments, *json_too]
-    # A program that `jaxport launch` runs is this Python too.
+    # A program that `jaxport compilation launch` runs is this Python too.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     process = subprocess.Popen(
         whole, cwd=folder, env={**os.environ, "PATH": path}, text=True, start_new_session=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     try:
-        printed, told = process.communicate(timeout=timeout_s)
+        output, log_text = process.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:
         raise ExperimentError(f"`{command}` took longer than {timeout_s:g} s: raise --timeout") from None
     finally:
         _end(process)
     if process.returncode not in _FINISHED:
-        lines: Sequence[str] = told.split("\n")
-        said = next((line.removeprefix("jaxport: ") for line in reversed(lines) if line.strip()), "nothing")
-        raise ExperimentError(f"`{command}` ended with {process.returncode} and said: {said[:300]}")
-    return printed
+        lines: Sequence[str] = log_text.split("\n")
+        last_line = next((line.removeprefix("jaxport: ") for line in reversed(lines) if line.strip()), "nothing")
+        raise ExperimentError(f"`{command}` ended with {process.returncode} and said: {last_line[:300]}")
+    return output
 
 
 def _end(process: subprocess.Popen[str]) -> None:
@@ -130,11 +130,11 @@ def _end(process: subprocess.Popen[str]) -> None:
             process.communicate()
 
 
-def _json(printed: str, command: str) -> Any:
+def _json(output: str, command: str) -> Any:
     if not command.startswith("jaxport "):
         return None
     try:
-        return json.loads(printed)
+        return json.loads(output)
     except ValueError as error:
         raise ExperimentError(f"`{command}` printed no record: {error}") from error
 

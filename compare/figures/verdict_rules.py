@@ -32,12 +32,15 @@ class Counts:
           Unread: a figure is missing.
         """
         numbers = {name: number(ours, name) for name in self.stated}
-        told = f"ours: {_listed(list(numbers.values()))}, stated: {_listed(list(self.stated.values()))}"
-        if all(abs(numbers[name] - stated) <= self.within * stated for name, stated in self.stated.items()):
-            return AGREES, told if self.within == 0 else f"{told}; to {self.within:.0%} that is the same"
+        sentence = f"ours: {_list_numbers(list(numbers.values()))}, stated: {_list_numbers(list(self.stated.values()))}"
+        if all(
+            abs(numbers[name] - expected_number) <= self.within * expected_number
+            for name, expected_number in self.stated.items()
+        ):
+            return AGREES, sentence if self.within == 0 else f"{sentence}; to {self.within:.0%} that is the same"
         if len(numbers) > 1 and _steps(list(numbers.values())) == _steps(list(self.stated.values())):
-            return SAME_DIRECTION, told
-        return DIFFERS, told
+            return SAME_DIRECTION, sentence
+        return DIFFERS, sentence
 
 
 @dataclass(frozen=True)
@@ -63,18 +66,18 @@ class SpeedUp:
           Unread: the figure is missing.
         """
         value, high = number(ours, self.figure), self.low if self.high is None else self.high
-        stated = f"{self.low:.3g}x" if high == self.low else f"{self.low:.3g}x to {high:.3g}x"
+        range_text = f"{self.low:.3g}x" if high == self.low else f"{self.low:.3g}x to {high:.3g}x"
         interval = ours[self.figure].ci95
         if interval is None or None in interval:
-            return UNDECIDED, f"{value:.3g}x has no interval to hold {stated} against"
+            return UNDECIDED, f"{value:.3g}x has no interval to hold {range_text} against"
         least, most = (float(end) for end in interval if end is not None)
-        told = f"our interval is {least:.3g}x to {most:.3g}x, stated: {stated}"
+        sentence = f"our interval is {least:.3g}x to {most:.3g}x, stated: {range_text}"
         holds_figure, holds_one = least <= high and self.low <= most, least <= 1 <= most
         if holds_one:
-            return (UNDECIDED, f"{told}; it holds 1 too") if holds_figure else (DIFFERS, f"{told}; it holds 1")
+            return (UNDECIDED, f"{sentence}; it holds 1 too") if holds_figure else (DIFFERS, f"{sentence}; it holds 1")
         if holds_figure:
-            return AGREES, told
-        return (SAME_DIRECTION if (least > 1) == (self.low > 1) else DIFFERS), told
+            return AGREES, sentence
+        return (SAME_DIRECTION if (least > 1) == (self.low > 1) else DIFFERS), sentence
 
 
 @dataclass(frozen=True)
@@ -93,10 +96,10 @@ class Faster:
         if interval is None or None in interval:
             return UNDECIDED, f"{value:.3g}x has no interval to hold 1 against"
         least, most = (float(end) for end in interval if end is not None)
-        told = f"our interval is {least:.3g}x to {most:.3g}x"
+        sentence = f"our interval is {least:.3g}x to {most:.3g}x"
         if least <= 1 <= most:
-            return UNDECIDED, f"{told}; it holds 1"
-        return (AGREES if least > 1 else DIFFERS), told
+            return UNDECIDED, f"{sentence}; it holds 1"
+        return (AGREES if least > 1 else DIFFERS), sentence
 
 
 @dataclass(frozen=True)
@@ -115,8 +118,8 @@ class Within:
           Unread: the figure is missing.
         """
         value = number(ours, self.figure)
-        told = f"ours: {value:.3g} {self.unit}".rstrip() + f", stated: {self.low:g} to {self.high:g}"
-        return (AGREES if self.low <= value <= self.high else DIFFERS), f"{told} {self.unit}".rstrip()
+        sentence = f"ours: {value:.3g} {self.unit}".rstrip() + f", stated: {self.low:g} to {self.high:g}"
+        return (AGREES if self.low <= value <= self.high else DIFFERS), f"{sentence} {self.unit}".rstrip()
 
 
 def number(ours: Mapping[str, Figure], name: str) -> float:
@@ -138,6 +141,6 @@ def _steps(numbers: Sequence[float]) -> list[int]:
     return [(after > before) - (after < before) for before, after in pairwise(numbers)]
 
 
-def _listed(numbers: Sequence[float]) -> str:
+def _list_numbers(numbers: Sequence[float]) -> str:
     *first, last = (f"{value:,.2f}".removesuffix(".00") for value in numbers)
     return f"{', '.join(first)} and {last}" if first else last

@@ -38,12 +38,12 @@ class _Definition:
 def code_of(entry: Entry) -> Code:
     """What an entry computes in TensorFlow, and its ports."""
     name = entry.gotcha.name
-    ported = functions(JAX, entry.theme)
-    naive = "" if entry.gotcha.is_control else ported[f"{NAIVE}{name}"]
-    return Code(functions(TENSORFLOW, entry.theme)[name], naive, ported[name])
+    port_sources = functions(JAX, entry.theme)
+    naive = "" if entry.gotcha.is_control else port_sources[f"{NAIVE}{name}"]
+    return Code(functions(TENSORFLOW, entry.theme)[name], naive, port_sources[name])
 
 
-def shared(side: str, entries: Sequence[Entry]) -> str:
+def shared_source(side: str, entries: Sequence[Entry]) -> str:
     """The source of what entries of one theme refer to in its file: constants, layers and private functions.
 
     Args:
@@ -51,25 +51,27 @@ def shared(side: str, entries: Sequence[Entry]) -> str:
       entries: of one theme.
     """
     (theme,) = {entry.theme for entry in entries}
-    named = {f"{prefix}{entry.gotcha.name}" for entry in entries for prefix in ("", NAIVE)}
-    chosen = [one for one in _reached(_definitions(side, theme), named) if not named & set(one.names)]
+    names = {f"{prefix}{entry.gotcha.name}" for entry in entries for prefix in ("", NAIVE)}
+    definitions = [one for one in _reach(_definitions(side, theme), names) if not names & set(one.names)]
     # Constants stand together, as in the file.
-    spaced = [one.text if not one.is_function else f"\n\n{one.text}\n\n" for one in chosen]
-    return re.sub(r"\n{4,}", "\n\n\n", "\n".join(spaced)).strip()
+    texts = [one.text if not one.is_function else f"\n\n{one.text}\n\n" for one in definitions]
+    return re.sub(r"\n{4,}", "\n\n\n", "\n".join(texts)).strip()
 
 
-def _reached(definitions: Sequence[_Definition], names: Collection[str]) -> list[_Definition]:
+def _reach(definitions: Sequence[_Definition], names: Collection[str]) -> list[_Definition]:
     """The definitions of these names, and of what they refer to, in the order of the file."""
-    defined = {name for one in definitions for name in one.names} - set(names)
-    reached, chosen = set(names), list[_Definition]()
+    other_names = {name for one in definitions for name in one.names} - set(names)
+    reached_names, selection = set(names), list[_Definition]()
     while True:
         # A statement that defines nothing may change what is defined.
         more = [
-            one for one in definitions if reached & set(one.names) or (not one.names and reached & defined & one.reads)
+            one
+            for one in definitions
+            if reached_names & set(one.names) or (not one.names and reached_names & other_names & one.reads)
         ]
-        if more == chosen:
-            return chosen
-        chosen, reached = more, reached.union(*(one.reads for one in more))
+        if more == selection:
+            return selection
+        selection, reached_names = more, reached_names.union(*(one.reads for one in more))
 
 
 @functools.cache
@@ -89,7 +91,7 @@ def _definitions(side: str, theme: str) -> tuple[_Definition, ...]:
     lines = text.splitlines()
     return tuple(
         _Definition(
-            names=_defined(node),
+            names=_names_defined(node),
             reads=frozenset(inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)),
             text="\n".join(lines[_first(node) - 1 : node.end_lineno]),
             is_function=isinstance(node, ast.FunctionDef),
@@ -99,7 +101,7 @@ def _definitions(side: str, theme: str) -> tuple[_Definition, ...]:
     )
 
 
-def _defined(node: ast.stmt) -> tuple[str, ...]:
+def _names_defined(node: ast.stmt) -> tuple[str, ...]:
     """The names of a function, a class, or an assignment; none of any other statement."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return (node.name,)

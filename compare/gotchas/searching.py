@@ -18,12 +18,12 @@ def matching(entries: Sequence[Entry], words: Sequence[str]) -> list[Entry]:
     Raises:
       RequestError: nothing matches; the nearest names are offered.
     """
-    chosen = list(entries)
+    matches = list(entries)
     for word in words:
-        chosen = _of_word(chosen, word.lower())
-    if not chosen:
+        matches = _of_word(matches, word.lower())
+    if not matches:
         raise RequestError(f"expected an entry about {' '.join(words)!r}, found none: {_offer(entries, words)}")
-    return chosen
+    return matches
 
 
 def _of_word(entries: Sequence[Entry], word: str) -> list[Entry]:
@@ -38,4 +38,4 @@ def _text(entry: Entry) -> str:
 def _offer(entries: Sequence[Entry], words: Sequence[str]) -> str:
     names = [name for entry in entries for name in (entry.theme, entry.gotcha.name)]
     near = dict.fromkeys(name for word in words for name in difflib.get_close_matches(word.lower(), names, n=2))
-    return f"did you mean {', '.join(near)}?" if near else "`jaxport gotchas` lists them"
+    return f"did you mean {', '.join(near)}?" if near else "`jaxport lookup gotchas` lists them"

@@ -14,9 +14,9 @@ from compare.grappler.node_states import (
     ARGUMENTS,
     Graph,
     by_name,
-    called,
     difference,
     function_of,
+    names_called,
     node_of,
     reads,
     value,
@@ -40,28 +40,28 @@ NEW_OPERATIONS = (FOLDED, FUSED, REPLACED, CAME)
 """Kinds of a node that may stand for others."""
 
 
-def aligned(before: Sequence[OptimizedNode], after: Sequence[OptimizedNode]) -> tuple[NodeRewrite, ...]:
+def align_nodes(before: Sequence[OptimizedNode], after: Sequence[OptimizedNode]) -> tuple[NodeRewrite, ...]:
     """Every node that went, came or changed, in the order of the graphs; of those that went no kind is known yet."""
     left, right = by_name(before), by_name(after)
-    changed = [_changed(node, right.get(name)) for name, node in left.items()]
+    changes = [_change(node, right.get(name)) for name, node in left.items()]
     came = [NodeRewrite(name=name, kind=CAME, after=node) for name, node in right.items() if name not in left]
-    return (*filter(None, changed), *came)
+    return (*filter(None, changes), *came)
 
 
-def _changed(before: OptimizedNode, after: OptimizedNode | None) -> NodeRewrite | None:
+def _change(before: OptimizedNode, after: OptimizedNode | None) -> NodeRewrite | None:
     if after is None:
         return NodeRewrite(name=before.name, kind=GONE, before=before)
     kind = difference(before, after)
     return NodeRewrite(name=before.name, kind=kind, before=before, after=after) if kind else None
 
 
-def explained(
+def explain_rewrites(
     rewrites: Sequence[NodeRewrite], before: Sequence[OptimizedNode], after: Sequence[OptimizedNode]
 ) -> tuple[NodeRewrite, ...]:
     """The same with what became of each node that went.
 
     Args:
-      rewrites: of `aligned`.
+      rewrites: of `align_nodes`.
       before: all nodes.
       after: likewise.
     """
@@ -77,18 +77,18 @@ class _Account:
         self._new = {rewrite.name for rewrite in rewrites if rewrite.kind in NEW_OPERATIONS}
         self._readers = _readers(before)
         self._canonical = _canonical(before)
-        left = set(map(function_of, after.values()))
-        self._functions_gone = called(before.values()) - left
+        functions_after = set(map(function_of, after.values()))
+        self._functions_gone = names_called(before.values()) - functions_after
         self._copies: dict[str, list[str]] = defaultdict(list)
         for name, first in self._canonical.items():
             self._copies[first].append(name)
 
-    def of(self, gone: NodeRewrite) -> NodeRewrite:
-        node = self._before[gone.name]
+    def of(self, rewrite: NodeRewrite) -> NodeRewrite:
+        node = self._before[rewrite.name]
         if function_of(node) in self._functions_gone:
-            return gone  # inlined, dropped, or under another name: the graphs do not say which
+            return rewrite  # inlined, dropped, or under another name: the graphs do not say which
         if not self._readers[node.name]:
-            return replace(gone, kind=UNREAD)
+            return replace(rewrite, kind=UNREAD)
         rules: Sequence[tuple[str, Callable[[OptimizedNode], Iterable[str]]]] = (
             (MERGED, self._copy),
             (ABSORBED, self._became),
@@ -98,11 +98,11 @@ class _Account:
         for kind, rule in rules:
             into = tuple(dict.fromkeys(rule(node)))
             if into:
-                return replace(gone, kind=kind, into=into)
+                return replace(rewrite, kind=kind, into=into)
         went = all(reader not in self._after for reader in self._readers[node.name])
-        return replace(gone, kind=READERS_WENT if went else GONE)
+        return replace(rewrite, kind=READERS_WENT if went else GONE)
 
-    def _left(self, node: OptimizedNode) -> list[OptimizedNode]:
+    def _readers_left(self, node: OptimizedNode) -> list[OptimizedNode]:
         """Those that read a node before, as they are after, without those that went."""
         return [self._after[name] for name in self._readers[node.name] if name in self._after]
 
@@ -113,14 +113,14 @@ class _Account:
 
     def _copy(self, node: OptimizedNode) -> Iterable[str]:
         """The node that computes the same, where all that read this one read that one now."""
-        newly = [self._newly_read(reader) for reader in self._left(node)]
+        newly = [self._newly_read(reader) for reader in self._readers_left(node)]
         others = self._copies[self._canonical[node.name]] if newly else ()
         return [other for other in others if other in self._after and all(other in names for names in newly)][:1]
 
     def _read_instead(self, node: OptimizedNode) -> Iterable[str]:
         """What it read, itself or through others that went, where all that read this one read that now."""
         above = self._above(node)
-        by_reader = [sorted(above & self._newly_read(reader)) for reader in self._left(node)]
+        by_reader = [sorted(above & self._newly_read(reader)) for reader in self._readers_left(node)]
         return [name for names in by_reader for name in names] if by_reader and all(by_reader) else ()
 
     def _above(self, node: OptimizedNode) -> set[str]:
@@ -133,15 +133,15 @@ class _Account:
 
     def _beyond(self, start: str, following: Callable[[str], Iterable[str]]) -> set[str]:
         """The first nodes that are left, through those that went."""
-        open_, seen, left = [start], {start}, set[str]()
+        open_, seen_names, names_after = [start], {start}, set[str]()
         while open_:
-            for name in set(following(open_.pop())) - seen:
-                seen.add(name)
+            for name in set(following(open_.pop())) - seen_names:
+                seen_names.add(name)
                 if name in self._after:
-                    left.add(name)
+                    names_after.add(name)
                 elif name in self._before:
                     open_.append(name)
-        return left
+        return names_after
 
     def _became(self, node: OptimizedNode) -> Iterable[str]:
         """What it led to, where all of that is another operation now."""
@@ -162,10 +162,10 @@ def _canonical(graph: Graph) -> dict[str, str]:
     first = {name: name for name in graph}
     while True:
         by_computed: dict[object, str] = {}
-        refined = {name: by_computed.setdefault(_computes(node, first), name) for name, node in graph.items()}
-        if refined == first:
-            return refined
-        first = refined
+        refinement = {name: by_computed.setdefault(_computes(node, first), name) for name, node in graph.items()}
+        if refinement == first:
+            return refinement
+        first = refinement
 
 
 def _computes(node: OptimizedNode, first: Mapping[str, str]) -> object:
@@ -183,7 +183,7 @@ def _readers(graph: Graph) -> dict[str, list[str]]:
     return readers
 
 
-def grouped(rewrites: Sequence[NodeRewrite]) -> tuple[NodeRewrite, ...]:
+def group_rewrites(rewrites: Sequence[NodeRewrite]) -> tuple[NodeRewrite, ...]:
     """The same with a number for those that hang together: of the same passes, one standing for the other."""
     by_node = {rewrite.name: rewrite for rewrite in rewrites}
     beside: dict[str, set[str]] = defaultdict(set)
@@ -195,7 +195,7 @@ def grouped(rewrites: Sequence[NodeRewrite]) -> tuple[NodeRewrite, ...]:
     numbers: dict[str, int] = {}
     for name in by_node:
         if name not in numbers:
-            numbers |= dict.fromkeys(_reached(name, beside), len(numbers))
+            numbers |= dict.fromkeys(_reach(name, beside), len(numbers))
     return tuple(replace(rewrite, group=numbers[rewrite.name]) for rewrite in rewrites)
 
 
@@ -213,10 +213,10 @@ def passes_of(rewrite: NodeRewrite) -> object:
     return rewrite.needs, rewrite.alone, rewrite.always, rewrite.differs
 
 
-def _reached(start: str, beside: Mapping[str, set[str]]) -> set[str]:
-    open_, seen = [start], {start}
+def _reach(start: str, beside: Mapping[str, set[str]]) -> set[str]:
+    open_, seen_names = [start], {start}
     while open_:
-        for name in beside.get(open_.pop(), set()) - seen:
-            seen.add(name)
+        for name in beside.get(open_.pop(), set()) - seen_names:
+            seen_names.add(name)
             open_.append(name)
-    return seen
+    return seen_names

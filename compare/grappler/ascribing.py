@@ -14,7 +14,7 @@ def needing(rewrites: Sequence[NodeRewrite], without: Mapping[str, Graph]) -> tu
     """The same with the passes that each change needs: it is not there where one of these alone is switched off.
 
     Args:
-      rewrites: of `aligned`.
+      rewrites: of `align_nodes`.
       without: by pass, the graph after the optimizer with this pass switched off.
     """
     return tuple(
@@ -45,13 +45,13 @@ def made_alone(
 
 
 def _alone(rewrite: NodeRewrite, without: Mapping[str, Graph], alone: Mapping[str, Graph], none: Graph) -> NodeRewrite:
-    if _made(rewrite, none):
+    if _is_made(rewrite, none):
         return replace(rewrite, always=True)
-    making = tuple(name for name, graph in alone.items() if _made(rewrite, graph))
+    making = tuple(name for name, graph in alone.items() if _is_made(rewrite, graph))
     if making:
         return replace(rewrite, alone=making)
-    return replace(rewrite, differs=tuple(name for name, graph in without.items() if not _made(rewrite, graph)))
+    return replace(rewrite, differs=tuple(name for name, graph in without.items() if not _is_made(rewrite, graph)))
 
 
-def _made(rewrite: NodeRewrite, graph: Graph) -> bool:
+def _is_made(rewrite: NodeRewrite, graph: Graph) -> bool:
     return is_as(graph.get(rewrite.name), rewrite.after, rewrite.kind)

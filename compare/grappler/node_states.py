@@ -36,7 +36,7 @@ def node_of(tensor: str) -> str:
     return tensor.removeprefix("^").partition(":")[0]
 
 
-def called(nodes: Iterable[OptimizedNode]) -> set[str]:
+def names_called(nodes: Iterable[OptimizedNode]) -> set[str]:
     """The functions that nodes name, and some texts that name none: an attribute does not say what it is."""
     return {name for node in nodes for text in node.attributes.values() for name in text.split(", ")}
 
@@ -83,8 +83,8 @@ def difference(before: OptimizedNode, after: OptimizedNode) -> str:
 def _replacement(before: OptimizedNode, after: OptimizedNode) -> str:
     if after.op == CONSTANT:
         return FOLDED
-    fused = after.attributes.get(_FUSED_OPS, "") not in ("", "[]", before.attributes.get(_FUSED_OPS, ""))
-    return FUSED if fused else REPLACED
+    is_fused = after.attributes.get(_FUSED_OPS, "") not in ("", "[]", before.attributes.get(_FUSED_OPS, ""))
+    return FUSED if is_fused else REPLACED
 
 
 def is_as(node: OptimizedNode | None, other: OptimizedNode | None, kind: str) -> bool:

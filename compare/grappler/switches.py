@@ -35,9 +35,9 @@ def without(*passes: str) -> Options:
     return {_switch(name): name == PRUNING for name in passes}
 
 
-def only(kept: str) -> Options:
+def only(pass_name: str) -> Options:
     """The options with all passes but one switched off."""
-    return without(*(name for name in PASSES if name != kept))
+    return without(*(name for name in PASSES if name != pass_name))
 
 
 def _switch(name: str) -> str:

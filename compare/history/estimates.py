@@ -60,7 +60,7 @@ def estimate(row: Ratio | None) -> Estimate | str:
     return Estimate(math.log(ratio), error**2, pairs - 1)
 
 
-def pooled(runs: Sequence[Estimate]) -> Estimate:
+def pool(runs: Sequence[Estimate]) -> Estimate:
     """The mean of several runs' estimates.
 
     Runs differ by more than their own intervals say: layout in memory, the machine's day. So its variance is that

@@ -41,7 +41,7 @@ class Difference:
     def line(self) -> str:
         """The key and both values."""
         where = f" of {', '.join(self.workloads)}" if self.workloads else ""
-        return f"{self.key}{where}: {_shown(self.before)}, then {_shown(self.after)}"
+        return f"{self.key}{where}: {_text_of(self.before)}, then {_text_of(self.after)}"
 
 
 def differences(before: Record, after: Record, workloads: Iterable[str] | None = None) -> tuple[Difference, ...]:
@@ -53,17 +53,19 @@ def differences(before: Record, after: Record, workloads: Iterable[str] | None =
       workloads: names of those that are looked at; None takes all that both have.
     """
     # Of a cluster each workload has a machine of its own.
-    clustered = bool(before.nodes or after.nodes)
-    unlike = [] if clustered else [Difference(key, old, new) for key, old, new in _unlike(_host(before), _host(after))]
+    has_clusters = bool(before.nodes or after.nodes)
+    unlike = (
+        [] if has_clusters else [Difference(key, old, new) for key, old, new in _unlike(_host(before), _host(after))]
+    )
     names = shared_workloads(before, after) if workloads is None else workloads
-    grouped: dict[tuple[str, str, str], list[tuple[str, Any, Any]]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[tuple[str, Any, Any]]] = defaultdict(list)
     for name in names:
         earlier, later = (
-            _workload(record, name) | (_host(record, name) if clustered else {}) for record in (before, after)
+            _workload(record, name) | (_host(record, name) if has_clusters else {}) for record in (before, after)
         )
         for key, old, new in _unlike(earlier, later):
-            grouped[key, str(old), str(new)].append((name, old, new))
-    for (key, _, _), rows in grouped.items():
+            groups[key, str(old), str(new)].append((name, old, new))
+    for (key, _, _), rows in groups.items():
         unlike.append(Difference(key, rows[0][1], rows[0][2], tuple(name for name, _, _ in rows)))
     return tuple(unlike)
 
@@ -98,7 +100,9 @@ def _host(record: Record, name: str = "") -> Facts:
     node = record.nodes.get(workload.node) or Node()
     environment = node.environment or record.environment or Environment()
     facts: Facts = {key: getattr(environment, key) for key in HOST}
-    return facts | {f"{side}.{key}": known.get(key) for side, known in environment.sides.items() for key in SIDE}
+    return facts | {
+        f"{side}.{key}": facts_of_side.get(key) for side, facts_of_side in environment.sides.items() for key in SIDE
+    }
 
 
 def _workload(record: Record, name: str) -> Facts:
@@ -126,7 +130,7 @@ def _unlike(before: Facts, after: Facts) -> Iterator[tuple[str, Any, Any]]:
             yield key, before.get(key), after.get(key)
 
 
-def _shown(value: Any) -> str:
+def _text_of(value: Any) -> str:
     if value is None:
         return "not recorded"
     if isinstance(value, Mapping):

@@ -72,7 +72,7 @@ class Recurrence:
 
 
 def compare_all(runs: Sequence[Record]) -> tuple[Recurrence, ...]:
-    """The first run against every later one: what `jaxport compare RUN RUN [RUN ...]` shows.
+    """The first run against every later one: what `jaxport history compare RUN RUN [RUN ...]` shows.
 
     Ratios are compared and never seconds: a ratio was measured within one run, in the same minutes of the same
     machine, while seconds move from run to run with all that happens to it.
@@ -113,14 +113,14 @@ def recurring(history: Sequence[Record], workload: str, ratio: str, later: int =
     usable = [run for run in earlier if isinstance(estimates.estimate(row_of(run, workload, ratio)), Estimate)]
     baseline = (usable or earlier)[-BASELINE:]
     changes = tuple(_change(baseline, run, workload, ratio) for run in latest) if baseline else ()
-    confirmed = len(changes) == later >= 2 and all(change.verdict == REGRESSED for change in changes)
-    said = _recurrence_verdict(changes, confirmed)
+    is_confirmed = len(changes) == later >= 2 and all(change.verdict == REGRESSED for change in changes)
+    verdict_text = _recurrence_verdict(changes, is_confirmed)
     reason = "" if baseline else f"expected {later + 1} comparable runs that measured it, found {len(alike)}"
-    return Recurrence(workload, ratio, said, confirmed, tuple(map(_created, baseline)), changes, reason)
+    return Recurrence(workload, ratio, verdict_text, is_confirmed, tuple(map(_creation, baseline)), changes, reason)
 
 
-def _recurrence_verdict(changes: Sequence[Change], confirmed: bool) -> str:
-    if confirmed:
+def _recurrence_verdict(changes: Sequence[Change], is_confirmed: bool) -> str:
+    if is_confirmed:
         return CONFIRMED
     last = changes[-1].verdict if changes else NOT_COMPARED
     return SEEN_ONCE if last == REGRESSED else last
@@ -132,7 +132,7 @@ def recurring_all(history: Sequence[Record]) -> tuple[Recurrence, ...]:
     return tuple(recurring(history, name, ratio) for name in last.workloads for ratio in ratio_names([last], name))
 
 
-def confirmed(recurrences: Sequence[Recurrence]) -> tuple[Recurrence, ...]:
+def select_confirmed(recurrences: Sequence[Recurrence]) -> tuple[Recurrence, ...]:
     """The regressions that were seen again: the only ones that fail a command."""
     return tuple(recurrence for recurrence in recurrences if recurrence.confirmed)
 
@@ -157,23 +157,23 @@ def _change(baseline: Sequence[Record], after: Record, workload: str, ratio: str
             f"{reason} {when}" for reason, when in ((old[-1], "before"), (new, "after")) if isinstance(reason, str)
         ]
         return Change(workload, ratio, NOT_COMPARED, reason="; ".join(reasons), medians=medians)
-    base = estimates.pooled(usable)
-    moved = estimates.difference(new, base)
+    base = estimates.pool(usable)
+    move = estimates.difference(new, base)
     margin = max(_margin(run, workload) for run in (*baseline, after))
     return Change(
         workload=workload,
         ratio=ratio,
-        verdict=verdict(moved, margin),
+        verdict=verdict(move, margin),
         before=estimates.factor(base.log),
         after=estimates.factor(new.log),
-        change=estimates.factor(moved.log),
-        ci95=moved.interval(0.95),
+        change=estimates.factor(move.log),
+        ci95=move.interval(0.95),
         margin=margin,
         medians=medians,
     )
 
 
-def verdict(moved: Estimate, margin: float) -> str:
+def verdict(move: Estimate, margin: float) -> str:
     """What may be said of a change.
 
     Unchanged: its 90 % interval lies inside (1 / (1 + margin), 1 + margin), two one-sided tests at 5 % (Schuirmann
@@ -182,11 +182,11 @@ def verdict(moved: Estimate, margin: float) -> str:
     come out that far apart. Else inconclusive.
     """
     inside = 1 / (1 + margin), 1 + margin
-    low, high = moved.interval(0.90)
+    low, high = move.interval(0.90)
     if inside[0] < low and high < inside[1]:
         return UNCHANGED if margin <= WIDEST_MARGIN else INCONCLUSIVE
-    low, high = moved.interval(0.95)
-    change = estimates.factor(moved.log)
+    low, high = move.interval(0.95)
+    change = estimates.factor(move.log)
     if high < 1 and change < inside[0]:
         return IMPROVED
     return REGRESSED if low > 1 and change > inside[1] else INCONCLUSIVE
@@ -220,5 +220,5 @@ def _medians(before: Record, after: Record, workload: str, pair: Pair) -> dict[s
     return {name: (first.get(name, Mode()).median_s, later.get(name, Mode()).median_s) for name in names}
 
 
-def _created(run: Record) -> str:
+def _creation(run: Record) -> str:
     return run.created or "at an unknown time"

@@ -73,8 +73,10 @@ def _line(history: Mapping[int, Record], workload: str, ratio: str) -> Line:
         _point(number, record, workload, ratio, sum(start <= number for start in starts))
         for number, record in having.items()
     )
-    judged = recurring(list(having.values()), workload, ratio)
-    return Line(workload, ratio, tuple(point for point in points if point), breaks, judged.verdict, judged.confirmed)
+    recurrence = recurring(list(having.values()), workload, ratio)
+    return Line(
+        workload, ratio, tuple(point for point in points if point), breaks, recurrence.verdict, recurrence.confirmed
+    )
 
 
 def _breaks(history: Mapping[int, Record], workload: str) -> tuple[Break, ...]:

@@ -56,10 +56,10 @@ def runs(folder: Path) -> list[Run]:
     Raises:
       RecordError: the folder holds none, or is not there.
     """
-    saved = _listed(folder)
-    if not saved:
+    numbered_runs = _list_runs(folder)
+    if not numbered_runs:
         raise RecordError(f"expected saved runs in {folder}, found none: save one with `jaxport bench --save`")
-    return saved
+    return numbered_runs
 
 
 def find(reference: str, folder: Path) -> Path:
@@ -74,7 +74,7 @@ def find(reference: str, folder: Path) -> Path:
     if last:
         return _from_the_end(reference, int(last[1] or 0), folder)
     if _NUMBER.fullmatch(reference):
-        return _numbered(int(reference), folder)
+        return _path_of_number(int(reference), folder)
     return results_of(Path(reference))
 
 
@@ -94,30 +94,30 @@ def results_of(path: Path) -> Path:
 
 
 def _from_the_end(reference: str, back: int, folder: Path) -> Path:
-    kept = runs(folder)
-    if back >= len(kept):
+    saved_runs = runs(folder)
+    if back >= len(saved_runs):
         raise RecordError(
-            f"expected {reference} among the saved runs in {folder}, found {_count(kept)}: name a later one"
+            f"expected {reference} among the saved runs in {folder}, found {_count(saved_runs)}: name a later one"
         )
-    return kept[-1 - back].path
+    return saved_runs[-1 - back].path
 
 
-def _numbered(number: int, folder: Path) -> Path:
-    kept = runs(folder)
-    named = [run.path for run in kept if run.number == number]
-    if not named:
+def _path_of_number(number: int, folder: Path) -> Path:
+    saved_runs = runs(folder)
+    matches = [run.path for run in saved_runs if run.number == number]
+    if not matches:
         raise RecordError(
-            f"expected run {number} in {folder}, found {_count(kept)}, {kept[0].number} to {kept[-1].number}: "
-            f"choose one of them, or name a file"
+            f"expected run {number} in {folder}, found {_count(saved_runs)}, {saved_runs[0].number} to "
+            f"{saved_runs[-1].number}: choose one of them, or name a file"
         )
-    return named[0]
+    return matches[0]
 
 
-def _count(kept: list[Run]) -> str:
-    return f"{len(kept)} run{'s' * (len(kept) > 1)}"
+def _count(saved_runs: list[Run]) -> str:
+    return f"{len(saved_runs)} run{'s' * (len(saved_runs) > 1)}"
 
 
-def _listed(folder: Path) -> list[Run]:
+def _list_runs(folder: Path) -> list[Run]:
     try:
         names = os.listdir(folder) if os.path.isdir(folder) else []
     except OSError as error:
@@ -128,7 +128,7 @@ def _listed(folder: Path) -> list[Run]:
 
 def _claim(folder: Path) -> int:
     """A number that no run has and that no other process gets: whoever creates the claim's file has it."""
-    number = max((run.number for run in _listed(folder)), default=0) + 1
+    number = max((run.number for run in _list_runs(folder)), default=0) + 1
     while True:
         try:
             os.close(os.open(_claim_path(folder, number), os.O_CREAT | os.O_EXCL | os.O_WRONLY))
@@ -136,7 +136,7 @@ def _claim(folder: Path) -> int:
             number += 1
             continue
         # Between listing and claiming, the run that had this claim may have been written and the claim given back.
-        if all(run.number != number for run in _listed(folder)):
+        if all(run.number != number for run in _list_runs(folder)):
             return number
         with suppress(FileNotFoundError):
             _claim_path(folder, number).unlink()
@@ -148,9 +148,11 @@ def _claim_path(folder: Path, number: int) -> Path:
 
 
 def _stamp(record: Mapping[str, Any]) -> str:
-    created = record.get("created")
+    moment_text = record.get("created")
     try:
-        moment = datetime.datetime.fromisoformat(str(created))
+        moment = datetime.datetime.fromisoformat(str(moment_text))
     except ValueError as error:
-        raise RecordError(f"expected a UTC time in `created`, found {created!r}: save the record of a run") from error
+        raise RecordError(
+            f"expected a UTC time in `created`, found {moment_text!r}: save the record of a run"
+        ) from error
     return moment.astimezone(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")

@@ -32,19 +32,19 @@ class ArithmeticTypes:
     calls: tuple[str, ...] = ()
 
 
-def arithmetic_types(optimized: bytes) -> ArithmeticTypes:
+def arithmetic_types(module_bytes: bytes) -> ArithmeticTypes:
     """Read off a serialized HloModuleProto, fusions and reducers included; a comparison counts by its operands.
 
     Raises:
       UnreadableProgram: the bytes are no HloModuleProto.
     """
     computes: Counter[str] = Counter()
-    for graph in compiled.computations(read_module.read(optimized), set()):
+    for graph in compiled.computations(read_module.read(module_bytes), set()):
         for node in graph:
             if node.opcode in ARITHMETIC:
                 of = graph.nodes[node.operands[0]] if node.opcode == "compare" else node
                 computes[of.shape.dtype] += 1
-    summary = compiled.describe(optimized)
+    summary = compiled.describe(module_bytes)
     converts = Counter(f"{convert.before} to {convert.after}" for convert in summary.converts)
     calls = tuple(dict.fromkeys(call.target for call in summary.custom_calls))
     return ArithmeticTypes(dict(computes), dict(converts), calls)
@@ -58,14 +58,14 @@ def asked_types(artifact: bytes) -> dict[str, int]:
     Raises:
       UnreadableProgram: the bytes are no StableHLO.
     """
-    asked: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     module = bindings.parse(artifact)  # owns the operations: they die with it
     for operation in bindings.operations(module):
         dialect, _, name = operation.name.partition(".")
         if dialect in ("stablehlo", "chlo") and _hlo_name(name) in ARITHMETIC:
             of = operation.operands[0] if name == "compare" else operation.results[0]
-            asked[_hlo_type(of.type)] += 1
-    return dict(asked)
+            counts[_hlo_type(of.type)] += 1
+    return dict(counts)
 
 
 def _hlo_name(name: str) -> str:
@@ -78,5 +78,5 @@ def _hlo_type(type_: ir.Type) -> str:
     if element == "i1":
         return "pred"
     complexes = {"complex<f32>": "c64", "complex<f64>": "c128"}
-    signed = f"s{element[1:]}" if element.startswith("i") else element.replace("ui", "u")
-    return complexes.get(element, signed)
+    integer = f"s{element[1:]}" if element.startswith("i") else element.replace("ui", "u")
+    return complexes.get(element, integer)

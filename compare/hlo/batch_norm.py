@@ -58,7 +58,7 @@ class _Normalization:
     def mean(self, values: Any) -> Any:
         return _divide(self.total(values), self.constant(self.count, self.vector.shape))
 
-    def stabilized(self, variance: Any) -> Any:
+    def stabilize(self, variance: Any) -> Any:
         return _add(variance, self.constant(self.epsilon, self.vector.shape))
 
     def inference(self, operand: Any, scale: Any, offset: Any, mean: Any, variance: Any) -> list[Any]:
@@ -71,10 +71,10 @@ class _Normalization:
           mean: [features].
           variance: [features].
         """
-        centered = _subtract(operand, self.spread(mean))
-        deviation = _sqrt(self.stabilized(variance))
-        normalized = _divide(centered, self.spread(deviation))
-        return [_add(_multiply(normalized, self.spread(scale)), self.spread(offset))]
+        centered_operand = _subtract(operand, self.spread(mean))
+        deviation = _sqrt(self.stabilize(variance))
+        normalized_operand = _divide(centered_operand, self.spread(deviation))
+        return [_add(_multiply(normalized_operand, self.spread(scale)), self.spread(offset))]
 
     def training(self, operand: Any, scale: Any, offset: Any) -> list[Any]:
         """The normalized operand, its mean and its variance.
@@ -85,8 +85,8 @@ class _Normalization:
           offset: [features].
         """
         mean = self.mean(operand)
-        centered = _subtract(operand, self.spread(mean))
-        variance = self.mean(_multiply(centered, centered))
+        centered_operand = _subtract(operand, self.spread(mean))
+        variance = self.mean(_multiply(centered_operand, centered_operand))
         return [*self.inference(operand, scale, offset, mean, variance), mean, variance]
 
     def grad(self, operand: Any, scale: Any, mean: Any, variance: Any, gradient: Any) -> list[Any]:
@@ -99,12 +99,12 @@ class _Normalization:
           variance: [features].
           gradient: of the normalized operand, in its shape.
         """
-        centered = _subtract(operand, self.spread(mean))
-        stabilized = self.stabilized(variance)
-        deviation = _sqrt(stabilized)
-        grad_scale = self.total(_multiply(gradient, _divide(centered, self.spread(deviation))))
-        covariance = self.mean(_multiply(gradient, centered))
-        along = _multiply(centered, self.spread(_divide(covariance, stabilized)))
+        centered_operand = _subtract(operand, self.spread(mean))
+        stable_variance = self.stabilize(variance)
+        deviation = _sqrt(stable_variance)
+        grad_scale = self.total(_multiply(gradient, _divide(centered_operand, self.spread(deviation))))
+        covariance = self.mean(_multiply(gradient, centered_operand))
+        along = _multiply(centered_operand, self.spread(_divide(covariance, stable_variance)))
         across = _subtract(_subtract(gradient, self.spread(self.mean(gradient))), along)
         grad_operand = _multiply(self.spread(_divide(scale, deviation)), across)
         return [grad_operand, grad_scale, self.total(gradient)]

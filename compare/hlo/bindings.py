@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from compare.errors import Foreseen
+from workloads._compiling import without_unknown
 
 # jaxlib logs its CPU client, and stack frames that TensorFlow left out, unless this stands before its first import.
 QUIETED = "TF_CPP_MIN_LOG_LEVEL" not in os.environ
@@ -56,13 +57,13 @@ class UnreadableProgram(Foreseen):
 @functools.cache
 def _private(module: str, name: str = "") -> Any:
     try:
-        loaded = importlib.import_module(module)
-        return getattr(loaded, name) if name else loaded
+        loaded_module = importlib.import_module(module)
+        return getattr(loaded_module, name) if name else loaded_module
     except (ImportError, AttributeError) as error:
         version = importlib.import_module("jaxlib.version").__version__
-        wanted = f"{module}.{name}" if name else module
+        full_name = f"{module}.{name}" if name else module
         raise BindingsMoved(
-            f"expected {wanted} as in jaxlib {_TRIED}, found jaxlib {version} without it: install one of them"
+            f"expected {full_name} as in jaxlib {_TRIED}, found jaxlib {version} without it: install one of them"
         ) from error
 
 
@@ -165,14 +166,14 @@ def artifact(text: str) -> bytes:
 
 def operations(module: ir.Module) -> list[ir.Operation]:
     """Every operation of the program in textual order, the outer before the inner, the module left out."""
-    walked: list[ir.Operation] = []
+    all_operations: list[ir.Operation] = []
 
     def visit(operation: Any) -> Any:
-        walked.append(operation.operation)
+        all_operations.append(operation.operation)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return walked[1:]
+    return all_operations[1:]
 
 
 def _hlo_module(proto: bytes) -> Any:
@@ -234,8 +235,8 @@ def hlo_from_text(text: str) -> bytes:
     try:
         return _private("jaxlib._hlo", "hlo_module_from_text")(text).as_serialized_hlo_module_proto()
     except RuntimeError as error:  # jaxlib's own error is one, and no other before jaxlib._jax was imported
-        said = " ".join(str(error).splitlines()[:2])
-        raise UnreadableProgram(f"expected HLO text, found {said[:_MOST_SAID]}") from error
+        message = " ".join(str(error).splitlines()[:2])
+        raise UnreadableProgram(f"expected HLO text, found {message[:_MOST_SAID]}") from error
 
 
 def bytecode_of_hlo(proto: bytes) -> bytes:
@@ -291,11 +292,11 @@ class LoadedProgram:
         """Several calls; an array that they share is handed to XLA once."""
         # By identity, which holds for as long as `calls` keeps them.
         arrays = {id(array): array for call in calls for array in call}
-        by_identity = dict(zip(arrays, placed(list(arrays.values())), strict=True))
-        executed = (self.executed([by_identity[id(array)] for array in call]) for call in calls)
-        return [list(map(np.asarray, results)) for results in executed]
+        by_identity = dict(zip(arrays, place_arrays(list(arrays.values())), strict=True))
+        runs = (self.execute([by_identity[id(array)] for array in call]) for call in calls)
+        return [list(map(np.asarray, results)) for results in runs]
 
-    def executed(self, arguments: Sequence[Any]) -> list[Any]:
+    def execute(self, arguments: Sequence[Any]) -> list[Any]:
         """One call with arrays that are placed already; its results are.
 
         Raises:
@@ -308,7 +309,7 @@ class LoadedProgram:
         return [shards[0] for shards in results]
 
 
-def placed(arrays: Sequence[np.ndarray]) -> list[Any]:
+def place_arrays(arrays: Sequence[np.ndarray]) -> list[Any]:
     """Arrays on the CPU that programs are loaded for, as XLA takes them."""
     jax = importlib.import_module("jax")
     # `jax.device_put` takes 60 microseconds an array, this 13: a sweep places a hundred thousand small ones.
@@ -344,17 +345,24 @@ def load_bytecode(bytecode: bytes, options: Mapping[str, Any]) -> LoadedProgram:
         # Buffers that a program may update in place would be gone after its first call.
         if "mhlo.input_output_alias" in module.operation.attributes:
             del module.operation.attributes["mhlo.input_output_alias"]
-    settings = _private("jaxlib.xla_client", "CompileOptions")()
-    # As `jax.jit` hands them over: few options are attributes of `debug_options`.
-    settings.env_option_overrides = list(options.items())
     devices = _private("jaxlib._jax", "DeviceList")(tuple(client.local_devices()[:1]))
     try:
-        return LoadedProgram(client.compile_and_load(module, devices, settings))
+        return LoadedProgram(client.compile_and_load(module, devices, _settings(options)))
     except _private("jaxlib._jax", "JaxRuntimeError") as error:
+        accepted_options = without_unknown(options, str(error))
+        if accepted_options is not None:
+            return load_bytecode(bytecode, accepted_options)
         raise UnreadableProgram(f"expected a program that XLA compiles, found {_first_line(error)}") from error
 
 
-def partitioned(devices: Sequence[int]) -> Any:
+def _settings(options: Mapping[str, Any]) -> Any:
+    settings = _private("jaxlib.xla_client", "CompileOptions")()
+    # As `jax.jit` hands them over: few options are attributes of `debug_options`.
+    settings.env_option_overrides = list(options.items())
+    return settings
+
+
+def partition_options(devices: Sequence[int]) -> Any:
     """XLA's options for one program on these devices, by their numbers, which each run a part of it."""
     settings = _private("jaxlib.xla_client", "CompileOptions")()
     settings.device_assignment = _private("jaxlib.xla_client", "DeviceAssignment").create(np.array([list(devices)]))
@@ -381,7 +389,7 @@ def load_partitioned(bytecode: bytes, annotate: Callable[[ir.Module], None], dev
     """
     initialize_libraries()
     module = parse(bytecode)
-    settings = partitioned([device.id for device in devices])
+    settings = partition_options([device.id for device in devices])
     try:
         annotate(module)
         device_list = _private("jaxlib._jax", "DeviceList")(tuple(devices))
@@ -441,7 +449,7 @@ def compile_elsewhere(
         devices = devices if annotate else devices[:1]
         if annotate:
             annotate(module)
-        settings = partitioned([device.id for device in devices])
+        settings = partition_options([device.id for device in devices])
         # Not as attributes, of which jaxlib has those of the CPU and some others only.
         settings.env_option_overrides = list(options.items())
         compiled = devices[0].client.compile(module, _private("jaxlib._jax", "DeviceList")(devices), settings)

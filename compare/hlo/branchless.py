@@ -19,8 +19,8 @@ def without_conditionals(graph: Graph) -> Graph:
     """
     writer = _Writer()
     parameters = {key: writer.add(graph.nodes[key], ()) for key in graph.parameters}
-    renamed = writer.copy(graph, parameters)
-    return Graph(graph.name, writer.nodes, tuple(parameters.values()), tuple(renamed[key] for key in graph.results))
+    new_keys = writer.copy(graph, parameters)
+    return Graph(graph.name, writer.nodes, tuple(parameters.values()), tuple(new_keys[key] for key in graph.results))
 
 
 class _Writer:
@@ -32,57 +32,57 @@ class _Writer:
         self.nodes[key] = node.but(id=key, operands=tuple(operands))
         return key
 
-    def copy(self, graph: Graph, known: Mapping[int, int]) -> dict[int, int]:
+    def copy(self, graph: Graph, parameter_keys: Mapping[int, int]) -> dict[int, int]:
         """Append the nodes of a graph; the new key of each old one.
 
         Args:
           graph: the program or one of its branches.
-          known: new keys of its parameters.
+          parameter_keys: new keys of its parameters.
         """
-        renamed = dict(known)
+        new_keys = dict(parameter_keys)
         for node in graph:
-            if node.id not in renamed:
-                renamed[node.id] = self._copied(node, [renamed[key] for key in node.operands])
-        return renamed
+            if node.id not in new_keys:
+                new_keys[node.id] = self._copy_node(node, [new_keys[key] for key in node.operands])
+        return new_keys
 
-    def _copied(self, node: Node, operands: Sequence[int]) -> int:
+    def _copy_node(self, node: Node, operands: Sequence[int]) -> int:
         if node.opcode == "get-tuple-element" and self.nodes[operands[0]].opcode == "tuple":
             return self.nodes[operands[0]].operands[node.attribute("tuple_index", 0)]
         if node.opcode == "conditional" and all(part.is_array for part in node.shape.parts or (node.shape,)):
-            return self._selected(node, *operands)
+            return self._select_results(node, *operands)
         return self.add(node, operands)
 
-    def _selected(self, node: Node, chosen: int, *given: int) -> int:
+    def _select_results(self, node: Node, index: int, *arguments: int) -> int:
         """The results of a conditional, computed in every branch."""
-        branches = [self._results(region, given_to) for region, given_to in zip(node.regions, given, strict=True)]
+        branches = [self._results(region, argument) for region, argument in zip(node.regions, arguments, strict=True)]
         # The last branch is taken where no other one is named; that of a predicate is the false one.
         chosen_values = list(branches[-1])
         for number, values in reversed(list(enumerate(branches[:-1]))):
-            taken = chosen if self.nodes[chosen].shape.dtype == "pred" else self._is_equal(node, chosen, number)
-            chosen_values = [self._select(node, taken, *pair) for pair in zip(values, chosen_values, strict=True)]
+            test = index if self.nodes[index].shape.dtype == "pred" else self._is_equal(node, index, number)
+            chosen_values = [self._select(node, test, *pair) for pair in zip(values, chosen_values, strict=True)]
         if node.shape.dtype != "tuple":
             return chosen_values[0]
         return self.add(Node(0, node.name, "tuple", node.shape), chosen_values)
 
-    def _results(self, region: Graph, given: int) -> list[int]:
-        renamed = self.copy(region, {region.parameters[0]: given})
-        return [renamed[key] for key in region.results]
+    def _results(self, region: Graph, argument: int) -> list[int]:
+        new_keys = self.copy(region, {region.parameters[0]: argument})
+        return [new_keys[key] for key in region.results]
 
     def _is_equal(self, node: Node, index: int, number: int) -> int:
         shape = self.nodes[index].shape
         literal = np.asarray(number, np.int32)
         against = self.add(Node(0, node.name, "constant", shape, literal=literal), ())
-        compared = Node(0, node.name, "compare", _PRED, attributes=_direction("EQ"), source=node.source)
-        return self.add(compared, (index, against))
+        comparison = Node(0, node.name, "compare", _PRED, attributes=_direction("EQ"), source=node.source)
+        return self.add(comparison, (index, against))
 
-    def _select(self, node: Node, taken: int, if_true: int, if_false: int) -> int:
+    def _select(self, node: Node, test: int, if_true: int, if_false: int) -> int:
         shape = self.nodes[if_true].shape
         if if_true == if_false:
             return if_true
         if shape.dimensions:
             spread = Node(0, node.name, "broadcast", Shape("pred", shape.dimensions))
-            taken = self.add(spread, (taken,))
-        return self.add(Node(0, node.name, "select", shape, source=node.source), (taken, if_true, if_false))
+            test = self.add(spread, (test,))
+        return self.add(Node(0, node.name, "select", shape, source=node.source), (test, if_true, if_false))
 
 
 def _direction(how: str) -> Attributes:

@@ -45,14 +45,18 @@ def first_broken(
     if [node.opcode for node in graph] != [node.opcode for node in wide]:
         return None
     twins = dict(zip(graph.nodes, wide.nodes, strict=True))
-    wanted = [key for key in _way(graph, graph.results[result]) if _is_float(graph.nodes[key])]
-    running = values.prepare(graph, wanted)
+    keys = [key for key in _way(graph, graph.results[result]) if _is_float(graph.nodes[key])]
+    running = values.prepare(graph, keys)
     broken, usual = running(far), running(near)
-    expected = values.prepare(wide, [twins[key] for key in wanted])([_widened(array) for array in far])
-    lost = {key: _lost(broken[key], usual[key], expected[twins[key]], unit) for key in broken}
-    for key in wanted:
+    expected = values.prepare(wide, [twins[key] for key in keys])([_widen(array) for array in far])
+    losses = {key: _has_lost_digits(broken[key], usual[key], expected[twins[key]], unit) for key in broken}
+    for key in keys:
         node = graph.nodes[key]
-        if lost.get(key) and node.opcode not in _HANDS_ON and not any(lost.get(operand) for operand in node.operands):
+        if (
+            losses.get(key)
+            and node.opcode not in _HANDS_ON
+            and not any(losses.get(operand) for operand in node.operands)
+        ):
             return Broken(node.opcode, node.source)
     return None
 
@@ -68,23 +72,23 @@ def line_of(program: Subject, result: int) -> str:
 
 def _way(graph: Graph, end: int) -> list[int]:
     """Every value that a value depends on, operands first."""
-    needed, waiting = {end}, [end]
+    keys, waiting = {end}, [end]
     while waiting:
-        new = [operand for operand in graph.nodes[waiting.pop()].operands if operand not in needed]
-        needed.update(new)
+        new = [operand for operand in graph.nodes[waiting.pop()].operands if operand not in keys]
+        keys.update(new)
         waiting += new
-    return [key for key in graph.nodes if key in needed]
+    return [key for key in graph.nodes if key in keys]
 
 
 def _is_float(node: Node) -> bool:
     return node.shape.is_array and node.shape.dtype in ("f32", "f16", "bf16")
 
 
-def _widened(array: np.ndarray) -> np.ndarray:
+def _widen(array: np.ndarray) -> np.ndarray:
     return array if array.dtype.kind in "biuc" else array.astype(np.float64)
 
 
-def _lost(broken: np.ndarray, usual: np.ndarray, expected: np.ndarray, unit: float) -> bool:
+def _has_lost_digits(broken: np.ndarray, usual: np.ndarray, expected: np.ndarray, unit: float) -> bool:
     broken, usual, expected = (np.asarray(values, np.float64) for values in (broken, usual, expected))
     if np.count_nonzero(~np.isfinite(broken)) > np.count_nonzero(~np.isfinite(usual)):
         return True

@@ -76,9 +76,9 @@ class Clue:
     @property
     def op(self) -> str:
         """The opcode to blame."""
-        return self.blamed(self.ops)
+        return self.of_blame(self.ops)
 
-    def blamed(self, pair: Pair[T]) -> T:
+    def of_blame(self, pair: Pair[T]) -> T:
         """Of two programs, that whose operation is to blame."""
         return pair.left if self.kind == MISSING else pair.right
 
@@ -90,7 +90,7 @@ class Clue:
     @property
     def one(self) -> float | None:
         """The only constant of an operation that only one side has."""
-        constants = self.blamed(self.constants)
+        constants = self.of_blame(self.constants)
         return constants[0] if self.kind != CHANGED and len(constants) == 1 else None
 
     @property
@@ -108,8 +108,8 @@ class Cause:
 
     `alone` is whether it says so little that it has to be all that is wrong: of several departures, each may be one of
     another formula. `everywhere` is whether one such change shows in several results at once, and its proof makes that
-    change: it is tried on all results where one value does not do. `gotchas` is what to ask `jaxport gotchas` for, ""
-    where the catalogue has nothing.
+    change: it is tried on all results where one value does not do. `gotchas` is what to ask `jaxport lookup gotchas`
+    for, "" where the catalogue has nothing.
     """
 
     name: str
@@ -172,12 +172,12 @@ def _rate(clue: Clue) -> bool:
 
 def _casts(clue: Clue) -> bool:
     floats = ("f16", "bf16", "f32", "f64")
-    narrowed = clue.dtypes.left != clue.dtypes.right and all(dtype in floats for dtype in clue.dtypes)
-    return narrowed or (clue.op in ("convert", "reduce-precision") and clue.dtypes.right in ("f16", "bf16"))
+    is_narrowing = clue.dtypes.left != clue.dtypes.right and all(dtype in floats for dtype in clue.dtypes)
+    return is_narrowing or (clue.op in ("convert", "reduce-precision") and clue.dtypes.right in ("f16", "bf16"))
 
 
 def _indices(clue: Clue) -> bool:
-    return clue.blamed(clue.dtypes) in _INTEGERS and bool(
+    return clue.of_blame(clue.dtypes) in _INTEGERS and bool(
         {"gather", "scatter", "dynamic-slice"} & (clue.near | set(clue.ops))
     )
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from compare.hlo import bindings, executing
 from compare.hlo.clocks import Clock
-from compare.hlo.graph import Attributes, Graph, Node, Shape, needed
+from compare.hlo.graph import Attributes, Graph, Node, Shape, find_needed
 from compare.hlo.rules._state_tuples import put_together
-from compare.hlo.write_module import written
+from compare.hlo.write_module import write_graph
 
 _S32 = Shape("s32")
 _NEVER = -1
@@ -66,7 +66,7 @@ class ClockRun:
         """
         self._clock = clock
         loop = _Loop(clock, ordinary)
-        bytecode = bindings.bytecode_of_hlo(written(loop.program()))
+        bytecode = bindings.bytecode_of_hlo(write_graph(loop.program()))
         self._decisions, self._phases = loop.decisions, loop.phases
         self._executable = executing.compile_bytecode(bytecode)
 
@@ -77,25 +77,28 @@ class ClockRun:
           steps: how many steps, each from the start.
           start: by position of the parameter, what the states start from.
         """
-        types = [self._clock.graph.nodes[self._clock.graph.parameters[at]].shape for at in self._clock.states]
+        types = [
+            self._clock.graph.nodes[self._clock.graph.parameters[position]].shape for position in self._clock.states
+        ]
         states = [
-            np.asarray(start[at]).astype(dtype_of(shape)) for at, shape in zip(self._clock.states, types, strict=True)
+            np.asarray(start[position]).astype(dtype_of(shape))
+            for position, shape in zip(self._clock.states, types, strict=True)
         ]
         calls = [[np.asarray(count, np.int32), *states] for count in steps]
         return [self._reading(list(results)) for results in self._executable.each(calls)]
 
     def _reading(self, results: Sequence[np.ndarray]) -> Reading:
-        counted = len(self._clock.states)
-        states = dict(zip(self._clock.states, results[2 : 2 + counted], strict=True))
+        state_count = len(self._clock.states)
+        states = dict(zip(self._clock.states, results[2 : 2 + state_count], strict=True))
         ways = len(self._decisions) + len(self._phases)
-        seen, first, last, early, everything = (results[2 + counted + part * ways :][:ways] for part in range(5))
+        values, first, last, early, everything = (results[2 + state_count + part * ways :][:ways] for part in range(5))
         turns = [
-            Turns(node, int(early[at].flat[element]), int(everything[at].flat[element]),
-                  _step(first[at].flat[element]), _step(last[at].flat[element]))
-            for at, node in enumerate(self._decisions)
-            for element in range(first[at].size)
+            Turns(node, int(early[index].flat[element]), int(everything[index].flat[element]),
+                  _step(first[index].flat[element]), _step(last[index].flat[element]))
+            for index, node in enumerate(self._decisions)
+            for element in range(first[index].size)
         ]  # fmt: skip
-        return Reading(states, tuple(seen[len(self._decisions) :]), tuple(turns))
+        return Reading(states, tuple(values[len(self._decisions) :]), tuple(turns))
 
 
 def _step(value: int) -> int | None:
@@ -117,52 +120,52 @@ class _Loop:
         self.phases: list[int] = []
         self._step, self._steps = self._parameter(_S32, 0), self._parameter(_S32, 1)
         self._places = [self._step, self._steps]
-        for at in clock.states:
-            self._placed_state(clock.graph.parameters[at])
+        for position in clock.states:
+            self._placed_state(clock.graph.parameters[position])
         self._slice()
 
     def program(self) -> Graph:
         """The loop as a program of the number of steps and the states that it starts from."""
         ways = [way for key in self._clock.decisions for way in self._ways(key)]
         self.phases = [key for key in self._clock.decisions if self._clock.graph.nodes[key].opcode == "remainder"]
-        watched = [*ways, *self.phases]
-        shapes = [self._nodes[key].shape for key in watched]
+        keys = [*ways, *self.phases]
+        shapes = [self._nodes[key].shape for key in keys]
         counts = [Shape("s32", shape.dimensions) for shape in shapes]
         before, first, last, early, everything = (
             [self._place(shape) for shape in of] for of in (shapes, counts, counts, counts, counts)
         )
         is_early = self._compare(self._step, self._constant(_S32, self._ordinary), "LT")
-        turned = [
+        turns = [
             self._and(self._compare(now, then, "NE"), self._spread(self._is_later(), self._nodes[now].shape))
-            for now, then in zip(watched, before, strict=True)
+            for now, then in zip(keys, before, strict=True)
         ]
         results = [
             self._add("add", _S32, (self._step, self._constant(_S32, 1))),
             self._steps,
             *(self._clock.graph.results[to] for to in self._clock.states.values()),
-            *watched,
-            *map(self._first, turned, first, [is_early] * len(turned)),
-            *map(self._last, turned, last),
-            *map(self._counted, turned, early, [is_early] * len(turned)),
-            *map(self._counted, turned, everything, [None] * len(turned)),
+            *keys,
+            *map(self._first, turns, first, [is_early] * len(turns)),
+            *map(self._last, turns, last),
+            *map(self._count, turns, early, [is_early] * len(turns)),
+            *map(self._count, turns, everything, [None] * len(turns)),
         ]
         return self._entry(results)
 
-    def _first(self, turned: int, first: int, is_early: int) -> int:
+    def _first(self, turn: int, first: int, is_early: int) -> int:
         shape = self._nodes[first].shape
         unset = self._compare(first, self._spread(self._constant(_S32, 0), shape), "LT")
         late = self._add("not", Shape("pred"), (is_early,))
-        now = self._and(self._and(turned, unset), self._spread(late, shape))
+        now = self._and(self._and(turn, unset), self._spread(late, shape))
         return self._add("select", shape, (now, self._spread(self._step, shape), first))
 
-    def _last(self, turned: int, last: int) -> int:
+    def _last(self, turn: int, last: int) -> int:
         shape = self._nodes[last].shape
-        return self._add("select", shape, (turned, self._spread(self._step, shape), last))
+        return self._add("select", shape, (turn, self._spread(self._step, shape), last))
 
-    def _counted(self, turned: int, count: int, where: int | None) -> int:
+    def _count(self, turn: int, count: int, where: int | None) -> int:
         shape = self._nodes[count].shape
-        counted = turned if where is None else self._and(turned, self._spread(where, shape))
-        return self._add("add", shape, (count, self._add("convert", shape, (counted,))))
+        addend = turn if where is None else self._and(turn, self._spread(where, shape))
+        return self._add("add", shape, (count, self._add("convert", shape, (addend,))))
 
     def _is_later(self) -> int:
         return self._compare(self._step, self._constant(_S32, 0), "GT")
@@ -190,20 +193,20 @@ class _Loop:
 
     def _slice(self) -> None:
         """The part of the step that moves the states and decides by them."""
-        graph, fixed = self._clock.graph, self._clock.fixed
-        wanted = [*(graph.results[to] for to in self._clock.states.values()), *self._clock.decisions]
-        ended = {key: node.but(operands=()) if key in fixed else node for key, node in graph.nodes.items()}
-        alive = needed(ended, wanted)
+        graph, fixed_values = self._clock.graph, self._clock.fixed
+        ends = [*(graph.results[to] for to in self._clock.states.values()), *self._clock.decisions]
+        cut_nodes = {key: node.but(operands=()) if key in fixed_values else node for key, node in graph.nodes.items()}
+        alive = find_needed(cut_nodes, ends)
         for node in graph:
             if node.id in alive and node.id not in self._nodes:
-                if node.id in fixed:
-                    literal = np.asarray(fixed[node.id]).astype(dtype_of(node.shape))
+                if node.id in fixed_values:
+                    literal = np.asarray(fixed_values[node.id]).astype(dtype_of(node.shape))
                     node = Node(node.id, node.name, "constant", node.shape, literal=literal)
                 self._nodes[node.id] = node
 
     def _entry(self, results: Sequence[int]) -> Graph:
         """The loop with everything but the number of steps and the states at 0, or at no step."""
-        places = {at: at for at in range(len(self._places))}
+        places = {position: position for position in range(len(self._places))}
         body = Graph("body", self._nodes, tuple(self._places), tuple(results))
         shapes = tuple(self._nodes[key].shape for key in self._places)
         ways = (len(shapes) - 2 - len(self._clock.states)) // 5
@@ -212,12 +215,12 @@ class _Loop:
         parameters = {key: self._nodes[key] for key in self._places}
         test = Graph("test", {**parameters, goes_on: self._nodes[goes_on]}, body.parameters, (goes_on,))
         entry = _Entry()
-        given = [
-            entry.given(shape) if 1 <= at < 2 + len(self._clock.states)
-            else entry.filled(shape, _NEVER if at in unset else 0)
-            for at, shape in enumerate(shapes)
+        starts = [
+            entry.add_parameter(shape) if 1 <= position < 2 + len(self._clock.states)
+            else entry.add_constant(shape, _NEVER if position in unset else 0)
+            for position, shape in enumerate(shapes)
         ]  # fmt: skip
-        return entry.looped(given, shapes, put_together(body, places), put_together(test, places))
+        return entry.add_loop(starts, shapes, put_together(body, places), put_together(test, places))
 
     def _placed_state(self, key: int) -> None:
         node = self._clock.graph.nodes[key]
@@ -263,24 +266,24 @@ class _Entry:
         self._nodes: dict[int, Node] = {}
         self._parameters: list[int] = []
 
-    def given(self, shape: Shape) -> int:
+    def add_parameter(self, shape: Shape) -> int:
         """A parameter."""
         key = self._add("parameter", shape, (), attributes=(("parameter_number", len(self._parameters)),))
         self._parameters.append(key)
         return key
 
-    def filled(self, shape: Shape, value: int) -> int:
+    def add_constant(self, shape: Shape, value: int) -> int:
         """A constant."""
         return self._add("constant", shape, (), literal=np.full(shape.dimensions, value, dtype_of(shape)))
 
-    def looped(self, given: Sequence[int], shapes: tuple[Shape, ...], body: Graph, test: Graph) -> Graph:
+    def add_loop(self, starts: Sequence[int], shapes: tuple[Shape, ...], body: Graph, test: Graph) -> Graph:
         """The program that runs a loop and returns its whole state."""
         state = Shape("tuple", parts=shapes)
-        start = self._add("tuple", state, given)
-        ended = self._add("while", state, (start,), regions=(body, test))
+        start = self._add("tuple", state, starts)
+        end = self._add("while", state, (start,), regions=(body, test))
         parts = [
-            self._add("get-tuple-element", shape, (ended,), attributes=(("tuple_index", at),))
-            for at, shape in enumerate(shapes)
+            self._add("get-tuple-element", shape, (end,), attributes=(("tuple_index", position),))
+            for position, shape in enumerate(shapes)
         ]
         return Graph("clock", self._nodes, tuple(self._parameters), tuple(parts))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compare.hlo.graph import Graph, Node, needed
+from compare.hlo.graph import Graph, Node, find_needed
 
 MOST_ELEMENTS = 64
 """Of a state that counts, and of a value that decides by it: a list of boundaries."""
@@ -56,93 +56,97 @@ class Dependence:
     def __init__(self, graph: Graph, cut: Collection[int] = ()) -> None:
         """`cut` are values that count as known."""
         self.graph = graph
-        at = {key: 1 << position for position, key in enumerate(graph.parameters)}
-        drawn = 1 << len(graph.parameters)
+        parameter_bits = {key: 1 << position for position, key in enumerate(graph.parameters)}
+        draw_bit = 1 << len(graph.parameters)
         self.of: dict[int, int] = {}
         for node in graph:
-            bits = at.get(node.id, drawn if node.opcode in _DRAWS else 0)
+            bits = parameter_bits.get(node.id, draw_bit if node.opcode in _DRAWS else 0)
             for operand in node.operands:
                 bits |= self.of[operand]
             self.of[node.id] = 0 if node.id in cut else bits
 
-    def counting(self, states: Mapping[int, int], fixed: Collection[int]) -> dict[int, int]:
+    def counting(self, states: Mapping[int, int], fixed_positions: Collection[int]) -> dict[int, int]:
         """Those of the states that depend on each other and on fixed parameters alone.
 
         Args:
           states: positions of parameters, and of the results that are their next values.
-          fixed: positions of parameters that no step changes.
+          fixed_positions: positions of parameters that no step changes.
         """
         nodes, parameters, results = self.graph.nodes, self.graph.parameters, self.graph.results
-        counting = {at: to for at, to in states.items() if nodes[parameters[at]].shape.elements <= MOST_ELEMENTS}
+        counting = {
+            position: to
+            for position, to in states.items()
+            if nodes[parameters[position]].shape.elements <= MOST_ELEMENTS
+        }
         while True:
-            known = _bits(counting) | _bits(fixed)
-            kept = {at: to for at, to in counting.items() if not self.of[results[to]] & ~known}
-            if len(kept) == len(counting):
-                return kept
-            counting = kept
+            known_bits = _bits(counting) | _bits(fixed_positions)
+            rest = {position: to for position, to in counting.items() if not self.of[results[to]] & ~known_bits}
+            if len(rest) == len(counting):
+                return rest
+            counting = rest
 
 
 def _bits(positions: Collection[int]) -> int:
     return sum(1 << position for position in positions)
 
 
-def cuts(graph: Graph, states: Mapping[int, int], fixed: Collection[int]) -> tuple[int, ...]:
+def cuts(graph: Graph, states: Mapping[int, int], fixed_positions: Collection[int]) -> tuple[int, ...]:
     """Decisions over data that counters wait for, as one that counts the steps whose gradients are finite.
 
     Args:
       graph: the step without conditionals.
       states: positions of parameters that a step changes, and of the results that are their next values.
-      fixed: positions of parameters that it does not.
+      fixed_positions: positions of parameters that it does not.
     """
     plain = Dependence(graph)
-    own = plain.counting(states, fixed)
-    known = _bits(own) | _bits(fixed)
+    own = plain.counting(states, fixed_positions)
+    known_bits = _bits(own) | _bits(fixed_positions)
     waited_for = [
         node.id
         for node in graph
         if node.shape.dtype == "pred" and node.shape.is_array and not node.shape.dimensions
-        and node.opcode not in _COMBINES and plain.of[node.id] & ~known
+        and node.opcode not in _COMBINES and plain.of[node.id] & ~known_bits
     ]  # fmt: skip
     if not waited_for:
         return ()
-    with_cuts = Dependence(graph, waited_for).counting(states, fixed)
-    more = [graph.results[to] for at, to in with_cuts.items() if at not in own]
-    used = _needed_until(graph, more, set(waited_for))
-    return tuple(key for key in waited_for if key in used)
+    with_cuts = Dependence(graph, waited_for).counting(states, fixed_positions)
+    more = [graph.results[to] for position, to in with_cuts.items() if position not in own]
+    needed_keys = _needed_until(graph, more, set(waited_for))
+    return tuple(key for key in waited_for if key in needed_keys)
 
 
-def _needed_until(graph: Graph, wanted: Sequence[int], ends: Collection[int]) -> set[int]:
+def _needed_until(graph: Graph, targets: Sequence[int], ends: Collection[int]) -> set[int]:
     nodes = {key: node.but(operands=()) if key in ends else node for key, node in graph.nodes.items()}
-    return needed(nodes, wanted)
+    return find_needed(nodes, targets)
 
 
 def clock_of(
-    graph: Graph, states: Mapping[int, int], fixed: Mapping[int, np.ndarray], taken: Mapping[int, np.ndarray]
+    graph: Graph, states: Mapping[int, int], fixed_values: Mapping[int, np.ndarray], outcomes: Mapping[int, np.ndarray]
 ) -> Clock:
     """The clock of a step; one without states where it keeps none.
 
     Args:
       graph: the step without conditionals.
       states: positions of parameters that a step changes, and of the results that are their next values.
-      fixed: by position, parameters that it does not change.
-      taken: by node, decisions over data as they came out so far, which count as known.
+      fixed_values: by position, parameters that it does not change.
+      outcomes: by node, decisions over data as they came out so far, which count as known.
     """
-    depends = Dependence(graph, taken)
-    counting = depends.counting(states, fixed)
-    moving = _bits([at for at, to in counting.items() if graph.results[to] != graph.parameters[at]])
-    known = _bits(counting) | _bits(fixed)
-    read = [key for at, key in enumerate(graph.results) if at not in counting.values()]
-    alive = needed(graph.nodes, [*read, *(graph.results[to] for to in counting.values())])
+    depends = Dependence(graph, outcomes)
+    counting = depends.counting(states, fixed_values)
+    moving = _bits([position for position, to in counting.items() if graph.results[to] != graph.parameters[position]])
+    known_bits = _bits(counting) | _bits(fixed_values)
+    read = [key for position, key in enumerate(graph.results) if position not in counting.values()]
+    alive = find_needed(graph.nodes, [*read, *(graph.results[to] for to in counting.values())])
     decisions = [
         node.id
         for node in graph
-        if node.id in alive and depends.of[node.id] & moving and not depends.of[node.id] & ~known
+        if node.id in alive and depends.of[node.id] & moving and not depends.of[node.id] & ~known_bits
         and _decides(graph, node)
     ]  # fmt: skip
     return Clock(
         graph,
         counting if moving else {},
-        {graph.parameters[at]: value for at, value in fixed.items()} | dict(taken),
+        {graph.parameters[position]: value for position, value in fixed_values.items()} | dict(outcomes),
         tuple(decisions),
         any(depends.of[key] & moving for key in read),
     )

@@ -79,10 +79,10 @@ def kind_of(opcode: str) -> str:
 
 
 def _collective(graph: Graph, node: Node) -> Collective:
-    taken, kind = [graph.nodes[operand].shape for operand in node.operands], kind_of(node.opcode)
+    shapes, kind = [graph.nodes[operand].shape for operand in node.operands], kind_of(node.opcode)
     if kind == "all-reduce" and graph.name.startswith(_SCATTERING):
         kind = "reduce-scatter"
-    return Collective(kind, len(taken), sum(map(array_bytes, taken)), groups_of(node), node.source)
+    return Collective(kind, len(shapes), sum(map(array_bytes, shapes)), groups_of(node), node.source)
 
 
 def whole_array(collective: Collective, devices: int) -> Collective:
@@ -122,14 +122,14 @@ def groups_of(node: Node) -> Groups:
     plain = node.attribute("replica_groups")
     if plain:
         return tuple(dict(group).get("replica_ids", ()) for group in plain)
-    if listed := node.attribute("collective_device_list"):
-        read = _CLASSES["DeviceList"].FromString(listed)
+    if field := node.attribute("collective_device_list"):
+        read = _CLASSES["DeviceList"].FromString(field)
         groups = tuple(tuple(group.replica_ids) for group in read.replica_groups)
         return groups or _of_iota(read.iota)
-    if listed := node.attribute("iota_collective_device_list"):
-        return _of_iota(_CLASSES["Iota"].FromString(listed))
-    if listed := node.attribute("mesh_axes_replica_group_list"):
-        return _of_mesh(_CLASSES["MeshList"].FromString(listed))
+    if field := node.attribute("iota_collective_device_list"):
+        return _of_iota(_CLASSES["Iota"].FromString(field))
+    if field := node.attribute("mesh_axes_replica_group_list"):
+        return _of_mesh(_CLASSES["MeshList"].FromString(field))
     pairs = node.attribute("source_target_pairs") or ()
     return tuple((dict(pair).get("source", 0), dict(pair).get("target", 0)) for pair in pairs)
 
@@ -138,30 +138,32 @@ def _of_iota(iota: Any) -> Groups:
     """Devices numbered through a shape, its axes in another order, cut into groups."""
     if not iota.groups:
         return ()
-    return _rows(_ordered(iota.groups * iota.devices, iota).reshape(iota.groups, iota.devices))
+    return _rows(_arrange(iota.groups * iota.devices, iota).reshape(iota.groups, iota.devices))
 
 
-def _ordered(count: int, order: Any) -> np.ndarray:
+def _arrange(count: int, order: Any) -> np.ndarray:
     numbers = np.arange(count).reshape(tuple(order.reshape) or -1)
     return numbers.transpose(tuple(order.transpose)) if order.transpose else numbers
 
 
-def _of_mesh(listed: Any) -> Groups:
+def _of_mesh(mesh_list: Any) -> Groups:
     """Devices that differ in the named axes of a mesh alone; an axis may be named by a part of it."""
-    sizes = [axis.size for axis in listed.mesh.axes]
-    ids = listed.mesh.device_ids
-    numbers = np.array(ids) if ids else _ordered(math.prod(sizes), listed.mesh.order)
+    sizes = [axis.size for axis in mesh_list.mesh.axes]
+    ids = mesh_list.mesh.device_ids
+    numbers = np.array(ids) if ids else _arrange(math.prod(sizes), mesh_list.mesh.order)
     cut: list[int] = []
-    named: list[int] = []
-    for at, size in enumerate(sizes):
-        refs = [ref for ref in listed.axes if ref.axis == at]
+    named_axes: list[int] = []
+    for index, size in enumerate(sizes):
+        refs = [ref for ref in mesh_list.axes if ref.axis == index]
         for ref in refs:
             before, own = (ref.part.before, ref.part.size) if ref.part.size else (1, size)
-            named.append(len(cut) + 1)
+            named_axes.append(len(cut) + 1)
             cut += [before, own, size // (before * own)]
         cut += [] if refs else [size]
-    others = [at for at in range(len(cut)) if at not in named]
-    return _rows(numbers.reshape(cut).transpose(*others, *named).reshape(-1, math.prod(cut[at] for at in named)))
+    others = [index for index in range(len(cut)) if index not in named_axes]
+    return _rows(
+        numbers.reshape(cut).transpose(*others, *named_axes).reshape(-1, math.prod(cut[index] for index in named_axes))
+    )
 
 
 def _rows(numbers: np.ndarray) -> Groups:

@@ -118,34 +118,34 @@ class FigureDifference:
 
 
 def describe(
-    optimized: bytes, temp_bytes: int | None = None, sources: Mapping[str, str] | None = None
+    module_bytes: bytes, temp_bytes: int | None = None, sources: Mapping[str, str] | None = None
 ) -> CompiledSummary:
     """Summarise a serialized HloModuleProto.
 
     Args:
-      optimized: the module.
+      module_bytes: the module.
       temp_bytes: bytes of intermediates as the compiler plans them; None where it does not tell.
       sources: "file:line" by the op_name in its metadata, where the module does not say it.
 
     Raises:
       UnreadableProgram: the bytes are no HloModuleProto.
     """
-    module = proto.read_module(optimized)
+    module = proto.read_module(module_bytes)
     entry = read_module.read_message(module, sources)
-    placed = [(node, graph) for graph in computations(entry, set()) for node in graph]
+    placements = [(node, graph) for graph in computations(entry, set()) for node in graph]
     names = tuple(node.name for node in kernels(entry))
-    cost = bindings.hlo_cost(optimized)
+    cost = bindings.hlo_cost(module_bytes)
     return CompiledSummary(
         instructions=sum(len(computation.instructions) for computation in module.computations),
-        fusions=sum(node.opcode == "fusion" for node, _ in placed),
+        fusions=sum(node.opcode == "fusion" for node, _ in placements),
         kernels=len(names),
         kernel_names=names,
         flops=cost.get("flops"),
         bytes=cost.get("bytes accessed"),
-        text=bindings.hlo_text(optimized),
-        custom_calls=_custom_calls(module, [node for node, _ in placed]),
-        layout_copies=tuple(change for node, graph in placed if (change := _layout_change(node, graph))),
-        converts=tuple(_convert(node, graph) for node, graph in placed if node.opcode == "convert"),
+        text=bindings.hlo_text(module_bytes),
+        custom_calls=_custom_calls(module, [node for node, _ in placements]),
+        layout_copies=tuple(change for node, graph in placements if (change := _layout_change(node, graph))),
+        converts=tuple(_convert(node, graph) for node, graph in placements if node.opcode == "convert"),
         aliases=aliases(module),
         temp_bytes=temp_bytes,
     )
@@ -187,22 +187,22 @@ def library_of(target: str) -> str:
     return next((library for start, library in _LIBRARIES.items() if target.lower().startswith(start)), "")
 
 
-def computations(graph: Graph, seen: set[Graph]) -> Iterator[Graph]:
-    """Every computation that is reached from one, each once; `seen` are those to leave out."""
-    seen.add(graph)
+def computations(graph: Graph, skip: set[Graph]) -> Iterator[Graph]:
+    """Every computation that is reached from one, each once; `skip` are those to leave out."""
+    skip.add(graph)
     yield graph
     for node in graph:
         for region in node.regions:
-            if region not in seen:
-                yield from computations(region, seen)
+            if region not in skip:
+                yield from computations(region, skip)
 
 
 def _custom_calls(module: Any, nodes: list[Node]) -> tuple[CustomCall, ...]:
-    configured = {
+    instructions = {
         instruction.id: instruction for computation in module.computations for instruction in computation.instructions
     }
     # Parts of a root are taken out by values that the module does not hold.
-    targets = [(node, _target(configured[node.id])) for node in nodes if node.id in configured]
+    targets = [(node, _target(instructions[node.id])) for node in nodes if node.id in instructions]
     return tuple(
         CustomCall(node.name, target, library_of(target), source_of(node)) for node, target in targets if target
     )
@@ -234,19 +234,19 @@ def _layout_change(node: Node, graph: Graph) -> LayoutChange | None:
     before = graph.nodes[node.operands[0]].shape
     if not _reorders(node, before):
         return None
-    written = 0 if node.opcode == "bitcast" else bytes_of(node.shape)
-    return LayoutChange(node.name, node.opcode, _with_layout(before), _with_layout(node.shape), written, node.source)
+    byte_count = 0 if node.opcode == "bitcast" else bytes_of(node.shape)
+    return LayoutChange(node.name, node.opcode, _with_layout(before), _with_layout(node.shape), byte_count, node.source)
 
 
 def _reorders(node: Node, before: Shape) -> bool:
     """Whether elements move, or, of a bitcast, whether dimensions are renamed; one of size 1 has no place in memory."""
     after = node.shape
     if node.opcode == "bitcast":
-        permuted = sorted(before.dimensions) == sorted(after.dimensions)
-        renamed = _without_ones(before) != _without_ones(after) or before.layout != after.layout
-        return permuted and renamed and before.dtype == after.dtype
+        has_same_sizes = sorted(before.dimensions) == sorted(after.dimensions)
+        differs = _without_ones(before) != _without_ones(after) or before.layout != after.layout
+        return has_same_sizes and differs and before.dtype == after.dtype
     order = node.attribute("dimensions", ()) or tuple(range(len(after.dimensions)))
-    return [order[at] for at in _places(after)] != list(_places(before))
+    return [order[axis] for axis in _places(after)] != list(_places(before))
 
 
 def _without_ones(shape: Shape) -> tuple[int, ...]:
@@ -256,7 +256,7 @@ def _without_ones(shape: Shape) -> tuple[int, ...]:
 def _places(shape: Shape) -> tuple[int, ...]:
     """Dimensions of more than one element from the one that varies fastest."""
     layout = shape.layout or tuple(reversed(range(len(shape.dimensions))))
-    return tuple(at for at in layout if shape.dimensions[at] != 1)
+    return tuple(axis for axis in layout if shape.dimensions[axis] != 1)
 
 
 def _with_layout(shape: Shape) -> str:
@@ -279,10 +279,10 @@ def compare(left: CompiledSummary, right: CompiledSummary, labels: tuple[str, st
             ("bytes", "bytes accessed"), ("temp_bytes", "bytes of intermediates"),
         )
     ]  # fmt: skip
-    moved = sides.map(lambda side: sum(change.bytes for change in side.layout_copies))
-    differences.append(_figure("layout_copies", "bytes moved to another layout", moved, labels))
-    aliased = sides.map(lambda side: len(side.aliases))
-    differences.append(_figure("aliases", "parameters updated in place", aliased, labels))
+    moved_bytes = sides.map(lambda side: sum(change.bytes for change in side.layout_copies))
+    differences.append(_figure("layout_copies", "bytes moved to another layout", moved_bytes, labels))
+    alias_counts = sides.map(lambda side: len(side.aliases))
+    differences.append(_figure("aliases", "parameters updated in place", alias_counts, labels))
     for kind, unit, lines_of in (("custom_calls", "custom calls", _calls), ("converts", "converts", _converts)):
         lines = sides.map(lines_of)
         for name in sorted({*lines.left, *lines.right}):

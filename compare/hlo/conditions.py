@@ -97,10 +97,10 @@ def ways_of(condition: Condition, left: np.ndarray, right: np.ndarray) -> Ways:
       left: f[...], what stands on its left.
       right: f[...], of the same shape.
     """
-    held = _HOLDS[condition.direction](left, right)
-    ordered = condition.direction in SPECIAL or ~np.isnan(left) & ~np.isnan(right)
-    failed = ~held & ordered
-    return Ways(bool(held.any()), bool(failed.any()))
+    holds = _HOLDS[condition.direction](left, right)
+    is_ordered = condition.direction in SPECIAL or ~np.isnan(left) & ~np.isnan(right)
+    fails = ~holds & is_ordered
+    return Ways(bool(holds.any()), bool(fails.any()))
 
 
 def _is_limit(number: float) -> bool:
@@ -121,8 +121,8 @@ def special_conditions(graph: Graph) -> list[Condition]:
 
     What was an integer is never special.
     """
-    decided = (condition for condition in decisions(graph) if condition.is_special)
-    return [condition for condition in decided if not _was_integer(graph, condition.left)]
+    special = (condition for condition in decisions(graph) if condition.is_special)
+    return [condition for condition in special if not _was_integer(graph, condition.left)]
 
 
 def _was_integer(graph: Graph, key: int) -> bool:
@@ -135,9 +135,9 @@ def _was_integer(graph: Graph, key: int) -> bool:
 
 def decisions(graph: Graph) -> list[Condition]:
     """All decisions over floats that depend on the program's arguments, not those inside of its loops and branches."""
-    given = _given(graph)
+    dependent_keys = _keys_of_parameters(graph)
     conditions = [condition for node in graph for condition in _of(graph, node)]
-    return [condition for condition in conditions if {condition.left, condition.right} & given]
+    return [condition for condition in conditions if {condition.left, condition.right} & dependent_keys]
 
 
 def _of(graph: Graph, node: Node) -> list[Condition]:
@@ -146,8 +146,8 @@ def _of(graph: Graph, node: Node) -> list[Condition]:
             return [Condition(node.operands[0], node.operands[0], FINITE, None, node.source, node.id)]
         case "compare" if _is_same(graph, *node.operands):
             (value, _), dtype = node.operands, graph.nodes[node.operands[0]].shape.dtype
-            is_asked = node.attribute("comparison_direction") in ("EQ", "NE") and dtype.startswith(_FLOATS)
-            return [Condition(value, value, NAN, None, node.source, node.id)] if is_asked else []
+            is_nan_test = node.attribute("comparison_direction") in ("EQ", "NE") and dtype.startswith(_FLOATS)
+            return [Condition(value, value, NAN, None, node.source, node.id)] if is_nan_test else []
         case "compare":
             pairs = [(node.operands[0], node.operands[1], str(node.attribute("comparison_direction", "")))]
         case "clamp":
@@ -187,13 +187,13 @@ def _first(*numbers: float | None) -> float | None:
     return next((number for number in numbers if number is not None), None)
 
 
-def _given(graph: Graph) -> set[int]:
+def _keys_of_parameters(graph: Graph) -> set[int]:
     """Values that a parameter has a part in."""
-    known = set(graph.parameters)
+    keys = set(graph.parameters)
     for node in graph:
-        if any(operand in known for operand in node.operands):
-            known.add(node.id)
-    return known
+        if any(operand in keys for operand in node.operands):
+            keys.add(node.id)
+    return keys
 
 
 def _number(graph: Graph, key: int) -> float | None:

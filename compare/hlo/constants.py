@@ -15,13 +15,13 @@ def float_values(attribute: ir.Attribute, type_: ir.Type) -> np.ndarray:
     """The elements of a dense float constant as float64, exactly; of a splat the one scalar, without dimensions."""
     # bfloat16 has no buffer view: the reference interpreter converts it.
     dense = ir.DenseElementsAttr(attribute)
-    shaped = ir.RankedTensorType(type_)
+    tensor_type = ir.RankedTensorType(type_)
     if dense.is_splat:
         return np.array(ir.FloatAttr(dense.get_splat_value()).value)
-    if not isinstance(shaped.element_type, ir.BF16Type):
+    if not isinstance(tensor_type.element_type, ir.BF16Type):
         return np.array(dense).astype(np.float64)
     with attribute.context, ir.Location.unknown():
-        return _interpreted(shaped.shape, lambda wide: _convert(bindings.stablehlo("constant")(attribute), wide))
+        return _interpret(tensor_type.shape, lambda wide: _convert(bindings.stablehlo("constant")(attribute), wide))
 
 
 def values_of(operation: ir.Operation) -> np.ndarray:
@@ -44,13 +44,13 @@ def split_complex(operation: ir.Operation) -> None:
     with operation.context, ir.Location.unknown():
         # The bindings have no view of a complex attribute: the operation itself is what is read.
         parts = [
-            _interpreted(shape, lambda wide, part=part: _convert(bindings.stablehlo(part)(operation.clone()), wide))
+            _interpret(shape, lambda wide, part=part: _convert(bindings.stablehlo(part)(operation.clone()), wide))
             for part in ("real", "imag")
         ]
         with ir.InsertionPoint(operation):
             wide = _doubles(shape)
-            made = [bindings.stablehlo("constant")(dense(_as_splat(part), wide)) for part in parts]
-            whole = bindings.stablehlo("complex")(*made)
+            constants = [bindings.stablehlo("constant")(dense(_as_splat(part), wide)) for part in parts]
+            whole = bindings.stablehlo("complex")(*constants)
     operation.results[0].replace_all_uses_with(whole)
     operation.erase()
 
@@ -69,7 +69,7 @@ def _convert(value: ir.Value, wide: ir.Type) -> ir.Value:
     return bindings.stablehlo("convert")(wide, value)
 
 
-def _interpreted(shape: Sequence[int], value: Callable[[ir.Type], ir.Value]) -> np.ndarray:
+def _interpret(shape: Sequence[int], value: Callable[[ir.Type], ir.Value]) -> np.ndarray:
     """Float64 [*shape], as the reference interpreter computes it.
 
     Args:

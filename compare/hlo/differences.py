@@ -77,8 +77,8 @@ def _two_programs(alignment: Alignment) -> tuple[Reason, ...]:
 
 
 def _operation(entry: FrontierEntry) -> Reason:
-    known = f"; known difference: {entry.explained}" if entry.explained else ""
-    return Reason(OPERATION, f"{entry.side}: {entry.op} {entry.name}: {entry.reason}{known}", _known(entry.source))
+    suffix = f"; known difference: {entry.explanation_name}" if entry.explanation_name else ""
+    return Reason(OPERATION, f"{entry.side}: {entry.op} {entry.name}: {entry.reason}{suffix}", _sources(entry.source))
 
 
 def _rules(left: Sequence[Change], right: Sequence[Change]) -> list[Reason]:
@@ -105,11 +105,11 @@ def _two_compilers(frontend: str, cells: Mapping[str, CompiledProgram], cases: S
     if labels.left not in cells or labels.right not in cells:
         return []
     left, right = labels.map(lambda label: dataclasses.replace(cells[label].subject, label=label))
-    fused = partitions.compare(left, right, cases)
+    comparison = partitions.compare(left, right, cases)
     summaries = labels.map(lambda label: _summary(cells[label]))
     return [
-        *(Reason(FUSION, str(regrouped), regrouped.sources) for regrouped in fused.regrouped),
-        *(Reason(MEMORY, str(written), _known(written.source)) for written in fused.written),
+        *(Reason(FUSION, str(fusion), fusion.sources) for fusion in comparison.regrouped),
+        *(Reason(MEMORY, str(array), _sources(array.source)) for array in comparison.written),
         *map(_figure, compiled.compare(summaries.left, summaries.right, labels)),
     ]
 
@@ -124,18 +124,18 @@ def _figure(difference: compiled.FigureDifference) -> Reason:
 
 
 def _versions(sides: Mapping[str, Mapping[str, Any]]) -> list[Reason]:
-    known = {side: f"{package} {sides[side][package]}" for side, package in _COMPILERS.items()
+    versions = {side: f"{package} {sides[side][package]}" for side, package in _COMPILERS.items()
              if package in sides.get(side, {})}  # fmt: skip
     reasons = []
-    if len(known) == len(_COMPILERS):
-        reasons.append(Reason(VERSION, f"tf's XLA is that of {known['tf']}, jax's that of {known['jax']}"))
-    shared = sides.get("tf", {}).keys() & sides.get("jax", {}).keys() - _NO_SETTINGS
+    if len(versions) == len(_COMPILERS):
+        reasons.append(Reason(VERSION, f"tf's XLA is that of {versions['tf']}, jax's that of {versions['jax']}"))
+    settings = sides.get("tf", {}).keys() & sides.get("jax", {}).keys() - _NO_SETTINGS
     return reasons + [
         Reason(SETTING, f"{name}: {sides['tf'][name]} in tf, {sides['jax'][name]} in jax")
-        for name in sorted(shared)
+        for name in sorted(settings)
         if sides["tf"][name] != sides["jax"][name]
     ]
 
 
-def _known(source: str) -> tuple[str, ...]:
+def _sources(source: str) -> tuple[str, ...]:
     return (source,) if source else ()

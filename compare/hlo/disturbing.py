@@ -21,7 +21,7 @@ _HANDS_ON = (
 """Operations that round nothing."""
 
 
-def disturbed(artifact: bytes, unit: float, seed: int = 0, spared: int = 0) -> bytes:
+def disturb(artifact: bytes, unit: float, seed: int = 0, spared_bits: int = 0) -> bytes:
     """Multiply the result of every operation on float64 by something within 1 - unit and 1 + unit, by its own bits.
 
     That is what rounding does, and to values too that happen to be exact. Neither overflow nor underflow
@@ -31,7 +31,7 @@ def disturbed(artifact: bytes, unit: float, seed: int = 0, spared: int = 0) -> b
       artifact: StableHLO bytecode.
       unit: the unit roundoff to imitate.
       seed: which disturbance of the same size.
-      spared: a number of so many bits stays as it is: what is computed of round numbers is not rounded.
+      spared_bits: a number of so many bits stays as it is: what is computed of round numbers is not rounded.
 
     Raises:
       UnreadableProgram: the bytes are no StableHLO.
@@ -43,12 +43,12 @@ def disturbed(artifact: bytes, unit: float, seed: int = 0, spared: int = 0) -> b
             if _rounds(operation):
                 for result in operation.results:
                     if _is_double(result.type):
-                        _disturb(operation, result, unit, _ODD * (2 * seed + 1), spared)
+                        _disturb(operation, result, unit, _ODD * (2 * seed + 1), spared_bits)
     return bindings.serialize(module)
 
 
 def disturb_array(array: np.ndarray, unit: float, generator: np.random.Generator) -> np.ndarray:
-    """Multiply each number of an array by something within 1 - unit and 1 + unit, as `disturbed` does in a program.
+    """Multiply each number of an array by something within 1 - unit and 1 + unit, as `disturb` does in a program.
 
     Args:
       array: x[...], floats; the result is of the type that NumPy multiplies it by float64 in.
@@ -85,14 +85,14 @@ def _short(operation: ir.Operation) -> str:
     return operation.name.rpartition(".")[2]
 
 
-def _disturb(operation: ir.Operation, value: ir.Value, unit: float, odd: int, spared: int) -> None:
+def _disturb(operation: ir.Operation, value: ir.Value, unit: float, odd: int, spared_bits: int) -> None:
     """Multiply by 1 - unit plus up to 2 * unit, as a product says whose top bits depend on all bits of the value."""
     bits = ir.RankedTensorType.get(value.type.shape, ir.IntegerType.get_signless(64))
-    made: list[ir.Operation] = []
+    operations: list[ir.Operation] = []
 
     def create(name: str, type_: ir.Type, *operands: ir.Value, **attributes: ir.Attribute) -> ir.Value:
-        made.append(ir.Operation.create(f"stablehlo.{name}", [type_], operands, attributes))
-        return made[-1].result
+        operations.append(ir.Operation.create(f"stablehlo.{name}", [type_], operands, attributes))
+        return operations[-1].result
 
     def constant(number: float, type_: ir.RankedTensorType) -> ir.Value:
         of = ir.FloatAttr if _is_double(type_) else ir.IntegerAttr
@@ -100,26 +100,26 @@ def _disturb(operation: ir.Operation, value: ir.Value, unit: float, odd: int, sp
         return create("constant", type_, value=value)
 
     with ir.InsertionPoint.after(operation):
-        mixed = create("multiply", bits, create("bitcast_convert", bits, value), constant(_signed(odd), bits))
-        top = create("convert", value.type, create("shift_right_logical", bits, mixed, constant(_SPARED, bits)))
-        moved = create("multiply", value.type, top, constant(2 * unit / 2 ** (64 - _SPARED), value.type))
-        factor = create("add", value.type, moved, constant(1 - unit, value.type))
-        changed = create("multiply", value.type, value, factor)
-        if spared:
-            widths = {"exponent_bits": _whole(11), "mantissa_bits": _whole(spared)}
+        hash_bits = create("multiply", bits, create("bitcast_convert", bits, value), constant(_to_signed(odd), bits))
+        top = create("convert", value.type, create("shift_right_logical", bits, hash_bits, constant(_SPARED, bits)))
+        offset = create("multiply", value.type, top, constant(2 * unit / 2 ** (64 - _SPARED), value.type))
+        factor = create("add", value.type, offset, constant(1 - unit, value.type))
+        product = create("multiply", value.type, value, factor)
+        if spared_bits:
+            widths = {"exponent_bits": _whole(11), "mantissa_bits": _whole(spared_bits)}
             few = create("reduce_precision", value.type, value, **widths)
             same = ir.RankedTensorType.get(value.type.shape, ir.IntegerType.get_signless(1))
             direction = ir.Attribute.parse("#stablehlo<comparison_direction EQ>")
-            kept = create("compare", same, few, value, comparison_direction=direction)
-            create("select", value.type, kept, value, changed)
-    value.replace_all_uses_except(made[-1].result, made)
+            is_round = create("compare", same, few, value, comparison_direction=direction)
+            create("select", value.type, is_round, value, product)
+    value.replace_all_uses_except(operations[-1].result, operations)
 
 
 def _whole(number: int) -> ir.Attribute:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), number)
 
 
-def _signed(number: int) -> int:
+def _to_signed(number: int) -> int:
     """What 64 bits of a number mean as a signed one."""
     return (number + 2**63) % 2**64 - 2**63
 

@@ -61,12 +61,12 @@ class Verified:
         return sum(array.bytes for array in self.missed)
 
 
-def verify(compiled: Subject, donated: Sequence[int]) -> Verified:
+def verify(compiled: Subject, donated_positions: Sequence[int]) -> Verified:
     """Read the aliases of an optimized module.
 
     Args:
       compiled: its parameters and results are named here, where the subject names them, else by position.
-      donated: positions of the parameters that were given away.
+      donated_positions: positions of the parameters that were given away.
 
     Raises:
       UnreadableProgram: the bytes are no HLO.
@@ -74,24 +74,28 @@ def verify(compiled: Subject, donated: Sequence[int]) -> Verified:
     """
     module = proto.read_module(compiled.hlo)
     parameters, results = _signature(module)
-    if any(not 0 <= at < len(parameters) for at in donated):
-        raise ValueError(f"expected donated positions below {len(parameters)}, found {list(donated)}")
-    names = compiled.parameters or [f"parameter {at}" for at in range(len(parameters))]
-    result_names = compiled.results or [f"result {at}" for at in range(len(results))]
-    aliased = aliases(module)
-    kept, taken = {alias.parameter for alias in aliased}, {alias.result for alias in aliased}
-    free = Counter(shape for at, shape in enumerate(results) if at not in taken)
+    if any(not 0 <= position < len(parameters) for position in donated_positions):
+        raise ValueError(f"expected donated positions below {len(parameters)}, found {list(donated_positions)}")
+    names = compiled.parameters or [f"parameter {position}" for position in range(len(parameters))]
+    result_names = compiled.results or [f"result {position}" for position in range(len(results))]
+    module_aliases = aliases(module)
+    aliased_parameters, aliased_results = (
+        {alias.parameter for alias in module_aliases},
+        {alias.result for alias in module_aliases},
+    )
+    free = Counter(shape for position, shape in enumerate(results) if position not in aliased_results)
     return Verified(
-        donated=len(donated),
+        donated=len(donated_positions),
         in_place=tuple(
             InPlace(names[alias.parameter], result_names[alias.result], str(parameters[alias.parameter]),
                     bytes_of(parameters[alias.parameter]), alias.kind)
-            for alias in aliased
+            for alias in module_aliases
         ),
         missed=tuple(
-            NotAliased(names[at], str(parameters[at]), bytes_of(parameters[at]), _reason(parameters[at], results, free))
-            for at in donated
-            if at not in kept
+            NotAliased(names[position], str(parameters[position]), bytes_of(parameters[position]),
+                       _reason(parameters[position], results, free))
+            for position in donated_positions
+            if position not in aliased_parameters
         ),
     )  # fmt: skip
 

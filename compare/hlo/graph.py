@@ -81,8 +81,8 @@ class Node(msgspec.Struct, frozen=True, eq=False, gc=False):
     def attribute(self, name: str, default: Any = None) -> Any:
         """One attribute or hint by its name."""
         for attributes in (self.hints, self.attributes):
-            for held, value in attributes:
-                if held == name:
+            for key, value in attributes:
+                if key == name:
                     return value
         return default
 
@@ -124,9 +124,9 @@ class Graph:
     @functools.cached_property
     def positions(self) -> Mapping[int, int]:
         """By value, its place in the order of the graph."""
-        return {key: at for at, key in enumerate(self.nodes)}
+        return {key: position for position, key in enumerate(self.nodes)}
 
-    def carried(self, key: int) -> int:
+    def original_of(self, key: int) -> int:
         """The value that a value is nothing but a copy of, whatever its shape or type."""
         while self.nodes[key].opcode in CARRIERS and len(self.nodes[key].operands) == 1:
             (key,) = self.nodes[key].operands
@@ -134,7 +134,7 @@ class Graph:
 
     def constant(self, key: int) -> np.ndarray | None:
         """What a value is a copy of, where that is a constant."""
-        node = self.nodes[self.carried(key)]
+        node = self.nodes[self.original_of(key)]
         return node.literal if node.opcode == "constant" else None
 
     def walk(self) -> Iterator[Node]:
@@ -145,10 +145,10 @@ class Graph:
                 yield from region.walk()
 
 
-def needed(nodes: Mapping[int, Node], wanted: Iterable[int]) -> set[int]:
+def find_needed(nodes: Mapping[int, Node], targets: Iterable[int]) -> set[int]:
     """The values that some values are computed from, themselves among them."""
     keys: set[int] = set()
-    waiting = list(wanted)
+    waiting = list(targets)
     while waiting:
         key = waiting.pop()
         if key not in keys:

@@ -37,26 +37,26 @@ class Schedule:
 
     def __init__(self, module: bytes) -> None:
         read = proto.read_module(module)
-        known = {
+        instructions = {
             instruction.id: instruction for computation in read.computations for instruction in computation.instructions
         }
         self._order = {
-            scheduled.computation_id: [
-                known[number].name
-                for number in scheduled.sequence.instruction_ids
-                if number in known and known[number].opcode not in _NO_KERNEL
+            computation_schedule.computation_id: [
+                instructions[number].name
+                for number in computation_schedule.sequence.instruction_ids
+                if number in instructions and instructions[number].opcode not in _NO_KERNEL
             ]
-            for scheduled in read.schedule.sequences
+            for computation_schedule in read.schedule.sequences
         }
         self._places = {
             name: _Place(computation, position)
             for computation, names in self._order.items()
             for position, name in enumerate(names)
         }
-        self._instructions = {instruction.name for instruction in known.values()}
-        launched = self._places.keys() or self._instructions
-        written = Counter(map(_as_kernel, launched))
-        self._written = {_as_kernel(name): name for name in launched if written[_as_kernel(name)] == 1}
+        self._instructions = {instruction.name for instruction in instructions.values()}
+        launch_names = self._places.keys() or self._instructions
+        counts = Counter(map(_as_kernel, launch_names))
+        self._written = {_as_kernel(name): name for name in launch_names if counts[_as_kernel(name)] == 1}
 
     def instructions(self, kernels: Sequence[str]) -> list[str]:
         """The instruction of each kernel, or its own name where none can be told.
@@ -64,18 +64,18 @@ class Schedule:
         Args:
           kernels: names of all that ran of the module, in the order in which they started.
         """
-        named = [name if name in self._instructions else self._written.get(name) for name in kernels]
-        names = [name or kernel for name, kernel in zip(named, kernels, strict=True)]
-        known = {name for name in named if name}
-        for gap in _gaps(named):
-            between = [name for name in self._between(gap.before, gap.after) if name not in known]
+        matches = [name if name in self._instructions else self._written.get(name) for name in kernels]
+        names = [name or kernel for name, kernel in zip(matches, kernels, strict=True)]
+        seen_names = {name for name in matches if name}
+        for gap in _gaps(matches):
+            between = [name for name in self._between(gap.before, gap.after) if name not in seen_names]
             if len(between) == 1:
                 between *= gap.end - gap.start
             if len(between) == gap.end - gap.start:
                 names[gap.start : gap.end] = between
         return names
 
-    def told(self, call: Sequence[KernelRun]) -> list[KernelRun]:
+    def name_runs(self, call: Sequence[KernelRun]) -> list[KernelRun]:
         """What one call ran, in the order in which it started, by the instructions that it computes."""
         names = self.instructions([run.name for run in call])
         return [run._replace(name=name) for run, name in zip(call, names, strict=True)]
@@ -104,14 +104,14 @@ class _Gap:
     after: str | None
 
 
-def _gaps(named: Sequence[str | None]) -> Iterator[_Gap]:
+def _gaps(names: Sequence[str | None]) -> Iterator[_Gap]:
     start = 0
-    for at in range(len(named) + 1):
-        if at < len(named) and named[at] is None:
+    for index in range(len(names) + 1):
+        if index < len(names) and names[index] is None:
             continue
-        if at > start:
-            yield _Gap(start, at, named[start - 1] if start else None, named[at] if at < len(named) else None)
-        start = at + 1
+        if index > start:
+            yield _Gap(start, index, names[start - 1] if start else None, names[index] if index < len(names) else None)
+        start = index + 1
 
 
 def _as_kernel(instruction: str) -> str:

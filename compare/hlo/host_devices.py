@@ -43,11 +43,11 @@ def run_partitioned(
         raise UnreadableProgram(f"expected {count} CPU devices, found {len(devices)}: set XLA_FLAGS before JAX starts")
     mesh = jax.sharding.Mesh(np.array(devices).reshape(tuple(axes.values())), tuple(axes))
     with jax.enable_x64(True):
-        placed = [
+        device_arrays = [
             jax.device_put(array, _sharding(mesh, spec)) for array, spec in zip(arguments, parameters, strict=True)
         ]
-        loaded = bindings.load_partitioned(bytecode, annotate, devices)
-        shards = loaded.execute_sharded(placed).disassemble_into_single_device_arrays()
+        program = bindings.load_partitioned(bytecode, annotate, devices)
+        shards = program.execute_sharded(device_arrays).disassemble_into_single_device_arrays()
         return [_whole(mesh, spec, parts) for spec, parts in zip(results, shards, strict=True)]
 
 
@@ -62,11 +62,11 @@ def _whole(mesh: Any, spec: Spec, shards: Sequence[Any]) -> np.ndarray:
     extents = dict(zip(mesh.axis_names, mesh.devices.shape, strict=True))
     shape = tuple(size * (extents[axis] if axis else 1) for size, axis in zip(first.shape, spec, strict=True))
     whole = np.empty(shape, first.dtype)
-    filled: dict[str, np.ndarray] = {}
+    first_parts: dict[str, np.ndarray] = {}
     places = _sharding(mesh, spec).devices_indices_map(shape)
     for device, shard in zip(mesh.devices.flat, shards, strict=True):
         part, where = np.asarray(shard), places[device]
-        before = filled.setdefault(str(where), part)
+        before = first_parts.setdefault(str(where), part)
         if before.tobytes() != part.tobytes():
             raise UnreadableProgram(f"expected equal copies of a result, found others on device {device.id}")
         whole[where] = part

@@ -9,7 +9,7 @@ from compare.hlo import proto
 TRANSPARENT = frozenset({"call", "fusion"})
 
 
-def inlined(data: bytes) -> tuple[Any, dict[int, tuple[str, ...]]]:
+def inline(data: bytes) -> tuple[Any, dict[int, tuple[str, ...]]]:
     """The module with every call and fusion replaced by what it calls, loop bodies and reducers included.
 
     An instruction without a place in the user's file takes that of its call. Aliasing and the entry's
@@ -62,20 +62,20 @@ class _Inliner:
 
     def _copy(self, source: Any, target: Any, arguments: list[int] | None, place: tuple[str, ...], caller: Any) -> int:
         """Append the instructions of a computation; the number of what was its root."""
-        renamed: dict[int, int] = {}
+        new_ids: dict[int, int] = {}
         for instruction in source.instructions:
-            operands = [renamed[key] for key in instruction.operand_ids]
+            operands = [new_ids[key] for key in instruction.operand_ids]
             if instruction.opcode == "parameter" and arguments is not None:
-                renamed[instruction.id] = arguments[instruction.parameter_number]
+                new_ids[instruction.id] = arguments[instruction.parameter_number]
             elif instruction.opcode in TRANSPARENT:
                 (callee,) = instruction.called_computation_ids
                 inner = (*place, instruction.name)
-                renamed[instruction.id] = self._copy(
-                    self._computations[callee], target, operands, inner, _placed(instruction, caller)
+                new_ids[instruction.id] = self._copy(
+                    self._computations[callee], target, operands, inner, _metadata_of(instruction, caller)
                 )
             else:
-                renamed[instruction.id] = self._append(instruction, target, operands, place, caller)
-        return renamed[source.root_id]
+                new_ids[instruction.id] = self._append(instruction, target, operands, place, caller)
+        return new_ids[source.root_id]
 
     def _append(self, instruction: Any, target: Any, operands: list[int], place: tuple[str, ...], caller: Any) -> int:
         regions = [self._region(key).id for key in instruction.called_computation_ids]
@@ -86,14 +86,14 @@ class _Inliner:
         copy.called_computation_ids[:] = regions
         copy.ClearField("control_predecessor_ids")
         if caller is not None:
-            copy.metadata.CopyFrom(_placed(instruction, caller))
+            copy.metadata.CopyFrom(_metadata_of(instruction, caller))
         if place:
             copy.name = f"{'/'.join(place)}/{instruction.name}"
             self.places[copy.id] = place
         return copy.id
 
 
-def _placed(instruction: Any, caller: Any) -> Any:
+def _metadata_of(instruction: Any, caller: Any) -> Any:
     """The instruction's own metadata, or its caller's where it has no place in any file."""
     own = instruction.metadata
     return own if caller is None or own.stack_frame_id or own.source_file else caller

@@ -41,8 +41,8 @@ def _written_out(call: ir.Operation, callee: ir.Operation) -> list[ir.Operation]
     """Put a copy of what is called in the place of a call; the calls that it holds."""
     copy: Any = callee.clone(ir.InsertionPoint(callee)).operation
     (block,) = copy.regions[0].blocks
-    for argument, given in zip(block.arguments, list(call.operands), strict=True):
-        argument.replace_all_uses_with(given)
+    for argument, operand in zip(block.arguments, list(call.operands), strict=True):
+        argument.replace_all_uses_with(operand)
     inner = [operation.operation for operation in block.operations]
     for operation in inner[:-1]:
         operation.move_before(call)

@@ -111,39 +111,39 @@ def profile(calls: Sequence[Sequence[RanKernel]]) -> Profile:
     if not calls:
         raise ValueError("expected at least one profiled call, found none")
     names = tuple(run.name for run in calls[0])
-    known: dict[tuple[str, int], list[float]] = {}
+    seconds_by_place: dict[tuple[str, int], list[float]] = {}
     for call in calls:
-        for place, seconds in zip(_numbered(run.name for run in call), _own_seconds(call), strict=True):
+        for place, seconds in zip(_count_repeats(run.name for run in call), _own_seconds(call), strict=True):
             if seconds is not None:
-                known.setdefault(place, []).append(seconds)
-    if not known:
+                seconds_by_place.setdefault(place, []).append(seconds)
+    if not seconds_by_place:
         return Profile(len(names), names, (), ())
-    seconds = tuple(statistics.median(known[place]) for place in _numbered(names))
+    seconds = tuple(statistics.median(seconds_by_place[place]) for place in _count_repeats(names))
     return Profile(len(names), names, seconds, _by_name(names, seconds))
 
 
-def _numbered(names: Iterable[str]) -> list[tuple[str, int]]:
+def _count_repeats(names: Iterable[str]) -> list[tuple[str, int]]:
     """Each name with how often it came before."""
-    seen: Counter[str] = Counter()
-    numbered = []
+    counts: Counter[str] = Counter()
+    pairs = []
     for name in names:
-        numbered.append((name, seen[name]))
-        seen[name] += 1
-    return numbered
+        pairs.append((name, counts[name]))
+        counts[name] += 1
+    return pairs
 
 
 def _own_seconds(call: Sequence[RanKernel]) -> list[float | None]:
     """Seconds of each kernel without those that began and ended within it on its thread."""
     own = [run.seconds for run in call]
     open_: dict[int, list[int]] = {}
-    for at, run in enumerate(call):
+    for index, run in enumerate(call):
         outer = open_.setdefault(run.thread, [])
         while outer and run.start_s >= _end(call[outer[-1]]):
             outer.pop()
         if outer and own[outer[-1]] is not None:
             # Clocks are rounded: what runs within a kernel never took longer than the kernel.
             own[outer[-1]] = max((own[outer[-1]] or 0.0) - (run.seconds or 0.0), 0.0)
-        outer.append(at)
+        outer.append(index)
     return own
 
 
@@ -153,14 +153,14 @@ def _end(kernel: RanKernel) -> float:
 
 def _by_name(names: Sequence[str], seconds: Sequence[float]) -> tuple[KernelTime, ...]:
     total: dict[str, float] = {}
-    for name, taken in zip(names, seconds, strict=True):
-        total[name] = total.get(name, 0.0) + taken
+    for name, run_seconds in zip(names, seconds, strict=True):
+        total[name] = total.get(name, 0.0) + run_seconds
     calls = Counter(names)
-    times = [KernelTime(name, summed, calls[name]) for name, summed in total.items()]
+    times = [KernelTime(name, total_s, calls[name]) for name, total_s in total.items()]
     return tuple(sorted(times, key=lambda time: -time.seconds))
 
 
-def compiled_subject(label: str, optimized: bytes, program: Subject) -> Subject:
+def compiled_subject(label: str, module_bytes: bytes, program: Subject) -> Subject:
     """A program's optimized module under the program's names, its instructions at the program's source lines.
 
     TensorFlow's XLA drops the call stacks of a program that it did not trace, and keeps its op_names, after
@@ -168,29 +168,29 @@ def compiled_subject(label: str, optimized: bytes, program: Subject) -> Subject:
 
     Args:
       label: what the module is called.
-      optimized: a serialized HloModuleProto.
+      module_bytes: a serialized HloModuleProto.
       program: what it was compiled from.
     """
     lines: dict[str, set[str]] = {}
     for node in read_module.read(program.hlo, program.sources).walk():
         if node.op_name and node.source:
             lines.setdefault(node.op_name, set()).add(node.source)
-    known = dict(program.sources) | {name: names.pop() for name, names in lines.items() if len(names) == 1}
-    foreign = {op_names.reimported(name): line for name, line in known.items()}
-    return Subject(label, optimized, program.parameters, program.results, dict(program.sources) | foreign)
+    line_by_op_name = dict(program.sources) | {name: names.pop() for name, names in lines.items() if len(names) == 1}
+    foreign = {op_names.reimport_name(name): line for name, line in line_by_op_name.items()}
+    return Subject(label, module_bytes, program.parameters, program.results, dict(program.sources) | foreign)
 
 
-def located(times: Sequence[KernelTime], compiled: Subject) -> tuple[LocatedKernel, ...]:
+def locate(times: Sequence[KernelTime], compiled: Subject) -> tuple[LocatedKernel, ...]:
     """Kernels of a module that was profiled, with what they are in it, longest first.
 
     Raises:
       UnreadableProgram: the module cannot be read.
     """
     entry = read_module.read(compiled.hlo, compiled.sources)
-    known = {node.name: node for node in (*kernels(entry), *entry)}
+    nodes = {node.name: node for node in (*kernels(entry), *entry)}
     phases = step_phases.phases(compiled.hlo)
-    told = {name: (node.opcode, sources_of(node), phases.get(name, "")) for name, node in known.items()}
-    return _located(times, told)
+    descriptions = {name: (node.opcode, sources_of(node), phases.get(name, "")) for name, node in nodes.items()}
+    return _locate(times, descriptions)
 
 
 def located_operations(times: Sequence[KernelTime], sources: Mapping[str, str]) -> tuple[LocatedKernel, ...]:
@@ -199,20 +199,22 @@ def located_operations(times: Sequence[KernelTime], sources: Mapping[str, str]) 
     An operation that runs eagerly is known by its type alone, and has no line.
     """
     phases = dict(step_phases.of_operations(time.name.rpartition(":")[0] for time in times))
-    known = {}
+    descriptions = {}
     for time in times:
-        name, named, kind = time.name.rpartition(":")
+        name, separator, kind = time.name.rpartition(":")
         lines = tuple(filter(None, [sources.get(name, "")]))
-        known[time.name] = (kind if named else "", lines, phases.get(name, ""))
-    return _located(times, known)
+        descriptions[time.name] = (kind if separator else "", lines, phases.get(name, ""))
+    return _locate(times, descriptions)
 
 
-def _located(
-    times: Sequence[KernelTime], known: Mapping[str, tuple[str, tuple[str, ...], str]]
+def _locate(
+    times: Sequence[KernelTime], descriptions: Mapping[str, tuple[str, tuple[str, ...], str]]
 ) -> tuple[LocatedKernel, ...]:
     total = sum(time.seconds for time in times) or 1.0
     return tuple(
-        LocatedKernel(time.name, time.seconds, time.calls, time.seconds / total, *known.get(time.name, ("", (), "")))
+        LocatedKernel(
+            time.name, time.seconds, time.calls, time.seconds / total, *descriptions.get(time.name, ("", (), ""))
+        )
         for time in sorted(times, key=lambda time: -time.seconds)
     )
 
@@ -230,11 +232,11 @@ def lines(kernels: Sequence[LocatedKernel]) -> tuple[LineTime, ...]:
     for kernel in kernels:
         for source in kernel.sources:
             groups.setdefault(source, []).append(kernel)
-    joined = [
+    times = [
         LineTime(source, sum(kernel.seconds for kernel in group), tuple(kernel.name for kernel in group))
         for source, group in groups.items()
     ]
-    return tuple(sorted(joined, key=lambda line: -line.seconds))
+    return tuple(sorted(times, key=lambda line: -line.seconds))
 
 
 def small_runs(profile: Profile, kernels: Sequence[LocatedKernel] = ()) -> tuple[SmallRun, ...]:
@@ -251,12 +253,12 @@ def small_runs(profile: Profile, kernels: Sequence[LocatedKernel] = ()) -> tuple
     sources = {kernel.name: kernel.sources for kernel in kernels}
     runs: list[SmallRun] = []
     start = 0
-    for at in range(len(profile.seconds) + 1):
-        if at < len(profile.seconds) and profile.seconds[at] < threshold_s:
+    for index in range(len(profile.seconds) + 1):
+        if index < len(profile.seconds) and profile.seconds[index] < threshold_s:
             continue
-        if at - start > 1:
-            names = profile.names[start:at]
+        if index - start > 1:
+            names = profile.names[start:index]
             of_run = dict.fromkeys(source for name in names for source in sources.get(name, ()))
-            runs.append(SmallRun(start, names, sum(profile.seconds[start:at]), tuple(of_run)))
-        start = at + 1
+            runs.append(SmallRun(start, names, sum(profile.seconds[start:index]), tuple(of_run)))
+        start = index + 1
     return tuple(sorted(runs, key=lambda run: -run.seconds))

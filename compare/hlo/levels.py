@@ -12,7 +12,7 @@ from compare.hlo.graph import Graph
 from compare.hlo.rewriting import Rewritten, Rule, rewrite
 from compare.hlo.rules.algebraic import ALGEBRAIC
 from compare.hlo.rules.structural import STRUCTURAL
-from compare.hlo.rules.trimming import trimmed
+from compare.hlo.rules.trimming import trim
 
 RAW, STRUCTURE, ALGEBRA, UNFUSED = "raw", "structural", "algebraic", "unfused"
 LEVELS = (RAW, STRUCTURE, ALGEBRA, UNFUSED)
@@ -67,7 +67,7 @@ def read(subject: Subject, transparent: bool = True) -> Graph:
     data = _without_unknown(subject)
     if not transparent:
         return read_module.read(data, subject.sources)
-    module, places = inline.inlined(data)
+    module, places = inline.inline(data)
     return read_module.read_message(module, subject.sources, places)
 
 
@@ -99,16 +99,16 @@ def at_level(subject: Subject, level: str, assuming: bool = True) -> Rewritten:
     """
     if level == RAW:
         return rewrite(read(subject, transparent=False), (), subject.parameters)
-    graph = _unfused(subject) if level == UNFUSED else read(subject)
+    graph = _unfuse(subject) if level == UNFUSED else read(subject)
     rules = [rule for rule in _RULES[level] if assuming or not rule.assumes]
-    return rewrite(trimmed(graph), rules, subject.parameters)
+    return rewrite(trim(graph), rules, subject.parameters)
 
 
-def _unfused(subject: Subject) -> Graph:
+def _unfuse(subject: Subject) -> Graph:
     if subject.unknown:
         raise UnreadableProgram(f"expected all constants of {subject.label}, found {len(subject.unknown)} left out")
-    module, _ = inline.inlined(subject.hlo)
+    module, _ = inline.inline(subject.hlo)
     bytecode = bindings.bytecode_of_hlo(module.SerializeToString())
-    optimized = executing.compile_bytecode(bytecode, _WITHOUT_FUSION).optimized
-    module, places = inline.inlined(optimized)
+    compiled_module = executing.compile_bytecode(bytecode, _WITHOUT_FUSION).optimized
+    module, places = inline.inline(compiled_module)
     return read_module.read_message(module, subject.sources, places)

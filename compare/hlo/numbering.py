@@ -22,17 +22,17 @@ def is_drawn(node: Node) -> bool:
     return node.opcode in _DRAWN or bool(node.attribute("custom_call_has_side_effect"))
 
 
-def told_apart(node: Node, digest: bytes, taken: Collection[bytes]) -> bytes:
+def distinguish(node: Node, digest: bytes, other_digests: Collection[bytes]) -> bytes:
     """The digest of a value that two equal operations do not share, such as a random draw; of others, their own.
 
     Args:
       node: the value.
       digest: of its operation and operands.
-      taken: digests of other values.
+      other_digests: digests of other values.
     """
     if not is_drawn(node):
         return digest
-    while digest in taken:
+    while digest in other_digests:
         digest = hashlib.blake2b(digest, digest_size=16).digest()
     return digest
 
@@ -45,13 +45,13 @@ def digest_of(node: Node, operands: Sequence[bytes], regions: Sequence[bytes]) -
       operands: digests of its operands.
       regions: digests of its regions.
     """
-    hashed = hashlib.blake2b(digest_size=16)
-    hashed.update(f"{node.opcode} {node.shape} {node.attributes}".encode())
+    hasher = hashlib.blake2b(digest_size=16)
+    hasher.update(f"{node.opcode} {node.shape} {node.attributes}".encode())
     if node.literal is not None:
-        hashed.update(node.literal.tobytes())
+        hasher.update(node.literal.tobytes())
     for part in (*operands, b"|", *regions):
-        hashed.update(part)
-    return hashed.digest()
+        hasher.update(part)
+    return hasher.digest()
 
 
 def slot_digest(slot: str) -> bytes:
@@ -63,25 +63,25 @@ def digests(graph: Graph) -> dict[int, bytes]:
     """The digest of every value of a graph, in one pass; parameters are known by their position."""
     regions: dict[Graph, bytes] = {}
     by_value: dict[int, bytes] = {}
-    drawn: set[bytes] = set()
+    all_digests: set[bytes] = set()
     for node in graph:
         bodies = [_region_digest(region, regions) for region in node.regions]
         digest = digest_of(node, [by_value[key] for key in node.operands], bodies)
-        by_value[node.id] = told_apart(node, digest, drawn)
-        drawn.add(by_value[node.id])
+        by_value[node.id] = distinguish(node, digest, all_digests)
+        all_digests.add(by_value[node.id])
     return by_value
 
 
-def _region_digest(region: Graph, known: dict[Graph, bytes]) -> bytes:
-    if region not in known:
-        known[region] = region_digest(region, digests(region))
-    return known[region]
+def _region_digest(region: Graph, digests_by_region: dict[Graph, bytes]) -> bytes:
+    if region not in digests_by_region:
+        digests_by_region[region] = region_digest(region, digests(region))
+    return digests_by_region[region]
 
 
 def region_digest(region: Graph, values: Mapping[int, bytes]) -> bytes:
     """The digest of a whole computation from those of its values: what it takes, and what it returns."""
-    taken = " ".join(str(region.nodes[key].shape) for key in region.parameters)
-    hashed = hashlib.blake2b(taken.encode(), digest_size=16)
+    parameter_shapes = " ".join(str(region.nodes[key].shape) for key in region.parameters)
+    hasher = hashlib.blake2b(parameter_shapes.encode(), digest_size=16)
     for result in region.results:
-        hashed.update(values[result])
-    return hashed.digest()
+        hasher.update(values[result])
+    return hasher.digest()

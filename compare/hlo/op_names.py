@@ -72,6 +72,6 @@ def without_callers(op_name: str) -> Iterator[str]:
             name = name.partition("/")[2]
 
 
-def reimported(op_name: str) -> str:
+def reimport_name(op_name: str) -> str:
     """The name that TensorFlow's XLA gives to an operation of a program that it did not trace."""
     return _REIMPORTED + op_name

@@ -55,9 +55,9 @@ def open_constants(artifact: bytes) -> OpenConstants:
     module = _parse(artifact)
     with module.context, ir.Location.unknown():
         calls = _Calls(module)
-        opened = [operation for operation in _double_constants(module) if _can_open(operation, calls)]
-        values = tuple(map(constants.values_of, opened))
-        _Opening(calls, opened).open_all()
+        operations = [operation for operation in _double_constants(module) if _can_open(operation, calls)]
+        values = tuple(map(constants.values_of, operations))
+        _Opening(calls, operations).open_all()
     return OpenConstants(bindings.serialize(module), values)
 
 
@@ -115,12 +115,12 @@ class _Opening:
       opened: its constants that become parameters.
     """
 
-    def __init__(self, calls: _Calls, opened: Sequence[ir.Operation]) -> None:
+    def __init__(self, calls: _Calls, operations: Sequence[ir.Operation]) -> None:
         self._calls = calls
         self._constants: dict[str, list[ir.Operation]] = {name: [] for name in calls.functions}
-        for operation in opened:
+        for operation in operations:
             self._constants[_name(_function_of(operation))].append(operation)
-        self._order = {id(operation): at for at, operation in enumerate(opened)}
+        self._order = {id(operation): position for position, operation in enumerate(operations)}
         self._needed: dict[str, list[tuple[int, ir.Type]]] = {}
 
     def open_all(self) -> None:
@@ -134,22 +134,22 @@ class _Opening:
     def _needs(self, name: str) -> list[tuple[int, ir.Type]]:
         """The constants that a function takes, by position among all that are opened, with their types."""
         if name not in self._needed:
-            needed = {self._order[id(one)]: _parameter_type(one) for one in self._constants[name]}
+            types_by_position = {self._order[id(one)]: _parameter_type(one) for one in self._constants[name]}
             for call in self._calls.by_caller[name]:
-                needed |= dict(self._needs(_callee(call)))
-            self._needed[name] = sorted(needed.items())
+                types_by_position |= dict(self._needs(_callee(call)))
+            self._needed[name] = sorted(types_by_position.items())
         return self._needed[name]
 
     def _rewrite(self, name: str, function: ir.Operation) -> None:
         types = [type_ for _, type_ in self._needed[name]]
         block = function.regions[0].blocks[0]
         arguments = [block.add_argument(type_, ir.Location.unknown()) for type_ in types]
-        at_hand = {at: argument for (at, _), argument in zip(self._needed[name], arguments, strict=True)}
+        at_hand = {position: argument for (position, _), argument in zip(self._needed[name], arguments, strict=True)}
         _declare(function, types)
         for constant in self._constants[name]:
             _replace_constant(constant, at_hand[self._order[id(constant)]])
         for call in self._calls.by_caller[name]:
-            _pass_on(call, [at_hand[at] for at, _ in self._needed[_callee(call)]])
+            _pass_on(call, [at_hand[position] for position, _ in self._needed[_callee(call)]])
 
 
 def _declare(function: ir.Operation, types: Sequence[ir.Type]) -> None:
@@ -178,8 +178,8 @@ def _pass_on(call: ir.Operation, values: Sequence[ir.Value]) -> None:
     attributes = dict(call.attributes.items())
     attributes.pop("arg_attrs", None)
     with ir.InsertionPoint(call):
-        made = ir.Operation.create("func.call", types, [*call.operands, *values], attributes)
-    for old, new in zip(call.results, made.results, strict=True):
+        new_call = ir.Operation.create("func.call", types, [*call.operands, *values], attributes)
+    for old, new in zip(call.results, new_call.results, strict=True):
         old.replace_all_uses_with(new)
     call.erase()
 
@@ -248,5 +248,5 @@ def _looks_rounded(values: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore", under="ignore"):
         is_single = np.isfinite(values) & (values.astype(np.float32) == values)
     mantissa, _ = np.frexp(values)
-    scaled = np.where(is_single, mantissa, 0.0) * 2.0**_SIMPLE_BITS
-    return is_single & (scaled != np.rint(scaled))
+    multiples = np.where(is_single, mantissa, 0.0) * 2.0**_SIMPLE_BITS
+    return is_single & (multiples != np.rint(multiples))

@@ -41,10 +41,10 @@ def overwriting(artifact: bytes, results: Mapping[int, int]) -> bytes:
         main = main_function(module)
         count = len(main.regions[0].blocks[0].arguments)
         attributes = _of_parameters(main, count)
-        if not any({ALIASED, DONATED} & told.keys() for told in attributes):
+        if not any({ALIASED, DONATED} & own.keys() for own in attributes):
             for parameter, result in results.items():
                 attributes[parameter][ALIASED] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), result)
-            main.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(told) for told in attributes])
+            main.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(own) for own in attributes])
     return bindings.serialize(module)
 
 
@@ -52,6 +52,6 @@ def _of_parameters(main: ir.Operation, count: int) -> list[dict[str, Any]]:
     if "arg_attrs" not in main.attributes:
         return [{} for _ in range(count)]
     return [
-        {attribute.name: attribute.attr for attribute in ir.DictAttr(told)}
-        for told in ir.ArrayAttr(main.attributes["arg_attrs"])
+        {attribute.name: attribute.attr for attribute in ir.DictAttr(own)}
+        for own in ir.ArrayAttr(main.attributes["arg_attrs"])
     ]

@@ -20,6 +20,6 @@ class Pair(NamedTuple, Generic[T]):
         return Pair(function(self.left), function(self.right))
 
     @property
-    def swapped(self) -> Pair[T]:
+    def mirror(self) -> Pair[T]:
         """The same pair seen from the right program: this side and the other one."""
         return Pair(self.right, self.left)

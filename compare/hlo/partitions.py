@@ -124,16 +124,18 @@ def of_aligned(left: Subject, right: Subject, alignment: Alignment) -> Partition
     idle = {left.label: _idle(one, [pair[0] for pair in pairs]), right.label: _idle(other, [pair[1] for pair in pairs])}
     pairs = [pair for pair in pairs if one.graph.nodes[pair[0]].opcode not in _REPEATED]
     back = [(theirs, own) for own, theirs in pairs]
-    regrouped = _regrouped(pairs, one, other, idle[right.label]) + _regrouped(back, other, one, idle[left.label])
-    written = _written(pairs, one, other) + _written(back, other, one)
-    grouped = {(change.other, kernel) for change in regrouped for kernel in change.kernels}
+    regroupings = _find_regroupings(pairs, one, other, idle[right.label]) + _find_regroupings(
+        back, other, one, idle[left.label]
+    )
+    arrays = _find_writes(pairs, one, other) + _find_writes(back, other, one)
+    regrouped_kernels = {(change.other, kernel) for change in regroupings for kernel in change.kernels}
     return Partitions(
         matched=len({a for a, _ in pairs}),
         kernels={side.label: len(side.reads) for side in (one, other)},
-        regrouped=tuple(sorted(regrouped, key=lambda change: -change.values)),
-        written=tuple(sorted(written, key=lambda buffer: -buffer.bytes)),
+        regrouped=tuple(sorted(regroupings, key=lambda change: -change.values)),
+        written=tuple(sorted(arrays, key=lambda buffer: -buffer.bytes)),
         unmatched={
-            label: tuple(kernel for kernel in kernels if (label, kernel) not in grouped)
+            label: tuple(kernel for kernel in kernels if (label, kernel) not in regrouped_kernels)
             for label, kernels in idle.items()
         },
     )
@@ -141,8 +143,8 @@ def of_aligned(left: Subject, right: Subject, alignment: Alignment) -> Partition
 
 def kernel_of(node: Node, fusions: frozenset[str]) -> str:
     """The fusion that a value of a transparent graph stands in, or the instruction itself; "" of what runs no code."""
-    fused = next((name for name in node.place if name in fusions), "")
-    return fused or ("" if node.opcode in NO_CODE else node.name.rpartition("/")[2])
+    fusion = next((name for name in node.place if name in fusions), "")
+    return fusion or ("" if node.opcode in NO_CODE else node.name.rpartition("/")[2])
 
 
 def fusions_of(hlo: bytes) -> frozenset[str]:
@@ -153,20 +155,20 @@ def fusions_of(hlo: bytes) -> frozenset[str]:
     )
 
 
-def _side(subject: Subject, alignment: Alignment, at: int) -> _Side:
-    form = (alignment.left, alignment.right)[at]
+def _side(subject: Subject, alignment: Alignment, side: int) -> _Side:
+    form = (alignment.left, alignment.right)[side]
     graph, fusions = read(subject), fusions_of(subject.hlo)
     places = {node.id: kernel_of(node, fusions) for node in graph}
     crossing = _crossing(graph, places)
     kernels: dict[int, set[str]] = {}
-    written: dict[int, str] = {}
+    writers: dict[int, str] = {}
     for old, new in form.stands_for.items():
         if places[old]:
             kernels.setdefault(new, set()).add(places[old])
         if old in crossing:
-            written[new] = places[old]
-    placed = {key: frozenset(names) for key, names in kernels.items()}
-    return _Side(subject.label, form.graph, placed, written, _reads(graph, places))
+            writers[new] = places[old]
+    kernel_sets = {key: frozenset(names) for key, names in kernels.items()}
+    return _Side(subject.label, form.graph, kernel_sets, writers, _reads(graph, places))
 
 
 def _reads(graph: Graph, places: Mapping[int, str]) -> dict[str, frozenset[str]]:
@@ -196,22 +198,26 @@ def _crossing(graph: Graph, places: Mapping[int, str]) -> set[int]:
     return {key for key, kernel in places.items() if kernel and leaves(key, kernel)}
 
 
-def _regrouped(pairs: Sequence[tuple[int, int]], side: _Side, other: _Side, idle: Sequence[str]) -> list[Regrouped]:
+def _find_regroupings(
+    pairs: Sequence[tuple[int, int]], side: _Side, other: _Side, idle: Sequence[str]
+) -> list[Regrouped]:
     """Kernels of one side whose values no single kernel of the other computes."""
-    grouped: dict[str, list[tuple[int, int]]] = {}
+    members_by_kernel: dict[str, list[tuple[int, int]]] = {}
     for own, theirs in pairs:
         for kernel in sorted(side.kernels[own]):
-            grouped.setdefault(kernel, []).append((own, theirs))
-    regrouped = []
-    for kernel, members in grouped.items():
+            members_by_kernel.setdefault(kernel, []).append((own, theirs))
+    regroupings = []
+    for kernel, members in members_by_kernel.items():
         kernels = _covering([other.kernels[theirs] for _, theirs in members])
         if len(kernels) > 1:
             sources = dict.fromkeys(side.graph.nodes[own].source for own, _ in members)
             count = len({own for own, _ in members})
             within = kernels | _between(kernels, other, idle)
-            ordered = tuple(name for name in other.reads if name in within)
-            regrouped.append(Regrouped(side.label, other.label, kernel, ordered, count, tuple(filter(None, sources))))
-    return regrouped
+            kernel_names = tuple(name for name in other.reads if name in within)
+            regroupings.append(
+                Regrouped(side.label, other.label, kernel, kernel_names, count, tuple(filter(None, sources)))
+            )
+    return regroupings
 
 
 def _between(kernels: set[str], side: _Side, idle: Sequence[str]) -> set[str]:
@@ -220,31 +226,31 @@ def _between(kernels: set[str], side: _Side, idle: Sequence[str]) -> set[str]:
     for kernel, sources in side.reads.items():
         for source in sources:
             readers.setdefault(source, set()).add(kernel)
-    return _reached(kernels, side.reads, idle) & _reached(kernels, readers, idle)
+    return _reach(kernels, side.reads, idle) & _reach(kernels, readers, idle)
 
 
-def _reached(start: set[str], edges: Mapping[str, Collection[str]], through: Sequence[str]) -> set[str]:
-    reached: set[str] = set()
+def _reach(start: set[str], edges: Mapping[str, Collection[str]], through: Sequence[str]) -> set[str]:
+    kernels: set[str] = set()
     waiting = list(start)
     while waiting:
         for kernel in edges.get(waiting.pop(), ()):
-            if kernel in through and kernel not in reached:
-                reached.add(kernel)
+            if kernel in through and kernel not in kernels:
+                kernels.add(kernel)
                 waiting.append(kernel)
-    return reached
+    return kernels
 
 
 def _covering(choices: Sequence[frozenset[str]]) -> set[str]:
     """Few kernels that compute every value, where some values are computed in several."""
-    chosen: set[str] = set()
+    cover: set[str] = set()
     for names in sorted(choices, key=len):
-        if not names & chosen:
-            chosen.add(min(names))
-    return chosen
+        if not names & cover:
+            cover.add(min(names))
+    return cover
 
 
-def _written(pairs: Sequence[tuple[int, int]], side: _Side, other: _Side) -> list[Written]:
-    written: dict[int, Written] = {}
+def _find_writes(pairs: Sequence[tuple[int, int]], side: _Side, other: _Side) -> list[Written]:
+    writes: dict[int, Written] = {}
     partners: dict[int, list[int]] = {}
     for own, theirs in pairs:
         partners.setdefault(own, []).append(theirs)
@@ -252,12 +258,12 @@ def _written(pairs: Sequence[tuple[int, int]], side: _Side, other: _Side) -> lis
         if own in side.written and not any(key in other.written for key in theirs):
             node = side.graph.nodes[own]
             kept_in = min(other.kernels[theirs[0]])
-            written[own] = Written(side.label, other.label, node.opcode, str(node.shape), bytes_of(node.shape),
+            writes[own] = Written(side.label, other.label, node.opcode, str(node.shape), bytes_of(node.shape),
                                  side.written[own], kept_in, node.source)  # fmt: skip
-    return list(written.values())
+    return list(writes.values())
 
 
-def _idle(side: _Side, matched: Sequence[int]) -> tuple[str, ...]:
+def _idle(side: _Side, keys: Sequence[int]) -> tuple[str, ...]:
     """Kernels of which no value has a partner."""
-    busy = {kernel for key in matched for kernel in side.kernels[key]}
+    busy = {kernel for key in keys for kernel in side.kernels[key]}
     return tuple(kernel for kernel in side.reads if kernel not in busy)

@@ -89,7 +89,7 @@ def compare(left: Subject, right: Subject) -> PassDiff:
     Raises:
       UnreadableProgram: this process's XLA does not take a program.
     """
-    return compared(states(left), states(right))
+    return compare_states(states(left), states(right))
 
 
 def states(subject: Subject) -> tuple[ModuleState, ...]:
@@ -98,28 +98,28 @@ def states(subject: Subject) -> tuple[ModuleState, ...]:
     with tempfile.TemporaryDirectory(prefix="jaxport-passes-") as folder:
         options = {"xla_dump_to": folder, "xla_dump_hlo_pass_re": ".*", "xla_dump_hlo_as_proto": True}
         executable = executing.compile_bytecode(bytecode, options)
-        dumped = [(name, path) for path in Path(folder).iterdir() if (name := _DUMPED.search(path.name))]
-        dumped.sort(key=lambda pair: int(pair[0][1]))
-        passed = [_state(subject, name[2], name[3], path.read_bytes()) for name, path in dumped]
+        files = [(name, path) for path in Path(folder).iterdir() if (name := _DUMPED.search(path.name))]
+        files.sort(key=lambda pair: int(pair[0][1]))
+        after_passes = [_state(subject, name[2], name[3], path.read_bytes()) for name, path in files]
         (first,) = Path(folder).glob("*.before_optimizations.hlo.pb")
         before = _state(subject, "", "before_optimizations", first.read_bytes())
-    return (before, *passed, _state(subject, "", "optimized", executable.optimized))
+    return (before, *after_passes, _state(subject, "", "optimized", executable.optimized))
 
 
 def _state(subject: Subject, pipeline: str, pass_: str, hlo: bytes) -> ModuleState:
     form = at_level(Subject(subject.label, hlo, subject.parameters, subject.results), STRUCTURE)
-    names = subject.results or [f"result {at}" for at in range(len(form.graph.results))]
+    names = subject.results or [f"result {position}" for position in range(len(form.graph.results))]
     digests = dict(zip(names, (form.digests[key].hex() for key in form.graph.results), strict=True))
     instructions = sum(len(computation.instructions) for computation in proto.read_module(hlo).computations)
     return ModuleState(pipeline, pass_, instructions, digests)
 
 
-def compared(left: Sequence[ModuleState], right: Sequence[ModuleState]) -> PassDiff:
+def compare_states(left: Sequence[ModuleState], right: Sequence[ModuleState]) -> PassDiff:
     """Hold the states of two programs against each other, each pass of the one beside the same pass of the other."""
     now = (left[0], right[0])
     before = _equal_results(*now)
     steps: list[ComparedPass] = []
-    for pair in _merged(left[1:], right[1:]):
+    for pair in _merge(left[1:], right[1:]):
         now = (pair[0] or now[0], pair[1] or now[1])
         state = next(state for state in pair if state)
         sizes = [state.instructions if state else None for state in pair]
@@ -131,26 +131,26 @@ def compared(left: Sequence[ModuleState], right: Sequence[ModuleState]) -> PassD
 
 def _equal_results(left: ModuleState, right: ModuleState) -> tuple[int, int]:
     """How many results that both name are equal, and how many there are."""
-    shared = left.digests.keys() & right.digests.keys()
-    return sum(left.digests[name] == right.digests[name] for name in shared), len(shared)
+    names = left.digests.keys() & right.digests.keys()
+    return sum(left.digests[name] == right.digests[name] for name in names), len(names)
 
 
 def _first(equal: Sequence[bool], steps: Sequence[ComparedPass], was: bool) -> str:
     """The first pass at which equality turns from `was` to its opposite."""
-    turned = (at for at, step in enumerate(steps) if equal[at] is was and step.is_equal is not was)
-    return next((steps[at].pass_ for at in turned), "")
+    turns = (index for index, step in enumerate(steps) if equal[index] is was and step.is_equal is not was)
+    return next((steps[index].pass_ for index in turns), "")
 
 
-def _merged(
+def _merge(
     left: Sequence[ModuleState], right: Sequence[ModuleState]
 ) -> list[tuple[ModuleState | None, ModuleState | None]]:
     """Both lists of passes as one: a pass that changed one module only stands alone."""
     names = [state.name for state in left], [state.name for state in right]
     pairs: list[tuple[ModuleState | None, ModuleState | None]] = []
-    for tag, at, to, other_at, other_to in SequenceMatcher(None, *names, autojunk=False).get_opcodes():
+    for tag, start, to, other_at, other_to in SequenceMatcher(None, *names, autojunk=False).get_opcodes():
         if tag == "equal":
-            pairs += zip(left[at:to], right[other_at:other_to], strict=True)
+            pairs += zip(left[start:to], right[other_at:other_to], strict=True)
         else:
-            pairs += [(state, None) for state in left[at:to]]
+            pairs += [(state, None) for state in left[start:to]]
             pairs += [(None, state) for state in right[other_at:other_to]]
     return pairs

@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 def place_view(entry: FrontierEntry) -> Json:
     """One place where the programs part; `explanation` is null where no reason is known."""
-    return to_json(entry) | {"explained": entry.explained}
+    return to_json(entry) | {"explained": entry.explanation_name}
 
 
 def differences_view(alignment: Alignment) -> Json:
@@ -35,15 +35,15 @@ def _reason_view(group: ReasonGroup) -> Json:
 
 def headline(alignment: Alignment) -> str:
     """What of the results is equal, and in how many places and for how many reasons the programs differ."""
-    said = _results(alignment)
+    results_text = _results(alignment)
     if not alignment.reasons:
-        return said
-    known = [group for group in alignment.reasons if group.reason is not None]
+        return results_text
+    reason_groups = [group for group in alignment.reasons if group.reason is not None]
     places = sum(len(group.places) for group in alignment.reasons)
-    unknown = places - sum(len(group.places) for group in known)
-    why = f" for {_count(len(known), 'reason')}" if known else ""
+    unknown = places - sum(len(group.places) for group in reason_groups)
+    why = f" for {_count(len(reason_groups), 'reason')}" if reason_groups else ""
     rest = f", {'all' if unknown == places else unknown} without a known reason" if unknown else ""
-    return f"{said}; the programs differ in {_count(places, 'place')}{why}{rest}"
+    return f"{results_text}; the programs differ in {_count(places, 'place')}{why}{rest}"
 
 
 def _results(alignment: Alignment) -> str:

@@ -57,10 +57,10 @@ def _relaid(bitcast: ir.Operation) -> Any:
     before, after = (_major_to_minor(bitcast, f"{side}_layout") for side in ("source", "result"))
     with ir.InsertionPoint(bitcast), bitcast.location:
         physical = ir.RankedTensorType.get([result.shape[axis] for axis in after], result.element_type)
-        return _permuted(_reshape(physical, _permuted(operand, before)), [int(axis) for axis in np.argsort(after)])
+        return _permute(_reshape(physical, _permute(operand, before)), [int(axis) for axis in np.argsort(after)])
 
 
-def _permuted(value: Any, axes: Sequence[int]) -> Any:
+def _permute(value: Any, axes: Sequence[int]) -> Any:
     return value if list(axes) == sorted(axes) else _transpose(value, ir.DenseI64ArrayAttr.get(list(axes)))
 
 

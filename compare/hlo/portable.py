@@ -65,8 +65,12 @@ def _replace(operation: ir.Operation, values: Sequence[Any]) -> None:
 
 
 def _attributes_of_composite(composite: ir.Operation) -> dict[str, Any]:
-    given = composite.attributes.get("composite_attributes", None)
-    attributes = {} if given is None else {attribute.name: attribute.attr for attribute in ir.DictAttr(given)}
+    composite_attributes = composite.attributes.get("composite_attributes", None)
+    attributes = (
+        {}
+        if composite_attributes is None
+        else {attribute.name: attribute.attr for attribute in ir.DictAttr(composite_attributes)}
+    )
     if "k" in attributes:
         with composite.context:
             attributes["largest"] = ir.BoolAttr.get(True)
@@ -75,19 +79,19 @@ def _attributes_of_composite(composite: ir.Operation) -> dict[str, Any]:
 
 def _custom_call(operation: ir.Operation, target: str, attributes: dict[str, Any]) -> Sequence[Any]:
     with operation.context, operation.location:
-        named = {
+        fields = {
             "call_target_name": ir.StringAttr.get(target),
             "mhlo.attributes": ir.DictAttr.get(attributes),
             "mhlo.version": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1),
         }
-    return _created(operation, "stablehlo.custom_call", named)
+    return _create(operation, "stablehlo.custom_call", fields)
 
 
 def _call(composite: ir.Operation) -> Sequence[Any]:
-    return _created(composite, "func.call", {"callee": composite.attributes["decomposition"]})
+    return _create(composite, "func.call", {"callee": composite.attributes["decomposition"]})
 
 
-def _created(operation: ir.Operation, name: str, attributes: dict[str, Any]) -> Sequence[Any]:
+def _create(operation: ir.Operation, name: str, attributes: dict[str, Any]) -> Sequence[Any]:
     types = [result.type for result in operation.results]
     with operation.context, operation.location, ir.InsertionPoint(operation):
         return ir.Operation.create(name, types, list(operation.operands), attributes).results
@@ -104,10 +108,10 @@ def _decomposition(composite: ir.Operation) -> str:
 
 def _drop(module: ir.Module, functions: set[str]) -> None:
     """The spelled-out forms of what is now called by name: their constants are none of the program's."""
-    unused = [
+    forms = [
         operation
         for operation in (bindings.operations(module) if functions else ())
         if operation.name == "func.func" and ir.StringAttr(operation.attributes["sym_name"]).value in functions
     ]
-    for function in unused:
+    for function in forms:
         function.erase()

@@ -91,10 +91,10 @@ def product(side: int, dtype: str) -> Program:
     """
     shape = (side, side)
     narrow = dtype == TF32
-    written = "f32" if narrow else dtype
-    type_ = f"tensor<{side}x{side}x{written}>"
+    type_name = "f32" if narrow else dtype
+    type_ = f"tensor<{side}x{side}x{type_name}>"
     text = _PRODUCT.format(type=type_, precision="DEFAULT" if narrow else "HIGHEST")
-    return _program(text, ("a", "b"), shape, shape, DTYPES[written])
+    return _program(text, ("a", "b"), shape, shape, DTYPES[type_name])
 
 
 def _program(

@@ -59,8 +59,8 @@ def _verify(module: ir.Module) -> None:
     try:
         module.operation.verify()
     except ir.MLIRError as error:
-        said = "; ".join(str(error).splitlines())
-        raise PromotionError(f"expected operations that can be promoted to float64, found {said}") from error
+        message = "; ".join(str(error).splitlines())
+        raise PromotionError(f"expected operations that can be promoted to float64, found {message}") from error
 
 
 def is_double(artifact: bytes) -> bool:
@@ -125,7 +125,7 @@ def _widen(type_: ir.Type) -> ir.Type:
     if isinstance(type_, ir.ComplexType):
         return ir.ComplexType.get(_widen(type_.element_type))
     if isinstance(type_, ir.TupleType):
-        return ir.TupleType.get_tuple([_widen(type_.get_type(at)) for at in range(type_.num_types)])
+        return ir.TupleType.get_tuple([_widen(type_.get_type(position)) for position in range(type_.num_types)])
     if isinstance(type_, ir.FunctionType):
         return ir.FunctionType.get([_widen(one) for one in type_.inputs], [_widen(one) for one in type_.results])
     if isinstance(type_, (ir.IntegerType, ir.IndexType, ir.F64Type)) or str(type_) in _TYPELESS:
@@ -156,8 +156,8 @@ def _refuse_unsafe(operation: ir.Operation) -> None:
 
 def _makes_floats(operation: ir.Operation) -> bool:
     """Whether a bitcast makes real numbers of integers, which are the same in the float64 self."""
-    made = isinstance(_element(operation.results[0].type), ir.FloatType)
-    return made and isinstance(_element(operation.operands[0].type), ir.IntegerType)
+    makes_float = isinstance(_element(operation.results[0].type), ir.FloatType)
+    return makes_float and isinstance(_element(operation.operands[0].type), ir.IntegerType)
 
 
 def _refuse_quantization(operations: Sequence[ir.Operation]) -> None:
@@ -223,8 +223,8 @@ def _widen_after(operation: ir.Operation) -> None:
     if wide == narrow.type:
         return
     with ir.InsertionPoint.after(operation), operation.location:
-        converted = ir.Operation.create("stablehlo.convert", [wide], [narrow])
-    narrow.replace_all_uses_except(converted.results[0], converted)
+        wide_result = ir.Operation.create("stablehlo.convert", [wide], [narrow])
+    narrow.replace_all_uses_except(wide_result.results[0], wide_result)
 
 
 def _i32() -> ir.Type:

@@ -107,30 +107,30 @@ class _Reader:
             # Which element goes where is said by the layouts of both, and by nothing else.
             layouts = ("layouts", (nodes[node.operands[0]].shape.layout, node.shape.layout))
             nodes[node.id] = node.but(attributes=(*node.attributes, layouts))
-        numbered = {
+        parameters = {
             instruction.parameter_number: instruction.id
             for instruction in computation.instructions
             if instruction.opcode == "parameter"
         }
         results = _results(nodes, nodes[computation.root_id])
-        return Graph(computation.name, nodes, tuple(numbered[at] for at in sorted(numbered)), results)
+        return Graph(computation.name, nodes, tuple(parameters[number] for number in sorted(parameters)), results)
 
     def _node(self, instruction: Any) -> Node:
         frames, line = self._stack(instruction.metadata.stack_frame_id)
         op_name = instruction.metadata.op_name
-        filled = {field.name: value for field, value in instruction.ListFields()}
+        fields = {field.name: value for field, value in instruction.ListFields()}
         return Node(
             id=instruction.id,
             name=instruction.name,
             opcode=instruction.opcode,
             shape=self._shape(instruction.shape),
             operands=tuple(instruction.operand_ids),
-            attributes=_attributes(instruction, filled),
+            attributes=_attributes(instruction, fields),
             literal=_literal(instruction),
             regions=tuple(self.graph(key) for key in instruction.called_computation_ids),
-            hints=_frozen(filled, _HINTS),
+            hints=_frozen(fields, _HINTS),
             op_name=op_name,
-            source=told(self._sources, op_name) or line or _line(instruction.metadata),
+            source=line_of(self._sources, op_name) or line or _line(instruction.metadata),
             frames=frames,
             place=self._places.get(instruction.id, ()),
         )
@@ -148,25 +148,25 @@ class _Reader:
         The outermost frame is its own parent.
         """
         if frame not in self._frames:
-            frames = self._walked(frame)
+            frames = self._walk(frame)
             self._frames[frame] = frames, users_line(frames)
         return self._frames[frame]
 
-    def _walked(self, frame: int) -> tuple[str, ...]:
+    def _walk(self, frame: int) -> tuple[str, ...]:
         lines: list[str] = []
-        seen: set[int] = set()
-        while 0 < frame <= len(self._index.stack_frames) and frame not in seen:
-            seen.add(frame)
+        seen_frames: set[int] = set()
+        while 0 < frame <= len(self._index.stack_frames) and frame not in seen_frames:
+            seen_frames.add(frame)
             stack_frame = self._index.stack_frames[frame - 1]
-            location = _numbered(self._index.file_locations, stack_frame.file_location_id)
-            name = _numbered(self._index.file_names, location.file_name_id) if location else None
+            location = _item(self._index.file_locations, stack_frame.file_location_id)
+            name = _item(self._index.file_names, location.file_name_id) if location else None
             if location and name:
                 lines.append(f"{name}:{location.line}")
             frame = stack_frame.parent_frame_id
         return tuple(lines)
 
 
-def _numbered(items: Sequence[Any], number: int) -> Any:
+def _item(items: Sequence[Any], number: int) -> Any:
     """One of a list that is numbered from 1; None where there is no such."""
     return items[number - 1] if 0 < number <= len(items) else None
 
@@ -176,10 +176,10 @@ def _results(nodes: dict[int, Node], root: Node) -> tuple[int, ...]:
     if root.opcode == "tuple" or root.shape.dtype != "tuple":
         return root.operands if root.opcode == "tuple" else (root.id,)
     first = max(nodes) + 1
-    for at, part in enumerate(root.shape.parts):
-        name, index = f"{root.name}.{at}", (("tuple_index", at),)
-        nodes[first + at] = root.but(
-            id=first + at, name=name, opcode="get-tuple-element", shape=part, operands=(root.id,),
+    for position, part in enumerate(root.shape.parts):
+        name, index = f"{root.name}.{position}", (("tuple_index", position),)
+        nodes[first + position] = root.but(
+            id=first + position, name=name, opcode="get-tuple-element", shape=part, operands=(root.id,),
             attributes=index, literal=None, regions=(), hints=(),
         )  # fmt: skip
     return tuple(range(first, first + len(root.shape.parts)))
@@ -192,10 +192,10 @@ def users_line(frames: tuple[str, ...]) -> str:
     """
     inner = itertools.dropwhile(_is_machinery, frames)
     # What called jaxport, such as a test or a notebook, is nobody's model.
-    called = list(itertools.takewhile(lambda line: not _is_machinery(line), inner))
-    own = [line for line in called if not _frames.is_framework(_file(line))]
+    outside_lines = list(itertools.takewhile(lambda line: not _is_machinery(line), inner))
+    own = [line for line in outside_lines if not _frames.is_framework(_file(line))]
     models = [line for line in own if not _frames.is_library(_file(line))]
-    return next(iter(models or own or called), "")
+    return next(iter(models or own or outside_lines), "")
 
 
 def _is_machinery(line: str) -> bool:
@@ -206,7 +206,7 @@ def _file(line: str) -> str:
     return line.rpartition(":")[0]
 
 
-def told(sources: Mapping[str, str], op_name: str) -> str:
+def line_of(sources: Mapping[str, str], op_name: str) -> str:
     """The line of an operation by its name in metadata, "" where none is told."""
     names = op_names.without_callers(op_name) if sources else ()
     return next((sources[name] for name in names if name in sources), "")
@@ -228,13 +228,13 @@ def shape(message: Any) -> Shape:
     )
 
 
-def _attributes(instruction: Any, filled: Mapping[str, Any]) -> Attributes:
+def _attributes(instruction: Any, fields: Mapping[str, Any]) -> Attributes:
     always = tuple((name, frozen(getattr(instruction, name))) for name in _ALWAYS.get(instruction.opcode, ()))
-    attributes = dict(always + _frozen(filled, _ATTRIBUTES))
-    attributes |= _undeclared(instruction, _OF_NO_VALUE)
+    attributes = dict(always + _frozen(fields, _ATTRIBUTES))
+    attributes |= _undeclared_fields(instruction, _OF_NO_VALUE)
     if attributes.get("comparison_type") in _DEFAULT_COMPARISONS:
         del attributes["comparison_type"]
-    if "precision_config" in filled and instruction.precision_config.algorithm:
+    if "precision_config" in fields and instruction.precision_config.algorithm:
         # A precision is a wish, an algorithm says what is computed.
         attributes["algorithm"] = instruction.precision_config.algorithm
     if instruction.opcode == "constant" and instruction.HasField("literal") and _literal(instruction) is None:
@@ -243,30 +243,30 @@ def _attributes(instruction: Any, filled: Mapping[str, Any]) -> Attributes:
     if instruction.opcode == "custom-call":
         # Elsewhere these say how to compute; of a call, what.
         attributes["backend_config"] = instruction.backend_config
-        attributes |= dict(_frozen(filled, _OF_CUSTOM_CALLS))
+        attributes |= dict(_frozen(fields, _OF_CUSTOM_CALLS))
     return tuple(sorted(attributes.items()))
 
 
-def _frozen(filled: Mapping[str, Any], names: Collection[str]) -> Attributes:
-    return tuple([(name, frozen(value)) for name, value in filled.items() if name in names])
+def _frozen(fields: Mapping[str, Any], names: Collection[str]) -> Attributes:
+    return tuple([(name, frozen(value)) for name, value in fields.items() if name in names])
 
 
-def _undeclared(message: Any, but: Collection[int] = ()) -> dict[str, Any]:
+def _undeclared_fields(message: Any, but: Collection[int] = ()) -> dict[str, Any]:
     """What a later XLA than this file knows may say: two operations that it tells apart are not one."""
-    said: dict[str, tuple[Any, ...]] = {}
+    data: dict[str, tuple[Any, ...]] = {}
     for field in UnknownFieldSet(message):
         if field.field_number not in but:
             name = f"{UNDECLARED}{field.field_number}"
-            said[name] = (*said.get(name, ()), field.data)
+            data[name] = (*data.get(name, ()), field.data)
     # One empty message is what a version writes that knows of it, and says nothing.
-    return {name: values for name, values in said.items() if values not in ((b"",), (0,))}
+    return {name: values for name, values in data.items() if values not in ((b"",), (0,))}
 
 
 def frozen(value: Any) -> Any:
     """A protobuf value as something hashable: a message as the (name, value) of every field that is set."""
     if hasattr(value, "ListFields"):
-        declared = tuple((field.name, frozen(part)) for field, part in value.ListFields())
-        return (*declared, *_undeclared(value).items())
+        fields = tuple((field.name, frozen(part)) for field, part in value.ListFields())
+        return (*fields, *_undeclared_fields(value).items())
     if isinstance(value, (str, bytes, bool, int, float)):
         return value
     return tuple(map(frozen, value))

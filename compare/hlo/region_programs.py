@@ -47,29 +47,29 @@ class PreparedLoop:
         Args:
           starts: by call, the state that the loop starts from.
         """
-        reached: Mapping[int, State] = dict(enumerate(starts))
-        while reached:
-            held = self._goes_on.each(list(reached.values()))
-            goes_on = [all(bool(value.all()) for value in by_result.values()) for by_result in held]
-            entered = {call: state for (call, state), stays in zip(reached.items(), goes_on, strict=True) if stays}
-            yield Turn(reached, entered)
-            after = self._step.each(list(entered.values())) if entered else []
-            reached = {
-                call: [by_result[key] for key in self._results] for call, by_result in zip(entered, after, strict=True)
+        states: Mapping[int, State] = dict(enumerate(starts))
+        while states:
+            verdicts = self._goes_on.each(list(states.values()))
+            goes_on = [all(bool(value.all()) for value in by_result.values()) for by_result in verdicts]
+            going_on = {call: state for (call, state), stays in zip(states.items(), goes_on, strict=True) if stays}
+            yield Turn(states, going_on)
+            after = self._step.each(list(going_on.values())) if going_on else []
+            states = {
+                call: [by_result[key] for key in self._results] for call, by_result in zip(going_on, after, strict=True)
             }
 
 
-def flattened(region: Graph) -> Graph | None:
+def flatten(region: Graph) -> Graph | None:
     """The region with an array parameter for each part of the tuple that it takes; None of a tuple in a tuple."""
     if not any(region.nodes[key].shape.dtype == "tuple" for key in region.parameters):
         return region
-    (taken,) = region.parameters
-    parts = region.nodes[taken].shape.parts
-    users = [region.nodes[key] for key in region.users[taken]]
+    (state,) = region.parameters
+    parts = region.nodes[state].shape.parts
+    users = [region.nodes[key] for key in region.users[state]]
     if not all(part.is_array for part in parts) or any(user.opcode != "get-tuple-element" for user in users):
         return None
-    nodes = {key: node for key, node in region.nodes.items() if key != taken}
-    parameters = _placed(parts, users, max(region.nodes))
+    nodes = {key: node for key, node in region.nodes.items() if key != state}
+    parameters = _make_parameters(parts, users, max(region.nodes))
     return dataclasses.replace(
         region, nodes={node.id: node for node in parameters} | {
             key: node for key, node in nodes.items() if key not in {parameter.id for parameter in parameters}
@@ -77,18 +77,18 @@ def flattened(region: Graph) -> Graph | None:
     )  # fmt: skip
 
 
-def _placed(parts: Sequence[Shape], users: Sequence[Node], last: int) -> list[Node]:
+def _make_parameters(parts: Sequence[Shape], users: Sequence[Node], last: int) -> list[Node]:
     """A parameter for every part: the node that took it out of the tuple, or a new one where none did."""
     took = {user.attribute("tuple_index"): user for user in users}
     return [
-        took.get(at, Node(last + 1 + at, f"part.{at}", "parameter", part)).but(
-            opcode="parameter", operands=(), attributes=(("parameter_number", at),)
+        took.get(position, Node(last + 1 + position, f"part.{position}", "parameter", part)).but(
+            opcode="parameter", operands=(), attributes=(("parameter_number", position),)
         )
-        for at, part in enumerate(parts)
+        for position, part in enumerate(parts)
     ]  # fmt: skip
 
 
-def given(graph: Graph, operands: Sequence[int]) -> list[int]:
+def region_operands(graph: Graph, operands: Sequence[int]) -> list[int]:
     """The values that fill the parameters of a flattened region, tuples taken apart."""
     return [
         key

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compare.hlo.graph import UNDECLARED, Attributes, Graph, Node, Shape, needed
-from compare.hlo.numbering import digest_of, region_digest, slot_digest, told_apart
+from compare.hlo.graph import UNDECLARED, Attributes, Graph, Node, Shape, find_needed
+from compare.hlo.numbering import digest_of, distinguish, region_digest, slot_digest
 
 _ACTING = frozenset({"outfeed", "send", "send-done", "infeed", "recv", "recv-done"})
 
@@ -137,12 +137,12 @@ class Writer:
         """A computation rewritten by the same rules, and its digest."""
         if region not in self._regions:
             inner = Writer(self.rules)
-            written = _written(region, inner, ())
+            body = _rewrite(region, inner, ())
             self.changes += inner.changes
-            digest = region_digest(written.graph, written.digests)
-            self._regions[region] = written.graph, digest
+            digest = region_digest(body.graph, body.digests)
+            self._regions[region] = body.graph, digest
             # What is written may be written again, and is known already then.
-            self._regions[written.graph] = written.graph, digest
+            self._regions[body.graph] = body.graph, digest
         return self._regions[region]
 
     def _rewritten(self, node: Node) -> int | None:
@@ -169,12 +169,12 @@ class Writer:
         self.changes.append(Change(rule.name, node.name, str(node), after, node.source, rule.numerics, rule.assumes))
 
     def _put(self, node: Node, digest: bytes) -> int:
-        digest = told_apart(node, digest, self._numbers)
+        digest = distinguish(node, digest, self._numbers)
         if digest not in self._numbers:
             key = len(self.nodes)
             self._numbers[digest] = key
-            self.nodes[key] = made = node.but(id=key)
-            self._seen[key] = made.but(opcode=_STRANGE) if _is_strange(made) else made
+            self.nodes[key] = new_node = node.but(id=key)
+            self._seen[key] = new_node.but(opcode=_STRANGE) if _is_strange(new_node) else new_node
             self.digests[key] = digest
         return self._numbers[digest]
 
@@ -187,25 +187,25 @@ def rewrite(graph: Graph, rules: Sequence[Rule], slots: Sequence[str] = ()) -> R
       rules: tried on every node in this order.
       slots: what fills each parameter; without them, parameters are known by their position.
     """
-    return _written(graph, Writer(rules), slots)
+    return _rewrite(graph, Writer(rules), slots)
 
 
-def _written(graph: Graph, writer: Writer, slots: Sequence[str]) -> Rewritten:
-    slots = slots or [f"parameter {at}" for at in range(len(graph.parameters))]
+def _rewrite(graph: Graph, writer: Writer, slots: Sequence[str]) -> Rewritten:
+    slots = slots or [f"parameter {position}" for position in range(len(graph.parameters))]
     names = dict(zip(graph.parameters, slots, strict=True))
-    placed: dict[int, int] = {}
+    new_keys: dict[int, int] = {}
     for node in graph:
-        moved = node.but(operands=tuple(placed[key] for key in node.operands))
-        placed[node.id] = writer.parameter(moved, names[node.id]) if node.id in names else writer.write(moved)
-    parameters = tuple(placed[key] for key in graph.parameters)
-    results = tuple(placed[key] for key in graph.results)
+        new_node = node.but(operands=tuple(new_keys[key] for key in node.operands))
+        new_keys[node.id] = writer.parameter(new_node, names[node.id]) if node.id in names else writer.write(new_node)
+    parameters = tuple(new_keys[key] for key in graph.parameters)
+    results = tuple(new_keys[key] for key in graph.results)
     acting = tuple(key for key, node in writer.nodes.items() if acts(node))
-    alive = needed(writer.nodes, (*results, *parameters, *acting))
+    alive = find_needed(writer.nodes, (*results, *parameters, *acting))
     nodes = {key: node for key, node in writer.nodes.items() if key in alive}
     return Rewritten(
         graph=Graph(graph.name, nodes, parameters, results),
         digests={key: writer.digests[key] for key in nodes},
-        stands_for={old: new for old, new in placed.items() if new in alive},
+        stands_for={old: new for old, new in new_keys.items() if new in alive},
         changes=tuple(writer.changes),
     )
 

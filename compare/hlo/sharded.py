@@ -38,19 +38,19 @@ def annotate(module: ir.Module, axes: Mapping[str, int], parameters: Sequence[Sp
 
 
 def _with_shardings(main: ir.Operation, name: str, specs: Sequence[Spec]) -> ir.ArrayAttr:
-    known = [{} for _ in specs]
+    existing = [{} for _ in specs]
     if name in main.attributes:
-        known = [
-            {attribute.name: attribute.attr for attribute in ir.DictAttr(told)}
-            for told in ir.ArrayAttr(main.attributes[name])
+        existing = [
+            {attribute.name: attribute.attr for attribute in ir.DictAttr(own)}
+            for own in ir.ArrayAttr(main.attributes[name])
         ]
-    told = [
-        attributes | {_SHARDING: ir.Attribute.parse(_written(spec))}
-        for attributes, spec in zip(known, specs, strict=True)
+    attribute_sets = [
+        attributes | {_SHARDING: ir.Attribute.parse(_sharding_text(spec))}
+        for attributes, spec in zip(existing, specs, strict=True)
     ]
-    return ir.ArrayAttr.get([ir.DictAttr.get(attributes) for attributes in told])
+    return ir.ArrayAttr.get([ir.DictAttr.get(attributes) for attributes in attribute_sets])
 
 
-def _written(spec: Spec) -> str:
+def _sharding_text(spec: Spec) -> str:
     axes = ", ".join('{"' + axis + '"}' if axis else "{}" for axis in spec)
     return f"#sdy.sharding<@{MESH}, [{axes}]>"

@@ -53,29 +53,31 @@ def view(
     return {
         "labels": list(labels),
         "level": alignment.level,
-        "levels": {level: _level(aligned) for level, aligned in {**others, alignment.level: alignment}.items()},
+        "levels": {
+            level: _level(level_alignment) for level, level_alignment in {**others, alignment.level: alignment}.items()
+        },
         **{side: _side(form, label, side, pairs, (times or {}).get(label, {})) for side, form, label in forms},
         "matches": pairs.matches,
         "alike": pairs.alike,
         "results": [to_json(result) for result in alignment.results],
         "notes": [*alignment.notes, *(f"equal where {assumption}" for assumption in alignment.assumes)],
         **differences_view(alignment),
-        "frontier": [entry for prefixes, nested in _nested(alignment) for entry in _frontier(nested, prefixes, labels)],
+        "frontier": [entry for prefixes, inner in _walk(alignment) for entry in _frontier(inner, prefixes, labels)],
         "changes": [change for _, form, label in forms for change in _changes(form.changes, label)],
     }
 
 
-def module_view(graph: Graph, matched: Iterable[int] | None = None) -> Json:
+def module_view(graph: Graph, matched_keys: Iterable[int] | None = None) -> Json:
     """What a picture shows of one program, as `compare.hlo.levels.read` reads it.
 
     Args:
       graph: the program.
-      matched: values that have a partner in another program; None where there is no other.
+      matched_keys: values that have a partner in another program; None where there is no other.
     """
-    known = None if matched is None else set(matched)
+    keys = None if matched_keys is None else set(matched_keys)
     return {
         "name": graph.name,
-        "nodes": [node_view(node) | {"matched": None if known is None else node.id in known} for node in graph],
+        "nodes": [node_view(node) | {"matched": None if keys is None else node.id in keys} for node in graph],
         "results": [str(key) for key in graph.results],
     }
 
@@ -118,9 +120,9 @@ def _literal(value: np.ndarray) -> str:
     flat = value.ravel()
     if flat.size > 1 and flat.dtype.kind != "V" and bool(np.all(flat == flat[0])):
         return f"{flat[0]!s} everywhere"
-    said = ", ".join(str(element) for element in flat[:_LONGEST_LITERAL])
+    elements = ", ".join(str(element) for element in flat[:_LONGEST_LITERAL])
     rest = flat.size - _LONGEST_LITERAL
-    return f"{said}, and {rest} more" if rest > 0 else said
+    return f"{elements}, and {rest} more" if rest > 0 else elements
 
 
 def _region(region: Graph, prefix: str) -> Json:
@@ -138,15 +140,15 @@ class _Pairs:
         self.matches: list[Json] = []
         self.alike: list[Json] = []
         self._digests: dict[Graph, dict[int, bytes]] = {}
-        for prefixes, nested in _nested(alignment):
-            self._add_all(nested, prefixes)
+        for prefixes, inner in _walk(alignment):
+            self._add_all(inner, prefixes)
 
     def _add_all(self, alignment: Alignment, prefixes: Prefixes) -> None:
         graphs = alignment.left.graph, alignment.right.graph
-        aligned = {(region.left, region.right) for region in alignment.regions}
+        region_pairs = {(region.left, region.right) for region in alignment.regions}
         for pairs, equal in ((alignment.matches, True), (alignment.alike, False)):
             for match in pairs:
-                self._add(match, graphs, prefixes, equal, (match.left, match.right) in aligned)
+                self._add(match, graphs, prefixes, equal, (match.left, match.right) in region_pairs)
 
     def _add(
         self, match: Match, graphs: tuple[Graph, Graph], prefixes: Prefixes, equal: bool, has_aligned_regions: bool
@@ -154,36 +156,36 @@ class _Pairs:
         ends = [graph.nodes[key] for graph, key in zip(graphs, (match.left, match.right), strict=True)]
         keys = [f"{prefix}{node.id}" for prefix, node in zip(prefixes, ends, strict=True)]
         ulp = match.ulp if match.ulp is None or math.isfinite(match.ulp) else str(match.ulp)
-        shown = {"left": keys[0], "right": keys[1], "matcher": match.matcher, "ulp": ulp, "note": match.note}
+        entry = {"left": keys[0], "right": keys[1], "matcher": match.matcher, "ulp": ulp, "note": match.note}
         if equal:
-            self.matches.append(shown)
+            self.matches.append(entry)
         else:
-            self.alike.append(shown | {"differs": _differs(*ends)})
+            self.alike.append(entry | {"differs": _differs(*ends)})
         if not has_aligned_regions:
             for number, bodies in enumerate(zip(ends[0].regions, ends[1].regions, strict=False)):
                 self._add_numbered(bodies, (f"{keys[0]}.{number}.", f"{keys[1]}.{number}."))
 
     def _add_numbered(self, bodies: tuple[Graph, Graph], prefixes: Prefixes) -> None:
         """What is computed alike in regions that have no alignment of their own, such as reducers."""
-        left, right = map(self._numbered, bodies)
+        left, right = map(self._digests_of, bodies)
         places = {digest: key for key, digest in right.items()}
         for key, digest in left.items():
             if digest in places:
                 self._add(Match(key, places[digest], REGION, note=NUMBER), bodies, prefixes, True, False)
 
-    def _numbered(self, body: Graph) -> dict[int, bytes]:
+    def _digests_of(self, body: Graph) -> dict[int, bytes]:
         # One reducer is shared by many values.
         if body not in self._digests:
             self._digests[body] = digests(body)
         return self._digests[body]
 
 
-def _nested(alignment: Alignment, prefixes: Prefixes = ("", "")) -> Iterator[tuple[Prefixes, Alignment]]:
+def _walk(alignment: Alignment, prefixes: Prefixes = ("", "")) -> Iterator[tuple[Prefixes, Alignment]]:
     """The alignment, and those of all regions, with what keys of their values begin with."""
     yield prefixes, alignment
     for region in alignment.regions:
         left, right = f"{prefixes[0]}{region.left}.{region.index}.", f"{prefixes[1]}{region.right}.{region.index}."
-        yield from _nested(region.alignment, (left, right))
+        yield from _walk(region.alignment, (left, right))
 
 
 def _differs(left: Node, right: Node) -> list[str]:
@@ -203,11 +205,11 @@ def _differs(left: Node, right: Node) -> list[str]:
 
 
 def _side(form: Rewritten, label: str, side: str, pairs: _Pairs, times: Mapping[str, float]) -> Json:
-    matched, alike = ({match[side] for match in pairing} for pairing in (pairs.matches, pairs.alike))
-    marks = _Marks(matched, alike, form.changes, times)
+    matched_keys, alike = ({match[side] for match in pairing} for pairing in (pairs.matches, pairs.alike))
+    marks = _Marks(matched_keys, alike, form.changes, times)
     return {
         "label": label,
-        "nodes": [marks.marked(node_view(node)) for node in form.graph],
+        "nodes": [marks.mark(node_view(node)) for node in form.graph],
         "parameters": [str(key) for key in form.graph.parameters],
         "results": [str(key) for key in form.graph.results],
         "kernels": {name: seconds for name, seconds in times.items() if name in marks.timed},
@@ -218,22 +220,24 @@ class _Marks:
     """What a page says of each value beside the value itself: its class, the rules that wrote it, its kernel."""
 
     def __init__(
-        self, matched: set[str], alike: set[str], changes: Iterable[Change], times: Mapping[str, float]
+        self, matched_keys: set[str], alike: set[str], changes: Iterable[Change], times: Mapping[str, float]
     ) -> None:
-        self._matched, self._alike, self._times = matched, alike, times
+        self._matched, self._alike, self._times = matched_keys, alike, times
         self._rules: dict[str, dict[str, bool]] = defaultdict(dict)
         for change in changes:
             self._rules[change.name][change.rule] = change.numerics
         self.timed: set[str] = set()
 
-    def marked(self, shown: Json) -> Json:
+    def mark(self, value_view: Json) -> Json:
         """The same value with its marks; those of its regions' values too."""
-        rules = self._rules.get(shown["name"], {})
-        kernel = next((name for name in (*shown["place"], shown["name"]) if name in self._times), "")
+        rules = self._rules.get(value_view["name"], {})
+        kernel = next((name for name in (*value_view["place"], value_view["name"]) if name in self._times), "")
         self.timed.add(kernel)
-        regions = [region | {"nodes": [self.marked(node) for node in region["nodes"]]} for region in shown["regions"]]
-        marks = {"class": self._class(shown["id"], rules), "rules": list(rules), "numerics": any(rules.values())}
-        return shown | marks | {"kernel": kernel, "regions": regions}
+        regions = [
+            region | {"nodes": [self.mark(node) for node in region["nodes"]]} for region in value_view["regions"]
+        ]
+        marks = {"class": self._class(value_view["id"], rules), "rules": list(rules), "numerics": any(rules.values())}
+        return value_view | marks | {"kernel": kernel, "regions": regions}
 
     def _class(self, key: str, rules: Mapping[str, bool]) -> str:
         if key in self._matched:
@@ -243,7 +247,7 @@ class _Marks:
 
 def _level(alignment: Alignment) -> Json:
     return {
-        "matched": alignment.matched,
+        "matched": alignment.match_count,
         "left": len(alignment.left.graph),
         "right": len(alignment.right.graph),
         "equal": alignment.is_equal,
@@ -270,13 +274,13 @@ def _frontier(alignment: Alignment, prefixes: Prefixes, labels: Sequence[str]) -
 
 def _counterpart(key: int, graph: Graph, other: Graph, partners: Mapping[int, int]) -> Node | None:
     """What stands in a value's place, or else the partner of the nearest operand that has one."""
-    waiting, seen = [key], {key}
+    waiting, seen_keys = [key], {key}
     for current in waiting:
         partner = other.nodes.get(partners.get(current, -1))
         if partner is not None and partner.source:
             return partner
-        fresh = [operand for operand in graph.nodes[current].operands if operand not in seen]
-        seen.update(fresh)
+        fresh = [operand for operand in graph.nodes[current].operands if operand not in seen_keys]
+        seen_keys.update(fresh)
         waiting += fresh[: _NEAR - len(waiting)]
     return None
 
@@ -286,7 +290,7 @@ def _changes(changes: Sequence[Change], label: str) -> list[Json]:
     by_rule: dict[str, list[Change]] = defaultdict(list)
     for change in changes:
         by_rule[change.rule].append(change)
-    counts = Counter({name: len(applied) for name, applied in by_rule.items()})
+    counts = Counter({name: len(of_rule) for name, of_rule in by_rule.items()})
     return [
         {
             "rule": name,

@@ -40,39 +40,41 @@ def lines(artifact: bytes) -> tuple[Line, ...]:
       UnreadableProgram: the bytes are no StableHLO.
     """
     module = bindings.parse(artifact)
-    printed = str(module.operation.get_asm(enable_debug_info=True, large_elements_limit=_LONGEST_CONSTANT)).splitlines()
-    said = {match["location"]: match["said"] for match in map(_LOCATION.match, printed) if match}
+    text_lines = str(
+        module.operation.get_asm(enable_debug_info=True, large_elements_limit=_LONGEST_CONSTANT)
+    ).splitlines()
+    locations = {match["location"]: match["said"] for match in map(_LOCATION.match, text_lines) if match}
     return tuple(
-        _line(match["text"], match["location"], said)
-        for match in map(_PLACED.match, printed)
+        _line(match["text"], match["location"], locations)
+        for match in map(_PLACED.match, text_lines)
         if match and not match["text"].startswith(_ENDS)
     )
 
 
-def _line(text: str, location: str, said: Mapping[str, str]) -> Line:
-    typed = _TYPE.search(text)
+def _line(text: str, location: str, locations: Mapping[str, str]) -> Line:
+    type_match = _TYPE.search(text)
     return Line(
         text=text,
-        name=_name(location, said),
-        shape=_shape(typed[1]) if typed else "",
-        places=frozenset(_places(location, said)),
+        name=_name(location, locations),
+        shape=_shape(type_match[1]) if type_match else "",
+        places=frozenset(_places(location, locations)),
     )
 
 
-def _name(location: str, said: Mapping[str, str]) -> str:
+def _name(location: str, locations: Mapping[str, str]) -> str:
     """The name of a location; TensorFlow fuses it with a line of its own."""
-    text = said.get(location, "")
-    named = _NAME.match(text)
-    if named:
-        return named["name"]
+    text = locations.get(location, "")
+    name_match = _NAME.match(text)
+    if name_match:
+        return name_match["name"]
     inner = _WITHIN.findall(text) if text.startswith("fused") else ()
-    return next(filter(None, (_name(one, said) for one in inner)), "")
+    return next(filter(None, (_name(one, locations) for one in inner)), "")
 
 
-def _places(location: str, said: Mapping[str, str]) -> Iterator[str]:
+def _places(location: str, locations: Mapping[str, str]) -> Iterator[str]:
     waiting = [location]
     while waiting:
-        text = said.get(waiting.pop(), "")
+        text = locations.get(waiting.pop(), "")
         files = (match for match in _FILE.finditer(text) if not match["file"].endswith(NOBODYS))
         yield from (f"{match['file']}:{match['line']}" for match in files)
         waiting += _WITHIN.findall(text)

@@ -12,7 +12,7 @@ from compare.hlo.artifacts import hlo_of_file
 from compare.hlo.bindings import BYTECODE, UnreadableProgram, ir
 from compare.hlo.executing import check_bytecode
 from compare.hlo.graph import Graph, Shape
-from compare.hlo.inline import inlined
+from compare.hlo.inline import inline
 from compare.hlo.overwriting import main_function
 from compare.hlo.plain import without_bitcasts, without_shorthands
 from compare.hlo.portable import make_portable, portable
@@ -48,14 +48,14 @@ def artifact_of_file(data: bytes) -> bytes:
     """
     if data.startswith(BYTECODE):
         return portable(check_bytecode(data))
-    proto, _ = inlined(hlo_of_file(data))
+    proto, _ = inline(hlo_of_file(data))
     module = bindings.parse(bindings.bytecode_of_hlo(proto.SerializeToString()))
     make_portable(module)
     without_bitcasts(module)
-    return _serialized(module)
+    return _serialize(module)
 
 
-def _serialized(module: ir.Module) -> bytes:
+def _serialize(module: ir.Module) -> bytes:
     try:
         return bindings.serialize(module)
     except ValueError as error:
@@ -93,8 +93,8 @@ def interpret(artifact: bytes, arrays: Sequence[np.ndarray]) -> list[np.ndarray]
     _check_interpretable(bindings.hlo_of(module))
     without_shorthands(module)
     with module.context as context:
-        said: list[str] = []
-        context.attach_diagnostic_handler(lambda diagnostic: not said.append(diagnostic.message))
+        messages: list[str] = []
+        context.attach_diagnostic_handler(lambda diagnostic: not messages.append(diagnostic.message))
         # The type is told: NumPy's unsigned integers would become signless ones.
         arguments = [
             ir.DenseElementsAttr.get(np.asarray(array, order="C").data, type=kind)
@@ -103,7 +103,7 @@ def interpret(artifact: bytes, arrays: Sequence[np.ndarray]) -> list[np.ndarray]
         try:
             values = bindings.stablehlo("eval_module")(module, arguments)
         except ValueError as error:
-            reason = said[0] if said else str(error)
+            reason = messages[0] if messages else str(error)
             raise UnreadableProgram(f"expected a program that the interpreter runs, found {reason}") from error
         return [np.array(value) for value in values]
 
@@ -114,9 +114,9 @@ def _parameter_types(module: ir.Module) -> list[ir.Type]:
 
 def _check_interpretable(hlo: bytes) -> None:
     graph = read_module.read(hlo)
-    unread = {node.shape.dtype for node in graph.walk()} & _NOT_INTERPRETED
-    if unread:
-        raise UnreadableProgram(f"expected dtypes that the interpreter hands back, found {', '.join(sorted(unread))}")
+    dtypes = {node.shape.dtype for node in graph.walk()} & _NOT_INTERPRETED
+    if dtypes:
+        raise UnreadableProgram(f"expected dtypes that the interpreter hands back, found {', '.join(sorted(dtypes))}")
     operations = max(_elements(graph), bindings.hlo_cost(hlo).get("flops", 0))
     if operations > INTERPRETED_OPERATIONS:
         raise UnreadableProgram(

@@ -27,18 +27,18 @@ def phases(module: bytes) -> dict[str, str]:
     Raises:
       UnreadableProgram: the bytes are no HLO.
     """
-    written = [node for graph in _computations(read_module.read(module)) for node in graph]
-    named = {node.name: op_names.phase(node.op_name) for node in written if node.opcode not in _GIVEN}
-    if BACKWARD not in named.values():
+    nodes = [node for graph in _computations(read_module.read(module)) for node in graph]
+    phase_by_name = {node.name: op_names.phase(node.op_name) for node in nodes if node.opcode not in _GIVEN}
+    if BACKWARD not in phase_by_name.values():
         return {}
-    fusions = {node.name for node in written if node.opcode == "fusion"}
-    message, places = inline.inlined(module)
+    fusions = {node.name for node in nodes if node.opcode == "fusion"}
+    message, places = inline.inline(module)
     by_kernel: dict[str, list[_Member]] = {}
     for graph in _computations(read_module.read_message(message)):
-        for member in _told([_member(node, places, named) for node in graph], graph):
+        for member in _assign_phases([_member(node, places, phase_by_name) for node in graph], graph):
             kernel = next((call for call in places.get(member.node.id, ()) if call in fusions), member.name)
             by_kernel.setdefault(kernel, []).append(member)
-    return {name: phase for name, members in by_kernel.items() if (phase := _joined(members))}
+    return {name: phase for name, members in by_kernel.items() if (phase := _join(members))}
 
 
 @dataclass(frozen=True)
@@ -50,35 +50,37 @@ class _Member:
     phase: str
 
 
-def _member(node: Node, places: Mapping[int, tuple[str, ...]], named: Mapping[str, str]) -> _Member:
+def _member(node: Node, places: Mapping[int, tuple[str, ...]], phase_by_name: Mapping[str, str]) -> _Member:
     """What names tell of an instruction; of a loop or a branch, those of all that it holds."""
     name = node.name.removeprefix("".join(f"{call}/" for call in places.get(node.id, ())))
-    inner = {op_names.phase(held.op_name) for region in node.regions for held in region.walk()}
-    return _Member(node, name, _of_several({named.get(name, ""), *inner}) if inner else named.get(name, ""))
+    inner = {op_names.phase(inner_node.op_name) for region in node.regions for inner_node in region.walk()}
+    return _Member(
+        node, name, _of_several({phase_by_name.get(name, ""), *inner}) if inner else phase_by_name.get(name, "")
+    )
 
 
 def _computations(entry: Graph) -> list[Graph]:
     return list(compiled.computations(entry, set()))
 
 
-def _told(members: Sequence[_Member], graph: Graph) -> list[_Member]:
+def _assign_phases(members: Sequence[_Member], graph: Graph) -> list[_Member]:
     """The instructions of a computation with their phases."""
     users, operands = graph.users, {node.id: node.operands for node in graph}
     backward = [member.node.id for member in members if member.phase in (BACKWARD, BOTH)]
-    after, before = _reached(backward, users), _reached(backward, operands)
-    told = {member.node.id: member.phase or _by_values(member.node, after, before) for member in members}
-    forward = [key for key, phase in told.items() if phase == FORWARD]
+    after, before = _reach(backward, users), _reach(backward, operands)
+    phase_of = {member.node.id: member.phase or _by_values(member.node, after, before) for member in members}
+    forward = [key for key, phase in phase_of.items() if phase == FORWARD]
     # The loss itself, and figures of it: the gradient is taken of them, and does not read them.
-    for key in _reached(forward, users) - after - before:
-        told[key] = told[key] or FORWARD
+    for key in _reach(forward, users) - after - before:
+        phase_of[key] = phase_of[key] or FORWARD
     for member in reversed(members):
         node = member.node
-        read_by = {told[user] for user in users[node.id] if graph.nodes[user].opcode != "tuple"}
+        read_by = {phase_of[user] for user in users[node.id] if graph.nodes[user].opcode != "tuple"}
         # What only the update reads is of the update, such as a count of steps; and what XLA added, such as a copy, has
         # no name: it is of those that it was added for.
-        if not told[node.id] and node.opcode not in _GIVEN and (read_by == {OPTIMIZER} or not node.op_name):
-            told[node.id] = read_by.pop() if len(read_by) == 1 else ""
-    return [replace(member, phase=told[member.node.id]) for member in members]
+        if not phase_of[node.id] and node.opcode not in _GIVEN and (read_by == {OPTIMIZER} or not node.op_name):
+            phase_of[node.id] = read_by.pop() if len(read_by) == 1 else ""
+    return [replace(member, phase=phase_of[member.node.id]) for member in members]
 
 
 def _by_values(node: Node, after: set[int], before: set[int]) -> str:
@@ -87,30 +89,30 @@ def _by_values(node: Node, after: set[int], before: set[int]) -> str:
     return OPTIMIZER if node.id in after else FORWARD
 
 
-def _reached(start: Iterable[int], steps: Mapping[int, Iterable[int]]) -> set[int]:
+def _reach(start: Iterable[int], steps: Mapping[int, Iterable[int]]) -> set[int]:
     """What is reached from some values by one step or more."""
-    reached: set[int] = set()
+    keys: set[int] = set()
     waiting = [step for key in start for step in steps[key]]
     while waiting:
         key = waiting.pop()
-        if key not in reached:
-            reached.add(key)
+        if key not in keys:
+            keys.add(key)
             waiting.extend(steps[key])
-    return reached
+    return keys
 
 
-def _joined(members: Sequence[_Member]) -> str:
+def _join(members: Sequence[_Member]) -> str:
     """The phase of a kernel, by what it computes, or else by the values that it hands on."""
-    given = [member for member in members if member.node.opcode not in _GIVEN]
-    computing = {member.phase for member in given if member.node.opcode not in CARRIERS}
-    return _of_several(computing) or _of_several({member.phase for member in given})
+    own_members = [member for member in members if member.node.opcode not in _GIVEN]
+    computing = {member.phase for member in own_members if member.node.opcode not in CARRIERS}
+    return _of_several(computing) or _of_several({member.phase for member in own_members})
 
 
-def _of_several(told: set[str]) -> str:
+def _of_several(phase_set: set[str]) -> str:
     """What is computed anew for a later phase is of that phase."""
-    if BOTH in told or {BACKWARD, OPTIMIZER} <= told:
+    if BOTH in phase_set or {BACKWARD, OPTIMIZER} <= phase_set:
         return BOTH
-    return next((phase for phase in (BACKWARD, OPTIMIZER, FORWARD) if phase in told), "")
+    return next((phase for phase in (BACKWARD, OPTIMIZER, FORWARD) if phase in phase_set), "")
 
 
 def of_operations(names: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -118,12 +120,12 @@ def of_operations(names: Iterable[str]) -> Iterator[tuple[str, str]]:
 
     Without the graph only names tell it: the gradient of an operation NAME is computed under gradient_tape/NAME.
     """
-    known = list(names)
-    gradients = [name.partition("gradient_tape/")[2] for name in known if "gradient_tape/" in name]
-    scopes = {gradient[:at] for gradient in gradients for at, letter in enumerate(gradient) if letter == "/"}
+    all_names = list(names)
+    gradients = [name.partition("gradient_tape/")[2] for name in all_names if "gradient_tape/" in name]
+    scopes = {gradient[:end] for gradient in gradients for end, letter in enumerate(gradient) if letter == "/"}
     if not gradients:
         return
-    for name in known:
+    for name in all_names:
         forward = name in scopes or name.rpartition("/")[0] in scopes
         phase = op_names.phase(f"{name}/") or (FORWARD if forward else "")
         if phase:

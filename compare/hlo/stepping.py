@@ -42,10 +42,10 @@ class StepPrograms:
         self._programs.update(zip(new, programs, strict=True))
         for key in by_key:
             self._programs.move_to_end(key)
-        loaded = LoadedSteps(steps, [self._programs[key] for key in keys])
+        loaded_steps = LoadedSteps(steps, [self._programs[key] for key in keys])
         while len(self._programs) > _KEPT:
             self._programs.popitem(last=False)
-        return loaded
+        return loaded_steps
 
 
 def _key(program: bytes, options: Mapping[str, Any]) -> bytes:
@@ -57,50 +57,52 @@ class LoadedSteps:
 
     def __init__(self, steps: Steps, programs: Sequence[LoadedProgram]) -> None:
         self._steps, self._programs = steps, programs
-        last = {place: at for at, step in enumerate(steps.steps) for place in (*step.reads, *step.makes)}
+        last = {place: index for index, step in enumerate(steps.steps) for place in (*step.reads, *step.makes)}
         self._unread: list[list[int]] = [[] for _ in steps.steps]
-        for place, at in last.items():
-            self._unread[at].append(place)
+        for place, index in last.items():
+            self._unread[index].append(place)
 
     def each(self, calls: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
         """Several calls side by side; what depends on arrays that they share alone is computed once."""
         results = dict(self._results(calls))
-        return [[np.asarray(results[place][at]) for place in self._steps.results] for at in range(len(calls))]
+        return [[np.asarray(results[place][call]) for place in self._steps.results] for call in range(len(calls))]
 
-    def reduced(
-        self, calls: Sequence[Sequence[np.ndarray]], to: Callable[[np.ndarray], Reduced]
-    ) -> list[list[Reduced]]:
+    def reduce(self, calls: Sequence[Sequence[np.ndarray]], to: Callable[[np.ndarray], Reduced]) -> list[list[Reduced]]:
         """By result, what it is reduced to in each call; no result stays for longer than it is read."""
-        reduced = {place: [to(np.asarray(array)) for array in arrays] for place, arrays in self._results(calls)}
-        return [reduced[place] for place in self._steps.results]
+        reductions = {place: [to(np.asarray(array)) for array in arrays] for place, arrays in self._results(calls)}
+        return [reductions[place] for place in self._steps.results]
 
     def _results(self, calls: Sequence[Sequence[np.ndarray]]) -> Iterator[tuple[int, list[Any]]]:
         """The arrays of each place that is returned, in each call, as soon as they are there."""
-        wanted = set(self._steps.results)
-        values = self._given(calls)
-        for place in wanted.intersection(*values):
-            yield place, [held[place] for held in values]
-        for step, unread in zip(self._steps.steps, self._unread, strict=True):
+        places = set(self._steps.results)
+        values = self._inputs(calls)
+        for place in places.intersection(*values):
+            yield place, [arrays[place] for arrays in values]
+        for step, last_places in zip(self._steps.steps, self._unread, strict=True):
             self._run(step, values)
-            for place in wanted.intersection(step.makes):
-                yield place, [held[place] for held in values]
-            for place in unread:
-                for held in values:
-                    held.pop(place, None)
+            for place in places.intersection(step.makes):
+                yield place, [arrays[place] for arrays in values]
+            for place in last_places:
+                for arrays in values:
+                    arrays.pop(place, None)
 
-    def _given(self, calls: Sequence[Sequence[np.ndarray]]) -> list[dict[int, Any]]:
+    def _inputs(self, calls: Sequence[Sequence[np.ndarray]]) -> list[dict[int, Any]]:
         """By place, the parameters and constants of each call."""
-        shared = {id(array): array for call in calls for array in call}
-        placed = dict(zip(shared, bindings.placed(list(shared.values())), strict=True))
-        constants = dict(zip(self._steps.constants, bindings.placed(list(self._steps.constants.values())), strict=True))
-        return [constants | {at: placed[id(array)] for at, array in enumerate(call)} for call in calls]
+        arrays = {id(array): array for call in calls for array in call}
+        device_arrays = dict(zip(arrays, bindings.place_arrays(list(arrays.values())), strict=True))
+        constants = dict(
+            zip(self._steps.constants, bindings.place_arrays(list(self._steps.constants.values())), strict=True)
+        )
+        return [
+            constants | {position: device_arrays[id(array)] for position, array in enumerate(call)} for call in calls
+        ]
 
     def _run(self, step: Step, values: Sequence[dict[int, Any]]) -> None:
-        done: dict[tuple[int, ...], list[Any]] = {}
-        for held in values:
-            read = [held[place] for place in step.reads]
+        results: dict[tuple[int, ...], list[Any]] = {}
+        for arrays in values:
+            read = [arrays[place] for place in step.reads]
             # By identity, which holds for as long as `read` keeps them in `values`.
             key = tuple(map(id, read))
-            if key not in done or not step.repeatable:
-                done[key] = self._programs[step.program].executed(read)
-            held.update(zip(step.makes, done[key], strict=True))
+            if key not in results or not step.repeatable:
+                results[key] = self._programs[step.program].execute(read)
+            arrays.update(zip(step.makes, results[key], strict=True))

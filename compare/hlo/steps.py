@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from compare.hlo import bindings
-from compare.hlo.graph import Attributes, Graph, Node, Shape, needed
+from compare.hlo.graph import Attributes, Graph, Node, Shape, find_needed
 from compare.hlo.numbering import digests, region_digest
-from compare.hlo.write_module import written
+from compare.hlo.write_module import write_graph
 
 _REMEMBERED = 4096
 """Programs, of a few KiB each: a model has some hundred."""
@@ -53,26 +53,26 @@ class Steps:
     results: tuple[int, ...]
 
 
-def planned(graph: Graph, wanted: Sequence[int]) -> Steps | None:
+def plan(graph: Graph, keys: Sequence[int]) -> Steps | None:
     """The steps that give some arrays of a graph.
 
     None where an operation reads or makes what is no array, such as a token, which no program can be given.
 
     Args:
       graph: the program.
-      wanted: values of it, arrays all of them.
+      keys: values of it, arrays all of them.
 
     Raises:
       UnreadableProgram: an operation has no StableHLO, such as a call of a library.
     """
-    alive = needed(graph.nodes, (*graph.parameters, *wanted))
+    alive = find_needed(graph.nodes, (*graph.parameters, *keys))
     nodes = [node for node in graph if node.id in alive]
     if not are_of_arrays(nodes):
         return None
     planner = _Planner(graph)
     for node in nodes:
         planner.add(node)
-    return planner.steps([place for key in wanted for place in planner.places[key]])
+    return planner.steps([place for key in keys for place in planner.places[key]])
 
 
 def are_of_arrays(nodes: Iterable[Node]) -> bool:
@@ -98,8 +98,8 @@ class _Planner:
 
     def steps(self, results: Sequence[int]) -> Steps:
         """What was planned, and which places are returned."""
-        taken = sum(_arrays(self._graph.nodes[key].shape) for key in self._graph.parameters)
-        return Steps(tuple(self._numbers), taken, self._constants, tuple(self._steps), tuple(results))
+        count = sum(_arrays(self._graph.nodes[key].shape) for key in self._graph.parameters)
+        return Steps(tuple(self._numbers), count, self._constants, tuple(self._steps), tuple(results))
 
     def add(self, node: Node) -> None:
         """One operation, after those that it reads."""
@@ -114,8 +114,8 @@ class _Planner:
                 self._constants[self.places[node.id][0]] = node.literal
             else:
                 number = self._numbers.setdefault(self._program(node), len(self._numbers))
-                made = self.places[node.id]
-                self._steps.append(Step(number, tuple(read), made, node.opcode not in DRAWING))
+                places = self.places[node.id]
+                self._steps.append(Step(number, tuple(read), places, node.opcode not in DRAWING))
 
     def _new(self, arrays: int) -> tuple[int, ...]:
         self._last += arrays
@@ -123,10 +123,10 @@ class _Planner:
 
     def _part(self, node: Node) -> tuple[int, ...]:
         (whole,) = node.operands
-        at = node.attribute("tuple_index", 0)
+        index = node.attribute("tuple_index", 0)
         parts = self._graph.nodes[whole].shape.parts
-        first = sum(map(_arrays, parts[:at]))
-        return self.places[whole][first : first + _arrays(parts[at])]
+        first = sum(map(_arrays, parts[:index]))
+        return self.places[whole][first : first + _arrays(parts[index])]
 
     def _program(self, node: Node) -> bytes:
         operands = tuple(self._graph.nodes[key].shape for key in node.operands)
@@ -173,11 +173,11 @@ class _Operation:
 def _bytecode(operation: _Operation) -> bytes:
     """A program of one operation; it takes and returns arrays, tuples one by one."""
     maker = _Maker()
-    read = [maker.given(shape) for shape in operation.operands]
-    made = maker.add(operation.node, read)
-    results = list(maker.taken_apart(made))
+    read = [maker.add_value(shape) for shape in operation.operands]
+    result = maker.add(operation.node, read)
+    results = list(maker.taken_apart(result))
     graph = Graph("step", maker.nodes, tuple(maker.parameters), tuple(results))
-    return bindings.bytecode_of_hlo(written(graph, results))
+    return bindings.bytecode_of_hlo(write_graph(graph, results))
 
 
 class _Maker:
@@ -185,11 +185,11 @@ class _Maker:
         self.nodes: dict[int, Node] = {}
         self.parameters: list[int] = []
 
-    def given(self, shape: Shape) -> int:
+    def add_value(self, shape: Shape) -> int:
         """A value of this shape, put together of parameters."""
         if shape.dtype == "tuple":
-            return self._made("tuple", shape, [self.given(part) for part in shape.parts])
-        key = self._made("parameter", shape, (), (("parameter_number", len(self.parameters)),))
+            return self._add_node("tuple", shape, [self.add_value(part) for part in shape.parts])
+        key = self._add_node("parameter", shape, (), (("parameter_number", len(self.parameters)),))
         self.parameters.append(key)
         return key
 
@@ -204,8 +204,8 @@ class _Maker:
         shape = self.nodes[key].shape
         if shape.dtype != "tuple":
             yield key
-        for at, part in enumerate(shape.parts):
-            yield from self.taken_apart(self._made("get-tuple-element", part, (key,), (("tuple_index", at),)))
+        for index, part in enumerate(shape.parts):
+            yield from self.taken_apart(self._add_node("get-tuple-element", part, (key,), (("tuple_index", index),)))
 
-    def _made(self, opcode: str, shape: Shape, operands: Sequence[int], attributes: Attributes = ()) -> int:
+    def _add_node(self, opcode: str, shape: Shape, operands: Sequence[int], attributes: Attributes = ()) -> int:
         return self.add(Node(0, opcode, opcode, shape, attributes=attributes), operands)

@@ -45,39 +45,39 @@ def use(graph: Graph, parameter: int) -> Use:
     """How a program uses the parameter at a position."""
     users = graph.users
     start = graph.parameters[parameter]
-    uses, seen, waiting = Use(), {(start, True)}, [(start, True)]
+    uses, seen_pairs, waiting = Use(), {(start, True)}, [(start, True)]
     while waiting:
         key, direct = waiting.pop()
         for user in users[key]:
             node = graph.nodes[user]
-            uses |= _told(graph, node, key, direct)
+            uses |= _use_by(graph, node, key, direct)
             for following in _following(graph, node, key, direct, users):
-                if following not in seen:
-                    seen.add(following)
+                if following not in seen_pairs:
+                    seen_pairs.add(following)
                     waiting.append(following)
     return uses
 
 
-def _told(graph: Graph, node: Node, key: int, direct: bool) -> Use:
+def _use_by(graph: Graph, node: Node, key: int, direct: bool) -> Use:
     """What one reader tells."""
-    at = node.operands.index(key)
+    position = node.operands.index(key)
     match node.opcode:
         case "while" | "conditional":
             # What stands in a branch is not looked at: it may be a loop.
             return Use(counts=True)
-        case "gather" if at == 1:
+        case "gather" if position == 1:
             return Use(indexes=True, table=_table(graph, node, "gather", "start_index_map") if direct else 0)
-        case "scatter" if at == len(node.operands) // 2:
+        case "scatter" if position == len(node.operands) // 2:
             return Use(
                 indexes=True, table=_table(graph, node, "scatter", "scatter_dims_to_operand_dims") if direct else 0
             )
-        case "dynamic-slice" if at > 0:
+        case "dynamic-slice" if position > 0:
             return Use(indexes=True)
-        case "dynamic-update-slice" if at > 1:
+        case "dynamic-update-slice" if position > 1:
             return Use(indexes=True)
-        case "divide" | "remainder" if at == 1:
+        case "divide" | "remainder" if position == 1:
             return Use(divides=True)
-        case "shift-left" | "shift-right-logical" | "shift-right-arithmetic" if at == 1:
+        case "shift-left" | "shift-right-logical" | "shift-right-arithmetic" if position == 1:
             return Use(shifts=True)
     return Use()
 

@@ -10,12 +10,10 @@ from compare.hlo import bindings, executing, steps
 from compare.hlo.arrays.fingerprints import Fingerprint
 from compare.hlo.executing import Held
 from compare.hlo.graph import Graph
-from compare.hlo.write_module import written
+from compare.hlo.write_module import write_graph
+from workloads._compiling import IN_ORDER
 
-_QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-"""Where values are wanted, not speed."""
-
-_UNFUSED = _QUICK | {"xla_disable_hlo_passes": "fusion"}
+_UNFUSED = {**IN_ORDER, "xla_disable_hlo_passes": "fusion"}
 """A fused kernel a value takes ten times as long to compile, and its intermediates are rounded otherwise: in the body
 of a loop of bfloat16 by up to 0.6 % of a result."""
 
@@ -23,28 +21,28 @@ _ROUNDED = ("bf16", "f16", "f8")
 """How the types begin whose rounding is seen."""
 
 
-def prepare(graph: Graph, wanted: Sequence[int]) -> PreparedGraph:
+def prepare(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
     """Compile a graph to run it and return the values of some nodes.
 
     Raises:
       UnreadableProgram: XLA cannot compile the graph, as with a call of another framework's library.
     """
-    arrays = tuple(key for key in wanted if graph.nodes[key].shape.is_array)
-    bytecode = bindings.bytecode_of_hlo(written(graph, arrays))
+    arrays = tuple(key for key in keys if graph.nodes[key].shape.is_array)
+    bytecode = bindings.bytecode_of_hlo(write_graph(graph, arrays))
     return PreparedGraph(arrays, executing.compile_bytecode(bytecode, _UNFUSED))
 
 
-def prepare_in_steps(graph: Graph, wanted: Sequence[int]) -> PreparedGraph:
+def prepare_in_steps(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
     """The same, each operation compiled alone and once for all that are like it: for many values of a large graph.
 
     Raises:
       UnreadableProgram: XLA cannot compile an operation, as with a call of another framework's library.
     """
-    arrays = tuple(key for key in wanted if graph.nodes[key].shape.is_array)
-    planned = steps.planned(graph, arrays)
-    if planned is None:
+    arrays = tuple(key for key in keys if graph.nodes[key].shape.is_array)
+    plan = steps.plan(graph, arrays)
+    if plan is None:
         return prepare(graph, arrays)
-    return PreparedGraph(arrays, executing.compile_steps(planned, _UNFUSED if _rounds(graph) else _QUICK))
+    return PreparedGraph(arrays, executing.compile_steps(plan, _UNFUSED if _rounds(graph) else IN_ORDER))
 
 
 def _rounds(graph: Graph) -> bool:
@@ -55,8 +53,8 @@ def _rounds(graph: Graph) -> bool:
 class PreparedGraph:
     """A compiled graph; what it returns are arrays, never tuples or tokens."""
 
-    def __init__(self, wanted: tuple[int, ...], executable: executing.Runnable) -> None:
-        self._wanted, self._executable = wanted, executable
+    def __init__(self, keys: tuple[int, ...], executable: executing.Runnable) -> None:
+        self._wanted, self._executable = keys, executable
 
     def __call__(self, arguments: Sequence[np.ndarray]) -> dict[int, np.ndarray]:
         """The wanted values, by node.

@@ -10,8 +10,8 @@ import numpy as np
 
 from compare.hlo import values
 from compare.hlo.conditions import MOST_NODES, Condition, Ways, conditions, ways_of
-from compare.hlo.graph import Graph, Node, needed
-from compare.hlo.region_programs import PreparedLoop, State, flattened, given
+from compare.hlo.graph import Graph, Node, find_needed
+from compare.hlo.region_programs import PreparedLoop, State, flatten, region_operands
 
 MOST_TURNS = 8
 """Of a loop that are looked at: one decides in later turns as it does in these, or as its condition says."""
@@ -40,22 +40,22 @@ class Watched:
         self.conditions = (*self._own, *(condition for region in self._inside for condition in region.conditions))
         keys = {key for condition in self._own for key in (condition.left, condition.right)}
         keys.update(key for region in self._inside if region.conditions for key in region.given)
-        self._running = _prepared(graph, sorted(keys)) if keys else None
+        self._running = _prepare(graph, sorted(keys)) if keys else None
 
-    def seen(self, calls: Sequence[Sequence[np.ndarray]]) -> list[list[Ways]]:
+    def observe(self, calls: Sequence[Sequence[np.ndarray]]) -> list[list[Ways]]:
         """By call and condition, which ways it went."""
         if self._running is None:
             return [[] for _ in calls]
         by_call = self._running.each(calls)
-        told = [self._decided(arrays) for arrays in by_call]
+        ways_by_call = [self._decide(arrays) for arrays in by_call]
         for region in self._inside:
             if not region.conditions:
                 continue
             states = [[arrays[key] for key in region.given] for arrays in by_call]
-            told = [[*own, *more] for own, more in zip(told, region.seen(states), strict=True)]
-        return told
+            ways_by_call = [[*own, *more] for own, more in zip(ways_by_call, region.observe(states), strict=True)]
+        return ways_by_call
 
-    def _decided(self, arrays: Mapping[int, np.ndarray]) -> list[Ways]:
+    def _decide(self, arrays: Mapping[int, np.ndarray]) -> list[Ways]:
         return [ways_of(condition, arrays[condition.left], arrays[condition.right]) for condition in self._own]
 
 
@@ -71,14 +71,14 @@ class _WatchedLoop:
     def conditions(self) -> tuple[Condition, ...]:
         return self.body.conditions
 
-    def seen(self, states: Sequence[State]) -> list[list[Ways]]:
+    def observe(self, states: Sequence[State]) -> list[list[Ways]]:
         """By call, which ways the body went in its first turns."""
-        told = [[_NEITHER] * len(self.conditions) for _ in states]
+        ways_by_call = [[_NEITHER] * len(self.conditions) for _ in states]
         for turn in itertools.islice(self.loop.turns(states), MOST_TURNS):
             if turn.entered:
-                for call, ways in zip(turn.entered, self.body.seen(list(turn.entered.values())), strict=True):
-                    told[call] = either(told[call], ways)
-        return told
+                for call, ways in zip(turn.entered, self.body.observe(list(turn.entered.values())), strict=True):
+                    ways_by_call[call] = either(ways_by_call[call], ways)
+        return ways_by_call
 
 
 @dataclass(frozen=True)
@@ -92,22 +92,24 @@ class _WatchedBranches:
     def conditions(self) -> tuple[Condition, ...]:
         return tuple(condition for branch, _ in self.branches for condition in branch.conditions)
 
-    def seen(self, states: Sequence[State]) -> list[list[Ways]]:
+    def observe(self, states: Sequence[State]) -> list[list[Ways]]:
         """By call, which ways the branch went that it took."""
-        told: list[list[Ways]] = [[] for _ in states]
-        for number, (branch, taken) in enumerate(self.branches):
+        ways_by_call: list[list[Ways]] = [[] for _ in states]
+        for number, (branch, part) in enumerate(self.branches):
             calls = [call for call, state in enumerate(states) if int(np.ravel(state[0])[0]) == number]
-            ways = dict(zip(calls, branch.seen([states[call][taken] for call in calls]), strict=True)) if calls else {}
-            for call, of_call in enumerate(told):
+            ways = (
+                dict(zip(calls, branch.observe([states[call][part] for call in calls]), strict=True)) if calls else {}
+            )
+            for call, of_call in enumerate(ways_by_call):
                 of_call += ways.get(call, [_NEITHER] * len(branch.conditions))
-        return told
+        return ways_by_call
 
 
 def _inside(graph: Graph, node: Node, find: Find) -> _WatchedLoop | _WatchedBranches | None:
     """What a loop or conditional decides inside; None of another operation, or where it cannot be entered."""
     if node.opcode not in ("while", "conditional"):
         return None
-    regions = [region for region in map(flattened, node.regions) if region is not None]
+    regions = [region for region in map(flatten, node.regions) if region is not None]
     if len(regions) < len(node.regions):
         return None
     if node.opcode == "while":
@@ -115,20 +117,20 @@ def _inside(graph: Graph, node: Node, find: Find) -> _WatchedLoop | _WatchedBran
     return _watched_branches(graph, node, [Watched(region, find) for region in regions])
 
 
-def _watched_loop(graph: Graph, node: Node, watched: Watched, body: Graph, condition: Graph) -> _WatchedLoop | None:
-    if not watched.conditions:
+def _watched_loop(graph: Graph, node: Node, inner: Watched, body: Graph, condition: Graph) -> _WatchedLoop | None:
+    if not inner.conditions:
         return None
-    return _WatchedLoop(given(graph, node.operands), watched, PreparedLoop(body, condition))
+    return _WatchedLoop(region_operands(graph, node.operands), inner, PreparedLoop(body, condition))
 
 
-def _watched_branches(graph: Graph, node: Node, watched: Sequence[Watched]) -> _WatchedBranches:
-    chosen, *operands = node.operands
-    keys, branches = [chosen], []
-    for branch, operand in zip(watched, operands, strict=True):
-        taken = given(graph, [operand])
-        branches.append((branch, slice(len(keys), len(keys) + len(taken))))
-        keys += taken
-    if graph.nodes[chosen].shape.dtype == "pred":
+def _watched_branches(graph: Graph, node: Node, inner: Sequence[Watched]) -> _WatchedBranches:
+    selector, *operands = node.operands
+    keys, branches = [selector], []
+    for branch, operand in zip(inner, operands, strict=True):
+        operand_keys = region_operands(graph, [operand])
+        branches.append((branch, slice(len(keys), len(keys) + len(operand_keys))))
+        keys += operand_keys
+    if graph.nodes[selector].shape.dtype == "pred":
         branches.reverse()
     return _WatchedBranches(keys, branches)
 
@@ -141,12 +143,12 @@ def either(some: Sequence[Ways], others: Sequence[Ways]) -> list[Ways]:
 
 def _only(graph: Graph, keys: Iterable[int]) -> Graph:
     """The part of a program that some of its values are computed by, and all parameters."""
-    kept = needed(graph.nodes, keys) | set(graph.parameters)
-    nodes = {key: node for key, node in graph.nodes.items() if key in kept}
+    needed_keys = find_needed(graph.nodes, keys) | set(graph.parameters)
+    nodes = {key: node for key, node in graph.nodes.items() if key in needed_keys}
     return Graph(graph.name, nodes, graph.parameters, graph.parameters[:1])
 
 
-def _prepared(graph: Graph, keys: Sequence[int]) -> values.PreparedGraph:
+def _prepare(graph: Graph, keys: Sequence[int]) -> values.PreparedGraph:
     part = _only(graph, keys)
     # Compiled whole, a part of a model takes minutes.
     return (values.prepare if len(part) <= MOST_NODES else values.prepare_in_steps)(part, keys)

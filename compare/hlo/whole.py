@@ -32,17 +32,17 @@ def check(module: Any) -> None:
 
 
 def _check_computation(computation: Any, computations: dict[int, Any]) -> None:
-    seen: set[int] = set()
+    seen_ids: set[int] = set()
     for instruction in computation.instructions:
-        _whole(instruction.id not in seen and seen.issuperset(instruction.operand_ids))
+        _whole(instruction.id not in seen_ids and seen_ids.issuperset(instruction.operand_ids))
         _whole(all(callee in computations for callee in instruction.called_computation_ids))
-        seen.add(instruction.id)
-    _whole(computation.root_id in seen)
+        seen_ids.add(instruction.id)
+    _whole(computation.root_id in seen_ids)
 
 
 def _check_calls(computations: dict[int, Any]) -> None:
     """Every call and fusion gives each parameter of what it calls one operand."""
-    taken = {
+    parameters = {
         key: sorted(
             instruction.parameter_number
             for instruction in computation.instructions
@@ -54,21 +54,21 @@ def _check_calls(computations: dict[int, Any]) -> None:
         for call in computation.instructions:
             if call.opcode in _TRANSPARENT:
                 _whole(len(call.called_computation_ids) == 1)
-                numbers = taken[call.called_computation_ids[0]]
+                numbers = parameters[call.called_computation_ids[0]]
                 _whole(len(numbers) == len(call.operand_ids) and numbers == list(range(len(numbers))))
 
 
 def _check_size(computations: dict[int, Any]) -> None:
-    called = {
+    callees = {
         key: [callee for instruction in computation.instructions for callee in instruction.called_computation_ids]
         for key, computation in computations.items()
     }
     sizes: dict[int, int] = {}
     depths: dict[int, int] = {}
     try:
-        for key in TopologicalSorter(called).static_order():
-            sizes[key] = len(computations[key].instructions) + sum(sizes[callee] for callee in called[key])
-            depths[key] = 1 + max((depths[callee] for callee in called[key]), default=0)
+        for key in TopologicalSorter(callees).static_order():
+            sizes[key] = len(computations[key].instructions) + sum(sizes[callee] for callee in callees[key])
+            depths[key] = 1 + max((depths[callee] for callee in callees[key]), default=0)
     except CycleError as error:
         raise UnreadableProgram("expected an HLO module that ends, found a computation that calls itself") from error
     if max(sizes.values()) > MOST_INSTRUCTIONS or max(depths.values()) > MOST_NESTED:

@@ -22,7 +22,7 @@ _SAID_ELSEWHERE = ("algorithm",)
 _BYTES_FIELD = "{}s"
 
 
-def written(graph: Graph, results: Sequence[int] | None = None) -> bytes:
+def write_graph(graph: Graph, results: Sequence[int] | None = None) -> bytes:
     """A serialized HloModuleProto whose entry computation is the graph.
 
     Args:
@@ -59,17 +59,17 @@ class _Writer:
         target = proto.new("HloComputationProto")
         target.id = self._number()
         target.name = f"computation.{target.id}"
-        placed: dict[int, int] = {}
+        ids: dict[int, int] = {}
         for node in graph:
-            placed[node.id] = self._instruction(node, target, placed, [regions[region] for region in node.regions])
+            ids[node.id] = self._instruction(node, target, ids, [regions[region] for region in node.regions])
         shapes = [graph.nodes[key].shape for key in results]
-        target.root_id = placed[results[0]] if results else 0
+        target.root_id = ids[results[0]] if results else 0
         if always_tuple or len(results) != 1:
-            target.root_id = self._tuple(target, [placed[key] for key in results], shapes)
-        _fill_shape(target.program_shape.result, _returned(shapes, always_tuple))
+            target.root_id = self._tuple(target, [ids[key] for key in results], shapes)
+        _fill_shape(target.program_shape.result, _result_shape(shapes, always_tuple))
         for key in graph.parameters:
             _fill_shape(target.program_shape.parameters.add(), graph.nodes[key].shape)
-            target.program_shape.parameter_names.append(f"parameter.{placed[key]}")
+            target.program_shape.parameter_names.append(f"parameter.{ids[key]}")
         self.module.computations.append(target)
         return target
 
@@ -79,32 +79,32 @@ class _Writer:
             self._written[region] = self.computation(region, region.results, always_tuple)
         return self._written[region].id
 
-    def _instruction(self, node: Node, target: Any, placed: dict[int, int], regions: list[int]) -> int:
-        made = target.instructions.add()
-        made.id = self._number()
-        made.name, made.opcode = f"{node.opcode}.{made.id}", node.opcode
-        made.operand_ids.extend(placed[key] for key in node.operands)
-        made.called_computation_ids.extend(regions)
+    def _instruction(self, node: Node, target: Any, ids: dict[int, int], regions: list[int]) -> int:
+        instruction = target.instructions.add()
+        instruction.id = self._number()
+        instruction.name, instruction.opcode = f"{node.opcode}.{instruction.id}", node.opcode
+        instruction.operand_ids.extend(ids[key] for key in node.operands)
+        instruction.called_computation_ids.extend(regions)
         # What stands outside of the program wants the layouts that it was called with; all else takes any.
-        _fill_shape(made.shape, node.shape, own_layout=node.opcode == "custom-call")
+        _fill_shape(instruction.shape, node.shape, own_layout=node.opcode == "custom-call")
         for name, value in node.attributes + node.hints:
             if name == "layouts":
                 _check_layouts(node, value)
             elif name == "literal":
-                made.literal.ParseFromString(value)
+                instruction.literal.ParseFromString(value)
             elif name not in _SAID_ELSEWHERE:
-                _fill(made, name, value)
+                _fill(instruction, name, value)
         if node.literal is not None:
-            _fill_literal(made.literal, node)
-        return made.id
+            _fill_literal(instruction.literal, node)
+        return instruction.id
 
     def _tuple(self, target: Any, parts: list[int], shapes: list[Shape]) -> int:
-        made = target.instructions.add()
-        made.id = self._number()
-        made.name, made.opcode = f"tuple.{made.id}", "tuple"
-        made.operand_ids.extend(parts)
-        _fill_shape(made.shape, Shape("tuple", parts=tuple(shapes)))
-        return made.id
+        instruction = target.instructions.add()
+        instruction.id = self._number()
+        instruction.name, instruction.opcode = f"tuple.{instruction.id}", "tuple"
+        instruction.operand_ids.extend(parts)
+        _fill_shape(instruction.shape, Shape("tuple", parts=tuple(shapes)))
+        return instruction.id
 
 
 def _returns_tuple(node: Node, region: Graph) -> bool:
@@ -122,7 +122,7 @@ def _check_layouts(node: Node, layouts: tuple[tuple[int, ...], ...]) -> None:
         )
 
 
-def _returned(shapes: Sequence[Shape], always_tuple: bool) -> Shape:
+def _result_shape(shapes: Sequence[Shape], always_tuple: bool) -> Shape:
     return shapes[0] if len(shapes) == 1 and not always_tuple else Shape("tuple", parts=tuple(shapes))
 
 

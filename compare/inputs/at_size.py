@@ -17,8 +17,7 @@ from compare.sides import mapped, wire
 from compare.sides.requests import Loading
 from workloads import _arrays
 from workloads._declared import AnyWorkload
-from workloads._dimensions import described as dimensions_told
-from workloads._dimensions import others
+from workloads._dimensions import describe_dimensions, others
 from workloads._precision import narrow_dtype
 from workloads._spec import Arrays, ArraySpec, Cost, Dimensions, Training, Workload
 
@@ -65,8 +64,8 @@ class Prepared(Drawn):
           main_pass: its name.
           unrolled: training steps in one program; 0 for one at a time.
         """
-        told = dataclasses.replace(self.loading, main_pass=main_pass or "", unrolled=unrolled)
-        return dataclasses.replace(self, loading=told)
+        loading = dataclasses.replace(self.loading, main_pass=main_pass or "", unrolled=unrolled)
+        return dataclasses.replace(self, loading=loading)
 
     @property
     def title(self) -> str:
@@ -111,14 +110,14 @@ def prepare_both(
     Raises:
       RequestError: the workload has no such size, or refuses its dimensions.
     """
-    chosen = choose_size(workload, size)
-    examples = examples_of(workload, chosen, data)
-    judged = choose_size(workload, judge_at) if judge_at else parity_size(workload, chosen, examples)
-    if judged == chosen:
-        small = prepare(workload, chosen, examples, scratch)
+    timed_size = choose_size(workload, size)
+    examples = examples_of(workload, timed_size, data)
+    judged_size = choose_size(workload, judge_at) if judge_at else parity_size(workload, timed_size, examples)
+    if judged_size == timed_size:
+        small = prepare(workload, timed_size, examples, scratch)
         return small, small
-    small = prepare(workload, judged, examples_of(workload, judged, data), scratch)
-    return small, prepare(workload, chosen, examples, scratch, one_case=True)
+    small = prepare(workload, judged_size, examples_of(workload, judged_size, data), scratch)
+    return small, prepare(workload, timed_size, examples, scratch, one_case=True)
 
 
 def prepare_one(workload: Workload, size: str, data: Path | None, scratch: Path) -> Prepared:
@@ -172,9 +171,9 @@ def prepare(workload: Workload, size: str, examples: Arrays | None, scratch: Pat
     seeds = 1 if one_case or input_bytes(workload, dimensions) > LARGE_BYTES else SEEDS
     cases = _arrays.draw_cases(workload, dimensions, seeds, examples, kinks=not one_case)
     batches = _arrays.draw_batches(workload, dimensions, examples) if examples else {}
-    packed = wire.pack_twin(cases, weights, batches)
+    twin = wire.pack_twin(cases, weights, batches)
     path = scratch / f"{workload.name}-{size}.arrays"
-    mapped.save(packed, path)
+    mapped.save(twin, path)
     loading = Loading(
         workload=workload.name,
         targets={"tf": _target(workload, workload.tf), "jax": _target(workload, workload.jax)},
@@ -183,12 +182,31 @@ def prepare(workload: Workload, size: str, examples: Arrays | None, scratch: Pat
         inputs=tuple(specs),
         cases=tuple(cases),
         arrays=path,
-        sha256=digest(packed),
+        sha256=digest(twin),
     )
     cost = workload.cost(dimensions) if workload.cost else None
-    described = {name: plain(spec) for name, spec in specs.items()}
-    varied = () if one_case else _others(workload, dimensions)
-    return Prepared(size, dimensions, loading, described, cost, varied, workload=workload)
+    plain_specs = {name: plain(spec) for name, spec in specs.items()}
+    other_dimensions = () if one_case else _others(workload, dimensions)
+    return Prepared(size, dimensions, loading, plain_specs, cost, other_dimensions, workload=workload)
+
+
+def with_arrays(own: Prepared, cases: Mapping[str, Arrays], weights: Arrays, batches: Arrays) -> Prepared:
+    """The same workload on other arrays, in a file beside that of its own.
+
+    Args:
+      own: the workload, on its own arrays.
+      cases: the inputs of each.
+      weights: by path.
+      batches: of training.
+    """
+    twin = wire.pack_twin(cases, weights, batches)
+    sha256 = digest(twin)
+    path = own.loading.arrays.with_name(f"{own.loading.arrays.name}-{sha256[:16]}")
+    if not path.exists():
+        mapped.save(twin, path)
+    return dataclasses.replace(
+        own, loading=dataclasses.replace(own.loading, arrays=path, sha256=sha256, cases=tuple(cases))
+    )
 
 
 def _others(workload: Workload, dimensions: Dimensions) -> tuple[Dimensions, ...]:
@@ -215,14 +233,16 @@ def prepare_others(
       others: per further size, the dimensions that differ.
       scratch: the folder to write arrays into.
     """
-    return [_at(workload, size, dimensions, varied, scratch) for varied in others]
+    return [_prepare_variant(workload, size, dimensions, variant, scratch) for variant in others]
 
 
-def _at(workload: Workload, size: str, dimensions: Dimensions, varied: Dimensions, scratch: Path) -> Prepared | str:
-    named = "-".join([size, *(f"{name}{number}" for name, number in varied.items())])
+def _prepare_variant(
+    workload: Workload, size: str, dimensions: Dimensions, variant: Dimensions, scratch: Path
+) -> Prepared | str:
+    size_name = "-".join([size, *(f"{name}{number}" for name, number in variant.items())])
     try:
-        once = dataclasses.replace(workload, training=None, example={}, sizes={named: {**dimensions, **varied}})
-        return dataclasses.replace(prepare(once, named, None, scratch), others=(), at=dimensions_told(varied))
+        once = dataclasses.replace(workload, training=None, example={}, sizes={size_name: {**dimensions, **variant}})
+        return dataclasses.replace(prepare(once, size_name, None, scratch), others=(), at=describe_dimensions(variant))
     except (RequestError, ValueError) as error:
         return str(error)
 
@@ -264,10 +284,10 @@ def prepare_batch(workload: Workload, size: str, batch: int, data: Path | None, 
       RequestError: as `check_batch` does.
     """
     training, examples = check_batch(workload, size, data)
-    named = f"{size}-batch{batch}"
-    sizes = {named: {**workload.dimensions(size), training.batch: batch}}
+    size_name = f"{size}-batch{batch}"
+    sizes = {size_name: {**workload.dimensions(size), training.batch: batch}}
     once = dataclasses.replace(workload, training=dataclasses.replace(training, steps=1), sizes=sizes)
-    return prepare(once, named, examples, scratch, one_case=True)
+    return prepare(once, size_name, examples, scratch, one_case=True)
 
 
 def digest(arrays: Arrays) -> str:
@@ -289,7 +309,7 @@ def plain(spec: ArraySpec) -> ArraySpec:
     return ArraySpec(tuple(int(size) for size in spec.shape), str(np.dtype(spec.dtype)), low, high, float(spec.scale))
 
 
-def described(spec: ArraySpec) -> str:
+def type_text(spec: ArraySpec) -> str:
     """A spec as XLA writes its type: "f32[8,128]"."""
     return describe(spec.shape, spec.dtype)
 

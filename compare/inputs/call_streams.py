@@ -52,16 +52,16 @@ def stream(texts: Sequence[str], sizes: Sequence[str]) -> list[Call]:
     """
     templates = [parse_call(text) for text in texts]
     values = _sizes(sizes)
-    used = {name for template in templates for name in _names(template)}
+    names = {name for template in templates for name in _names(template)}
     for name in values:
-        if name not in used:
+        if name not in names:
             raise RequestError(
                 f"expected a size that a --call names, found {name}: write it in a shape, as x=f32[{name},4]"
             )
-    return drawn([spec for template in templates for spec in _at_sizes(template, values)])
+    return draw_calls([spec for template in templates for spec in _at_sizes(template, values)])
 
 
-def drawn(specs: Sequence[Named]) -> list[Call]:
+def draw_calls(specs: Sequence[Named]) -> list[Call]:
     """Calls with their arrays.
 
     Args:
@@ -78,7 +78,7 @@ def drawn(specs: Sequence[Named]) -> list[Call]:
         raise RequestError(
             f"expected arrays of at most {MOST_BYTES >> 30} GiB in all calls, found {size >> 30} GiB: use fewer"
         )
-    return [Call(described(spec), _drawn(spec)) for spec in specs]
+    return [Call(describe(spec), _draw(spec)) for spec in specs]
 
 
 def from_file(text: str) -> list[str]:
@@ -95,23 +95,23 @@ def parse_call(text: str) -> Named:
     """
     arrays: list[ArraySpec[int | str]] = []
 
-    def placed(match: re.Match[str]) -> str:
+    def placeholder(match: re.Match[str]) -> str:
         arrays.append(parse_input(f"x={match[0]}")[1])
         return _PLACE.format(len(arrays) - 1)
 
-    replaced = _ARRAY.sub(placed, text)
+    source = _ARRAY.sub(placeholder, text)
     try:
-        tree = ast.parse(f"call({replaced}\n)", mode="eval").body
+        tree = ast.parse(f"call({source}\n)", mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise _refused(text, "what is no Python") from error
+        raise _refuse(text, "what is no Python") from error
     if not isinstance(tree, ast.Call) or not (isinstance(tree.func, ast.Name) and tree.func.id == "call"):
-        raise _refused(text, "more than the arguments of one call")
+        raise _refuse(text, "more than the arguments of one call")
     if tree.args or any(keyword.arg is None for keyword in tree.keywords):
-        raise _refused(text, "an argument without a name")
+        raise _refuse(text, "an argument without a name")
     names = {_PLACE.format(number): spec for number, spec in enumerate(arrays)}
     arguments = {str(keyword.arg): _value(keyword.value, names, text) for keyword in tree.keywords}
     if len(arguments) < len(tree.keywords) or not arguments:
-        raise _refused(text, "no argument" if not arguments else "an argument twice")
+        raise _refuse(text, "no argument" if not arguments else "an argument twice")
     return arguments
 
 
@@ -119,10 +119,10 @@ _QUOTED = 200
 """Characters of a call that a line repeats."""
 
 
-def _refused(text: str, problem: str) -> RequestError:
-    quoted = text if len(text) <= _QUOTED else f"{text[:_QUOTED]}..."
+def _refuse(text: str, problem: str) -> RequestError:
+    quote = text if len(text) <= _QUOTED else f"{text[:_QUOTED]}..."
     return RequestError(
-        f"expected a call like {EXAMPLES}, found {problem[:_QUOTED]} in {quoted!r}: write NAME=VALUE, ..."
+        f"expected a call like {EXAMPLES}, found {problem[:_QUOTED]} in {quote!r}: write NAME=VALUE, ..."
     )
 
 
@@ -142,20 +142,20 @@ def _value(node: ast.expr, arrays: Mapping[str, ArraySpec[int | str]], text: str
             return tuple(_value(item, arrays, text) for item in items)
         case ast.Dict(keys=keys, values=values) if keys:
             return {_key(key, text): _value(value, arrays, text) for key, value in zip(keys, values, strict=True)}
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="np"), attr=dtype), args=[given], keywords=[]):
-            return _typed(dtype, given, arrays, text)[()]
-        case ast.Call(func=ast.Name(id=short), args=[given], keywords=[]) if short in DTYPES:
-            return _typed(DTYPES[short], given, arrays, text)
-    raise _refused(text, f"{ast.unparse(node)[:60]!r}")
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="np"), attr=dtype), args=[literal], keywords=[]):
+            return _typed_array(dtype, literal, arrays, text)[()]
+        case ast.Call(func=ast.Name(id=short), args=[literal], keywords=[]) if short in DTYPES:
+            return _typed_array(DTYPES[short], literal, arrays, text)
+    raise _refuse(text, f"{ast.unparse(node)[:60]!r}")
 
 
 def _key(node: ast.expr | None, text: str) -> str:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
-    raise _refused(text, "a key that is no text")
+    raise _refuse(text, "a key that is no text")
 
 
-def _typed(dtype: str, node: ast.expr, arrays: Mapping[str, ArraySpec[int | str]], text: str) -> np.ndarray:
+def _typed_array(dtype: str, node: ast.expr, arrays: Mapping[str, ArraySpec[int | str]], text: str) -> np.ndarray:
     """An array of given values."""
     value = _value(node, arrays, text)
     try:
@@ -166,9 +166,9 @@ def _typed(dtype: str, node: ast.expr, arrays: Mapping[str, ArraySpec[int | str]
             raise ValueError(f"{value!r} is no number")
         cast = plain.astype(dtype)
     except (ValueError, OverflowError) as error:
-        raise _refused(text, f"{error}") from error
+        raise _refuse(text, f"{error}") from error
     if cast.dtype.kind in "biu" and not np.array_equal(cast.astype(plain.dtype), plain):
-        raise _refused(text, f"{value!r}, which no {dtype} holds")
+        raise _refuse(text, f"{value!r}, which no {dtype} holds")
     return cast
 
 
@@ -201,17 +201,19 @@ def _at_sizes(template: Named, values: Mapping[str, Sequence[int]]) -> Iterator[
         return
     for position in range(len(next(iter(values.values())))):
         here = {name: sizes[position] for name, sizes in values.items()}
-        yield mapped(template, lambda leaf, here=here: _sized(leaf, here))
+        yield map_leaves(template, lambda leaf, here=here: _resize(leaf, here))
 
 
-def _sized(leaf: Any, sizes: Mapping[str, int]) -> Any:
+def _resize(leaf: Any, sizes: Mapping[str, int]) -> Any:
     if not isinstance(leaf, ArraySpec):
         return leaf
     return dataclasses.replace(leaf, shape=tuple(sizes[one] if isinstance(one, str) else one for one in leaf.shape))
 
 
-def _drawn(template: Named) -> Named:
-    return rebuilt(template, lambda path, leaf: draw(leaf, ".".join(path), 0) if isinstance(leaf, ArraySpec) else leaf)
+def _draw(template: Named) -> Named:
+    return map_with_paths(
+        template, lambda path, leaf: draw(leaf, ".".join(path), 0) if isinstance(leaf, ArraySpec) else leaf
+    )
 
 
 def leaves(structure: Any) -> dict[tuple[str, ...], Any]:
@@ -223,10 +225,10 @@ def leaves(structure: Any) -> dict[tuple[str, ...], Any]:
             inside = enumerate(structure)
         case leaf:
             return {(): leaf}
-    return {(str(key), *rest): leaf for key, held in inside for rest, leaf in leaves(held).items()}
+    return {(str(key), *rest): leaf for key, child in inside for rest, leaf in leaves(child).items()}
 
 
-def rebuilt(structure: Any, change: Callable[[tuple[str, ...], Any], Any], path: tuple[str, ...] = ()) -> Any:
+def map_with_paths(structure: Any, change: Callable[[tuple[str, ...], Any], Any], path: tuple[str, ...] = ()) -> Any:
     """A structure of the same form with other leaves.
 
     Args:
@@ -236,24 +238,24 @@ def rebuilt(structure: Any, change: Callable[[tuple[str, ...], Any], Any], path:
     """
     match structure:
         case Mapping():
-            return {key: rebuilt(held, change, (*path, str(key))) for key, held in structure.items()}
+            return {key: map_with_paths(child, change, (*path, str(key))) for key, child in structure.items()}
         case list() | tuple():
-            held = (rebuilt(one, change, (*path, str(number))) for number, one in enumerate(structure))
-            return type(structure)(held)
+            child = (map_with_paths(one, change, (*path, str(number))) for number, one in enumerate(structure))
+            return type(structure)(child)
     return change(path, structure)
 
 
-def mapped(structure: Any, change: Callable[[Any], Any]) -> Any:
+def map_leaves(structure: Any, change: Callable[[Any], Any]) -> Any:
     """A structure of the same form with other leaves."""
-    return rebuilt(structure, lambda _, leaf: change(leaf))
+    return map_with_paths(structure, lambda _, leaf: change(leaf))
 
 
-def described(structure: Any) -> str:
+def describe(structure: Any) -> str:
     """A structure as `parse_call` reads it; of the arguments of a call, without the braces."""
-    return ", ".join(f"{name}={shown(value)}" for name, value in structure.items())
+    return ", ".join(f"{name}={shorten(value)}" for name, value in structure.items())
 
 
-def shown(value: Any) -> str:
+def shorten(value: Any) -> str:
     """A value in short: f32[8,4], i32(3), np.float32(0.5), 'text', or a structure of these."""
     match value:
         case ArraySpec() | np.ndarray() if value.shape or isinstance(value, ArraySpec):
@@ -263,9 +265,9 @@ def shown(value: Any) -> str:
         case np.generic():
             return f"np.{value.dtype.name}({value.item()})"
         case Mapping():
-            return f"{{{', '.join(f'{key!r}: {shown(held)}' for key, held in value.items())}}}"
+            return f"{{{', '.join(f'{key!r}: {shorten(child)}' for key, child in value.items())}}}"
         case list() | tuple():
-            inside = ", ".join(map(shown, value))
+            inside = ", ".join(map(shorten, value))
             return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' * (len(value) == 1)})"
     return repr(value)
 
@@ -273,5 +275,5 @@ def shown(value: Any) -> str:
 def _range(value: ArraySpec | np.ndarray) -> str:
     """The range of an array that is drawn from one, as `parse_input` reads it."""
     ends = (value.low, value.high) if isinstance(value, ArraySpec) else ()
-    known = [int(end) if float(end).is_integer() else end for end in ends if end is not None]
-    return f":{known[0]}..{known[1]}" if known else ""
+    bounds = [int(end) if float(end).is_integer() else end for end in ends if end is not None]
+    return f":{bounds[0]}..{bounds[1]}" if bounds else ""

@@ -76,10 +76,10 @@ def model_inputs(texts: Sequence[str]) -> list[tuple[str, tuple[int | None, ...]
 
 def of_known_sizes(specs: Mapping[str, ArraySpec[int | str]]) -> list[tuple[str, tuple[int | None, ...], str]]:
     """Name, shape and dtype of each argument; a size that is a name is not fixed: None."""
-    return [(name, tuple(_fixed(size) for size in spec.shape), spec.dtype) for name, spec in specs.items()]
+    return [(name, tuple(_fixed_size(size) for size in spec.shape), spec.dtype) for name, spec in specs.items()]
 
 
-def _fixed(size: int | str) -> int | None:
+def _fixed_size(size: int | str) -> int | None:
     return size if isinstance(size, int) else None
 
 
@@ -167,19 +167,22 @@ def check_reference(option: str, reference: str) -> None:
         check_path(Path(where))
 
 
-def _workload(
-    named: str, tf: str, jax: str, summary: str, inputs: Sequence[str], dimensions: Sequence[str]
-) -> Workload:
+def _workload(name: str, tf: str, jax: str, summary: str, inputs: Sequence[str], dimensions: Sequence[str]) -> Workload:
     """The workload of functions that are named after one of them."""
     specs = parse_inputs(inputs)
     if not specs:
         raise RequestError(f"expected at least one --input, found none: add one for each argument, like {EXAMPLES}")
-    given = {"name": named.rpartition(":")[2], "summary": summary, "source": "given on the command line"}
-    return of_specs(tf, jax, specs, dimensions, folder=Path.cwd(), **given)
+    fields = {"name": name.rpartition(":")[2], "summary": summary, "source": "given on the command line"}
+    return of_specs(tf, jax, specs, dimensions, folder=Path.cwd(), **fields)
 
 
 def of_specs(
-    tf: str, jax: str, specs: Mapping[str, ArraySpec[int | str]], dimensions: Sequence[str], **fields: Any
+    tf: str,
+    jax: str,
+    specs: Mapping[str, ArraySpec[int | str]],
+    dimensions: Sequence[str],
+    narrow: str = "",
+    **fields: Any,
 ) -> Workload:
     """The workload of two functions whose inputs are known.
 
@@ -188,28 +191,31 @@ def of_specs(
       jax: a reference to its port; "" for none.
       specs: of each argument, in order.
       dimensions: as of `from_functions`.
+      narrow: the narrow type that the original says it computes in; "" where it says none.
       fields: others of `Workload`, its name among them.
 
     Raises:
       RequestError: a dimension does not parse or occurs twice, or the fields are not those of a workload.
     """
     sizes, ranges = _named_dimensions(dimensions, sorted({name for spec in specs.values() for name in spec.names}))
+    if narrow:
+        sizes[narrow] = 1
     try:
-        told = {"builds": False, **fields}
-        return Workload(tf=tf, jax=jax, inputs=specs, sizes={"default": sizes}, ranges=ranges, **told)
+        settings = {"builds": False, **fields}
+        return Workload(tf=tf, jax=jax, inputs=specs, sizes={"default": sizes}, ranges=ranges, **settings)
     except ValueError as error:
         raise RequestError(f"{error}, in {fields['name']}") from error
 
 
-def _named_dimensions(texts: Sequence[str], named: Sequence[str]) -> tuple[dict[str, int], dict[str, Range]]:
+def _named_dimensions(texts: Sequence[str], names: Sequence[str]) -> tuple[dict[str, int], dict[str, Range]]:
     """The sizes that are timed and the ranges that are judged, by the name of the dimension."""
     sizes: dict[str, int] = {}
     ranges: dict[str, Range] = {}
     for text in texts:
         name, low, high = parse_dimension(text)
-        if name not in named:
+        if name not in names:
             raise RequestError(
-                f"expected a dimension that an --input names ({', '.join(named) or 'none does'}), found {text!r}: "
+                f"expected a dimension that an --input names ({', '.join(names) or 'none does'}), found {text!r}: "
                 f"write {name} in a shape, as in x=f32[{name},128]"
             )
         if name in (sizes if high is None else ranges):

@@ -55,9 +55,9 @@ def get(reference: str) -> AnyWorkload:
         return _registry.get(reference)
     if reference.endswith(".py"):
         _registry.check_file(Path(reference))
-    described = _ask(Ports.describe, PortRequest(reference, Path.cwd()))
+    declaration = _ask(Ports.describe, PortRequest(reference, Path.cwd()))
     try:
-        return files.converted(described, Declared)
+        return files.convert_plain(declaration, Declared)
     except msgspec.ValidationError as error:
         raise _registry.RegistryError(
             f"expected a Workload whose fields have the declared types in {reference}, found: {error}"
@@ -114,10 +114,10 @@ def prepare_both(
     """
     if isinstance(workload, Workload):
         return at_size.prepare_both(workload, size, data, scratch, judge_at)
-    asked: dict[str, Any] = {"size": size or "", "data": data, "scratch": scratch, "judge_at": judge_at}
-    small, large = _drawn(workload, Ports.prepare_both, tuple[Drawn, Drawn], **asked)
-    prepared = _prepared(workload, small)
-    return prepared, prepared if small == large else _prepared(workload, large)
+    parameters: dict[str, Any] = {"size": size or "", "data": data, "scratch": scratch, "judge_at": judge_at}
+    small, large = _request_drawn(workload, Ports.prepare_both, tuple[Drawn, Drawn], **parameters)
+    prepared = _as_prepared(workload, small)
+    return prepared, prepared if small == large else _as_prepared(workload, large)
 
 
 def prepare_one(workload: AnyWorkload, size: str, data: Path | None, scratch: Path) -> Prepared:
@@ -134,7 +134,9 @@ def prepare_one(workload: AnyWorkload, size: str, data: Path | None, scratch: Pa
     """
     if isinstance(workload, Workload):
         return at_size.prepare_one(workload, size, data, scratch)
-    return _prepared(workload, _drawn(workload, Ports.prepare_one, Drawn, size=size, data=data, scratch=scratch))
+    return _as_prepared(
+        workload, _request_drawn(workload, Ports.prepare_one, Drawn, size=size, data=data, scratch=scratch)
+    )
 
 
 def prepare_others(prepared: Prepared, scratch: Path) -> list[Prepared | str]:
@@ -144,13 +146,13 @@ def prepare_others(prepared: Prepared, scratch: Path) -> list[Prepared | str]:
       RequestError: its code fails.
     """
     workload = prepared.workload
-    asked = {"size": prepared.size, "dimensions": prepared.dimensions, "others": prepared.others}
+    parameters = {"size": prepared.size, "dimensions": prepared.dimensions, "others": prepared.others}
     if not prepared.others:
         return []
     if isinstance(workload, Workload):
-        return at_size.prepare_others(workload, **asked, scratch=scratch)
-    drawn = _drawn(workload, Ports.prepare_others, list[Drawn | str], **asked, scratch=scratch)
-    return [other if isinstance(other, str) else _prepared(workload, other) for other in drawn]
+        return at_size.prepare_others(workload, **parameters, scratch=scratch)
+    plain = _request_drawn(workload, Ports.prepare_others, list[Drawn | str], **parameters, scratch=scratch)
+    return [other if isinstance(other, str) else _as_prepared(workload, other) for other in plain]
 
 
 def check_batch(workload: AnyWorkload, size: str, data: Path | None) -> None:
@@ -167,7 +169,7 @@ def check_batch(workload: AnyWorkload, size: str, data: Path | None) -> None:
     if isinstance(workload, Workload):
         at_size.check_batch(workload, size, data)
     else:
-        _drawn(workload, Ports.check_batch, type(None), size=size, data=data)
+        _request_drawn(workload, Ports.check_batch, type(None), size=size, data=data)
 
 
 def prepare_batch(workload: AnyWorkload, size: str, batch: int, data: Path | None, scratch: Path) -> Prepared:
@@ -185,34 +187,36 @@ def prepare_batch(workload: AnyWorkload, size: str, batch: int, data: Path | Non
     """
     if isinstance(workload, Workload):
         return at_size.prepare_batch(workload, size, batch, data, scratch)
-    drawn = _drawn(workload, Ports.prepare_batch, Drawn, size=size, batch=batch, data=data, scratch=scratch)
-    return _prepared(workload, drawn)
+    plain = _request_drawn(workload, Ports.prepare_batch, Drawn, size=size, batch=batch, data=data, scratch=scratch)
+    return _as_prepared(workload, plain)
 
 
-def _prepared(workload: Declared, drawn: Drawn) -> Prepared:
-    return Prepared(**vars(drawn), workload=workload)
+def _as_prepared(workload: Declared, plain: Drawn) -> Prepared:
+    return Prepared(**vars(plain), workload=workload)
 
 
-def _drawn(workload: Declared, method: Callable[[Ports, PortRequest], Any], type_: Any, **asked: Any) -> Any:
+def _request_drawn(
+    workload: Declared, method: Callable[[Ports, PortRequest], Any], type_: Any, **parameters: Any
+) -> Any:
     if isinstance(workload, Unreadable):
         raise RequestError(workload.reason)
-    given = PortRequest(workload.reference, Path.cwd(), **asked)
+    asking = PortRequest(workload.reference, Path.cwd(), **parameters)
     try:
-        return files.converted(_ask(method, given), type_)
+        return files.convert_plain(_ask(method, asking), type_)
     except _registry.RegistryError as error:
         raise RequestError(str(error)) from error
     except msgspec.ValidationError as error:
         raise RequestError(
-            f"expected {workload.name} to give values of the declared types, found: {error}: correct {given.reference}"
+            f"expected {workload.name} to give values of the declared types, found: {error}: correct {asking.reference}"
         ) from error
 
 
-def _ask(method: Callable[[Ports, PortRequest], Found], asked: PortRequest) -> Found:
+def _ask(method: Callable[[Ports, PortRequest], Found], port_request: PortRequest) -> Found:
     if not _in_use:
         raise RuntimeError(
             "expected a worker for port files, found none: enter compare.inputs.port_files.ports_apart()"
         )
-    return _in_use[-1].ask(method, asked)
+    return _in_use[-1].ask(method, port_request)
 
 
 class _PortHost:
@@ -221,21 +225,25 @@ class _PortHost:
     def __init__(self, timeout_s: float, stack: ExitStack) -> None:
         self._worker = Replaceable("ports", timeout_s, stack)
 
-    def ask(self, method: Callable[[Ports, PortRequest], Found], asked: PortRequest) -> Found:
+    def ask(self, method: Callable[[Ports, PortRequest], Found], port_request: PortRequest) -> Found:
         """What a child of the worker answers.
 
         Raises:
           RegistryError: the file's own code fails, ends its process or does not end; or the request is refused.
         """
         try:
-            return request(method)(self._worker, asked)
+            return request(method)(self._worker, port_request)
         except Unavailable as error:
             raise _registry.RegistryError(error.reason) from error
         except Stalled as error:
             problem = f"code that does not finish: {error.reason}"
-            raise _registry.RegistryError(f"expected a workload in {asked.reference}, found {problem}") from error
+            raise _registry.RegistryError(
+                f"expected a workload in {port_request.reference}, found {problem}"
+            ) from error
         except SideError as error:
-            raise _registry.RegistryError(f"expected a workload in {asked.reference}, found {error.reason}") from error
+            raise _registry.RegistryError(
+                f"expected a workload in {port_request.reference}, found {error.reason}"
+            ) from error
 
 
 _in_use: list[_PortHost] = []

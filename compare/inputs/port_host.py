@@ -13,13 +13,13 @@ from compare.inputs import at_size
 from compare.sides import wire
 from compare.sides._host import Host
 from compare.sides._side import Reply
-from compare.sides.explained import explained
-from compare.sides.last_words import ended
+from compare.sides.explained import explain
+from compare.sides.last_words import describe_end
 from compare.sides.methods import Method
 from compare.sides.records import to_plain
 from compare.sides.replies import PortRequest
 from workloads import _registry
-from workloads._declared import declared
+from workloads._declared import declare
 from workloads._digits import DataError
 from workloads._framework import Unsupported
 
@@ -48,11 +48,11 @@ class _InChildren(Host):
             os.close(reader)
             self._answer_in_child(writer, method, request)
         os.close(writer)
-        with os.fdopen(reader, "rb") as said:
-            text = said.read()
+        with os.fdopen(reader, "rb") as pipe:
+            text = pipe.read()
         _, status = os.waitpid(child, 0)
         if not text:
-            how = ended(os.waitstatus_to_exitcode(status))
+            how = describe_end(os.waitstatus_to_exitcode(status))
             raise Unsupported(f"expected a workload in {request.reference}, found that its code ended {how}")
         answer = json.loads(text)
         if "refused" in answer:
@@ -62,14 +62,14 @@ class _InChildren(Host):
     def _answer_in_child(self, writer: int, method: Method, request: PortRequest) -> NoReturn:
         try:
             os.chdir(request.folder)
-            said = {"value": method.pack_result(getattr(self, method.name)(request)).value}
+            reply = {"value": method.pack_result(getattr(self, method.name)(request)).value}
         except REFUSALS as error:
-            said = {"refused": str(error)}
+            reply = {"refused": str(error)}
         except BaseException as error:  # noqa: BLE001 - whatever foreign code raises, sys.exit() included, is reported
             traceback.print_exc()
-            said = {"refused": f"expected a workload in {request.reference}, found {explained(error)}"}
+            reply = {"refused": f"expected a workload in {request.reference}, found {explain(error)}"}
         with os.fdopen(writer, "wb") as pipe:
-            pipe.write(wire.encode(said))
+            pipe.write(wire.encode(reply))
         os._exit(0)
 
 
@@ -79,8 +79,8 @@ class Ports(_InChildren):
     host = "ports"
 
     def describe(self, request: PortRequest, /) -> dict[str, Any]:
-        """The declared fields of a workload."""
-        return to_plain(declared(_registry.get(request.reference), request.reference))
+        """Return the declared fields of a workload."""
+        return to_plain(declare(_registry.get(request.reference), request.reference))
 
     def prepare_both(self, request: PortRequest, /) -> list[Any]:
         """Draw the arrays for parity and those for timing."""
@@ -100,7 +100,7 @@ class Ports(_InChildren):
         return [other if isinstance(other, str) else other.drawn for other in others]
 
     def check_batch(self, request: PortRequest, /) -> None:
-        """Check that the workload has a batch that can be enlarged."""
+        """Check that the workload has a batch whose size can grow."""
         at_size.check_batch(_registry.get(request.reference), request.size, request.data)
 
     def prepare_batch(self, request: PortRequest, /) -> dict[str, Any]:

@@ -26,8 +26,8 @@ def choose_size(workload: AnyWorkload, size: str | None) -> str:
       RequestError: the workload has no such size.
     """
     if size is None:
-        preferred = "smoke" if workload.training else "default"
-        return preferred if preferred in workload.sizes else next(iter(workload.sizes))
+        usual = "smoke" if workload.training else "default"
+        return usual if usual in workload.sizes else next(iter(workload.sizes))
     if size in workload.sizes:
         return size
     if size in SIZES and len(workload.sizes) == 1:
@@ -88,8 +88,8 @@ def dimensions_at(workload: Workload, size: str, examples: Arrays | None) -> Dim
       size: a size of the workload.
       examples: training data by input, [examples, ...]; None where nothing is trained.
     """
-    decided = workload.training.decided(examples) if workload.training and examples else {}
-    return {**workload.dimensions(size), **decided}
+    from_examples = workload.training.decided(examples) if workload.training and examples else {}
+    return {**workload.dimensions(size), **from_examples}
 
 
 def input_bytes(workload: Workload, dimensions: Dimensions) -> int:

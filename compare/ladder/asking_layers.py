@@ -10,8 +10,8 @@ import numpy as np
 from compare.inputs.at_size import Prepared
 from compare.ladder.first_departure import First, first_departure
 from compare.ladder.gradient_departure import gradient_departure
-from compare.ladder.layer_verdicts import BOUNDS, Captured, Paired, paired, verdicts
-from compare.ladder.matched_layers import exchanged, matched, modules_of
+from compare.ladder.layer_verdicts import BOUNDS, Captured, Paired, pair_calls, verdicts
+from compare.ladder.matched_layers import find_exchanges, match_calls, modules_of
 from compare.record.rung_part import NOT_COMPARED, Layers
 from compare.sides import requests
 from compare.sides._side import SIDES, SideError
@@ -48,16 +48,16 @@ def ask(pool: Pool, prepared: Prepared, pass_: str, case: str, names: Mapping[st
     Raises:
       SideError: a side was lost.
     """
-    at = case_of(prepared, case)
+    case_name = case_of(prepared, case)
     reason = ""
     for dtype in BOUNDS:
         try:
-            return _asked(pool, pass_, at, dtype, names)
+            return _ask(pool, pass_, case_name, dtype, names)
         except SideError as error:
             if error.lost:
                 raise
             reason = str(error)
-    return Asked(Layers(pass_=pass_, case=at, reason=reason))
+    return Asked(Layers(pass_=pass_, case=case_name, reason=reason))
 
 
 def case_of(prepared: Prepared, case: str) -> str:
@@ -65,46 +65,46 @@ def case_of(prepared: Prepared, case: str) -> str:
     return case if case in prepared.loading.cases else prepared.loading.cases[0]
 
 
-def _asked(pool: Pool, pass_: str, case: str, dtype: str, names: Mapping[str, str]) -> Asked:
+def _ask(pool: Pool, pass_: str, case: str, dtype: str, names: Mapping[str, str]) -> Asked:
     original, port = (Captured(*requests.layers(pool.get(side), pass_, case, dtype, (), {})) for side in SIDES)
     modules = modules_of(original.calls, port.calls, names)
-    matches = matched(original.calls, port.calls, names)
+    matches = match_calls(original.calls, port.calls, names)
     bound = BOUNDS[dtype]
-    pairs = paired(original, port, matches, bound)
+    pairs = pair_calls(original, port, matches, bound)
     if pass_ == FORWARD:
         port = _on_tensorflows_inputs(pool, case, dtype, original, port, pairs)
-        pairs = paired(original, port, matches, bound)
-    said = verdicts(original, port, pairs, matches, bound)
-    first = first_departure(original, port, pairs, said, bound)
+        pairs = pair_calls(original, port, matches, bound)
+    layer_verdicts = verdicts(original, port, pairs, matches, bound)
+    first = first_departure(original, port, pairs, layer_verdicts, bound)
     # In float32 no gradient is told from rounding.
     if first is None and pass_ != FORWARD and dtype == "float64":
-        first = gradient_departure(original, port, pairs, said)
-    compared = [verdict for verdict in said if verdict.path and verdict.state != NOT_COMPARED]
-    reason = "" if compared else _why_none(original, port)
+        first = gradient_departure(original, port, pairs, layer_verdicts)
+    comparable = [verdict for verdict in layer_verdicts if verdict.path and verdict.state != NOT_COMPARED]
+    reason = "" if comparable else _why_none(original, port)
     # Without layers there is no place to tell.
-    kept = (first if compared else None) or First("", "")
+    departure = (first if comparable else None) or First("", "")
     layers = Layers(
-        *(pass_, case, dtype, tuple(verdict for verdict in said if verdict.path)),
-        *(kept.layer, kept.between, kept.after, kept.told, reason),
+        *(pass_, case, dtype, tuple(verdict for verdict in layer_verdicts if verdict.path)),
+        *(departure.layer, departure.between, departure.after, departure.told, reason),
     )
-    return Asked(layers, tuple(exchanged(original.calls, port.calls, modules)), port.calls.changed)
+    return Asked(layers, tuple(find_exchanges(original.calls, port.calls, modules)), port.calls.changed)
 
 
 def _on_tensorflows_inputs(
     pool: Pool, case: str, dtype: str, original: Captured, port: Captured, pairs: Mapping[int, Paired]
 ) -> Captured:
     """The port's calls once more, each module called besides on what TensorFlow's layer was given."""
-    given: list[Given] = []
-    sent: dict[str, np.ndarray] = {}
+    started_with: list[Given] = []
+    arrays: dict[str, np.ndarray] = {}
     for pair in pairs.values():
         if pair.inputs is None:
             continue
-        chosen = [pair.layer.inputs[at] for at in pair.inputs]
-        given.append(Given(pair.module.started, tuple(chosen)))
-        sent |= {name: original.arrays[name] for name in chosen}
-    if not given:
+        names_chosen = [pair.layer.inputs[index] for index in pair.inputs]
+        started_with.append(Given(pair.module.started, tuple(names_chosen)))
+        arrays |= {name: original.arrays[name] for name in names_chosen}
+    if not started_with:
         return port
-    return Captured(*requests.layers(pool.get("jax"), FORWARD, case, dtype, given, sent))
+    return Captured(*requests.layers(pool.get("jax"), FORWARD, case, dtype, started_with, arrays))
 
 
 def _why_none(original: Captured, port: Captured) -> str:

@@ -15,7 +15,7 @@ from compare.inputs.port_files import prepare_both
 from compare.inputs.request import Request
 from compare.ladder import asking_layers, rungs_of_gates
 from compare.ladder.first_lines import first_lines
-from compare.ladder.looking_closer import located, with_advice
+from compare.ladder.looking_closer import locate_operations, with_advice
 from compare.ladder.speed_rung import speed, timed_request
 from compare.progress import Reporter
 from compare.prove import both_sides, judging, locating, other_sizes, stability_gate
@@ -125,8 +125,8 @@ class _Climbing:
         self._pool.renew()
         self._load()
         layers = self._layers(_framework.FORWARD)
-        collected, failures = self._collected((_framework.FORWARD,))
-        parity, _ = self._judged(collected, failures)
+        collected, failures = self._collect((_framework.FORWARD,))
+        parity, _ = self._judge(collected, failures)
         self._keep(rungs_of_gates.structure(parity))
         self._ran(failures)
         self._keep(weights_rung(layers))
@@ -136,8 +136,8 @@ class _Climbing:
 
     def _upper(self, layers: Layers) -> None:
         """All gates, with what is far from ordinary inputs, and at other sizes of named dimensions."""
-        collected, failures = self._collected(PASSES)
-        parity, doubles = self._judged(collected, failures)
+        collected, failures = self._collect(PASSES)
+        parity, doubles = self._judge(collected, failures)
         losses = rungs_of_gates.losses(collected, doubles)
         parity = stability_gate.with_stability(
             self._pool, parity, self._prepared, collected, doubles, failures, self._reporter
@@ -172,8 +172,8 @@ class _Climbing:
             try:
                 requests.load(self._pool.get(side), self._prepared.loading)
             except BadWeights as error:
-                unseen = "outputs were not compared: the weights do not fit"
-                self.found[STRUCTURE] = Rung(STRUCTURE, NOT_APPLICABLE, remarks=(unseen,))
+                remark = "outputs were not compared: the weights do not fit"
+                self.found[STRUCTURE] = Rung(STRUCTURE, NOT_APPLICABLE, remarks=(remark,))
                 self._keep(Rung(WEIGHTS, FAIL, (error.reason,)))
             except (BadTarget, Missing, NoDevice):
                 raise
@@ -187,7 +187,7 @@ class _Climbing:
         except SideError as error:
             return asking_layers.Asked(Layers(pass_=pass_, reason=str(error)))
 
-    def _collected(self, passes: Collection[str]) -> tuple[dict[str, Collected], list[Failure]]:
+    def _collect(self, passes: Collection[str]) -> tuple[dict[str, Collected], list[Failure]]:
         failures: list[Failure] = []
         collected = both_sides.both(
             failures,
@@ -201,7 +201,7 @@ class _Climbing:
             self._keep(Rung(STRUCTURE, FAIL, (str(error),)))
         return collected, failures
 
-    def _judged(self, collected: Mapping[str, Collected], failures: list[Failure]) -> tuple[Parity, Doubles]:
+    def _judge(self, collected: Mapping[str, Collected], failures: list[Failure]) -> tuple[Parity, Doubles]:
         drawn_doubles = both_sides.doubles_of(self._pool, collected, self._prepared, failures)
         doubles = both_sides.with_more_cases(self._pool, collected, drawn_doubles, self._prepared, failures)
         doubles = both_sides.with_late_steps(doubles, self._prepared, failures)
@@ -224,15 +224,15 @@ class _Climbing:
         if pass_ is None:
             return rung
         if pass_ != _framework.STEP:
-            known = layers is not None and layers.case == asking_layers.case_of(self._prepared, rung.case)
-            rung = replace(rung, layers=layers if known else self._layers_again(pass_, rung.case))
+            is_known = layers is not None and layers.case == asking_layers.case_of(self._prepared, rung.case)
+            rung = replace(rung, layers=layers if is_known else self._layers_again(pass_, rung.case))
         if not self._choice.locate:
             return rung
         self._reporter.step("programs")
         where = locating.Choice((pass_,), self._prepared.size, self._choice.request.data)
         # Both draw files of the same names.
         apart = Path(tempfile.mkdtemp(dir=self._scratch))
-        return located(self._pool, self.workload, rung, where, apart, self._reporter)
+        return locate_operations(self._pool, self.workload, rung, where, apart, self._reporter)
 
     def _layers_again(self, pass_: str, case: str) -> Layers:
         """Layers in the case that fails; another size may have been loaded since."""
@@ -244,20 +244,20 @@ class _Climbing:
         return self._layers(pass_, case).layers
 
 
-def weights_rung(asked: asking_layers.Asked) -> Rung:
+def weights_rung(answer: asking_layers.Asked) -> Rung:
     """Weights as both sides loaded them, which refuses other names and shapes; then by their values.
 
     Args:
-      asked: what was found of layers in the forward pass.
+      answer: what was found of layers in the forward pass.
     """
-    changed = [f"{path}: to_weights gives something else than from_weights was given" for path in asked.changed]
-    if changed or asked.exchanged:
-        return Rung(WEIGHTS, FAIL, (*asked.exchanged, *first_lines(changed)))
-    layers = asked.layers
+    changes = [f"{path}: to_weights gives something else than from_weights was given" for path in answer.changed]
+    if changes or answer.exchanged:
+        return Rung(WEIGHTS, FAIL, (*answer.exchanged, *first_lines(changes)))
+    layers = answer.layers
     came_back = ", and comes back as it was given" if layers.dtype else ""
-    told = f"every weight of the workload is one of both sides, of its shape{came_back}"
-    unseen = layers.reason and f"in which layer's module each lies was not looked at: {layers.reason}"
-    return Rung(WEIGHTS, PASS, (told,), remarks=(unseen,) if unseen else ())
+    sentence = f"every weight of the workload is one of both sides, of its shape{came_back}"
+    remark = layers.reason and f"in which layer's module each lies was not looked at: {layers.reason}"
+    return Rung(WEIGHTS, PASS, (sentence,), remarks=(remark,) if remark else ())
 
 
 def remarks_of(layers: Layers | None) -> tuple[str, ...]:
@@ -266,10 +266,12 @@ def remarks_of(layers: Layers | None) -> tuple[str, ...]:
         return ()
     if layers.reason:
         return (f"layers were not compared: {layers.reason}",)
-    compared = [call for call in layers.calls if call.state != NOT_COMPARED]
-    apart = [call for call in compared if call.state != AGREES]
-    left = len(layers.calls) - len(compared)
-    lines = [f"{len(compared) - len(apart)} of {len(layers.calls)} calls of layers agree, {left} were not compared"]
+    comparable = [call for call in layers.calls if call.state != NOT_COMPARED]
+    apart = [call for call in comparable if call.state != AGREES]
+    remaining = len(layers.calls) - len(comparable)
+    lines = [
+        f"{len(comparable) - len(apart)} of {len(layers.calls)} calls of layers agree, {remaining} were not compared"
+    ]
     if layers.told:
         lines.append(f"every result agrees all the same, though {layers.told}")
     return tuple(lines)

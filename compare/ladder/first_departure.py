@@ -28,7 +28,11 @@ class First:
 
 
 def first_departure(
-    original: Captured, port: Captured, pairs: Mapping[int, Paired], said: Sequence[LayerVerdict], bound: float
+    original: Captured,
+    port: Captured,
+    pairs: Mapping[int, Paired],
+    layer_verdicts: Sequence[LayerVerdict],
+    bound: float,
 ) -> First | None:
     """The first departure in the order in which TensorFlow's calls end; None where all that was compared agrees.
 
@@ -36,22 +40,22 @@ def first_departure(
       original: calls of TensorFlow.
       port: calls of JAX.
       pairs: by position in the original.
-      said: of every call of the original.
+      layer_verdicts: of every call of the original.
       bound: of an error.
     """
-    for at, verdict in enumerate(said):
-        layer = original.calls.calls[at]
+    for index, verdict in enumerate(layer_verdicts):
+        layer = original.calls.calls[index]
         if verdict.state in (AGREES, NOT_COMPARED) or not layer.path:
             continue
-        pair = pairs[at]
+        pair = pairs[index]
         if pair.inputs_agree is False:
-            return _before(original, said, layer, _departing(original, port, pair, bound))
+            return _before(original, layer_verdicts, layer, _departing(original, port, pair, bound))
         return First(label(layer), _itself(verdict, layer))
     departing = [leaf for leaf in original.calls.results if _result_differs(original, port, leaf, bound)]
     if not departing:
         return None
     makers = [original.calls.results[leaf] for leaf in departing]
-    between, after = _between(original, said, makers)
+    between, after = _between(original, layer_verdicts, makers)
     return First("", f"{_span(between, after, 'the result')} departs", between, after)
 
 
@@ -64,10 +68,10 @@ def _itself(verdict: LayerVerdict, layer: LayerCall) -> str:
     what = f" {verdict.seen_as}" if verdict.seen_as else ""
     values = f"{list(verdict.index)}: tf {_value(verdict.expected)}, jax {_value(verdict.found)}"
     error = f"off by {_value(verdict.error)} of the largest"
-    named = f"{label(layer)} ({layer.class_name}, in the port {verdict.module})"
+    subject = f"{label(layer)} ({layer.class_name}, in the port {verdict.module})"
     if verdict.state == DEPARTS:
-        return f"{named} departs{what}, given what TensorFlow's is given; {values}; {error}"
-    return f"{named} differs{what}; {values}; {error}; {verdict.reason or 'its input is not known to agree'}"
+        return f"{subject} departs{what}, given what TensorFlow's is given; {values}; {error}"
+    return f"{subject} differs{what}; {values}; {error}; {verdict.reason or 'its input is not known to agree'}"
 
 
 def _value(value: float | None) -> str:
@@ -79,17 +83,19 @@ def _departing(original: Captured, port: Captured, pair: Paired, bound: float) -
     if pair.inputs is None:
         return list(pair.layer.makers)
     makers: list[int] = []
-    for name, at in zip(pair.module.inputs, pair.inputs, strict=True):
-        expected = original.arrays[pair.layer.inputs[at]]
+    for name, index in zip(pair.module.inputs, pair.inputs, strict=True):
+        expected = original.arrays[pair.layer.inputs[index]]
         if far_from(port.arrays[name], expected).error > bound:
-            makers.append(pair.layer.makers[at])
+            makers.append(pair.layer.makers[index])
     return makers
 
 
-def _before(original: Captured, said: Sequence[LayerVerdict], layer: LayerCall, makers: Sequence[int]) -> First:
-    between, after = _between(original, said, makers)
-    told = f"{_span(between, after, f'the input of {label(layer)}')} departs"
-    return First(label(layer), told, between, after)
+def _before(
+    original: Captured, layer_verdicts: Sequence[LayerVerdict], layer: LayerCall, makers: Sequence[int]
+) -> First:
+    between, after = _between(original, layer_verdicts, makers)
+    sentence = f"{_span(between, after, f'the input of {label(layer)}')} departs"
+    return First(label(layer), sentence, between, after)
 
 
 def _span(between: Sequence[str], after: Sequence[str], end: str) -> str:
@@ -99,30 +105,30 @@ def _span(between: Sequence[str], after: Sequence[str], end: str) -> str:
 
 
 def _between(
-    original: Captured, said: Sequence[LayerVerdict], makers: Sequence[int]
+    original: Captured, layer_verdicts: Sequence[LayerVerdict], makers: Sequence[int]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Layers that were not compared on the way back from some calls to such as agree, and these; each in order."""
     calls = original.calls.calls
-    waiting, met = list(makers), set[int]()
+    waiting, seen_calls = list(makers), set[int]()
     between, after = dict[int, str](), dict[int, str]()
     while waiting:
-        at = waiting.pop()
-        if at == NO_CALL or at in met:
+        index = waiting.pop()
+        if index == NO_CALL or index in seen_calls:
             continue
-        met.add(at)
-        if said[at].state == NOT_COMPARED or not calls[at].path:
-            between |= {at: f"{label(calls[at])} ({calls[at].class_name})"} if calls[at].path else {}
-            waiting += calls[at].makers
-        elif said[at].seen_as == BEFORE_ACTIVATION:
-            between[at] = f"the activation of {label(calls[at])}"
-            after[at] = f"{label(calls[at])} {BEFORE_ACTIVATION}"
+        seen_calls.add(index)
+        if layer_verdicts[index].state == NOT_COMPARED or not calls[index].path:
+            between |= {index: f"{label(calls[index])} ({calls[index].class_name})"} if calls[index].path else {}
+            waiting += calls[index].makers
+        elif layer_verdicts[index].seen_as == BEFORE_ACTIVATION:
+            between[index] = f"the activation of {label(calls[index])}"
+            after[index] = f"{label(calls[index])} {BEFORE_ACTIVATION}"
         else:
-            after[at] = label(calls[at])
-    return _ordered(between), _ordered(after)
+            after[index] = label(calls[index])
+    return _in_order(between), _in_order(after)
 
 
-def _ordered(layers: Mapping[int, str]) -> tuple[str, ...]:
-    return tuple(layers[at] for at in sorted(layers))
+def _in_order(layers: Mapping[int, str]) -> tuple[str, ...]:
+    return tuple(layers[index] for index in sorted(layers))
 
 
 def _result_differs(original: Captured, port: Captured, leaf: str, bound: float) -> bool:

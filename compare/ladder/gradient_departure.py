@@ -15,7 +15,7 @@ _AGREES, _DEPARTS, _UNKNOWN = "agrees", "departs", "unknown"
 
 
 def gradient_departure(
-    original: Captured, port: Captured, pairs: Mapping[int, Paired], said: Sequence[LayerVerdict]
+    original: Captured, port: Captured, pairs: Mapping[int, Paired], layer_verdicts: Sequence[LayerVerdict]
 ) -> First | None:
     """The first departure from the loss backwards; None where every gradient that was compared agrees.
 
@@ -26,28 +26,28 @@ def gradient_departure(
       original: calls of TensorFlow, with gradients.
       port: calls of JAX, likewise.
       pairs: by position in the original.
-      said: of every call of the original.
+      layer_verdicts: of every call of the original.
     """
     calls = original.calls.calls
-    for at in sorted(pairs, reverse=True):
-        layer = calls[at]
+    for index in sorted(pairs, reverse=True):
+        layer = calls[index]
         if not layer.path or _holds_others(layer, [calls[other] for other in pairs]):
             continue
-        pair = pairs[at]
-        reached = _reached(original, port, pair) if not said[at].seen_as else (_UNKNOWN, "")
-        if reached[0] == _DEPARTS:
-            behind = tuple(_behind(calls, at))
-            return First(label(layer), f"{_named(layer)} is reached by another gradient: between its output and "
-                         f"{' and '.join(behind) or 'the loss'}; {reached[1]}", behind)  # fmt: skip
-        handed, told = _handed_back(original, port, pair)
-        if handed == _DEPARTS:
-            own = "given TensorFlow's, " if reached[0] == _AGREES else ""
-            activation = "" if reached[0] == _AGREES else ", or what its output goes through,"
-            return First(label(layer), f"{_named(layer)}{activation} hands back another gradient: {own}{told}")
+        pair = pairs[index]
+        arrival = _gradient_reached(original, port, pair) if not layer_verdicts[index].seen_as else (_UNKNOWN, "")
+        if arrival[0] == _DEPARTS:
+            behind = tuple(_behind(calls, index))
+            return First(label(layer), f"{_name_of(layer)} is reached by another gradient: between its output and "
+                         f"{' and '.join(behind) or 'the loss'}; {arrival[1]}", behind)  # fmt: skip
+        handover, explanation = _handed_back(original, port, pair)
+        if handover == _DEPARTS:
+            own = "given TensorFlow's, " if arrival[0] == _AGREES else ""
+            activation = "" if arrival[0] == _AGREES else ", or what its output goes through,"
+            return First(label(layer), f"{_name_of(layer)}{activation} hands back another gradient: {own}{explanation}")
     return None
 
 
-def _named(layer: LayerCall) -> str:
+def _name_of(layer: LayerCall) -> str:
     return f"{label(layer)} ({layer.class_name})"
 
 
@@ -56,26 +56,26 @@ def _holds_others(layer: LayerCall, others: Sequence[LayerCall]) -> bool:
     return any(other.path.startswith(f"{layer.path}/") for other in others)
 
 
-def _behind(calls: Sequence[LayerCall], at: int) -> list[str]:
+def _behind(calls: Sequence[LayerCall], index: int) -> list[str]:
     """The calls that an output goes to."""
-    return [label(call) for call in calls if at in call.makers and call.path]
+    return [label(call) for call in calls if index in call.makers and call.path]
 
 
-def _reached(original: Captured, port: Captured, pair: Paired) -> tuple[str, str]:
+def _gradient_reached(original: Captured, port: Captured, pair: Paired) -> tuple[str, str]:
     if not pair.layer.cotangents or len(pair.layer.cotangents) != len(pair.module.cotangents):
         return _UNKNOWN, ""
-    return _held(original, port, zip(pair.layer.cotangents, pair.module.cotangents, strict=True))
+    return _compare(original, port, zip(pair.layer.cotangents, pair.module.cotangents, strict=True))
 
 
 def _handed_back(original: Captured, port: Captured, pair: Paired) -> tuple[str, str]:
     """Of inputs that are told one to one: a tensor that is given twice has two gradients, whose sum alone is told."""
     if pair.inputs is None or sorted(pair.inputs) != list(range(len(pair.layer.inputs))):
         return _UNKNOWN, ""
-    theirs = (pair.layer.handed_back[at] for at in pair.inputs)
-    return _held(original, port, zip(theirs, pair.module.handed_back, strict=True))
+    theirs = (pair.layer.handed_back[index] for index in pair.inputs)
+    return _compare(original, port, zip(theirs, pair.module.handed_back, strict=True))
 
 
-def _held(original: Captured, port: Captured, names: zip[tuple[str, str]]) -> tuple[str, str]:
+def _compare(original: Captured, port: Captured, names: zip[tuple[str, str]]) -> tuple[str, str]:
     state = _UNKNOWN
     for theirs, ours in names:
         expected, actual = original.arrays.get(theirs), port.arrays.get(ours)
@@ -84,8 +84,8 @@ def _held(original: Captured, port: Captured, names: zip[tuple[str, str]]) -> tu
         state = _AGREES
         far = far_from(actual, expected)
         if far.error > _BOUND:
-            at = f"{list(far.index)}: tf {_number(far.expected)}, jax {_number(far.found)}"
-            return _DEPARTS, f"{at}; off by {far.error:.3g} of the largest"
+            place_text = f"{list(far.index)}: tf {_number(far.expected)}, jax {_number(far.found)}"
+            return _DEPARTS, f"{place_text}; off by {far.error:.3g} of the largest"
     return state, ""
 
 

@@ -54,7 +54,7 @@ class Paired:
     reason: str = ""
 
 
-def paired(original: Captured, port: Captured, matches: Mapping[int, int], bound: float) -> dict[int, Paired]:
+def pair_calls(original: Captured, port: Captured, matches: Mapping[int, int], bound: float) -> dict[int, Paired]:
     """Every pair of calls that has values on both sides, by position in the original.
 
     Args:
@@ -64,10 +64,10 @@ def paired(original: Captured, port: Captured, matches: Mapping[int, int], bound
       bound: of an error.
     """
     pairs: dict[int, Paired] = {}
-    for at, other in matches.items():
-        layer, module = original.calls.calls[at], port.calls.calls[other]
+    for index, other in matches.items():
+        layer, module = original.calls.calls[index], port.calls.calls[other]
         if not layer.reason and not module.reason:
-            pairs[at] = _with_inputs(original, port, layer, module, bound)
+            pairs[index] = _with_inputs(original, port, layer, module, bound)
     return pairs
 
 
@@ -76,21 +76,23 @@ def _with_inputs(original: Captured, port: Captured, layer: LayerCall, module: L
     ours, theirs = port.all_of(module.inputs), original.all_of(layer.inputs)
     if ours is None or theirs is None:
         return Paired(layer, module, None, None, "an input is no array of numbers")
-    chosen: list[int] = []
+    selection: list[int] = []
     agree = True
     for array in ours:
-        alike = [at for at, other in enumerate(theirs) if other.shape == array.shape and _kind(other) == _kind(array)]
+        alike = [
+            index for index, other in enumerate(theirs) if other.shape == array.shape and _kind(other) == _kind(array)
+        ]
         if not alike:
             shapes = f"{_shapes(ours)} in the port, {_shapes(theirs)} in the original"
             return Paired(layer, module, None, None, f"its inputs are others: {shapes}")
-        errors = [far_from(array, theirs[at]).error for at in alike]
+        errors = [far_from(array, theirs[index]).error for index in alike]
         nearest = int(np.argmin(errors))
         if errors[nearest] > bound:
             agree = False
             if len(alike) > 1:
                 return Paired(layer, module, None, False, "its inputs cannot be told apart")
-        chosen.append(alike[nearest])
-    return Paired(layer, module, tuple(chosen), agree)
+        selection.append(alike[nearest])
+    return Paired(layer, module, tuple(selection), agree)
 
 
 def verdicts(
@@ -105,35 +107,35 @@ def verdicts(
       matches: position of a call in the original -> in the port.
       bound: of an error.
     """
-    said: list[LayerVerdict] = []
-    for at, layer in enumerate(original.calls.calls):
-        named = {"path": layer.path, "number": layer.number, "class_name": layer.class_name}
-        if at in pairs:
-            said.append(_verdict(original, port, pairs[at], bound))
-        elif at in matches:
-            module = port.calls.calls[matches[at]]
+    results: list[LayerVerdict] = []
+    for index, layer in enumerate(original.calls.calls):
+        identity = {"path": layer.path, "number": layer.number, "class_name": layer.class_name}
+        if index in pairs:
+            results.append(_verdict(original, port, pairs[index], bound))
+        elif index in matches:
+            module = port.calls.calls[matches[index]]
             why = layer.reason or module.reason
-            said.append(LayerVerdict(**named, module=module.path, state=NOT_COMPARED, reason=why))
+            results.append(LayerVerdict(**identity, module=module.path, state=NOT_COMPARED, reason=why))
         else:
-            said.append(LayerVerdict(**named, state=NOT_COMPARED, reason="the port has no module of its name"))
-    return said
+            results.append(LayerVerdict(**identity, state=NOT_COMPARED, reason="the port has no module of its name"))
+    return results
 
 
 def _verdict(original: Captured, port: Captured, pair: Paired, bound: float) -> LayerVerdict:
     layer, module = pair.layer, pair.module
-    named = {"path": layer.path, "number": layer.number, "class_name": layer.class_name, "module": module.path}
+    identity = {"path": layer.path, "number": layer.number, "class_name": layer.class_name, "module": module.path}
     ours, own = port.all_of(module.outputs), port.all_of(module.own) if module.own else None
     views = _views(original, layer, ours)
     if ours is None or not views:
         theirs = original.all_of(layer.outputs)
         shapes = "no array of numbers" if ours is None or theirs is None else f"{_shapes(ours)}, where the original's "
         shapes += "" if ours is None or theirs is None else f"gives {_shapes(theirs)}"
-        return LayerVerdict(**named, state=NOT_COMPARED, reason=f"it gives {shapes}")
+        return LayerVerdict(**identity, state=NOT_COMPARED, reason=f"it gives {shapes}")
     seen_as = min(views, key=lambda view: _farthest(own or ours, views[view], view).error)
     far = _farthest(ours, views[seen_as], seen_as)
     alone = None if own is None else _farthest(own, views[seen_as], seen_as)
     return LayerVerdict(
-        **named,
+        **identity,
         state=_state(far.error <= bound, None if alone is None else alone.error <= bound, pair.inputs_agree),
         error=far.error,
         own_error=None if alone is None else alone.error,
@@ -170,8 +172,8 @@ def _views(original: Captured, layer: LayerCall, ours: Sequence[np.ndarray] | No
 
 
 def _farthest(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray], seen_as: str) -> Distance:
-    taken = [array[:, -1] for array in ours] if seen_as == AT_LAST_STEP else ours
-    return max((far_from(*pair) for pair in zip(taken, theirs, strict=True)), key=lambda far: far.error)
+    arrays = [array[:, -1] for array in ours] if seen_as == AT_LAST_STEP else ours
+    return max((far_from(*pair) for pair in zip(arrays, theirs, strict=True)), key=lambda far: far.error)
 
 
 def far_from(actual: np.ndarray, expected: np.ndarray) -> Distance:

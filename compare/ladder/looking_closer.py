@@ -32,7 +32,7 @@ REST = "rest.py"
 """What `jaxport init` writes beside a port in which places are left."""
 
 
-def located(
+def locate_operations(
     pool: Pool, workload: AnyWorkload, rung: Rung, choice: locating.Choice, scratch: Path, reporter: Reporter
 ) -> Rung:
     """A rung with the operations at which the programs of its pass part.
@@ -55,21 +55,21 @@ def located(
             rung, remarks=(*rung.remarks, f"the programs were not held against each other: {located_pass.reason}")
         )
     if not operations:
-        said = "the programs of one call agree, value by value, on a random case and one of edges"
-        return replace(rung, remarks=(*rung.remarks, said))
+        remark = "the programs of one call agree, value by value, on a random case and one of edges"
+        return replace(rung, remarks=(*rung.remarks, remark))
     return replace(rung, located=operations)
 
 
 def _operation(departure: Departure, located_pass: locating.Located) -> LocatedOperation:
-    known = departure.cause != _NO_CAUSE
-    proof = CAUSE if departure.by_change or (known and departure.confirmed) else PLACE if departure.confirmed else ""
+    is_known = departure.cause != _NO_CAUSE
+    proof = CAUSE if departure.by_change or (is_known and departure.confirmed) else PLACE if departure.confirmed else ""
     return LocatedOperation(
         operation=f"{departure.kind} {departure.op}",
         jax=_line(departure.right.source if departure.right else "", located_pass),
         tf=_line(departure.left.source if departure.left else "", located_pass),
         difference=departure.difference,
-        cause=departure.cause if known else "",
-        remedy=departure.remedy if known else "",
+        cause=departure.cause if is_known else "",
+        remedy=departure.remedy if is_known else "",
         gotchas=departure.gotchas,
         proof=proof,
     )
@@ -92,7 +92,8 @@ def with_advice(rung: Rung, reference: str) -> Rung:
     advice = [layers.told] if layers is not None and layers.told else []
     for operation in rung.located:
         advice += [_looked_at(operation)]
-        advice += [f"jaxport gotchas {operation.gotchas}"] if operation.gotchas and operation.proof == CAUSE else []
+        if operation.gotchas and operation.proof == CAUSE:
+            advice += [f"jaxport lookup gotchas {operation.gotchas}"]
     return replace(rung, next=(*advice, *_COMMANDS.get(rung.name, lambda _: ())(reference)))
 
 
@@ -107,8 +108,8 @@ def _looked_at(operation: LocatedOperation) -> str:
 def _all_but_places(port: str) -> tuple[str, ...]:
     """What goes on while places of a written port are left."""
     rest = Path(port).with_name(REST)
-    left = port.endswith(".py") and rest.is_file() and rest != Path(port)
-    return (f"jaxport next {rest}: all but the places that are left to be written",) if left else ()
+    has_rest = port.endswith(".py") and rest.is_file() and rest != Path(port)
+    return (f"jaxport next {rest}: all but the places that are left to be written",) if has_rest else ()
 
 
 _COMMANDS = {

@@ -10,7 +10,7 @@ from workloads._layer_calls import LayerCalls
 _NO_NAME = re.compile(r"[^0-9A-Za-z_]+")
 
 
-def matched(original: LayerCalls, port: LayerCalls, names: Mapping[str, str]) -> dict[int, int]:
+def match_calls(original: LayerCalls, port: LayerCalls, names: Mapping[str, str]) -> dict[int, int]:
     """By position of a call in the original, that of the call in the port.
 
     Args:
@@ -19,13 +19,13 @@ def matched(original: LayerCalls, port: LayerCalls, names: Mapping[str, str]) ->
       names: path of a layer -> that of its module, where something else than the names says so.
     """
     modules = modules_of(original, port, names)
-    positions = {(call.path, call.number): at for at, call in enumerate(port.calls)}
+    positions = {(call.path, call.number): index for index, call in enumerate(port.calls)}
     counterparts = {
-        at: positions.get((modules[call.path], call.number))
-        for at, call in enumerate(original.calls)
+        index: positions.get((modules[call.path], call.number))
+        for index, call in enumerate(original.calls)
         if call.path in modules
     }
-    return {at: other for at, other in counterparts.items() if other is not None}
+    return {index: other for index, other in counterparts.items() if other is not None}
 
 
 def modules_of(original: LayerCalls, port: LayerCalls, names: Mapping[str, str]) -> dict[str, str]:
@@ -34,21 +34,21 @@ def modules_of(original: LayerCalls, port: LayerCalls, names: Mapping[str, str])
     Args:
       original: calls of TensorFlow.
       port: calls of JAX.
-      names: as of `matched`.
+      names: as of `match_calls`.
     """
     layers = list(dict.fromkeys(call.path for call in original.calls if call.path))
     modules = list(dict.fromkeys(call.path for call in port.calls if call.path))
     plain = {plain_path(module): module for module in modules}
     matches: dict[str, str] = {}
     for layer in layers:
-        wanted = names.get(layer, layer)
-        if plain_path(wanted) in plain:
-            matches[layer] = plain[plain_path(wanted)]
-    left = [layer for layer in layers if layer not in matches and layer not in names]
+        module_name = names.get(layer, layer)
+        if plain_path(module_name) in plain:
+            matches[layer] = plain[plain_path(module_name)]
+    remaining_layers = [layer for layer in layers if layer not in matches and layer not in names]
     free = [module for module in modules if module not in matches.values()]
-    for layer in left:
+    for layer in remaining_layers:
         alike = [module for module in free if _last(module) == _last(layer)]
-        if len(alike) == 1 and sum(_last(other) == _last(layer) for other in left) == 1:
+        if len(alike) == 1 and sum(_last(other) == _last(layer) for other in remaining_layers) == 1:
             matches[layer] = alike[0]
     return matches
 
@@ -62,7 +62,7 @@ def _last(path: str) -> str:
     return plain_path(path).rpartition("/")[2]
 
 
-def exchanged(original: LayerCalls, port: LayerCalls, modules: Mapping[str, str]) -> list[str]:
+def find_exchanges(original: LayerCalls, port: LayerCalls, modules: Mapping[str, str]) -> list[str]:
     """What proves that weights lie in another layer's module, a line each.
 
     Weights are known by their values, in whatever order: those of one layer alone, found in one module alone, and not

@@ -35,11 +35,13 @@ def structure(parity: Parity) -> Rung:
         comparison for comparison in _failing(gate.comparisons, (_framework.FORWARD,)) if _is_refused(comparison)
     ]
     if failing or (gate.verdict == FAIL and not gate.comparisons):
-        return _failed(STRUCTURE, failing, gate.reason)
+        return _fail(STRUCTURE, failing, gate.reason)
     if gate.verdict == NOT_JUDGED:
-        return _unjudged(STRUCTURE, gate.reason)
+        return _not_judged(STRUCTURE, gate.reason)
     leaves = {comparison.leaf for comparison in gate.comparisons if comparison.pass_ == _framework.FORWARD}
-    return Rung(STRUCTURE, PASS, (f"names, shapes and dtypes of {_counted(len(leaves), 'output')} are the original's",))
+    return Rung(
+        STRUCTURE, PASS, (f"names, shapes and dtypes of {_count_text(len(leaves), 'output')} are the original's",)
+    )
 
 
 def forward(parity: Parity) -> Rung:
@@ -55,10 +57,10 @@ def forward(parity: Parity) -> Rung:
         and gate.verdict == FAIL and not any(comparison.verdict == FAIL for comparison in gate.comparisons)
     ]  # fmt: skip
     if failing or silent:
-        return _failed(FORWARD, failing, "; ".join(silent))
+        return _fail(FORWARD, failing, "; ".join(silent))
     for name in _FORWARD_GATES:
         if name in parity.gates and parity.gates[name].verdict == NOT_JUDGED:
-            return _unjudged(FORWARD, parity.gates[name].reason)
+            return _not_judged(FORWARD, parity.gates[name].reason)
     return Rung(FORWARD, PASS, _rests_on(parity, ("semantics", "rounding")))
 
 
@@ -72,9 +74,9 @@ def gradients(parity: Parity) -> Rung:
         for comparison in _failing(parity.gates[name].comparisons, (_framework.GRADIENTS,))
     ]
     if failing or gate.verdict == FAIL:
-        return _failed(GRADIENTS, failing, gate.reason)
+        return _fail(GRADIENTS, failing, gate.reason)
     if gate.verdict == NOT_JUDGED:
-        return _unjudged(GRADIENTS, gate.reason)
+        return _not_judged(GRADIENTS, gate.reason)
     if gate.verdict == NOT_APPLICABLE:
         return Rung(GRADIENTS, NOT_APPLICABLE, remarks=(gate.reason,))
     return Rung(GRADIENTS, PASS, _rests_on(parity, (GRADIENTS,)))
@@ -90,21 +92,21 @@ def optimizer(parity: Parity, workload: AnyWorkload) -> Rung:
     of_step = [comparison for comparison in gate.comparisons if not comparison.leaf or _is_after(comparison.leaf, step)]
     failing = [comparison for comparison in of_step if comparison.verdict == FAIL]
     if failing or (gate.verdict == FAIL and not any(comparison.verdict == FAIL for comparison in gate.comparisons)):
-        apart, leaves = ({comparison.leaf for comparison in chosen} for chosen in (failing, of_step))
-        told = f"{len(apart)} of {_counted(len(leaves), 'weight')} {'depart' if len(apart) > 1 else 'departs'} "
-        rung = _failed(OPTIMIZER, failing, gate.reason, (told + f"after {_counted(step, 'update')}",))
+        apart, leaves = ({comparison.leaf for comparison in comparisons} for comparisons in (failing, of_step))
+        sentence = f"{len(apart)} of {_count_text(len(leaves), 'weight')} {'depart' if len(apart) > 1 else 'departs'} "
+        rung = _fail(OPTIMIZER, failing, gate.reason, (sentence + f"after {_count_text(step, 'update')}",))
         return replace(rung, remarks=remarks)
     if gate.verdict == NOT_JUDGED:
-        return _unjudged(OPTIMIZER, gate.reason)
+        return _not_judged(OPTIMIZER, gate.reason)
     leaves = {comparison.leaf for comparison in of_step}
-    return Rung(OPTIMIZER, PASS, (f"{_counted(len(leaves), 'weight')} agree after {_counted(step, 'update')}",),
+    return Rung(OPTIMIZER, PASS, (f"{_count_text(len(leaves), 'weight')} agree after {_count_text(step, 'update')}",),
                 remarks=remarks)  # fmt: skip
 
 
 def _is_after(leaf: str, step: int) -> bool:
     """Whether an array is a weight after that step."""
-    known = kept_as(leaf)
-    return known is not None and known.step == step
+    kept_array = kept_as(leaf)
+    return kept_array is not None and kept_array.step == step
 
 
 def trajectory(parity: Parity, workload: AnyWorkload, losses: Losses) -> Rung:
@@ -124,12 +126,12 @@ def trajectory(parity: Parity, workload: AnyWorkload, losses: Losses) -> Rung:
             f"the losses part at step {step} of {training.steps}, counted from 1: a loss is that before the update, so "
             f"that update {step - 1} is the first to do something else",
         )  # fmt: skip
-        return _failed(
+        return _fail(
             TRAJECTORY, [comparison for comparison in gate.comparisons if comparison.verdict == FAIL], gate.reason, when
         )
     if gate.verdict == NOT_JUDGED:
-        return _unjudged(TRAJECTORY, gate.reason)
-    return Rung(TRAJECTORY, PASS, (f"losses and weights of {_counted(training.steps, 'step')} agree",))
+        return _not_judged(TRAJECTORY, gate.reason)
+    return Rung(TRAJECTORY, PASS, (f"losses and weights of {_count_text(training.steps, 'step')} agree",))
 
 
 def losses(collected: Mapping[str, Collected], doubles: Doubles) -> dict[str, np.ndarray]:
@@ -140,8 +142,8 @@ def losses(collected: Mapping[str, Collected], doubles: Doubles) -> dict[str, np
       doubles: the float64 evidence.
     """
     runs: dict[tuple[str, str], Arrays] = dict(doubles.trajectories)
-    for delivered in collected.values():
-        runs |= delivered.trajectories
+    for evidence in collected.values():
+        runs |= evidence.trajectories
     return {side_of(mode): run[LOSS] for (mode, dtype), run in runs.items() if dtype == "float64"}
 
 
@@ -150,10 +152,10 @@ def first_other_loss(of_sides: Losses) -> int | None:
     ours, theirs = of_sides.get("jax"), of_sides.get("tf")
     if ours is None or theirs is None or ours.shape != theirs.shape:
         return None
-    for at in range(len(ours)):
-        expected = theirs[at : at + 1]
-        if distance(ours[at : at + 1], expected, scale_of(expected, 1.0)).error > _LOSS_BOUND:
-            return at + 1
+    for index in range(len(ours)):
+        expected = theirs[index : index + 1]
+        if distance(ours[index : index + 1], expected, scale_of(expected, 1.0)).error > _LOSS_BOUND:
+            return index + 1
     return None
 
 
@@ -166,14 +168,14 @@ def _is_refused(comparison: Comparison) -> bool:
     return comparison.expected is None and comparison.found is None
 
 
-def _failed(name: str, failing: Sequence[Comparison], reason: str, before: tuple[str, ...] = ()) -> Rung:
+def _fail(name: str, failing: Sequence[Comparison], reason: str, before: tuple[str, ...] = ()) -> Rung:
     """A rung that fails, with the first message of each gate and leaf."""
     messages = dict.fromkeys(comparison.message for comparison in failing if comparison.message)
-    told = (*before, *first_lines([*messages] or [reason]))
-    return Rung(name, FAIL, told, failing[0].case if failing else "")
+    lines = (*before, *first_lines([*messages] or [reason]))
+    return Rung(name, FAIL, lines, failing[0].case if failing else "")
 
 
-def _unjudged(name: str, reason: str) -> Rung:
+def _not_judged(name: str, reason: str) -> Rung:
     """A rung of which nothing is known, with the reason."""
     return Rung(name, NOT_JUDGED, first_lines([reason]))
 
@@ -185,10 +187,10 @@ def _rests_on(parity: Parity, gates: Collection[str]) -> tuple[str, ...]:
         errors = [comparison.error for comparison in comparisons if comparison.error is not None]
         if errors:
             leaves = {(comparison.case, comparison.leaf) for comparison in comparisons}
-            counted = _counted(len(leaves), "array")
-            lines.append(f"{name}: {counted} within the bound, the largest error {max(errors):.2g}")
+            count_text = _count_text(len(leaves), "array")
+            lines.append(f"{name}: {count_text} within the bound, the largest error {max(errors):.2g}")
     return tuple(lines)
 
 
-def _counted(number: int, what: str) -> str:
+def _count_text(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"

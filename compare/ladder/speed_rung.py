@@ -53,7 +53,7 @@ def rung_of(part: Workload) -> Rung:
     return Rung(
         SPEED,
         PASS,
-        tuple(f"{name}: {_told(ratio)}" for name, ratio in ours.items()),
+        tuple(f"{name}: {_ratio_text(ratio)}" for name, ratio in ours.items()),
         next=("it is slower: `jaxport explain` says why",) if slower else (),
     )
 
@@ -64,7 +64,7 @@ def _is_ours(name: str) -> bool:
     return pair is not None and pair.left == PORT and pair.right.is_original
 
 
-def _told(ratio: Ratio) -> str:
+def _ratio_text(ratio: Ratio) -> str:
     if ratio.ratio is None:
         return f"withheld: {ratio.withheld}"
     ends = f" [{ratio.ci95[0]:.3g}, {ratio.ci95[1]:.3g}]" if ratio.ci95 else ""

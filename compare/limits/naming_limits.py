@@ -18,12 +18,12 @@ CUT, WHOLE = "cut", "whole"
 STREAM_WAYS = {"tf": "tf/jit", "jax": "jax/port"}
 """By side, how the function of a stream is run."""
 
-LISTED = "`jaxport limits` lists them"
+LISTED = "`jaxport lookup limits` lists them"
 
 _STREAMS = "recompilation"
 
 
-def known() -> dict[str, Limit]:
+def all_limits() -> dict[str, Limit]:
     """Every limit by name, nothing run yet."""
     all_limits = [_of_statement(theme, one) for theme, one in statements().values()]
     all_limits += [_of_stream(name, stream) for name, stream in STREAMS.items()]
@@ -31,7 +31,7 @@ def known() -> dict[str, Limit]:
     return {limit.name: limit for limit in all_limits}
 
 
-def chosen(words: Sequence[str], among: Mapping[str, Limit]) -> list[Limit]:
+def choose(words: Sequence[str], among: Mapping[str, Limit]) -> list[Limit]:
     """The limits of names and themes, each once; all of them where none is given.
 
     Args:
@@ -103,12 +103,12 @@ def _of_stream(name: str, stream: Stream) -> Limit:
         source=stream.source,
         note=stream.note,
         says={STREAM_WAYS[side]: outcome for side, outcome in stream.says.items()},
-        expected={STREAM_WAYS[side]: _counted(counted) for side, counted in stream.expected.items()},
+        expected={STREAM_WAYS[side]: _count_text(counts) for side, counts in stream.expected.items()},
         command=f"{PROGRAMS[STREAM]} {name}",
     )
 
 
-def _counted(expected: Expected) -> str:
+def _count_text(expected: Expected) -> str:
     return ", ".join(counts(expected.traces, expected.compilations))
 
 

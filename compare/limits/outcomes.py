@@ -37,7 +37,7 @@ _PLUMBING = frozenset({
 """Nodes that compute nothing of their own."""
 
 
-def raised(reason: str, details: str, file: str, lines: Sequence[str]) -> LimitWay:
+def describe_error(reason: str, details: str, file: str, lines: Sequence[str]) -> LimitWay:
     """An error, with the line of the function's own file that it names, or else comes from.
 
     Args:
@@ -47,33 +47,35 @@ def raised(reason: str, details: str, file: str, lines: Sequence[str]) -> LimitW
       lines: of it.
     """
     lacking = list(dict.fromkeys(name for name in _NO_KERNEL.findall(reason) if not name.startswith("_")))
-    told = f"XLA has no kernel for {', '.join(lacking)}" if lacking else _FOLDER.sub("", _REST.sub("", reason))
-    listed = details.split(_TRACE)[:2][-1]
-    places = [*_FRAME.findall(listed), *_DEFINED.findall(details)]
+    message = f"XLA has no kernel for {', '.join(lacking)}" if lacking else _FOLDER.sub("", _REST.sub("", reason))
+    first_part = details.split(_TRACE)[:2][-1]
+    places = [*_FRAME.findall(first_part), *_DEFINED.findall(details)]
     line_numbers = [int(line) for name, line in places if name == file]
     if not line_numbers or not 0 < line_numbers[-1] <= len(lines):
-        return LimitWay(outcome=RAISES, told=told)
+        return LimitWay(outcome=RAISES, told=message)
     return LimitWay(
-        outcome=RAISES, told=told, place=f"{file}:{line_numbers[-1]}", code=lines[line_numbers[-1] - 1].strip()
+        outcome=RAISES, told=message, place=f"{file}:{line_numbers[-1]}", code=lines[line_numbers[-1] - 1].strip()
     )
 
 
-def gave(outputs: Arrays, eager: Arrays | None, padded: bool) -> LimitWay:
+def gave(outputs: Arrays, eager: Arrays | None, is_padded: bool) -> LimitWay:
     """Results beside those of TensorFlow eager.
 
     Args:
       outputs: by position.
       eager: likewise; None where it raised, or for its own results.
-      padded: whether only the part of that size counts.
+      is_padded: whether only the part of that size counts.
     """
     if eager is None:
         return LimitWay(outcome=RUNS)
-    told = call_unlike(eager, outputs, "within" if padded else "whole")
-    if told:
-        return LimitWay(outcome=OTHER, told=told)
-    kept = {name: outputs[name][tuple(slice(size) for size in array.shape)] for name, array in eager.items()}
-    bit_equal = all(np.array_equal(_bits(eager[name]), _bits(kept[name])) for name in eager)
-    return LimitWay(outcome=SAME, bit_equal=bit_equal, error=max(_error(eager[name], kept[name]) for name in eager))
+    difference = call_unlike(eager, outputs, "within" if is_padded else "whole")
+    if difference:
+        return LimitWay(outcome=OTHER, told=difference)
+    trimmed_outputs = {name: outputs[name][tuple(slice(size) for size in array.shape)] for name, array in eager.items()}
+    bit_equal = all(np.array_equal(_bits(eager[name]), _bits(trimmed_outputs[name])) for name in eager)
+    return LimitWay(
+        outcome=SAME, bit_equal=bit_equal, error=max(_error(eager[name], trimmed_outputs[name]) for name in eager)
+    )
 
 
 def _bits(array: np.ndarray) -> np.ndarray:
@@ -89,20 +91,23 @@ def _error(eager: np.ndarray, output: np.ndarray) -> float:
     return error / largest if largest else error
 
 
-def clustered(calls: Sequence[Sequence[RanNode]]) -> tuple[int, tuple[str, ...]]:
+def count_clusters(calls: Sequence[Sequence[RanNode]]) -> tuple[int, tuple[str, ...]]:
     """How many clusters the last call ran, and the types of the operations that it ran outside of them."""
     operations = [node.name.rpartition(":")[2] for node in calls[-1]] if calls else []
     outside = dict.fromkeys(operation for operation in operations if operation not in _PLUMBING)
     return operations.count(RUN), tuple(outside)
 
 
-def counted(kept: SideLedger) -> LimitWay:
+def count_compilations(side_ledger: SideLedger) -> LimitWay:
     """How often a stream was traced and compiled; where a call gave no result, its error."""
-    failed = next((f"call {n}: {call.error}" for n, call in enumerate(kept.calls, start=1) if call.error), kept.error)
-    if failed:
-        return LimitWay(told=failed, lost=kept.lost)
-    texts = counts(kept.traces, kept.compilations)
-    return LimitWay(outcome=", ".join(texts), told=f"of {len(kept.calls)} calls", counts=texts)
+    failure = next(
+        (f"call {n}: {call.error}" for n, call in enumerate(side_ledger.calls, start=1) if call.error),
+        side_ledger.error,
+    )
+    if failure:
+        return LimitWay(told=failure, lost=side_ledger.lost)
+    texts = counts(side_ledger.traces, side_ledger.compilations)
+    return LimitWay(outcome=", ".join(texts), told=f"of {len(side_ledger.calls)} calls", counts=texts)
 
 
 def cut(within: ClusteredGraph | None, beyond: ClusteredGraph | None) -> LimitWay:
@@ -138,10 +143,10 @@ def agrees(limit: Limit, surprising: Collection[str]) -> bool | None:
     """
     if not limit.says or any(not _outcome(limit, way) or way in surprising for way in limit.says):
         return None
-    return all(is_as_stated(limit.ways[way], stated) for way, stated in limit.says.items())
+    return all(is_as_stated(limit.ways[way], statement) for way, statement in limit.says.items())
 
 
-def unexpected(limit: Limit, raises: Mapping[Way, Raised], outside: Sequence[str]) -> dict[str, str]:
+def find_unexpected(limit: Limit, raises: Mapping[Way, Raised], outside: Sequence[str]) -> dict[str, str]:
     """By way, what came out otherwise than these versions are known to do.
 
     Args:
@@ -154,12 +159,12 @@ def unexpected(limit: Limit, raises: Mapping[Way, Raised], outside: Sequence[str
     errors = {way: _other_error(limit.ways[way], error) for way, error in raises.items() if way not in surprises}
     surprises |= {way: text for way, text in errors.items() if text}
     if outside and "tf/autocluster" not in surprises:
-        seen = limit.ways["tf/autocluster"].outside
-        lacking = [name for name in outside if name not in seen]
+        seen_operations = limit.ways["tf/autocluster"].outside
+        lacking = [name for name in outside if name not in seen_operations]
         if lacking:
-            told = ", ".join(seen) or "none"
+            seen_text = ", ".join(seen_operations) or "none"
             surprises["tf/autocluster"] = (
-                f"expected {lacking[0]} outside of every cluster, not among those outside: {told}"
+                f"expected {lacking[0]} outside of every cluster, not among those outside: {seen_text}"
             )
     return surprises
 
@@ -169,10 +174,14 @@ def _other_outcome(limit: Limit, way: str) -> str:
     return "" if outcome == expected else f"expected {expected}, found {outcome or 'nothing'}"
 
 
-def _other_error(seen: LimitWay, known: Raised) -> str:
-    if known.error not in seen.told:
-        return f"expected an error with {known.error!r}, found {seen.told!r}"
-    return "" if known.line in seen.code else f"expected a line with {known.line!r}, found {seen.code or 'none'!r}"
+def _other_error(outcome: LimitWay, expected_error: Raised) -> str:
+    if expected_error.error not in outcome.told:
+        return f"expected an error with {expected_error.error!r}, found {outcome.told!r}"
+    return (
+        ""
+        if expected_error.line in outcome.code
+        else f"expected a line with {expected_error.line!r}, found {outcome.code or 'none'!r}"
+    )
 
 
 def _outcome(limit: Limit, way: str) -> str:

@@ -47,11 +47,11 @@ class Trying:
     progress: Reporter
 
 
-def try_each(chosen: Sequence[Limit], trying: Trying) -> TriedLimits:
+def try_each(selection: Sequence[Limit], trying: Trying) -> TriedLimits:
     """The limits with what was seen of them, in their order, and with which versions.
 
     Args:
-      chosen: as they are known.
+      selection: as they are known.
       trying: how.
 
     Raises:
@@ -64,22 +64,22 @@ def try_each(chosen: Sequence[Limit], trying: Trying) -> TriedLimits:
             return LiveSide(side, scratch, trying.pythons.get(side), trying.timeout_s)
 
         workers = stack.enter_context(WorkerSet(start))
-        tried = tuple(_tried(limit, workers, trying, scratch) for limit in chosen)
-        return TriedLimits(SCHEMA, tried, requests.versions(workers))
+        results = tuple(_try(limit, workers, trying, scratch) for limit in selection)
+        return TriedLimits(SCHEMA, results, requests.versions(workers))
 
 
-def _tried(limit: Limit, workers: WorkerSet, trying: Trying, scratch: Path) -> Limit:
+def _try(limit: Limit, workers: WorkerSet, trying: Trying, scratch: Path) -> Limit:
     if limit.kind == STATEMENT:
         _, statement = statements()[limit.name]
         trying.progress.stage(limit.name, len(limit.expected))
-        tried = replace(limit, ways=_ways(workers, limit, statement, trying.progress))
-        unexpected = outcomes.unexpected(tried, statement.raises, statement.outside)
+        result = replace(limit, ways=_ways(workers, limit, statement, trying.progress))
+        surprises = outcomes.find_unexpected(result, statement.raises, statement.outside)
     else:
         ways = _clustered_pair(limit, trying, scratch) if limit.kind == PAIR else _stream(limit, trying)
-        tried = replace(limit, ways=ways)
-        unexpected = outcomes.unexpected(tried, {}, [])
-    said = "; ".join(f"{way}: {text}" for way, text in unexpected.items())
-    return replace(tried, agrees=outcomes.agrees(tried, unexpected), unexpected=said)
+        result = replace(limit, ways=ways)
+        surprises = outcomes.find_unexpected(result, {}, [])
+    surprises_text = "; ".join(f"{way}: {text}" for way, text in surprises.items())
+    return replace(result, agrees=outcomes.agrees(result, surprises), unexpected=surprises_text)
 
 
 def _ways(workers: WorkerSet, limit: Limit, statement: Statement, progress: Reporter) -> dict[str, LimitWay]:
@@ -101,25 +101,25 @@ def _ways(workers: WorkerSet, limit: Limit, statement: Statement, progress: Repo
 
 
 def _way(
-    workers: WorkerSet, limit: Limit, way: str, arrays: Arrays, eager: Arrays | None, padded: bool
+    workers: WorkerSet, limit: Limit, way: str, arrays: Arrays, eager: Arrays | None, is_padded: bool
 ) -> tuple[LimitWay, Arrays | None]:
     mode = parse_mode(way)
     side, kind = mode.side, mode.name
     target = f"{_PACKAGES[side]}.{limit.theme}:{NAIVE if kind == 'naive' else ''}{limit.name}"
     try:
-        attempted = requests.attempt(workers.get(side), target, kind if side == "tf" else "jit", arrays)
+        attempt = requests.attempt(workers.get(side), target, kind if side == "tf" else "jit", arrays)
     except (Missing, NoDevice, BadTarget):
         raise
     except SideError as error:
         if error.lost:
             return LimitWay(told=error.reason, lost=True), None
         path = _twin(side, limit.theme)
-        return outcomes.raised(error.reason, error.details, path.name, path.read_text().splitlines()), None
-    seen = outcomes.gave(attempted.outputs, eager, padded and side == "jax")
-    if not attempted.calls:
-        return seen, attempted.outputs
-    clusters, outside = outcomes.clustered(attempted.calls)
-    return replace(seen, clusters=clusters, outside=outside), attempted.outputs
+        return outcomes.describe_error(error.reason, error.details, path.name, path.read_text().splitlines()), None
+    outcome = outcomes.gave(attempt.outputs, eager, is_padded and side == "jax")
+    if not attempt.calls:
+        return outcome, attempt.outputs
+    clusters, outside = outcomes.count_clusters(attempt.calls)
+    return replace(outcome, clusters=clusters, outside=outside), attempt.outputs
 
 
 def _twin(side: str, theme: str) -> Path:
@@ -134,9 +134,9 @@ def _stream(limit: Limit, trying: Trying) -> dict[str, LimitWay]:
     stream = STREAMS[limit.name]
     stagings = {"tf": Staging(tf_target(limit.name)), "jax": Staging(jax_target(limit.name), stream.static)}
     calls = call_streams.stream(stream.calls, stream.sizes)
-    asked = keeping.Asked(limit.name, stagings, calls, with_cures=False)
-    sides = keeping.keep(asked, trying.pythons, trying.timeout_s, trying.progress).sides
-    return {STREAM_WAYS[side]: outcomes.counted(kept) for side, kept in sides.items()}
+    request = keeping.Asked(limit.name, stagings, calls, with_cures=False)
+    sides = keeping.keep(request, trying.pythons, trying.timeout_s, trying.progress).sides
+    return {STREAM_WAYS[side]: outcomes.count_compilations(side_ledger) for side, side_ledger in sides.items()}
 
 
 def _clustered_pair(limit: Limit, trying: Trying, scratch: Path) -> dict[str, LimitWay]:
@@ -154,5 +154,5 @@ def _clustered_pair(limit: Limit, trying: Trying, scratch: Path) -> dict[str, Li
 def _graph(title: str, workload: Workload, trying: Trying, scratch: Path) -> ClusteredGraph | None:
     scratch.mkdir()
     prepared = prepare_one(workload, choose_size(workload, None), None, scratch)
-    asked = clustering.Asked(prepared, title, jax=False, pythons=trying.pythons, timeout_s=trying.timeout_s)
-    return clustering.examine(asked, scratch / "clusters", trying.progress).graph
+    request = clustering.Asked(prepared, title, jax=False, pythons=trying.pythons, timeout_s=trying.timeout_s)
+    return clustering.examine(request, scratch / "clusters", trying.progress).graph

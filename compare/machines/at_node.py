@@ -45,7 +45,7 @@ def facts() -> dict[str, Any]:
         "versions": {
             **own(),
             "python": platform.python_version(),
-            "numpy": versions.installed("numpy"),
+            "numpy": versions.find_version("numpy"),
             **packages,
         },
         "environment": to_json(record_parts.environment({})),
@@ -86,23 +86,23 @@ def carried_out(files: bytes, arguments: Sequence[str]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix=processes.PREFIX) as folder:
         here, out, log = (Path(folder) / name for name in ("carried", "out", "log"))
         here.mkdir()
-        with zipfile.ZipFile(io.BytesIO(files)) as packed:
-            packed.extractall(here)
-        with log.open("wb") as said:
-            code, niceness = _ended(_command(arguments, out), here, said, environment(os.environ, folder))
+        with zipfile.ZipFile(io.BytesIO(files)) as archive:
+            archive.extractall(here)
+        with log.open("wb") as output:
+            code, niceness = _wait_for_end(_command(arguments, out), here, output, environment(os.environ, folder))
         wrote = {name: (out / path).read_bytes() for name, path in FILES.items() if (out / path).is_file()}
-        told = log.read_text(errors="replace")[-_MOST_SAID:]
-        return {"code": code, "said": told, "load": load, "niceness": niceness, "wrote": wrote}
+        output_text = log.read_text(errors="replace")[-_MOST_SAID:]
+        return {"code": code, "said": output_text, "load": load, "niceness": niceness, "wrote": wrote}
 
 
 def _command(arguments: Sequence[str], out: Path) -> list[str]:
     return [sys.executable, "-P", "-c", _COMMAND, *arguments, "--out", str(out)]
 
 
-def _ended(command: Sequence[str], here: Path, said: Any, variables: Mapping[str, str]) -> tuple[int, int]:
+def _wait_for_end(command: Sequence[str], here: Path, output: Any, variables: Mapping[str, str]) -> tuple[int, int]:
     """The exit code and the niceness of a process; where this one is interrupted, it is killed."""
     pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
-    with subprocess.Popen(command, cwd=here, stdin=pipe, stdout=nothing, stderr=said, env=variables) as process:
+    with subprocess.Popen(command, cwd=here, stdin=pipe, stdout=nothing, stderr=output, env=variables) as process:
         try:
             niceness = as_nice_as(os.getppid(), process.pid)
             return process.wait(), niceness
@@ -125,12 +125,12 @@ def as_nice_as(other: int, process: int) -> int:
     return os.getpriority(os.PRIO_PROCESS, process)
 
 
-def environment(inherited: Mapping[str, str], scratch: str) -> dict[str, str]:
+def environment(variables: Mapping[str, str], scratch: str) -> dict[str, str]:
     """The environment of a task: without the number of threads that Ray gives to libraries.
 
     Args:
-      inherited: of Ray's process.
+      variables: of Ray's process.
       scratch: a folder that the task removes where this process is gone.
     """
-    kept = {name: value for name, value in inherited.items() if name != "OMP_NUM_THREADS"}
-    return kept | {processes.SCRATCH: scratch}
+    rest = {name: value for name, value in variables.items() if name != "OMP_NUM_THREADS"}
+    return rest | {processes.SCRATCH: scratch}

@@ -56,23 +56,23 @@ class Carried:
         self._files[name] = path
         return name
 
-    def packed(self) -> bytes:
+    def pack(self) -> bytes:
         """A zip of all, the same for the same files.
 
         Raises:
           RequestError: they are too large.
         """
         self._check(sum(path.stat().st_size for path in self._files.values()), "the files")
-        packed = io.BytesIO()
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             for name, path in sorted(self._files.items()):
                 archive.writestr(zipfile.ZipInfo(name), path.read_bytes())
-        return packed.getvalue()
+        return buffer.getvalue()
 
     def _below(self, folder: Path) -> Iterator[Path]:
         count = size = 0
         for place, folders, files in os.walk(folder):
-            folders[:] = sorted(name for name in folders if self._wanted(Path(place, name)))
+            folders[:] = sorted(name for name in folders if self._is_wanted(Path(place, name)))
             for path in (Path(place, name) for name in sorted(files) if not name.startswith(".")):
                 if not path.is_file():
                     continue
@@ -84,7 +84,7 @@ class Carried:
                 self._check(size, str(folder))
                 yield path
 
-    def _wanted(self, folder: Path) -> bool:
+    def _is_wanted(self, folder: Path) -> bool:
         hidden = folder.name.startswith(".") or folder.name == _LEFT_OUT
         return not hidden and folder.resolve() != self._without and not (folder / _ENVIRONMENT).exists()
 

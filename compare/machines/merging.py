@@ -44,52 +44,54 @@ class Given:
         return replace(part, node=self.node, lost_on=self.lost_on)
 
 
-def merged(
-    given: Sequence[Given],
-    untold: Mapping[str, Workload],
+def merge(
+    results: Sequence[Given],
+    missing_parts: Mapping[str, Workload],
     order: Sequence[str],
-    known: Mapping[str, Node],
+    cluster_nodes: Mapping[str, Node],
     size: str | None,
 ) -> Record:
     """The record of all tasks.
 
     Args:
-      given: what tasks gave.
-      untold: by name, the parts of those that gave nothing.
+      results: what tasks gave.
+      missing_parts: by name, the parts of those that gave nothing.
       order: the names of all.
-      known: by name, the nodes of the cluster; those that neither gave anything nor were lost are left out.
+      cluster_nodes: by name, the nodes of the cluster; those that neither gave anything nor were lost are left out.
       size: that was asked for; None is the tour's.
     """
-    parts = {result.name: result.part for result in given} | dict(untold)
-    nodes = {name: _node(node, [result for result in given if result.node == name]) for name, node in known.items()}
+    parts = {result.name: result.part for result in results} | dict(missing_parts)
+    nodes = {
+        name: _node(node, [result for result in results if result.node == name]) for name, node in cluster_nodes.items()
+    }
     lost_on = {name for part in parts.values() for name in part.lost_on}
-    told = {name: node for name, node in nodes.items() if node.loads or node.lost or name in lost_on}
-    worked = [node for node in told.values() if node.loads]
+    reporting_nodes = {name: node for name, node in nodes.items() if node.loads or node.lost or name in lost_on}
+    working_nodes = [node for node in reporting_nodes.values() if node.loads]
     # A figure of one machine is none of a record of several.
-    single = worked[0] if len(worked) == 1 else Node()
+    single = working_nodes[0] if len(working_nodes) == 1 else Node()
     record = record_parts.envelope(
-        in_common([node.environment for node in worked if node.environment]),
+        in_common([node.environment for node in working_nodes if node.environment]),
         {name: parts[name] for name in order if name in parts},
         size,
         single.machine,
         single.dispatch,
         single.handover,
     )
-    return replace(record, nodes=told)
+    return replace(record, nodes=reporting_nodes)
 
 
-def _node(known: Node, given: Sequence[Given]) -> Node:
-    measured = next((result.record for result in given if result.record.machine), None)
-    dispatched = next((result.record for result in given if result.record.dispatch), None)
-    handed = next((result.record for result in given if result.record.handover), None)
+def _node(node: Node, results: Sequence[Given]) -> Node:
+    with_machine = next((result.record for result in results if result.record.machine), None)
+    with_dispatch = next((result.record for result in results if result.record.dispatch), None)
+    with_handover = next((result.record for result in results if result.record.handover), None)
     return replace(
-        known,
-        environment=next((result.record.environment for result in given), known.environment),
-        loads={result.name: result.load for result in given},
-        niceness=max((result.niceness for result in given), default=None),
-        machine=measured.machine if measured else {},
-        dispatch=dispatched.dispatch if dispatched else {},
-        handover=handed.handover if handed else {},
+        node,
+        environment=next((result.record.environment for result in results), node.environment),
+        loads={result.name: result.load for result in results},
+        niceness=max((result.niceness for result in results), default=None),
+        machine=with_machine.machine if with_machine else {},
+        dispatch=with_dispatch.dispatch if with_dispatch else {},
+        handover=with_handover.handover if with_handover else {},
     )
 
 
@@ -116,7 +118,7 @@ def _of(environment: Environment, side: str, key: str) -> Any:
     return environment.sides.get(side, {}).get(key)
 
 
-def untold(workload: Any, size: str | None, reason: str, lost_on: tuple[str, ...]) -> Workload:
+def part_without_result(workload: Any, size: str | None, reason: str, lost_on: tuple[str, ...]) -> Workload:
     """The part of a workload that no node gave, and why.
 
     Args:

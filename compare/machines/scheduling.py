@@ -89,9 +89,11 @@ class Schedule:
       told: is told of every start and every loss.
     """
 
-    def __init__(self, count: int, nodes: Sequence[Node], most: int, alone: bool, told: Callable[[str], None]) -> None:
+    def __init__(
+        self, count: int, nodes: Sequence[Node], most: int, alone: bool, report: Callable[[str], None]
+    ) -> None:
         self._waiting = list(range(count))
-        self._nodes, self._most, self._alone, self._told = list(nodes), most, alone, told
+        self._nodes, self._most, self._alone, self._told = list(nodes), most, alone, report
         self._running: dict[int, Node] = {}
         self._lost_on: dict[int, list[Node]] = defaultdict(list)
         self._rests: dict[str, float] = {}
@@ -101,7 +103,7 @@ class Schedule:
         """By name of a node that is gone, what was said of it."""
 
     @property
-    def scheduled(self) -> Mapping[int, Scheduled]:
+    def results(self) -> Mapping[int, Scheduled]:
         """By number, the tasks that came out."""
         return self._scheduled
 
@@ -113,12 +115,12 @@ class Schedule:
           names: of the tasks, for who is told.
         """
         while self._waiting or self._running:
-            for task, node in self._placed(cluster.now()):
+            for task, node in self._place(cluster.now()):
                 self._told(f"{names[task]} on {node.name}")
                 cluster.submit(task, node)
             if self._running:
-                for finished in cluster.finished():
-                    self._take(finished, names, cluster.now())
+                for task_end in cluster.finished():
+                    self._take(task_end, names, cluster.now())
             elif there := [until for node, until in self._rests.items() if node not in self.gone]:
                 cluster.wait(max(0.0, min(there) - cluster.now()))
             else:
@@ -132,7 +134,7 @@ class Schedule:
         self._waiting.clear()
         self._running.clear()
 
-    def _placed(self, now: float) -> Iterator[tuple[int, Node]]:
+    def _place(self, now: float) -> Iterator[tuple[int, Node]]:
         self._rests = {node: until for node, until in self._rests.items() if until > now}
         for task in list(self._waiting):
             node = self._node_for(task)
@@ -149,17 +151,17 @@ class Schedule:
         free = (node for node in others or there if (node.machine if self._alone else node.name) not in busy)
         return next((node for node in free if node.name not in self._rests), None)
 
-    def _take(self, finished: Finished, names: Sequence[str], now: float) -> None:
-        task, node = finished.task, self._running.pop(finished.task)
-        if finished.gone:
-            self.gone[node.name] = finished.lost
-        if not finished.lost:
+    def _take(self, task_end: Finished, names: Sequence[str], now: float) -> None:
+        task, node = task_end.task, self._running.pop(task_end.task)
+        if task_end.gone:
+            self.gone[node.name] = task_end.lost
+        if not task_end.lost:
             self._scheduled[task] = Scheduled(node.name, self._where(task))
             return
         self._rests[node.name] = now + REST_S
         self._lost_on[task].append(node)
-        self._whys[task] = finished.lost
-        self._told(f"{names[task]}: lost on {node.name}: {finished.lost}")
+        self._whys[task] = task_end.lost
+        self._told(f"{names[task]}: lost on {node.name}: {task_end.lost}")
         if len(self._lost_on[task]) < self._most:
             self._waiting.insert(0, task)
             return
@@ -173,8 +175,12 @@ class Schedule:
 
     def _given_up(self, task: int, why: str) -> str:
         where = self._where(task)
-        said = f"it was lost on {' and then on '.join(where)} ({self._whys[task]})" if where else "it was not begun"
-        return f"expected a result from a node, found that {said}, and {why}: look at those nodes, and run it again"
+        where_lost = (
+            f"it was lost on {' and then on '.join(where)} ({self._whys[task]})" if where else "it was not begun"
+        )
+        return (
+            f"expected a result from a node, found that {where_lost}, and {why}: look at those nodes, and run it again"
+        )
 
     def _where(self, task: int) -> tuple[str, ...]:
         return tuple(node.name for node in self._lost_on[task])

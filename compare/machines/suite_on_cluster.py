@@ -110,15 +110,15 @@ def run(suite: Suite, where: Where, scratch: Path, reporter: Reporter) -> RunRes
     with WorkerSet(lambda name: LiveSide(name, scratch, timeout_s=2 * where.limit_s)) as workers:
         with _one_line(where):
             side = workers.get(RAY)
-            nodes = told_nodes(request(RayHost.connect)(side, where.address, where.limit_s), reporter)
+            nodes = usable_nodes(request(RayHost.connect)(side, where.address, where.limit_s), reporter)
             request(RayHost.carry)(side, {"files": np.frombuffer(suite.files, np.uint8)})
         work = _Work(suite, side, nodes)
-        placed = [Node(name, node.id, node.facts.machine) for name, node in nodes.items() if node.facts]
-        schedule = Schedule(len(suite.tasks), placed, where.attempts, suite.timed, reporter.result)
-        return work.result(schedule, _interrupted(work, schedule, [task.name for task in suite.tasks], where))
+        nodes_placed = [Node(name, node.id, node.facts.machine) for name, node in nodes.items() if node.facts]
+        schedule = Schedule(len(suite.tasks), nodes_placed, where.attempts, suite.timed, reporter.result)
+        return work.result(schedule, _work_on(work, schedule, [task.name for task in suite.tasks], where))
 
 
-def _interrupted(work: _Work, schedule: Schedule, names: Sequence[str], where: Where) -> bool:
+def _work_on(work: _Work, schedule: Schedule, names: Sequence[str], where: Where) -> bool:
     """Work on the tasks; whether a signal ended that. What came back stands, also where the cluster itself is lost."""
     try:
         with _one_line(where):
@@ -150,11 +150,11 @@ class _Work:
 
     def finished(self) -> list[Finished]:
         """Wait a moment; the tasks that ended."""
-        ended = request(RayHost.finished)(self._side)
-        for finished in ended:
-            if not finished.lost:
-                self._take(finished.task)
-        return [Finished(finished.task, finished.lost, finished.gone) for finished in ended]
+        task_ends = request(RayHost.finished)(self._side)
+        for task_end in task_ends:
+            if not task_end.lost:
+                self._take(task_end.task)
+        return [Finished(task_end.task, task_end.lost, task_end.gone) for task_end in task_ends]
 
     def now(self) -> float:
         """Seconds."""
@@ -164,7 +164,7 @@ class _Work:
         """Do nothing for so long."""
         time.sleep(seconds)
 
-    def result(self, schedule: Schedule, interrupted: bool) -> RunResult:
+    def result(self, schedule: Schedule, was_interrupted: bool) -> RunResult:
         """What all of it gave.
 
         Raises:
@@ -173,26 +173,28 @@ class _Work:
         tasks = self._suite.tasks
         if len(self._refused) == len(tasks):
             raise RequestError(self._refused[0])
-        untold: dict[str, Workload] = {}
+        missing_parts: dict[str, Workload] = {}
         for number, task in enumerate(tasks):
-            scheduled = schedule.scheduled.get(number)
-            if number not in self.given and scheduled is not None:
-                reason = self._refused.get(number) or scheduled.reason
-                untold[task.name] = merging.untold(task.workload, task.size, reason, scheduled.lost_on)
-        given = [self._with_losses(number, schedule) for number in sorted(self.given)]
-        known = {name: self._known(name, schedule.gone) for name in self._nodes}
+            task_result = schedule.results.get(number)
+            if number not in self.given and task_result is not None:
+                reason = self._refused.get(number) or task_result.reason
+                missing_parts[task.name] = merging.part_without_result(
+                    task.workload, task.size, reason, task_result.lost_on
+                )
+        results = [self._with_losses(number, schedule) for number in sorted(self.given)]
+        cluster_nodes = {name: self._node(name, schedule.gone) for name in self._nodes}
         names = [task.name for task in tasks]
-        record = merging.merged(given, untold, names, known, self._suite.size)
-        if interrupted:
-            record = msgspec.structs.replace(record, workloads=record_parts.interrupted(record.workloads, names))
-        return RunResult(record, tuple(view for result in given for view in result.views), interrupted)
+        record = merging.merge(results, missing_parts, names, cluster_nodes, self._suite.size)
+        if was_interrupted:
+            record = msgspec.structs.replace(record, workloads=record_parts.with_interruption(record.workloads, names))
+        return RunResult(record, tuple(view for result in results for view in result.views), was_interrupted)
 
     def _take(self, number: int) -> None:
         task, node = self._suite.tasks[number], self._given_to[number]
         outcome, arrays = request(RayHost.result)(self._side, number)
         wrote = {name: array.tobytes() for name, array in arrays.items()}
         if "results" not in wrote:
-            self._refused[number] = said(outcome, node)
+            self._refused[number] = last_line(outcome, node)
             return
         record = results_file.decode(_json(wrote["results"], node, "results"), Path(FILES["results"]))
         pairs = _json(wrote["programs"], node, "programs")["pairs"] if "programs" in wrote else ()
@@ -200,16 +202,16 @@ class _Work:
         self.given[number] = Given(task.name, node, outcome.load, (), record, views, outcome.niceness)
 
     def _with_losses(self, number: int, schedule: Schedule) -> Given:
-        scheduled = schedule.scheduled.get(number)
-        return dataclasses.replace(self.given[number], lost_on=scheduled.lost_on if scheduled else ())
+        task_result = schedule.results.get(number)
+        return dataclasses.replace(self.given[number], lost_on=task_result.lost_on if task_result else ())
 
-    def _known(self, name: str, gone: Mapping[str, str]) -> envelope.Node:
+    def _node(self, name: str, reasons: Mapping[str, str]) -> envelope.Node:
         facts = self._nodes[name].facts
         environment = msgspec.convert(facts.environment, envelope.Environment) if facts else None
-        return envelope.Node(host=self._nodes[name].host, environment=environment, lost=gone.get(name, ""))
+        return envelope.Node(host=self._nodes[name].host, environment=environment, lost=reasons.get(name, ""))
 
 
-def told_nodes(nodes: Sequence[replies.ClusterNode], reporter: Reporter) -> dict[str, replies.ClusterNode]:
+def usable_nodes(nodes: Sequence[replies.ClusterNode], reporter: Reporter) -> dict[str, replies.ClusterNode]:
     """The nodes that can be given tasks, by a name of each.
 
     Args:
@@ -222,15 +224,15 @@ def told_nodes(nodes: Sequence[replies.ClusterNode], reporter: Reporter) -> dict
     for node in nodes:
         if node.facts is None:
             reporter.result(f"{node.host} is left out: {node.reason}")
-    told = [node for node in nodes if node.facts is not None]
-    if not told:
+    reachable_nodes = [node for node in nodes if node.facts is not None]
+    if not reachable_nodes:
         reasons = "; ".join(f"{node.host}: {node.reason}" for node in nodes) or "no node with processors"
         raise RequestError(f"expected nodes that have this jaxport, found {reasons}: install it on each")
-    named = dict(zip(_names([node.host for node in told]), told, strict=True))
-    by_node = {name: node.facts.versions for name, node in named.items() if node.facts}
+    nodes_by_name = dict(zip(_names([node.host for node in reachable_nodes]), reachable_nodes, strict=True))
+    by_node = {name: node.facts.versions for name, node in nodes_by_name.items() if node.facts}
     check_alike(by_node)
     check_alike({name: {key: versions.get(key) for key in OWN} for name, versions in {HERE: own(), **by_node}.items()})
-    return named
+    return nodes_by_name
 
 
 def check_alike(versions: Mapping[str, Mapping[str, str | None]]) -> None:
@@ -246,19 +248,21 @@ def check_alike(versions: Mapping[str, Mapping[str, str | None]]) -> None:
     for name, actual in others:
         unlike = [key for key in dict.fromkeys((*expected, *actual)) if expected.get(key) != actual.get(key)]
         if unlike:
-            said = "; ".join(
+            versions_text = "; ".join(
                 f"{key} {expected.get(key) or 'missing'} on {first} and {actual.get(key) or 'missing'} on {name}"
                 for key in unlike
             )
-            raise RequestError(f"expected the same versions on all nodes, found {said}: install the same on each")
+            raise RequestError(
+                f"expected the same versions on all nodes, found {versions_text}: install the same on each"
+            )
 
 
 def _names(hosts: Sequence[str]) -> Iterator[str]:
     """A name of each node: its host, and a number where several nodes are on one."""
-    several, seen = Counter(hosts), Counter[str]()
+    several, counts = Counter(hosts), Counter[str]()
     for host in hosts:
-        seen[host] += 1
-        yield f"{host}#{seen[host]}" if several[host] > 1 else host
+        counts[host] += 1
+        yield f"{host}#{counts[host]}" if several[host] > 1 else host
 
 
 def _json(data: bytes, node: str, name: str) -> Any:
@@ -268,11 +272,11 @@ def _json(data: bytes, node: str, name: str) -> Any:
         raise RequestError(f"expected {FILES[name]} from {node}, found what is no JSON: {error}: report it") from error
 
 
-def said(told: replies.TaskResult, node: str) -> str:
+def last_line(result: replies.TaskResult, node: str) -> str:
     """Why a task gave no record: its last line."""
-    lines = [line.strip() for line in told.said.splitlines() if line.strip()]
+    lines = [line.strip() for line in result.said.splitlines() if line.strip()]
     last = (lines or ["it said nothing"])[-1].removeprefix("jaxport: ")
-    return last if told.code == REFUSED else f"expected a record from {node}, found exit code {told.code}: {last}"
+    return last if result.code == REFUSED else f"expected a record from {node}, found exit code {result.code}: {last}"
 
 
 @contextmanager

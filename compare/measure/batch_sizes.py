@@ -58,18 +58,18 @@ def measure(
     Raises:
       RequestError: the workload does not train, or its batch is no dimension that can be chosen.
     """
-    wanted = [Mode(side, name) for side in workers.live for name in modes.get(side, ())]
-    reporter.stage(f"batches of {workload.name}", len(sizes) * len(wanted))
+    wanted_modes = [Mode(side, name) for side in workers.live for name in modes.get(side, ())]
+    reporter.stage(f"batches of {workload.name}", len(sizes) * len(wanted_modes))
     rows: list[Batch] = []
     failures: list[Failure] = []
     for batch in sorted(sizes):
         prepared = prepare_batch(workload, size, batch, data, workers.scratch).on_pass(main_pass)
-        for mode in list(wanted):
+        for mode in list(wanted_modes):
             reporter.step(f"{mode} batch {batch}")
             try:
                 rows.append(_row(prepared, mode, batch, workers))
             except SideError as error:
-                wanted.remove(mode)
+                wanted_modes.remove(mode)
                 rows.append(Batch(mode=str(mode), batch=batch, reason=error.reason))
                 failures.append(failure_of(error, f"batch {batch} of {mode}"))
     return batches.summarise(limit_bytes, rows), failures
@@ -78,13 +78,13 @@ def measure(
 def _row(prepared: Prepared, mode: Mode, batch: int, workers: Workers) -> Batch:
     with workers.once(mode.side) as worker:
         requests.load(worker, prepared.loading)
-        start = files.converted(requests.phases(worker, mode.name), phases.Start)
+        start = files.convert_plain(requests.phases(worker, mode.name), phases.Start)
     process, memory = phases.process_of(start), phases.memory_of(start)
-    held, peak = process.baseline_rss_bytes, process.peak_rss_bytes
+    baseline, peak = process.baseline_rss_bytes, process.peak_rss_bytes
     return Batch(
         mode=str(mode),
         batch=batch,
-        peak_bytes=None if held is None or peak is None else peak - held,
+        peak_bytes=None if baseline is None or peak is None else peak - baseline,
         temp_bytes=memory.temp_bytes if memory else None,
         steady_s=process.steady_s,
         examples_per_s=batch / start.steady_s,

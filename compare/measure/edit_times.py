@@ -50,25 +50,25 @@ def time_edit(before: Prepared, after: Prepared, plan: EditPlan, scratch: Path, 
     """
     reporter.stage("times of both", plan.pairs)
     loadings = {BEFORE: before, AFTER: after, AGAIN: before}
-    taken: list[Measured[str]] = []
+    measurements: list[Measured[str]] = []
     for pair in range(plan.pairs):
         reporter.step(f"pair {pair + 1}")
         try:
-            taken.append(_pair(loadings, plan, pair, scratch))
+            measurements.append(_pair(loadings, plan, pair, scratch))
         except SideError as error:
             return EditTime(pairs=pair, withheld=error.reason)
-        if taken[-1].failures:
-            return EditTime(pairs=pair, withheld="; ".join(taken[-1].failures.values()))
-    return judged(pairs.samples_of(taken))
+        if measurements[-1].failures:
+            return EditTime(pairs=pair, withheld="; ".join(measurements[-1].failures.values()))
+    return judge(pairs.samples_of(measurements))
 
 
-def judged(samples: Mapping[str, Sequence[Sequence[float]]]) -> EditTime:
+def judge(samples: Mapping[str, Sequence[Sequence[float]]]) -> EditTime:
     """What may be said of times by process, pair and round.
 
     Args:
       samples: seconds of BEFORE, AFTER and AGAIN.
     """
-    edit, null = (timing.paired(samples, name, BEFORE) for name in (AFTER, AGAIN))
+    edit, null = (timing.pair_ratio(samples, name, BEFORE) for name in (AFTER, AGAIN))
     assert edit is not None and null is not None, "a pair in which a process failed is none"
     edit_time = EditTime(pairs=edit.pairs, null=null.ratio, null_ci95=null.ci95)
     if edit.pairs < stats.LEAST_PAIRS:
@@ -81,7 +81,7 @@ def judged(samples: Mapping[str, Sequence[Sequence[float]]]) -> EditTime:
 
 def _pair(loadings: Mapping[str, Prepared], plan: EditPlan, pair: int, scratch: Path) -> Measured[str]:
     with ExitStack() as stack:
-        sides = {name: _started(stack, plan, scratch) for name in pairs.spawn_order(list(loadings), pair, plan.seed)}
+        sides = {name: _start(stack, plan, scratch) for name in pairs.spawn_order(list(loadings), pair, plan.seed)}
         for name, side in sides.items():
             requests.load(side, loadings[name].loading)
             requests.prepare(side, _MODE)
@@ -90,6 +90,6 @@ def _pair(loadings: Mapping[str, Prepared], plan: EditPlan, pair: int, scratch: 
         return pairs.measure(arms, budget_s=plan.budget_s, seed=plan.seed + pair, failing=SideError)
 
 
-def _started(stack: ExitStack, plan: EditPlan, scratch: Path) -> Side:
+def _start(stack: ExitStack, plan: EditPlan, scratch: Path) -> Side:
     workers = stack.enter_context(WorkerSet(lambda name: LiveSide(name, scratch, plan.python, plan.timeout_s)))
     return workers.get(TF)

@@ -46,10 +46,10 @@ def null_runs(
     with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
         scratch = Path(folder)
         _, large = prepare_both(workload, size, None, scratch)
-        timed = timed_sets.Timed(large, modes, {})
+        to_time = timed_sets.Timed(large, modes, {})
         for number in range(runs):
-            shifted = dataclasses.replace(plan, seed=plan.seed + number * plan.most_pairs)
-            samples = timed_sets.measure([timed], sources, shifted, scratch, timeout_s, reporter)[workload.name]
+            plan_of_run = dataclasses.replace(plan, seed=plan.seed + number * plan.most_pairs)
+            samples = timed_sets.measure([to_time], sources, plan_of_run, scratch, timeout_s, reporter)[workload.name]
             failures += samples.failures
-            timings.append(timed_samples.summarise(samples, recorded=()).timing)
+            timings.append(timed_samples.summarise(samples, recorded_sides=()).timing)
     return timings, failures

@@ -61,27 +61,27 @@ class Probed:
         return self.device.kind == CPU
 
 
-def measure_machine(probed: Probed) -> Limits:
+def measure_machine(subject: Probed) -> Limits:
     """The limits of the device. A side that fails at a probe is left out of it.
 
     Raises:
       SideError: a side was lost.
     """
     cache = host_limits.last_level_cache_bytes() or UNKNOWN_CACHE_BYTES
-    size = min(TIMES_THE_CACHE * cache, MOST_BYTES) if probed.on_host else MOST_BYTES
-    moved = {kind: measure_working_set(probed, kind, size) for kind in TRAFFIC}
-    products = {dtype: _products(probed, dtype) for dtype in _dtypes(probed.device)}
+    size = min(TIMES_THE_CACHE * cache, MOST_BYTES) if subject.on_host else MOST_BYTES
+    bandwidths = {kind: measure_working_set(subject, kind, size) for kind in TRAFFIC}
+    products = {dtype: _products(subject, dtype) for dtype in _dtypes(subject.device)}
     gemm = {dtype: Throughput(*roofline.best(rates)) for dtype, rates in products.items() if rates}
-    return Limits(probed.threads, moved[READ], moved[COPY], moved[TRIAD], gemm)
+    return Limits(subject.threads, bandwidths[READ], bandwidths[COPY], bandwidths[TRIAD], gemm)
 
 
-def measure_working_set(probed: Probed, kind: str, size_bytes: int) -> Bandwidth | None:
+def measure_working_set(subject: Probed, kind: str, size_bytes: int) -> Bandwidth | None:
     """The bandwidth of one kind of traffic over a working set: what fits into a cache moves faster.
 
     None where nobody could move it: on a GPU, a side without XLA there.
 
     Args:
-      probed: what moves it.
+      subject: what moves it.
       kind: of traffic: read, copy or triad.
       size_bytes: of the working set; it is kept within what can be measured.
 
@@ -90,20 +90,20 @@ def measure_working_set(probed: Probed, kind: str, size_bytes: int) -> Bandwidth
     """
     size = min(max(size_bytes, LEAST_BYTES), MOST_BYTES)
     probe = TRAFFIC[kind](size)
-    moved = sum(traffic(probe))
-    rates = _rates(probed, probe, moved)
-    if probed.on_host:
-        rates[HOST] = host_limits.bandwidth(kind, size, probed.threads)
-    return Bandwidth(*roofline.best(rates), working_set_bytes=moved) if rates else None
+    byte_count = sum(traffic(probe))
+    rates = _rates(subject, probe, byte_count)
+    if subject.on_host:
+        rates[HOST] = host_limits.bandwidth(kind, size, subject.threads)
+    return Bandwidth(*roofline.best(rates), working_set_bytes=byte_count) if rates else None
 
 
 def traffic(program: Program) -> tuple[int, int]:
     """(read, written) bytes of a call that reads every parameter and writes every result once."""
-    read, written = (
+    read, write = (
         sum(math.prod(value.shape) * _bits(value.dtype) for value in values) // 8
         for values in (program.parameters, program.results)
     )
-    return read, written
+    return read, write
 
 
 def why_cost_is_unfit(part: Workload) -> str:
@@ -124,24 +124,24 @@ def work_of(part: Workload, program: Program) -> Work | None:
       part: of the record: its `cost`, `dtype` and `compiled`.
       program: what its frontend hands to XLA.
     """
-    read, written = traffic(program)
+    read, write = traffic(program)
     dtype = part.dtype.replace("bfloat", "bf").replace("float", "f")
     if part.cost is not None:
-        declared = known(part.cost.bytes)
-        return Work(known(part.cost.flops), max(0, declared - written), min(written, declared), dtype)
-    counted = [cell.flops for cell in part.compiled.values() if cell.flops is not None]
-    return Work(min(counted), read, written, dtype) if counted else None
+        total = known(part.cost.bytes)
+        return Work(known(part.cost.flops), max(0, total - write), min(write, total), dtype)
+    counts = [cell.flops for cell in part.compiled.values() if cell.flops is not None]
+    return Work(min(counts), read, write, dtype) if counts else None
 
 
 def of_workload(
-    probed: Probed, work: Work, medians: Mapping[str, float], limits: Limits, dispatch_s: float | None
+    subject: Probed, work: Work, medians: Mapping[str, float], limits: Limits, dispatch_s: float | None
 ) -> Roofline | None:
     """`roofline` of a workload's record: measures the bandwidth at its working set where a cache may hold it.
 
     None where no bandwidth was measured.
 
     Args:
-      probed: whose limits they are.
+      subject: whose limits they are.
       work: what a call needs.
       medians: seconds of a call by mode.
       limits: of the same device, on the same threads.
@@ -152,7 +152,7 @@ def of_workload(
     """
     bandwidth = roofline.bandwidth_of(limits, work.kind)
     if bandwidth is not None and work.bytes < known(bandwidth.working_set_bytes):
-        bandwidth = measure_working_set(probed, work.kind, round(work.bytes))
+        bandwidth = measure_working_set(subject, work.kind, round(work.bytes))
     return roofline.place(work, medians, limits, bandwidth, dispatch_s) if bandwidth is not None else None
 
 
@@ -161,23 +161,23 @@ def _dtypes(device: Device) -> tuple[str, ...]:
     return (*probes.DTYPES, *((probes.TF32,) if device.precision == TF32 else ()))
 
 
-def _products(probed: Probed, dtype: str) -> dict[str, float]:
-    side = PRODUCT_SIDE if probed.on_host else GPU_PRODUCT_SIDE
-    rates = _rates(probed, probes.product(side, dtype), 2 * side**3)
-    if probed.on_host and dtype in HOST_DTYPES:
-        rates[HOST] = host_limits.product(HOST_DTYPES[dtype], side, probed.threads)
+def _products(subject: Probed, dtype: str) -> dict[str, float]:
+    side = PRODUCT_SIDE if subject.on_host else GPU_PRODUCT_SIDE
+    rates = _rates(subject, probes.product(side, dtype), 2 * side**3)
+    if subject.on_host and dtype in HOST_DTYPES:
+        rates[HOST] = host_limits.product(HOST_DTYPES[dtype], side, subject.threads)
     return rates
 
 
-def _rates(probed: Probed, probe: Program, amount: float) -> dict[str, float]:
+def _rates(subject: Probed, probe: Program, amount: float) -> dict[str, float]:
     """Amounts a second by "SIDE xla"."""
-    timed = _called if probed.on_host else _computed
+    take_times = _call_times if subject.on_host else _kernel_times
     rates: dict[str, float] = {}
-    for name, side in probed.sides.items():
+    for name, side in subject.sides.items():
         try:
             handle = requests.compile_program(side, probe).handle
             requests.prepare(side, handle)
-            rounds = timed(side, handle)
+            rounds = take_times(side, handle)
         except SideError as error:
             if error.lost:
                 raise
@@ -186,11 +186,11 @@ def _rates(probed: Probed, probe: Program, amount: float) -> dict[str, float]:
     return rates
 
 
-def _called(side: Side, handle: int) -> list[list[float]]:
+def _call_times(side: Side, handle: int) -> list[list[float]]:
     return [requests.time_round(side, handle, CALLS) for _ in range(ROUNDS)]
 
 
-def _computed(side: Side, handle: int) -> list[list[float]]:
+def _kernel_times(side: Side, handle: int) -> list[list[float]]:
     """The time of the kernels alone: an H200 reads 1 GiB in 0.24 ms, and a call takes 0.2 ms more."""
     return [[sum(run.seconds or 0.0 for run in call) for call in requests.profile(side, handle)]]
 

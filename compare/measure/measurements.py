@@ -76,38 +76,38 @@ def time_all(request: Request, to_time: Sequence[Timed], scratch: Path, reporter
       scratch: a folder for arrays in transit, caches and dumps.
       reporter: is told of every step.
     """
-    measured = Measured({timed.name: Measurements() for timed in to_time})
+    results = Measured({one.name: Measurements() for one in to_time})
     try:
-        _measure_all(request, to_time, measured, scratch, reporter)
+        _measure_all(request, to_time, results, scratch, reporter)
     except KeyboardInterrupt:
-        measured.interrupted = True
-    return measured
+        results.interrupted = True
+    return results
 
 
 def _measure_all(
-    request: Request, to_time: Sequence[Timed], measured: Measured, scratch: Path, reporter: Reporter
+    request: Request, to_time: Sequence[Timed], results: Measured, scratch: Path, reporter: Reporter
 ) -> None:
     own = {name: request.sources[name] for name in SIDES}
     main = Workers(own, scratch, request.timeout_s, request.plans[0].threads)
     extras = request.extras
-    measured.dispatch, measured.failures = phase_processes.dispatch(main, extras.dispatch)
+    results.dispatch, results.failures = phase_processes.dispatch(main, extras.dispatch)
     for plan in request.plans:
-        medians = _measure_times(request, plan, to_time, measured.workloads, scratch, reporter)
+        medians = _measure_times(request, plan, to_time, results.workloads, scratch, reporter)
         if plan.threads is not None and extras.limits:
             is_main = plan is request.plans[0]
             # The machine's limits take any workload that is loaded, shares of them each its own.
-            loaded = to_time if is_main else to_time[:1]
+            workloads = to_time if is_main else to_time[:1]
             workers = dataclasses.replace(main, threads=plan.threads)
             limits = measure_limits(
-                loaded, measured.workloads, medians if is_main else {}, measured.dispatch, workers, reporter
+                workloads, results.workloads, medians if is_main else {}, results.dispatch, workers, reporter
             )
-            measured.machine[str(plan.threads)] = limits or Limits()
+            results.machine[str(plan.threads)] = limits or Limits()
     if extras.handover and to_time and main.device.kind == CPU:
-        measured.handover = thread_handover.measure(to_time[0].prepared.loading, main, reporter)
+        results.handover = thread_handover.measure(to_time[0].prepared.loading, main, reporter)
     if extras.phases:
-        measure_phases(to_time, measured.workloads, extras.phases, main, reporter)
+        measure_phases(to_time, results.workloads, extras.phases, main, reporter)
     if extras.batches:
-        measure_batches(to_time, measured.workloads, request.data, extras, main, reporter)
+        measure_batches(to_time, results.workloads, request.data, extras, main, reporter)
 
 
 def _measure_times(
@@ -126,25 +126,27 @@ def _measure_times(
     sources = request.sources_with_peers()
     try:
         samples = timed_sets.measure(to_time, sources, plan, scratch, request.timeout_s, reporter)
-    except timed_sets.Interrupted as stopped:
-        complete = {name: taken for name, taken in stopped.samples.items() if taken.pairs}
+    except timed_sets.Interrupted as interruption:
+        complete = {
+            name: samples_of_one for name, samples_of_one in interruption.samples.items() if samples_of_one.pairs
+        }
         _add_times(request, plan, workloads, complete)
         raise
     _add_times(request, plan, workloads, samples)
-    return {name: timed_samples.medians(taken) for name, taken in samples.items()}
+    return {name: timed_samples.medians(samples_of_one) for name, samples_of_one in samples.items()}
 
 
 def _add_times(
     request: Request, plan: Plan, workloads: Mapping[str, Measurements], samples: Mapping[str, timed_samples.Samples]
 ) -> None:
-    recorded = [side for side, source in request.sources.items() if source.recorded is not None]
-    for name, taken in samples.items():
-        measurements, summary = workloads[name], timed_samples.summarise(taken, recorded, plan.threads)
+    recorded_sides = [side for side, source in request.sources.items() if source.recorded is not None]
+    for name, samples_of_one in samples.items():
+        measurements, summary = workloads[name], timed_samples.summarise(samples_of_one, recorded_sides, plan.threads)
         if plan is request.plans[0]:
             measurements.timing, measurements.attribution = summary.timing, summary.attribution
         if len(request.plans) > 1:
             measurements.by_threads[str(plan.threads)] = summary.timing
-        measurements.failures += taken.failures
+        measurements.failures += samples_of_one.failures
 
 
 def measure_limits(
@@ -172,31 +174,31 @@ def measure_limits(
     assert threads is not None, "limits are those of some number of threads"
     least_s = min((entry.public_s for entry in dispatch.values() if entry.public_s is not None), default=None)
     reporter.stage(f"limits on {threads} thread{'s' * (threads > 1)}", len(to_time))
-    loaded = False
+    is_loaded = False
     with WorkerSet(workers.start) as group:
-        for timed in to_time:
-            reporter.step(timed.name)
+        for one in to_time:
+            reporter.step(one.name)
             try:
-                loaded = not group.replace_lost() and loaded
-                if not loaded:
+                is_loaded = not group.replace_lost() and is_loaded
+                if not is_loaded:
                     group.start(workers.live)
                     for side in group.sides.values():
-                        requests.load(side, timed.prepared.loading)
-                    loaded = True
-                probed = Probed(group.sides, threads, workers.device)
-                limits = limits or machine_limits.measure_machine(probed)
-                if timed.name in medians and timed.work is not None:
-                    workloads[timed.name].roofline = machine_limits.of_workload(
-                        probed,
-                        timed.work,
-                        medians[timed.name],
+                        requests.load(side, one.prepared.loading)
+                    is_loaded = True
+                subject = Probed(group.sides, threads, workers.device)
+                limits = limits or machine_limits.measure_machine(subject)
+                if one.name in medians and one.work is not None:
+                    workloads[one.name].roofline = machine_limits.of_workload(
+                        subject,
+                        one.work,
+                        medians[one.name],
                         limits,
-                        None if least_s is None else least_s / timed.steps,
+                        None if least_s is None else least_s / one.steps,
                     )
-                elif timed.name in medians and timed.why_no_work:
-                    workloads[timed.name].roofline = Roofline(reason=timed.why_no_work)
+                elif one.name in medians and one.why_no_work:
+                    workloads[one.name].roofline = Roofline(reason=one.why_no_work)
             except SideError as error:
-                workloads[timed.name].failures.append(failure_of(error, "limits"))
+                workloads[one.name].failures.append(failure_of(error, "limits"))
     return limits
 
 
@@ -216,9 +218,9 @@ def measure_phases(
       workers: start the processes.
       reporter: is told of every mode.
     """
-    for timed in to_time:
-        measurements = workloads[timed.name]
-        measurements.phases, failures = phase_processes.measure(timed.prepared, timed.modes, workers, reporter, repeats)
+    for one in to_time:
+        measurements = workloads[one.name]
+        measurements.phases, failures = phase_processes.measure(one.prepared, one.modes, workers, reporter, repeats)
         measurements.failures += failures
 
 
@@ -240,13 +242,13 @@ def measure_batches(
       workers: start the processes.
       reporter: is told of every mode and batch size.
     """
-    for timed in to_time:
-        workload = timed.prepared.workload
+    for one in to_time:
+        workload = one.prepared.workload
         if workload.training is None:
             continue
-        measurements = workloads[timed.name]
+        measurements = workloads[one.name]
         measurements.batches, failures = batch_sizes.measure(
-            workload, timed.prepared.size, data, extras.memory_limit, workers, reporter, extras.batches,
-            batch_sizes.MODES if timed.main_pass == STEP else batch_sizes.STATELESS_MODES, timed.main_pass,
+            workload, one.prepared.size, data, extras.memory_limit, workers, reporter, extras.batches,
+            batch_sizes.MODES if one.main_pass == STEP else batch_sizes.STATELESS_MODES, one.main_pass,
         )  # fmt: skip
         measurements.failures += failures

@@ -68,20 +68,20 @@ def judge(workers: Workers, small: Prepared, collected: Mapping[str, Collected],
       collected: by side, what was asked of it.
       doubles: float64 arrays of both sides.
     """
-    told = with_peers(small)
-    return {peer: _judge_one(workers, peer, told, collected["tf"], doubles) for peer in PEERS}
+    with_targets = with_peers(small)
+    return {peer: _judge_one(workers, peer, with_targets, collected["tf"], doubles) for peer in PEERS}
 
 
-def join(timed: Timed, results: Mapping[str, Peer], main_pass: str) -> Timed:
+def join(to_time: Timed, results: Mapping[str, Peer], main_pass: str) -> Timed:
     """The workload with the peers that passed as further arms.
 
     Args:
-      timed: the workload with both sides.
+      to_time: the workload with both sides.
       results: by peer.
       main_pass: that both sides are timed on.
     """
-    modes = {**timed.modes, **arms(results, main_pass)}
-    return dataclasses.replace(timed, prepared=with_peers(timed.prepared), modes=modes)
+    modes = {**to_time.modes, **arms(results, main_pass)}
+    return dataclasses.replace(to_time, prepared=with_peers(to_time.prepared), modes=modes)
 
 
 def arms(results: Mapping[str, Peer], main_pass: str) -> dict[str, tuple[str, ...]]:
@@ -91,26 +91,26 @@ def arms(results: Mapping[str, Peer], main_pass: str) -> dict[str, tuple[str, ..
     }
 
 
-def _judge_one(workers: Workers, peer: str, told: Prepared, tf: Collected, doubles: Doubles) -> Peer:
+def _judge_one(workers: Workers, peer: str, with_targets: Prepared, tf: Collected, doubles: Doubles) -> Peer:
     version = ""
     try:
         side = workers.get(peer)
         version = requests.environment(side)["version"]
-        answers = _ask(side, Mode(peer, PEER_NAME), told, tf)
+        answers = _ask(side, Mode(peer, PEER_NAME), with_targets, tf)
     except Unavailable as error:
         return _result(UNAVAILABLE, error.reason, version=version)
     except SideError as error:
         # A worker that never came up has computed nothing that could be wrong.
         return _result(FAIL if version else UNAVAILABLE, f"{error.doing}: {error.reason}", version=version)
-    return msgspec.structs.replace(_judged(Mode(peer, PEER_NAME), told, tf, doubles, answers), version=version)
+    return msgspec.structs.replace(_judge(Mode(peer, PEER_NAME), with_targets, tf, doubles, answers), version=version)
 
 
-def _ask(side: Side, mode: Mode, told: Prepared, tf: Collected) -> _Answers:
-    requests.load(side, told.loading)
+def _ask(side: Side, mode: Mode, with_targets: Prepared, tf: Collected) -> _Answers:
+    requests.load(side, with_targets.loading)
     answers = _Answers()
-    for case in told.loading.cases:
+    for case in with_targets.loading.cases:
         answers.outputs[str(mode), FORWARD, case] = requests.outputs(side, mode.name, FORWARD, case, FLOAT32)
-    training = told.workload.training
+    training = with_targets.workload.training
     if STEP not in tf.modes:
         return answers
     if training is None:
@@ -123,10 +123,10 @@ def _ask(side: Side, mode: Mode, told: Prepared, tf: Collected) -> _Answers:
     return answers
 
 
-def _judged(mode: Mode, told: Prepared, tf: Collected, doubles: Doubles, answers: _Answers) -> Peer:
-    evidence = _evidence(mode, told, tf, doubles, answers)
+def _judge(mode: Mode, with_targets: Prepared, tf: Collected, doubles: Doubles, answers: _Answers) -> Peer:
+    evidence = _evidence(mode, with_targets, tf, doubles, answers)
     context = Context(evidence, measure_noise(evidence))
-    cases = tuple(case for case in told.loading.cases if not is_kinks(case))
+    cases = tuple(case for case in with_targets.loading.cases if not is_kinks(case))
     why = answers.without_training or "the workload has no training step"
     gates = {
         "structure": _gate(compare_structure(context), ""),
@@ -135,33 +135,33 @@ def _judged(mode: Mode, told: Prepared, tf: Collected, doubles: Doubles, answers
         "gradients": _gate_of(NOT_APPLICABLE, _NOT_JUDGED["gradients"]),
         "training": _gate(_training(evidence) if answers.trajectory is not None else [], why),
     }
-    failing, unjudged = (
+    failing, missing = (
         [gate.message for gate in gates.values() if gate.verdict == verdict] for verdict in (FAIL, NOT_JUDGED)
     )
     if failing:
         return _result(FAIL, failing[0], gates)
-    if unjudged:
-        return _result(UNAVAILABLE, unjudged[0], gates)
+    if missing:
+        return _result(UNAVAILABLE, missing[0], gates)
     passes = (FORWARD,) if answers.trajectory is None else (FORWARD, STEP)
     why_not = answers.without_training if tf.main_pass == STEP else f"a peer has no {tf.main_pass} pass"
     reason = "" if tf.main_pass in passes else f"not timed: {why_not}"
     return _result(PASS, reason, gates, passes=passes)
 
 
-def _evidence(mode: Mode, told: Prepared, tf: Collected, doubles: Doubles, answers: _Answers) -> Evidence:
+def _evidence(mode: Mode, with_targets: Prepared, tf: Collected, doubles: Doubles, answers: _Answers) -> Evidence:
     """The peer in the port's place. What is declared of the port excuses no peer."""
     reference = {
         key: run for key, run in (tf.trajectories | doubles.trajectories).items() if parse_mode(key[0]).is_original
     }
-    trained = {} if answers.trajectory is None else {(str(mode), FLOAT32): answers.trajectory}
+    own_trajectory = {} if answers.trajectory is None else {(str(mode), FLOAT32): answers.trajectory}
     return Evidence(
-        workload=told.workload.name,
+        workload=with_targets.workload.name,
         outputs={key: run for key, run in tf.outputs.items() if key[1] == FORWARD} | answers.outputs,
         doubles={key: run for key, run in doubles.arrays.items() if key[:2] == ("tf", FORWARD)},
-        trajectories=reference | trained,
+        trajectories=reference | own_trajectory,
         failures=(*tf.failures, *doubles.failures),
         port=str(mode),
-        computes_in=narrow_dtype(told.loading.dimensions),
+        computes_in=narrow_dtype(with_targets.loading.dimensions),
     )
 
 
@@ -170,12 +170,12 @@ def _training(evidence: Evidence) -> list[Held]:
     return compare_rounding(Context(runs, measure_noise(runs)), "training", STEP, runs.float_cases(STEP))
 
 
-def _gate(held: Sequence[Held], why_none: str) -> PeerGate:
-    if not held:
+def _gate(comparisons: Sequence[Held], why_none: str) -> PeerGate:
+    if not comparisons:
         return _gate_of(NOT_APPLICABLE, why_none)
-    verdict = composed(comparison.verdict for comparison in held)
-    told = (comparison.message for comparison in held if comparison.verdict == verdict)
-    return _gate_of(verdict, "" if verdict == PASS else next(told))
+    verdict = composed(comparison.verdict for comparison in comparisons)
+    messages = (comparison.message for comparison in comparisons if comparison.verdict == verdict)
+    return _gate_of(verdict, "" if verdict == PASS else next(messages))
 
 
 def _gate_of(verdict: Judgement, message: str = "") -> PeerGate:

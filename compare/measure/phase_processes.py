@@ -109,16 +109,16 @@ def measure(
       reporter: is told of every mode.
       repeats: processes that a median is taken over; a mode takes twice as many, and two more.
     """
-    measured: dict[str, Phases] = {}
+    phases_by_mode: dict[str, Phases] = {}
     failures: list[Failure] = []
-    wanted = [Mode(side, name) for side in workers.live for name in modes.get(side, ())]
-    reporter.stage(f"phases of {prepared.workload.name}", len(wanted))
-    for mode in wanted:
+    wanted_modes = [Mode(side, name) for side in workers.live for name in modes.get(side, ())]
+    reporter.stage(f"phases of {prepared.workload.name}", len(wanted_modes))
+    for mode in wanted_modes:
         reporter.step(str(mode))
         phases_of_mode = _measure_one(_Processes(prepared, mode, workers), repeats, failures)
         if phases_of_mode is not None:
-            measured[str(mode)] = phases_of_mode
-    return measured, failures
+            phases_by_mode[str(mode)] = phases_of_mode
+    return phases_by_mode, failures
 
 
 def dispatch(workers: Workers, pair_count: int = 3, seed: int = 0) -> tuple[dict[str, Entry], list[Failure]]:
@@ -141,11 +141,13 @@ def dispatch(workers: Workers, pair_count: int = 3, seed: int = 0) -> tuple[dict
                 group.start(order)
             for name in order:
                 try:
-                    for mode, told in requests.dispatch(group.get(name)).items():
-                        entries[str(Mode(name, mode))].append(Entry(**told))
+                    for mode, times in requests.dispatch(group.get(name)).items():
+                        entries[str(Mode(name, mode))].append(Entry(**times))
                 except SideError as error:
                     failures.append(failure_of(error, "dispatch"))
-    return {mode: phases.median_dispatch(taken) for mode, taken in sorted(entries.items())}, failures
+    return {
+        mode: phases.median_dispatch(entries_of_mode) for mode, entries_of_mode in sorted(entries.items())
+    }, failures
 
 
 @dataclass(frozen=True)
@@ -161,14 +163,14 @@ class _Processes:
         starts = [self._start() for _ in range(repeats)]
         return phases.median([phases.process_of(start) for start in starts]), phases.memory_of(starts[0])
 
-    def cached(self, repeats: int) -> tuple[Stages | None, Cache]:
+    def measure_cached(self, repeats: int) -> tuple[Stages | None, Cache]:
         """One process fills an empty cache; the median of those that follow, where it kept anything."""
         folder = self.workers.folder("cache-")
         self._start(folder)
-        filled = _sizes(folder, "*")
-        starts = [self._start(folder) for _ in range(repeats)] if filled else []
+        sizes_before = _sizes(folder, "*")
+        starts = [self._start(folder) for _ in range(repeats)] if sizes_before else []
         processes = [phases.process_of(start) for start in starts]
-        return phases.median(processes) if processes else None, phases.cache_of(filled, _sizes(folder, "*"))
+        return phases.median(processes) if processes else None, phases.cache_of(sizes_before, _sizes(folder, "*"))
 
     def code(self) -> tuple[int | None, str]:
         """Bytes of the object files that XLA writes until the mode has run."""
@@ -183,7 +185,7 @@ class _Processes:
     def _start(self, cache: Path | None = None) -> Start:
         with self.workers.once(self.mode.side, cache) as side:
             requests.load(side, self.prepared.loading)
-            return files.converted(requests.phases(side, self.mode.name), Start)
+            return files.convert_plain(requests.phases(side, self.mode.name), Start)
 
 
 def _measure_one(processes: _Processes, repeats: int, failures: list[Failure]) -> Phases | None:
@@ -199,13 +201,15 @@ def _measure_one(processes: _Processes, repeats: int, failures: list[Failure]) -
     cold, memory = attempt("cold", lambda: processes.cold(repeats), lambda reason: (None, None))
     if cold is None:
         return None
-    cached, cache = attempt(
-        "cached", lambda: processes.cached(repeats), lambda reason: (None, Cache(entries=0, bytes=0, reason=reason))
+    cached_stages, cache = attempt(
+        "cached",
+        lambda: processes.measure_cached(repeats),
+        lambda reason: (None, Cache(entries=0, bytes=0, reason=reason)),
     )
     code_bytes, code_reason = attempt("code", processes.code, lambda reason: (None, reason))
     return Phases(
         cold=cold,
-        cached=cached,
+        cached=cached_stages,
         cache=cache,
         memory=memory,
         code_bytes=code_bytes,

@@ -46,13 +46,13 @@ def search(side: Side) -> Handover:
     Raises:
       SideError: it cannot compile or run the program.
     """
-    points = [_sized(side, elements) for elements in SIZES]
+    points = [_sized_call(side, elements) for elements in SIZES]
     closest = handover.judge(points)
     for _ in range(STEPS):
         middle = handover.between(closest)
         if middle is None:
             break
-        points.append(_sized(side, middle))
+        points.append(_sized_call(side, middle))
         closer = handover.judge(points)
         if closer.below is None:
             break  # this one time fits no part; those before it stand
@@ -71,7 +71,7 @@ def _of_side(name: str, loading: Loading, workers: Workers, reporter: Reporter) 
         return Handover(reason=error.reason)
 
 
-def _sized(side: Side, elements: int) -> SizedCall:
+def _sized_call(side: Side, elements: int) -> SizedCall:
     handle = requests.compile_program(side, probes.sum_of_two(elements)).handle
     requests.prepare(side, handle)
     rounds = [requests.time_round(side, handle, CALLS) for _ in range(ROUNDS)]

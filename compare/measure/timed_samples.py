@@ -46,26 +46,28 @@ class Summary:
 
 def medians(samples: Samples) -> dict[str, float]:
     """Seconds of a call by mode, as a user runs it."""
-    taken = pairs.samples_of(samples.pairs)
-    return {str(arm): timing.median(rounds) for arm, rounds in taken.items() if _is_public_mode(arm) and any(rounds)}
+    rounds_by_arm = pairs.samples_of(samples.pairs)
+    return {
+        str(arm): timing.median(rounds) for arm, rounds in rounds_by_arm.items() if _is_public_mode(arm) and any(rounds)
+    }
 
 
-def summarise(samples: Samples, recorded: Sequence[str], asked: int | None = None) -> Summary:
+def summarise(samples: Samples, recorded_sides: Sequence[str], thread_count: int | None = None) -> Summary:
     """The record's timing and attribution of one workload, ratios withheld unless both sides used the threads asked.
 
     Args:
       samples: of all pairs of processes.
-      recorded: sides that were replayed: they have no second process.
-      asked: number of threads; None left it to the frameworks.
+      recorded_sides: sides that were replayed: they have no second process.
+      thread_count: number of threads; None left it to the frameworks.
     """
-    taken = pairs.samples_of(samples.pairs)
-    controls = _controls(taken)
-    planted = [slowed for mode in controls for slowed in _planted(mode) if slowed.arm in taken]
-    nulls = {Arm(mode): Arm(mode, copy=2) for mode in controls if mode.side not in recorded}
-    kept = {*nulls.values(), *(slowed.arm for slowed in planted)}
-    rounds = {arm: seconds for arm, seconds in taken.items() if arm.is_public or arm in kept}
-    doubt = "" if asked is None else _doubt(samples.threads)
-    result = timing.summarise(rounds, samples.phases, nulls, planted, doubt, samples.threads)
+    rounds_by_arm = pairs.samples_of(samples.pairs)
+    controls = _controls(rounds_by_arm)
+    slowdowns = [slowdown for mode in controls for slowdown in _plant(mode) if slowdown.arm in rounds_by_arm]
+    nulls = {Arm(mode): Arm(mode, copy=2) for mode in controls if mode.side not in recorded_sides}
+    extra_arms = {*nulls.values(), *(slowdown.arm for slowdown in slowdowns)}
+    rounds = {arm: seconds for arm, seconds in rounds_by_arm.items() if arm.is_public or arm in extra_arms}
+    doubt = "" if thread_count is None else _doubt(samples.threads)
+    result = timing.summarise(rounds, samples.phases, nulls, slowdowns, doubt, samples.threads)
     cells = {name: cell.median_s for name, cell in result.cells.items()}
     public = result.ratios.get(str(PUBLIC))
     # The published ratio is what is split: the factors' product is that number and no other.
@@ -81,18 +83,20 @@ def _doubt(threads: Threads | None) -> str:
 
 def is_narrow(samples: Samples, precision: float) -> bool:
     """Whether identical code comes out close enough to itself; where no control was timed, more sets do not help."""
-    taken = pairs.samples_of(samples.pairs)
-    for mode in _controls(taken):
-        null = timing.paired(taken, Arm(mode), Arm(mode, copy=2))
+    rounds_by_arm = pairs.samples_of(samples.pairs)
+    for mode in _controls(rounds_by_arm):
+        null = timing.pair_ratio(rounds_by_arm, Arm(mode), Arm(mode, copy=2))
         if null is not None and null.half_width > precision:
             return False
     return True
 
 
-def _controls(taken: timing.Samples) -> list[Mode]:
+def _controls(rounds_by_arm: timing.Samples) -> list[Mode]:
     """Of each side the mode that is held against itself: the first that was timed at all."""
-    timed = {side: [name for name in CONTROL_NAMES if any(taken.get(Arm(Mode(side, name)), ()))] for side in SIDES}
-    return [mode for side, names in timed.items() if (mode := control_of(side, names)) is not None]
+    names_by_side = {
+        side: [name for name in CONTROL_NAMES if any(rounds_by_arm.get(Arm(Mode(side, name)), ()))] for side in SIDES
+    }
+    return [mode for side, names in names_by_side.items() if (mode := control_of(side, names)) is not None]
 
 
 def control_of(side: str, names: Sequence[str]) -> Mode | None:
@@ -100,7 +104,7 @@ def control_of(side: str, names: Sequence[str]) -> Mode | None:
     return next((Mode(side, name) for name in CONTROL_NAMES if name in names), None)
 
 
-def _planted(mode: Mode) -> list[timing.Planted]:
+def _plant(mode: Mode) -> list[timing.Planted]:
     """What was planted in each process, held against the other."""
     other = {1: 2, 2: 1}
     return [timing.Planted(Arm(mode, copy, part), Arm(mode, other[copy])) for copy, part in SLOWDOWNS.items()]

@@ -98,7 +98,7 @@ class _Running:
     process: _Process
 
 
-def timed(prepared: Prepared, collected: Mapping[str, Collected], part: Workload) -> Timed:
+def prepare_timing(prepared: Prepared, collected: Mapping[str, Collected], part: Workload) -> Timed:
     """What a workload brings to the timing: its modes, but for those that are another one of them.
 
     Args:
@@ -106,8 +106,8 @@ def timed(prepared: Prepared, collected: Mapping[str, Collected], part: Workload
       collected: by side, its programs and modes.
       part: of the record, which says what a call needs.
     """
-    programs = {side: program for side, asked in collected.items() if (program := asked.portable) is not None}
-    modes = {side: asked.distinct_modes for side, asked in collected.items()}
+    programs = {side: program for side, evidence in collected.items() if (program := evidence.portable) is not None}
+    modes = {side: evidence.distinct_modes for side, evidence in collected.items()}
     program = programs.get("jax") or programs.get("tf")
     unfit = machine_limits.why_cost_is_unfit(part)
     work = machine_limits.work_of(part, program) if program and not unfit else None
@@ -163,13 +163,13 @@ def _measure_all(
     def start(name: str, settings: Settings = settings) -> LiveSide:
         process = processes[name]
         source = sources[process.side]
-        placed = replace(
+        settings_here = replace(
             settings,
             device=source.device,
             retained_memory=process.instead == JAX_RETAINED,
             synchronous_dispatch=process.instead == JAX_SYNCHRONOUS,
         )
-        return LiveSide(process.side, scratch, source.python, timeout_s, placed)
+        return LiveSide(process.side, scratch, source.python, timeout_s, settings_here)
 
     # The memory that these hold is told: a user's process has whatever its framework imports.
     start_whole = partial(start, settings=replace(settings, whole_imports=True))
@@ -181,41 +181,41 @@ def _measure_all(
         threads: Threads | None = None
         for before, workload in zip([None, *workloads], workloads, strict=False):
             reporter.step(workload.name)
-            replaced = _replaced(group, before)
+            replacements = _replace(group, before)
             _ready(workload, _running(group.sides, processes), samples[workload.name], first=True)
             # Nothing but a user's own file sets threads once a process is up.
-            if threads is None or replaced or not workload.prepared.loading.is_built_in:
+            if threads is None or replacements or not workload.prepared.loading.is_built_in:
                 threads = _verified_threads(group.sides, samples[workload.name], plan, device)
             samples[workload.name].threads = threads
     for pair in range(plan.most_pairs):
-        wanted = [
+        wanted_modes = [
             workload
             for workload in workloads
             if pair < plan.pairs or not is_narrow(samples[workload.name], plan.precision)
         ]
-        if not wanted:
+        if not wanted_modes:
             break
-        reporter.stage(_stage(pair, plan), len(wanted) + 1)
+        reporter.stage(_stage(pair, plan), len(wanted_modes) + 1)
         reporter.step("starting")
         with WorkerSet(start) as group:
             group.start(pairs.spawn_order(list(processes), pair, plan.seed))
-            for before, workload in zip([None, *wanted], wanted, strict=False):
+            for before, workload in zip([None, *wanted_modes], wanted_modes, strict=False):
                 reporter.step(workload.name)
-                _replaced(group, before)
+                _replace(group, before)
                 _measure_one(workload, _running(group.sides, processes), samples[workload.name], plan, pair)
 
 
-def _replaced(group: WorkerSet, before: Timed | None) -> list[str]:
+def _replace(group: WorkerSet, before: Timed | None) -> list[str]:
     """Replace processes that ended, and those that the code of the workload before has changed; the names of both.
 
     Settings that one port makes would be timed in the next one.
     """
-    ended = group.replace_lost()
+    names_ended = group.replace_lost()
     if before is None or before.prepared.loading.is_built_in:
-        return ended
-    changed = [name for name, side in group.sides.items() if changed_by(side) != Changed()]
-    group.replace(changed)
-    return [*ended, *changed]
+        return names_ended
+    names_changed = [name for name, side in group.sides.items() if changed_by(side) != Changed()]
+    group.replace(names_changed)
+    return [*names_ended, *names_changed]
 
 
 def _processes(workloads: Sequence[Timed], sources: Mapping[str, Source], plan: Plan) -> list[_Process]:
@@ -224,8 +224,8 @@ def _processes(workloads: Sequence[Timed], sources: Mapping[str, Source], plan: 
     peers = dict.fromkeys(name for workload in workloads for name in workload.modes if name not in SIDES)
     beside = map(_Process, peers) if plan.peers else ()
     alike = [_Process(side, copy) for side in sides for copy in SLOWDOWNS]
-    numbered = enumerate(plan.other_processes if JAX in sides else (), len(SLOWDOWNS) + 1)
-    return [*alike, *beside, *(_Process(JAX, copy, mode) for copy, mode in numbered)]
+    numbers = enumerate(plan.other_processes if JAX in sides else (), len(SLOWDOWNS) + 1)
+    return [*alike, *beside, *(_Process(JAX, copy, mode) for copy, mode in numbers)]
 
 
 def _running(group: Mapping[str, Side], processes: Mapping[str, _Process]) -> list[_Running]:
@@ -254,11 +254,11 @@ def _verified_threads(group: Mapping[str, Side], samples: Samples, plan: Plan, d
 
 def _measure_one(workload: Timed, running: Sequence[_Running], samples: Samples, plan: Plan, pair: int) -> None:
     timers = _ready(workload, running, samples)
-    called = pairs.measure(timers, budget_s=plan.budget_s, seed=plan.seed + pair, failing=SideError)
+    per_call = pairs.measure(timers, budget_s=plan.budget_s, seed=plan.seed + pair, failing=SideError)
     # Only now: what fits into the budget is a matter of whole calls.
-    measured = per_step(called, workload.steps)
-    samples.pairs.append(measured)
-    for arm, reason in measured.failures.items():
+    results = per_step(per_call, workload.steps)
+    samples.pairs.append(results)
+    for arm, reason in results.failures.items():
         samples.failures.append(Failure(arm.side, f"timing {arm}", reason))
 
 
@@ -316,10 +316,10 @@ def _targets(process: _Running, workload: Timed, samples: Samples) -> Iterator[t
             samples.failures.append(Failure(side.name, f"timing {cell}", error.reason))
 
 
-def per_step(measured: pairs.Measured[Arm], steps: int) -> pairs.Measured[Arm]:
+def per_step(per_call: pairs.Measured[Arm], steps: int) -> pairs.Measured[Arm]:
     """What was measured of calls that hold so many training steps, as seconds of one."""
-    medians = {arm: tuple(seconds / steps for seconds in rounds) for arm, rounds in measured.medians.items()}
-    return replace(measured, medians=medians)
+    medians = {arm: tuple(seconds / steps for seconds in rounds) for arm, rounds in per_call.medians.items()}
+    return replace(per_call, medians=medians)
 
 
 def _prepare(side: Side, arm: Arm, target: str | int, samples: Samples, first: bool, steps: int) -> bool:
@@ -328,14 +328,14 @@ def _prepare(side: Side, arm: Arm, target: str | int, samples: Samples, first: b
         if first:
             # What is compiled there was compiled before, by the process without other settings.
             own = {} if arm.code in IN_OTHER_PROCESSES else phases
-            samples.phases[arm] = timing_part.Mode(**own, **_counted(side, arm, target, steps))
+            samples.phases[arm] = timing_part.Mode(**own, **_count(side, arm, target, steps))
     except SideError as error:
         samples.failures.append(Failure(side.name, f"timing {arm}", error.reason))
         return False
     return True
 
 
-def _counted(side: Side, arm: Arm, target: str | int, steps: int) -> dict[str, float]:
+def _count(side: Side, arm: Arm, target: str | int, steps: int) -> dict[str, float]:
     """What a call adds to counters of its process, for each step; where memory is kept, once there is enough."""
     for _ in range(FILLING if arm.code == JAX_RETAINED else 0):
         requests.counters(side, target)

@@ -23,8 +23,8 @@ other work on both of two processors, five came out at 1.6 for two threads.
 """
 
 
-def verify(sides: Mapping[str, Side], asked: int, device: Device = ON_CPU) -> Threads:
-    """Whether every side, with a workload loaded, computes on `asked` threads.
+def verify(sides: Mapping[str, Side], count: int, device: Device = ON_CPU) -> Threads:
+    """Whether every side, with a workload loaded, computes on `count` threads.
 
     After loading, since the user's own file may have set threads. A side is to be loaded again before
     its memory is measured: it keeps the matrices until then. On a GPU threads only launch: all that is asked is whether
@@ -32,26 +32,26 @@ def verify(sides: Mapping[str, Side], asked: int, device: Device = ON_CPU) -> Th
 
     Args:
       sides: by name.
-      asked: threads that each should compute on.
+      count: threads that each should compute on.
       device: that all of them compute on.
 
     Raises:
       SideError: a side cannot compile or run the probe.
     """
     if device.kind != CPU:
-        placed = {name: Bound(tuple(requests.processors(side)), None) for name, side in sides.items()}
-        return threads.judge_processors(asked, placed)
+        bounds = {name: Bound(tuple(requests.processors(side)), None) for name, side in sides.items()}
+        return threads.judge_processors(count, bounds)
     probe = probes.product(SIDE, "f32")
-    return threads.judge(asked, {name: observe(side, probe, asked) for name, side in sides.items()})
+    return threads.judge(count, {name: observe(side, probe, count) for name, side in sides.items()})
 
 
-def observe(side: Side, probe: Program, asked: int) -> Bound:
+def observe(side: Side, probe: Program, count: int) -> Bound:
     """The processors that a side's threads may use, and how many threads compute a product at once.
 
     Args:
       side: with a workload loaded.
       probe: multiplies two matrices.
-      asked: threads that it should compute on.
+      count: threads that it should compute on.
 
     Raises:
       SideError: the side cannot compile or run it.
@@ -65,6 +65,6 @@ def observe(side: Side, probe: Program, asked: int) -> Bound:
         if at_once is None:
             break
         bound = Bound(bound.processors, max(bound.parallelism or 0.0, at_once))
-        if call + 1 >= FEWEST and threads.is_as_asked(asked, bound):
+        if call + 1 >= FEWEST and threads.uses_requested_threads(count, bound):
             break
     return bound

@@ -48,7 +48,7 @@ class Finder:
             if operation.counterparts:
                 self._versions.setdefault(_plain(name), []).append(name)
 
-    def found(self, name: str) -> Found:
+    def find(self, name: str) -> Found:
         """What is known of an operation, which the table may lack."""
         operation = self._operations.get(name)
         own = [name] if operation and operation.counterparts else self._versions.get(_plain(name), [])
@@ -81,7 +81,7 @@ class Finder:
             if names:
                 return names
         near = difflib.get_close_matches(word, self._operations, n=3)
-        advice = f"did you mean {', '.join(near)}?" if near else "`jaxport ops --all` lists them"
+        advice = f"did you mean {', '.join(near)}?" if near else "`jaxport lookup ops --all` lists them"
         raise RequestError(f"expected an operation like {word!r}, found none: {advice}")
 
 

@@ -47,13 +47,13 @@ def missing(nodes: Sequence[Operation], table: RawTable) -> tuple[Missing, ...]:
       nodes: of its graph, and of the functions that it calls.
       table: what is known of operations.
     """
-    counted: dict[tuple[str, Lack, str], Counter[str]] = {}
+    counts: dict[tuple[str, Lack, str], Counter[str]] = {}
     finder = Finder(table.operations)
     for node in nodes:
         for lacks, why in lacking(node, finder):
-            counted.setdefault((node.type, lacks, why), Counter())[node.source] += 1
+            counts.setdefault((node.type, lacks, why), Counter())[node.source] += 1
     all_of_them = [
-        Missing(kind, lacks, why, places.total(), _first(places)) for (kind, lacks, why), places in counted.items()
+        Missing(kind, lacks, why, places.total(), _first(places)) for (kind, lacks, why), places in counts.items()
     ]
     return tuple(
         sorted(all_of_them, key=lambda operation: (operation.lacks != "compile", -operation.count, operation.type))
@@ -67,37 +67,41 @@ def lacking(node: Operation, finder: Finder) -> Iterator[tuple[Lack, str]]:
       node: of a graph.
       finder: knows what is known of its type.
     """
-    known = finder.found(node.type)
-    if known.operation is None:
+    operation = finder.find(node.type)
+    if operation.operation is None:
         yield "compile", "this TensorFlow does not have it: whether the library that does compiles it is not known"
     elif not (node.type in _FROM_OUTSIDE and not node.function):
         perhaps = "; it depends on constants alone, so TensorFlow may compute it before" if node.of_constants else ""
-        for why in _refusals(node, known.operation):
+        for why in _refusals(node, operation.operation):
             yield "compile", why + perhaps
-    why = "" if node.type in PLUMBING else _uncovered(known)
+    why = "" if node.type in PLUMBING else _why_uncovered(operation)
     if why:
         yield "counterpart", why
 
 
-def _refusals(node: Operation, known: RawOperation) -> Iterator[str]:
-    if known.xla == "no kernel":
+def _refusals(node: Operation, operation: RawOperation) -> Iterator[str]:
+    if operation.xla == "no kernel":
         yield "XLA has no kernel"
-    elif known.xla == "refused":
-        yield f"XLA refused each call that was tried: {known.reason}"
-    for attribute, dtypes in known.kernels.get(XLA_DEVICE, {}).items():
-        given = node.attributes.get(attribute)
-        other = [value for value in (given if isinstance(given, list) else [given]) if isinstance(value, str)]
+    elif operation.xla == "refused":
+        yield f"XLA refused each call that was tried: {operation.reason}"
+    for attribute, dtypes in operation.kernels.get(XLA_DEVICE, {}).items():
+        value_or_values = node.attributes.get(attribute)
+        other = [
+            value
+            for value in (value_or_values if isinstance(value_or_values, list) else [value_or_values])
+            if isinstance(value, str)
+        ]
         unfit = sorted({dtype for dtype in other if dtype not in dtypes})
         if unfit:
             yield f"XLA's kernels do not take {attribute}={', '.join(unfit)}"
 
 
-def _uncovered(known: Found) -> str:
+def _why_uncovered(operation: Found) -> str:
     """Why an operation has no counterpart; "" where it has one, or is part of what has one."""
-    if known.about:
-        none = not any(row.has_counterpart for row in known.about)
-        return f"instead: {known.about[0].note}" if none else ""
-    occurs = known.operation and (known.operation.within or known.operation.backward)
+    if operation.about:
+        none = not any(row.has_counterpart for row in operation.about)
+        return f"instead: {operation.about[0].note}" if none else ""
+    occurs = operation.operation and (operation.operation.within or operation.operation.backward)
     return "" if occurs else "the map has no row of it"
 
 

@@ -28,10 +28,10 @@ def survey(worker: OperationWorker) -> RawTable:
     Raises:
       SideError: the worker is lost, or cannot trace an expression.
     """
-    executed = [row for row in _all_rows() if row.has_counterpart]
+    rows_run = [row for row in _all_rows() if row.has_counterpart]
     registry = worker.registry()
-    tried = worker.try_expressions([expression(row) for row in (*executed, *rows.further_calls())])
-    return RawTable(dict(registry.versions), joined(registry.operations, executed, tried))
+    trials = worker.try_expressions([expression(row) for row in (*rows_run, *rows.further_calls())])
+    return RawTable(dict(registry.versions), join(registry.operations, rows_run, trials))
 
 
 def expression(row: rows.Row) -> Expression:
@@ -43,26 +43,28 @@ def expression(row: rows.Row) -> Expression:
     )
 
 
-def joined(registered: Mapping[str, Registered], executed: Sequence[rows.Row], tried: Tried) -> dict[str, RawOperation]:
+def join(
+    registrations: Mapping[str, Registered], rows_run: Sequence[rows.Row], trials: Tried
+) -> dict[str, RawOperation]:
     """Every operation with what became of its calls, and with the rows that it is in.
 
     Args:
-      registered: by name.
-      executed: the rows that were tried.
-      tried: what became of them, in the same order, and of further calls.
+      registrations: by name.
+      rows_run: the rows that were tried.
+      trials: what became of them, in the same order, and of further calls.
     """
-    about = {name: [] for name in registered} | _declared(registered)
-    within: dict[str, list[str]] = {name: [] for name in registered}
-    backward: dict[str, list[str]] = {name: [] for name in registered}
-    for row, traced in zip(executed, tried.expressions, strict=False):
+    about = {name: [] for name in registrations} | _declarations(registrations)
+    within: dict[str, list[str]] = {name: [] for name in registrations}
+    backward: dict[str, list[str]] = {name: [] for name in registrations}
+    for row, traced in zip(rows_run, trials.expressions, strict=False):
         own = subject(row, traced)
         for name in traced.forward:
             (about if name == own else within)[name].append(row.name)
         for name in set(traced.backward) - set(traced.forward):
             backward[name].append(row.name)
     return {
-        name: _operation(operation, tried.trials.get(name, _UNTRIED), about[name], within[name], backward[name])
-        for name, operation in registered.items()
+        name: _operation(operation, trials.trials.get(name, _UNTRIED), about[name], within[name], backward[name])
+        for name, operation in registrations.items()
     }
 
 
@@ -72,8 +74,8 @@ def subject(row: rows.Row, traced: Traced) -> str:
     It is the only one that is no plumbing, if the row is a call of what it is named after and nothing around it; or
     else the one that has its name.
     """
-    named = row.name.rpartition(".")[2].replace("_", "").lower()
-    own = [name for name in traced.forward if _VERSION.sub("", name).lower() == named]
+    plain_name = row.name.rpartition(".")[2].replace("_", "").lower()
+    own = [name for name in traced.forward if _VERSION.sub("", name).lower() == plain_name]
     computing = [name for name in traced.forward if name not in PLUMBING]
     return (own or (computing if len(computing) == 1 and _is_plain_call(row) else [""]))[0]
 
@@ -88,18 +90,18 @@ def _is_plain_call(row: rows.Row) -> bool:
     if not isinstance(node, ast.Call) or ast.unparse(node.func) != name:
         return False
     arguments = (*node.args, *(keyword.value for keyword in node.keywords))
-    made = ast.parse(row.keras if isinstance(row, rows.Layer) else "")
-    inner = [inner for part in (made, *arguments) for inner in ast.walk(part)]
+    tree = ast.parse(row.keras if isinstance(row, rows.Layer) else "")
+    inner = [inner for part in (tree, *arguments) for inner in ast.walk(part)]
     computes = (ast.Lambda,) if isinstance(row, rows.Layer) else (ast.Lambda, ast.BinOp, ast.Compare, ast.Call)
     return not any(isinstance(part, computes) for part in inner)
 
 
-def _declared(registered: Iterable[str]) -> dict[str, list[str]]:
+def _declarations(registrations: Iterable[str]) -> dict[str, list[str]]:
     """By operation, the rows that say they are about it."""
     about: dict[str, list[str]] = {}
     for row in _all_rows():
         for name in row.raw if isinstance(row, rows.Operation) else ():
-            if name in registered:
+            if name in registrations:
                 about.setdefault(name, []).append(row.name)
     return about
 
@@ -109,14 +111,14 @@ def _all_rows() -> list[rows.Row]:
 
 
 def _operation(
-    registered: Registered, trial: Trial, about: Sequence[str], within: Sequence[str], backward: Sequence[str]
+    registrations: Registered, trial: Trial, about: Sequence[str], within: Sequence[str], backward: Sequence[str]
 ) -> RawOperation:
-    has_kernel = XLA_DEVICE in registered.kernels
+    has_kernel = XLA_DEVICE in registrations.kernels
     return RawOperation(
-        public=registered.public,
-        stateful=registered.stateful,
-        gradient=registered.gradient,
-        kernels=msgspec.convert(registered.kernels, dict[str, dict[str, tuple[str, ...]]]),
+        public=registrations.public,
+        stateful=registrations.stateful,
+        gradient=registrations.gradient,
+        kernels=msgspec.convert(registrations.kernels, dict[str, dict[str, tuple[str, ...]]]),
         # What XLA has no kernel of may be gone before XLA sees it.
         outcome="refused" if trial.outcome == "compiled" and not has_kernel else trial.outcome,
         alone=trial.alone,

@@ -3,6 +3,7 @@
 from compare.parity.evidence import Evidence, OracleSource
 from compare.parity.verdict import (
     explicable,
+    fails_by_rounding,
     failure_at_size,
     held_leaves,
     judge,
@@ -17,6 +18,7 @@ __all__ = [
     "Evidence",
     "OracleSource",
     "explicable",
+    "fails_by_rounding",
     "failure_at_size",
     "held_leaves",
     "judge",

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from compare.parity.bands import Scales, bands_of
-from compare.parity.measure import UNIT_ROUNDOFF, largest
+from compare.parity.measure import UNIT_ROUNDOFF, WIDE, largest
 from compare.record.workload_part import Failure
 from workloads import _modes
 from workloads._framework import GRADIENTS, STEP, is_kinks
@@ -67,20 +67,16 @@ class Otherwise:
 
 
 @dataclass(frozen=True)
-class Choices:
-    """A run of the port in float64, in which choices beside an edge are made as in float32.
+class Amplified:
+    """A run in float32 each of whose regions rounds as TensorFlow's does: what it is off by was amplified behind them.
 
     Attributes:
-      decided: its leaves.
-      own: the leaves with each choice as float64 makes it.
-      turned: how many choices came out otherwise.
-      all: of how many.
+      spread: by leaf, how far TensorFlow's own result moves with roundings of what it is computed from.
+      says: how many regions were judged, in a line.
     """
 
-    decided: Arrays
-    own: Arrays
-    turned: int
-    all: int
+    spread: Mapping[str, float]
+    says: str
 
 
 @dataclass(frozen=True)
@@ -99,8 +95,6 @@ class Evidence:
     formula: Mapping[tuple[str, str, str, str, int], float] = field(default_factory=dict)
     """("float64" or "float32", pass, case, leaf, group of magnitudes) -> relative spread that rounding of that width
     makes of the original's own formula; 0 where absent."""
-    moved: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """leaf of a training run -> how far roundings of float32 in the original's step move each element."""
     trajectories: Mapping[tuple[str, str], Arrays] = field(default_factory=dict)
     """(mode, dtype) -> "loss" of shape [steps], and "weights@STEP/LEAF" at each checkpoint."""
     deviations: tuple[Deviation, ...] = ()
@@ -118,8 +112,8 @@ class Evidence:
     """What no training run judges, said where training holds."""
     ordinary: Mapping[tuple[str, str], float] = field(default_factory=dict)
     """(pass, leaf) -> the largest value at the workload's own size, where another one is judged."""
-    choices: Mapping[tuple[str, str], tuple[Choices, ...]] = field(default_factory=dict)
-    """(pass, case) -> what choices beside an edge explain; several, as the port's program rounds in unlike ways."""
+    regions: Mapping[tuple[str, str], Amplified] = field(default_factory=dict)
+    """(pass, case) of each run in float32 that fails as a whole, and whose regions hold."""
     otherwise: Mapping[tuple[str, str], Otherwise] = field(default_factory=dict)
     """(pass, case) -> TensorFlow's float64 run in its other mode, where its own modes may disagree."""
     port: str = PORT
@@ -223,6 +217,18 @@ class Evidence:
         """The mode of the original that stands for it as it is written: eager, or the first other that ran."""
         modes = (TF_REFERENCE, *REFERENCES)
         return next((mode for mode in modes if (mode, pass_, case) in self.outputs), TF_REFERENCE)
+
+    def is_wide(self, pass_: str, case: str, leaf: str) -> bool:
+        """Whether the original's own result, as it is written, is float64 already.
+
+        Args:
+          pass_: the pass.
+          case: the case.
+          leaf: the name of the result.
+        """
+        runs = self.trajectories.get((TF_REFERENCE, FLOAT32), {}) if pass_ == STEP else {}
+        written = (runs or self.outputs.get((TF_REFERENCE, pass_, case), {})).get(leaf)
+        return written is not None and written.dtype.name in WIDE
 
     def is_at_fault(self, source: str, pass_: str) -> bool:
         """Whether a run is missing because the port does not compute it: nobody was lost, and nobody says so."""

@@ -41,6 +41,7 @@ class Bound:
       base: the rule's own.
       allowance: what rounded constants add.
       formula: what the original's own formula adds.
+      amplified: what roundings that are amplified add, where every region holds.
       declared: what a declaration raises it to.
       basis: what the rule's own bound rests on, for messages.
     """
@@ -48,13 +49,14 @@ class Bound:
     base: float
     allowance: float = 0.0
     formula: float = 0.0
+    amplified: float = 0.0
     declared: float = 0.0
     basis: str = ""
 
     @property
     def undeclared(self) -> float:
         """The bound without the declaration."""
-        return self.base + min(self.allowance, LARGEST_ALLOWANCE) + self.formula
+        return self.base + min(self.allowance, LARGEST_ALLOWANCE) + self.formula + self.amplified
 
     @property
     def value(self) -> float:
@@ -81,8 +83,8 @@ class Held:
       noise: of TensorFlow, in the same measure; None where its modes did not run.
       verdict: whether the error is within the bound; not judged where a run is missing.
       message: one line where it is not, where a run is missing, or where the bound was widened.
-      choices: which choices beside an edge it is held with, or which elements it is held without; empty where it
-        holds, or fails, as it is.
+      says: that its regions were judged, or which other mode of TensorFlow it follows; empty where it holds, or fails,
+        as it is.
       finding: where TensorFlow's own modes disagree; None where they do not.
     """
 
@@ -93,7 +95,7 @@ class Held:
     noise: float | None
     verdict: Composed
     message: str
-    choices: str = ""
+    says: str = ""
     finding: Disagreement | None = None
 
     @property
@@ -219,12 +221,12 @@ def hold(
     bound: Bound,
     dtype: str,
     notes: tuple[str, ...] = (),
-    choices: str = "",
+    says: str = "",
 ) -> Held:
     """Hold an error against a bound.
 
-    The message is written where the comparison fails, where its bound was widened, and where there are `notes` or
-    `choices`.
+    The message is written where the comparison fails, where its bound was widened, and where `notes` or `says` are not
+    empty.
 
     Args:
       context: the evidence, and TensorFlow's own noise.
@@ -233,15 +235,15 @@ def hold(
       bound: what the error may be.
       dtype: of what was found.
       notes: further remarks for the message.
-      choices: which choices beside an edge were made in what is expected, or which elements are left out.
+      says: that its regions were judged, or which other mode is expected.
     """
     own_noise = context.noise.get((place.pass_, place.case, place.leaf))
     verdict = PASS if bound.holds(far.error) else FAIL
-    notes = (*notes, *([choices] if choices else []), *_widened(context.evidence, place, bound))
+    notes = (*notes, *([says] if says else []), *_widened(context.evidence, place, bound))
     message = ""
     if verdict == FAIL or notes:
         message = messages.measured(place, far, dtype, str(bound), (*notes, *_of_tensorflow(context, place, own_noise)))
-    return Held(place, dtype, far, bound, own_noise, verdict, message, choices)
+    return Held(place, dtype, far, bound, own_noise, verdict, message, says)
 
 
 def _of_tensorflow(context: Context, place: Place, noise: float | None) -> tuple[str, ...]:

@@ -154,8 +154,8 @@ def not_double(source: str, dtype: object, gate: str, apart: float) -> str:
       apart: the relative difference of the two sides.
     """
     return (
-        f"{source} returns {dtype} where it is given float64, so that rounding cannot be told from error (they are "
-        f"{apart:.3g} apart): compute in the type of the inputs, or declare Deviation({gate!r}, bound, reason)"
+        f"{source} returns {dtype} for float64 inputs, so that rounding hides errors (the two sides differ by "
+        f"{apart:.3g}): compute in the type of the inputs, or declare Deviation({gate!r}, bound, reason)"
     )
 
 
@@ -206,7 +206,7 @@ def modes_disagree(
 
 def follows(mode: str) -> str:
     """Why a leaf is held against another mode of TensorFlow."""
-    return f"TF's own modes disagree: held against {mode}, which the port follows in the whole leaf"
+    return f"TF's own modes disagree: compared with {mode}, which the port follows in the whole leaf"
 
 
 def noise(value: float) -> str:
@@ -232,18 +232,6 @@ def formula(widening: float) -> str:
     return f"widened by {widening:.3g}, which roundings of TF's own formula explain"
 
 
-def moved(count: int, elements: int, leaf: str) -> str:
-    """Why elements of a training run are left out.
-
-    Args:
-      count: of those that are off.
-      elements: of all.
-      leaf: what they are of.
-    """
-    of = f"{count:,} of {elements:,} elements of {leaf}"
-    return f"without {of}, which roundings of TF's own step move as far: the rest holds"
-
-
 def not_swept(pass_: str, elements: int) -> str:
     """A pass has too many inputs for a sweep.
 
@@ -251,7 +239,7 @@ def not_swept(pass_: str, elements: int) -> str:
       pass_: forward or gradients.
       elements: of the inputs.
     """
-    return f"{pass_}: not swept, hundreds of calls on {elements:,} elements take minutes; judge a smaller size"
+    return f"{pass_}: not swept, because hundreds of calls on {elements:,} elements take minutes: judge a smaller size"
 
 
 def regions_hold(pass_: str, regions: int, opened: int, calls: int) -> str:
@@ -268,23 +256,18 @@ def regions_hold(pass_: str, regions: int, opened: int, calls: int) -> str:
     return f"{pass_}: {regions - opened} of {regions} regions are proved equal, {opened} hold in {calls} calls"
 
 
-def calls_chosen(pass_: str, calls: int) -> str:
-    """So many calls of a sweep hold with choices beside an edge made as in float32.
+def amplified(regions: int, opened: int, calls: int) -> str:
+    """Why a run in float32 may come apart from float64.
 
     Args:
-      pass_: that was swept.
-      calls: how many.
+      regions: how many there are.
+      opened: how many are not proved equal.
+      calls: on which these were judged.
     """
-    number = "1 call holds" if calls == 1 else f"{calls} calls hold"
-    return f"{pass_}: {number} with choices beside an edge made as in float32"
-
-
-def turned(count: int, choices: int) -> str:
-    """Why a run is held against other values than those of float64 alone."""
-    return (
-        f"held against float64 with {count} of {choices:,} choices made as in float32: each is by a value that lies "
-        "within rounding of an edge"
-    )
+    proved = f"{regions - opened} of {regions} regions are proved equal"
+    times = "1 call" if calls == 1 else f"{calls} calls"
+    rounds = f", {opened} round as TF's do, from the same values, in {times}" if opened else ""
+    return f"{proved}{rounds}: the remaining error is amplified rounding, no larger than TF's own result changes"
 
 
 def declared(deviation: Deviation) -> str:
@@ -300,8 +283,8 @@ def drawn_within(name: str, table: int) -> str:
       table: how many elements there are to pick from.
     """
     return (
-        f"{name} was drawn within 0..{table}, which is what it indexes, since TensorFlow refuses what lies beyond: "
-        f"declare low and high to say otherwise, as in --input '{name}=i32[...]:0..{table}'"
+        f"{name} was drawn within 0..{table}, the range that it indexes, because TensorFlow refuses larger values: "
+        f"to change that, declare low and high, as in '{name}=i32[...]:0..{table}'"
     )
 
 
@@ -309,8 +292,13 @@ def beyond(name: str, table: int) -> str:
     """An index that no case holds against the original."""
     return (
         f"beyond 0..{table - 1}, index {name} means something else in the port than in the original "
-        "(one may clamp, another count from the end, fill or drop): no case judges that"
+        "(it may clamp, count from the end, fill or drop): no case judges that"
     )
+
+
+def without_gradients(case: str) -> str:
+    """Gradients that nothing is known of."""
+    return f"gradients pass, case {case}: not judged, because TensorFlow's own modes give different results there"
 
 
 def beside_ties(pass_: str, case: str, beside: str, counted: tuple[int, int], aside: float) -> str:
@@ -325,8 +313,8 @@ def beside_ties(pass_: str, case: str, beside: str, counted: tuple[int, int], as
     """
     few, all_ = counted
     return (
-        f"{pass_} pass, case {case}: {few:,} of {all_:,} elements are decided by rounding, as values that are equal "
-        f"but for it are compared; both sides were judged there as case {beside!r}, with each number moved by up to "
+        f"{pass_} pass, case {case}: {few:,} of {all_:,} elements are decided by rounding, because values that "
+        f"differ by rounding alone are compared; case {beside!r} judges both sides with each number changed by up to "
         f"{aside:.1g} of itself"
     )
 
@@ -344,17 +332,17 @@ def unseen(side: str, condition: str, line: str, held: bool) -> str:
     seen = "every value was" if held else "no value was"
     return (
         f"{side} decides{place} whether a value is {condition}: in all cases, {seen}; "
-        "what the port does otherwise is not judged: widen the range of an input, as with --input 'x=f32[8]:-1e6..1e6'"
+        "the other branch of the port is not judged: widen the range of an input, as in 'x=f32[8]:-1e6..1e6'"
     )
 
 
 SPECIAL_UNASKED = "TensorFlow could not be asked whether its own modes agree there: run it instead of a recorded side"
 """Why a case with special values is not used."""
-SPECIAL_WITHOUT_VALUE = "the original gives NaN there, and does not ask for infinities"
-SPECIAL_OVERFLOW = "the original gives an infinity there, and the port, which has left the numbers too, NaN"
+SPECIAL_WITHOUT_VALUE = "the original gives NaN there, and does not test for infinities"
+SPECIAL_OVERFLOW = "the original gives an infinity there and the port NaN, and formulas of equal quality differ so"
 SPECIAL_UNREACHED = (
-    "no NaN, infinity, zero or largest number in the inputs makes it so: give the function that decides to --tf and "
-    "its port to --jax, with what is decided about as --input"
+    "no NaN, infinity, zero or largest number in the inputs leads to it: judge the function that decides alone, "
+    "and pass the value that it decides about as an input"
 )
 
 
@@ -370,9 +358,7 @@ def special_refused(mode: str, reason: str) -> str:
 
 def special_range(inputs: Sequence[str]) -> str:
     """Why no special value was placed."""
-    return (
-        f"none is placed in {', '.join(inputs)}, whose declared range has none: leave the range out to have it judged"
-    )
+    return f"the declared range of {', '.join(inputs)} contains none: remove the range to have it judged"
 
 
 def special_lost(kind: str, reason: str) -> str:
@@ -393,8 +379,8 @@ def unseen_special(side: str, condition: str, line: str, held: bool, why: str) -
     place = f" at {line}" if line else ""
     seen = "every value was" if held else "no value was"
     return (
-        f"{side} decides{place} whether a value is {condition}: in all cases, {seen}; what the port does otherwise is "
-        f"not judged: {why}"
+        f"{side} decides{place} whether a value is {condition}: in all cases, {seen}; the other branch of "
+        f"the port is not judged: {why}"
     )
 
 
@@ -430,18 +416,28 @@ def _at(operation: str, line: str) -> str:
     return f" ({told})" if told else ""
 
 
+def refused_kinks(cases: Sequence[str], reason: str) -> str:
+    """That the original takes no such inputs, and that the port is not judged there.
+
+    Args:
+      cases: at least one.
+      reason: what TensorFlow said of the first.
+    """
+    return f"TensorFlow refuses {', '.join(cases)}: {reason.rstrip('.')}; the port is not judged there"
+
+
 def nothing_told(workload: str, leaves: Mapping[str, str]) -> str:
     """Outputs that are the same whatever goes in."""
     same = ", ".join(f"{leaf} is {value}" for leaf, value in list(leaves.items())[:4])
     return (
-        f"{workload}: semantics gate: {same} in every case, so that nothing is proved: "
-        "draw inputs that reach another result, as with --input 'x=f32[8]:-100..100' or ArraySpec(low=, high=)"
+        f"{workload}: semantics gate: {same} in every case, which proves nothing: "
+        "draw inputs that lead to another result, as in 'x=f32[8]:-100..100' or ArraySpec(low=, high=)"
     )
 
 
 def no_late_steps(reason: str) -> str:
     """Why the training step is judged in its ordinary run alone."""
-    return f"only the ordinary training run is judged, no step far on: {reason}"
+    return f"only the ordinary training run is judged, no later step: {reason}"
 
 
 def never_decided(side: str, line: str, steps: int) -> str:
@@ -453,16 +449,16 @@ def never_decided(side: str, line: str, steps: int) -> str:
       steps: for how many steps counters were run.
     """
     return (
-        f"{side}'s training step decides at {line} by a counter that comes to no such number in {steps} steps as they "
-        "are: what the port does otherwise then is not judged"
+        f"{side}'s training step decides at {line} by a counter that does not reach that number in {steps} "
+        "steps: the other branch of the port is not judged"
     )
 
 
 def no_far_steps(operations: int) -> str:
     """Why curves over the number of the step are judged in the ordinary run alone."""
     return (
-        f"the training step has {operations} operations and decides nothing by a counter beyond the ordinary run: no "
-        "step far on is judged"
+        f"the training step has {operations} operations and no counter decides anything after the ordinary run: no "
+        "later step is judged"
     )
 
 
@@ -484,7 +480,7 @@ def never_turned(side: str, condition: str, line: str, held: bool) -> str:
     seen = "every value was" if held else "no value was"
     return (
         f"{side}'s training step decides{place} whether a value is {condition}: {seen}, in ordinary steps and with "
-        "inputs or weights times 0 and 2^-20 to 2^20: what the port does otherwise is not judged"
+        "inputs or weights times 0 and 2^-20 to 2^20: the other branch of the port is not judged"
     )
 
 
@@ -495,9 +491,7 @@ def same_everywhere(leaf: str, value: str) -> str:
 
 def one_size() -> str:
     """What no size besides that of the workload was asked for."""
-    return (
-        "judged at one size only: name the dimensions that vary, as in --input 'x=f32[B,128]' or in a workload's ranges"
-    )
+    return "judged at one size only: name the dimensions that vary, as in 'x=f32[B,128]', or give a workload ranges"
 
 
 def not_at_sizes(sizes: Sequence[str], reason: str) -> str:
@@ -517,5 +511,5 @@ def stale(workload: str, deviation: Deviation) -> str:
     """A declared deviation that is none."""
     return (
         f"{workload}: {deviation.gate} gate: the declared deviation ({deviation.reason}; bound {deviation.bound:.3g}) "
-        "no longer occurs, every error is within the bound that holds without it: remove it"
+        "no longer occurs, because every error is within the ordinary bound: remove it"
     )

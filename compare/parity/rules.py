@@ -11,11 +11,12 @@ import numpy as np
 from compare.parity import messages
 from compare.parity.bands import Band, Scales
 from compare.parity.either_mode import all_hold, hold_to_either
+from compare.parity.evidence import Amplified
 from compare.parity.holding import Bound, Context, Held, hold, mismatch, missing_runs, refuse
-from compare.parity.measure import SEMANTICS_BOUND, UNIT_ROUNDOFF, WIDE, Distance, distance, is_float, wide
+from compare.parity.measure import SEMANTICS_BOUND, UNIT_ROUNDOFF, WIDE, Distance, distance, is_float
 from compare.parity.messages import Place
 from compare.parity.own_modes import nearest
-from workloads._framework import GRADIENTS, STEP
+from workloads._framework import GRADIENTS
 from workloads._spec import FLOAT8, Arrays
 
 CONSTANTS_FACTOR = 4
@@ -26,6 +27,8 @@ FLOOR_ROUNDINGS = 8
 """An exact original leaves no noise to measure by; a few roundings are nobody's mistake."""
 FLOOR_ROUNDINGS_OF_FLOAT8 = 2
 """Eight roundings of a type of two or three bits are half of the largest value, or all of it."""
+AMPLIFIED_FACTOR = 4
+"""The spread was measured on a few samples, and each side has roundings of its own."""
 DOUBLE_FLOOR = 64 * UNIT_ROUNDOFF["float64"]
 
 Errors = Mapping[tuple[str, int, int], float]
@@ -85,7 +88,7 @@ def compare_doubles(context: Context, gate: str, pass_: str, cases: Iterable[str
 
 
 def _double_leaf(
-    context: Context, place: Place, base: Base, port: Arrays, expected: Arrays, scales: Scales, told: str
+    context: Context, place: Place, base: Base, port: Arrays, expected: Arrays, scales: Scales, says: str
 ) -> list[Held]:
     leaf = place.leaf
     problem = mismatch(place, port.get(leaf), expected.get(leaf))
@@ -99,7 +102,7 @@ def _double_leaf(
                 base(leaf, band.scale, scales.model),
                 CONSTANTS_FACTOR * _spread(context, place, rank),
                 _formula(context, "float64", place, rank),
-                declared,
+                declared=declared,
             ),
         )
         for rank, band in enumerate(scales.bands[leaf])
@@ -109,7 +112,7 @@ def _double_leaf(
     if narrow:
         source, dtype = narrow
         return [refuse(place, messages.not_double(source, dtype, place.gate, worst.error), dtype)]
-    return [hold(context, place, worst, bound, dtype=str(port[leaf].dtype), choices=told)]
+    return [hold(context, place, worst, bound, dtype=str(port[leaf].dtype), says=says)]
 
 
 def _narrow(place: Place, port: np.ndarray, expected: np.ndarray) -> tuple[str, str] | None:
@@ -149,36 +152,37 @@ def compare_rounding(context: Context, gate: str, pass_: str, cases: Iterable[st
 def _rounded_run(
     context: Context, run: Place, actual: Arrays, oracle: Arrays, scales: Scales, tf_errors: Errors
 ) -> list[Held]:
-    """A run against the oracle; where it fails, against what its choices beside an edge make of float64.
+    """A run against the oracle; where it fails and its regions hold, with what amplifies their roundings.
 
-    That takes the oracle's place only if it is the oracle's equal with each choice as float64 makes it, and only for
-    the whole run: choices that explain one leaf explain all.
+    That is allowed the whole run or nothing of it: what explains one leaf explains all.
     """
 
-    def against(expected: Arrays, these: Arrays, told: str = "") -> list[Held]:
+    def against(amplified: Amplified | None) -> list[Held]:
         held: list[Held] = []
-        for leaf in sorted({*these, *oracle}):
-            place, whole = replace(run, leaf=leaf), {**oracle, **expected}
-            hold_leaf = partial(_rounded_leaf, context, place, tf_errors)
-            held += hold_to_either(context.evidence, place, these, whole, scales, hold_leaf, told)
+        for leaf in sorted({*actual, *oracle}):
+            place = replace(run, leaf=leaf)
+            hold_leaf = partial(_rounded_leaf, context, place, tf_errors, amplified)
+            says = amplified.says if amplified else ""
+            held += hold_to_either(context.evidence, place, actual, oracle, scales, hold_leaf, says)
         return held
 
-    held = against(oracle, actual)
-    if all_hold(held):
+    held = against(None)
+    amplified = context.evidence.regions.get((run.pass_, run.case))
+    if amplified is None or all_hold(held):
         return held
-    for choices in context.evidence.choices.get((run.pass_, run.case), ()):
-        own, decided = (
-            {leaf: arrays[leaf] for leaf in oracle if leaf in arrays} for arrays in (choices.own, choices.decided)
-        )
-        if choices.turned and all_hold(against(oracle, {**actual, **own})):
-            explained = against(decided, actual, messages.turned(choices.turned, choices.all))
-            if all_hold(explained):
-                return explained
-    return held
+    explained = against(amplified)
+    return explained if all_hold(explained) else held
 
 
 def _rounded_leaf(
-    context: Context, place: Place, tf_errors: Errors, actual: Arrays, oracle: Arrays, scales: Scales, choices: str
+    context: Context,
+    place: Place,
+    tf_errors: Errors,
+    amplified: Amplified | None,
+    actual: Arrays,
+    oracle: Arrays,
+    scales: Scales,
+    says: str,
 ) -> list[Held]:
     leaf = place.leaf
     problem = mismatch(place, actual.get(leaf), oracle.get(leaf))
@@ -199,19 +203,13 @@ def _rounded_leaf(
                 _rounding_bound(context, place, dtype, band.scale, scales.model, own[rank]),
                 allowance=_spread(context, place, rank),
                 formula=_formula(context, "float32", place, rank),
+                amplified=AMPLIFIED_FACTOR * amplified.spread.get(leaf, 0.0) / band.scale if amplified else 0.0,
             ),
         )
         for rank, band in enumerate(scales.bands[leaf])
     ]
     far, bound = _worst(_measured(actual[leaf], oracle[leaf], bands, ignored))
-    movable = place.pass_ == STEP and leaf in context.evidence.moved
-    if movable and not bound.holds(far.error):
-        smallest = min(bound.value * band.scale for band, bound in bands)
-        moved = _moved(context.evidence.moved[leaf], actual[leaf], oracle[leaf], smallest)
-        rest, bound_of_rest = _worst(_measured(actual[leaf], oracle[leaf], bands, ignored | moved))
-        if moved.any() and bound_of_rest.holds(rest.error):
-            far, bound, choices = rest, bound_of_rest, messages.moved(int(moved.sum()), moved.size, leaf)
-    return [hold(context, place, far, bound, dtype=str(actual[leaf].dtype), choices=choices)]
+    return [hold(context, place, far, bound, dtype=str(actual[leaf].dtype), says=says)]
 
 
 def _measured(
@@ -250,13 +248,6 @@ def _own_error(tf_errors: Errors, leaf: str, groups: int, rank: int) -> float | 
     if (leaf, groups, rank) in tf_errors:
         return tf_errors[leaf, groups, rank]
     return max((error for (name, _, _), error in tf_errors.items() if name == leaf), default=None)
-
-
-def _moved(far: np.ndarray, actual: np.ndarray, oracle: np.ndarray, bound: float) -> np.ndarray:
-    """Which elements of a training run are off by more than a bound, and no further than roundings move them."""
-    with np.errstate(invalid="ignore"):
-        errors = np.abs(wide(actual) - wide(oracle))
-    return (errors > bound) & (errors <= far)
 
 
 def _spread(context: Context, place: Place, rank: int) -> float:

@@ -100,6 +100,15 @@ def worst(said: Iterable[Outcome]) -> Outcome:
     return max(said, key=lambda outcome: (_SEVERITY[outcome.status], outcome.error), default=Outcome(UNJUDGED))
 
 
+def recurs(beside: Sequence[Outcome]) -> bool:
+    """Whether a break is no chance: at least half of the calls beside it break too.
+
+    Args:
+      beside: outcomes of calls whose inputs differ by a few roundings.
+    """
+    return 2 * sum(outcome.status == BREAKS for outcome in beside) >= len(beside)
+
+
 _SEVERITY: Mapping[str, int] = {UNJUDGED: -1, HOLDS: 0, BETTER: 1, BOTH: 2, BREAKS: 3}
 
 

@@ -21,9 +21,9 @@ from compare.parity.telling import constants
 from compare.record.parity_part import AtSize, Comparison, Deviation, Gate, Parity
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS, composed
 from workloads import _spec
-from workloads._dimensions import described
+from workloads._dimensions import describe_dimensions
 from workloads._framework import FORWARD, GRADIENTS, KINKS, STEP, is_kinks
-from workloads._modes import JAX, JAX_EAGER, TF
+from workloads._modes import JAX, TF
 from workloads._spec import STABILITY
 
 
@@ -100,7 +100,7 @@ def with_sizes(parity: Parity, judged: Sequence[tuple[AtSize, Parity | None]], v
     gates = dict(parity.gates)
     for size, own in judged:
         for name, gate in own.gates.items() if own and size.verdict in (FAIL, NOT_JUDGED) else ():
-            gates[name] = _joined(name, gates[name], gate, described(size.dimensions))
+            gates[name] = _joined(name, gates[name], gate, describe_dimensions(size.dimensions))
     structure = gates["structure"]
     failed = [size.reason for size, own in judged if own is None and size.verdict == FAIL]
     reasons = [structure.reason, *failed, *_unjudged([size for size, _ in judged], varies)]
@@ -114,7 +114,7 @@ def _unjudged(sizes: Sequence[AtSize], varies: bool) -> list[str]:
     """What to remark of sizes that nothing is known of."""
     refused = [size for size in sizes if size.verdict == NOT_APPLICABLE]
     if refused:
-        return [messages.not_at_sizes([described(size.dimensions) for size in refused], refused[0].reason)]
+        return [messages.not_at_sizes([describe_dimensions(size.dimensions) for size in refused], refused[0].reason)]
     return [] if varies else [messages.one_size()]
 
 
@@ -167,28 +167,27 @@ def explicable(leaves: Leaves) -> frozenset[tuple[str, str]]:
     )
 
 
-def undecided(leaves: Leaves, fused: bool | None = None) -> frozenset[tuple[str, str]]:
-    """(pass, case) of each run in float32 that fails where float64 holds: choices beside an edge might explain it.
+def undecided(evidence: Evidence, leaves: Leaves) -> frozenset[tuple[str, str]]:
+    """(pass, case) of each run in float32 that fails where float64 holds: its roundings may have been amplified.
+
+    Where the original's own results are float64, roundings to float32 are what a port must not make.
 
     Args:
+      evidence: has the original's results.
       leaves: what was held against its bound.
-      fused: False counts the mode alone that runs each operation by itself, True all others, and None all.
     """
     everything = [held for gate in leaves.values() for held in gate]
     in_double = {_run(held) for held in everything if held.place.found_from == JAX and held.verdict == FAIL}
-    narrow = [
-        held
-        for held in everything
-        if held.place.found_from != JAX
-        and held.place.expected_from == TF
-        and fused in (None, held.place.found_from != str(JAX_EAGER))
-    ]
-    failing = {
-        _run(held)
-        for held in narrow
-        if held.verdict == FAIL and held.place.gate != "structure" and math.isfinite(held.error)
-    }
-    return frozenset(failing - in_double)
+    failing = {_run(held) for held in everything if fails_by_rounding(held)}
+    wide = {_run(held) for held in everything if evidence.is_wide(held.place.pass_, held.place.case, held.place.leaf)}
+    return frozenset(failing - in_double - wide)
+
+
+def fails_by_rounding(held: Held) -> bool:
+    """Whether a leaf of a run in float32 is farther from float64 than its bound, by a finite error."""
+    place = held.place
+    is_narrow = place.found_from != JAX and place.expected_from == TF and place.gate != "structure"
+    return held.verdict == FAIL and is_narrow and math.isfinite(held.error)
 
 
 def _run(held: Held) -> tuple[str, str]:
@@ -294,11 +293,11 @@ def _derived(evidence: Evidence, held: Sequence[Held]) -> Iterator[Deviation]:
         if (
             candidate.bound is None
             or candidate.verdict != PASS
-            or not (candidate.choices or candidate.bound.base < candidate.error <= candidate.bound.undeclared)
+            or not (candidate.says or candidate.bound.base < candidate.error <= candidate.bound.undeclared)
         ):
             continue
-        # Choices explain a whole run, and thousands of leaves alike.
-        leaf = candidate.place.pass_, candidate.choices or candidate.place.leaf
+        # Regions explain a whole run, and thousands of leaves alike.
+        leaf = candidate.place.pass_, candidate.says or candidate.place.leaf
         if leaf not in worst or worst[leaf][0].error < candidate.error:
             worst[leaf] = candidate, candidate.bound
     for (pass_, _), (candidate, bound) in worst.items():
@@ -309,5 +308,5 @@ def _derived(evidence: Evidence, held: Sequence[Held]) -> Iterator[Deviation]:
             leaf=candidate.place.leaf,
             bound=bound.undeclared,
             observed=candidate.error,
-            reason="; ".join(filter(None, (candidate.choices, *explained(evidence, pass_, bound)))),
+            reason="; ".join(filter(None, (candidate.says, *explained(evidence, pass_, bound)))),
         )

@@ -22,7 +22,7 @@ DEVICES = (4, 2)
 BATCH = 8
 
 
-def judged(names: Sequence[LayoutName], steps: SizedSteps, worker: DeviceWorker) -> tuple[JudgedLayout, ...]:
+def judge_all(names: Sequence[LayoutName], steps: SizedSteps, worker: DeviceWorker) -> tuple[JudgedLayout, ...]:
     """Each layout on CPU devices: the result of the partitioned program against that of one device.
 
     Args:
@@ -37,12 +37,12 @@ def judged(names: Sequence[LayoutName], steps: SizedSteps, worker: DeviceWorker)
     step, arguments, expected = steps.run_on_one(BATCH)
 
     def one(name: LayoutName) -> JudgedLayout:
-        return _judged(name, step, arguments, expected, worker)
+        return _judge(name, step, arguments, expected, worker)
 
     return tuple(map(one, names))
 
 
-def _judged(
+def _judge(
     name: LayoutName, step: SizedStep, arguments: Sequence[np.ndarray], expected: Arrays, worker: DeviceWorker
 ) -> JudgedLayout:
     reason = ""

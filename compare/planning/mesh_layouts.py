@@ -139,7 +139,7 @@ def _is_transformer(program: Program) -> bool:
 
 
 def _check(mesh_layout: Layout, program: Program) -> None:
-    why = _mesh_rules.undivided(_weights(program), mesh_layout.axes[MODEL])
+    why = _mesh_rules.why_undivided(_weights(program), mesh_layout.axes[MODEL])
     if why:
         raise Unfit(why)
 
@@ -155,7 +155,7 @@ def _largest_axis(shape: Sequence[int], count: int) -> Sequence[str]:
 
 
 def _split(shape: Sequence[int], axis: int, over: str) -> Sequence[str]:
-    return tuple(over if at == axis else "" for at in range(len(shape)))
+    return tuple(over if index == axis else "" for index in range(len(shape)))
 
 
 def _whole(parameter: Parameter) -> Sequence[str]:

@@ -13,7 +13,7 @@ from compare.devices import bounds, describing
 from compare.devices.cluster import Cluster
 from compare.devices.describing import Made
 from compare.devices.largest import largest
-from compare.devices.link_traffic import sent
+from compare.devices.link_traffic import bytes_sent
 from compare.errors import RequestError
 from compare.hlo import kernel_times
 from compare.hlo.bindings import UnreadableProgram
@@ -59,15 +59,15 @@ class _Compiled:
     groups: tuple[CollectiveGroup, ...]
 
 
-def planned(
-    cluster: Cluster, steps: SizedSteps, asked: Asked, worker: DeviceWorker, reporter: Reporter
+def plan_cluster(
+    cluster: Cluster, steps: SizedSteps, request: Asked, worker: DeviceWorker, reporter: Reporter
 ) -> PlannedCluster:
     """One cluster with every layout. A layout that does not fit or compile costs its row alone.
 
     Args:
       cluster: the devices.
       steps: of the workload.
-      asked: what is planned.
+      request: what is planned.
       worker: compiles.
       reporter: told of every layout.
     """
@@ -84,31 +84,31 @@ def planned(
     )
     if part.reason:
         return part
-    rows = [_row(cluster, name, steps, asked, worker, reporter) for name in asked.layouts]
+    rows = [_row(cluster, name, steps, request, worker, reporter) for name in request.layouts]
     return replace(part, layouts=tuple(rows))
 
 
 def _row(
-    cluster: Cluster, name: LayoutName, steps: SizedSteps, asked: Asked, worker: DeviceWorker, reporter: Reporter
+    cluster: Cluster, name: LayoutName, steps: SizedSteps, request: Asked, worker: DeviceWorker, reporter: Reporter
 ) -> PlannedLayout:
-    batch = asked.batch or max(USUAL_BATCH // cluster.size, 1) * cluster.size
+    batch = request.batch or max(USUAL_BATCH // cluster.size, 1) * cluster.size
     reporter.step(f"{cluster.name}: {name}")
     try:
-        compiled = _figures(cluster, name, steps, batch, asked.through, worker)
+        compiled = _figures(cluster, name, steps, batch, request.through, worker)
     except (RequestError, SideError, UnreadableProgram) as error:
         return PlannedLayout(layout=name, batch=batch, reason=_reason(error))
-    row = _described(cluster, compiled, batch, not asked.through)
-    if asked.searching:
-        row = _searched(cluster, row, name, steps, asked, worker, reporter)
-    return _deepened(cluster, row, name, steps, worker, reporter) if asked.deepening else row
+    row = _describe(cluster, compiled, batch, not request.through)
+    if request.searching:
+        row = _search_batch(cluster, row, name, steps, request, worker, reporter)
+    return _search_depth(cluster, row, name, steps, worker, reporter) if request.deepening else row
 
 
 def _figures(
     cluster: Cluster, name: LayoutName, steps: SizedSteps, batch: int, through: tuple[int, ...], worker: DeviceWorker
 ) -> _Compiled:
     if not through:
-        return _compiled(cluster, name, steps.at(cluster.device.platform, batch), worker)
-    few, more = (_compiled(cluster, name, steps.at(cluster.device.platform, batch, count), worker) for count in through)
+        return _compile(cluster, name, steps.at(cluster.device.platform, batch), worker)
+    few, more = (_compile(cluster, name, steps.at(cluster.device.platform, batch, count), worker) for count in through)
     part = (steps.layers() - through[0]) / (through[1] - through[0])
     figures = {
         figure: few.figures[figure] + part * (more.figures[figure] - few.figures[figure]) for figure in few.figures
@@ -116,28 +116,28 @@ def _figures(
     return _Compiled(few.layout, figures, few.product_types, ())
 
 
-def _compiled(cluster: Cluster, name: LayoutName, step: SizedStep, worker: DeviceWorker) -> _Compiled:
+def _compile(cluster: Cluster, name: LayoutName, step: SizedStep, worker: DeviceWorker) -> _Compiled:
     mesh_layout = layout(name, cluster.size, _island(cluster), step.program)
     artifact = portable(step.program.artifact)
-    made = worker.compile(cluster.device, artifact, None, {}, sharding(mesh_layout, step.program, step.batch_axes))
-    takes = made.takes
+    product = worker.compile(cluster.device, artifact, None, {}, sharding(mesh_layout, step.program, step.batch_axes))
+    takes = product.takes
     check_hosts(cluster, takes.hosts)
     memory = {use: getattr(takes, f"{use}_bytes") for use in ("argument", "output", "temp", "alias", "code")}
-    module = kernel_times.compiled_subject("jax", made.module, step.subject)
-    described = describing.describe(cluster.device, Made(artifact, step.subject, module, memory))
-    read = [whole_array(collective, cluster.size) for collective in collectives(made.module)]
-    over = sent(read, cluster.hosts)
+    module = kernel_times.compiled_subject("jax", product.module, step.subject)
+    description = describing.describe(cluster.device, Made(artifact, step.subject, module, memory))
+    read = [whole_array(collective, cluster.size) for collective in collectives(product.module)]
+    over = bytes_sent(read, cluster.hosts)
     figures = {
         "inside_bytes": over.inside,
         "between_bytes": over.between,
         "argument_bytes": memory["argument"],
         "temp_bytes": memory["temp"],
-        "peak_bytes": described.peak_bytes or 0,
-        "flops": (described.flops or 0.0) / cluster.size,
-        "bytes": described.bytes or 0.0,
+        "peak_bytes": description.peak_bytes or 0,
+        "flops": (description.flops or 0.0) / cluster.size,
+        "bytes": description.bytes or 0.0,
         "compile_s": takes.compile_s,
     }
-    return _Compiled(mesh_layout, figures, describing.product_types(step.subject), tuple(_grouped(read, cluster.hosts)))
+    return _Compiled(mesh_layout, figures, describing.product_types(step.subject), tuple(_group(read, cluster.hosts)))
 
 
 def check_hosts(cluster: Cluster, hosts: Sequence[int]) -> None:
@@ -160,7 +160,7 @@ def _island(cluster: Cluster) -> int:
     return cluster.size // len(set(cluster.hosts))
 
 
-def _described(cluster: Cluster, compiled: _Compiled, batch: int, whole: bool) -> PlannedLayout:
+def _describe(cluster: Cluster, compiled: _Compiled, batch: int, whole: bool) -> PlannedLayout:
     figures, device = compiled.figures, cluster.device
     unit = bounds.peak(device, compiled.product_types)
     inside, between = cluster.inside.bandwidth, cluster.between.bandwidth if cluster.between else None
@@ -170,7 +170,7 @@ def _described(cluster: Cluster, compiled: _Compiled, batch: int, whole: bool) -
         cluster.inside.name: figures["inside_bytes"] / inside if inside else None,
         "network": figures["between_bytes"] / between if between else None,
     }
-    told = {name: seconds for name, seconds in least.items() if seconds is not None}
+    known_bounds = {name: seconds for name, seconds in least.items() if seconds is not None}
     compute, memory, link, network = least.values()
     return PlannedLayout(
         layout=compiled.layout.name,
@@ -188,12 +188,12 @@ def _described(cluster: Cluster, compiled: _Compiled, batch: int, whole: bool) -
         memory_s=memory,
         inside_s=link,
         between_s=network,
-        bound_by=max(told, key=lambda name: told[name], default=""),
+        bound_by=max(known_bounds, key=lambda name: known_bounds[name], default=""),
         compile_s=figures["compile_s"] if whole else None,
     )
 
 
-def _grouped(collectives: Iterable[Collective], hosts: Sequence[int]) -> Iterator[CollectiveGroup]:
+def _group(collectives: Iterable[Collective], hosts: Sequence[int]) -> Iterator[CollectiveGroup]:
     def arrangement(one: Collective) -> tuple[str, int, int, int]:
         spread = max((len({hosts[device] for device in group}) for group in one.groups), default=1)
         return one.kind, len(one.groups), max(map(len, one.groups), default=1), spread
@@ -203,12 +203,12 @@ def _grouped(collectives: Iterable[Collective], hosts: Sequence[int]) -> Iterato
         yield CollectiveGroup(kind, len(alike), float(sum(one.bytes for one in alike)), groups, devices, spread)
 
 
-def _searched(
+def _search_batch(
     cluster: Cluster,
     row: PlannedLayout,
     name: LayoutName,
     steps: SizedSteps,
-    asked: Asked,
+    request: Asked,
     worker: DeviceWorker,
     reporter: Reporter,
 ) -> PlannedLayout:
@@ -217,7 +217,7 @@ def _searched(
 
     def peak_at(multiple: int) -> float | None:
         reporter.step(f"{cluster.name}: {name}, batch {multiple * unit:,}")
-        return _peak(lambda: _figures(cluster, name, steps, multiple * unit, asked.through, worker))
+        return _peak(lambda: _figures(cluster, name, steps, multiple * unit, request.through, worker))
 
     if not cluster.device.memory_bytes:
         return row
@@ -232,7 +232,7 @@ def _searched(
     return replace(row, largest_batch=fits, too_large_batch=too_large, expected_batch=line)
 
 
-def _deepened(
+def _search_depth(
     cluster: Cluster,
     row: PlannedLayout,
     name: LayoutName,
@@ -245,7 +245,7 @@ def _deepened(
 
     def peak_at(layers: int) -> float | None:
         reporter.step(f"{cluster.name}: {name}, {layers:,} layers")
-        return _peak(lambda: _compiled(cluster, name, steps.at(cluster.device.platform, batch, layers), worker))
+        return _peak(lambda: _compile(cluster, name, steps.at(cluster.device.platform, batch, layers), worker))
 
     if not cluster.device.memory_bytes:
         return row

@@ -89,7 +89,7 @@ class SizedSteps:
         key = (platform, batch, layers)
         if key not in self._made:
             axes = self.batch_axes()
-            with self._drawn(batch, layers) as prepared:
+            with self._draw(batch, layers) as prepared:
                 side = self._pool.get(JAX)
                 requests.load(side, prepared.loading)
                 program = lowered(side, STEP, platform).program
@@ -105,7 +105,7 @@ class SizedSteps:
           RequestError: as `at`, and SideError and UnreadableProgram.
         """
         axes = self.batch_axes()
-        with self._drawn(batch, None) as prepared:
+        with self._draw(batch, None) as prepared:
             side = self._pool.get(JAX)
             requests.load(side, prepared.loading)
             program = lowered(side, STEP, "cpu").program
@@ -122,11 +122,11 @@ class SizedSteps:
           RequestError: the workload has no batch that can be chosen.
         """
         if self._axes is None:
-            with self._drawn(2, 1 if self._has_layers() else None) as small:
+            with self._draw(2, 1 if self._has_layers() else None) as small:
                 shapes = {name: spec.shape for name, spec in small.inputs.items()}
-            with self._drawn(4, 1 if self._has_layers() else None) as large:
-                grown = {name: spec.shape for name, spec in large.inputs.items()}
-            self._axes = {name: _differing(shapes[name], grown[name]) for name in shapes}
+            with self._draw(4, 1 if self._has_layers() else None) as large:
+                larger_shapes = {name: spec.shape for name, spec in large.inputs.items()}
+            self._axes = {name: _differing(shapes[name], larger_shapes[name]) for name in shapes}
         return self._axes
 
     def dimensions(self) -> Mapping[str, int]:
@@ -166,7 +166,7 @@ class SizedSteps:
           RequestError: as `batch_axes`.
         """
         axes = self.batch_axes()
-        with self._drawn(2, None) as two:
+        with self._draw(2, None) as two:
             grows = [spec for name, spec in two.inputs.items() if axes[name] is not None]
             of_one = sum(math.prod(spec.shape) * np.dtype(spec.dtype).itemsize for spec in grows) / 2
         return max(int(MOST_INPUT_BYTES // max(of_one, 1)), 1)
@@ -187,7 +187,7 @@ class SizedSteps:
     def _has_layers(self) -> bool:
         return LAYERS in self.dimensions()
 
-    def _drawn(self, batch: int, layers: int | None) -> _Drawing:
+    def _draw(self, batch: int, layers: int | None) -> _Drawing:
         folder = self._scratch / f"step-{batch}-{layers}"
         folder.mkdir()
         workload = self._workload

@@ -35,12 +35,12 @@ class _Activated:
     activation: str
 
 
-def before_activations(body: Body, called: str) -> Logits | None:
+def before_activations(body: Body, call_text: str) -> Logits | None:
     """The logits of a call; None where no output is that of a softmax or sigmoid.
 
     Args:
       body: of the call.
-      called: how it calls the method that gives them: "self.logits(x)".
+      call_text: how it calls the method that gives them: "self.logits(x)".
     """
     result = ast.parse(body.result, mode="eval").body
     places = list(_places(result, ""))
@@ -52,25 +52,25 @@ def before_activations(body: Body, called: str) -> Logits | None:
         if isinstance(inner, ast.Name)
     }
     names = {place: node.id for place, node in places if isinstance(node, ast.Name) and node.id not in read}
-    activated = {place: output for place, name in names.items() if (output := _activated(body.lines, name))}
-    if not activated:
+    outputs = {place: output for place, name in names.items() if (output := _find_activation(body.lines, name))}
+    if not outputs:
         return None
-    activations = {place: output.activation for place, output in activated.items()}
+    activations = {place: output.activation for place, output in outputs.items()}
     lines = list(body.lines)
-    for output in activated.values():
+    for output in outputs.values():
         lines[output.at] = output.line
-    if "" not in activated:
-        call = [f"before = {called}", f"return {_rebuilt(result, '', activations)}"]
+    if "" not in outputs:
+        call = [f"before = {call_text}", f"return {_rebuild(result, '', activations)}"]
         return Logits(activations, Body(lines, body.result), call)
-    only, call = activated[""], [f"return jax.nn.{activations['']}({called})"]
+    only, call = outputs[""], [f"return jax.nn.{activations['']}({call_text})"]
     if only.at < len(lines) - 1:
         return Logits(activations, Body(lines, body.result), call)
     return Logits(activations, Body(lines[:-1], f"{only.line.text}{only.line.told}"), call)
 
 
-def _activated(lines: Sequence[Line | Unchanged | str], name: str) -> _Activated | None:
+def _find_activation(lines: Sequence[Line | Unchanged | str], name: str) -> _Activated | None:
     """The line that gives a variable an activation's value, which nothing else reads, without the activation."""
-    places = [at for at, line in enumerate(lines) if name in _names_in(line, " = ")]
+    places = [index for index, line in enumerate(lines) if name in _names_in(line, " = ")]
     line = lines[places[-1]] if places else ""
     if not isinstance(line, Line) or line.outputs != name:
         return None
@@ -102,15 +102,15 @@ def _places(node: ast.expr, place: str) -> Iterator[tuple[str, ast.expr]]:
 def _inside(node: ast.Dict | ast.List | ast.Tuple) -> list[tuple[str, ast.expr]]:
     if isinstance(node, ast.Dict):
         return [(ast.unparse(key), value) for key, value in zip(node.keys, node.values, strict=True) if key is not None]
-    return [(str(at), part) for at, part in enumerate(node.elts)]
+    return [(str(index), part) for index, part in enumerate(node.elts)]
 
 
-def _rebuilt(node: ast.expr, place: str, activations: Mapping[str, str]) -> str:
+def _rebuild(node: ast.expr, place: str, activations: Mapping[str, str]) -> str:
     """A nest of what `before` holds, with the activations."""
     if not isinstance(node, ast.Dict | ast.List | ast.Tuple):
         text = f"before{place}"
         return f"jax.nn.{activations[place]}({text})" if place in activations else text
-    parts = [(key, _rebuilt(part, f"{place}[{key}]", activations)) for key, part in _inside(node)]
+    parts = [(key, _rebuild(part, f"{place}[{key}]", activations)) for key, part in _inside(node)]
     if isinstance(node, ast.Dict):
         return f"{{{', '.join(f'{key}: {text}' for key, text in parts)}}}"
     texts = ", ".join(text for _, text in parts)

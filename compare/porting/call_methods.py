@@ -25,39 +25,41 @@ def methods_of(
       may_split: whether logits are looked for.
       is_penalized: whether it sums what regularizers of activities add to the loss, which a method gives beside then.
     """
-    named = ", ".join(parameters)
-    typed = ", ".join(["self", *(f"{parameter}: jax.Array" for parameter in parameters)])
+    names_text = ", ".join(parameters)
+    signature = ", ".join(["self", *(f"{parameter}: jax.Array" for parameter in parameters)])
     first, beside = ("[0]", f", {ADDED}") if is_penalized else ("", "")
-    logits = before_activations(body, f"self.logits({named}){first}") if may_split else None
+    logits = before_activations(body, f"self.logits({names_text}){first}") if may_split else None
     if logits is None and is_penalized:
         return [
-            f"def {PENALIZED}({typed}) -> Any:",
+            f"def {PENALIZED}({signature}) -> Any:",
             '    """What it returns, and what regularizers of activities add to the loss."""',
-            *_indented(body.lines),
+            *_indent(body.lines),
             f"    return {body.result}{beside}",
             "",
-            f"def __call__({typed}) -> Any:",
-            f"    return self.{PENALIZED}({named})[0]",
+            f"def __call__({signature}) -> Any:",
+            f"    return self.{PENALIZED}({names_text})[0]",
         ], None
     if logits is None:
-        return [f"def __call__({typed}) -> Any:", *_indented(body.lines), f"    return {body.result}"], None
+        return [f"def __call__({signature}) -> Any:", *_indent(body.lines), f"    return {body.result}"], None
     single = "" in logits.activations
-    told = f"What the {logits.activations['']} is taken of" if single else "What it returns, before the activations"
-    told += ", and what regularizers of activities add to the loss" if is_penalized else ""
-    returned = "jax.Array" if single and not is_penalized else "Any"
+    description = (
+        f"What the {logits.activations['']} is taken of" if single else "What it returns, before the activations"
+    )
+    description += ", and what regularizers of activities add to the loss" if is_penalized else ""
+    result_type = "jax.Array" if single and not is_penalized else "Any"
     lines = [
-        f"def logits({typed}) -> {returned}:",
-        f'    """{told}."""',
-        *_indented(logits.body.lines),
+        f"def logits({signature}) -> {result_type}:",
+        f'    """{description}."""',
+        *_indent(logits.body.lines),
         f"    return {_with_beside(logits.body.result, beside)}",
         "",
-        f"def __call__({typed}) -> {returned}:",
-        *_indented(logits.call),
+        f"def __call__({signature}) -> {result_type}:",
+        *_indent(logits.call),
     ]
     return lines, logits
 
 
-def _indented(lines: Iterable[Line | Unchanged | str]) -> list[str]:
+def _indent(lines: Iterable[Line | Unchanged | str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 

@@ -47,20 +47,20 @@ class Caller:
 
     def keyword(self, name: str) -> str | None:
         """An argument that is given by name."""
-        given = self.call.keywords.get(name)
-        return None if given is None else argument(given, self.variables)
+        value = self.call.keywords.get(name)
+        return None if value is None else argument(value, self.variables)
 
-    def refuse_keywords(self, *known: str) -> None:
+    def refuse_keywords(self, *allowed_names: str) -> None:
         """Raise where it is given what is not known here."""
         for name, value in self.call.keywords.items():
             if name == TRAINING or name in ALWAYS:
-                self._refuse_mode(name, value, known)
-            elif name not in known and value is not False:
+                self._refuse_mode(name, value, allowed_names)
+            elif name not in allowed_names and value is not False:
                 raise UnwritableError(f"its call has {name}={str(value)[:40]}")
 
-    def _refuse_mode(self, name: str, value: Plain, known: Sequence[str]) -> None:
+    def _refuse_mode(self, name: str, value: Plain, allowed_names: Sequence[str]) -> None:
         """Raise where the call of a layer that does something else in training says whether it is."""
-        if not self.reacts_to_training or name in known:
+        if not self.reacts_to_training or name in allowed_names:
             return
         if name in ALWAYS:
             raise UnwritableError(f"its call has {name}")
@@ -74,5 +74,5 @@ class Caller:
     @property
     def reacts_to_training(self) -> bool:
         """Whether it may do something else in training."""
-        told = [self.layer.config.get(name) for name in _BY_RATES if name in self.layer.config]
-        return self.layer.container or not told or any(told)
+        rates = [self.layer.config.get(name) for name in _BY_RATES if name in self.layer.config]
+        return self.layer.container or not rates or any(rates)

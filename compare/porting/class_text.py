@@ -71,50 +71,52 @@ class Body:
 
 def shape_text(shape: Sequence[int | None]) -> str:
     """A shape as comments have it."""
-    sizes = [("batch" if at == 0 else "any") if size is None else str(size) for at, size in enumerate(shape)]
+    sizes = [("batch" if axis == 0 else "any") if size is None else str(size) for axis, size in enumerate(shape)]
     return f"[{', '.join(sizes)}]"
 
 
-def place_text(written: WrittenClass, place: Place) -> str:
+def place_text(owner: WrittenClass, place: Place) -> str:
     """The lines of a class of which the call is left to be written: its modules have their weights.
 
     Args:
-      written: what it is made of.
+      owner: what it is made of.
       place: that stands for it.
     """
     lines = [
-        f"class {written.name}(nnx.Module):",
+        f"class {owner.name}(nnx.Module):",
         f'    """To be written: the call of {place.named}. What it is made of has its weights."""',
         "",
         "    def __init__(self, *, rngs: nnx.Rngs) -> None:",
-        *(f"        {line}" for line in written.made or ["pass"]),
+        *(f"        {line}" for line in owner.made or ["pass"]),
         *place.method(),
-        *(line for inner in written.places if inner.owner == written.name for line in inner.method()),
+        *(line for inner in owner.places if inner.owner == owner.name for line in inner.method()),
     ]
     return "\n".join(lines)
 
 
-def class_text(written: WrittenClass, methods: Sequence[str], parameters: Mapping[str, str]) -> str:
+def class_text(owner: WrittenClass, methods: Sequence[str], parameters: Mapping[str, str]) -> str:
     """The lines of a class.
 
     Args:
-      written: what it is made of.
+      owner: what it is made of.
       methods: the lines of its call, and of what that calls.
       parameters: of its call, by the name of the input.
     """
-    graph = written.graph
-    given = [f"{parameters[name]} {shape_text(graph.tensors[number].shape)}" for name, number in graph.inputs.items()]
-    made = [shape_text(graph.tensors[number].shape) for number in tensors(graph.outputs)]
+    graph = owner.graph
+    inputs_text = [
+        f"{parameters[name]} {shape_text(graph.tensors[number].shape)}" for name, number in graph.inputs.items()
+    ]
+    outputs_text = [shape_text(graph.tensors[number].shape) for number in tensors(graph.outputs)]
     title = "A part of the model" if graph.model else "The model"
-    borrowed = "".join(f"{attribute}: {module}, " for attribute, module in written.borrowed.items())
+    parameters_borrowed = "".join(f"{attribute}: {module}, " for attribute, module in owner.borrowed.items())
     lines = [
-        f"class {written.name}(nnx.Module):",
-        f'    """{title}: {", ".join(given)} -> {", ".join(made)}."""',
+        f"class {owner.name}(nnx.Module):",
+        f'    """{title}: {", ".join(inputs_text)} -> {", ".join(outputs_text)}."""',
         "",
-        f"    def __init__(self, {borrowed}*, rngs: nnx.Rngs) -> None:",
-        *(f"        {line}" for line in written.made or ["pass"]),
+        f"    def __init__(self, {parameters_borrowed}*, rngs: nnx.Rngs) -> None:",
+        *(f"        {line}" for line in owner.made or ["pass"]),
         "",
         *(f"    {line}" if line else "" for line in methods),
-        *(line for place in written.places if place.owner == written.name for line in place.method()),
+        *(line for place in owner.places if place.owner == owner.name for line in place.method()),
     ]
     return "\n".join(lines)

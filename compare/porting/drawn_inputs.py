@@ -41,8 +41,8 @@ def input_spec(architecture: Architecture, graph: Graph, number: int) -> str:
             return tensor_spec(tensor, _over_all_bins(bounds))
         if layer.class_name == "Rescaling" and isinstance(scale, float) and 0 < scale < 0.1:
             return tensor_spec(tensor, (0, math.ceil(1 / scale)))
-    name = next(name for name, given in graph.inputs.items() if given == number)
-    sizes = {piped.name: piped.size for piped in architecture.pipeline if not graph.model}
+    name = next(name for name, graph_input in graph.inputs.items() if graph_input == number)
+    sizes = {stage.name: stage.size for stage in architecture.pipeline if not graph.model}
     size = sizes.get(name)
     return tensor_spec(tensor) if size is None else tensor_spec(tensor, (0, size))
 
@@ -57,9 +57,9 @@ def tensor_spec(tensor: Tensor, ends: Ends | None = None) -> str:
     sizes = list(tensor.shape)
     if any(size == 0 for size in sizes):
         raise RequestError(f"expected inputs that hold something, found one of shape {sizes}")
-    told = ", ".join(["batch", *(str(drawn_size(size, len(sizes))) for size in sizes[1:])])
+    sizes_text = ", ".join(["batch", *(str(drawn_size(size, len(sizes))) for size in sizes[1:])])
     dtype = "" if tensor.dtype == "float32" else f", {tensor.dtype!r}"
-    return f"ArraySpec(({told},){dtype}{'' if ends is None else f', low={ends[0]!r}, high={ends[1]!r}'})"
+    return f"ArraySpec(({sizes_text},){dtype}{'' if ends is None else f', low={ends[0]!r}, high={ends[1]!r}'})"
 
 
 def _over_all_bins(bounds: Sequence[Any]) -> Ends:
@@ -75,12 +75,12 @@ def _reading(architecture: Architecture, graph: Graph, number: int) -> Iterator[
     inner = {part.model: part for part in architecture.graphs if part.model}
     for call in graph.calls:
         # In the order in which a model takes them, that of a dict by its keys.
-        given, layer = tensors(apart(list(call.arguments))), layers.get(call.layer)
-        if number not in given or layer is None:
+        call_inputs, layer = tensors(apart(list(call.arguments))), layers.get(call.layer)
+        if number not in call_inputs or layer is None:
             continue
-        taken = list(inner[call.layer].inputs.values()) if call.layer in inner else []
-        if len(taken) == len(given) and not inner[call.layer].traced:
-            yield from _reading(architecture, inner[call.layer], taken[given.index(number)])
+        inner_inputs = list(inner[call.layer].inputs.values()) if call.layer in inner else []
+        if len(inner_inputs) == len(call_inputs) and not inner[call.layer].traced:
+            yield from _reading(architecture, inner[call.layer], inner_inputs[call_inputs.index(number)])
         elif layer.class_name == "Cast":
             yield from _reading(architecture, graph, call.outputs[0])
         else:

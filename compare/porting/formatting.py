@@ -14,7 +14,7 @@ _LINE = "120"
 _SECONDS = 60
 
 
-def formatted(text: str, name: str) -> str:
+def format_source(text: str, name: str) -> str:
     """Python as ruff formats it, its imports sorted and those that are not used left out.
 
     Args:
@@ -27,9 +27,11 @@ def formatted(text: str, name: str) -> str:
     ast.parse(text, name)
     ruff = _ruff()
     options = ("--isolated", "--no-cache", "--line-length", _LINE, "--stdin-filename", name)
-    fixed = _asked((ruff, "check", "--fix-only", "--quiet", "--select", "I,F401", *_SORTED, *options, "-"), text)
+    sorted_text = _run_ruff(
+        (ruff, "check", "--fix-only", "--quiet", "--select", "I,F401", *_SORTED, *options, "-"), text
+    )
     # Its own commas are no wish to have one argument a line.
-    return _asked((ruff, "format", "--config", "format.skip-magic-trailing-comma=true", *options, "-"), fixed)
+    return _run_ruff((ruff, "format", "--config", "format.skip-magic-trailing-comma=true", *options, "-"), sorted_text)
 
 
 _SORTED = (
@@ -50,11 +52,11 @@ def _ruff() -> str:
     return ruff
 
 
-def _asked(command: tuple[str, ...], text: str) -> str:
-    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=_SECONDS, check=False)
-    if done.returncode:
-        reason = done.stderr.strip().splitlines()
+def _run_ruff(command: tuple[str, ...], text: str) -> str:
+    process = subprocess.run(command, input=text, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    if process.returncode:
+        reason = process.stderr.strip().splitlines()
         raise RequestError(
-            f"expected ruff to format what is written, found {reason[-1] if reason else done.returncode}"
+            f"expected ruff to format what is written, found {reason[-1] if reason else process.returncode}"
         )
-    return done.stdout
+    return process.stdout

@@ -26,29 +26,29 @@ def identifier(name: str, otherwise: str) -> str:
       name: of a layer: any text.
       otherwise: what stands in where nothing of it can be kept.
     """
-    kept = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")[:_LONGEST]
-    if not re.search(r"[A-Za-z]", kept):
-        kept = f"{otherwise}_{kept}".strip("_")
-    if kept[0].isdigit():
-        kept = f"{otherwise}_{kept}"
-    return f"{kept}_" if kept in _TAKEN else kept
+    word = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")[:_LONGEST]
+    if not re.search(r"[A-Za-z]", word):
+        word = f"{otherwise}_{word}".strip("_")
+    if word[0].isdigit():
+        word = f"{otherwise}_{word}"
+    return f"{word}_" if word in _TAKEN else word
 
 
 def class_identifier(name: str) -> str:
     """A name as that of a class: "mobilenet_v2" -> "MobilenetV2"."""
     parts = [part for part in re.split(r"[^A-Za-z0-9]+", name) if part]
-    joined = "".join(part[0].upper() + part[1:] for part in parts)[:_LONGEST]
-    return joined if joined and joined[0].isalpha() and joined not in _TAKEN else f"Model{joined}"
+    camel_case = "".join(part[0].upper() + part[1:] for part in parts)[:_LONGEST]
+    return camel_case if camel_case and camel_case[0].isalpha() and camel_case not in _TAKEN else f"Model{camel_case}"
 
 
 def snake(class_name: str) -> str:
     """The name of a class as Keras names layers by it: "Conv2D" -> "conv2d"."""
-    stepped = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", class_name)
-    kept = re.sub(r"[^a-z0-9_]+", "_", stepped.lower()).strip("_")
-    return kept if kept.isidentifier() else f"layer_{kept}".rstrip("_")
+    with_steps = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", class_name)
+    word = re.sub(r"[^a-z0-9_]+", "_", with_steps.lower()).strip("_")
+    return word if word.isidentifier() else f"layer_{word}".rstrip("_")
 
 
-def commented(name: str) -> str:
+def comment_text(name: str) -> str:
     """A name as it may stand in a comment or docstring: on one line, with nothing that ends a string."""
     plain = name.isascii() and name.isprintable() and not set(name) & {'"', "\\"}
     return name if plain else ascii(name)[1:-1].replace("\\", "/").replace('"', "'")
@@ -61,15 +61,15 @@ class Names:
       taken: those that are not given at all.
     """
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._given = {name.lower() for name in taken}
+    def __init__(self, names_taken: Iterable[str] = ()) -> None:
+        self._given = {name.lower() for name in names_taken}
 
-    def of(self, wanted: str) -> str:
+    def of(self, base: str) -> str:
         """The identifier, or with the first number that makes it new; case alone makes none new."""
-        name, number = wanted, 1
+        name, number = base, 1
         while name.lower() in self._given:
             number += 1
-            name = f"{wanted}_{number}"
+            name = f"{base}_{number}"
         self._given.add(name.lower())
         return name
 

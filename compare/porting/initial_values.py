@@ -31,26 +31,26 @@ def initial_value(leaf: Leaf) -> str:
     config = leaf.initializer
     kind = str(config.get("class_name", "Zeros"))
     if kind in ("Zeros", "Ones"):
-        return _filled(kind.lower(), leaf)
+        return _fill(kind.lower(), leaf)
     if kind == "Constant" and isinstance(config.get("value"), int | float):
         return f"jnp.full({leaf.shape!r}, {config['value']!r}{_dtype(leaf)})"
     if not is_float(leaf.dtype):
         return ""
     if kind in _SCALED:
         return _variance_scaled(leaf.shape, *_SCALED[kind])
-    written = _WRITTEN.get(kind)
+    write = _WRITTEN.get(kind)
     try:
-        return written(leaf.shape, config) if written else ""
+        return write(leaf.shape, config) if write else ""
     except (KeyError, TypeError):
         return ""
 
 
 def zeros(leaf: Leaf) -> str:
     """A weight of zeros, as Python."""
-    return _filled("zeros", leaf)
+    return _fill("zeros", leaf)
 
 
-def _filled(name: str, leaf: Leaf) -> str:
+def _fill(name: str, leaf: Leaf) -> str:
     return f"jnp.{name}({leaf.shape!r}{_dtype(leaf)})"
 
 
@@ -61,17 +61,17 @@ def _dtype(leaf: Leaf) -> str:
 
 
 def _variance_scaled(shape: tuple[int, ...], scale: float, mode: str, distribution: str) -> str:
-    named = {"untruncated_normal": "normal"}.get(distribution, distribution)
+    distribution_name = {"untruncated_normal": "normal"}.get(distribution, distribution)
     if len(shape) > 1:
-        return f"jax.nn.initializers.variance_scaling({scale!r}, {mode!r}, {named!r})({_KEY}, {shape!r})"
+        return f"jax.nn.initializers.variance_scaling({scale!r}, {mode!r}, {distribution_name!r})({_KEY}, {shape!r})"
     # JAX has no fans of a vector; to Keras both are its length.
     variance = scale / max(1, *shape, 1)
-    if named == "uniform":
+    if distribution_name == "uniform":
         limit = math.sqrt(3 * variance)
         return _uniform(shape, {"minval": -limit, "maxval": limit})
-    if named == "normal":
+    if distribution_name == "normal":
         return _normal(shape, {"mean": 0.0, "stddev": math.sqrt(variance)})
-    return _truncated(shape, {"mean": 0.0, "stddev": math.sqrt(variance) / _OF_TWO_DEVIATIONS})
+    return _truncated_normal(shape, {"mean": 0.0, "stddev": math.sqrt(variance) / _OF_TWO_DEVIATIONS})
 
 
 def _uniform(shape: tuple[int, ...], config: Mapping[str, Any]) -> str:
@@ -80,16 +80,16 @@ def _uniform(shape: tuple[int, ...], config: Mapping[str, Any]) -> str:
 
 
 def _normal(shape: tuple[int, ...], config: Mapping[str, Any]) -> str:
-    return _moved(f"jax.random.normal({_KEY}, {shape!r})", config)
+    return _shift(f"jax.random.normal({_KEY}, {shape!r})", config)
 
 
-def _truncated(shape: tuple[int, ...], config: Mapping[str, Any]) -> str:
-    return _moved(f"jax.random.truncated_normal({_KEY}, -2.0, 2.0, {shape!r})", config)
+def _truncated_normal(shape: tuple[int, ...], config: Mapping[str, Any]) -> str:
+    return _shift(f"jax.random.truncated_normal({_KEY}, -2.0, 2.0, {shape!r})", config)
 
 
-def _moved(drawn: str, config: Mapping[str, Any]) -> str:
+def _shift(sample: str, config: Mapping[str, Any]) -> str:
     mean, deviation = float(config["mean"]), float(config["stddev"])
-    return f"{mean!r} + {deviation!r} * {drawn}" if mean else f"{deviation!r} * {drawn}"
+    return f"{mean!r} + {deviation!r} * {sample}" if mean else f"{deviation!r} * {sample}"
 
 
 def _orthogonal(shape: tuple[int, ...], config: Mapping[str, Any]) -> str:
@@ -100,17 +100,17 @@ def _identity(shape: tuple[int, ...], config: Mapping[str, Any]) -> str:
     return f"{float(config.get('gain', 1.0))!r} * jnp.eye({', '.join(map(str, shape))})"
 
 
-def _as_told(shape: tuple[int, ...], config: Mapping[str, Any]) -> str:
+def _from_config(shape: tuple[int, ...], config: Mapping[str, Any]) -> str:
     return _variance_scaled(shape, float(config["scale"]), str(config["mode"]), str(config["distribution"]))
 
 
 _WRITTEN: Mapping[str, Callable[[tuple[int, ...], Mapping[str, Any]], str]] = {
     "RandomUniform": _uniform,
     "RandomNormal": _normal,
-    "TruncatedNormal": _truncated,
+    "TruncatedNormal": _truncated_normal,
     "Orthogonal": _orthogonal,
     "OrthogonalInitializer": _orthogonal,
     "Identity": _identity,
     "IdentityInitializer": _identity,
-    "VarianceScaling": _as_told,
+    "VarianceScaling": _from_config,
 }

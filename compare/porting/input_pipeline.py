@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compare.porting.identifiers import commented
+from compare.porting.identifiers import comment_text
 from workloads._architecture import Piped
 
 
-def pipeline_line(piped: Piped) -> str:
+def pipeline_line(stage: Piped) -> str:
     """Which layers stay in the input pipeline, and which input of the port they make."""
-    layers, of = (", ".join(map(commented, names)) for names in (piped.layers, piped.of))
-    stay = "stays" if len(piped.layers) == 1 else "stay"
-    name, makes = commented(piped.name), "it makes" if len(piped.layers) == 1 else "they make"
+    layers, of = (", ".join(map(comment_text, names)) for names in (stage.layers, stage.of))
+    stay = "stays" if len(stage.layers) == 1 else "stay"
+    name, makes = comment_text(stage.name), "it makes" if len(stage.layers) == 1 else "they make"
     return f"{layers} {stay} in TensorFlow's input pipeline: the port takes as {name} what {makes} of {of}"
 
 
 def pipeline_docstring(pipeline: Sequence[Piped]) -> str:
     """Lines of a docstring that say so; empty where nothing stays there."""
-    lines = "".join(f"\n- {pipeline_line(piped)}." for piped in pipeline)
+    lines = "".join(f"\n- {pipeline_line(stage)}." for stage in pipeline)
     return f"\n\nIt starts behind the lookups of the original:\n{lines}\n" if lines else ""

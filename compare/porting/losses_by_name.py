@@ -122,16 +122,16 @@ def loss_expression(loss: Described, logits: bool, of: Operands = ALL) -> str:
             return f"optax.softmax_cross_entropy_with_integer_labels({of.predictions}, {of.targets})"
         return f"jaxport.losses.sparse_categorical_crossentropy({of.targets}, {of.predictions})"
     if name == "CategoricalCrossentropy" and config.get("axis", -1) == -1:
-        wanted = f"optax.smooth_labels({of.targets}, {smoothing!r})" if smoothing else of.targets
+        targets = f"optax.smooth_labels({of.targets}, {smoothing!r})" if smoothing else of.targets
         if logits:
-            return f"jaxport.losses.softmax_cross_entropy({wanted}, {of.predictions})"
-        return f"jaxport.losses.categorical_crossentropy({wanted}, {of.predictions})"
+            return f"jaxport.losses.softmax_cross_entropy({targets}, {of.predictions})"
+        return f"jaxport.losses.categorical_crossentropy({targets}, {of.predictions})"
     if name == "BinaryCrossentropy" and config.get("axis", -1) == -1:
         if not logits:
             more = f", {smoothing!r}" if smoothing else ""
             return f"jaxport.losses.binary_crossentropy({of.targets}, {of.predictions}{more})"
-        wanted = f"{of.targets} * (1 - {smoothing!r}) + 0.5 * {smoothing!r}" if smoothing else of.targets
-        return f"optax.sigmoid_binary_cross_entropy({of.predictions}, {wanted})"
+        targets = f"{of.targets} * (1 - {smoothing!r}) + 0.5 * {smoothing!r}" if smoothing else of.targets
+        return f"optax.sigmoid_binary_cross_entropy({of.predictions}, {targets})"
     if name == "Huber":
         return f"optax.huber_loss({of.predictions}, {of.targets}, delta={config.get('delta', 1.0)!r})"
     if name == "LogCosh":
@@ -166,9 +166,9 @@ def metric_expression(metric: Described, loss: Described | None, of: Operands = 
         kind = _METRIC_ALIASES.get(name, _ALIASES.get(name, name))
     if not metric.own or kind not in _METRICS:
         raise UnwritableError(f"the metric {name} is not known here")
-    for attribute, known in _WRITTEN_WITH.items():
-        if metric.config.get(attribute) not in known:
+    for attribute, allowed_values in _WRITTEN_WITH.items():
+        if metric.config.get(attribute) not in allowed_values:
             raise UnwritableError(f"the metric {name} has {attribute}={str(metric.config[attribute])[:40]}")
-    numbers = {attribute: literal(metric.config.get(attribute, told)) for attribute, told in _DEFAULTS.items()}
+    numbers = {attribute: literal(metric.config.get(attribute, default)) for attribute, default in _DEFAULTS.items()}
     text = _METRICS[kind].format(**numbers, targets=of.targets, predictions=of.predictions)
     return str(metric.config.get("name") or name), text

@@ -14,7 +14,7 @@ from compare.porting.call_methods import methods_of
 from compare.porting.calls_on_their_way import TRAINING, Caller
 from compare.porting.class_text import Body, Line, Unchanged, WrittenClass, class_text, place_text, shape_text
 from compare.porting.drawn_inputs import EMBEDDINGS
-from compare.porting.identifiers import Names, class_identifier, commented, identifier, snake
+from compare.porting.identifiers import Names, class_identifier, comment_text, identifier, snake
 from compare.porting.initial_values import initial_value, zeros
 from compare.porting.input_pipeline import pipeline_line
 from compare.porting.penalties import Penalties
@@ -23,7 +23,7 @@ from compare.porting.safe_expressions import (
     UnwritableError,
     apart,
     argument,
-    checked,
+    check,
     tensors,
     tensors_of,
     with_kept,
@@ -86,11 +86,11 @@ class _Writing:
         graph = self._graphs[""]
         reason = self._obstacle(None, graph)
         if reason:
-            raise RequestError(f"expected a model whose call can be written, found {commented(reason)}")
+            raise RequestError(f"expected a model whose call can be written, found {comment_text(reason)}")
         self._remarks += map(pipeline_line, self._architecture.pipeline)
         self._remarks += [
-            f"{commented(name)} holds strings, which JAX has not: look its words up in the input pipeline, and hand "
-            "over what the lookup returns"
+            f"{comment_text(name)} holds strings, and JAX has no arrays of strings: look its words up in the input "
+            "pipeline, and pass what the lookup returns"
             for name, number in graph.inputs.items()
             if graph.tensors[number].dtype == "string"
         ]
@@ -115,14 +115,14 @@ class _Writing:
 
     def _hold(self, layer: SourceLayer, name: str, target: str, reason: str) -> Place:
         """Write a class of what a layer holds, in which its call is left."""
-        held = WrittenClass(Graph(layer.path, {}, None, (), None, ()), name, Names())
+        holder = WrittenClass(Graph(layer.path, {}, None, (), None, ()), name, Names())
         for inner in self._in(layer.path):
-            self._held(held, inner.path, target)
-        self._own_weights(held, target)
+            self._add_layer(holder, inner.path, target)
+        self._own_weights(holder, target)
         place = self._place_of(layer, CALL, reason, name)
-        self._classes.append(place_text(held, place))
+        self._classes.append(place_text(holder, place))
         # Those in a place are a part of it; the whole is none of anything.
-        self._places += [] if layer.path else held.places
+        self._places += [] if layer.path else holder.places
         return place
 
     def _class(self, graph: Graph, name: str, target: str) -> dict[str, str]:
@@ -133,104 +133,109 @@ class _Writing:
           name: of the class.
           target: the path of its module.
         """
-        written = WrittenClass(graph, name, Names())
-        parts: dict[str, Parts | None] = {path: self._borrow(written, path) for path in self._borrowed(graph)}
-        parts |= {path: self._held(written, path, target) for path in self._called(graph) if path not in parts}
+        owner = WrittenClass(graph, name, Names())
+        parts: dict[str, Parts | None] = {path: self._borrow(owner, path) for path in self._layers_borrowed(graph)}
+        parts |= {
+            path: self._add_layer(owner, path, target) for path in self._layers_called(graph) if path not in parts
+        }
         parameters = self._parameters(graph)
-        weights = self._own_weights(written, target)
-        body = self._traced(written, parts, parameters, weights) or self._calls(written, parts, parameters)
+        weights = self._own_weights(owner, target)
+        body = self._traced_body(owner, parts, parameters, weights) or self._calls(owner, parts, parameters)
         is_penalized = bool(self._penalties.summed.get(graph.model))
         methods, logits = methods_of(body, parameters.values(), not graph.model, is_penalized)
         self._logits = logits.activations if logits else self._logits
-        self._classes.append(class_text(written, methods, parameters))
-        self._places += written.places
+        self._classes.append(class_text(owner, methods, parameters))
+        self._places += owner.places
         return parameters
 
-    def _called(self, graph: Graph) -> list[str]:
+    def _layers_called(self, graph: Graph) -> list[str]:
         """The layers that a model calls, in the order in which it lists them."""
-        called = {self._canonical(call.layer) for call in graph.calls}
-        return [path for path in self._layers if path in called]
+        paths_called = {self._canonical(call.layer) for call in graph.calls}
+        return [path for path in self._layers if path in paths_called]
 
     def _canonical(self, path: str) -> str:
         """The path that a layer stands under first."""
-        for shared, first in self._architecture.source.shared.items():
-            if path == shared or path.startswith(f"{shared}/"):
-                return f"{first}{path[len(shared) :]}"
+        for alias, first in self._architecture.source.shared.items():
+            if path == alias or path.startswith(f"{alias}/"):
+                return f"{first}{path[len(alias) :]}"
         return path
 
-    def _held(self, written: WrittenClass, path: str, target: str) -> Parts | None:
+    def _add_layer(self, owner: WrittenClass, path: str, target: str) -> Parts | None:
         """Add what a layer is made of to a class; None where it is a model, an operation or a place to fill in."""
         layer = self._layers[path]
-        if any(path.startswith(f"{other}/") for other in written.attributes):
-            return self._of_inner_model(written, layer, target)
-        wanted = identifier(layer.step, snake(layer.class_name))
+        if any(path.startswith(f"{other}/") for other in owner.attributes):
+            return self._of_inner_model(owner, layer, target)
+        wanted_attribute = identifier(layer.step, snake(layer.class_name))
         if layer.container and path in self._graphs:
-            reason = self._obstacle(written, self._graphs[path])
+            reason = self._obstacle(owner, self._graphs[path])
             if not reason:
-                self._model(written, layer, wanted, target)
+                self._model(owner, layer, wanted_attribute, target)
                 return None
-            self._left(written, layer, wanted, target, reason)
+            self._leave(owner, layer, wanted_attribute, target, reason)
             return None
         if layer.module == MODULE:
             return None
         if path in self._architecture.reasons:
-            self._left(written, layer, wanted, target, self._architecture.reasons[path])
+            self._leave(owner, layer, wanted_attribute, target, self._architecture.reasons[path])
             return None
-        masked = self._is_masked(written.graph, path)
-        if masked:
+        is_masked = self._is_masked(owner.graph, path)
+        if is_masked:
             self._masked.add(path)
         try:
             if self._lent_inside(path):
-                return self._around_a_lent_one(written, layer, target)
-            parts = parts_of(layer, self._in, masked=masked)
+                return self._around_a_lent_one(owner, layer, target)
+            parts = parts_of(layer, self._in, is_masked=is_masked)
         except UnwritableError as error:
-            self._left(written, layer, wanted, target, str(error))
+            self._leave(owner, layer, wanted_attribute, target, str(error))
             return None
         if parts.modules:
-            attribute = written.attributes[path] = written.names.of(wanted)
-            for suffix, made in parts.modules.items():
-                written.made.append(f"self.{attribute}{suffix} = {made}")
-                self._named(layer, target, attribute, suffix)
+            attribute = owner.attributes[path] = owner.names.of(wanted_attribute)
+            for suffix, constructor in parts.modules.items():
+                owner.made.append(f"self.{attribute}{suffix} = {constructor}")
+                self._note_name(layer, target, attribute, suffix)
         if parts.called:
             self._wrapped[parts.called.path] = path
         return parts
 
     def _lent_inside(self, path: str) -> list[SourceLayer]:
         """The layers in one that stand elsewhere first."""
-        shared = self._architecture.source.shared.items()
-        return [self._layers[first] for lent, first in shared if lent.rpartition("/")[0] == path]
+        aliases = self._architecture.source.shared.items()
+        return [self._layers[first] for alias, first in aliases if alias.rpartition("/")[0] == path]
 
-    def _around_a_lent_one(self, written: WrittenClass, layer: SourceLayer, target: str) -> Parts:
+    def _around_a_lent_one(self, owner: WrittenClass, layer: SourceLayer, target: str) -> Parts:
         """A layer that calls the module of another one, which this class has made before."""
         inside = self._lent_inside(layer.path)
-        names = ", ".join(commented(inner.path) for inner in inside)
+        names = ", ".join(comment_text(inner.path) for inner in inside)
         if layer.class_name != "TimeDistributed":
             raise UnwritableError(f"it holds {names}, which stands elsewhere too: give both one module")
         parts = parts_of(layer, lambda path: inside if path == layer.path else self._in(path))
         if parts.modules:
             (inner,) = inside
             outer = self._wrapped.get(inner.path, inner.path)
-            if not any(outer == held or outer.startswith(f"{held}/") for held in written.attributes):
+            if not any(outer == held_path or outer.startswith(f"{held_path}/") for held_path in owner.attributes):
                 raise UnwritableError(f"it holds {names}, which stands in another model: give both one module")
-            written.attributes[layer.path] = written.attributes.get(outer) or self._place_from(outer, target)
+            owner.attributes[layer.path] = owner.attributes.get(outer) or self._place_from(outer, target)
         return parts
 
     def _obstacle(self, owner: WrittenClass | None, graph: Graph) -> str:
         """Why a model cannot be written, in a class that holds it; empty where it can."""
-        unlent = (path for path in self._borrowed(graph) if owner is None or not self._lends(owner, graph, path))
-        reasons = (f"it calls {commented(path)}, which stands in another model" for path in unlent)
+        unlent = (path for path in self._layers_borrowed(graph) if owner is None or not self._lends(owner, graph, path))
+        reasons = (f"it calls {comment_text(path)}, which stands in another model" for path in unlent)
         return obstacle(graph) or next(reasons, "")
 
-    def _borrowed(self, graph: Graph) -> list[str]:
+    def _layers_borrowed(self, graph: Graph) -> list[str]:
         """The layers that a model calls and another one holds."""
-        called = self._called(graph)
-        own = {path for path in called if self._holder(path) == graph.model}
-        return [path for path in called if path not in own and not any(path.startswith(f"{one}/") for one in own)]
+        paths_called = self._layers_called(graph)
+        own = {path for path in paths_called if self._holder(path) == graph.model}
+        return [path for path in paths_called if path not in own and not any(path.startswith(f"{one}/") for one in own)]
 
     def _holder(self, path: str) -> str:
         """The model that holds a layer: where that which has it first is never called, the first one that is."""
         home = self._layers[path].parent or ""
-        is_left = any(home == left or home.startswith(f"{left}/") or not left for left in self._architecture.reasons)
+        is_left = any(
+            home == unwritten_path or home.startswith(f"{unwritten_path}/") or not unwritten_path
+            for unwritten_path in self._architecture.reasons
+        )
         if not home or home in self._graphs or is_left or not self._layers[home].container:
             return home
         others = (
@@ -240,27 +245,27 @@ class _Writing:
 
     def _lends(self, owner: WrittenClass, graph: Graph, path: str) -> bool:
         """Whether a class has made the one module of a layer before it makes what borrows it, and made it for that."""
-        made = any(path == held or path.startswith(f"{held}/") for held in owner.attributes)
+        is_made = any(path == held_path or path.startswith(f"{held_path}/") for held_path in owner.attributes)
         try:
-            without, needed = (
-                parts_of(self._layers[path], self._in, masked=masked).modules
-                for masked in (False, self._is_masked(graph, path))
+            without, needed_modules = (
+                parts_of(self._layers[path], self._in, is_masked=is_masked).modules
+                for is_masked in (False, self._is_masked(graph, path))
             )
         except UnwritableError:
             return False
-        return made and [*needed] == [""] and (needed == without or path in self._masked)
+        return is_made and [*needed_modules] == [""] and (needed_modules == without or path in self._masked)
 
-    def _lent(self, owner: WrittenClass, graph: Graph, target: str) -> list[str]:
+    def _places_lent(self, owner: WrittenClass, graph: Graph, target: str) -> list[str]:
         """Where a class has what a model in it borrows: it may have borrowed that itself."""
-        return [owner.attributes.get(path, self._place_from(path, target)) for path in self._borrowed(graph)]
+        return [owner.attributes.get(path, self._place_from(path, target)) for path in self._layers_borrowed(graph)]
 
-    def _borrow(self, written: WrittenClass, path: str) -> Parts:
+    def _borrow(self, owner: WrittenClass, path: str) -> Parts:
         """Take a module that another model holds as an argument of the constructor."""
         layer = self._layers[path]
         parts = parts_of(layer, self._in)
-        attribute = written.attributes[path] = written.names.of(identifier(layer.step, snake(layer.class_name)))
-        written.borrowed[attribute] = parts.modules[""].partition("(")[0]
-        written.made.append(f"self.{attribute} = {attribute}")
+        attribute = owner.attributes[path] = owner.names.of(identifier(layer.step, snake(layer.class_name)))
+        owner.borrowed[attribute] = parts.modules[""].partition("(")[0]
+        owner.made.append(f"self.{attribute} = {attribute}")
         return parts
 
     def _place_from(self, path: str, target: str) -> str:
@@ -273,18 +278,18 @@ class _Writing:
         calls = (call for call in graph.calls if self._canonical(call.layer) == path)
         return any(name in ATTENTION_MASKS for call in calls for name in call.keywords)
 
-    def _of_inner_model(self, written: WrittenClass, layer: SourceLayer, target: str) -> Parts | None:
+    def _of_inner_model(self, owner: WrittenClass, layer: SourceLayer, target: str) -> Parts | None:
         """A layer of a model in this one that both call, as the table of tokens that a language model ends with."""
-        written.attributes[layer.path] = self._place_from(layer.path, target)
+        owner.attributes[layer.path] = self._place_from(layer.path, target)
         if layer.container:
             return None
         try:
             return parts_of(layer, self._in)
         except UnwritableError as error:
-            self._place(written, layer, str(error))
+            self._place(owner, layer, str(error))
             return None
 
-    def _named(self, layer: SourceLayer, target: str, attribute: str, suffix: str) -> None:
+    def _note_name(self, layer: SourceLayer, target: str, attribute: str, suffix: str) -> None:
         """Say where the module of a layer stands, where that is not under its own name."""
         place = f"{target}.{attribute}" if target else attribute
         if suffix:
@@ -293,23 +298,23 @@ class _Writing:
         elif place != layer.path.replace("/", "."):
             self._names[layer.path] = place
 
-    def _model(self, written: WrittenClass, layer: SourceLayer, wanted: str, target: str) -> None:
-        attribute = written.attributes[layer.path] = written.names.of(wanted)
+    def _model(self, owner: WrittenClass, layer: SourceLayer, wanted_attribute: str, target: str) -> None:
+        attribute = owner.attributes[layer.path] = owner.names.of(wanted_attribute)
         inner = f"{target}.{attribute}" if target else attribute
         own = layer.module != KERAS_LAYERS and layer.class_name not in _OF_KERAS
         wanted_name = class_identifier(layer.class_name if own else layer.step)
         name = self._class_names.of(wanted_name)
         graph = self._graphs[layer.path]
         self._class(graph, name, inner)
-        name = self._merged(name, wanted_name)
+        name = self._merge_class(name, wanted_name)
         if inner != layer.path.replace("/", "."):
             self._names[layer.path] = inner
-        lent = [f"self.{held}, " for held in self._lent(written, graph, target)]
-        written.made.append(f"self.{attribute} = {name}({''.join(lent)}rngs=rngs)")
+        arguments = [f"self.{place}, " for place in self._places_lent(owner, graph, target)]
+        owner.made.append(f"self.{attribute} = {name}({''.join(arguments)}rngs=rngs)")
 
-    def _merged(self, name: str, wanted: str) -> str:
+    def _merge_class(self, name: str, class_name: str) -> str:
         """The class for the one that was written last: an earlier one, if they differ in their names alone."""
-        text = self._classes[-1].replace(f"class {name}(", f"class {wanted}(", 1)
+        text = self._classes[-1].replace(f"class {name}(", f"class {class_name}(", 1)
         earlier = self._texts.setdefault(text, name)
         if earlier != name:
             self._classes.pop()
@@ -319,23 +324,23 @@ class _Writing:
     def _in(self, path: str) -> list[SourceLayer]:
         return [layer for layer in self._layers.values() if layer.parent == path]
 
-    def _left(self, written: WrittenClass, layer: SourceLayer, wanted: str, target: str, reason: str) -> None:
+    def _leave(self, owner: WrittenClass, layer: SourceLayer, wanted_attribute: str, target: str, reason: str) -> None:
         """Leave a layer to be written: where it holds others, its call alone, in a class that has these."""
         if not layer.container or not (layer.leaves or self._in(layer.path)):
-            self._place(written, layer, reason)
-            self._weights_apart(written, layer, target)
+            self._place(owner, layer, reason)
+            self._weights_apart(owner, layer, target)
             return
-        attribute = written.attributes[layer.path] = written.names.of(wanted)
+        attribute = owner.attributes[layer.path] = owner.names.of(wanted_attribute)
         inner = f"{target}.{attribute}" if target else attribute
         place = self._hold(layer, self._class_names.of(class_identifier(layer.class_name)), inner, reason)
-        written.places.append(place)
-        written.made.append(f"self.{attribute} = {place.owner}(rngs=rngs)")
+        owner.places.append(place)
+        owner.made.append(f"self.{attribute} = {place.owner}(rngs=rngs)")
         if inner != layer.path.replace("/", "."):
             self._names[layer.path] = inner
 
-    def _place(self, written: WrittenClass, layer: SourceLayer, reason: str) -> None:
-        attribute = written.attributes[layer.path] = written.names.of(identifier(layer.step, snake(layer.class_name)))
-        written.places.append(self._place_of(layer, attribute, reason, written.name))
+    def _place(self, owner: WrittenClass, layer: SourceLayer, reason: str) -> None:
+        attribute = owner.attributes[layer.path] = owner.names.of(identifier(layer.step, snake(layer.class_name)))
+        owner.places.append(self._place_of(layer, attribute, reason, owner.name))
 
     def _place_of(self, layer: SourceLayer, method: str, reason: str, owner: str) -> Place:
         line = self._architecture.lines.get(layer.path, "")
@@ -347,8 +352,8 @@ class _Writing:
         names = Names(self._penalties.names)
         return {name: names.of(identifier(name, "x")) for name in graph.inputs}
 
-    def _calls(self, written: WrittenClass, parts: Mapping[str, Parts | None], parameters: Mapping[str, str]) -> Body:
-        graph = written.graph
+    def _calls(self, owner: WrittenClass, parts: Mapping[str, Parts | None], parameters: Mapping[str, str]) -> Body:
+        graph = owner.graph
         uses = Counter(number for call in graph.calls for number in tensors_of(call))
         uses.update(tensors(graph.outputs))
         variables = Variables({number: parameters[name] for name, number in graph.inputs.items()}, uses)
@@ -356,28 +361,28 @@ class _Writing:
         for call in graph.calls:
             path = self._canonical(call.layer)
             alive = variables.names
-            text = self._call(written, parts.get(path), path, call, alive, frozenset(alive.values()))
+            text = self._call(owner, parts.get(path), path, call, alive, frozenset(alive.values()))
             variables.read(tensors_of(call))
-            assigned = variables.assign(call.outputs, tensors_of(call))
-            outputs, comment = ", ".join(assigned), self._comment(written, path, call)
+            targets = variables.assign(call.outputs, tensors_of(call))
+            outputs, comment = ", ".join(targets), self._comment(owner, path, call)
             # An Identity, or a padding of nothing, changes no variable.
             line = Unchanged(comment) if outputs == text else Line(outputs, text, comment)
             lines += self._penalties.called_model(graph, path, text, outputs) or [line]
-            lines += self._penalties.lines(graph, path, dict(zip(call.outputs, assigned, strict=True)))
+            lines += self._penalties.lines(graph, path, dict(zip(call.outputs, targets, strict=True)))
         return Body(lines, argument(graph.outputs, variables.names))
 
-    def _own_weights(self, written: WrittenClass, target: str) -> dict[str, str]:
+    def _own_weights(self, owner: WrittenClass, target: str) -> dict[str, str]:
         """Add the weights of a layer of the user's to its class: their attributes, by leaf."""
-        graph, attributes = written.graph, dict[str, str]()
+        graph, attributes = owner.graph, dict[str, str]()
         for leaf in self._layers[graph.model].leaves if graph.traced or not graph.calls else ():
-            attribute = attributes[leaf.name] = written.names.of(identifier(leaf.name, "w"))
-            path = self._add_variable(written, leaf, attribute, target)
+            attribute = attributes[leaf.name] = owner.names.of(identifier(leaf.name, "w"))
+            path = self._add_variable(owner, leaf, attribute, target)
             if path != leaf.key.replace("/", "."):
                 self._names[leaf.key] = path
         return attributes
 
     def _add_variable(
-        self, written: WrittenClass, leaf: Leaf, attribute: str, target: str, is_of_place: bool = False
+        self, owner: WrittenClass, leaf: Leaf, attribute: str, target: str, is_of_place: bool = False
     ) -> str:
         """Add a weight to a class as a variable; the path of it."""
         # JAX has no gradients to others, and nnx trains every Param.
@@ -385,44 +390,44 @@ class _Writing:
         kind = "jaxport.stateful.RecurrentState" if leaf.is_state else kind
         value = initial_value(leaf)
         if not value:
-            name = commented(str(leaf.initializer["class_name"]))
-            told = f"{commented(leaf.key)} starts as zeros: {name} is not written, set it anew"
+            name = comment_text(str(leaf.initializer["class_name"]))
+            remark = f"{comment_text(leaf.key)} starts as zeros: {name} is not written, set it anew"
             # Without a training that was compiled, nothing starts from it; a layer that is left is a place already.
-            noted = self._architecture.compiled is None or is_of_place
-            (self._remarks if noted else self._unstarted).append(told)
-        written.made.append(f"self.{attribute} = {kind}({value or zeros(leaf)})")
+            is_remark = self._architecture.compiled is None or is_of_place
+            (self._remarks if is_remark else self._unstarted).append(remark)
+        owner.made.append(f"self.{attribute} = {kind}({value or zeros(leaf)})")
         return f"{target}.{attribute}" if target else attribute
 
-    def _weights_apart(self, written: WrittenClass, layer: SourceLayer, target: str) -> None:
+    def _weights_apart(self, owner: WrittenClass, layer: SourceLayer, target: str) -> None:
         """Add the weights of a layer that is a place, and of those in it, as variables: they are carried."""
-        for held in (layer, *self._below(layer.path)):
-            for leaf in held.leaves:
-                wanted = leaf.key.removeprefix(layer.path.removesuffix(layer.step))
-                attribute = written.names.of(identifier(wanted.replace("/", "_"), "w"))
-                self._names[leaf.key] = self._add_variable(written, leaf, attribute, target, is_of_place=True)
+        for holder in (layer, *self._below(layer.path)):
+            for leaf in holder.leaves:
+                wanted_attribute = leaf.key.removeprefix(layer.path.removesuffix(layer.step))
+                attribute = owner.names.of(identifier(wanted_attribute.replace("/", "_"), "w"))
+                self._names[leaf.key] = self._add_variable(owner, leaf, attribute, target, is_of_place=True)
 
-    def _traced(
+    def _traced_body(
         self,
-        written: WrittenClass,
+        owner: WrittenClass,
         parts: Mapping[str, Parts | None],
         parameters: Mapping[str, str],
         weights: Mapping[str, str],
     ) -> Body | None:
         """The body of a call that TensorFlow traced; None of another."""
-        if not written.graph.traced:
+        if not owner.graph.traced:
             return None
 
-        def text(call: Call, given: Mapping[int, str], names: frozenset[str]) -> tuple[str, str]:
+        def text(call: Call, texts: Mapping[int, str], names: frozenset[str]) -> tuple[str, str]:
             path = self._canonical(call.layer)
-            made = self._call(written, parts.get(path), path, call, given, names)
+            result = self._call(owner, parts.get(path), path, call, texts, names)
             self._penalties.lose(path)
-            return made, self._comment(written, path, call)
+            return result, self._comment(owner, path, call)
 
-        return method_body(written.graph, parameters, weights, self._constants, text)
+        return method_body(owner.graph, parameters, weights, self._constants, text)
 
     def _call(
         self,
-        written: WrittenClass,
+        owner: WrittenClass,
         parts: Parts | None,
         path: str,
         call: Call,
@@ -430,29 +435,29 @@ class _Writing:
         names: frozenset[str],
     ) -> str:
         layer = (parts and parts.called) or self._layers[path]
-        attribute = written.attributes.get(path, "")
+        attribute = owner.attributes.get(path, "")
         counterpart: Counterpart | None = parts.counterpart if parts else None
-        known = parts is not None or layer.module == MODULE or path in self._graphs
-        given = variables
+        is_known = parts is not None or layer.module == MODULE or path in self._graphs
+        texts = variables
         if layer.class_name in EMBEDDINGS and call.keywords.get("reverse") is not True:
-            given = _indices(written.graph, variables)
+            texts = _indices(owner.graph, variables)
         elif parts is not None and not attribute:
-            given = _cast(layer, call, written.graph, variables)
+            texts = _cast(layer, call, owner.graph, variables)
         try:
-            if known:
-                kept, inner = with_kept(call, self._constants), self._in(path)
-                caller = Caller(layer, counterpart, attribute, kept, given, written.graph.tensors, inner)
+            if is_known:
+                kept_call, inner = with_kept(call, self._constants), self._in(path)
+                caller = Caller(layer, counterpart, attribute, kept_call, texts, owner.graph.tensors, inner)
                 text = for_each_step(caller) if parts and parts.each_step else expression(caller)
                 if path not in self._graphs:
                     check_all_read(self._layers[path], self._below(path))
                 self._remark_mode(path, caller)
-                return checked(text, names)
+                return check(text, names)
         except UnwritableError as error:
-            self._place(written, self._layers[path], str(error))
-            attribute = written.attributes[path]
+            self._place(owner, self._layers[path], str(error))
+            attribute = owner.attributes[path]
         # A mask that Keras made beside the graph is none of its tensors.
-        given = [variables[number] for number in dict.fromkeys(tensors_of(call)) if number in variables]
-        return f"self.{attribute}({', '.join(given)})"
+        texts = [variables[number] for number in dict.fromkeys(tensors_of(call)) if number in variables]
+        return f"self.{attribute}({', '.join(texts)})"
 
     def _below(self, path: str) -> list[SourceLayer]:
         return [layer for other, layer in self._layers.items() if other.startswith(f"{path}/")]
@@ -460,28 +465,28 @@ class _Writing:
     def _remark_mode(self, path: str, caller: Caller) -> None:
         """Say where a call is told not to train, which a fit() of Keras overrides, and so does the port."""
         remark = (
-            f"{commented(path)}: its call has training=False, which fit() of this Keras overrides, and so does train() "
-            "of the port"
+            f"{comment_text(path)}: its call has training=False, which fit() of this Keras overrides, and so does "
+            "train() of the port"
         )
         if caller.call.keywords.get(TRAINING) is False and remark not in self._remarks:
             self._remarks.append(remark)
 
-    def _comment(self, written: WrittenClass, path: str, call: Call) -> str:
-        shapes = ", ".join(shape_text(written.graph.tensors[number].shape) for number in call.outputs)
+    def _comment(self, owner: WrittenClass, path: str, call: Call) -> str:
+        shapes = ", ".join(shape_text(owner.graph.tensors[number].shape) for number in call.outputs)
         layer = self._layers[path]
         shapes += ", with training=False" if call.keywords.get(TRAINING) is False else ""
         # The name of an operation is one that Keras counted up, nobody's choice.
-        named = layer.module == MODULE or written.attributes.get(path, "").rstrip("_") == layer.step
-        return shapes if named else f"{commented(layer.step)}: {shapes}"
+        has_own_name = layer.module == MODULE or owner.attributes.get(path, "").rstrip("_") == layer.step
+        return shapes if has_own_name else f"{comment_text(layer.step)}: {shapes}"
 
 
 def _with_listed_outputs(graph: Graph) -> Graph:
     """A graph of a model in another that returns a tensor, or a tuple of such: no names, and no None."""
     flat = [output for output in apart(graph.outputs) if output is not None]
-    listed: Plain = flat[0] if len(flat) == 1 else {TUPLE: flat}
+    outputs_listed: Plain = flat[0] if len(flat) == 1 else {TUPLE: flat}
     # What was traced returns its tensors in the order of its own nest.
-    kept = not graph.traced or tensors(listed) == tensors(graph.outputs)
-    return replace(graph, outputs=listed) if graph.model and kept else graph
+    keeps_order = not graph.traced or tensors(outputs_listed) == tensors(graph.outputs)
+    return replace(graph, outputs=outputs_listed) if graph.model and keeps_order else graph
 
 
 def _indices(graph: Graph, variables: Mapping[int, str]) -> Mapping[int, str]:
@@ -498,9 +503,9 @@ def _cast(layer: SourceLayer, call: Call, graph: Graph, variables: Mapping[int, 
     if dtype not in _FLOATS or any(graph.tensors[number].dtype != dtype for number in call.outputs):
         return variables
     narrower = _FLOATS[: _FLOATS.index(dtype)]
-    given = dict(variables)
-    for number in set(tensors_of(call)) & given.keys():
+    texts = dict(variables)
+    for number in set(tensors_of(call)) & texts.keys():
         if graph.tensors[number].dtype in narrower:
             # In float64 it stays as wide as it is.
-            given[number] += f".astype(jnp.promote_types({given[number]}.dtype, jnp.{dtype}))"
-    return given
+            texts[number] += f".astype(jnp.promote_types({texts[number]}.dtype, jnp.{dtype}))"
+    return texts

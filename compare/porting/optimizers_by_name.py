@@ -58,49 +58,49 @@ def optimizer_expression(optimizer: Described) -> str:
       UnwritableError: it is not known here.
     """
     if scales_loss(optimizer):
-        return _scaled(optimizer)
-    config, known = optimizer.config, _BY_NAME.get(optimizer.class_name)
-    if known is None or not optimizer.own:
+        return _scale_loss(optimizer)
+    config, function_row = optimizer.config, _BY_NAME.get(optimizer.class_name)
+    if function_row is None or not optimizer.own:
         raise UnwritableError(f"the optimizer {optimizer.class_name} is not known here")
     for name in _NOT_KNOWN:
         if config.get(name):
             raise UnwritableError(f"{optimizer.class_name} has {name}={config[name]!r}")
-    function, names = known
+    function, names = function_row
     function = "amsgrad" if config.get("amsgrad") else function
     rate = _rate(optimizer)
-    made = f"jaxport.optimizers.{function}({', '.join([rate, *_told(function, names, config)])})"
+    expression = f"jaxport.optimizers.{function}({', '.join([rate, *_keyword_texts(function, names, config)])})"
     decay = config.get("weight_decay")
     if function == "adamw":
-        given = [rate, f"weight_decay={literal(decay)}", *_told(function, names, config)]
-        made = f"jaxport.optimizers.adamw({', '.join(given)})"
+        arguments = [rate, f"weight_decay={literal(decay)}", *_keyword_texts(function, names, config)]
+        expression = f"jaxport.optimizers.adamw({', '.join(arguments)})"
     elif decay:
-        made = f"jaxport.optimizers.with_weight_decay({made}, {rate}, weight_decay={literal(decay)})"
-    return _averaged(_accumulated(_clipped(made, config), optimizer), config)
+        expression = f"jaxport.optimizers.with_weight_decay({expression}, {rate}, weight_decay={literal(decay)})"
+    return _average(_accumulate(_clip(expression, config), optimizer), config)
 
 
-def _accumulated(made: str, optimizer: Described) -> str:
+def _accumulate(expression: str, optimizer: Described) -> str:
     """An optimizer that takes a step with the mean of the gradients of several calls."""
     steps = optimizer.config.get("gradient_accumulation_steps")
     if not steps:
-        return made
+        return expression
     if "learning_rate" in optimizer.inner:
         # Keras reads the schedule at the number of calls, optax.MultiSteps at that of steps.
         raise UnwritableError(f"{optimizer.class_name} has gradient_accumulation_steps={steps!r} and a schedule")
     if optimizer.config.get("use_ema"):
         raise UnwritableError(f"{optimizer.class_name} has gradient_accumulation_steps={steps!r} and use_ema=True")
-    return f"optax.MultiSteps({made}, {literal(steps)}).gradient_transformation()"
+    return f"optax.MultiSteps({expression}, {literal(steps)}).gradient_transformation()"
 
 
-def _averaged(made: str, config: Mapping[str, Plain]) -> str:
+def _average(expression: str, config: Mapping[str, Plain]) -> str:
     """An optimizer that keeps an average of the weights beside."""
     if not config.get("use_ema"):
-        return made
-    told = [literal(config.get("ema_momentum", 0.99))]
-    told += [literal(every)] if (every := config.get("ema_overwrite_frequency")) else []
-    average = f"jaxport.optimizers.average_weights({', '.join(told)})"
-    if made.startswith("optax.chain("):
-        return f"{made.removesuffix(')')}, {average})"
-    return f"optax.chain({made}, {average})"
+        return expression
+    arguments = [literal(config.get("ema_momentum", 0.99))]
+    arguments += [literal(every)] if (every := config.get("ema_overwrite_frequency")) else []
+    average = f"jaxport.optimizers.average_weights({', '.join(arguments)})"
+    if expression.startswith("optax.chain("):
+        return f"{expression.removesuffix(')')}, {average})"
+    return f"optax.chain({expression}, {average})"
 
 
 def scales_loss(optimizer: Described) -> bool:
@@ -114,45 +114,45 @@ def decays(optimizer: Described) -> bool:
     return bool(optimizer.config.get("weight_decay") or (inner and inner.config.get("weight_decay")))
 
 
-def _scaled(optimizer: Described) -> str:
+def _scale_loss(optimizer: Described) -> str:
     inner, config = optimizer.inner.get("inner_optimizer"), optimizer.config
     if inner is None:
         raise UnwritableError(f"the optimizer {_SCALED} does not say what it is around")
     names = {"initial_scale": "initial_scale", "dynamic_growth_steps": "growth_steps"}
-    told = [
+    arguments = [
         f"{names[name]}={literal(config[name])}"
         for name, usual in _SCALES.items()
         if config.get(name) not in (None, usual)
     ]
-    made = optimizer_expression(Described(inner.class_name, inner.own, inner.config))
-    return f"jaxport.loss_scaling.scaled({', '.join([made, *told])})"
+    expression = optimizer_expression(Described(inner.class_name, inner.own, inner.config))
+    return f"jaxport.loss_scaling.scaled({', '.join([expression, *arguments])})"
 
 
-def _told(function: str, names: tuple[str, ...], config: Mapping[str, Plain]) -> list[str]:
+def _keyword_texts(function: str, names: tuple[str, ...], config: Mapping[str, Plain]) -> list[str]:
     defaults = _DEFAULTS[function]
     return [f"{name}={literal(config[name])}" for name in names if name in config and config[name] != defaults[name]]
 
 
-def _clipped(made: str, config: Mapping[str, Plain]) -> str:
+def _clip(expression: str, config: Mapping[str, Plain]) -> str:
     clips = {
         "clipnorm": "jaxport.optimizers.clip_by_norm({})",
         "global_clipnorm": "optax.clip_by_global_norm({})",
         "clipvalue": "optax.clip({})",
     }
-    given = [text.format(literal(config[name])) for name, text in clips.items() if config.get(name)]
-    return f"optax.chain({', '.join([*given, made])})" if given else made
+    clips_text = [text.format(literal(config[name])) for name, text in clips.items() if config.get(name)]
+    return f"optax.chain({', '.join([*clips_text, expression])})" if clips_text else expression
 
 
 def _rate(optimizer: Described) -> str:
     schedule = optimizer.inner.get("learning_rate")
     if schedule is None:
         return f"learning_rate={_shortest(optimizer.config.get('learning_rate'))}"
-    known = _SCHEDULES.get(schedule.class_name)
+    function_row = _SCHEDULES.get(schedule.class_name)
     if not schedule.own and schedule.traced is not None:
         return function_name(schedule)
-    if known is None or not schedule.own:
+    if function_row is None or not schedule.own:
         raise UnwritableError(f"the schedule {schedule.class_name} is not known here")
-    function, names = known
+    function, names = function_row
     missing = next((name for name in names if name not in schedule.config), "")
     if missing:
         raise UnwritableError(f"the schedule {schedule.class_name} does not say its {missing}")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from compare.porting.identifiers import commented
+from compare.porting.identifiers import comment_text
 from compare.porting.safe_expressions import UnwritableError, literal
 from compare.porting.written_classes import Written
 from compare.weights.all_rules import rules_of
-from compare.weights.matching import joined
+from compare.weights.matching import join_path
 from compare.weights.transforms import IDENTITY, Identity, Permute, Reshape, Split, Transform, Transpose
 from workloads._architecture import Architecture, Graph, Penalty
 from workloads._transfer import SourceLayer
@@ -50,7 +50,7 @@ def penalty_expression(penalty: Penalty, array: str) -> str:
     return " + ".join(f"{literal(config[name])} * {text}" for name, text in sums.items() if config.get(name))
 
 
-def weight_penalty(penalty: Penalty, architecture: Architecture, written: Written) -> str:
+def weight_penalty(penalty: Penalty, architecture: Architecture, source: Written) -> str:
     """What the regularizer of a weight adds, as the loss reads the module; "" where its factors are 0.
 
     A sum over elements is that over the variables that the weight becomes, in whatever order these have them.
@@ -58,14 +58,14 @@ def weight_penalty(penalty: Penalty, architecture: Architecture, written: Writte
     Args:
       penalty: of a weight.
       architecture: of the model.
-      written: its module.
+      source: its module.
 
     Raises:
       UnwritableError: it is not written here, or the module has no such weight.
     """
-    if penalty.layer in written.uncalled:
+    if penalty.layer in source.uncalled:
         raise UnwritableError(f"{penalty.layer} has a regularizer, and the call of the model never reaches it")
-    variables, transform = _variables(penalty, architecture, written)
+    variables, transform = _variables(penalty, architecture, source)
     of_elements = penalty.regularizer.class_name in _OF_ELEMENTS and isinstance(transform, _REARRANGED)
     if transform != IDENTITY and not of_elements:
         raise _unwritable(penalty)
@@ -73,48 +73,48 @@ def weight_penalty(penalty: Penalty, architecture: Architecture, written: Writte
     return " + ".join(text for text in texts if text)
 
 
-def _variables(penalty: Penalty, architecture: Architecture, written: Written) -> tuple[Sequence[str], Transform]:
+def _variables(penalty: Penalty, architecture: Architecture, source: Written) -> tuple[Sequence[str], Transform]:
     """The variables of the module that a weight becomes, and how."""
     layers = {layer.path: layer for layer in architecture.source.layers}
     layer = layers[penalty.layer]
     key = f"{penalty.layer}/{penalty.leaf}" if penalty.layer else penalty.leaf
-    if layer.container or key in written.names:
-        return [written.names.get(key, key.replace("/", "."))], IDENTITY
+    if layer.container or key in source.names:
+        return [source.names.get(key, key.replace("/", "."))], IDENTITY
     rules, _ = rules_of(layer)
     ways = rules[0].counterpart(layer).carried if rules else ()
     way = next((way for way in ways if way.leaf == penalty.leaf), None)
     if way is None:
         raise _unwritable(penalty)
-    return [_path(layer, variable, layers, written) for variable in way.variables], way.transform
+    return [_path(layer, variable, layers, source) for variable in way.variables], way.transform
 
 
-def _path(layer: SourceLayer, variable: str, layers: Mapping[str, SourceLayer], written: Written) -> str:
+def _path(layer: SourceLayer, variable: str, layers: Mapping[str, SourceLayer], source: Written) -> str:
     """The path of a variable in the module: what a layer is made of may stand apart."""
     part, _, rest = variable.partition(".")
-    apart = written.names.get(f"{layer.path}/{part}") if rest else None
-    return f"{apart}.{rest}" if apart else joined(_place(layer, layers, written), variable)
+    apart = source.names.get(f"{layer.path}/{part}") if rest else None
+    return f"{apart}.{rest}" if apart else join_path(_place(layer, layers, source), variable)
 
 
-def _place(layer: SourceLayer, layers: Mapping[str, SourceLayer], written: Written) -> str:
+def _place(layer: SourceLayer, layers: Mapping[str, SourceLayer], source: Written) -> str:
     """Where the module of a layer stands: one in a wrapper where the rule of that has it."""
-    if layer.path in written.names:
-        return written.names[layer.path]
+    if layer.path in source.names:
+        return source.names[layer.path]
     around = layers.get(layer.parent or "")
     rules = rules_of(around)[0] if around is not None and around.path and not around.container else ()
     steps = rules[0].counterpart(around).steps if rules and around is not None else {}
     if around is not None and layer.step in steps:
-        return joined(_place(around, layers, written), steps[layer.step])
+        return join_path(_place(around, layers, source), steps[layer.step])
     return layer.path.replace("/", ".")
 
 
-def check_activities(architecture: Architecture, written: Written) -> None:
+def check_activities(architecture: Architecture, source: Written) -> None:
     """Check that the call of the module sums every penalty of an activity.
 
     Raises:
       UnwritableError: one is missing.
     """
     for penalty in activity_penalties(architecture).values():
-        if penalty.layer not in (*written.penalized, *written.uncalled):
+        if penalty.layer not in (*source.penalized, *source.uncalled):
             raise _unwritable(penalty)
 
 
@@ -190,37 +190,37 @@ class Penalties:
         inner = self.summed.get(path)
         if not inner:
             return []
-        called, arguments = text.split("(", 1)
+        model_text, arguments = text.split("(", 1)
         result = f"({outputs})" if "," in outputs else outputs
         line = self._adding(graph, OF_INNER, path)
         self.summed[graph.model] |= inner
-        return [f"{result}, {OF_INNER} = {called}.penalized({arguments}", line]
+        return [f"{result}, {OF_INNER} = {model_text}.penalized({arguments}", line]
 
     def _adding(self, graph: Graph, text: str, path: str) -> str:
         """A line that adds to the sum of a method, or starts it."""
-        started = graph.model in self.summed
+        is_started = graph.model in self.summed
         self.summed.setdefault(graph.model, set())
-        return f"{ADDED} {'+=' if started else '='} {text}  # {commented(path)}"
+        return f"{ADDED} {'+=' if is_started else '='} {text}  # {comment_text(path)}"
 
     def lose(self, path: str) -> None:
         """Note that a call of a layer or model is written without its penalties."""
         if path in self._of or self.summed.get(path):
             self.lost.add(path)
 
-    def in_call(self, shared: Mapping[str, str]) -> Sequence[str]:
+    def in_call(self, aliases: Mapping[str, str]) -> Sequence[str]:
         """The layers all of whose penalties the call of the whole sums.
 
         Args:
-          shared: where a layer stands again -> where it stands first.
+          aliases: where a layer stands again -> where it stands first.
         """
-        lost = {path for model in self.lost for path in (model, *self.summed.get(model, ()))}
-        return [path for path in self.summed.get("", ()) if path not in lost and self._is_open(path, shared)]
+        paths_lost = {path for model in self.lost for path in (model, *self.summed.get(model, ()))}
+        return [path for path in self.summed.get("", ()) if path not in paths_lost and self._is_open(path, aliases)]
 
-    def _is_open(self, path: str, shared: Mapping[str, str]) -> bool:
+    def _is_open(self, path: str, aliases: Mapping[str, str]) -> bool:
         """Whether a layer stands in models alone, wherever it does: no wrapper calls it out of sight."""
         models = {graph.model for graph in self.architecture.graphs}
-        for place in (path, *(again for again, first in shared.items() if first == path)):
+        for place in (path, *(again for again, first in aliases.items() if first == path)):
             around = place.rpartition("/")[0]
-            if around and (around not in models or not self._is_open(around, shared)):
+            if around and (around not in models or not self._is_open(around, aliases)):
                 return False
         return True

@@ -46,16 +46,16 @@ def written_anew(folder: Path, files: Iterable[str], contents: Mapping[str, str 
     Raises:
       UnwrittenError: a file cannot be written.
     """
-    with ExitStack() as undone:
-        undone.callback(_remove_empty, [parent for parent in (folder, *folder.parents) if not parent.exists()])
+    with ExitStack() as rollback:
+        rollback.callback(_remove_empty, [parent for parent in (folder, *folder.parents) if not parent.exists()])
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        with leftovers.folder_beside(folder / PORT) as staged:
+        with leftovers.folder_beside(folder / PORT) as staging:
             for file, content in contents.items():
-                write_atomically(staged / file, content)
-            yield staged
-            _move(staged, folder, files)
-        undone.pop_all()
+                write_atomically(staging / file, content)
+            yield staging
+            _move(staging, folder, files)
+        rollback.pop_all()
 
 
 def _remove_empty(folders: Iterable[Path]) -> None:
@@ -64,13 +64,13 @@ def _remove_empty(folders: Iterable[Path]) -> None:
             folder.rmdir()
 
 
-def _move(staged: Path, folder: Path, files: Iterable[str]) -> None:
+def _move(staging: Path, folder: Path, files: Iterable[str]) -> None:
     # Python's caches stay behind: they name the files that they were made of.
-    made = [path for path in staged.iterdir() if path.is_file() and path.name != leftovers.MARK]
+    new_files = [path for path in staging.iterdir() if path.is_file() and path.name != leftovers.MARK]
     with writing(folder):
         for file in files:
             (folder / file).unlink(missing_ok=True)
-        for path in made:
+        for path in new_files:
             path.replace(folder / path.name)
 
 

@@ -50,8 +50,8 @@ def judged_batch(architecture: Architecture, sizes: Sizes) -> int:
         return sizes.batch or BATCH
     # A layer in the model may be given another number of examples than the model.
     whole = next((graph for graph in architecture.graphs if not graph.model), None)
-    given = [whole.tensors[number].shape[0] for number in whole.inputs.values()] if whole else []
-    batch = next((size for size in given if size is not None), state.shape[0])
+    batches = [whole.tensors[number].shape[0] for number in whole.inputs.values()] if whole else []
+    batch = next((size for size in batches if size is not None), state.shape[0])
     if sizes.batch not in (None, batch):
         raise RequestError(
             f"expected --batch {batch}, which the state of {layer.named} is made for, found {sizes.batch}: "
@@ -75,29 +75,29 @@ def sizes_text(architecture: Architecture, sizes: Sizes) -> str:
     types = {layer.compute_dtype for layer in architecture.source.layers}
     # In the order of their errors, where a model has both.
     narrow = next((name for name in NARROW if name in types), "")
-    told = f', "{narrow}": 1' if narrow else ""
+    narrow_text = f', "{narrow}": 1' if narrow else ""
     batch, comment = judged_batch(architecture, sizes), f"  # computes in {narrow}" if narrow else ""
-    return f'sizes={{"default": {{"batch": {batch}{told}}}}},{comment}'
+    return f'sizes={{"default": {{"batch": {batch}{narrow_text}}}}},{comment}'
 
 
-def jax_source(written: Written, trained: bool, frozen: bool = False) -> str:
+def jax_source(source: Written, with_training: bool, has_frozen: bool = False) -> str:
     """What hands the port over.
 
     Args:
-      written: its module.
-      trained: whether a training was written.
-      frozen: whether that leaves weights as they are.
+      source: its module.
+      with_training: whether a training was written.
+      has_frozen: whether that leaves weights as they are.
     """
-    given = ", loss=loss, optimizer=make_optimizer(), train_step=train_step" if trained else ""
-    imports = "from training_jax import loss, make_optimizer, train_step\n" if trained else ""
-    if trained and frozen:
-        given, imports = f"{given}, wrt=TRAINED", imports.replace("import loss", "import TRAINED, loss")
+    arguments = ", loss=loss, optimizer=make_optimizer(), train_step=train_step" if with_training else ""
+    imports = "from training_jax import loss, make_optimizer, train_step\n" if with_training else ""
+    if with_training and has_frozen:
+        arguments, imports = f"{arguments}, wrt=TRAINED", imports.replace("import loss", "import TRAINED, loss")
     return f'''"""The port as `jaxport run` takes it."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
-from model_jax import {written.class_name}
+from model_jax import {source.class_name}
 {imports}
 import jaxport
 
@@ -106,7 +106,7 @@ RECEIPT = Path(__file__).parent / {RECEIPT!r}
 
 def build(dimensions: Mapping[str, int], dtype: str) -> jaxport.Model:
     """The port in a float type."""
-    return jaxport.ports.flax_port({written.class_name}, RECEIPT, dtype, inputs={len(written.parameters)}{given})
+    return jaxport.ports.flax_port({source.class_name}, RECEIPT, dtype, inputs={len(source.parameters)}{arguments})
 '''
 
 
@@ -135,13 +135,13 @@ class Original:
         return "ORIGINAL, RECEIPT, dtype" + (", custom=CUSTOM" if self.custom else "")
 
 
-def tf_source(original: Original, written: Written, trained: bool, says: str = "") -> str:
+def tf_source(original: Original, source: Written, with_training: bool, says: str = "") -> str:
     """What hands the original over.
 
     Args:
       original: where it is.
-      written: the module.
-      trained: whether it is judged in training too.
+      source: the module.
+      with_training: whether it is judged in training too.
       says: further lines of the docstring.
     """
     return f'''"""The original as `jaxport run` takes it.{says}"""
@@ -157,21 +157,21 @@ HERE = Path(__file__).parent
 
 def build(dimensions: Mapping[str, int], dtype: str) -> Model:
     """The original in a float type."""
-    return keras_port({original.arguments}, inputs={len(written.parameters)}, trained={trained})
+    return keras_port({original.arguments}, inputs={len(source.parameters)}, trained={with_training})
 '''
 
 
-def port_source(architecture: Architecture, written: Written, trained: bool, sizes: Sizes) -> str:
+def port_source(architecture: Architecture, source: Written, with_training: bool, sizes: Sizes) -> str:
     """The port file.
 
     Args:
       architecture: of the model.
-      written: its module.
-      trained: whether it is judged in training too.
+      source: its module.
+      with_training: whether it is judged in training too.
       sizes: that it is judged at.
     """
-    specs = [f"{name!r}: {spec}," for name, spec in input_specs(architecture, written, trained).items()]
-    training = f"    training=Training(synthetic=examples, steps={sizes.steps}),\n" if trained else ""
+    specs = [f"{name!r}: {spec}," for name, spec in input_specs(architecture, source, with_training).items()]
+    training = f"    training=Training(synthetic=examples, steps={sizes.steps}),\n" if with_training else ""
     examples = f'''
 def examples(dimensions: Mapping[str, int]) -> Mapping[str, Any]:
     """Batches drawn at random: put your own in their place."""
@@ -190,13 +190,13 @@ HERE = Path(__file__).parent
 
 
 def inputs(dimensions: Mapping[str, int]) -> dict[str, ArraySpec]:
-    """The arrays of one call: inputs of the model{", then what is to be predicted" if trained else ""}."""
+    """The arrays of one call: inputs of the model{", then what is to be predicted" if with_training else ""}."""
     batch = dimensions["batch"]
     return {{
         {" ".join(specs)}
     }}
 
-{examples if trained else ""}
+{examples if with_training else ""}
 port = Workload(
     name={port_name(architecture)!r},
     summary={"written by jaxport init"!r},
@@ -209,13 +209,13 @@ port = Workload(
 '''
 
 
-def usage(folder: Path, architecture: Architecture, written: Written, sizes: Sizes) -> tuple[str, ...]:
+def usage(folder: Path, architecture: Architecture, source: Written, sizes: Sizes) -> tuple[str, ...]:
     """Three lines of Python that load a port and call it; none where the model has no call.
 
     Args:
       folder: of the port.
       architecture: of the model.
-      written: its module.
+      source: its module.
       sizes: that it is judged at.
     """
     graph = next((graph for graph in architecture.graphs if not graph.model), None)
@@ -223,12 +223,12 @@ def usage(folder: Path, architecture: Architecture, written: Written, sizes: Siz
         return ()
     tensors = [graph.tensors[number] for number in graph.inputs.values()]
     batch = judged_batch(architecture, sizes)
-    given = ", ".join(f"jnp.zeros({_sizes(tensor, batch)}, {tensor.dtype!r})" for tensor in tensors)
-    name, weights = written.class_name, str(folder / WEIGHTS)
+    arguments = ", ".join(f"jnp.zeros({_sizes(tensor, batch)}, {tensor.dtype!r})" for tensor in tensors)
+    name, weights = source.class_name, str(folder / WEIGHTS)
     return (
         f"import jax.numpy as jnp, jaxport, sys; from flax import nnx; sys.path.insert(0, {str(folder)!r})",
         f"from model_jax import {name}; model = jaxport.weights.load({name}(rngs=nnx.Rngs(0)), {weights!r})",
-        f"model.eval(); print(model({given}))",
+        f"model.eval(); print(model({arguments}))",
     )
 
 
@@ -246,31 +246,31 @@ def test_the_port_computes_what_the_original_does(port: Any) -> None:
 '''
 
 
-def input_specs(architecture: Architecture, written: Written, trained: bool) -> dict[str, str]:
+def input_specs(architecture: Architecture, source: Written, with_training: bool) -> dict[str, str]:
     """The inputs of the workload and how each is drawn, as Python.
 
     Args:
       architecture: of the model.
-      written: its module.
-      trained: whether targets are among them.
+      source: its module.
+      with_training: whether targets are among them.
     """
     graph = next(graph for graph in architecture.graphs if not graph.model)
     names, specs = Names(), dict[str, str]()
     for name, number in graph.inputs.items():
-        wanted = written.parameters[name]
-        specs[names.of(wanted)] = input_spec(architecture, graph, number)
-    for wanted, spec in _targets(architecture, graph).items() if trained else ():
-        specs[names.of(wanted)] = spec
+        wanted_name = source.parameters[name]
+        specs[names.of(wanted_name)] = input_spec(architecture, graph, number)
+    for wanted_name, spec in _targets(architecture, graph).items() if with_training else ():
+        specs[names.of(wanted_name)] = spec
     return specs
 
 
 def _targets(architecture: Architecture, graph: Graph) -> Mapping[str, str]:
     outputs = trained_outputs(architecture)
     shapes = architecture.drawn or [graph.tensors[output.tensor].shape for output in outputs]
-    judged = [(output.loss, shape) for output, shape in zip(outputs, shapes, strict=True) if output.loss is not None]
+    losses = [(output.loss, shape) for output, shape in zip(outputs, shapes, strict=True) if output.loss is not None]
     specs: dict[str, str] = {}
-    for place, (loss, shape) in enumerate(judged):
-        name = "targets" if len(judged) == 1 else f"targets_{place + 1}"
+    for place, (loss, shape) in enumerate(losses):
+        name = "targets" if len(losses) == 1 else f"targets_{place + 1}"
         if takes_classes(loss):
             specs[name] = tensor_spec(Tensor(shape[:-1], "int32"), (0, shape[-1] or 2))
         else:

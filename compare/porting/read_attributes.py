@@ -69,8 +69,8 @@ def with_changes(config: Mapping[str, Plain], changes: Mapping[str, Plain]) -> M
       config: of a layer.
       changes: by name.
     """
-    changed = {**dict(config.items()), **changes}
-    return ReadAttributes(changed, config.read) if isinstance(config, ReadAttributes) else changed
+    content = {**dict(config.items()), **changes}
+    return ReadAttributes(content, config.read) if isinstance(config, ReadAttributes) else content
 
 
 def check_all_read(whole: SourceLayer, within: Iterable[SourceLayer]) -> None:
@@ -84,16 +84,16 @@ def check_all_read(whole: SourceLayer, within: Iterable[SourceLayer]) -> None:
       UnwritableError: the attribute with its value.
     """
     for layer in (whole, *within):
-        for name, value in _unread(layer):
+        for name, value in _find_unread(layer):
             where = f" in {layer.step} ({layer.class_name})" if layer is not whole else ""
             raise UnwritableError(f"it has {name}={str(value)[:40]}{where}, which is not known here")
 
 
-def _unread(layer: SourceLayer) -> Iterator[tuple[str, Plain]]:
+def _find_unread(layer: SourceLayer) -> Iterator[tuple[str, Plain]]:
     if layer.module != KERAS_LAYERS or not isinstance(layer.config, ReadAttributes):
         return
-    known = layer.config.read | set(layer.defaults) | OF_WEIGHTS | OF_LAYERS_WITHIN | WITHOUT_EFFECT
+    read_names = layer.config.read | set(layer.defaults) | OF_WEIGHTS | OF_LAYERS_WITHIN | WITHOUT_EFFECT
     for name, value in layer.config.items():
-        said = name not in known and not name.endswith(OF_VALUES)
-        if said and not (isinstance(value, str) and (name, value) in _NOTHING_SAID):
+        is_unread = name not in read_names and not name.endswith(OF_VALUES)
+        if is_unread and not (isinstance(value, str) and (name, value) in _NOTHING_SAID):
             yield name, value

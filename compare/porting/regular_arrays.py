@@ -28,16 +28,16 @@ def regular(array: Array, dtype: str, literal: Literal) -> str:
     """
     if not array.size or not array.ndim or (array.dtype.kind == "f" and not np.isfinite(array).all()):
         return ""
-    typed = f", {dtype or 'int'}"
+    dtype_text = f", {dtype or 'int'}"
     shape = f"({''.join(f'{size}, ' for size in array.shape).rstrip(', ')}{',' if array.ndim == 1 else ''})"
     first = array.flat[0]
     if (array == first).all():
         if array.dtype.kind != "b" and first in (0, 1):
-            return f"jnp.{'ones' if first else 'zeros'}({shape}{typed})"
-        return f"jnp.full({shape}, {literal(first)}{typed})"
+            return f"jnp.{'ones' if first else 'zeros'}({shape}{dtype_text})"
+        return f"jnp.full({shape}, {literal(first)}{dtype_text})"
     if array.size < _FEWEST:
         return ""
-    return _range(array, dtype, shape) or _of_matrix(array, typed)
+    return _range(array, dtype, shape) or _of_matrix(array, dtype_text)
 
 
 def _range(array: Array, dtype: str, shape: str) -> str:
@@ -55,34 +55,34 @@ def _range(array: Array, dtype: str, shape: str) -> str:
     return text if array.ndim == 1 else f"{text}.reshape({shape})"
 
 
-def _of_matrix(array: Array, typed: str) -> str:
+def _of_matrix(array: Array, dtype_text: str) -> str:
     """A unit matrix, or a triangle of ones."""
     if array.ndim != 2:
         return ""
     rows, columns = array.shape
     for k in range(1 - rows, columns):
-        for name, made in (("eye", np.eye(rows, columns, k)), ("tri", np.tri(rows, columns, k))):
-            if (array == made).all():
+        for name, matrix in (("eye", np.eye(rows, columns, k)), ("tri", np.tri(rows, columns, k))):
+            if (array == matrix).all():
                 sides = str(rows) if rows == columns else f"{rows}, {columns}"
                 more = f", k={k}" if k else ""
-                return f"jnp.{name}({sides}{more}{typed.replace(', ', ', dtype=')})"
+                return f"jnp.{name}({sides}{more}{dtype_text.replace(', ', ', dtype=')})"
     return ""
 
 
-def keep(constants: dict[str, Array], array: Array, wanted: str) -> str:
+def keep(constants: dict[str, Array], array: Array, base: str) -> str:
     """The name under which an array is kept; one that is there already keeps its own.
 
     Args:
       constants: by name, to which it is added.
       array: itself.
-      wanted: what it is to be called.
+      base: what it is to be called.
     """
-    name, number = wanted, 1
+    name, number = base, 1
     while name in constants:
         there = constants[name]
         if there.dtype == array.dtype and there.shape == array.shape and there.tobytes() == array.tobytes():
             return name
         number += 1
-        name = f"{wanted}_{number}"
+        name = f"{base}_{number}"
     constants[name] = array
     return name

@@ -47,7 +47,7 @@ class Part:
     stands: Sequence[StandIn]
 
 
-def judged_parts(architecture: Architecture, written: Written) -> Sequence[Part]:
+def judged_parts(architecture: Architecture, source: Written) -> Sequence[Part]:
     """The models that can be judged while places are left, none of which lies in another of them.
 
     A model cannot where it takes strings, which JAX has no arrays of, or where a place in it is called more than once,
@@ -55,11 +55,11 @@ def judged_parts(architecture: Architecture, written: Written) -> Sequence[Part]
 
     Args:
       architecture: of the model.
-      written: its module.
+      source: its module.
     """
     parts: list[Part] = []
     for graph in sorted(architecture.graphs, key=lambda graph: (graph.model != "", graph.model.count("/"))):
-        stands = _stand_ins(architecture, written, graph)
+        stands = _stand_ins(architecture, source, graph)
         if stands is not None and not any(_is_within(graph.model, part.graph.model) for part in parts):
             parts.append(Part(graph, stands))
     return parts
@@ -69,14 +69,14 @@ def _is_within(path: str, around: str) -> bool:
     return not around or path == around or path.startswith(f"{around}/")
 
 
-def _stand_ins(architecture: Architecture, written: Written, graph: Graph) -> Sequence[StandIn] | None:
+def _stand_ins(architecture: Architecture, source: Written, graph: Graph) -> Sequence[StandIn] | None:
     """A value for each place in a model; None where it cannot be judged without them."""
     if any(graph.tensors[number].dtype == _STRING for number in graph.inputs.values()):
         return None
-    if any(place.layer and _is_within(graph.model, place.layer) for place in written.places):
+    if any(place.layer and _is_within(graph.model, place.layer) for place in source.places):
         return None
     stands: list[StandIn] = []
-    for place in written.places:
+    for place in source.places:
         if place.layer and _is_within(place.layer, graph.model):
             tensor = _only_result(architecture, place)
             if tensor is None:
@@ -97,44 +97,44 @@ def _only_result(architecture: Architecture, place: Place) -> Tensor | None:
 
 
 def rest_texts(
-    architecture: Architecture, written: Written, original: Original, sizes: Sizes, parts: Sequence[Part]
+    architecture: Architecture, source: Written, original: Original, sizes: Sizes, parts: Sequence[Part]
 ) -> Mapping[str, str]:
     """What is written of it, by the name of the file.
 
     Args:
       architecture: of the model.
-      written: its module.
+      source: its module.
       original: where it is.
       sizes: that it is judged at.
       parts: of it that are judged.
     """
     return {
-        PORT: _port(architecture, written, sizes, parts),
+        PORT: _port(architecture, source, sizes, parts),
         BUILDS["tf"]: _tf(original, parts),
-        BUILDS["jax"]: _jax(written, parts),
+        BUILDS["jax"]: _jax(source, parts),
     }
 
 
-def _port(architecture: Architecture, written: Written, sizes: Sizes, parts: Sequence[Part]) -> str:
+def _port(architecture: Architecture, source: Written, sizes: Sizes, parts: Sequence[Part]) -> str:
     name, stands = port_name(architecture), [stand for part in parts for stand in part.stands]
     if any(part.graph.model for part in parts):
         about = f"The models in {name}, each called for itself: this holds while the whole is left."
         summary = f"{len(parts)} of the models in it" + (f" without {len(stands)} of their layers" if stands else "")
     else:
-        left = "the places that are left" if stands else "the training"
-        about = f"All of {name} but {left}: this holds while `port.py` does not."
+        what_is_left = "the places that are left" if stands else "the training"
+        about = f"All of {name} but {what_is_left}: this holds while `port.py` does not."
         summary = f"all but {len(stands)} of the layers" if stands else "the forward pass"
     arrays = "The arrays of one call: inputs of each model, then what stands for the result of each place in it."
-    return _port_text(architecture, sizes, _specs(architecture, written, parts), (about, arrays, summary))
+    return _port_text(architecture, sizes, _specs(architecture, source, parts), (about, arrays, summary))
 
 
-def _specs(architecture: Architecture, written: Written, parts: Sequence[Part]) -> Mapping[str, str]:
+def _specs(architecture: Architecture, source: Written, parts: Sequence[Part]) -> Mapping[str, str]:
     """How each input is drawn, as Python: those of a model, then what its places return."""
     names, specs, count = Names(), dict[str, str](), 0
     for part in parts:
-        inputs = _inputs(architecture, part.graph) if part.graph.model else input_specs(architecture, written, False)
-        for wanted, spec in inputs.items():
-            specs[names.of(wanted)] = spec
+        inputs = _inputs(architecture, part.graph) if part.graph.model else input_specs(architecture, source, False)
+        for wanted_name, spec in inputs.items():
+            specs[names.of(wanted_name)] = spec
         for stand in part.stands:
             count += 1
             specs[names.of(f"instead_of_{count}")] = tensor_spec(stand.tensor)
@@ -154,7 +154,7 @@ def _inputs(architecture: Architecture, graph: Graph) -> Mapping[str, str]:
 def _port_text(architecture: Architecture, sizes: Sizes, specs: Mapping[str, str], texts: tuple[str, str, str]) -> str:
     """The port file; `texts` are what it says of itself, of its inputs and of the workload."""
     about, arrays, summary = texts
-    told = " ".join(f"{name!r}: {spec}," for name, spec in specs.items())
+    text = " ".join(f"{name!r}: {spec}," for name, spec in specs.items())
     return f'''"""{about}"""
 
 from collections.abc import Mapping
@@ -168,7 +168,7 @@ HERE = Path(__file__).parent
 def inputs(dimensions: Mapping[str, int]) -> dict[str, ArraySpec]:
     """{arrays}"""
     batch = dimensions["batch"]
-    return {{{told}}}
+    return {{{text}}}
 
 
 port = Workload(
@@ -184,10 +184,10 @@ port = Workload(
 
 
 def _tf(original: Original, parts: Sequence[Part]) -> str:
-    told = ""
+    text = ""
     for part in parts:
         places = "".join(f"{stand.place.layer!r}, " for stand in part.stands)
-        told += f"({part.graph.model!r}, {len(part.graph.inputs)}, ({places})), "
+        text += f"({part.graph.model!r}, {len(part.graph.inputs)}, ({places})), "
     return f'''"""What is judged of the original while places are left, as `jaxport run` takes it."""
 
 from collections.abc import Mapping
@@ -197,7 +197,7 @@ from tf_reference import Model, keras_rest
 
 HERE = Path(__file__).parent
 {original.constants}
-PARTS = ({told})
+PARTS = ({text})
 """A model, "" the whole; how many inputs it takes; the places in it."""
 
 
@@ -207,13 +207,13 @@ def build(dimensions: Mapping[str, int], dtype: str) -> Model:
 '''
 
 
-def _jax(written: Written, parts: Sequence[Part]) -> str:
-    told, classes = "", {written.class_name}
+def _jax(source: Written, parts: Sequence[Part]) -> str:
+    text, classes = "", {source.class_name}
     for part in parts:
         model = part.graph.model
         places = "".join(f"({stand.place.owner}, {stand.place.method_name!r}), " for stand in part.stands)
-        path = written.names.get(model, model.replace("/", ".")) if model else ""
-        told += f"({model!r}, {path!r}, {len(part.graph.inputs)}, ({places})), "
+        path = source.names.get(model, model.replace("/", ".")) if model else ""
+        text += f"({model!r}, {path!r}, {len(part.graph.inputs)}, ({places})), "
         classes |= {stand.place.owner for stand in part.stands}
     return f'''"""What is judged of the port while places are left, as `jaxport run` takes it."""
 
@@ -224,11 +224,11 @@ from model_jax import {", ".join(sorted(classes))}
 import jaxport
 
 RECEIPT = Path(__file__).parent / {RECEIPT!r}
-PARTS = ({told})
+PARTS = ({text})
 """A model, "" the whole; where it stands; how many inputs it takes; the methods that are left in it."""
 
 
 def build(dimensions: Mapping[str, int], dtype: str) -> jaxport.Model:
     """The port in a float type."""
-    return jaxport.ports.flax_rest({written.class_name}, RECEIPT, dtype, parts=PARTS)
+    return jaxport.ports.flax_rest({source.class_name}, RECEIPT, dtype, parts=PARTS)
 '''

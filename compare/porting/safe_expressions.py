@@ -30,7 +30,7 @@ class UnwritableError(Exception):
     """What cannot be written as an expression, and why."""
 
 
-def checked(text: str, names: frozenset[str]) -> str:
+def check(text: str, names: frozenset[str]) -> str:
     """An expression that calls nothing but JAX, Flax and jaxport.
 
     Args:
@@ -53,27 +53,27 @@ def checked(text: str, names: frozenset[str]) -> str:
     return text
 
 
-def substituted(text: str, given: Mapping[str, str]) -> str:
+def substitute(text: str, expressions: Mapping[str, str]) -> str:
     """An expression with other expressions for its variables.
 
     Args:
       text: an expression.
-      given: name of a variable -> the expression that takes its place.
+      expressions: name of a variable -> the expression that takes its place.
 
     Raises:
       UnwritableError: one of them is no expression.
     """
     try:
         tree = ast.parse(text, mode="eval")
-        other = {name: ast.parse(expression, mode="eval").body for name, expression in given.items()}
+        other = {name: ast.parse(expression, mode="eval").body for name, expression in expressions.items()}
     except SyntaxError as error:
         raise UnwritableError(f"{text[:80]!r} is no expression") from error
     return ast.unparse(ast.fix_missing_locations(_Substitution(other).visit(tree)))
 
 
 class _Substitution(ast.NodeTransformer):
-    def __init__(self, given: Mapping[str, ast.expr]) -> None:
-        self._given = given
+    def __init__(self, expressions: Mapping[str, ast.expr]) -> None:
+        self._given = expressions
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         return node

@@ -90,23 +90,23 @@ TEMPLATES: Mapping[str, Template] = {
 """By the class of the operation."""
 
 
-def filled(template: Template, given: Sequence[str], config: Mapping[str, Plain]) -> str:
+def fill(template: Template, arguments: Sequence[str], config: Mapping[str, Plain]) -> str:
     """The expression of one call.
 
     Args:
       template: of the operation.
-      given: its arguments, as expressions.
+      arguments: its arguments, as expressions.
       config: its attributes.
 
     Raises:
       UnwritableError: it is given another number of arguments, or has an attribute that the text is not right for.
     """
-    for attribute, known in template.known.items():
-        if config.get(attribute) not in known:
+    for attribute, allowed_values in template.known.items():
+        if config.get(attribute) not in allowed_values:
             raise UnwritableError(f"it has {attribute}={str(config[attribute])[:40]}")
     fields = {name for _, name, _, _ in Formatter().parse(template.text) if name is not None}
-    wanted = sum(name.isdigit() for name in fields)
-    if len(given) != wanted:
-        raise UnwritableError(f"it is given {len(given)} arguments")
+    count = sum(name.isdigit() for name in fields)
+    if len(arguments) != count:
+        raise UnwritableError(f"it is given {len(arguments)} arguments")
     attributes = {name: literal(config.get(name)) for name in fields if not name.isdigit()}
-    return template.text.format(*given, **attributes).replace(", keepdims=False", "")
+    return template.text.format(*arguments, **attributes).replace(", keepdims=False", "")

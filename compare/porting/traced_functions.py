@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compare.porting.class_text import Line, Unchanged
-from compare.porting.identifiers import commented, identifier, snake
+from compare.porting.identifiers import comment_text, identifier, snake
 from compare.porting.safe_expressions import UnwritableError
 from compare.porting.traced_methods import method_body
 from workloads._architecture import Call, Described, Inner
@@ -49,8 +49,8 @@ def function_lines(value: Inner) -> list[str]:
     result = f"jnp.asarray({body.result}, dtype)" if "step" in graph.inputs else body.result
     return [
         f"def {function_name(value)}({_HEADS[tuple(graph.inputs)]}) -> jax.Array:",
-        f'    """{commented(value.class_name)} of the original."""',
-        *_indented(body.lines),
+        f'    """{comment_text(value.class_name)} of the original."""',
+        *_indent(body.lines),
         f"    return {result}",
     ]
 
@@ -65,9 +65,9 @@ def takes_numbers_of_classes(loss: Described) -> bool:
     return graph is not None and len(graph.tensors[0].shape) < len(graph.tensors[1].shape)
 
 
-def _indented(lines: Sequence[Line | Unchanged | str]) -> list[str]:
+def _indent(lines: Sequence[Line | Unchanged | str]) -> list[str]:
     return [f"    {part}" for line in lines for part in str(line).splitlines()]
 
 
-def _no_call(call: Call, given: Mapping[int, str], names: frozenset[str]) -> tuple[str, str]:
+def _no_call(call: Call, texts: Mapping[int, str], names: frozenset[str]) -> tuple[str, str]:
     raise UnwritableError("it calls a layer")

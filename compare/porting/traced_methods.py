@@ -10,7 +10,7 @@ import numpy as np
 
 from compare.porting.class_text import Body, Line
 from compare.porting.functions.body_writer import BodyWriter
-from compare.porting.functions.statements import TOKEN, rendered
+from compare.porting.functions.statements import TOKEN, render
 from compare.porting.functions.written_module import LEFT_OUT, Module
 from compare.porting.functions.written_values import Value
 from compare.porting.safe_expressions import UnwritableError, argument
@@ -32,13 +32,13 @@ def obstacle(graph: Graph) -> str:
       graph: of it.
     """
     outputs: Any = graph.outputs
-    listed = outputs.get(TUPLE, [outputs]) if isinstance(outputs, dict) else outputs
-    if graph.model and any(not isinstance(output, dict) or TENSOR not in output for output in listed):
+    outputs_listed = outputs.get(TUPLE, [outputs]) if isinstance(outputs, dict) else outputs
+    if graph.model and any(not isinstance(output, dict) or TENSOR not in output for output in outputs_listed):
         return "it calls TensorFlow and returns a dict, or lists in lists: return a tuple of tensors"
     if graph.traced is None:
         return ""
     try:
-        method_body(graph, {name: "x" for name in graph.inputs}, {}, {}, lambda call, given, names: ("x", ""))
+        method_body(graph, {name: "x" for name in graph.inputs}, {}, {}, lambda call, texts, names: ("x", ""))
     except UnwritableError as error:
         return str(error)
     return ""
@@ -69,25 +69,25 @@ def method_body(
         traced.function, {key: array_of(constant) for key, constant in traced.constants.items()}, constants=constants
     )
     body = traced.function.bodies[0]
-    names, given = dict[str, str](), list[Value]()
-    for at, node in enumerate(body.inputs[: len(graph.inputs)]):
+    names, inputs = dict[str, str](), list[Value]()
+    for index, node in enumerate(body.inputs[: len(graph.inputs)]):
         token = module.token()
-        names[token] = list(parameters.values())[at]
-        given.append(Value(body.nodes[node].results[0], text=token))
-        _follow(module, given[-1])
-    for at, leaf in enumerate(traced.weights, len(graph.inputs)):
-        given.append(Value(body.nodes[body.inputs[at]].results[0], text=f"self.{weights.get(leaf, 'w')}[...]"))
-        _follow(module, given[-1])
-    given += [Value(captured.result, host=module.arrays.get(captured.name)) for captured in traced.function.captured]
+        names[token] = list(parameters.values())[index]
+        inputs.append(Value(body.nodes[node].results[0], text=token))
+        _follow(module, inputs[-1])
+    for index, leaf in enumerate(traced.weights, len(graph.inputs)):
+        inputs.append(Value(body.nodes[body.inputs[index]].results[0], text=f"self.{weights.get(leaf, 'w')}[...]"))
+        _follow(module, inputs[-1])
+    inputs += [Value(capture.result, host=module.arrays.get(capture.name)) for capture in traced.function.captured]
     module.calls = {LAYER_CALL: lambda writer, node: _layer_call(writer, node, graph, call_text)}
-    writer = BodyWriter(module, body, given)
-    returned = [writer.array(value) for value in writer.write()]
+    writer = BodyWriter(module, body, inputs)
+    results = [writer.array(value) for value in writer.write()]
     _check(traced, module)
-    texts = dict(zip(dict.fromkeys(numbers_in(graph.outputs)), _first(graph, returned), strict=True))
+    texts = dict(zip(dict.fromkeys(numbers_in(graph.outputs)), _first(graph, results), strict=True))
     result = argument(graph.outputs, texts)
-    *lines, last = rendered(writer.statements, result, names, [], list(names))
-    written: list[Line | str] = [*lines[:-1], *(_line(line) for line in lines[-1:])]
-    return Body(written, last.removeprefix("return "))
+    *lines, last = render(writer.statements, result, names, [], list(names))
+    lines_written: list[Line | str] = [*lines[:-1], *(_line(line) for line in lines[-1:])]
+    return Body(lines_written, last.removeprefix("return "))
 
 
 def array_of(constant: Constant) -> np.ndarray[Any, Any]:
@@ -112,24 +112,24 @@ def _layer_call(writer: BodyWriter, node: Node, graph: Graph, call_text: CallTex
     number = node.attributes["call"]
     assert isinstance(number, int)
     call = graph.calls[number]
-    taken = dict.fromkeys(
+    inputs_taken = dict.fromkeys(
         tensor for value in (*call.arguments, *call.keywords.values()) for tensor in numbers_in(value)
     )
-    given = {tensor: writer.variable(node, at) for at, tensor in enumerate(taken)}
-    names = frozenset(match[0] for expression in given.values() for match in TOKEN.finditer(expression))
-    text, comment = call_text(call, given, names)
-    wanted = list(node.assigned) if len(node.assigned) == len(node.results) else ["x"] * len(node.results)
+    texts = {tensor: writer.variable(node, index) for index, tensor in enumerate(inputs_taken)}
+    names = frozenset(match[0] for expression in texts.values() for match in TOKEN.finditer(expression))
+    text, comment = call_text(call, texts, names)
+    wanted_names = list(node.assigned) if len(node.assigned) == len(node.results) else ["x"] * len(node.results)
     writer.note(comment)
-    made = writer.assign(text, node.results, wanted)
-    for value in made:
+    results = writer.assign(text, node.results, wanted_names)
+    for value in results:
         _follow(writer.module, value)
-    return made
+    return results
 
 
-def _first(graph: Graph, returned: list[str]) -> list[str]:
+def _first(graph: Graph, results: list[str]) -> list[str]:
     """What is returned, each tensor once."""
     numbers = numbers_in(graph.outputs)
-    return [returned[numbers.index(number)] for number in dict.fromkeys(numbers)]
+    return [results[numbers.index(number)] for number in dict.fromkeys(numbers)]
 
 
 def _check(traced: Traced, module: Module) -> None:

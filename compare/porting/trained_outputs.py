@@ -51,12 +51,12 @@ def trained_outputs(architecture: Architecture) -> Sequence[TrainedOutput]:
         raise UnwritableError("it returns what is no tensor")
     several = sum(loss is not None for loss in losses) > 1
     outputs: list[TrainedOutput] = []
-    for at, (tensor, place) in enumerate(places):
-        target = sum(loss is not None for loss in losses[:at])
+    for index, (tensor, place) in enumerate(places):
+        target = sum(loss is not None for loss in losses[:index])
         of = Operands(f"targets[{target}]" if several else "targets", f"predictions{place}")
-        weight = compiled.weights[at] if compiled.weights else 1.0
-        metrics = compiled.metrics[at] if compiled.metrics else ()
-        outputs.append(TrainedOutput(tensor, graph.tensors[tensor].dtype, place, of, losses[at], weight, metrics))
+        weight = compiled.weights[index] if compiled.weights else 1.0
+        metrics = compiled.metrics[index] if compiled.metrics else ()
+        outputs.append(TrainedOutput(tensor, graph.tensors[tensor].dtype, place, of, losses[index], weight, metrics))
     return outputs
 
 
@@ -88,7 +88,7 @@ def _places(nest: Any, place: str) -> Iterator[tuple[int, str]]:
     if isinstance(nest, dict) and TUPLE in nest:
         nest = nest[TUPLE]
     if isinstance(nest, list):
-        for at, part in enumerate(nest):
-            yield from _places(part, f"{place}[{at}]")
+        for index, part in enumerate(nest):
+            yield from _places(part, f"{place}[{index}]")
         return
     yield from ((number, place) for number in tensors(nest))

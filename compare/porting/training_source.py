@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from compare.porting.drawn_inputs import EMBEDDINGS
-from compare.porting.identifiers import Names, commented, identifier
+from compare.porting.identifiers import Names, comment_text, identifier
 from compare.porting.losses_by_name import loss_expression, metric_expression, of_logits
 from compare.porting.optimizers_by_name import decays, optimizer_expression, scales_loss
 from compare.porting.penalties import ADDED, activity_penalties, check_activities, weight_penalty
@@ -42,96 +42,96 @@ class _Parts:
 
     def raising(self, what: str, error: UnwritableError) -> list[str]:
         """The line that raises in place of what cannot be written."""
-        self.unwritten.append(f"{what}: {commented(str(error))}")
-        return [f"    raise NotImplementedError({f'{what}: {commented(str(error))}: write it here'!r})"]
+        self.unwritten.append(f"{what}: {comment_text(str(error))}")
+        return [f"    raise NotImplementedError({f'{what}: {comment_text(str(error))}: write it here'!r})"]
 
 
-def training_source(architecture: Architecture, written: Written) -> Training:
+def training_source(architecture: Architecture, source: Written) -> Training:
     """The text of a training.
 
     Args:
       architecture: of a Keras model.
-      written: its module.
+      source: its module.
     """
     compiled = architecture.compiled
     if compiled is None:
         return Training()
     if not any(not graph.model for graph in architecture.graphs):
-        told = compiled.obstacle or (compiled.own.line if compiled.own else "that of a model without a call")
-        return Training(unwritten=(f"the training step: it has {commented(told)}",))
+        obstacle = compiled.obstacle or (compiled.own.line if compiled.own else "that of a model without a call")
+        return Training(unwritten=(f"the training step: it has {comment_text(obstacle)}",))
     if compiled.obstacle or compiled.optimizer is None or not _has_loss(compiled):
         reason = compiled.obstacle or "no loss or no optimizer"
-        return Training(unwritten=(f"the training step: it has {commented(reason)}",))
+        return Training(unwritten=(f"the training step: it has {comment_text(reason)}",))
     partly = _partly_frozen(architecture)
     if partly:
-        reason = f"{commented(partly)}, of which some weights are trained and some are not"
+        reason = f"{comment_text(partly)}, of which some weights are trained and some are not"
         return Training(unwritten=(f"the training step: it has {reason}",))
     try:
         outputs = trained_outputs(architecture)
     except UnwritableError as error:
         return Training(unwritten=(f"the training step: {error}",))
-    parts, frozen = _Parts([*written.unstarted]), frozen_places(architecture, written)
+    parts, places_frozen = _Parts([*source.unstarted]), frozen_places(architecture, source)
     sections = [
-        _trained(frozen),
+        _trained_filter(places_frozen),
         *_own_functions(compiled),
         _optimizer(parts, compiled, compiled.optimizer, outputs),
-        _loss(parts, compiled, written, architecture, outputs),
+        _loss(parts, compiled, source, architecture, outputs),
         _metrics(parts, outputs),
-        _step(parts, written.class_name, compiled, _looked_up(architecture), bool(frozen)),
+        _step(parts, source.class_name, compiled, _looked_up(architecture), bool(places_frozen)),
     ]
     if compiled.of_no_output:
-        parts.remarks.append(f"metrics are not written: {commented(compiled.of_no_output)}")
+        parts.remarks.append(f"metrics are not written: {comment_text(compiled.of_no_output)}")
     parts.remarks += _of_average(compiled.optimizer)
     parts.remarks += _of_rows(_looked_up(architecture), compiled, compiled.optimizer)
     text = "\n\n\n".join("\n".join(section) for section in sections if section)
     return Training(text, tuple(parts.unwritten), tuple(parts.remarks))
 
 
-def frozen_places(architecture: Architecture, written: Written) -> Sequence[str]:
+def frozen_places(architecture: Architecture, source: Written) -> Sequence[str]:
     """The modules of which nothing is trained; one that holds others stands for these.
 
     Args:
       architecture: of a Keras model.
-      written: its module.
+      source: its module.
     """
-    kept = [layer for layer in architecture.source.layers if layer.leaves and layer.path not in written.uncalled]
-    having = [layer.path for layer in kept]
-    still = [layer.path for layer in kept if all(_frozen(architecture, layer))]
+    kept_layers = [layer for layer in architecture.source.layers if layer.leaves and layer.path not in source.uncalled]
+    having = [layer.path for layer in kept_layers]
+    still = [layer.path for layer in kept_layers if all(_are_frozen(architecture, layer))]
     layers = {layer.path: layer for layer in architecture.source.layers}
     whole = [path for path in layers if _below(path, having) and set(_below(path, having)) <= set(still)]
     first = [path for path in whole if not any(path.startswith(f"{other}/") for other in whole)]
-    return [place for path in first for place in _modules(written, path, layers[path].container)]
+    return [place for path in first for place in _modules(source, path, layers[path].container)]
 
 
 def _partly_frozen(architecture: Architecture) -> str:
     """A layer that trains some of what it keeps, and not all; empty without one."""
     for layer in architecture.source.layers:
-        frozen = list(_frozen(architecture, layer))
-        if any(frozen) and not all(frozen):
+        flags = list(_are_frozen(architecture, layer))
+        if any(flags) and not all(flags):
             return layer.named
     return ""
 
 
-def _frozen(architecture: Architecture, layer: SourceLayer) -> Iterator[bool]:
+def _are_frozen(architecture: Architecture, layer: SourceLayer) -> Iterator[bool]:
     """Of each leaf, whether it is not trained; what Keras keeps in a layer is named behind it: "query/kernel"."""
     return (f"{layer.path}/{leaf.name}" in architecture.frozen for leaf in layer.leaves)
 
 
-def _modules(written: Written, path: str, container: bool) -> list[str]:
+def _modules(source: Written, path: str, container: bool) -> list[str]:
     """Where a layer stands; a separable convolution is two modules."""
-    parts = [] if container else [place for name, place in written.names.items() if name.startswith(f"{path}/")]
-    return parts or [written.names.get(path, path.replace("/", "."))]
+    parts = [] if container else [place for name, place in source.names.items() if name.startswith(f"{path}/")]
+    return parts or [source.names.get(path, path.replace("/", "."))]
 
 
 def _below(path: str, having: Sequence[str]) -> list[str]:
     return [other for other in having if other == path or other.startswith(f"{path}/")]
 
 
-def _trained(frozen: Sequence[str]) -> list[str]:
+def _trained_filter(places_frozen: Sequence[str]) -> list[str]:
     """The filter of what is trained; nothing where all of it is."""
-    if not frozen:
+    if not places_frozen:
         return []
-    places = "".join(f"({', '.join(map(repr, place.split('.')))},), " for place in frozen)
+    places = "".join(f"({', '.join(map(repr, place.split('.')))},), " for place in places_frozen)
     return [
         f"FROZEN = ({places})",
         '"""Where the modules stand that are not trained."""',
@@ -151,8 +151,8 @@ def _of_rows(table: str, compiled: Compiled, optimizer: Described) -> list[str]:
     if not table or compiled.own or _adds_up(optimizer):
         return []
     return [
-        f"{commented(table)} gives rows as gradients: in fit(), {optimizer.class_name} of Keras squares or clips those "
-        "of one token apart; here, and where it is judged, they are added up first"
+        f"{comment_text(table)} gives rows as gradients: in fit(), {optimizer.class_name} of Keras squares or clips "
+        "those of one token apart; here, and where it is judged, they are added up first"
     ]
 
 
@@ -170,13 +170,13 @@ def _adds_up(optimizer: Described) -> bool:
 
 
 def _has_loss(compiled: Compiled) -> bool:
-    return any(loss is not None for term in _summed(compiled) for loss in _losses_of(term, compiled))
+    return any(loss is not None for term in _loss_terms(compiled) for loss in _losses_of(term, compiled))
 
 
 def _own_functions(compiled: Compiled) -> list[list[str]]:
     """The functions of losses and schedules of the user's own, each once; what cannot be written is said elsewhere."""
     schedule = compiled.optimizer.inner.get("learning_rate") if compiled.optimizer else None
-    losses = [loss for term in _summed(compiled) for loss in _losses_of(term, compiled) if loss is not None]
+    losses = [loss for term in _loss_terms(compiled) for loss in _losses_of(term, compiled) if loss is not None]
     functions: dict[str, list[str]] = {}
     for value in (*([schedule] if schedule else []), *losses):
         if not value.own:
@@ -198,7 +198,7 @@ def _check_part(compiled: Compiled, part: str) -> None:
       UnwritableError: the reasons.
     """
     if reasons := compiled.left.get(part, ()):
-        raise UnwritableError(f"it has {' and '.join(map(commented, reasons))}")
+        raise UnwritableError(f"it has {' and '.join(map(comment_text, reasons))}")
 
 
 def _optimizer(parts: _Parts, compiled: Compiled, optimizer: Described, outputs: Sequence[TrainedOutput]) -> list[str]:
@@ -219,68 +219,70 @@ def _optimizer(parts: _Parts, compiled: Compiled, optimizer: Described, outputs:
 def _loss(
     parts: _Parts,
     compiled: Compiled,
-    written: Written,
+    source: Written,
     architecture: Architecture,
     outputs: Sequence[TrainedOutput],
 ) -> list[str]:
     head = [
-        f"def loss(model: {written.class_name}, inputs: tuple[jax.Array, ...], targets: Any) -> jax.Array:",
+        f"def loss(model: {source.class_name}, inputs: tuple[jax.Array, ...], targets: Any) -> jax.Array:",
         '    """f32[]: the loss of a batch, as Keras takes it."""',
     ]
     try:
         _check_part(compiled, "loss")
-        for term in _summed(compiled):
+        for term in _loss_terms(compiled):
             for value in _losses_of(term, compiled):
                 _check_own(value)
-        logits = _logits(compiled, written, outputs)
-        added = [text for term in _summed(compiled) for text in _terms(term, outputs, logits)]
+        logits = _logits(compiled, source, outputs)
+        terms = [text for term in _loss_terms(compiled) for text in _terms(term, outputs, logits)]
         _check_looked_through(architecture, outputs)
-        penalties = list(_penalties(compiled, written, architecture))
+        penalties = list(_penalties(compiled, source, architecture))
     except UnwritableError as error:
         return [*head, *parts.raising("the loss", error)]
     if logits:
         head.append("    # Keras takes the loss of the logits behind a softmax or sigmoid: crossentropy_of_softmax.")
-    called = "model.logits" if logits else "model"
-    if written.penalized:
+    model_text = "model.logits" if logits else "model"
+    if source.penalized:
         # The method that gives logits sums them too, where there is one.
-        called, given = f"model.{'logits' if written.logits else 'penalized'}", f"predictions, {ADDED}"
-        head.append(f"    {given} = {called}(*inputs)")
+        model_text, result_text = f"model.{'logits' if source.logits else 'penalized'}", f"predictions, {ADDED}"
+        head.append(f"    {result_text} = {model_text}(*inputs)")
     else:
-        head.append(f"    predictions = {called}(*inputs)")
+        head.append(f"    predictions = {model_text}(*inputs)")
     if not penalties:
-        return [*head, f"    return {' + '.join(added)}"]
+        return [*head, f"    return {' + '.join(terms)}"]
     added_to = [f"    value += {text}  # a regularizer" for text in penalties]
-    return [*head, f"    value = {' + '.join(added)}", *added_to, "    return value"]
+    return [*head, f"    value = {' + '.join(terms)}", *added_to, "    return value"]
 
 
-def _penalties(compiled: Compiled, written: Written, architecture: Architecture) -> Iterator[str]:
+def _penalties(compiled: Compiled, source: Written, architecture: Architecture) -> Iterator[str]:
     """What the regularizers add to the loss: those of weights, then the sum of those of activities.
 
     Raises:
       UnwritableError: one of them is not written.
     """
-    check_activities(architecture, written)
-    for term in _summed(compiled):
+    check_activities(architecture, source)
+    for term in _loss_terms(compiled):
         if term.loss is not None and not term.regularizers:
             continue
         for penalty in architecture.penalties:
-            text = weight_penalty(penalty, architecture, written) if penalty.leaf else ""
+            text = weight_penalty(penalty, architecture, source) if penalty.leaf else ""
             if text:
                 yield _times(term.weight, text)
-        if written.penalized:
+        if source.penalized:
             yield _times(term.weight, ADDED)
 
 
 def _check_looked_through(architecture: Architecture, outputs: Sequence[TrainedOutput]) -> None:
     """Raise where a penalty is of an output whose logits Keras takes the loss of: the call gives one of both."""
     penalties, root = activity_penalties(architecture), next(graph for graph in architecture.graphs if not graph.model)
-    penalized = {number: call.layer for call in root.calls if call.layer in penalties for number in call.outputs}
+    layers_by_tensor = {number: call.layer for call in root.calls if call.layer in penalties for number in call.outputs}
     for output in outputs:
-        if output.tensor in penalized and output.loss and of_logits(output.loss):
-            raise UnwritableError(f"{penalized[output.tensor]} has a regularizer of what the loss takes the logits of")
+        if output.tensor in layers_by_tensor and output.loss and of_logits(output.loss):
+            raise UnwritableError(
+                f"{layers_by_tensor[output.tensor]} has a regularizer of what the loss takes the logits of"
+            )
 
 
-def _summed(compiled: Compiled) -> Sequence[LossTerm]:
+def _loss_terms(compiled: Compiled) -> Sequence[LossTerm]:
     """The terms of the loss: the compiled one alone, or those of a train_step of the user's own."""
     return compiled.own.terms if compiled.own else (LossTerm(),)
 
@@ -291,10 +293,10 @@ def _losses_of(term: LossTerm, compiled: Compiled) -> Sequence[Described | None]
     return compiled.losses if term.loss is None else (term.loss,)
 
 
-def _logits(compiled: Compiled, written: Written, outputs: Sequence[TrainedOutput]) -> Mapping[str, str]:
+def _logits(compiled: Compiled, source: Written, outputs: Sequence[TrainedOutput]) -> Mapping[str, str]:
     """The activations behind which losses find logits, by the place of the output; none where no loss does."""
-    judged = [output for term in _summed(compiled) for output in _judged(term, outputs)]
-    return written.logits if any(_is_of_logits(output, written.logits) for output in judged) else {}
+    outputs_judged = [output for term in _loss_terms(compiled) for output in _outputs_of_term(term, outputs)]
+    return source.logits if any(_is_of_logits(output, source.logits) for output in outputs_judged) else {}
 
 
 def _is_of_logits(output: TrainedOutput, logits: Mapping[str, str]) -> bool:
@@ -303,7 +305,7 @@ def _is_of_logits(output: TrainedOutput, logits: Mapping[str, str]) -> bool:
     return bool(activation and output.loss and of_logits(output.loss) == activation and output.dtype not in NARROW)
 
 
-def _judged(term: LossTerm, outputs: Sequence[TrainedOutput]) -> Sequence[TrainedOutput]:
+def _outputs_of_term(term: LossTerm, outputs: Sequence[TrainedOutput]) -> Sequence[TrainedOutput]:
     """The outputs that a term of the loss is of, each with its loss there."""
     if term.regularizers:
         return ()
@@ -314,13 +316,13 @@ def _judged(term: LossTerm, outputs: Sequence[TrainedOutput]) -> Sequence[Traine
 
 def _terms(term: LossTerm, outputs: Sequence[TrainedOutput], logits: Mapping[str, str]) -> Iterator[str]:
     """The losses of a term; what stands in the places of `logits` is given before its activation."""
-    for output in _judged(term, outputs):
+    for output in _outputs_of_term(term, outputs):
         if output.loss is None:
             continue
-        activation, of, wanted = logits.get(output.place, ""), output.of, _is_of_logits(output, logits)
-        if activation and not wanted:
+        activation, of, wants_logits = logits.get(output.place, ""), output.of, _is_of_logits(output, logits)
+        if activation and not wants_logits:
             of = replace(of, predictions=f"jax.nn.{activation}({of.predictions})")
-        yield _times(term.weight * output.weight, f"jnp.mean({loss_expression(output.loss, wanted, of)})")
+        yield _times(term.weight * output.weight, f"jnp.mean({loss_expression(output.loss, wants_logits, of)})")
 
 
 def _times(weight: float, text: str) -> str:
@@ -336,7 +338,9 @@ def _metrics(parts: _Parts, outputs: Sequence[TrainedOutput]) -> list[str]:
     ]
     names, values = Names(), list[str]()
     try:
-        for output, metric in ((measured, metric) for measured in outputs for metric in measured.metrics):
+        for output, metric in (
+            (output_measured, metric) for output_measured in outputs for metric in output_measured.metrics
+        ):
             if output.loss is None:
                 raise UnwritableError(f"the metric {metric.class_name} of an output without a loss")
             name, text = metric_expression(metric, output.loss, output.of)
@@ -374,7 +378,7 @@ def _scaled_loss(name: str) -> list[str]:
     ]
 
 
-def _step(parts: _Parts, name: str, compiled: Compiled, looked_up: str, frozen: bool) -> list[str]:
+def _step(parts: _Parts, name: str, compiled: Compiled, looked_up: str, has_frozen: bool) -> list[str]:
     own = compiled.own
     head = [
         "@nnx.jit",
@@ -392,16 +396,18 @@ def _step(parts: _Parts, name: str, compiled: Compiled, looked_up: str, frozen: 
             )
     except UnwritableError as error:
         return [*head, *parts.raising("the training step", error)]
-    chosen = ", argnums=nnx.DiffState(0, TRAINED)" if frozen else ""
-    taken = [f"    value, gradients = nnx.value_and_grad(loss{chosen})(model, inputs, targets)"]
+    argnums = ", argnums=nnx.DiffState(0, TRAINED)" if has_frozen else ""
+    gradient_lines = [f"    value, gradients = nnx.value_and_grad(loss{argnums})(model, inputs, targets)"]
     if compiled.optimizer and scales_loss(compiled.optimizer):
         head = [*_scaled_loss(name), *head]
         arguments = "model, optimizer.opt_state, inputs, targets"
-        taken = [f"    (_, value), gradients = nnx.value_and_grad(scaled_loss{chosen}, has_aux=True)({arguments})"]
+        gradient_lines = [
+            f"    (_, value), gradients = nnx.value_and_grad(scaled_loss{argnums}, has_aux=True)({arguments})"
+        ]
     return [
         *head,
         "    model.train()",
-        *taken,
+        *gradient_lines,
         *(f"    gradients, _ = {clip}.update(gradients, optax.EmptyState())" for clip in clips),
         "    optimizer.update(model, gradients)",
         "    return value",

@@ -25,15 +25,15 @@ def uncalled_layers(architecture: Architecture, places: Iterable[Place]) -> tupl
     """
     if any(_has_weight((*call.arguments, call.keywords)) for graph in architecture.graphs for call in graph.calls):
         return ()
-    unwritten = {place.layer for place in places}
-    reached = _Reached(architecture, unwritten)
-    reached.add("")
+    layers_unwritten = {place.layer for place in places}
+    reach = _Reached(architecture, layers_unwritten)
+    reach.add("")
     # The calls of layers are all that such a model computes.
-    of_layers = {graph.model for graph in architecture.graphs if graph.calls and not graph.traced} - unwritten
+    of_layers = {graph.model for graph in architecture.graphs if graph.calls and not graph.traced} - layers_unwritten
     return tuple(
         layer.path
         for layer in architecture.source.layers
-        if layer.path not in reached.paths or (layer.leaves and layer.path in of_layers)
+        if layer.path not in reach.paths or (layer.leaves and layer.path in of_layers)
     )
 
 
@@ -47,14 +47,14 @@ def _has_weight(argument: object) -> bool:
 class _Reached:
     """The layers that are called, found from the outermost call on."""
 
-    def __init__(self, architecture: Architecture, unwritten: set[str]) -> None:
+    def __init__(self, architecture: Architecture, layers_unwritten: set[str]) -> None:
         self.paths: set[str] = set()
         self._layers = {layer.path: layer for layer in architecture.source.layers}
         self._shared = architecture.source.shared
         self._calls = {
             graph.model: [call.layer for call in graph.calls]
             for graph in architecture.graphs
-            if graph.model not in unwritten
+            if graph.model not in layers_unwritten
         }
         self._holders = {leaf.key: layer.path for layer in self._layers.values() for leaf in layer.leaves}
 
@@ -72,9 +72,9 @@ class _Reached:
 
     def _first(self, path: str) -> str:
         """The path that a layer stands under first."""
-        for shared, first in self._shared.items():
-            if path == shared or path.startswith(f"{shared}/"):
-                return f"{first}{path[len(shared) :]}"
+        for alias, first in self._shared.items():
+            if path == alias or path.startswith(f"{alias}/"):
+                return f"{first}{path[len(alias) :]}"
         return path
 
     def _paths_below(self, path: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compare.porting.identifiers import commented
+from compare.porting.identifiers import comment_text
 
 CALL = "__call__"
 
@@ -35,8 +35,8 @@ class Place:
     @property
     def told(self) -> str:
         """Which layer it is, and why it is a place."""
-        where = f", {commented(self.line)}" if self.line else ""
-        return f"{self.named} ({commented(self.class_name)}{where}): {commented(self.reason)}"
+        where = f", {comment_text(self.line)}" if self.line else ""
+        return f"{self.named} ({comment_text(self.class_name)}{where}): {comment_text(self.reason)}"
 
     @property
     def is_call(self) -> bool:
@@ -46,13 +46,13 @@ class Place:
     @property
     def named(self) -> str:
         """The path of its layer."""
-        return commented(self.layer) or "the whole model"
+        return comment_text(self.layer) or "the whole model"
 
     def method(self) -> Sequence[str]:
         """The lines of its method."""
         return (
             "",
             f"    def {self.method_name}(self, *inputs: jax.Array) -> Any:",
-            f'        """To be written: {self.named} ({commented(self.class_name)})."""',
+            f'        """To be written: {self.named} ({comment_text(self.class_name)})."""',
             f"        raise NotImplementedError({f'{self.told}: write it here'!r})",
         )

@@ -40,14 +40,20 @@ class Variables:
             (self.names[number] for number in tensors if number in self.names and self._left[number] <= 0), None
         )
         self.names = {number: name for number, name in self.names.items() if self._left[number] > 0}
-        assigned: list[str] = []
+        names_assigned: list[str] = []
         for _ in outputs:
-            taken = {*self.names.values(), *assigned}
-            reused = first is not None and first not in taken and (first in _LETTERS or len(self._parameters) == 1)
-            name = first if reused and first is not None else next(free for free in self._free() if free not in taken)
-            assigned.append(name)
-        self.names |= dict(zip(outputs, assigned, strict=True))
-        return assigned
+            names_taken = {*self.names.values(), *names_assigned}
+            can_reuse = (
+                first is not None and first not in names_taken and (first in _LETTERS or len(self._parameters) == 1)
+            )
+            name = (
+                first
+                if can_reuse and first is not None
+                else next(free for free in self._free() if free not in names_taken)
+            )
+            names_assigned.append(name)
+        self.names |= dict(zip(outputs, names_assigned, strict=True))
+        return names_assigned
 
     def _free(self) -> Iterator[str]:
         others = self._parameters - set(_LETTERS)

@@ -13,9 +13,9 @@ from safetensors.numpy import save
 
 from compare.doctor.predicted_port import PredictedPort
 from compare.porting import port_source, rest_source
-from compare.porting.formatting import formatted
+from compare.porting.formatting import format_source
 from compare.porting.functions.function_source import CONSTANTS, LOADED
-from compare.porting.identifiers import commented
+from compare.porting.identifiers import comment_text
 from compare.porting.input_pipeline import pipeline_docstring
 from compare.porting.model_source import model_source
 from compare.porting.port_folders import BUILDS, PORT, TEST_FILE, original_from, written_anew
@@ -89,8 +89,8 @@ class Port:
         return self.folder / PORT
 
 
-def _left_places(written: Written, training: Training) -> tuple[str, ...]:
-    return (*(place.told for place in written.places), *training.unwritten)
+def _left_places(source: Written, training: Training) -> tuple[str, ...]:
+    return (*(place.told for place in source.places), *training.unwritten)
 
 
 def predict_port(architecture: Architecture) -> PredictedPort:
@@ -102,14 +102,14 @@ def predict_port(architecture: Architecture) -> PredictedPort:
     Raises:
       RequestError: it cannot be written at all.
     """
-    written = model_source(architecture)
-    layers = {place.layer: place.told for place in written.places}
-    for place in written.places:
+    source = model_source(architecture)
+    layers = {place.layer: place.told for place in source.places}
+    for place in source.places:
         # A place that is the call of a class alone has what is inside of it as modules.
         if not place.is_call:
             inside = (layer.path for layer in architecture.source.layers if layer.path.startswith(f"{place.layer}/"))
             layers |= dict.fromkeys(inside, place.told)
-    places = _left_places(written, training_source(architecture, written))
+    places = _left_places(source, training_source(architecture, source))
     read = frozenset(layer.path for layer in architecture.source.layers)
     return PredictedPort(places, layers, read, architecture.pipeline)
 
@@ -125,34 +125,34 @@ def texts(architecture: Architecture, original: Original, sizes: Sizes) -> tuple
     Raises:
       RequestError: it cannot be written at all.
     """
-    written = model_source(architecture)
-    training = training_source(architecture, written)
-    trained = bool(training.text)
+    source = model_source(architecture)
+    training = training_source(architecture, source)
+    with_training = bool(training.text)
     name, says = port_source.port_name(architecture), pipeline_docstring(architecture.pipeline)
-    model = f'"""{name} in Flax NNX.{says}"""\n\n{_head(written)}\n\n{written.text}\n'
-    parts = rest_source.judged_parts(architecture, written)
+    model = f'"""{name} in Flax NNX.{says}"""\n\n{_head(source)}\n\n{source.text}\n'
+    parts = rest_source.judged_parts(architecture, source)
     # What is judged of a port of which a part raises is the rest; without a training that is the port itself.
-    left = parts and (written.places or (trained and training.unwritten))
-    rest = rest_source.rest_texts(architecture, written, original, sizes, parts) if left else {}
+    needs_rest = parts and (source.places or (with_training and training.unwritten))
+    rest = rest_source.rest_texts(architecture, source, original, sizes, parts) if needs_rest else {}
     if not any(not graph.model for graph in architecture.graphs):
-        return written, training, {file: formatted(text, file) for file, text in {MODEL: model, **rest}.items()}
+        return source, training, {file: format_source(text, file) for file, text in {MODEL: model, **rest}.items()}
     sources = {
         MODEL: model,
         **rest,
-        BUILDS["jax"]: port_source.jax_source(written, trained, bool(frozen_places(architecture, written))),
-        BUILDS["tf"]: port_source.tf_source(original, written, trained, says),
-        PORT: port_source.port_source(architecture, written, trained, sizes),
+        BUILDS["jax"]: port_source.jax_source(source, with_training, bool(frozen_places(architecture, source))),
+        BUILDS["tf"]: port_source.tf_source(original, source, with_training, says),
+        PORT: port_source.port_source(architecture, source, with_training, sizes),
         TEST_FILE: port_source.TEST,
     }
-    if trained:
-        imports = f"{_IMPORTS}\nfrom model_jax import {written.class_name}\nimport jaxport\n"
+    if with_training:
+        imports = f"{_IMPORTS}\nfrom model_jax import {source.class_name}\nimport jaxport\n"
         sources[TRAINING] = f'"""The training of {name}, as it was compiled."""\n\n{imports}\n\n{training.text}\n'
-    return written, training, {file: formatted(text, file) for file, text in sources.items()}
+    return source, training, {file: format_source(text, file) for file, text in sources.items()}
 
 
-def _head(written: Written) -> str:
+def _head(source: Written) -> str:
     """Imports, and the arrays that the module reads from a file."""
-    if not written.constants:
+    if not source.constants:
         return f"{_IMPORTS}\nimport jaxport\n"
     first, _, rest = _IMPORTS.partition("\n")
     loading = "from safetensors.numpy import load_file\n\nimport jaxport\n"
@@ -180,29 +180,29 @@ def write(model: KerasModel, folder: Path, sizes: Sizes, workers: WeightWorkers)
         archive or original_from(folder, model.reference),
         tuple(original_from(folder, reference) for reference in model.custom),
     )
-    with written_anew(folder, FILES, {}) as staged:
+    with written_anew(folder, FILES, {}) as staging:
         if archive:
-            shutil.copyfile(model.reference, staged / archive)
-        filled = _filled(staged, architecture, original, sizes)
-        carriage = _planned(model, filled, folder, staged, workers)
-        misfits = _misfits(carriage, filled)
+            shutil.copyfile(model.reference, staging / archive)
+        port_filled = _fill(staging, architecture, original, sizes)
+        carriage = _plan(model, port_filled, folder, staging, workers)
+        misfits = _misfits(carriage, port_filled)
         if misfits:
             # A layer whose weights do not fit its module is left to be written, and they are carried apart.
             reasons = {**architecture.reasons, **misfits}
-            filled = _filled(staged, replace(architecture, reasons=reasons), original, sizes)
-            carriage = _planned(model, filled, folder, staged, workers)
+            port_filled = _fill(staging, replace(architecture, reasons=reasons), original, sizes)
+            carriage = _plan(model, port_filled, folder, staging, workers)
         findings = tuple(finding.line for finding in carriage.plan.findings)
         carriage = replace(carriage, plan=without_misfits(carriage.plan))
-        carrying.write(carriage, staged / WEIGHTS)
-    whole = not (findings or filled.written.places)
-    usage = port_source.usage(folder, architecture, filled.written, sizes) if whole else ()
-    return Port(folder, *filled, len(carriage.plan.moves), findings, usage, _uncalled(carriage))
+        carrying.write(carriage, staging / WEIGHTS)
+    whole = not (findings or port_filled.written.places)
+    usage = port_source.usage(folder, architecture, port_filled.written, sizes) if whole else ()
+    return Port(folder, *port_filled, len(carriage.plan.moves), findings, usage, _find_uncalled(carriage))
 
 
-def _uncalled(carriage: carrying.Carriage) -> tuple[str, ...]:
+def _find_uncalled(carriage: carrying.Carriage) -> tuple[str, ...]:
     """The layers whose weights no port of the call needs, each with their names."""
     return tuple(
-        f"{commented(layer.named)}: {', '.join(commented(leaf.name) for leaf in layer.leaves)}"
+        f"{comment_text(layer.named)}: {', '.join(comment_text(leaf.name) for leaf in layer.leaves)}"
         for layer in carriage.source.layers
         if layer.path in carriage.request.unused and layer.leaves
     )
@@ -215,41 +215,41 @@ class _Filled(NamedTuple):
     training: Training
 
 
-def _filled(folder: Path, architecture: Architecture, original: Original, sizes: Sizes) -> _Filled:
+def _fill(folder: Path, architecture: Architecture, original: Original, sizes: Sizes) -> _Filled:
     """Write all texts of a port, in place of those that are there."""
-    written, training, sources = texts(architecture, original, sizes)
+    source, training, sources = texts(architecture, original, sizes)
     contents: dict[str, str | bytes] = dict(sources)
-    if written.constants:
-        contents[CONSTANTS] = save({key: np.ascontiguousarray(constant) for key, constant in written.constants.items()})
+    if source.constants:
+        contents[CONSTANTS] = save({key: np.ascontiguousarray(constant) for key, constant in source.constants.items()})
     for file in FILES:
         (folder / file).unlink(missing_ok=True)
     for file, content in contents.items():
         write_atomically(folder / file, content)
-    return _Filled(written, training)
+    return _Filled(source, training)
 
 
-def _misfits(carriage: carrying.Carriage, filled: _Filled) -> dict[str, str]:
+def _misfits(carriage: carrying.Carriage, port_filled: _Filled) -> dict[str, str]:
     """The layers of Keras that are written and whose weights do not fit -> the first reason."""
-    left = {place.layer for place in filled.written.places}
+    unwritten_layers = {place.layer for place in port_filled.written.places}
     own = {layer.path for layer in carriage.source.layers if layer.container}
-    named = {layer.path: layer.named for layer in carriage.source.layers}
+    names = {layer.path: layer.named for layer in carriage.source.layers}
     misfits: dict[str, str] = {}
     for finding in carriage.plan.findings:
-        if finding.layer is not None and finding.layer not in left | own:
-            misfits.setdefault(finding.layer, finding.line.removeprefix(f"{named[finding.layer]}: "))
+        if finding.layer is not None and finding.layer not in unwritten_layers | own:
+            misfits.setdefault(finding.layer, finding.line.removeprefix(f"{names[finding.layer]}: "))
     return misfits
 
 
-def _planned(
-    model: KerasModel, filled: _Filled, folder: Path, staged: Path, workers: WeightWorkers
+def _plan(
+    model: KerasModel, port_filled: _Filled, folder: Path, staging: Path, workers: WeightWorkers
 ) -> carrying.Carriage:
     """What is carried into the module where it stands now; the receipt names it where it will stand."""
-    written = filled.written
+    source = port_filled.written
     request = carrying.Request(
         model,
-        f"{staged / MODEL}:{written.class_name}",
-        written.names,
-        unused=dict.fromkeys(written.uncalled, UNCALLED),
+        f"{staging / MODEL}:{source.class_name}",
+        source.names,
+        unused=dict.fromkeys(source.uncalled, UNCALLED),
     )
-    carriage = carrying.planned(request, workers)
-    return replace(carriage, request=replace(request, module=f"{folder / MODEL}:{written.class_name}"))
+    carriage = carrying.plan_carriage(request, workers)
+    return replace(carriage, request=replace(request, module=f"{folder / MODEL}:{source.class_name}"))

@@ -8,8 +8,8 @@ from typing import Any
 
 from compare.porting import written_operations
 from compare.porting.calls_on_their_way import ALWAYS, Caller
-from compare.porting.safe_expressions import UnwritableError, apart, argument, literal, substituted, tensors
-from compare.porting.written_encodings import binned, encoded
+from compare.porting.safe_expressions import UnwritableError, apart, argument, literal, substitute, tensors
+from compare.porting.written_encodings import bin_text, encoding_text
 from compare.porting.written_layers import OF_ALL_STEPS
 from compare.porting.written_recurrence import both_ways, over_steps
 from compare.weights.activations import ACTIVATIONS
@@ -34,8 +34,8 @@ def expression(caller: Caller) -> str:
         return written_operations.expression(layer, caller.call, caller.variables, caller.tensors)
     if layer.container:
         caller.refuse_keywords()
-        given = [argument(value, caller.variables) for nest in caller.call.arguments for value in apart(nest)]
-        return f"self.{caller.attribute}({', '.join(given)})"
+        arguments = [argument(value, caller.variables) for nest in caller.call.arguments for value in apart(nest)]
+        return f"self.{caller.attribute}({', '.join(arguments)})"
     counterpart = caller.counterpart
     assert counterpart is not None
     _refuse_unchecked(counterpart)
@@ -44,7 +44,7 @@ def expression(caller: Caller) -> str:
     # A TimeDistributed is given a mask, and hands it on to none of these.
     caller.refuse_keywords(*(("mask",) if layer.class_name in OF_ALL_STEPS else ()))
     if caller.attribute:
-        return _activated(layer, f"self.{caller.attribute}({', '.join(caller.arguments())})")
+        return _with_activation(layer, f"self.{caller.attribute}({', '.join(caller.arguments())})")
     return _of_function(caller, counterpart.function)
 
 
@@ -57,78 +57,80 @@ def for_each_step(caller: Caller) -> str:
     Raises:
       UnwritableError: there is no expression of it.
     """
-    given, caller_of_one = caller.arguments(), replace(caller, variables=dict.fromkeys(caller.variables, "x"))
-    if len(given) != 1:
-        raise UnwritableError(f"it is given {len(given)} arguments")
+    arguments, caller_of_one = caller.arguments(), replace(caller, variables=dict.fromkeys(caller.variables, "x"))
+    if len(arguments) != 1:
+        raise UnwritableError(f"it is given {len(arguments)} arguments")
     caller.refuse_keywords()
-    return f"jax.vmap(lambda x: {expression(caller_of_one)}, 1, 1)({given[0]})"
+    return f"jax.vmap(lambda x: {expression(caller_of_one)}, 1, 1)({arguments[0]})"
 
 
 def _refuse_unchecked(counterpart: Counterpart) -> None:
-    for told in counterpart.unchecked:
-        if not told.startswith(_TOLD_ELSEWHERE):
-            raise UnwritableError(f"it has {told}")
+    for attribute in counterpart.unchecked:
+        if not attribute.startswith(_TOLD_ELSEWHERE):
+            raise UnwritableError(f"it has {attribute}")
 
 
-def _activated(layer: SourceLayer, text: str) -> str:
+def _with_activation(layer: SourceLayer, text: str) -> str:
     name = layer.config.get("activation")
     if name in (None, "linear"):
         return text
-    known = ACTIVATIONS.get(str(name))
-    if known is None:
+    activation = ACTIVATIONS.get(str(name))
+    if activation is None:
         raise UnwritableError(f"its activation is {str(name)[:40]!r}")
-    return substituted(known.expression, {"x": text})
+    return substitute(activation.expression, {"x": text})
 
 
 def _of_function(caller: Caller, text: str) -> str:
     if caller.layer.class_name == "Activation" and str(caller.layer.config.get("activation")) not in ACTIVATIONS:
         raise UnwritableError(f"its activation is {str(caller.layer.config.get('activation'))[:40]!r}")
-    given = caller.arguments()
-    if len(given) != 1:
-        raise UnwritableError(f"it is given {len(given)} arguments")
-    return substituted(text, {"x": given[0]})
+    arguments = caller.arguments()
+    if len(arguments) != 1:
+        raise UnwritableError(f"it is given {len(arguments)} arguments")
+    return substitute(text, {"x": arguments[0]})
 
 
-def _several(caller: Caller, *known: str) -> list[str]:
+def _several(caller: Caller, *allowed_names: str) -> list[str]:
     """The tensors that a merging layer is given, and maybe what is known by name."""
-    caller.refuse_keywords(*known)
-    (given,) = caller.call.arguments
-    listed: Any = given if isinstance(given, list) else next(iter(given.values())) if isinstance(given, dict) else []
-    return [argument(tensor, caller.variables) for tensor in listed]
+    caller.refuse_keywords(*allowed_names)
+    (nest,) = caller.call.arguments
+    tensors_listed: Any = (
+        nest if isinstance(nest, list) else next(iter(nest.values())) if isinstance(nest, dict) else []
+    )
+    return [argument(tensor, caller.variables) for tensor in tensors_listed]
 
 
-def _folded(caller: Caller) -> str:
+def _fold(caller: Caller) -> str:
     assert caller.counterpart is not None
     first, *others = _several(caller)
     for other in others:
-        first = substituted(caller.counterpart.function, {"x": first, "y": other})
+        first = substitute(caller.counterpart.function, {"x": first, "y": other})
     return first
 
 
 def _of_two(caller: Caller) -> str:
     assert caller.counterpart is not None
-    given = _several(caller)
-    if len(given) != 2:
-        raise UnwritableError(f"it is given {len(given)} tensors")
-    return substituted(caller.counterpart.function, dict(zip("xy", given, strict=True)))
+    arguments = _several(caller)
+    if len(arguments) != 2:
+        raise UnwritableError(f"it is given {len(arguments)} tensors")
+    return substitute(caller.counterpart.function, dict(zip("xy", arguments, strict=True)))
 
 
 def _extreme(name: str) -> Callable[[Caller], str]:
-    def written(caller: Caller) -> str:
+    def write(caller: Caller) -> str:
         first, *others = _several(caller)
         for other in others:
             first = f"jaxport.elementwise.{name}({first}, {other})"
         return first
 
-    return written
+    return write
 
 
 def _average(caller: Caller) -> str:
-    given = _several(caller)
-    return f"({' + '.join(given)}) / {len(given)}"
+    arguments = _several(caller)
+    return f"({' + '.join(arguments)}) / {len(arguments)}"
 
 
-def _concatenated(caller: Caller) -> str:
+def _concatenate(caller: Caller) -> str:
     return f"jnp.concatenate(({', '.join(_several(caller))}), {literal(caller.layer.config.get('axis'))})"
 
 
@@ -136,7 +138,7 @@ def _separable(caller: Caller) -> str:
     caller.refuse_keywords()
     (x,) = caller.arguments()
     inner = f"self.{caller.attribute}_depthwise({x})"
-    return _activated(caller.layer, f"self.{caller.attribute}_pointwise({inner})")
+    return _with_activation(caller.layer, f"self.{caller.attribute}_pointwise({inner})")
 
 
 def _embedding(caller: Caller) -> str:
@@ -148,10 +150,10 @@ def _embedding(caller: Caller) -> str:
 def _reversible(caller: Caller) -> str:
     """An embedding, or its way back; the way back alone has a cap and a dtype of its own, which both calls read."""
     caller.refuse_keywords("reverse")
-    given, config = caller.call.arguments, caller.layer.config
+    arguments, config = caller.call.arguments, caller.layer.config
     cap, dtype = config.get("logit_soft_cap"), config.get("reverse_dtype")
-    x = argument(given[0], caller.variables)
-    if not (given[1] if len(given) > 1 else caller.call.keywords.get("reverse")):
+    x = argument(arguments[0], caller.variables)
+    if not (arguments[1] if len(arguments) > 1 else caller.call.keywords.get("reverse")):
         return f"self.{caller.attribute}({x})"
     if dtype not in (None, caller.layer.compute_dtype):
         raise UnwritableError(f"it has reverse_dtype={dtype}")
@@ -161,19 +163,23 @@ def _reversible(caller: Caller) -> str:
 
 def _attention(caller: Caller) -> str:
     caller.refuse_keywords("query", "value", "key", "use_causal_mask", *ATTENTION_MASKS)
-    given = dict(zip(("query", "value", "key"), caller.arguments(), strict=False))
-    given |= {name: text for name in ("query", "value", "key") if (text := caller.keyword(name)) is not None}
-    if len(caller.call.arguments) > 3 or not {"query", "value"} <= given.keys():
+    arguments = dict(zip(("query", "value", "key"), caller.arguments(), strict=False))
+    arguments |= {name: text for name in ("query", "value", "key") if (text := caller.keyword(name)) is not None}
+    if len(caller.call.arguments) > 3 or not {"query", "value"} <= arguments.keys():
         raise UnwritableError("its call has no query and value, or more arguments than these and the key")
-    query, value = given["query"], given["value"]
-    made = [f"{ATTENTION_MASKS[name]}={text}" for name in ATTENTION_MASKS if (text := caller.keyword(name)) is not None]
-    told = [f"jaxport.sequences.attention_mask({', '.join(made)})"] if made else []
+    query, value = arguments["query"], arguments["value"]
+    mask_texts = [
+        f"{ATTENTION_MASKS[name]}={text}" for name in ATTENTION_MASKS if (text := caller.keyword(name)) is not None
+    ]
+    masks = [f"jaxport.sequences.attention_mask({', '.join(mask_texts)})"] if mask_texts else []
     if caller.call.keywords.get("use_causal_mask"):
-        told.insert(0, f"nnx.make_causal_mask({query}[..., 0])")
+        masks.insert(0, f"nnx.make_causal_mask({query}[..., 0])")
     mask = (
-        f", mask=nnx.combine_masks({', '.join(told)})" if len(told) > 1 else "".join(f", mask={only}" for only in told)
+        f", mask=nnx.combine_masks({', '.join(masks)})"
+        if len(masks) > 1
+        else "".join(f", mask={only}" for only in masks)
     )
-    return f"self.{caller.attribute}({query}, {given.get('key', value)}, {value}{mask})"
+    return f"self.{caller.attribute}({query}, {arguments.get('key', value)}, {value}{mask})"
 
 
 ATTENTION_MASKS = {"query_mask": "query", "value_mask": "value", "key_mask": "key", "attention_mask": "pairs"}
@@ -182,55 +188,55 @@ ATTENTION_MASKS = {"query_mask": "query", "value_mask": "value", "key_mask": "ke
 
 def _of_one_list(caller: Caller) -> str:
     """Attention that takes query, value and key as one list, and their masks as another."""
-    given = _several(caller, "mask", "use_causal_mask")
-    if len(given) not in (2, 3):
-        raise UnwritableError(f"it is given {len(given)} tensors")
+    arguments = _several(caller, "mask", "use_causal_mask")
+    if len(arguments) not in (2, 3):
+        raise UnwritableError(f"it is given {len(arguments)} tensors")
     masks: Any = caller.call.keywords.get("mask") or []
     for name, mask in zip(("query_mask", "value_mask"), masks, strict=False):
-        given += [f"{name}={argument(mask, caller.variables)}"] if mask is not None else []
-    given += ["use_causal_mask=True"] if caller.call.keywords.get("use_causal_mask") else []
-    return f"self.{caller.attribute}({', '.join(given)})"
+        arguments += [f"{name}={argument(mask, caller.variables)}"] if mask is not None else []
+    arguments += ["use_causal_mask=True"] if caller.call.keywords.get("use_causal_mask") else []
+    return f"self.{caller.attribute}({', '.join(arguments)})"
 
 
-def _averaged(caller: Caller) -> str:
+def _average_masked(caller: Caller) -> str:
     caller.refuse_keywords("mask")
     assert caller.counterpart is not None
     mask = caller.keyword("mask")
     if mask is None:
         return _of_function(caller, caller.counterpart.function)
     (x,) = caller.arguments()
-    kept = ", keepdims=True" if caller.layer.config.get("keepdims") else ""
-    return f"jaxport.sequences.masked_average({x}, {mask}{kept})"
+    keepdims = ", keepdims=True" if caller.layer.config.get("keepdims") else ""
+    return f"jaxport.sequences.masked_average({x}, {mask}{keepdims})"
 
 
 def _softmax(caller: Caller) -> str:
     caller.refuse_keywords("mask")
     assert caller.counterpart is not None
-    given = [*caller.call.arguments, *(value for name, value in caller.call.keywords.items() if name == "mask")]
-    if len(given) == 1:
+    arguments = [*caller.call.arguments, *(value for name, value in caller.call.keywords.items() if name == "mask")]
+    if len(arguments) == 1:
         return _of_function(caller, caller.counterpart.function)
-    x, mask = (argument(value, caller.variables) for value in given)
-    dtypes = {caller.tensors[number].dtype for number in tensors(given[1])}
+    x, mask = (argument(value, caller.variables) for value in arguments)
+    dtypes = {caller.tensors[number].dtype for number in tensors(arguments[1])}
     if dtypes != {"bool"}:
         # Keras takes what is no truth by its size.
         mask = f"{mask} > {'0.5' if 'float' in ''.join(dtypes) else '0'}"
     return f"jax.nn.softmax({x}, {literal(caller.layer.config.get('axis'))}, where={mask})"
 
 
-def _normalized(caller: Caller) -> str:
+def _normalize(caller: Caller) -> str:
     """A batch norm that is not trained keeps to its statistics in training too."""
     caller.refuse_keywords(*ALWAYS)
-    told = told_always(caller)
-    still = "" if caller.layer.config.get("trainable", True) and told is not False else ", use_running_average=True"
-    still = ", use_running_average=False" if told and not still else still
+    training = told_always(caller)
+    still = "" if caller.layer.config.get("trainable", True) and training is not False else ", use_running_average=True"
+    still = ", use_running_average=False" if training and not still else still
     return f"self.{caller.attribute}({', '.join(caller.arguments())}{still})"
 
 
-def _drawn(caller: Caller) -> str:
+def _draw(caller: Caller) -> str:
     """A layer that draws in training; one that is told always, or never, to be in training says so."""
     caller.refuse_keywords(*ALWAYS, "mask")
-    told = told_always(caller)
-    still = "" if told is None else f", deterministic={not told}"
+    training = told_always(caller)
+    still = "" if training is None else f", deterministic={not training}"
     return f"self.{caller.attribute}({', '.join(caller.arguments())}{still})"
 
 
@@ -239,32 +245,32 @@ def told_always(caller: Caller) -> bool | None:
     return next((training for name, training in ALWAYS.items() if name in caller.call.keywords), None)
 
 
-def _flattened(caller: Caller) -> str:
+def _flatten(caller: Caller) -> str:
     caller.refuse_keywords()
     (x,) = caller.arguments()
     return f"{x}.reshape(len({x}), -1)"
 
 
 _SPECIAL: Mapping[str, Callable[[Caller], str]] = {
-    **dict.fromkeys(("Add", "Multiply", "Subtract"), _folded),
+    **dict.fromkeys(("Add", "Multiply", "Subtract"), _fold),
     **dict.fromkeys(("CustomScaleLayer", "Dot"), _of_two),
     "Maximum": _extreme("maximum"),
     "Minimum": _extreme("minimum"),
     "Average": _average,
-    "Concatenate": _concatenated,
+    "Concatenate": _concatenate,
     **dict.fromkeys(("SeparableConv1D", "SeparableConv2D"), _separable),
     **dict.fromkeys(("LSTM", "GRU", "SimpleRNN", "RNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"), over_steps),
     **dict.fromkeys(("MultiHeadAttention", "GroupQueryAttention", "GroupedQueryAttention"), _attention),
-    "BatchNormalization": _normalized,
-    **dict.fromkeys(("Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D"), _drawn),
-    **dict.fromkeys(("GaussianNoise", "GaussianDropout", "AlphaDropout"), _drawn),
+    "BatchNormalization": _normalize,
+    **dict.fromkeys(("Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D"), _draw),
+    **dict.fromkeys(("GaussianNoise", "GaussianDropout", "AlphaDropout"), _draw),
     "Bidirectional": both_ways,
-    "GlobalAveragePooling1D": _averaged,
+    "GlobalAveragePooling1D": _average_masked,
     "Softmax": _softmax,
     **dict.fromkeys(("Attention", "AdditiveAttention"), _of_one_list),
     "Embedding": _embedding,
     "ReversibleEmbedding": _reversible,
-    "Flatten": _flattened,
-    "Discretization": binned,
-    "CategoryEncoding": encoded,
+    "Flatten": _flatten,
+    "Discretization": bin_text,
+    "CategoryEncoding": encoding_text,
 }

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from compare.porting.read_attributes import with_changes
-from compare.porting.safe_expressions import UnwritableError, checked
+from compare.porting.safe_expressions import UnwritableError, check
 from compare.weights.all_rules import rules_of
-from compare.weights.constructors import written
+from compare.weights.constructors import constructor_text
 from compare.weights.rule import ANY_MODULE, Counterpart, Module
 from workloads._transfer import SourceLayer
 
@@ -40,13 +40,13 @@ Inside = Callable[[str], Sequence[SourceLayer]]
 """(path of a layer) -> the layers that stand in it."""
 
 
-def parts_of(layer: SourceLayer, inside: Inside = lambda path: (), *, masked: bool = False) -> Parts:
+def parts_of(layer: SourceLayer, inside: Inside = lambda path: (), *, is_masked: bool = False) -> Parts:
     """The modules of a layer.
 
     Args:
       layer: of Keras.
       inside: gives the layers that stand in one.
-      masked: whether some call of it is given a mask.
+      is_masked: whether some call of it is given a mask.
 
     Raises:
       UnwritableError: no rule knows it, or it is not written here.
@@ -63,12 +63,12 @@ def parts_of(layer: SourceLayer, inside: Inside = lambda path: (), *, masked: bo
         return Parts(counterpart)
     module = counterpart.module
     if module.class_name == ANY_MODULE:
-        return Parts(counterpart, {f"_{name}": _made(inner) for name, inner in module.inner.items()})
+        return Parts(counterpart, {f"_{name}": _constructor_text(inner) for name, inner in module.inner.items()})
     if counterpart.steps:
-        module = _filled(layer, counterpart, module, inside)
-    if masked and layer.class_name in _ATTENTION and layer.config.get("dropout"):
+        module = _fill(layer, counterpart, module, inside)
+    if is_masked and layer.class_name in _ATTENTION and layer.config.get("dropout"):
         module = replace(module, advised={**module.advised, "attention_fn": "attention_of_kept"})
-    return Parts(counterpart, {"": _made(module)})
+    return Parts(counterpart, {"": _constructor_text(module)})
 
 
 def _of_all_steps(inner: Sequence[SourceLayer]) -> Parts:
@@ -91,7 +91,7 @@ def _check_directions(inner: Sequence[SourceLayer]) -> None:
             raise UnwritableError("its forward layer has go_backwards=True")
 
 
-def _filled(layer: SourceLayer, counterpart: Counterpart, module: Module, inside: Inside) -> Module:
+def _fill(layer: SourceLayer, counterpart: Counterpart, module: Module, inside: Inside) -> Module:
     """The module of a layer with those of the layers in it, and of the layers in these."""
     modules: dict[str, Module] = {}
     for step in inside(layer.path):
@@ -100,9 +100,9 @@ def _filled(layer: SourceLayer, counterpart: Counterpart, module: Module, inside
         its = rules[0].counterpart(inner) if rules else None
         if its is None or its.module is None or inner.step not in counterpart.steps:
             raise UnwritableError(reason or f"{inner.class_name} in it")
-        modules[counterpart.steps[inner.step]] = _filled(inner, its, its.module, inside)
+        modules[counterpart.steps[inner.step]] = _fill(inner, its, its.module, inside)
     return replace(module, arguments={**modules, **module.arguments})
 
 
-def _made(module: Module) -> str:
-    return checked(written(module), frozenset())
+def _constructor_text(module: Module) -> str:
+    return check(constructor_text(module), frozenset())

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from compare.porting.safe_expressions import UnwritableError, argument, literal
-from compare.porting.templates_of_operations import TEMPLATES, filled
+from compare.porting.templates_of_operations import TEMPLATES, fill
 from workloads._architecture import TENSOR, Call, Tensor
 from workloads._inspection import Plain
 from workloads._transfer import KERAS_LAYERS, SourceLayer
@@ -55,78 +55,78 @@ def expression(layer: SourceLayer, call: Call, variables: Mapping[int, str], ten
       UnwritableError: it has none here.
     """
     name, config = layer.class_name, layer.config
-    given = [argument(value, variables) for value in call.arguments]
+    arrays = [argument(value, variables) for value in call.arguments]
     if name in _LIKE and call.keywords.keys() <= {"dtype"}:
-        return _like(_LIKE[name], given, call)
+        return _like(_LIKE[name], arrays, call)
     if name == "DotProductAttention":
-        return _attended(given, config, {key: argument(value, variables) for key, value in call.keywords.items()})
+        return _attend(arrays, config, {key: argument(value, variables) for key, value in call.keywords.items()})
     if call.keywords:
         raise UnwritableError(f"its call has {next(iter(call.keywords))}=")
-    if name in _INFIX and len(given) == 2:
-        return f"{_grouped(given[0])} {_INFIX[name]} {_grouped(given[1])}"
-    if name in _UNARY and len(given) == 1:
-        return f"{_UNARY[name]}({given[0]})"
-    if name in _PAIRS and len(given) == 2:
-        return f"{_PAIRS[name]}({given[0]}, {given[1]})"
+    if name in _INFIX and len(arrays) == 2:
+        return f"{_group(arrays[0])} {_INFIX[name]} {_group(arrays[1])}"
+    if name in _UNARY and len(arrays) == 1:
+        return f"{_UNARY[name]}({arrays[0]})"
+    if name in _PAIRS and len(arrays) == 2:
+        return f"{_PAIRS[name]}({arrays[0]}, {arrays[1]})"
     if name in TEMPLATES:
-        return filled(TEMPLATES[name], given, config)
+        return fill(TEMPLATES[name], arrays, config)
     first: Any = call.arguments[0] if call.arguments else None
     before = tensors[first[TENSOR]].shape if isinstance(first, dict) and TENSOR in first else ()
     if name == "Resize" and len(before) != 4:
         raise UnwritableError("it is given one image, or what is no tensor")
     if name == "Reshape":
-        return f"{given[0]}.reshape({_shape(given[0], before, config)})"
+        return f"{arrays[0]}.reshape({_shape(arrays[0], before, config)})"
     if name in _OTHERS:
-        return _OTHERS[name](given, config, call)
+        return _OTHERS[name](arrays, config, call)
     raise UnwritableError(f"keras.ops has {name}, which is not known here")
 
 
-def _attended(given: list[str], config: Mapping[str, Plain], named: Mapping[str, str]) -> str:
+def _attend(arrays: list[str], config: Mapping[str, Plain], keywords: Mapping[str, str]) -> str:
     """Attention of arrays [batch, steps, heads, features], which Keras writes after JAX's own."""
     if config.get("attn_logits_soft_cap") is not None or config.get("flash_attention"):
         raise UnwritableError("it has attn_logits_soft_cap or flash_attention")
-    arguments = {**dict(zip(("query", "key", "value", "bias", "mask", "scale"), given, strict=False)), **named}
-    listed = [arguments.pop(name) for name in ("query", "key", "value")]
-    listed += [f"{name}={text}" for name, text in arguments.items() if text != "None"]
-    listed += ["is_causal=True"] if config.get("is_causal") else []
-    return f"jax.nn.dot_product_attention({', '.join(listed)})"
+    arguments = {**dict(zip(("query", "key", "value", "bias", "mask", "scale"), arrays, strict=False)), **keywords}
+    operands = [arguments.pop(name) for name in ("query", "key", "value")]
+    operands += [f"{name}={text}" for name, text in arguments.items() if text != "None"]
+    operands += ["is_causal=True"] if config.get("is_causal") else []
+    return f"jax.nn.dot_product_attention({', '.join(operands)})"
 
 
-def _grouped(text: str) -> str:
+def _group(text: str) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def _index(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
+def _index(arrays: list[str], config: Mapping[str, Plain], call: Call) -> str:
     key: Any = call.arguments[1] if len(call.arguments) > 1 else None
     inner = next(iter(key.values())) if isinstance(key, dict) and "tuple" in key else None
     if isinstance(key, list):
         # TensorFlow takes a list of indices for a tuple, and of a tuple a file makes a list.
-        return f"{given[0]}[{given[1].removeprefix('[').removesuffix(']')}]"
+        return f"{arrays[0]}[{arrays[1].removeprefix('[').removesuffix(']')}]"
     # A tuple of indices stands without its parentheses: slices are none otherwise.
-    text = given[1] if inner is None else given[1].removeprefix("(").removesuffix(", )")
-    return f"{given[0]}[{text}]"
+    text = arrays[1] if inner is None else arrays[1].removeprefix("(").removesuffix(", )")
+    return f"{arrays[0]}[{text}]"
 
 
-def _power(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
+def _power(arrays: list[str], config: Mapping[str, Plain], call: Call) -> str:
     # By a whole number alone: of another, gradients at 0 differ.
     exponent = call.arguments[1] if len(call.arguments) > 1 else None
     if isinstance(exponent, bool) or not isinstance(exponent, int | float) or not float(exponent).is_integer():
         raise UnwritableError("it raises to a power that is no whole number")
-    return f"{given[0]} ** {int(exponent)}"
+    return f"{arrays[0]} ** {int(exponent)}"
 
 
-def _clip(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
+def _clip(arrays: list[str], config: Mapping[str, Plain], call: Call) -> str:
     low, high = (literal(config.get(name)) for name in ("x_min", "x_max"))
-    return f"jaxport.elementwise.clip_by_value({given[0]}, {low}, {high})"
+    return f"jaxport.elementwise.clip_by_value({arrays[0]}, {low}, {high})"
 
 
-def _patches(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
+def _patches(arrays: list[str], config: Mapping[str, Plain], call: Call) -> str:
     size, strides, rate = (_two(config.get(name)) for name in ("size", "strides", "dilation_rate"))
     if config.get("data_format") != "channels_last":
         raise UnwritableError(f"its data_format is {config.get('data_format')}")
     padding = str(config.get("padding")).upper()
     rates = "" if rate == [1, 1] else f", {literal(rate)}"
-    return f"jaxport.resizing.extract_patches({given[0]}, {literal(size)}, {literal(strides)}, {padding!r}{rates})"
+    return f"jaxport.resizing.extract_patches({arrays[0]}, {literal(size)}, {literal(strides)}, {padding!r}{rates})"
 
 
 def _two(value: Plain) -> Plain:
@@ -136,63 +136,63 @@ def _two(value: Plain) -> Plain:
     return sizes
 
 
-def _einsum(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
-    return f"jnp.einsum({', '.join((literal(config.get('subscripts')), *given))})"
+def _einsum(arrays: list[str], config: Mapping[str, Plain], call: Call) -> str:
+    return f"jnp.einsum({', '.join((literal(config.get('subscripts')), *arrays))})"
 
 
-def _repeat(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
+def _repeat(arrays: list[str], config: Mapping[str, Plain], call: Call) -> str:
     if not isinstance(config.get("repeats"), int):
         raise UnwritableError("it repeats each a number of times of its own")
-    return f"jnp.repeat({given[0]}, {config['repeats']}, {literal(config.get('axis'))})"
+    return f"jnp.repeat({arrays[0]}, {config['repeats']}, {literal(config.get('axis'))})"
 
 
-def _pad(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
+def _pad(arrays: list[str], config: Mapping[str, Plain], call: Call) -> str:
     mode = config.get("mode")
-    if len(given) > 1:
+    if len(arrays) > 1:
         raise UnwritableError("it pads with values of its own")
     how = "" if mode == "constant" else f", mode={literal(mode)}"
-    return f"jnp.pad({given[0]}, {literal(config.get('pad_width'))}{how})"
+    return f"jnp.pad({arrays[0]}, {literal(config.get('pad_width'))}{how})"
 
 
-def _cast(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
-    return f"{given[0]}.astype({_dtype(config.get('dtype'))})"
+def _cast(arrays: list[str], config: Mapping[str, Plain], call: Call) -> str:
+    return f"{arrays[0]}.astype({_dtype(config.get('dtype'))})"
 
 
-def _dtype(told: Plain) -> str:
+def _dtype(value: Plain) -> str:
     # `float` is the float type of the model, which the judge widens.
-    dtype = {"float32": "float", "int32": "jnp.int32", "bool": "bool"}.get(str(told))
+    dtype = {"float32": "float", "int32": "jnp.int32", "bool": "bool"}.get(str(value))
     if dtype is None:
-        raise UnwritableError(f"it makes {str(told)[:40]}")
+        raise UnwritableError(f"it makes {str(value)[:40]}")
     return dtype
 
 
 _LIKE = {"OnesLike": "jnp.ones_like", "ZerosLike": "jnp.zeros_like"}
 
 
-def _like(function: str, given: list[str], call: Call) -> str:
-    told = call.keywords.get("dtype")
-    return f"{function}({given[0]}{'' if told is None else f', {_dtype(told)}'})"
+def _like(function: str, arrays: list[str], call: Call) -> str:
+    dtype = call.keywords.get("dtype")
+    return f"{function}({arrays[0]}{'' if dtype is None else f', {_dtype(dtype)}'})"
 
 
-def _resized(given: list[str], config: Mapping[str, Plain], call: Call) -> str:
+def _resize(arrays: list[str], config: Mapping[str, Plain], call: Call) -> str:
     """Without an antialias, as TensorFlow has it: jax.image.resize keeps the centres of pixels too."""
-    for name, wanted in (("antialias", False), ("crop_to_aspect_ratio", False), ("pad_to_aspect_ratio", False)):
-        if config.get(name) is not wanted:
+    for name, wanted_value in (("antialias", False), ("crop_to_aspect_ratio", False), ("pad_to_aspect_ratio", False)):
+        if config.get(name) is not wanted_value:
             raise UnwritableError(f"it has {name}={config.get(name)}")
     how = {"bilinear": "linear", "nearest": "nearest"}.get(str(config.get("interpolation")))
     sizes: Any = config.get("size")
     if how is None or config.get("data_format") not in ("channels_last", None) or len(sizes) != 2:
         raise UnwritableError(f"it has {config.get('interpolation')}, {config.get('data_format')}")
-    shape = f"({given[0]}.shape[0], {sizes[0]}, {sizes[1]}, {given[0]}.shape[3])"
-    return f"jax.image.resize({given[0]}, {shape}, {how!r}, antialias=False)"
+    shape = f"({arrays[0]}.shape[0], {sizes[0]}, {sizes[1]}, {arrays[0]}.shape[3])"
+    return f"jax.image.resize({arrays[0]}, {shape}, {how!r}, antialias=False)"
 
 
 _OTHERS: Mapping[str, Callable[[list[str], Mapping[str, Plain], Call], str]] = {
     "GetItem": _index,
     "Power": _power,
-    "Where": lambda given, config, call: f"jnp.where({', '.join(given)})",
+    "Where": lambda arrays, config, call: f"jnp.where({', '.join(arrays)})",
     "Clip": _clip,
-    "ExtractPatches": _patches, "Resize": _resized,
+    "ExtractPatches": _patches, "Resize": _resize,
     "Einsum": _einsum, "Repeat": _repeat, "Pad": _pad, "Cast": _cast,
 }  # fmt: skip
 
@@ -212,10 +212,12 @@ def _shape(text: str, before: Sequence[int | None], config: Mapping[str, Plain])
     if sum(size in (None, -1) for size in shape) <= 1:
         return literal([-1 if size is None else size for size in shape])
     # Of several, each is the size of the axis in its place where the sizes between leave no other choice.
-    kept = [at for at, size in enumerate(shape) if size is None and at < len(before) and before[at] is None]
-    apart = [[size for at, size in enumerate(sizes) if at not in kept] for sizes in (before, shape)]
+    kept_axes = [
+        axis for axis, size in enumerate(shape) if size is None and axis < len(before) and before[axis] is None
+    ]
+    apart = [[size for axis, size in enumerate(sizes) if axis not in kept_axes] for sizes in (before, shape)]
     same = None not in apart[0] and math.prod(map(int, apart[0])) == math.prod(map(int, apart[1]))  # type: ignore[arg-type]
-    if len(kept) != shape.count(None) or not (kept == [0] if -1 in shape else same):
+    if len(kept_axes) != shape.count(None) or not (kept_axes == [0] if -1 in shape else same):
         raise UnwritableError(f"its shape is {str(shape)[:40]}")
-    sizes = (f"{text}.shape[{at}]" if at in kept else literal(size) for at, size in enumerate(shape))
+    sizes = (f"{text}.shape[{axis}]" if axis in kept_axes else literal(size) for axis, size in enumerate(shape))
     return f"({', '.join(sizes)})"

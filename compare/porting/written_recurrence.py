@@ -26,7 +26,7 @@ def over_steps(caller: Caller) -> str:
     Raises:
       UnwritableError: it is given what is not known here.
     """
-    x, initial, mask = _given(caller)
+    x, initial, mask = _call_arguments(caller)
     config, own = caller.layer.config, f"self.{caller.attribute}"
     last = not config.get("return_sequences")
     if config.get("return_state") and any(layer.class_name == "StackedRNNCells" for layer in caller.inner):
@@ -34,7 +34,7 @@ def over_steps(caller: Caller) -> str:
     if mask is None and not config.get("return_state") and not _drops(config):
         states = _carry(caller, initial)
         return f"{own}({x}{states}){'[:, -1]' if last else ''}"
-    text = _told(f"jaxport.sequences.over_steps({own}, {x}", caller, config, initial, mask)
+    text = _call_text(f"jaxport.sequences.over_steps({own}, {x}", caller, config, initial, mask)
     return text if config.get("return_state") else f"{text}[0]"
 
 
@@ -47,7 +47,7 @@ def both_ways(caller: Caller) -> str:
     Raises:
       UnwritableError: as for `over_steps`.
     """
-    x, initial, mask = _given(caller)
+    x, initial, mask = _call_arguments(caller)
     own, inner = f"self.{caller.attribute}", caller.inner
     mode = str(caller.layer.config.get("merge_mode"))
     if not inner:
@@ -56,7 +56,7 @@ def both_ways(caller: Caller) -> str:
     if mask is not None or initial or states or any(_drops(layer.config) for layer in inner):
         if states and mode == "None":
             raise UnwritableError("it returns states beside two results")
-        text = _told(f"jaxport.sequences.both_ways({own}, {x}", caller, config, initial, mask)
+        text = _call_text(f"jaxport.sequences.both_ways({own}, {x}", caller, config, initial, mask)
         return text if states else f"{text}[0]"
     if config.get("return_sequences"):
         return f"{own}({x})"
@@ -68,7 +68,7 @@ def _drops(config: Mapping[str, Plain]) -> bool:
     return bool(config.get("dropout") or config.get("recurrent_dropout"))
 
 
-def _given(caller: Caller) -> tuple[str, list[str], str | None]:
+def _call_arguments(caller: Caller) -> tuple[str, list[str], str | None]:
     """The input, the initial states one by one, and the mask."""
     caller.refuse_keywords("initial_state", "mask")
     x, *others = caller.call.arguments
@@ -92,12 +92,12 @@ def _carry(caller: Caller, initial: list[str]) -> str:
         return ""
     if caller.layer.class_name == "RNN":
         raise UnwritableError("it is given an initial state, whose order its cell decides")
-    ordered = initial[::-1] if caller.layer.class_name in _STATES else initial
-    text = ordered[0] if len(ordered) == 1 else f"({', '.join(ordered)})"
+    states = initial[::-1] if caller.layer.class_name in _STATES else initial
+    text = states[0] if len(states) == 1 else f"({', '.join(states)})"
     return f", initial_carry={text}"
 
 
-def _told(text: str, caller: Caller, config: object, initial: list[str], mask: str | None) -> str:
+def _call_text(text: str, caller: Caller, config: object, initial: list[str], mask: str | None) -> str:
     """A call of jaxport's with what it is told by name."""
     assert isinstance(config, dict)
     if mask is not None and config.get("unroll"):

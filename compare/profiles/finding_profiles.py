@@ -36,7 +36,7 @@ def find(path: Path) -> Recorded:
         folders.setdefault(file.parent, []).append(file)
     if not folders:
         raise RequestError(f"expected a file *{xspace.SUFFIX} in {path}, found none: {_HOW}")
-    newest = max(folders, key=lambda folder: (_recorded(folders[folder]), folder))
+    newest = max(folders, key=lambda folder: (_recording_time(folders[folder]), folder))
     return Recorded(tuple(folders[newest]), len(folders) - 1)
 
 
@@ -47,6 +47,6 @@ def _below(folder: Path) -> Sequence[Path]:
         raise RequestError(f"expected a folder of profiles at {folder}, found {error.strerror}: name a file") from error
 
 
-def _recorded(files: Sequence[Path]) -> int:
+def _recording_time(files: Sequence[Path]) -> int:
     """When the last of them was written. Not its target's time: a link may lead nowhere."""
     return max(file.lstat().st_mtime_ns for file in files)

@@ -18,16 +18,16 @@ def told_of_graphs(runs: Sequence[Ran], programs: Programs) -> list[Ran]:
       runs: in any order.
       programs: the modules that they are of.
     """
-    told = list(runs)
+    result = list(runs)
     streams: dict[tuple[tuple[str, str], int], list[int]] = defaultdict(list)
-    for at in sorted(range(len(runs)), key=lambda at: runs[at].start):
-        if runs[at].kind == DEVICE and runs[at].module[0]:
-            streams[runs[at].module, runs[at].thread].append(at)
+    for index in sorted(range(len(runs)), key=lambda index: runs[index].start):
+        if runs[index].kind == DEVICE and runs[index].module[0]:
+            streams[runs[index].module, runs[index].thread].append(index)
     for (module, _), places in streams.items():
         schedule = programs.schedule(module)
         if schedule is None:
             continue
-        names = schedule.instructions([runs[at].name for at in places])
-        for at, name in zip(places, names, strict=True):
-            told[at] = replace(runs[at], name=name)
-    return told
+        names = schedule.instructions([runs[index].name for index in places])
+        for index, name in zip(places, names, strict=True):
+            result[index] = replace(runs[index], name=name)
+    return result

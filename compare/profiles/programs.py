@@ -39,15 +39,15 @@ class Programs:
       dumped: the same of a dump, for what the profile itself does not hold.
     """
 
-    def __init__(self, modules: Mapping[Key, bytes], dumped: Mapping[Key, bytes] | None = None) -> None:
-        self._held = modules, {(_as_file(name), number): module for (name, number), module in (dumped or {}).items()}
+    def __init__(self, modules: Mapping[Key, bytes], dump: Mapping[Key, bytes] | None = None) -> None:
+        self._held = modules, {(_as_file(name), number): module for (name, number), module in (dump or {}).items()}
         self._read: dict[Key, Mapping[str, Instruction]] = {}
         self.problems: dict[str, str] = {}
 
     def instruction(self, key: Key, name: str) -> Instruction:
         """An instruction by its name; of what no module holds, one that tells nothing."""
         if key not in self._read:
-            self._read[key] = self._found(key)
+            self._read[key] = self._find(key)
         return self._read[key].get(name, Instruction())
 
     def schedule(self, key: Key) -> Schedule | None:
@@ -65,7 +65,7 @@ class Programs:
         """Whether there is a module for a program."""
         return bool(key[0]) and self._bytes(key) is not None
 
-    def _found(self, key: Key) -> Mapping[str, Instruction]:
+    def _find(self, key: Key) -> Mapping[str, Instruction]:
         module = self._bytes(key)
         if not key[0] or module is None:
             return {}
@@ -76,15 +76,15 @@ class Programs:
             return {}
 
     def _bytes(self, key: Key) -> bytes | None:
-        modules, dumped = self._held
+        modules, dump = self._held
         name, number = key
-        return _of_program(modules, key) or _of_program(dumped, (_as_file(name), number))
+        return _of_program(modules, key) or _of_program(dump, (_as_file(name), number))
 
 
 def _of_program(modules: Mapping[Key, bytes], key: Key) -> bytes | None:
     """The module of a program: by its number, else the only one of its name."""
-    named = [module for (name, _), module in modules.items() if name == key[0]]
-    return modules.get(key) or (named[0] if len(named) == 1 else None)
+    same_name = [module for (name, _), module in modules.items() if name == key[0]]
+    return modules.get(key) or (same_name[0] if len(same_name) == 1 else None)
 
 
 def _as_file(name: str) -> str:
@@ -92,17 +92,17 @@ def _as_file(name: str) -> str:
     return re.sub(r"\W", "_", name)
 
 
-def dumped(directory: Path) -> dict[Key, bytes]:
+def read_dump(directory: Path) -> dict[Key, bytes]:
     """The optimized modules of a dump directory, by name and number; without those that cannot be read.
 
     Raises:
       UnreadableProgram: it is not there, no directory, or holds no module.
     """
-    optimized: dict[Key, bytes] = {}
+    modules_by_key: dict[Key, bytes] = {}
     for module in modules(directory):
         with contextlib.suppress(UnreadableProgram):
-            optimized[module.name, str(module.number)] = stage_bytes(module, AFTER)[0]
-    return optimized
+            modules_by_key[module.name, str(module.number)] = stage_bytes(module, AFTER)[0]
+    return modules_by_key
 
 
 def instructions(module: bytes) -> Mapping[str, Instruction]:
@@ -112,9 +112,9 @@ def instructions(module: bytes) -> Mapping[str, Instruction]:
       UnreadableProgram: the bytes are no HLO.
     """
     entry = read_module.read(module)
-    told = step_phases.phases(module)
+    phase_by_name = step_phases.phases(module)
     return {
-        node.name: Instruction(node.opcode, node.op_name, told.get(node.name, ""), _sources(node))
+        node.name: Instruction(node.opcode, node.op_name, phase_by_name.get(node.name, ""), _sources(node))
         for graph in compiled.computations(entry, set())
         for node in graph
     }

@@ -20,30 +20,30 @@ from compare.record.vocabulary import BACKWARD, BOTH
 _PICOSECOND = 1e-12
 
 
-def read_profile(recorded: Recorded, dumped: Mapping[Key, bytes] | None = None) -> ReadProfile:
+def read_profile(recording: Recorded, dump: Mapping[Key, bytes] | None = None) -> ReadProfile:
     """Read the files of a profile.
 
     Args:
-      recorded: the files.
-      dumped: optimized modules by name and number, for those that the profile does not hold.
+      recording: the files.
+      dump: optimized modules by name and number, for those that the profile does not hold.
 
     Raises:
       RequestError: a file cannot be read, or is no profile.
     """
-    trace = traced.read(recorded.files)
-    programs = Programs(trace.modules, dumped)
+    trace = traced.read(recording.files)
+    programs = Programs(trace.modules, dump)
     trace.runs = told_of_graphs(trace.runs, programs)
     kernels = _kernels(trace, programs)
     return ReadProfile(
         schema=SCHEMA,
-        files=tuple(map(str, recorded.files)),
+        files=tuple(map(str, recording.files)),
         span_s=_span(trace.runs),
-        busy_s=_seconds(sum(end - start for start, end in spent.merged((run.start, run.done) for run in trace.runs))),
+        busy_s=_seconds(sum(end - start for start, end in spent.merge((run.start, run.done) for run in trace.runs))),
         kernels=kernels,
         phases=_phases(kernels),
         lines=_lines(kernels),
         pauses=_pauses(trace.runs, trace.host),
-        notes=tuple(_notes(recorded, trace, programs, kernels)),
+        notes=tuple(_notes(recording, trace, programs, kernels)),
     )
 
 
@@ -57,38 +57,40 @@ def _span(runs: Sequence[Ran]) -> float:
 
 def _kernels(trace: Traced, programs: Programs) -> tuple[ProfiledKernel, ...]:
     own = spent.own_times(trace.runs, lambda run: programs.instruction(run.module, run.name).opcode)
-    shared = shared_times(trace.runs, trace.tasks)
-    grouped: dict[tuple[str, Key, str, str], list[int]] = defaultdict(list)
-    for run, length, elsewhere in zip(trace.runs, own, shared, strict=True):
-        grouped[run.kind, run.module, run.name, run.operation].append(length + elsewhere)
-    of_nodes = dict(step_phases.of_operations({name for kind, _, name, _ in grouped if kind == NODE}))
-    total = sum(own) + sum(shared) or 1
+    times_elsewhere = shared_times(trace.runs, trace.tasks)
+    groups: dict[tuple[str, Key, str, str], list[int]] = defaultdict(list)
+    for run, length, elsewhere in zip(trace.runs, own, times_elsewhere, strict=True):
+        groups[run.kind, run.module, run.name, run.operation].append(length + elsewhere)
+    of_nodes = dict(step_phases.of_operations({name for kind, _, name, _ in groups if kind == NODE}))
+    total = sum(own) + sum(times_elsewhere) or 1
     kernels = [
         ProfiledKernel(
             name=name,
             kind=kind,
             module=key[0],
-            opcode=told.opcode,
-            op_name=told.op_name,
-            phase=told.phase,
+            opcode=instruction.opcode,
+            op_name=instruction.op_name,
+            phase=instruction.phase,
             runs=len(lengths),
             seconds=_seconds(sum(lengths)),
             longest_s=_seconds(max(lengths)),
             share=sum(lengths) / total,
-            sources=told.sources,
+            sources=instruction.sources,
         )
-        for (kind, key, name, operation), lengths in grouped.items()
-        for told in [programs.instruction(key, name) if key[0] else Instruction(operation, "", of_nodes.get(name, ""))]
+        for (kind, key, name, operation), lengths in groups.items()
+        for instruction in [
+            programs.instruction(key, name) if key[0] else Instruction(operation, "", of_nodes.get(name, ""))
+        ]
     ]
     return tuple(sorted(kernels, key=lambda kernel: (-(kernel.seconds or 0.0), kernel.module, kernel.name)))
 
 
 def _phases(kernels: Sequence[ProfiledKernel]) -> tuple[PhaseTime, ...]:
     """Kernels by phase; nothing where there is no backward one, and so no training step."""
-    grouped: dict[str, list[ProfiledKernel]] = defaultdict(list)
+    groups: dict[str, list[ProfiledKernel]] = defaultdict(list)
     for kernel in kernels:
-        grouped[kernel.phase].append(kernel)
-    if not grouped.keys() & {BACKWARD, BOTH}:
+        groups[kernel.phase].append(kernel)
+    if not groups.keys() & {BACKWARD, BOTH}:
         return ()
     times = [
         PhaseTime(
@@ -97,26 +99,26 @@ def _phases(kernels: Sequence[ProfiledKernel]) -> tuple[PhaseTime, ...]:
             seconds=sum(kernel.seconds or 0.0 for kernel in group),
             share=sum(kernel.share or 0.0 for kernel in group),
         )
-        for phase, group in grouped.items()
+        for phase, group in groups.items()
     ]
     return tuple(sorted(times, key=lambda time: -(time.seconds or 0.0)))
 
 
 def _lines(kernels: Sequence[ProfiledKernel]) -> tuple[ProfiledLine, ...]:
-    located = [
+    with_lines = [
         LocatedKernel(kernel.name, kernel.seconds or 0.0, kernel.runs or 0, kernel.share or 0.0, "", kernel.sources)
         for kernel in kernels
     ]
     return tuple(
         ProfiledLine(source=line.source, seconds=line.seconds, kernels=line.kernels)
-        for line in kernel_times.lines(located)
+        for line in kernel_times.lines(with_lines)
     )
 
 
 def _pauses(runs: Sequence[Ran], host: Sequence[HostSpan]) -> tuple[Pause, ...]:
-    grouped = spent.by_kernels(spent.pauses(runs), host)
+    groups = spent.by_kernels(spent.pauses(runs), host)
     pauses = []
-    for (before, after), group in grouped.items():
+    for (before, after), group in groups.items():
         name, longest = max(group.host.items(), key=lambda entry: entry[1], default=("", 0))
         pauses.append(
             Pause(
@@ -131,9 +133,9 @@ def _pauses(runs: Sequence[Ran], host: Sequence[HostSpan]) -> tuple[Pause, ...]:
     return tuple(sorted(pauses, key=lambda pause: -(pause.seconds or 0.0)))
 
 
-def _notes(recorded: Recorded, trace: Traced, programs: Programs, kernels: Sequence[ProfiledKernel]) -> Iterator[str]:
-    if recorded.older:
-        yield f"the newest of {recorded.older + 1} profiles in this folder: name a file to read another"
+def _notes(recording: Recorded, trace: Traced, programs: Programs, kernels: Sequence[ProfiledKernel]) -> Iterator[str]:
+    if recording.older:
+        yield f"the newest of {recording.older + 1} profiles in this folder: name a file to read another"
     if not trace.runs:
         yield "no kernel and no operation ran while this profile was recorded: call the function within the trace"
     for name, reason in programs.problems.items():

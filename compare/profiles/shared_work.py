@@ -63,12 +63,12 @@ def shared_times(runs: Sequence[Timed], tasks: Tasks) -> list[int]:
       tasks: of the same profile.
     """
     of_runs, of_tasks = _Innermost(runs), _Innermost(tasks.done)
-    shared = [0] * len(runs)
-    for at, task in enumerate(tasks.done):
-        owner = _owner(at, tasks, of_runs, of_tasks)
+    times = [0] * len(runs)
+    for index, task in enumerate(tasks.done):
+        owner = _owner(index, tasks, of_runs, of_tasks)
         if owner is not None and not _holds(runs[owner], task):
-            shared[owner] += max(task.end - task.start - task.inner - of_runs.within(task), 0)
-    return shared
+            times[owner] += max(task.end - task.start - task.inner - of_runs.within(task), 0)
+    return times
 
 
 def _holds(run: Timed, task: Task) -> bool:
@@ -76,19 +76,19 @@ def _holds(run: Timed, task: Task) -> bool:
     return run.thread == task.thread and run.start <= task.start and task.end <= run.end
 
 
-def _owner(at: int, tasks: Tasks, of_runs: _Innermost, of_tasks: _Innermost) -> int | None:
+def _owner(index: int, tasks: Tasks, of_runs: _Innermost, of_tasks: _Innermost) -> int | None:
     """The run that a task belongs to; None of one that was handed over outside of all."""
-    seen: set[int] = set()
-    place: int | None = at
-    while place is not None and place not in seen:
-        seen.add(place)
-        handed = tasks.handed.get(tasks.done[place].number)
-        if handed is None:
+    seen_places: set[int] = set()
+    place: int | None = index
+    while place is not None and place not in seen_places:
+        seen_places.add(place)
+        handover = tasks.handed.get(tasks.done[place].number)
+        if handover is None:
             return None
-        run = of_runs.at(*handed)
+        run = of_runs.at(*handover)
         if run is not None:
             return run
-        place = of_tasks.at(*handed)
+        place = of_tasks.at(*handover)
     return None
 
 
@@ -98,12 +98,12 @@ class _Innermost:
     def __init__(self, spans: Sequence[Timed]) -> None:
         self._spans = spans
         self._ordered: dict[int, list[int]] = defaultdict(list)
-        for at in sorted(range(len(spans)), key=lambda place: spans[place].start):
-            self._ordered[spans[at].thread].append(at)
-        self._starts = {thread: [spans[at].start for at in ats] for thread, ats in self._ordered.items()}
+        for index in sorted(range(len(spans)), key=lambda place: spans[place].start):
+            self._ordered[spans[index].thread].append(index)
+        self._starts = {thread: [spans[index].start for index in ats] for thread, ats in self._ordered.items()}
         # By place, when the last of all spans up to it ended: beyond that nothing earlier can still go on.
         self._ended = {
-            thread: list(accumulate((spans[at].end for at in ats), max)) for thread, ats in self._ordered.items()
+            thread: list(accumulate((spans[index].end for index in ats), max)) for thread, ats in self._ordered.items()
         }
 
     def at(self, thread: int, time: int) -> int | None:
@@ -126,7 +126,7 @@ class _Innermost:
         return total
 
 
-def paired(thread: int, events: Iterable[tuple[str, int, str]]) -> list[Task]:
+def pair_events(thread: int, events: Iterable[tuple[str, int, str]]) -> list[Task]:
     """The tasks of a thread; of what neither begins nor ends within the profile, nothing is told.
 
     Args:
@@ -141,7 +141,7 @@ def paired(thread: int, events: Iterable[tuple[str, int, str]]) -> list[Task]:
             open_.append((time, number))
             inner.append(0)
         elif name == ENDS and open_:
-            start, begun = open_.pop()
-            tasks.append(Task(begun, thread, start, time, inner.pop()))
+            start, task_name = open_.pop()
+            tasks.append(Task(task_name, thread, start, time, inner.pop()))
             inner[-1] += time - start
     return tasks

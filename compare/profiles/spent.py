@@ -52,52 +52,52 @@ def own_times(runs: Sequence[Ran], opcode: Callable[[Ran], str]) -> list[int]:
     """
     own = _without_inner(runs)
     starts: dict[tuple[str, str], tuple[list[int], list[Ran]]] = {}
-    for at, run in enumerate(runs):
+    for index, run in enumerate(runs):
         if (opcode(run) or run.name) in ("while", "call", "conditional") or _LOOPS.fullmatch(run.name):
             if run.module not in starts:
                 of_module = sorted((ran for ran in runs if ran.module == run.module), key=attrgetter("start"))
                 starts[run.module] = [ran.start for ran in of_module], of_module
-            own[at] = min(own[at], run.end - run.start - _covered(run, *starts[run.module]))
+            own[index] = min(own[index], run.end - run.start - _cover(run, *starts[run.module]))
     return own
 
 
-def _covered(run: Ran, starts: Sequence[int], ordered: Sequence[Ran]) -> int:
+def _cover(run: Ran, starts: Sequence[int], sorted_runs: Sequence[Ran]) -> int:
     """How much of a run other runs cover that began and ended meanwhile."""
-    meanwhile = ordered[bisect_left(starts, run.start) : bisect_right(starts, run.end)]
+    meanwhile = sorted_runs[bisect_left(starts, run.start) : bisect_right(starts, run.end)]
     inner = [other for other in meanwhile if other is not run and other.end <= run.end]
-    return sum(end - start for start, end in merged((other.start, min(other.done, run.end)) for other in inner))
+    return sum(end - start for start, end in merge((other.start, min(other.done, run.end)) for other in inner))
 
 
 def _without_inner(runs: Sequence[Ran]) -> list[int]:
     own = [run.end - run.start for run in runs]
-    for outer, inner in _nested(runs):
+    for outer, inner in _nest(runs):
         if runs[outer].kind == DEVICE:
             continue
         own[outer] = max(own[outer] - (runs[inner].end - runs[inner].start), 0)
     return own
 
 
-def _nested(spans: Sequence[_Any]) -> Iterator[tuple[int, int]]:
+def _nest(spans: Sequence[_Any]) -> Iterator[tuple[int, int]]:
     """Places of each span that is within another of its thread, after that of the innermost such one."""
     open_: dict[int, list[int]] = defaultdict(list)
-    for at in sorted(range(len(spans)), key=lambda place: (spans[place].start, -spans[place].end)):
-        outer = open_[spans[at].thread]
-        while outer and spans[outer[-1]].end <= spans[at].start:
+    for index in sorted(range(len(spans)), key=lambda place: (spans[place].start, -spans[place].end)):
+        outer = open_[spans[index].thread]
+        while outer and spans[outer[-1]].end <= spans[index].start:
             outer.pop()
         if outer:
-            yield outer[-1], at
-        outer.append(at)
+            yield outer[-1], index
+        outer.append(index)
 
 
-def merged(intervals: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def merge(intervals: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """The same time as intervals that do not touch, in order."""
-    joined: list[tuple[int, int]] = []
+    result: list[tuple[int, int]] = []
     for start, end in sorted(intervals):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = joined[-1][0], max(joined[-1][1], end)
+        if result and start <= result[-1][1]:
+            result[-1] = result[-1][0], max(result[-1][1], end)
         else:
-            joined.append((start, end))
-    return joined
+            result.append((start, end))
+    return result
 
 
 def pauses(runs: Iterable[Ran]) -> list[Pause]:
@@ -134,11 +134,11 @@ def by_kernels(pauses: Sequence[Pause], host: Sequence[HostSpan]) -> dict[tuple[
 def _innermost(spans: Sequence[HostSpan]) -> Iterator[tuple[str, int, int]]:
     """Each stretch of time in which a span was the innermost of its thread."""
     inner: Mapping[int, list[int]] = defaultdict(list)
-    for outer, at in _nested(spans):
-        inner[outer].append(at)
-    for at, span in enumerate(spans):
+    for outer, index in _nest(spans):
+        inner[outer].append(index)
+    for index, span in enumerate(spans):
         start = span.start
-        for place in inner.get(at, ()):
+        for place in inner.get(index, ()):
             if spans[place].start > start:
                 yield span.name, start, spans[place].start
             start = max(start, spans[place].end)

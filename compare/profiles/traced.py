@@ -13,7 +13,7 @@ from compare import files, xspace
 from compare.clusters.measured_share import OVERHEAD, RUN
 from compare.clusters.program_profile import CALLS, EAGER, NODE
 from compare.errors import RequestError
-from compare.profiles.shared_work import BEGINS, ENDS, HANDED, Tasks, paired
+from compare.profiles.shared_work import BEGINS, ENDS, HANDED, Tasks, pair_events
 from compare.record import profile_part
 from workloads._event_statistics import HLO, OF_GRAPH, ON_GPU
 
@@ -98,10 +98,10 @@ def read(paths: Sequence[Path]) -> Traced:
         for plane in planes:
             if plane.name == _METADATA:
                 traced.modules |= _modules(plane)
-            told = _Plane(plane.name == xspace.HOST, xspace.event_names(plane), xspace.statistic_names(plane))
-            ends = _ends(plane, told)
+            names = _Plane(plane.name == xspace.HOST, xspace.event_names(plane), xspace.statistic_names(plane))
+            ends = _ends(plane, names)
             for line in plane.lines:
-                _read_line(line, told, ends, _Into(traced, threads))
+                _read_line(line, names, ends, _Into(traced, threads))
                 threads += 1
     if any(run.kind == profile_part.DEVICE for run in traced.runs):
         traced.runs = [run for run in traced.runs if run.kind == profile_part.DEVICE]
@@ -129,8 +129,8 @@ def _modules(plane: Any) -> dict[tuple[str, str], bytes]:
 
 def _module_key(name: str) -> tuple[str, str]:
     """Module and number of "jit_step(10)"."""
-    numbered = _NUMBERED.search(name)
-    return (name[: numbered.start()].strip(), numbered[1]) if numbered else (name.strip(), "")
+    match = _NUMBERED.search(name)
+    return (name[: match.start()].strip(), match[1]) if match else (name.strip(), "")
 
 
 @dataclass(frozen=True)
@@ -141,14 +141,14 @@ class _Into:
     thread: int
 
 
-def _ends(plane: Any, told: _Plane) -> dict[tuple[str, str], int]:
+def _ends(plane: Any, names: _Plane) -> dict[tuple[str, str], int]:
     """By name and number of a run, when XLA's runtime learned that all of it was done."""
     return {
         (name.removeprefix(_ENDS), run): line.timestamp_ns * 1000 + event.offset_ps
         for line in plane.lines
         for event in line.events
-        if (name := told.names.get(event.metadata_id, "")).startswith(_ENDS)
-        for run in [dict(_told(event, told.statistics)).get(_ENDED, "")]
+        if (name := names.names.get(event.metadata_id, "")).startswith(_ENDS)
+        for run in [dict(_event_facts(event, names.statistics)).get(_ENDED, "")]
         if run
     }
 
@@ -161,24 +161,24 @@ def _read_line(line: Any, plane: _Plane, ends: Mapping[tuple[str, str], int], in
         name = plane.names.get(event.metadata_id, "")
         start = line.timestamp_ns * 1000 + event.offset_ps
         if name in _POOL and plane.on_host:
-            told = dict(_told(event, plane.statistics))
-            pool.append((name, start, told.get(_STARTED) or told.get(_ENDED, "")))
+            facts = dict(_event_facts(event, plane.statistics))
+            pool.append((name, start, facts.get(_STARTED) or facts.get(_ENDED, "")))
             continue
         # A run of no length tells no time, and no clock runs backwards.
         if not name or event.duration_ps <= 0:
             continue
-        end, told = start + event.duration_ps, dict(_told(event, plane.statistics))
-        what = _what(name, told, plane.on_host)
+        end, facts = start + event.duration_ps, dict(_event_facts(event, plane.statistics))
+        what = _what(name, facts, plane.on_host)
         if what:
-            done = ends.get((name, told.get(_STARTED, "")), end)
-            traced.runs.append(Ran(*what, thread, start, end, max(end, done)))
+            end_of_work = ends.get((name, facts.get(_STARTED, "")), end)
+            traced.runs.append(Ran(*what, thread, start, end, max(end, end_of_work)))
         elif plane.on_host and not worker:
             traced.host.append(HostSpan(name, thread, start, end))
     traced.tasks.handed |= {number: (thread, time) for name, time, number in pool if name == HANDED}
-    traced.tasks.done += paired(thread, sorted(pool, key=itemgetter(1)))
+    traced.tasks.done += pair_events(thread, sorted(pool, key=itemgetter(1)))
 
 
-def _told(event: Any, statistics: Mapping[int, str]) -> Iterator[tuple[str, str]]:
+def _event_facts(event: Any, statistics: Mapping[int, str]) -> Iterator[tuple[str, str]]:
     """The statistics of an event that say what it is."""
     for statistic in event.stats:
         name = statistics.get(statistic.metadata_id, "")
@@ -190,17 +190,17 @@ def _told(event: Any, statistics: Mapping[int, str]) -> Iterator[tuple[str, str]
             yield name, ""
 
 
-def _what(name: str, told: Mapping[str, str], on_host: bool) -> tuple[str, str, str, tuple[str, str]] | None:
+def _what(name: str, facts: Mapping[str, str], on_host: bool) -> tuple[str, str, str, tuple[str, str]] | None:
     """Kind, name, operation and module of what an event stands for; None of what is neither kernel nor operation."""
-    module = (told.get(_MODULE, ""), told.get(_PROGRAM, ""))
-    if told.keys() & _ON_DEVICE:
-        instruction = "" if OF_GRAPH in told else told.get(HLO)
+    module = (facts.get(_MODULE, ""), facts.get(_PROGRAM, ""))
+    if facts.keys() & _ON_DEVICE:
+        instruction = "" if OF_GRAPH in facts else facts.get(HLO)
         return profile_part.DEVICE, instruction or name, "", module
     if not on_host:
         return None
-    if HLO in told:
+    if HLO in facts:
         ends = name.startswith(_ENDS)
-        return None if ends else (profile_part.INSTRUCTION, told[HLO] or name, "", module)
+        return None if ends else (profile_part.INSTRUCTION, facts[HLO] or name, "", module)
     eager, node = EAGER.fullmatch(name), NODE.fullmatch(name)
     if eager:
         return profile_part.EAGER, eager["op"], eager["op"], ("", "")

@@ -28,6 +28,7 @@ from compare.parity import Evidence, messages
 from compare.parity.bands import Band
 from compare.parity.holding import Held, Leaves
 from compare.parity.measure import UNIT_ROUNDOFF, is_float, pattern, wide
+from compare.prove.moved_arguments import clip_to_range
 from compare.prove.oracle import Doubles
 from compare.prove.own_formula import FACTOR, LARGEST, NOTHING, ROUNDINGS, ordinary, vanishes
 from compare.prove.running import running
@@ -177,8 +178,8 @@ def _not_decided(of: _Pass, runs: Runs, off: Mapping[str, Arrays]) -> set[str]:
         cases = _cases_with_any(left)
         if not cases:
             break
-        moved = disturbing.disturbed(
-            of.programs[side].artifact, ROUNDINGS * UNIT_ROUNDOFF["float64"], seed, spared=SPARED
+        moved = disturbing.disturb(
+            of.programs[side].artifact, ROUNDINGS * UNIT_ROUNDOFF["float64"], seed, spared_bits=SPARED
         )
         for case, ran in of.run(side, cases, moved).items():
             for leaf, gap in left[case].items():
@@ -220,7 +221,7 @@ def _at_zero(arrays: Arrays, specs: Specs) -> dict[str, np.ndarray]:
     return {
         name: array
         if name.startswith(WEIGHTS) or not is_float(array)
-        else _in_range(np.zeros_like(array), specs.get(name))
+        else clip_to_range(np.zeros_like(array), specs.get(name))
         for name, array in arrays.items()
     }
 
@@ -238,8 +239,4 @@ def _aside(name: str, array: np.ndarray, spec: ArraySpec[int] | None) -> np.ndar
     numbers = array.astype(np.float64)
     moved = numbers * (1 + away)
     # At the end of its range a number is moved inwards.
-    return _in_range(np.where(_in_range(moved, spec) == moved, moved, numbers * (1 - away)), spec)
-
-
-def _in_range(array: np.ndarray, spec: ArraySpec[int] | None) -> np.ndarray:
-    return array if spec is None or spec.low is None or spec.high is None else np.clip(array, spec.low, spec.high)
+    return clip_to_range(np.where(clip_to_range(moved, spec) == moved, moved, numbers * (1 - away)), spec)

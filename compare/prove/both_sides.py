@@ -14,6 +14,7 @@ from compare.parity import messages
 from compare.progress import Reporter
 from compare.prove.collect import Collected, collect_evidence
 from compare.prove.further import further
+from compare.prove.integer_programs import replace_doubles_of_integers
 from compare.prove.late_steps import late_steps
 from compare.prove.oracle import Doubles, find_doubles
 from compare.prove.original_modes import OriginalModes, asked_original
@@ -157,7 +158,7 @@ def doubles_of(pool: Pool, collected: Mapping[str, Collected], prepared: Prepare
         failures.append(failure_of(error))
         return Doubles()
     failures += doubles.failures
-    return doubles
+    return replace_doubles_of_integers(doubles, collected)
 
 
 def with_more_cases(

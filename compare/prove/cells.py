@@ -181,12 +181,12 @@ def _with_times(
     """The cell with where its time goes, kernel by kernel and line by line; or why that is not known."""
     try:
         schedule = Schedule(module.hlo)
-        profile = kernel_times.profile([schedule.told(call) for call in requests.profile(side, built.handle)])
+        profile = kernel_times.profile([schedule.name_runs(call) for call in requests.profile(side, built.handle)])
     except SideError as error:
         if error.lost:
             raise
         return replace(counted, times_reason=error.reason)
-    located = kernel_times.located(profile.times, module)
+    located = kernel_times.locate(profile.times, module)
     return replace(
         counted,
         times=kernel_parts.times(located),

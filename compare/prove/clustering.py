@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from compare import files
 from compare.clusters import clustered_graph
 from compare.clusters.log_lines import ClusteringLog, read_log
-from compare.clusters.measured_share import MeasuredTimes, measured
+from compare.clusters.measured_share import MeasuredTimes, measure_times
 from compare.hlo import stablehlo_text
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.compiled import CONTROL_FLOW
@@ -102,7 +102,7 @@ def _log(side: Side) -> str:
 
 
 def _clustering(asked: Asked, pass_: str, log: ClusteringLog, ran: Clustered, dump: Path) -> Clustering:
-    times = measured(ran.calls)
+    times = measure_times(ran.calls)
     texts = texts_of(set(ran.sources.values()))
     graphs = [clustered_graph.clustered_graph(log, function, ran.sources, texts) for function in log.of_users]
     own = [graph for graph in graphs if graph.function == ran.function]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 
@@ -17,8 +18,8 @@ from workloads._spec import Arrays, ArraySpec
 CASE = "conditions"
 MOST_ELEMENTS = 1 << 14
 """Of all inputs: hundreds of calls are looked among."""
-MOST_ORDERS = 40
-"""Binary orders of the inputs that are looked among."""
+_AT_ONCE = 64
+"""Calls that are looked at before the next ones are drawn: most decisions turn at ordinary magnitudes."""
 
 
 def covering(
@@ -53,15 +54,13 @@ def _searched(
 ) -> dict[str, Arrays]:
     """Calls of the sweeps, the most ordinary first, that decide in a way that none before did."""
     base = first_inputs(twin, specs)
-    probes = [
-        probe for probe in _sweeps.probes(specs, moderate=False) if abs(math.log2(probe.magnitude)) <= MOST_ORDERS
-    ]
-    probes.sort(key=lambda probe: abs(math.log2(probe.magnitude)))
-    drawn = [_sweeps.drawn(probe, specs, base) for probe in probes]
+    probes = iter(sorted(_sweeps.probes(specs, moderate=False), key=lambda probe: abs(math.log2(probe.magnitude))))
     cases: dict[str, Arrays] = {}
-    for case, *ways in zip(drawn, *(watch.decides(drawn) for watch in watches), strict=True):
-        if any(watch.adds(way) for watch, way in zip(watches, ways, strict=True)) and fits(case):
-            cases[f"{CASE}{len(cases)}"] = case
-            for watch, way in zip(watches, ways, strict=True):
-                watch.look(way)
+    while not all(watch.is_settled for watch in watches) and (few := list(itertools.islice(probes, _AT_ONCE))):
+        inputs = [_sweeps.draw_inputs(probe, specs, base) for probe in few]
+        for case, *ways in zip(inputs, *(watch.decides(inputs) for watch in watches), strict=True):
+            if any(watch.adds(way) for watch, way in zip(watches, ways, strict=True)) and fits(case):
+                cases[f"{CASE}{len(cases)}"] = case
+                for watch, way in zip(watches, ways, strict=True):
+                    watch.look(way)
     return cases

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compare.hlo.thresholds import thresholds, thresholds_of
+from compare.hlo.thresholds import thresholds, thresholds_of, ties
 from compare.hlo.uses import Use, use
 from compare.parity import messages
 from compare.parity.measure import SEMANTICS_BOUND, distance, is_float, scale_of
@@ -110,7 +110,10 @@ def _marks_of(
 ) -> dict[str, Sequence[float | int]]:
     """By input, numbers around what either program decides by; in a model, around what it holds that input against."""
     held_against = {name: _thresholds_of(programs, name if twin.weights else "") for name in specs}
-    floats = {name: _marks.around_floats(held_against[name], spec) for name, spec in specs.items() if _is_real(spec)}
+    halves = [] if twin.weights else list(dict.fromkeys(tie for of in programs for tie in ties(of.graph)))
+    floats = {
+        name: _marks.around_floats(held_against[name], spec, halves) for name, spec in specs.items() if _is_real(spec)
+    }
     integers = {name: _marks.around_integers(held_against[name], domain) for name, domain in domains.items()}
     return {name: marks for name, marks in (floats | integers).items() if marks}
 
@@ -140,7 +143,7 @@ def _decisive(
     needed = max((math.ceil(len(values) / base[name].size) for name, values in marks.items()), default=0)
     return {
         f"{CONSTANTS}{case}": {
-            name: _marks.placed(marks[name], specs[name], turn, case) if name in marks else array
+            name: _marks.place_marks(marks[name], specs[name], turn, case) if name in marks else array
             for turn, (name, array) in enumerate(base.items())
         }
         for case in range(min(needed, _MOST_CASES))

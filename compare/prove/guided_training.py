@@ -17,10 +17,10 @@ from compare.parity.evidence import Evidence, double_mode, promoted_mode
 from compare.parity.holding import Held
 from compare.prove.collect import FLOAT64
 from compare.prove.oracle import Doubles
-from compare.prove.placed_training import QUICKLY
 from compare.record.vocabulary import FAIL
 from compare.sides import requests
 from compare.sides.pool import Pool
+from workloads._compiling import REPEATEDLY
 from workloads._framework import STEP
 from workloads._modes import JAX, TF, parse_mode
 from workloads._spec import Arrays
@@ -102,5 +102,5 @@ class _Runs:
         if mode != promoted_mode(of.side):
             return requests.trajectory(self.pool.get(of.side), of.name, dtype, self.steps, guide)
         jax = self.pool.get(JAX)
-        handle = requests.compile_program(jax, self.doubles.programs[of.side, STEP], QUICKLY).handle
+        handle = requests.compile_program(jax, self.doubles.programs[of.side, STEP], REPEATEDLY).handle
         return requests.unroll(jax, handle, self.steps, guide)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from compare.hlo.bindings import UnreadableProgram
-from compare.inputs.at_size import Prepared, digest
+from compare.inputs.at_size import Prepared, with_arrays
 from compare.parity import messages
 from compare.parity.evidence import TF_REFERENCE
 from compare.prove.both_sides import both
@@ -16,7 +15,6 @@ from compare.prove.collect import FLOAT32, Collected
 from compare.prove.further import is_free_integer, use_of
 from compare.prove.subjects import Readable, twin_of
 from compare.record.workload_part import Failure
-from compare.sides import mapped, wire
 from compare.sides._side import SIDES
 from workloads._framework import FORWARD
 from workloads._spec import Arrays
@@ -61,13 +59,8 @@ def drawn_within(prepared: Prepared, tables: Tables) -> Prepared:
         return {name: array % array.dtype.type(tables.get(name, 0) or 1) if name in tables else array
                 for name, array in arrays.items()}  # fmt: skip
 
-    packed = wire.pack_twin({case: within(arrays) for case, arrays in twin.cases.items()}, twin.weights,
-                            within(twin.batches))  # fmt: skip
-    sha256 = digest(packed)
-    folder = prepared.loading.arrays.with_name(f"{prepared.loading.arrays.name}-{sha256[:16]}")
-    if not folder.exists():
-        mapped.save(packed, folder)
-    return dataclasses.replace(prepared, loading=dataclasses.replace(prepared.loading, arrays=folder, sha256=sha256))
+    cases = {case: within(arrays) for case, arrays in twin.cases.items()}
+    return with_arrays(prepared, cases, twin.weights, within(twin.batches))
 
 
 def _tables(prepared: Prepared, collected: Mapping[str, Collected]) -> dict[str, int]:

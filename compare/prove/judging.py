@@ -7,19 +7,16 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-import numpy as np
-
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.narrowings import narrowings
 from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
-from compare.parity import Evidence, explicable, held_leaves, judge_held
+from compare.parity import Evidence, explicable, held_leaves, judge_held, undecided
 from compare.parity.holding import Leaves
 from compare.prove.beside_ties import judged_beside
+from compare.prove.by_regions import RegionJudge
 from compare.prove.collect import FLOAT32, Collected
 from compare.prove.guided_training import drift, guided_training
-from compare.prove.moved_by_rounding import moved_by_rounding
-from compare.prove.near_choices import choices_beside_edges
 from compare.prove.oracle import Doubles, runner_of, twin_with
 from compare.prove.original_modes import OriginalModes
 from compare.prove.other_modes import with_eager, with_xla
@@ -37,8 +34,6 @@ from workloads._precision import narrow_dtype
 
 Place = TypeVar("Place")
 """Of an error that is explained."""
-Far = TypeVar("Far", float, np.ndarray)
-"""How large an error is explained, of a group of magnitudes or of each element."""
 
 
 def parity_of(
@@ -49,7 +44,7 @@ def parity_of(
     failures: list[Failure],
     ordinary: Mapping[tuple[str, str], float] | None = None,
 ) -> Parity:
-    """The gates at their strictest; once more with what rounding does to constants, to the formula and to choices.
+    """The gates at their strictest; once more with what rounding does to constants and to the formula, and by regions.
 
     Args:
       pool: has the sides.
@@ -59,15 +54,19 @@ def parity_of(
       failures: gets what fails meanwhile.
       ordinary: see `Evidence`; at another size than the workload's own.
     """
+    unexplained = set[tuple[str, str]]()
 
-    def by_modes(doubles: Doubles) -> tuple[_Explaining, Evidence, Leaves]:
+    def explaining(doubles: Doubles) -> _Explaining:
+        return _Explaining(pool, prepared, collected, doubles, failures, unexplained)
+
+    def by_modes(doubles: Doubles) -> tuple[Evidence, Leaves]:
         evidence = dataclasses.replace(_evidence(prepared, collected, doubles, failures), ordinary=ordinary or {})
-        explaining = _Explaining(pool, prepared, collected, doubles, failures)
-        return explaining, *explaining.by_modes(evidence)
+        one = explaining(doubles)
+        return one.by_regions(*one.by_modes(evidence))
 
-    def explained(doubles: Doubles) -> tuple[Evidence, Leaves]:
-        explaining, evidence, held = by_modes(doubles)
-        return explaining.by_formula(*explaining.by_constants(evidence, held))
+    def by_all(doubles: Doubles, evidence: Evidence, held: Leaves) -> tuple[Evidence, Leaves]:
+        one = explaining(doubles)
+        return one.by_regions(*one.by_formula(*one.by_constants(evidence, held)))
 
     def guided(evidence: Evidence, held: Leaves) -> tuple[Doubles, Evidence, Leaves] | None:
         """Training from TensorFlow's weights, where that holds."""
@@ -75,35 +74,27 @@ def parity_of(
         if anew is None:
             return None
         anew = dataclasses.replace(anew, training_remarks=(drift(held["training"]), *doubles.training_remarks))
-        of, leaves = explained(anew)
+        of, leaves = by_all(anew, *by_modes(anew))
         return (anew, of, leaves) if all(leaf.verdict == PASS for leaf in leaves["training"]) else None
 
-    explaining, evidence, held = by_modes(doubles)
+    evidence, held = by_modes(doubles)
     # Before rounded constants, which compile the training step several times.
     tried = _failing(held) == {"training"}
     if tried and (holding := guided(evidence, held)):
         doubles, evidence, held = holding
     else:
-        evidence, held = explaining.by_formula(*explaining.by_constants(evidence, held))
+        evidence, held = by_all(doubles, evidence, held)
     try:
         beside = judged_beside(twin_with(prepared, doubles), prepared.inputs, doubles, evidence, held)
-        if beside is not doubles:
-            doubles = beside
-            evidence, held = explained(doubles)
-        if not tried and "training" in _failing(held) and (holding := guided(evidence, held)):
-            doubles, evidence, held = holding
-        parity = judge_held(evidence, held)
-        if parity.verdict != FAIL:
-            return parity
-        choices = choices_beside_edges(twin_with(prepared, doubles), prepared, collected, evidence, held)
     except (PromotionError, UnreadableProgram):
         # What cannot be explained stays a failure.
-        choices = {}
-    if choices:
-        evidence = dataclasses.replace(evidence, choices=choices)
-        held = held_leaves(evidence)
-    # Last, since it compiles the training step several times.
-    return judge_held(*_Explaining(pool, prepared, collected, doubles, failures).by_steps(evidence, held))
+        beside = doubles
+    if beside is not doubles:
+        doubles = beside
+        evidence, held = by_all(doubles, *by_modes(doubles))
+    if not tried and "training" in _failing(held) and (holding := guided(evidence, held)):
+        doubles, evidence, held = holding
+    return judge_held(evidence, held)
 
 
 def _failing(held: Leaves) -> set[str]:
@@ -140,6 +131,7 @@ class _Explaining:
       collected: what each side delivered, by side.
       doubles: the float64 evidence.
       failures: gets what fails meanwhile.
+      unexplained: gets pass and case of runs whose regions do not hold, which are not judged again.
     """
 
     pool: Pool
@@ -147,6 +139,7 @@ class _Explaining:
     collected: Mapping[str, Collected]
     doubles: Doubles
     failures: list[Failure]
+    unexplained: set[tuple[str, str]]
 
     def by_modes(self, evidence: Evidence) -> tuple[Evidence, Leaves]:
         """The evidence with TensorFlow's other mode where its own modes disagree, and what it is held to with that."""
@@ -198,25 +191,24 @@ class _Explaining:
         evidence = dataclasses.replace(evidence, formula=spreads)
         return evidence, held_leaves(evidence)
 
-    def by_steps(self, evidence: Evidence, held: Leaves) -> tuple[Evidence, Leaves]:
-        """The evidence with what rounding does to the original's training run, where nothing but that run fails.
-
-        A port whose step rounds to fewer bits than the original's is told by few elements more: none is left out.
+    def by_regions(self, evidence: Evidence, held: Leaves) -> tuple[Evidence, Leaves]:
+        """The evidence with the runs that fail in float32 alone, and whose regions hold.
 
         Args:
           evidence: what is judged.
           held: what it is held to.
         """
-        # Most hold: those are not judged a second time.
-        if not any(leaf.verdict == FAIL for leaf in held["training"]):
+        runs = undecided(evidence, held) - evidence.regions.keys() - self.unexplained
+        if not runs:
             return evidence, held
-        gates = judge_held(evidence, held).gates
-        if [name for name, gate in gates.items() if gate.verdict == FAIL] != ["training"] or self._rounds_further(STEP):
+        twin = twin_with(self.prepared, self.doubles)
+        judge = RegionJudge(self.prepared, twin, self.collected, self.doubles, evidence.computes_in or FLOAT32)
+        explained = judge.explain(runs, held)
+        # Training from its own weights is not judged by regions, and is again once it is guided.
+        self.unexplained.update(run for run in runs - explained.keys() if run[0] != STEP or self.doubles.guide)
+        if not explained:
             return evidence, held
-        moved = self._ask(moved_by_rounding, evidence, held)
-        if not moved:
-            return evidence, held
-        evidence = dataclasses.replace(evidence, moved=moved)
+        evidence = dataclasses.replace(evidence, regions={**evidence.regions, **explained})
         return evidence, held_leaves(evidence)
 
     def _rounds_further(self, pass_: str) -> bool:
@@ -225,7 +217,9 @@ class _Explaining:
         narrow = {name: narrowings(program.artifact) for name, program in of.items() if program is not None}
         return bool(narrow.get("jax", frozenset()) - narrow.get("tf", frozenset()))
 
-    def _ask(self, explain: Callable[..., Mapping[Place, Far]], *of: object, told_as: str = "") -> Mapping[Place, Far]:
+    def _ask(
+        self, explain: Callable[..., Mapping[Place, float]], *of: object, told_as: str = ""
+    ) -> Mapping[Place, float]:
         """What explains errors, by place; nothing where the JAX side, which trains, cannot be asked.
 
         A program that does not run apart from its framework is a failure only where it is told as something.
@@ -242,7 +236,7 @@ class _Explaining:
             # This workload asks it nothing more: another worker has not loaded it.
             self.collected["jax"].lost |= error.lost
         else:
-            return spreads if np.any([np.any(spread) for spread in spreads.values()]) else {}
+            return spreads if any(spreads.values()) else {}
         return {}
 
 

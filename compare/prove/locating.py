@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import linecache
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -188,12 +189,12 @@ def _line(departure: Departure) -> str:
 
 
 def text(source: str) -> str:
-    """What stands at "file:line", "" where the file cannot be read."""
+    """The text at "file:line"; "" if the file cannot be read. Python knows the cells of a notebook as files."""
     file, _, line = source.rpartition(":")
     try:
         lines = Path(file).read_text(errors="replace").splitlines()
     except OSError:
-        return ""
+        lines = linecache.getlines(file)
     return lines[int(line) - 1].strip()[:_MOST_TEXT] if 0 < int(line) <= len(lines) else ""
 
 

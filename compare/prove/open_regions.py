@@ -1,8 +1,8 @@
-"""Open regions of two programs as one program a side, and the arrays that calls of both programs pass to them."""
+"""Open regions of two programs in groups that fit into memory, and the arrays that calls of both pass to them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,117 +13,27 @@ from compare.hlo.arrays.room import budget
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import Graph
 from compare.hlo.pair import Pair
-from compare.hlo.write_module import written
-from compare.prove.placed_training import QUICKLY
+from compare.hlo.write_module import write_graph
+from compare.parity.measure import largest
 from compare.prove.running import MOST_BYTES
-from compare.regions.open_programs import OpenPrograms, merge_regions
+from compare.regions.open_programs import OpenPrograms, count_roundings, merge_regions
 from compare.regions.parts import Region, Regions
+from compare.regions.refining import ExactCall, Matched, find_refuted
 from compare.regions.sampling import widen
+from workloads._compiling import QUICKLY
 
 MOST_OPERATIONS = 1 << 14
 """Of the open regions together: where no values were matched, regions repeat one another."""
-_WIDEST = 16
+_WIDE, _NARROW = 8, 4
+"""Bytes of an element in float64, and as TensorFlow's program has it."""
 
 Arguments = Pair[Sequence[np.ndarray]]
 """What fills the parameters of both programs in one call."""
 
 
 @dataclass(frozen=True)
-class OpenRegions:
-    """The open regions of one pass, and what each call of the programs passes to them.
-
-    Attributes:
-      regions: the split.
-      programs: both pieces of the open regions.
-      cut_values: has what TensorFlow's program computes at cut points.
-    """
-
-    regions: Regions
-    programs: OpenPrograms
-    cut_values: CutValues
-
-    @classmethod
-    def of(cls, regions: Regions, opened: Sequence[Region], cut_values: CutValues) -> OpenRegions:
-        """These regions as one program a side.
-
-        Args:
-          regions: the split.
-          opened: those that are judged.
-          cut_values: has what TensorFlow's program computes at cut points.
-
-        Raises:
-          UnreadableProgram: they are too large together, or their arrays are.
-        """
-        made = cls(regions, merge_regions(opened, regions), cut_values)
-        if max(map(len, made.programs.graphs)) > MOST_OPERATIONS:
-            raise UnreadableProgram(f"expected at most {MOST_OPERATIONS:,} operations in open regions")
-        if made._bytes > (room := budget()):
-            raise UnreadableProgram(f"expected {made._bytes:,} bytes for the arrays of open regions, found {room:,}")
-        return made
-
-    @cached_property
-    def artifacts(self) -> Pair[bytes]:
-        """Both programs of the regions."""
-        return self.programs.graphs.map(lambda graph: bindings.bytecode_of_hlo(written(graph)))
-
-    @cached_property
-    def exact(self) -> bytes:
-        """TensorFlow's pieces in float64."""
-        return promote.promote(self.artifacts.left)
-
-    @cached_property
-    def compiled_exactly(self) -> executing.Executable:
-        """The same, compiled: to refute cut points, and to judge by."""
-        return executing.compile_bytecode(self.exact, QUICKLY)
-
-    @property
-    def at_once(self) -> int:
-        """How many calls one request may hold."""
-        return max(1, MOST_BYTES // max(1, self._bytes))
-
-    @cached_property
-    def _bytes(self) -> int:
-        """What the arrays of one call take, on both sides and in float64."""
-        nodes = [graph.nodes[key] for graph in self.programs.graphs for key in (*graph.parameters, *graph.results)]
-        return _WIDEST * sum(node.shape.elements for node in nodes)
-
-    @cached_property
-    def keys(self) -> Sequence[int]:
-        """Ids in TensorFlow's graph of what the regions read, in the order of their shared parameters."""
-        return [self.regions.cut_points[at].nodes.left[0] for at in self.programs.read]
-
-    def collect_inputs(self, calls: Sequence[Arguments]) -> list[RegionInputs]:
-        """What the regions of both sides take in each call.
-
-        Args:
-          calls: arguments of both programs.
-        """
-        positions = [
-            [graph.parameters.index(key) for key in alone]
-            for graph, alone in zip(self.regions.graphs, self.programs.alone, strict=True)
-        ]
-        return [
-            RegionInputs(shared, Pair(*([side[at] for at in own] for side, own in zip(call, positions, strict=True))))
-            for shared, call in zip(self.cut_values.each(self.keys, [left for left, _ in calls]), calls, strict=True)
-        ]
-
-    def run_exactly(self, calls: Sequence[Arguments]) -> Iterator[Pair[Sequence[np.ndarray]]]:
-        """What both programs of the regions give in float64, in each call.
-
-        Args:
-          calls: arguments of both programs.
-        """
-        port = executing.compile_bytecode(promote.promote(self.artifacts.right), QUICKLY)
-        exact = Pair(self.compiled_exactly, port)
-        for start in range(0, len(calls), self.at_once):
-            taken = self.collect_inputs(calls[start : start + self.at_once])
-            runs = [exact[side].each([one.widened(side) for one in taken]) for side in (0, 1)]
-            yield from map(Pair, *runs)
-
-
-@dataclass(frozen=True)
 class RegionInputs:
-    """What one call passes to the regions: values at cut points, and parameters that one program alone has."""
+    """What one call passes to regions: values at cut points, and parameters that one program alone has."""
 
     shared: Sequence[np.ndarray]
     own: Pair[Sequence[np.ndarray]]
@@ -135,6 +45,166 @@ class RegionInputs:
     def widened(self, side: int) -> list[np.ndarray]:
         """The same in float64."""
         return [widen(array) for array in self.of(side)]
+
+
+@dataclass(frozen=True)
+class RegionGroup:
+    """Open regions that run together, as one program a side.
+
+    Attributes:
+      regions: the split that they belong to.
+      programs: both pieces of each.
+    """
+
+    regions: Regions
+    programs: OpenPrograms
+
+    @cached_property
+    def artifacts(self) -> Pair[bytes]:
+        """Both programs of the regions."""
+        return self.programs.graphs.map(lambda graph: bindings.bytecode_of_hlo(write_graph(graph)))
+
+    @cached_property
+    def exact(self) -> bytes:
+        """TensorFlow's pieces in float64."""
+        return promote.promote(self.artifacts.left)
+
+    @cached_property
+    def compiled_exactly(self) -> executing.Executable:
+        """The same, compiled: to refute cut points, and to judge by."""
+        return executing.compile_bytecode(self.exact, QUICKLY)
+
+    @cached_property
+    def _port_compiled_exactly(self) -> executing.Executable:
+        return executing.compile_bytecode(promote.promote(self.artifacts.right), QUICKLY)
+
+    @cached_property
+    def keys(self) -> Sequence[int]:
+        """Ids in TensorFlow's graph of what the regions read, in the order of their shared parameters."""
+        return [self.regions.cut_points[at].nodes.left[0] for at in self.programs.read]
+
+    @cached_property
+    def roundings(self) -> float:
+        """How many roundings in a row any of the pieces makes."""
+        return max(count_roundings(region, self.regions.graphs.left) for region in self.programs.regions)
+
+    def select_inputs(self, call: Arguments, values_at: Mapping[int, np.ndarray]) -> RegionInputs:
+        """What the regions of both sides take in a call.
+
+        Args:
+          call: arguments of both programs.
+          values_at: by id in TensorFlow's graph, the values of this call.
+        """
+        own = (
+            [arguments[graph.parameters.index(key)] for key in alone]
+            for arguments, graph, alone in zip(call, self.regions.graphs, self.programs.alone, strict=True)
+        )
+        return RegionInputs([values_at[key] for key in self.keys], Pair(*own))
+
+    def find_refuted(self, inputs: Sequence[RegionInputs]) -> set[Matched]:
+        """The values that were supposed to be one, and differ in float64 in one of these calls.
+
+        Args:
+          inputs: what the regions take in each.
+        """
+        exact = Pair(self.compiled_exactly, self._port_compiled_exactly)
+        runs = (exact[side].each([one.widened(side) for one in inputs]) for side in (0, 1))
+        sizes = map(self._measure_sizes, inputs)
+        calls = (ExactCall(Pair(*results), size) for *results, size in zip(*runs, sizes, strict=True))
+        return find_refuted(self.regions.cut_points, self.programs, calls)
+
+    def _measure_sizes(self, inputs: RegionInputs) -> list[float]:
+        """By region, the largest value that it reads."""
+        read = {at: largest([array]) for at, array in zip(self.programs.read, inputs.shared, strict=True)}
+        return [max((read[at] for at in region.inputs), default=0.0) for region in self.programs.regions]
+
+
+@dataclass(frozen=True)
+class OpenRegions:
+    """All open regions of one pass.
+
+    Attributes:
+      groups: of regions that run together.
+      cut_values: has what TensorFlow's program computes at cut points.
+    """
+
+    groups: tuple[RegionGroup, ...]
+    cut_values: CutValues
+
+    @classmethod
+    def of(cls, regions: Regions, opened: Sequence[Region], cut_values: CutValues) -> OpenRegions:
+        """These regions, in groups whose arrays have room in memory.
+
+        Args:
+          regions: the split.
+          opened: those that are judged.
+          cut_values: has what TensorFlow's program computes at cut points.
+
+        Raises:
+          UnreadableProgram: they are too large together, one by itself is, or the values that they read are.
+        """
+        room = budget()
+        groups = tuple(RegionGroup(regions, merge_regions(group, regions)) for group in _group(opened, regions, room))
+        operations = max(sum(len(group.programs.graphs[side].nodes) for group in groups) for side in (0, 1))
+        if operations > MOST_OPERATIONS:
+            raise UnreadableProgram(f"expected at most {MOST_OPERATIONS:,} operations in open regions")
+        made = cls(groups, cut_values)
+        if made._bytes > room:
+            raise UnreadableProgram(f"expected {made._bytes:,} bytes for what open regions read, found {room:,}")
+        return made
+
+    @property
+    def count(self) -> int:
+        """How many regions are open."""
+        return sum(len(group.programs.regions) for group in self.groups)
+
+    @property
+    def roundings(self) -> float:
+        """How many roundings in a row any piece of TensorFlow's makes."""
+        return max(group.roundings for group in self.groups)
+
+    @property
+    def at_once(self) -> int:
+        """How many calls one request may hold."""
+        of_groups = (
+            sum(_count_bytes(group.regions, region) for region in group.programs.regions) for group in self.groups
+        )
+        return max(1, MOST_BYTES // max(1, *of_groups, self._bytes))
+
+    def collect_inputs(self, calls: Sequence[Arguments]) -> list[list[RegionInputs]]:
+        """By group, what its regions take in each call.
+
+        Args:
+          calls: arguments of both programs.
+        """
+        known = self.cut_values.compute(self._keys, [call.left for call in calls])
+        return [
+            [group.select_inputs(call, values_at) for call, values_at in zip(calls, known, strict=True)]
+            for group in self.groups
+        ]
+
+    def find_refuted(self, calls: Sequence[Arguments]) -> set[Matched]:
+        """The values that were supposed to be one, and differ in one of these calls though both programs take the same.
+
+        Args:
+          calls: arguments of both programs.
+        """
+        return {
+            pair
+            for start in range(0, len(calls), self.at_once)
+            for group, inputs in zip(self.groups, self.collect_inputs(calls[start : start + self.at_once]), strict=True)
+            for pair in group.find_refuted(inputs)
+        }
+
+    @cached_property
+    def _keys(self) -> Sequence[int]:
+        return [*dict.fromkeys(key for group in self.groups for key in group.keys)]
+
+    @cached_property
+    def _bytes(self) -> int:
+        """What the values that all regions read take in one call."""
+        nodes = self.groups[0].regions.graphs.left.nodes
+        return _NARROW * sum(nodes[key].shape.elements for key in self._keys)
 
 
 class CutValues:
@@ -153,8 +223,8 @@ class CutValues:
         """Whether a value has the same bits in both programs; what is computed was rounded."""
         return key in self._positions
 
-    def each(self, keys: Sequence[int], calls: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
-        """The values of each call.
+    def compute(self, keys: Sequence[int], calls: Sequence[Sequence[np.ndarray]]) -> list[dict[int, np.ndarray]]:
+        """By id in the graph, the values of each call.
 
         Args:
           keys: ids in the graph.
@@ -167,8 +237,38 @@ class CutValues:
         # By identity: several values have one program.
         programs = {id(self._prepared[key]): self._prepared[key] for key in computed}
         runs = [program.each(calls) for program in programs.values()]
-        known = [{key: array for run in runs for key, array in run[call].items()} for call in range(len(calls))]
         return [
-            [of[key] if key in of else call[self._positions[key]] for key in keys]
-            for call, of in zip(calls, known, strict=True)
+            {key: call[self._positions[key]] for key in keys if key in self._positions}
+            | {key: array for run in runs for key, array in run[at].items()}
+            for at, call in enumerate(calls)
         ]
+
+
+def _group(opened: Sequence[Region], regions: Regions, room: int) -> Iterator[list[Region]]:
+    """The regions in their order, as many together as have room.
+
+    Raises:
+      UnreadableProgram: one by itself has none.
+    """
+    group: list[Region] = []
+    filled = 0
+    for region in opened:
+        size = _count_bytes(regions, region)
+        if size > room:
+            raise UnreadableProgram(f"expected {size:,} bytes for the arrays of one open region, found {room:,}")
+        if filled + size > room:
+            yield group
+            group, filled = [], 0
+        group.append(region)
+        filled += size
+    yield group
+
+
+def _count_bytes(regions: Regions, region: Region) -> int:
+    """What the arrays of one call take, in float64 and as they are: what both pieces read and compute."""
+    read = (regions.cut_points[at].nodes.left[0] for at in region.inputs)
+    pieces = ((*piece.outputs, *piece.alone) for piece in region.pieces)
+    keys = zip(regions.graphs, pieces, strict=True)
+    elements = sum(regions.graphs.left.nodes[key].shape.elements for key in read)
+    elements += sum(graph.nodes[key].shape.elements for graph, own in keys for key in own)
+    return (_WIDE + _NARROW) * elements

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from compare.clusters.clustered_graph import source_of
 from compare.grappler import aligning, ascribing, switches
-from compare.grappler.node_states import Graph, by_name, called, function_of
+from compare.grappler.node_states import Graph, by_name, function_of, names_called
 from compare.parity.identical import same_leaves
 from compare.parity.measure import distance, largest
 from compare.progress import Reporter
@@ -94,19 +94,21 @@ class _Examination:
             traced=off.traced,
             before=before,
             after=after,
-            rewrites=aligning.aligned(before, after),
+            rewrites=aligning.align_nodes(before, after),
             replaced_later=on.kernels,
         )
 
     def ascribed(self, optimization: Optimization) -> Optimization:
         """The same with the passes that made each change, and with what became of what went."""
         again = self._tried("a second run", switches.AGAIN)
-        same = again is None or not aligning.aligned(optimization.after, tuple(again.values()))
+        same = again is None or not aligning.align_nodes(optimization.after, tuple(again.values()))
         switched_off = bool(same and optimization.rewrites)
         rewrites = self._with_passes(optimization.rewrites) if switched_off else optimization.rewrites
         return replace(
             optimization,
-            rewrites=aligning.grouped(aligning.explained(rewrites, optimization.before, optimization.after)),
+            rewrites=aligning.group_rewrites(
+                aligning.explain_rewrites(rewrites, optimization.before, optimization.after)
+            ),
             same_again=None if again is None else same,
             passes=switches.PASSES if switched_off else (),
             failed=self.failed,
@@ -182,7 +184,7 @@ def idle(optimization: Optimization, ran: Mapping[str, Sequence[str]]) -> tuple[
         return ()
     kernels, nodes = set(map(_operation, ran[EAGER])), {name.rpartition(":")[0] for name in ran[GRAPH]}
     # A profile names the nodes of a function that is left as a call without the function.
-    functions = called(optimization.after)
+    functions = names_called(optimization.after)
     own = (node for node in optimization.after if function_of(node) not in functions)
     return tuple(node.name for node in own if node.op in kernels and node.name not in nodes)
 

@@ -12,12 +12,13 @@ from compare.hlo.portable import portable
 from compare.inputs.at_size import Prepared
 from compare.parity.evidence import OracleSource, promoted_mode
 from compare.prove.collect import FLOAT32, FLOAT64, Collected
-from compare.prove.placed_training import QUICKLY, Placement, train_placed
+from compare.prove.placed_training import Placement, train_placed
 from compare.prove.running import running, without_states
 from compare.prove.subjects import twin_of
 from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import Side, SideError
+from workloads._compiling import IN_ORDER, REPEATEDLY
 from workloads._framework import STEP, Program, Twin
 from workloads._spec import Arrays
 from workloads._trajectory import kept_as
@@ -103,7 +104,7 @@ def runner_of(jax: Side, doubles: Doubles, prepared: Prepared) -> Run:
         trained = {case: train_placed(program, twin, placement, side) for case, placement in placed.items()}
         if len(placed) == len(cases):
             return trained
-        handle = requests.compile_program(jax, program, QUICKLY).handle
+        handle = requests.compile_program(jax, program, REPEATEDLY).handle
         guide = doubles.guide or None
         return trained | {
             case: requests.unroll(jax, handle, checkpoints, guide) for case in cases if case not in placed
@@ -131,7 +132,7 @@ def _one_pass(jax: Side, collected: Collected, pass_: str, prepared: Prepared, d
     if source.kind == NATIVE:
         runs = {case: collected.doubles[pass_, case] for case in cases}
     else:
-        handle = requests.compile_program(jax, program, QUICKLY).handle
+        handle = requests.compile_program(jax, program, IN_ORDER).handle
         runs = {case: without_states(program, requests.execute(jax, handle, case)) for case in cases}
     for case, arrays in runs.items():
         doubles.arrays[collected.side, pass_, case] = arrays
@@ -156,7 +157,7 @@ def _training(jax: Side, collected: Collected, prepared: Prepared, doubles: Doub
     if not reason:
         return
     training = prepared.workload.training
-    handle = requests.compile_program(jax, program, QUICKLY).handle
+    handle = requests.compile_program(jax, program, REPEATEDLY).handle
     checkpoints = training.compared if training else ()
     doubles.trajectories[promoted_mode(collected.side), FLOAT64] = requests.unroll(jax, handle, checkpoints)
     doubles.sources[collected.side, STEP] = OracleSource("promoted", reason)

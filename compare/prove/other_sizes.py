@@ -12,7 +12,7 @@ from compare.inputs.port_files import prepare_others
 from compare.parity import failure_at_size, messages, unjudged_at_size, with_sizes
 from compare.parity.measure import largest
 from compare.progress import Reporter
-from compare.prove import both_sides, index_ranges, judging
+from compare.prove import both_sides, judging, refused_cases
 from compare.prove.collect import Collected
 from compare.prove.oracle import Doubles
 from compare.record.parity_part import AtSize, Parity
@@ -104,7 +104,7 @@ def judged_at(
     def collect(name: str, prepared: Prepared) -> Collected:
         return both_sides.evidence_of(pool, name, prepared, reporter, modes)
 
-    collected, prepared, _ = index_ranges.collect_within_tables(prepared, collect, failures)
+    collected, prepared, _ = refused_cases.collect_accepted(prepared, collect, failures)
     if reason := _said(failures, "tf"):
         return _refused(reason, dimensions)
     if reason := _said(failures, "jax") or _structure(collected, prepared):

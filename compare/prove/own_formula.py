@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterator, Mapping
 import numpy as np
 
 from compare.hlo import disturbing
-from compare.parity.evidence import TF_REFERENCE, Evidence
+from compare.parity.evidence import Evidence
 from compare.parity.holding import Held, Leaves
-from compare.parity.measure import UNIT_ROUNDOFF, WIDE, largest
+from compare.parity.measure import UNIT_ROUNDOFF, largest
 from compare.parity.messages import Place
 from compare.prove.oracle import Doubles, Run
 from compare.prove.rounded_constants import largest_spreads
@@ -49,7 +49,7 @@ def explain_by_formula(
     """
     wanted: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
     for width, held in (*_failures(leaves), *_failures_far_on(doubles, leaves)):
-        if width == "float32" and (held.place.pass_ in rounded or is_wide(evidence, held.place)):
+        if width == "float32" and (held.place.pass_ in rounded or _is_wide(evidence, held.place)):
             # As wide as the reference: float32's roundings are what such a port must not make.
             continue
         if held.error <= LARGEST[width] or vanishes(evidence, held.place):
@@ -78,15 +78,8 @@ def _failures_far_on(doubles: Doubles, leaves: Leaves) -> Iterator[tuple[str, He
             yield "float64", held
 
 
-def is_wide(evidence: Evidence, place: Place) -> bool:
-    """Whether the original's own result, as it is written, is float64 already.
-
-    Args:
-      evidence: has the results.
-      place: of the result.
-    """
-    written = evidence.outputs.get((TF_REFERENCE, place.pass_, place.case), {}).get(place.leaf)
-    return written is not None and written.dtype.name in WIDE
+def _is_wide(evidence: Evidence, place: Place) -> bool:
+    return evidence.is_wide(place.pass_, place.case, place.leaf)
 
 
 def vanishes(evidence: Evidence, place: Place) -> bool:
@@ -120,7 +113,7 @@ def _spreads(
     # Those of the judge: where all cancels, what XLA makes of the program may be 0 and what its framework made not.
     judged = {case: evidence.doubles.get(("tf", pass_, case), arrays) for case, arrays in base.items()}
     scales = {case: evidence.scales(pass_, case, arrays) for case, arrays in judged.items()}
-    disturbed = (disturbing.disturbed(program.artifact, ROUNDINGS * unit, seed) for seed in range(SAMPLES))
+    disturbed = (disturbing.disturb(program.artifact, ROUNDINGS * unit, seed) for seed in range(SAMPLES))
     runs = (run(dataclasses.replace(program, artifact=artifact), pass_, cases) for artifact in disturbed)
     spreads: Spreads = {}
     for (case, leaf, rank), spread in largest_spreads(base, runs, scales).items():

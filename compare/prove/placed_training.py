@@ -10,15 +10,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compare.hlo import executing
 from compare.prove.running import running
+from workloads._compiling import REPEATEDLY
 from workloads._framework import Program, Twin
 from workloads._spec import Arrays
 from workloads._unroll import unroll
-
-QUICKLY: executing.Options = {"xla_backend_optimization_level": 1, "xla_llvm_disable_expensive_passes": True}
-"""For what is run for a few steps: little is left of compiling. At level 0 a depthwise convolution takes nine times as
-long."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +90,7 @@ def train_placed(
     Raises:
       UnreadableProgram: XLA does not run the program apart from its framework.
     """
-    executable = running(program, twin, QUICKLY).executable
+    executable = running(program, twin, REPEATEDLY).executable
     counters, calls = placement.counters.get(side, {}), itertools.count()
 
     def run(arguments: list[np.ndarray]) -> Sequence[np.ndarray]:

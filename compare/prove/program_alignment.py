@@ -148,7 +148,7 @@ def _recorded(
 ) -> alignment_part.Alignment:
     return alignment_part.Alignment(
         level=shown,
-        matched=alignment.matched,
+        matched=alignment.match_count,
         tf_only=len(alignment.left_only),
         jax_only=len(alignment.right_only),
         matchers=alignment.matchers,
@@ -162,7 +162,7 @@ def _level(alignment: Alignment | str) -> Level:
     if isinstance(alignment, str):
         return Level(reason=alignment)
     return Level(
-        matched=alignment.matched,
+        matched=alignment.match_count,
         left=len(alignment.left.graph),
         right=len(alignment.right.graph),
         equal=alignment.is_equal,
@@ -182,7 +182,7 @@ def _departure(entry: FrontierEntry) -> Departure:
         reason=entry.reason,
         explanation=Explanation(why.kind.value, why.name, why.meaning) if why else None,
         node=entry.node,
-        explained=entry.explained,
+        explained=entry.explanation_name,
     )
 
 
@@ -191,7 +191,7 @@ def summary(alignment: Alignment | str) -> dict[str, Any]:
     if isinstance(alignment, str):
         return {"reason": alignment}
     return {
-        "matched": alignment.matched,
+        "matched": alignment.match_count,
         "left": len(alignment.left.graph),
         "right": len(alignment.right.graph),
         "left_only": len(alignment.left_only),

@@ -28,7 +28,6 @@ from compare.sides.pool import Pool
 from workloads._declared import AnyWorkload
 from workloads._framework import STEP, Donation, Program
 from workloads._modes import parse_cell
-from workloads._spec import Workload
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class Choice:
 
 
 def chosen(
-    references: Sequence[str | Workload], pool: Pool, choice: Choice, scratch: Path, reporter: Reporter
+    references: Sequence[str | AnyWorkload], pool: Pool, choice: Choice, scratch: Path, reporter: Reporter
 ) -> Iterator[Pair]:
     """The pairs that references stand for: two programs make one, each workload makes its own.
 
@@ -105,10 +104,10 @@ def chosen(
     yield _of_references((programs[0], programs[1]), pool, choice, scratch, reporter)
 
 
-def _different(references: Sequence[str | Workload]) -> list[AnyWorkload]:
+def _different(references: Sequence[str | AnyWorkload]) -> list[AnyWorkload]:
     """The workloads, all of them found before the first is looked at."""
     named = dict.fromkeys(reference for reference in references if isinstance(reference, str))
-    own: list[AnyWorkload] = [reference for reference in references if isinstance(reference, Workload)]
+    own: list[AnyWorkload] = [reference for reference in references if not isinstance(reference, str)]
     workloads = own + [port_files.get(name) for name in named]
     named_apart(workloads)
     return workloads

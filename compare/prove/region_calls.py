@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from compare.hlo import disturbing, executing
+from compare.hlo.pair import Pair
+from compare.parity import stability
 from compare.parity.breaks import Outcome
 from compare.parity.measure import is_float
-from compare.parity.stability import Rounding
-from compare.prove.open_regions import Arguments, OpenRegions, RegionInputs
-from compare.prove.placed_training import QUICKLY
+from compare.parity.stability import BETTER, HOLDS, UNJUDGED, Rounding
+from compare.prove.open_regions import Arguments, CutValues, OpenRegions, RegionGroup, RegionInputs
 from compare.prove.swept_calls import CallResults, judge_calls, measure_rounding
-from compare.regions.open_programs import OpenPrograms, count_roundings
+from compare.regions.open_programs import OpenPrograms
 from compare.regions.sampling import widen
+from workloads._compiling import QUICKLY
 from workloads._framework import GRADIENTS
 from workloads._spec import Arrays
+
+FINE = (HOLDS, BETTER, UNJUDGED)
+"""What is said of a call in which no region breaks."""
 
 
 class RegionCalls:
@@ -25,21 +31,26 @@ class RegionCalls:
 
     Args:
       pass_: forward or gradients.
-      regions: the open ones.
+      opened: the open regions.
       base: arguments of both programs in an ordinary call.
       dtype: the narrowest type that is computed in.
+      times: how many roundings in a row a region may take.
 
     Raises:
       UnreadableProgram: XLA cannot run them.
       PromotionError: they have no float64 self.
     """
 
-    def __init__(self, pass_: str, regions: OpenRegions, base: Arguments, dtype: str) -> None:
-        self._regions, self._base = regions, base
-        self._moves = [not regions.cut_values.is_parameter(key) for key in regions.keys]
-        self._original, self._port = regions.artifacts.map(executing.compile_bytecode)
-        self._exact = regions.compiled_exactly
-        self._rounding = self._measure(pass_, dtype)
+    def __init__(self, pass_: str, opened: OpenRegions, base: Arguments, dtype: str, times: float) -> None:
+        self._opened = opened
+        rounding = measure_rounding(dtype, times, {}, digits=1.0)
+        self._groups = [_GroupCalls(group, opened.cut_values, rounding) for group in opened.groups]
+        if pass_ == GRADIENTS:
+            # As of a whole program: what is lost in the rounding of an ordinary gradient is lost anyway.
+            ordinary = zip(self._groups, opened.collect_inputs([base]), strict=True)
+            self._groups = [group.with_floors(dtype, inputs[0]) for group, inputs in ordinary]
+        self.vanishing = rounding.at_most * rounding.unit
+        """What rounding leaves of a value that should vanish, relative to those that it is computed of."""
 
     def judge(self, calls: Sequence[Arguments]) -> list[Outcome]:
         """Judge each call: the outcome of its worst region.
@@ -47,60 +58,87 @@ class RegionCalls:
         Args:
           calls: arguments of both programs.
         """
-        taken = self._regions.collect_inputs(calls)
+        by_group = zip(self._groups, self._opened.collect_inputs(calls), strict=True)
+        outcomes = [group.judge(inputs) for group, inputs in by_group]
+        return [stability.worst(of_call) for of_call in zip(*outcomes, strict=True)]
+
+
+@dataclass(frozen=True)
+class _GroupCalls:
+    """One group of regions, run and judged.
+
+    Attributes:
+      group: the regions.
+      cut_values: tells which of their inputs were rounded.
+      rounding: how values are rounded.
+    """
+
+    group: RegionGroup
+    cut_values: CutValues
+    rounding: Rounding
+
+    def with_floors(self, dtype: str, ordinary: RegionInputs) -> _GroupCalls:
+        """The same, where an error as large as the rounding of an ordinary gradient counts nothing.
+
+        Args:
+          dtype: the narrowest type that is computed in.
+          ordinary: what the regions take in an ordinary call.
+        """
+        exact = self.group.compiled_exactly(ordinary.widened(0))
+        gradients = {f"{at}" for at, region in enumerate(self.group.programs.regions) if region.results}
+        by_leaf = _by_leaf(self.group.programs, exact, None, exact)[2]
+        results = {leaf: array for leaf, array in by_leaf.items() if leaf.partition(".")[0] in gradients}
+        return replace(self, rounding=measure_rounding(dtype, self.rounding.times, results, digits=1.0))
+
+    def judge(self, inputs: Sequence[RegionInputs]) -> list[Outcome]:
+        """Judge each call: the outcome of its worst region.
+
+        Args:
+          inputs: what the regions take in each.
+        """
         judged = judge_calls(
-            self._results(taken),
-            self._rounding,
-            lambda positions, seed: self._sample([taken[at] for at in positions], seed),
+            self._run(inputs),
+            self.rounding,
+            lambda positions, seed: self._sample([inputs[at] for at in positions], seed),
         )
         return [outcome for _, outcome in judged]
 
-    @property
-    def vanishing(self) -> float:
-        """What rounding leaves of a value that should vanish, relative to those that it is computed of."""
-        return self._rounding.at_most * self._rounding.unit
-
-    def _measure(self, pass_: str, dtype: str) -> Rounding:
-        opened, graph = self._regions.programs, self._regions.regions.graphs.left
-        times = max(count_roundings(region, graph) for region in opened.regions)
-        # As of a whole program: what is lost in the rounding of an ordinary gradient is lost anyway.
-        results = self._ordinary_gradients() if pass_ == GRADIENTS else {}
-        return measure_rounding(dtype, times, results, digits=1.0)
-
-    def _ordinary_gradients(self) -> Arrays:
-        ordinary = self._results(self._regions.collect_inputs([self._base]))[0].exact
-        gradients = {f"{at}" for at, region in enumerate(self._regions.programs.regions) if region.results}
-        return {leaf: array for leaf, array in ordinary.items() if leaf.partition(".")[0] in gradients}
-
-    def _results(self, taken: Sequence[RegionInputs]) -> list[CallResults]:
-        runs = zip(
-            self._original.each([one.of(0) for one in taken]),
-            self._port.each([one.of(1) for one in taken]),
-            self._exact.each([one.widened(0) for one in taken]),
-            strict=True,
-        )
-        return [CallResults(*_by_leaf(self._regions.programs, *run)) for run in runs]
+    @cached_property
+    def _compiled(self) -> Pair[executing.Executable]:
+        return self.group.artifacts.map(lambda artifact: executing.compile_bytecode(artifact, QUICKLY))
 
     @cached_property
     def _disturbed(self) -> executing.Executable:
         """Compiled once, where a region asks for it."""
-        disturbed = disturbing.disturbed(self._regions.exact, self._rounding.unit)
-        return executing.compile_bytecode(disturbed, QUICKLY)
+        return executing.compile_bytecode(disturbing.disturb(self.group.exact, self.rounding.unit), QUICKLY)
 
-    def _sample(self, taken: Sequence[RegionInputs], seed: int) -> list[Arrays]:
+    @cached_property
+    def _is_rounded(self) -> Sequence[bool]:
+        return [not self.cut_values.is_parameter(key) for key in self.group.keys]
+
+    def _run(self, inputs: Sequence[RegionInputs]) -> list[CallResults]:
+        runs = zip(
+            self._compiled.left.each([one.of(0) for one in inputs]),
+            self._compiled.right.each([one.of(1) for one in inputs]),
+            self.group.compiled_exactly.each([one.widened(0) for one in inputs]),
+            strict=True,
+        )
+        return [CallResults(*_by_leaf(self.group.programs, *run)) for run in runs]
+
+    def _sample(self, inputs: Sequence[RegionInputs], seed: int) -> list[Arrays]:
         """The exact values with every value moved by a rounding, those that the regions are given too."""
-        runs = self._disturbed.each([self._moved(one, seed) for one in taken])
-        return [_by_leaf(self._regions.programs, run, None, run)[2] for run in runs]
+        runs = self._disturbed.each([self._move(one, seed) for one in inputs])
+        return [_by_leaf(self.group.programs, run, None, run)[2] for run in runs]
 
-    def _moved(self, taken: RegionInputs, seed: int) -> list[np.ndarray]:
-        generator, unit = np.random.default_rng(seed), self._rounding.unit
-        shared = zip(map(widen, taken.shared), self._moves, strict=True)
+    def _move(self, inputs: RegionInputs, seed: int) -> list[np.ndarray]:
+        generator, unit = np.random.default_rng(seed), self.rounding.unit
+        shared = zip(map(widen, inputs.shared), self._is_rounded, strict=True)
         return [
             *(
-                disturbing.disturb_array(array, unit, generator) if moves and is_float(array) else array
-                for array, moves in shared
+                disturbing.disturb_array(array, unit, generator) if is_rounded and is_float(array) else array
+                for array, is_rounded in shared
             ),
-            *map(widen, taken.own.left),
+            *map(widen, inputs.own.left),
         ]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from compare.hlo import executing
 from compare.hlo.portable import portable
+from workloads._compiling import IN_ORDER
 from workloads._framework import WEIGHTS, Program, Twin
 from workloads._spec import Arrays
 from workloads._trajectory import LOSS
@@ -77,18 +78,18 @@ def without_states(program: Program, results: Arrays) -> Arrays:
     return {leaf: array for leaf, array in results.items() if leaf not in left}
 
 
-def running(program: Program, twin: Twin, options: executing.Options | None = None) -> Running:
+def running(program: Program, twin: Twin, options: executing.Options = IN_ORDER) -> Running:
     """The program, compiled.
 
     Args:
       program: what is compiled.
       twin: has the weights.
-      options: XLA's debug options; None takes the defaults.
+      options: XLA's debug options; with none a program is compiled as users run it.
 
     Raises:
       UnreadableProgram: XLA does not compile it where its framework is not.
     """
-    given = tuple(sorted((options or {}).items()))
+    given = tuple(sorted(options.items()))
     return Running(program, _compiled(executing.current(), portable(program.artifact), given), twin)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from workloads._framework import WEIGHTS, Parameter, Program
@@ -40,6 +40,23 @@ def paired(programs: Sequence[Program]) -> list[Slots]:
     return [
         _slots(program, {name: role if role in shared else f"{number}:{name}" for name, role in roles_of.items()})
         for number, (program, roles_of) in enumerate(zip(programs, roles, strict=True))
+    ]
+
+
+def without_pairs(slots: Sequence[Slots], states: Collection[str]) -> list[Slots]:
+    """The same slots, where each program has some states for itself.
+
+    Args:
+      slots: of two programs.
+      states: slots of states that were paired by their names, and hold other values.
+    """
+
+    def rename(name: str, number: int) -> str:
+        return f"state {number}:{name.removeprefix('state ')}" if name in states else name
+
+    return [
+        Slots(*(tuple(rename(name, number) for name in names) for names in (one.parameters, one.results)))
+        for number, one in enumerate(slots)
     ]
 
 

@@ -6,14 +6,14 @@ TensorFlow's program has at their cut points, so that no error is amplified befo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
 from compare.hlo.align import align
-from compare.hlo.levels import STRUCTURE
+from compare.hlo.levels import STRUCTURE, Subject
 from compare.hlo.pair import Pair
 from compare.inputs.at_size import Prepared
 from compare.prove.open_regions import Arguments, CutValues, OpenRegions
@@ -23,9 +23,9 @@ from compare.regions.checking import find_faults
 from compare.regions.feeding import find_more_matches
 from compare.regions.parts import Region
 from compare.regions.proving import Proofs, prove
-from compare.regions.refining import Matched, find_refuted, without_matches
+from compare.regions.refining import Matched, without_matches
 from compare.regions.splitting import split, without_determined
-from workloads._framework import STEP, Program
+from workloads._framework import Program
 
 Call = TypeVar("Call")
 
@@ -38,28 +38,23 @@ class SplitPrograms:
     """Two programs that are equal in every call in which their open regions hold.
 
     Args:
-      pass_: that they compute.
-      prepared: the workload, and the arrays that it is judged on.
       programs: TensorFlow's and the port's.
+      calls: arguments of both, on which values are matched.
+      unpaired: names of results that one program alone may have.
 
     Raises:
       UnreadableProgram: XLA cannot run what has to be run.
     """
 
-    def __init__(self, pass_: str, prepared: Prepared, programs: Pair[Program]) -> None:
-        left, right = subjects(programs.left, programs.right)
-        self._drawn = cases(programs.left, programs.right, prepared)
-        alignment = align(left, right, STRUCTURE, self._drawn)
-        self._alignment = alignment if alignment.is_equal else find_more_matches(alignment, self._drawn)
-        self._left_behind = {
-            side.results[place]
-            for side, program in zip((left, right), programs, strict=True)
-            # A variable that one program alone updates, such as a moving average, is no result but of a step.
-            for place in (updates(program).values() if pass_ != STEP else ())
-        }
+    def __init__(self, programs: Pair[Subject], calls: Sequence[Arguments], unpaired: Collection[str]) -> None:
+        self._drawn, self._unpaired = calls, unpaired
+        alignment = align(programs.left, programs.right, STRUCTURE, calls)
+        self._alignment = alignment if alignment.is_equal else find_more_matches(alignment, calls)
         self._cut_values = CutValues(self._alignment.left.graph)
         self._refuted = set[Matched]()
         self._refuting: list[Arguments] = []
+        self._regions: Split | None = None
+        """Those that no call has refuted yet."""
 
     @property
     def count_refuted(self) -> int:
@@ -77,26 +72,36 @@ class SplitPrograms:
           PromotionError: an open region has no float64 self.
         """
         self._refuting += refuting
+        # Former calls refuted nothing of the regions that are known.
+        calls: Sequence[Arguments] = refuting
         for _ in range(_MOST_ROUNDS):
-            proofs = self._prove()
-            if proofs is None:
-                return None
-            unproved = _unproved(proofs)
-            if not unproved:
-                return Split(len(proofs.judged), None)
-            opened = OpenRegions.of(proofs.regions, unproved, self._cut_values)
-            more = find_refuted(proofs.regions.cut_points, opened.programs, opened.run_exactly(self._refuting))
+            if self._regions is None:
+                self._regions, calls = self._open_regions(), self._refuting
+            regions = self._regions
+            more = regions.opened.find_refuted(calls) if regions and regions.opened else set[Matched]()
             if not more:
-                return Split(len(proofs.judged), opened)
-            self._refuted |= more
-            calls = [*self._drawn, *self._refuting]
-            without = without_matches(self._alignment, self._refuted)
-            self._alignment = without_matches(find_more_matches(without, calls), self._refuted)
+                return regions
+            self._refute(more)
         return None
+
+    def _open_regions(self) -> Split | None:
+        proofs = self._prove()
+        if proofs is None:
+            return None
+        unproved = _unproved(proofs)
+        opened = OpenRegions.of(proofs.regions, unproved, self._cut_values) if unproved else None
+        return Split(len(proofs.judged), opened)
+
+    def _refute(self, more: set[Matched]) -> None:
+        """Give up these cut points, and match anew what has lost its partner."""
+        self._refuted |= more
+        without = without_matches(self._alignment, self._refuted)
+        matched = find_more_matches(without, [*self._drawn, *self._refuting])
+        self._alignment, self._regions = without_matches(matched, self._refuted), None
 
     def _prove(self) -> Proofs | None:
         regions = split(self._alignment)
-        if set(regions.uncovered) - self._left_behind or find_faults(regions, self._alignment):
+        if set(regions.uncovered) - set(self._unpaired) or find_faults(regions, self._alignment):
             return None
         proofs = prove(regions)
         return None if any(judged.reason for judged in proofs.judged) else proofs
@@ -117,7 +122,28 @@ class Split:
     @property
     def count_open(self) -> int:
         """How many regions may give other bits."""
-        return len(self.opened.programs.regions) if self.opened else 0
+        return self.opened.count if self.opened else 0
+
+
+def split_on_cases(prepared: Prepared, programs: Pair[Program]) -> SplitPrograms:
+    """Both programs of the forward pass or the gradients, matched on cases of the workload.
+
+    A variable that one program alone updates, as a moving average, is no result of these.
+
+    Args:
+      prepared: the workload, and the arrays that it is judged on.
+      programs: TensorFlow's and the port's.
+
+    Raises:
+      UnreadableProgram: XLA cannot run what has to be run.
+    """
+    split = Pair(*subjects(programs.left, programs.right))
+    variables = {
+        side.results[place]
+        for side, program in zip(split, programs, strict=True)
+        for place in updates(program).values()
+    }
+    return SplitPrograms(split, [Pair(*call) for call in cases(programs.left, programs.right, prepared)], variables)
 
 
 def spread_out(calls: Sequence[Call]) -> Sequence[Call]:

@@ -13,7 +13,7 @@ from compare.hlo.branchless import without_conditionals
 from compare.hlo.clock_runs import ClockRun, Turns
 from compare.hlo.clocks import COUNTED, Clock, Dependence, clock_of, cuts
 from compare.hlo.conditions import Condition, Ways, decisions, ways_of
-from compare.hlo.graph import Node, needed
+from compare.hlo.graph import Node, find_needed
 from compare.prove.subjects import Readable
 from workloads._framework import Program
 from workloads._spec import Arrays
@@ -64,10 +64,10 @@ class StepSide:
         depends = Dependence(self.graph)
         known = sum(1 << at for at in {**depends.counting(self._states, self._fixed), **self._fixed})
         weights = {tuple(given.shape) for given in self.program.parameters if given.kind == "weight"}
-        before_loss = needed(self.graph.nodes, [self._loss])
+        before_loss = find_needed(self.graph.nodes, [self._loss])
         # Whether the loss itself is finite, or above a limit, is asked by the step.
         of_model = before_loss - {self._loss}
-        alive = needed(self.graph.nodes, self.graph.results)
+        alive = find_needed(self.graph.nodes, self.graph.results)
 
         def is_of_step(node: Node, *keys: int) -> bool:
             shape = self.graph.nodes[keys[0]].shape

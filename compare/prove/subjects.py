@@ -15,7 +15,7 @@ from compare.hlo.artifacts import hlo_of_artifact
 from compare.hlo.graph import Graph
 from compare.hlo.levels import Subject
 from compare.inputs.at_size import Prepared
-from compare.prove.shared_parameters import paired
+from compare.prove.shared_parameters import Slots, paired
 from compare.sides import mapped, wire
 from workloads._framework import Parameter, Program, Twin
 from workloads._spec import ArraySpec
@@ -49,18 +49,21 @@ def subject(label: str, program: Program) -> Subject:
     return Subject(label, hlo_of_artifact(program.artifact), sources=program.sources)
 
 
-def subjects(left: Program, right: Program, labels: tuple[str, str] = ("tf", "jax")) -> tuple[Subject, Subject]:
+def subjects(
+    left: Program, right: Program, labels: tuple[str, str] = ("tf", "jax"), slots: Sequence[Slots] | None = None
+) -> tuple[Subject, Subject]:
     """Two programs of one workload.
 
     Args:
       left: TensorFlow's program.
       right: JAX's program.
       labels: how pages name them.
+      slots: names of their parameters and results, equal for the same array; None pairs them by name and role.
 
     Raises:
       UnreadableProgram: XLA does not take one of them.
     """
-    slots = paired((left, right))
+    slots = slots or paired((left, right))
     named = [
         dataclasses.replace(subject(label, program), parameters=names.parameters, results=names.results)
         for label, program, names in zip(labels, (left, right), slots, strict=True)

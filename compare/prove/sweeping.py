@@ -19,16 +19,16 @@ from compare.parity import messages, stability
 from compare.parity.breaks import Broken, Extent, Outcome, Reached, Swept
 from compare.parity.evidence import PORT, TUNED
 from compare.parity.measure import UNIT_ROUNDOFF
-from compare.parity.stability import BREAKS, HOLDS, UNJUDGED, Rounding, Values
+from compare.parity.stability import BREAKS, UNJUDGED, Rounding, Values
 from compare.prove.collect import FLOAT32, Collected
 from compare.prove.following import Following
+from compare.prove.moved_arguments import clip_to_range, move_roundings
 from compare.prove.oracle import Doubles, promoted
 from compare.prove.original_modes import AskEager
 from compare.prove.running import Running, running
 from compare.prove.subjects import first_inputs, subject, twin_of
 from compare.prove.sweeping_regions import SweptRegions, sweep_regions
 from compare.prove.swept_calls import MOST_ELEMENTS, CallResults, judge_calls, measure_rounding, plan_calls
-from compare.prove.swept_choices import holds_but_for_choices
 from compare.record.parity_part import Call, Disagreement
 from compare.sides._side import SIDES
 from workloads import _sweeps
@@ -37,10 +37,12 @@ from workloads._precision import narrow_dtype
 from workloads._spec import Arrays
 from workloads._sweeps import Probe
 
-MOST_LOOKS = 8
-"""So many calls of a pass are looked at for choices beside an edge: a port that breaks in more does not by chance."""
 CLOSE = 1.01
 """The ratio between a magnitude that holds and one that does not, once the limit is known."""
+NEIGHBOURS, FEW_ROUNDINGS = 4, 4
+"""A call that breaks is made so many times more, each number moved by at most so many roundings."""
+MOST_RECURRING = 4
+"""Once so many breaks recur, the others are no chance either."""
 
 
 def sweep(
@@ -91,7 +93,6 @@ def sweep(
             swept = _Pass(pass_, prepared, *known, dtype, options or {}, eager)
             reached += swept.reach()
             findings += swept.findings
-            reasons += [swept.chosen] if swept.chosen else []
         except ProgramLost:
             raise
         except UnreadableProgram as error:
@@ -135,11 +136,12 @@ class _Pass:
         self._mode = TUNED if options else PORT
         self._specs, self._twin = prepared.inputs, twin_of(prepared)
         self._base = first_inputs(self._twin, self._specs)
-        self._original, self._exact = (running(program, self._twin) for program in (original, exact))
-        self._port, self._options = running(port, self._twin, options), options
-        self._looks = self._turned = 0
+        self._original, self._exact = running(original, self._twin, {}), running(exact, self._twin)
+        self._port = running(port, self._twin, options)
         self._following = Following(eager, pass_, prepared.title, self._mode) if eager else None
         self._rounding = self._measured(stablehlo_text.roundings(original.artifact))
+        self._recurring = 0
+        """Breaks that recur in calls beside them."""
 
     def reach(self) -> Iterator[Reached]:
         """What each input may be."""
@@ -148,16 +150,11 @@ class _Pass:
         for moved in dict.fromkeys(probe.moved for probe in probes):
             yield self._reach_of(moved, {probe: said for probe, said in outcomes.items() if probe.moved == moved})
 
-    @property
-    def chosen(self) -> str:
-        """How many calls hold by choices beside an edge; empty where none does."""
-        return messages.calls_chosen(self._pass, self._turned) if self._turned else ""
-
     @cached_property
     def _disturbed(self) -> Running:
         """Compiled where an error asks for it: honest ports of well-conditioned formulas never do."""
         exact = self._exact.program
-        artifact = disturbing.disturbed(exact.artifact, UNIT_ROUNDOFF[self._dtype])
+        artifact = disturbing.disturb(exact.artifact, UNIT_ROUNDOFF[self._dtype])
         return running(dataclasses.replace(exact, artifact=artifact), self._twin)
 
     def _measured(self, times: float) -> Rounding:
@@ -170,7 +167,7 @@ class _Pass:
         outcomes: list[Outcome] = []
         at_once = self._exact.at_once
         for start in range(0, len(probes), at_once):
-            outcomes += [self._beside_edges(*judged) for judged in self._judged(probes[start : start + at_once])]
+            outcomes += [outcome for _, _, outcome in self._judged(probes[start : start + at_once])]
         return outcomes
 
     @property
@@ -185,7 +182,28 @@ class _Pass:
 
     def _by_program(self, probes: Sequence[Probe]) -> list[tuple[Arrays, Values, Outcome]]:
         """The inputs of each call, what it gives, and what is said of that."""
-        calls = [_sweeps.drawn(probe, self._specs, self._base) for probe in probes]
+        judged = self._judge_calls([_sweeps.draw_inputs(probe, self._specs, self._base) for probe in probes])
+        return [self._without_chance(*one) for one in judged]
+
+    def _without_chance(self, call: Arrays, values: Values, outcome: Outcome) -> tuple[Arrays, Values, Outcome]:
+        """A call as it is; one whose break does not recur in most calls beside it says nothing.
+
+        Where a problem is ill-conditioned, one side is right by chance, and as wrong as the other beside it.
+        """
+        if outcome.status != BREAKS or self._recurring == MOST_RECURRING:
+            return call, values, outcome
+        beside = self._judge_calls([self._move_inputs(call, seed) for seed in range(NEIGHBOURS)])
+        if not stability.recurs([near for _, _, near in beside]):
+            return call, values, dataclasses.replace(outcome, status=UNJUDGED)
+        self._recurring += 1
+        return call, values, outcome
+
+    def _move_inputs(self, call: Arrays, seed: int) -> dict[str, np.ndarray]:
+        """The inputs, each number moved by a few roundings of its type within its range."""
+        moved = dict(zip(call, move_roundings([*call.values()], seed, roundings=FEW_ROUNDINGS), strict=True))
+        return {name: clip_to_range(moved[name], self._specs.get(name)) for name in call}
+
+    def _judge_calls(self, calls: Sequence[Arrays]) -> list[tuple[Arrays, Values, Outcome]]:
         runs = zip(self._port(calls), self._original(calls), self._exact(calls), strict=True)
         judged = judge_calls(
             [CallResults(*run) for run in runs],
@@ -193,24 +211,6 @@ class _Pass:
             lambda positions, seed: self._rounded([calls[at] for at in positions], seed),
         )
         return [(call, values, outcome) for call, (values, outcome) in zip(calls, judged, strict=True)]
-
-    def _beside_edges(self, call: Arrays, values: Values, said: Outcome) -> Outcome:
-        """What is said of a call of a model, where it breaks by choices beside an edge alone: that it holds."""
-        breaks = said.status == BREAKS and np.isfinite(said.error)
-        if not breaks or not self._twin.weights or self._looks == MOST_LOOKS:
-            return said
-        self._looks += 1
-        try:
-            original, ways = self._original.program, (self._pass, self._rounding, self._options)
-            if not holds_but_for_choices(self._port, original, values, call, *ways):
-                return said
-        except ProgramLost:
-            raise
-        except (PromotionError, UnreadableProgram):
-            # What cannot be explained breaks.
-            return said
-        self._turned += 1
-        return Outcome(HOLDS)
 
     def _rounded(self, calls: Sequence[Arrays], seed: int) -> list[Arrays]:
         """The original in float64 with every value moved by a rounding, in each call."""
@@ -283,7 +283,7 @@ class _Pass:
 
     def _blamed(self, worst: Broken, far: Probe) -> Broken:
         """The break with the operation and the lines behind it, which show best where the port is far gone."""
-        inputs = _sweeps.drawn(far, self._specs, self._base)
+        inputs = _sweeps.draw_inputs(far, self._specs, self._base)
         port, original = self._port.program, self._original.program
         line = ""
         try:

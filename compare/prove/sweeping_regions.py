@@ -13,11 +13,11 @@ from compare.hlo.pair import Pair
 from compare.inputs.at_size import Prepared
 from compare.parity import messages
 from compare.parity.breaks import Extent, Outcome, Reached
-from compare.parity.stability import BETTER, HOLDS, UNJUDGED
-from compare.prove.open_regions import Arguments
-from compare.prove.region_calls import RegionCalls
+from compare.parity.stability import HOLDS, UNJUDGED
+from compare.prove.open_regions import Arguments, OpenRegions
+from compare.prove.region_calls import FINE, RegionCalls
 from compare.prove.running import arguments
-from compare.prove.split_programs import Split, SplitPrograms, spread_out
+from compare.prove.split_programs import Split, split_on_cases, spread_out
 from compare.prove.subjects import first_inputs, twin_of
 from compare.prove.swept_calls import plan_calls
 from compare.prove.whole_calls import compile_whole
@@ -27,8 +27,6 @@ from workloads import _sweeps
 from workloads._framework import Program
 from workloads._spec import Arrays
 from workloads._sweeps import Probe
-
-_FINE = (HOLDS, BETTER, UNJUDGED)
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ class _Sweep:
         self._twin = twin_of(prepared)
         self._base = first_inputs(self._twin, prepared.inputs)
         self._whole = compile_whole(programs, self._twin)
-        self._split = SplitPrograms(pass_, prepared, programs)
+        self._split = split_on_cases(prepared, programs)
         self.probes = plan_calls(prepared.inputs, self._twin)
         self.outcomes: dict[Probe, Outcome] = {}
 
@@ -113,24 +111,27 @@ class _Sweep:
           regions: that have to hold.
         """
         opened = regions.opened
-        judges = RegionCalls(self._pass, opened, self._arguments(self._base), self._dtype) if opened else None
+        judges = self._judges(opened) if opened else None
         at_once = min(self._whole.original.at_once, opened.at_once) if opened else self._whole.original.at_once
         left = [probe for probe in self.probes if probe not in self.outcomes]
         for start in range(0, len(left), at_once):
             probes = left[start : start + at_once]
             calls = [self._draw(probe) for probe in probes]
             judged = judges.judge([*map(self._arguments, calls)]) if judges else [Outcome(HOLDS)] * len(calls)
-            broken = [probe for probe, outcome in zip(probes, judged, strict=True) if outcome.status not in _FINE]
+            broken = [probe for probe, outcome in zip(probes, judged, strict=True) if outcome.status not in FINE]
             if broken or not self._whole.agree(calls, judges.vanishing if judges else 0.0):
                 return (broken or probes)[0]
             self.outcomes |= zip(probes, judged, strict=True)
         return None
 
+    def _judges(self, opened: OpenRegions) -> RegionCalls:
+        return RegionCalls(self._pass, opened, self._arguments(self._base), self._dtype, opened.roundings)
+
     def _find_regions(self, refuting: Sequence[Probe]) -> Split | None:
         return self._split.find_regions([self._arguments(self._draw(probe)) for probe in refuting])
 
     def _draw(self, probe: Probe) -> dict[str, np.ndarray]:
-        return _sweeps.drawn(probe, self._inputs, self._base)
+        return _sweeps.draw_inputs(probe, self._inputs, self._base)
 
     def _arguments(self, call: Arrays) -> Arguments:
         return self._programs.map(lambda program: arguments(program, self._twin, call))

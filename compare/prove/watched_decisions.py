@@ -31,7 +31,7 @@ class WatchedDecisions:
 
     def decides(self, cases: Sequence[Arrays]) -> list[list[Ways]]:
         """By case and condition, which ways it goes."""
-        return self.watched.seen([arguments(self.of.program, self.twin, case) for case in cases])
+        return self.watched.observe([arguments(self.of.program, self.twin, case) for case in cases])
 
     def adds(self, ways: Sequence[Ways]) -> bool:
         """Whether a case decides in a way that none before did."""
@@ -40,6 +40,11 @@ class WatchedDecisions:
     def look(self, ways: Sequence[Ways]) -> None:
         """Note how a case decides."""
         self.seen = either(self.seen, ways)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether each condition was seen to hold and to fail."""
+        return all(map(all, self.seen))
 
     def unseen(self) -> Iterator[tuple[int, Condition, bool]]:
         """Decisions that came out one way alone, by position, and whether that way was to hold."""

@@ -11,22 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compare.hlo.disturbing import disturb_array
 from compare.hlo.pair import Pair
-from compare.parity.measure import UNIT_ROUNDOFF, is_float, largest, wide
+from compare.parity.measure import is_float, largest, wide
+from compare.parity.rules import AMPLIFIED_FACTOR
+from compare.prove.moved_arguments import MANY_ROUNDINGS, ROUNDINGS, measure_spread
 from compare.prove.running import Running, running
-from workloads._framework import WEIGHTS, Program, Twin
+from workloads._framework import Program, Twin
 from workloads._spec import Arrays
 
 GROSS = 2.0**-6
 """Relative to the largest value of a leaf: what no call needs an explanation for."""
-SAMPLES = 4
-"""How often roundings are moved where a call comes farther apart."""
-ROUNDINGS = 64
-"""By so many of its own roundings a number is moved, for those of all values inside: of MobileNetV2's gradients, moved
-by 8, two samples of eight turned a relu6 that the port turns, and by 64 all eight turned some."""
-FACTOR = 4
-"""Of what that does to TensorFlow's own results: a relu that decides otherwise takes a gradient far, in either."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +49,9 @@ class WholePrograms:
         gradients = {parameter.name for parameter in self.original.program.parameters}
         if _is_alike(port, original, gradients, relative, {}):
             return True
-        moved = self.original([self._moved(call, seed) for seed in range(SAMPLES)])
-        return _is_alike(port, original, gradients, relative, _spread(original, moved))
-
-    def _moved(self, call: Arrays, seed: int) -> Arrays:
-        """The inputs of a call and the weights, each number moved by a few roundings of its type."""
-        generator, twin = np.random.default_rng(seed), self.original.twin
-        weights = {f"{WEIGHTS}{path}": array for path, array in twin.weights.items()}
-        return {name: _move(array, generator) for name, array in {**weights, **call}.items()}
+        arguments = self.original.arguments(call)
+        spreads = (measure_spread(self.original, arguments, 0.0, many) for many in (ROUNDINGS, MANY_ROUNDINGS))
+        return any(_is_alike(port, original, gradients, relative, spread) for spread in spreads)
 
 
 def compile_whole(programs: Pair[Program], twin: Twin) -> WholePrograms:
@@ -75,25 +64,7 @@ def compile_whole(programs: Pair[Program], twin: Twin) -> WholePrograms:
     Raises:
       UnreadableProgram: XLA does not compile one where its framework is not.
     """
-    return WholePrograms(running(programs.left, twin), running(programs.right, twin))
-
-
-def _move(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    unit = UNIT_ROUNDOFF.get(array.dtype.name)
-    if unit is None:
-        return array
-    return disturb_array(array, ROUNDINGS * unit, generator).astype(array.dtype)
-
-
-def _spread(original: Arrays, moved: Sequence[Arrays]) -> Mapping[str, float]:
-    """By leaf of floats, how far any element moves with the roundings of inputs and weights."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        gaps = {
-            leaf: [np.abs(wide(one[leaf]) - wide(array)) for one in moved]
-            for leaf, array in original.items()
-            if is_float(array)
-        }
-    return {leaf: max(largest([gap[np.isfinite(gap)]]) for gap in of) for leaf, of in gaps.items()}
+    return WholePrograms(running(programs.left, twin, {}), running(programs.right, twin, {}))
 
 
 def _is_alike(
@@ -103,10 +74,8 @@ def _is_alike(
         return False
     floats = {leaf: wide(array) for leaf, array in original.items() if is_float(array)}
     floor = relative * largest([array[np.isfinite(array)] for leaf, array in floats.items() if leaf in gradients])
-    return all(
-        _is_near(wide(port[leaf]), array, (floor if leaf in gradients else 0.0) + FACTOR * spread.get(leaf, 0.0))
-        for leaf, array in floats.items()
-    )
+    floors = {leaf: (floor if leaf in gradients else 0.0) + AMPLIFIED_FACTOR * spread.get(leaf, 0.0) for leaf in floats}
+    return all(_is_near(wide(port[leaf]), array, floors[leaf]) for leaf, array in floats.items())
 
 
 def _is_near(port: np.ndarray, original: np.ndarray, floor: float) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from compare.inputs.call_streams import leaves, shown
+from compare.inputs.call_streams import leaves, shorten
 from workloads._recompiling import Named
 
 Kind = Literal["signature", "value"]
@@ -22,8 +22,8 @@ def changes(before: Named, after: Named, side: str = "") -> dict[str, str]:
       after: arguments of the later one.
       side: in whose words: JAX compiles values in of static arguments alone, and gives Python numbers a weak type.
     """
-    named = {**before, **after}
-    texts = {name: _change(name, before.get(name, _ABSENT), after.get(name, _ABSENT), side) for name in named}
+    arguments = {**before, **after}
+    texts = {name: _change(name, before.get(name, _ABSENT), after.get(name, _ABSENT), side) for name in arguments}
     return {name: text for name, text in texts.items() if text}
 
 
@@ -63,13 +63,13 @@ def _alike(before: Named, after: Named, name: str, kinds: Any) -> bool:
 _ABSENT = object()
 
 
-def _shown(value: Any) -> str:
-    return "left out" if value is _ABSENT else shown(value)
+def _shorten(value: Any) -> str:
+    return "left out" if value is _ABSENT else shorten(value)
 
 
 def _change(name: str, before: Any, after: Any, side: str) -> str:
     if before is _ABSENT or after is _ABSENT:
-        return f"{name}: {_shown(before)} -> {_shown(after)}"
+        return f"{name}: {_shorten(before)} -> {_shorten(after)}"
     if (form := _form(before)) != _form(after):
         return f"{name}: {form} -> {_form(after)}, another structure"
     unlike = {path: pair for path, pair in _pairs(before, after).items() if not _same(*pair)}
@@ -85,7 +85,7 @@ def _form(structure: Any) -> str:
     """A structure without its leaves."""
     match structure:
         case Mapping():
-            return f"{{{', '.join(f'{key!r}{_inside(held)}' for key, held in sorted(structure.items()))}}}"
+            return f"{{{', '.join(f'{key!r}{_inside(child)}' for key, child in sorted(structure.items()))}}}"
         case list():
             return f"[{', '.join(map(_form, structure))}]"
         case tuple():
@@ -93,19 +93,19 @@ def _form(structure: Any) -> str:
     return "_"
 
 
-def _inside(held: Any) -> str:
-    form = _form(held)
+def _inside(child: Any) -> str:
+    form = _form(child)
     return "" if form == "_" else f": {form}"
 
 
 def _leaf_change(before: Any, after: Any, side: str) -> str:
-    return f"{_named(before, after)}{''.join(f', {what}' for what in _aspects(before, after, side))}"
+    return f"{_name_change(before, after)}{''.join(f', {what}' for what in _aspects(before, after, side))}"
 
 
-def _named(before: Any, after: Any) -> str:
-    if _is_array(before) and _is_array(after) and shown(before) == shown(after):
+def _name_change(before: Any, after: Any) -> str:
+    if _is_array(before) and _is_array(after) and shorten(before) == shorten(after):
         return f"{before.ravel()[:3].tolist()} -> {after.ravel()[:3].tolist()}"
-    return f"{shown(before)} -> {shown(after)}"
+    return f"{shorten(before)} -> {shorten(after)}"
 
 
 def _aspects(before: Any, after: Any, side: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from compare.inputs.call_streams import Call, described, leaves, mapped, rebuilt
+from compare.inputs.call_streams import Call, describe, leaves, map_leaves, map_with_paths
 from compare.record.ledger_part import SideLedger
 from workloads._recompiling import Named, Staging
 from workloads._spec import ArraySpec
@@ -53,9 +53,9 @@ def cures(side: str, staging: Staging, calls: Sequence[Call], ledger: SideLedger
     """
     if max(ledger.traces or 0, ledger.compilations or 0) <= 1:
         return []
-    kept = [number for number, line in enumerate(ledger.calls) if not line.error]
-    stream = _Stream(side, staging, [calls[number] for number in kept], kept, ledger.traces)
-    if not kept:
+    kept_numbers = [number for number, line in enumerate(ledger.calls) if not line.error]
+    stream = _Stream(side, staging, [calls[number] for number in kept_numbers], kept_numbers, ledger.traces)
+    if not kept_numbers:
         return []
     paddings = [stream.padded("buckets", "sizes that vary are padded to powers of two", _power_of_two)]
     paddings.append(stream.padded("largest", "sizes that vary are padded to the largest", None))
@@ -66,16 +66,20 @@ def cures(side: str, staging: Staging, calls: Sequence[Call], ledger: SideLedger
 
 def _each_once(candidates: Sequence[Trial | Refused]) -> list[Trial | Refused]:
     """Cures that make the same stream are tried once, under the first name."""
-    kept: list[Trial | Refused] = []
-    seen: dict[tuple[object, ...], str] = {}
+    result: list[Trial | Refused] = []
+    names_by_key: dict[tuple[object, ...], str] = {}
     for cure in candidates:
         if isinstance(cure, Refused):
-            kept.append(cure)
+            result.append(cure)
             continue
         key = (cure.staging.cure, *(call.text for call in cure.calls))
-        kept.append(Refused(cure.name, cure.change, f"the same calls as with {seen[key]}") if key in seen else cure)
-        seen.setdefault(key, cure.name)
-    return kept
+        result.append(
+            Refused(cure.name, cure.change, f"the same calls as with {names_by_key[key]}")
+            if key in names_by_key
+            else cure
+        )
+        names_by_key.setdefault(key, cure.name)
+    return result
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ class _Stream:
         if not varying:
             return None
 
-        def grown(path: Path, leaf: Any) -> Any:
+        def grow(path: Path, leaf: Any) -> Any:
             if path not in varying:
                 return leaf
             widths = [
@@ -101,7 +105,7 @@ class _Stream:
             ]
             return np.pad(leaf, widths)
 
-        calls = [_rewritten(call, rebuilt(call.arguments, grown)) for call in self.calls]
+        calls = [_rewrite(call, map_with_paths(call.arguments, grow)) for call in self.calls]
         return Trial(name, change, self.staging, calls, self.numbers, "within")
 
     def without_last(self) -> Trial | None:
@@ -139,7 +143,7 @@ class _Stream:
         def as_array(path: Path, leaf: Any) -> Any:
             return _array(leaf) if path in varying else leaf
 
-        calls = [_rewritten(call, rebuilt(call.arguments, as_array)) for call in self.calls]
+        calls = [_rewrite(call, map_with_paths(call.arguments, as_array)) for call in self.calls]
         names = ", ".join(sorted({".".join(path) for path in varying}))
         dynamic = tuple(dict.fromkeys(path[0] for path in varying))
         staging = dataclasses.replace(self.staging, cure="arrays", dynamic=dynamic)
@@ -164,14 +168,14 @@ class _Stream:
             for sizes in axes.values():
                 symbols.setdefault(tuple(sizes), f"size{len(symbols)}")
 
-        def specified(path: Path, leaf: Any) -> Any:
+        def specify(path: Path, leaf: Any) -> Any:
             if not isinstance(leaf, np.ndarray):
                 return leaf
             axes = varying.get(path, {})
             shape = tuple(symbols[tuple(axes[axis])] if axis in axes else n for axis, n in enumerate(leaf.shape))
             return ArraySpec(shape, leaf.dtype.name)
 
-        return rebuilt(self.calls[0].arguments, specified), ""
+        return map_with_paths(self.calls[0].arguments, specify), ""
 
     def _varying(self) -> dict[Path, dict[int, list[int]]]:
         """By array of one dtype and rank, and by axis, the sizes that vary, call by call of those that have it."""
@@ -193,8 +197,8 @@ class _Stream:
 
     def _by_path(self) -> Mapping[Path, list[Any]]:
         by_call = [leaves(call.arguments) for call in self.calls]
-        paths = dict.fromkeys(path for held in by_call for path in held)
-        return {path: [held[path] for held in by_call if path in held] for path in paths}
+        paths = dict.fromkeys(path for leaves_of_call in by_call for path in leaves_of_call)
+        return {path: [leaves_of_call[path] for leaves_of_call in by_call if path in leaves_of_call] for path in paths}
 
 
 def _kind(leaf: Any) -> object:
@@ -202,11 +206,11 @@ def _kind(leaf: Any) -> object:
 
 
 def _form(call: Call) -> str:
-    return repr(mapped(call.arguments, lambda _: None))
+    return repr(map_leaves(call.arguments, lambda _: None))
 
 
-def _rewritten(call: Call, arguments: Named) -> Call:
-    return Call(described(arguments), arguments)
+def _rewrite(call: Call, arguments: Named) -> Call:
+    return Call(describe(arguments), arguments)
 
 
 def _power_of_two(size: int) -> int:

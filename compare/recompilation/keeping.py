@@ -14,7 +14,7 @@ from compare.inputs.call_streams import Call
 from compare.progress import Reporter
 from compare.recompilation.cures import Refused, Trial, cures
 from compare.recompilation.miss_reasons import reason
-from compare.recompilation.same_results import TOLERANCE, tried, unlike
+from compare.recompilation.same_results import TOLERANCE, results_of, unlike
 from compare.record.ledger_part import NOT_CALLED, LedgerCall, LedgerCure, RecompilationLedger, SideLedger
 from compare.sides import requests
 from compare.sides._side import BadTarget, Side, SideError
@@ -62,12 +62,12 @@ class _Ran:
 
 
 def keep(
-    asked: Asked, interpreters: Mapping[str, str | None], timeout_s: float, progress: Reporter
+    request: Asked, interpreters: Mapping[str, str | None], timeout_s: float, progress: Reporter
 ) -> RecompilationLedger:
     """The ledger of a stream on each side that has a function.
 
     Args:
-      asked: the functions and the stream.
+      request: the functions and the stream.
       interpreters: by side, the one that runs it; None is this one.
       timeout_s: seconds that a call may take.
       progress: is told of every stage.
@@ -79,58 +79,56 @@ def keep(
             return LiveSide(side, scratch, interpreters.get(side), timeout_s)
 
         workers = stack.enter_context(WorkerSet(start))
-        workers.start(asked.stagings)
-        sides = {side: _side_ledger(workers, side, asked, progress) for side in asked.stagings}
-    return RecompilationLedger(asked.name, asked.summary, asked.statement, asked.source, sides)
+        workers.start(request.stagings)
+        sides = {side: _side_ledger(workers, side, request, progress) for side in request.stagings}
+    return RecompilationLedger(request.name, request.summary, request.statement, request.source, sides)
 
 
-def _side_ledger(workers: WorkerSet, side: str, asked: Asked, progress: Reporter) -> SideLedger:
-    staging = asked.stagings[side]
-    progress.stage(f"{asked.name}, {side}: the stream", len(asked.calls))
-    ran = _run(workers, side, staging, asked.calls, progress)
+def _side_ledger(workers: WorkerSet, side: str, request: Asked, progress: Reporter) -> SideLedger:
+    staging = request.stagings[side]
+    progress.stage(f"{request.name}, {side}: the stream", len(request.calls))
+    ran = _run(workers, side, staging, request.calls, progress)
     if ran.error:
         return SideLedger(staging.target, error=ran.error, lost=ran.lost)
-    lines = _with_reasons(workers, side, staging, asked.calls, ran)
-    ledger = _summed(SideLedger(staging.target, ran.staged, tuple(lines), lost=ran.lost))
-    if not asked.with_cures:
+    lines = _with_reasons(workers, side, staging, request.calls, ran)
+    ledger = _add_totals(SideLedger(staging.target, ran.staged, tuple(lines), lost=ran.lost))
+    if not request.with_cures:
         return ledger
-    candidates = cures(side, staging, asked.calls, ledger)
+    candidates = cures(side, staging, request.calls, ledger)
     progress.stage(
-        f"{asked.name}, {side}: cures", sum(len(cure.calls) for cure in candidates if isinstance(cure, Trial))
+        f"{request.name}, {side}: cures", sum(len(cure.calls) for cure in candidates if isinstance(cure, Trial))
     )
 
-    def again(staged: Staging, calls: Sequence[Call]) -> _Ran:
+    def again(wanted_staging: Staging, calls: Sequence[Call]) -> _Ran:
         # What one stream compiled would make the next one look cheap.
         workers.replace([side])
-        return _run(workers, side, staged, calls, progress)
+        return _run(workers, side, wanted_staging, calls, progress)
 
-    control = _Control(lambda: again(staging, asked.calls), ran.results)
-    return msgspec.structs.replace(
-        ledger, cures=tuple(_cured(cure, again, ran.results, control) for cure in candidates)
-    )
+    control = _Control(lambda: again(staging, request.calls), ran.results)
+    return msgspec.structs.replace(ledger, cures=tuple(_cure(cure, again, ran.results, control) for cure in candidates))
 
 
 def _run(workers: WorkerSet, side: str, staging: Staging, calls: Sequence[Call], progress: Reporter) -> _Ran:
     try:
         worker = workers.get(side)
-        staged = requests.watch(worker, staging)
+        stages = requests.watch(worker, staging)
     except BadTarget:
         raise
     except SideError as error:
         return _Ran("", (), error=error.reason, lost=error.lost)
-    lines, seen, results = [], dict[int, Seen](), dict[int, Arrays]()
+    lines, observations, results = [], dict[int, Seen](), dict[int, Arrays]()
     for number, call in enumerate(calls):
         progress.step(call.text)
         if worker.lost:
             lines.append(LedgerCall(call.text, error=NOT_CALLED))
             continue
         try:
-            seen[number], results[number] = requests.watched_call(worker, call.arguments)
+            observations[number], results[number] = requests.watched_call(worker, call.arguments)
         except SideError as error:
             lines.append(LedgerCall(call.text, error=error.reason))
             continue
-        lines.append(LedgerCall(call.text, **msgspec.structs.asdict(seen[number])))
-    return _Ran(staged, lines, seen, results, lost=worker.lost)
+        lines.append(LedgerCall(call.text, **msgspec.structs.asdict(observations[number])))
+    return _Ran(stages, lines, observations, results, lost=worker.lost)
 
 
 def _with_reasons(
@@ -139,11 +137,11 @@ def _with_reasons(
     """The lines with a reason for each trace, and for each compilation without one."""
     lines = list(ran.lines)
     probe = _Probing(workers, side, staging)
-    for number, seen in ran.seen.items():
-        if not seen.traces and not seen.compilations:
+    for number, observation in ran.seen.items():
+        if not observation.traces and not observation.compilations:
             continue
         earlier = {before + 1: calls[before].arguments for before in ran.seen if before < number}
-        why = reason(calls[number].arguments, earlier, seen, probe, side)
+        why = reason(calls[number].arguments, earlier, observation, probe, side)
         lines[number] = msgspec.structs.replace(lines[number], why=why.text, established=why.established)
     return lines
 
@@ -179,12 +177,12 @@ class _Control:
             again = self._rerun().results
             numbers = sorted(self._results)
             self._repeats = again.keys() == self._results.keys() and not unlike(
-                tried(self._results, numbers), tried(again, numbers), "whole"
+                results_of(self._results, numbers), results_of(again, numbers), "whole"
             )
         return self._repeats
 
 
-def _cured(
+def _cure(
     cure: Trial | Refused,
     run: Callable[[Staging, Sequence[Call]], _Ran],
     results: Mapping[int, Arrays],
@@ -193,35 +191,39 @@ def _cured(
     if isinstance(cure, Refused):
         return LedgerCure(cure.name, cure.change, refused=cure.reason)
     again = run(cure.staging, cure.calls)
-    failed = next((f"call {n}: {line.error}" for n, line in enumerate(again.lines, start=1) if line.error), again.error)
-    if failed:
-        return LedgerCure(cure.name, cure.change, refused=failed)
-    unequal = unlike(tried(results, cure.numbers), tried(again.results, range(len(cure.calls))), cure.comparison)
-    counted = LedgerCure(
+    failure = next(
+        (f"call {n}: {line.error}" for n, line in enumerate(again.lines, start=1) if line.error), again.error
+    )
+    if failure:
+        return LedgerCure(cure.name, cure.change, refused=failure)
+    unequal = unlike(
+        results_of(results, cure.numbers), results_of(again.results, range(len(cure.calls))), cure.comparison
+    )
+    cure_row = LedgerCure(
         cure=cure.name,
         change=cure.change,
-        traces=sum(seen.traces for seen in again.seen.values()),
-        compilations=sum(seen.compilations for seen in again.seen.values()),
-        seconds=sum(seen.seconds for seen in again.seen.values()),
+        traces=sum(observation.traces for observation in again.seen.values()),
+        compilations=sum(observation.compilations for observation in again.seen.values()),
+        seconds=sum(observation.seconds for observation in again.seen.values()),
         calls=len(cure.calls),
     )
     if unequal and not control.repeats():
-        return msgspec.structs.replace(counted, results=UNREPEATED)
+        return msgspec.structs.replace(cure_row, results=UNREPEATED)
     same = f"the same results, to {TOLERANCE:g} of the largest value"
-    return msgspec.structs.replace(counted, results=unequal or same, same_results=not unequal)
+    return msgspec.structs.replace(cure_row, results=unequal or same, same_results=not unequal)
 
 
-def _summed(ledger: SideLedger) -> SideLedger:
+def _add_totals(ledger: SideLedger) -> SideLedger:
     """The ledger with its totals, over the calls that gave results."""
-    counted = [line for line in ledger.calls if not line.error]
-    held = [line.held_bytes for line in counted if line.held_bytes is not None]
-    entries = [line.entries for line in counted if line.entries is not None]
+    good_lines = [line for line in ledger.calls if not line.error]
+    held_bytes = [line.held_bytes for line in good_lines if line.held_bytes is not None]
+    entries = [line.entries for line in good_lines if line.entries is not None]
     return msgspec.structs.replace(
         ledger,
-        traces=sum(line.traces or 0 for line in counted),
-        compilations=sum(line.compilations or 0 for line in counted),
-        seconds=sum(line.seconds or 0.0 for line in counted),
-        failed=len(ledger.calls) - len(counted),
+        traces=sum(line.traces or 0 for line in good_lines),
+        compilations=sum(line.compilations or 0 for line in good_lines),
+        seconds=sum(line.seconds or 0.0 for line in good_lines),
+        failed=len(ledger.calls) - len(good_lines),
         entries=entries[-1] if entries else None,
-        grown_bytes=held[-1] - held[0] if len(held) > 1 else None,
+        grown_bytes=held_bytes[-1] - held_bytes[0] if len(held_bytes) > 1 else None,
     )

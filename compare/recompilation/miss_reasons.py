@@ -23,72 +23,72 @@ class Reason:
     established: bool | None
 
 
-def reason(call: Named, earlier: Mapping[int, Named], seen: Seen, probe: Probe, side: str) -> Reason:
+def reason(call: Named, earlier: Mapping[int, Named], observation: Seen, probe: Probe, side: str) -> Reason:
     """Why a call was traced, or compiled without being traced.
 
     Args:
       call: its arguments.
       earlier: by number, the calls before it that gave results.
-      seen: what it did.
+      observation: what it did.
       probe: tries two calls in an empty cache.
       side: "tf" or "jax".
     """
     if not earlier:
         return Reason(FIRST, None)
     number, nearest = _nearest(call, earlier)
-    changed = changes(nearest, call, side)
-    if not changed:
+    differences = changes(nearest, call, side)
+    if not differences:
         return Reason(f"not known: call {number} had the same arguments", False)
-    traced = seen.traces > 0
-    if not traced and len(changed) == 1:
+    traced = observation.traces > 0
+    if not traced and len(differences) == 1:
         # The stream itself held all else fixed: call N is in the cache, and nothing else is different.
-        return Reason(_compiled(nearest, call, changed), True)
-    alone = _alone(nearest, call, changed, traced, probe)
+        return Reason(_compilation_reason(nearest, call, differences), True)
+    alone = _alone(nearest, call, differences, traced, probe)
     if alone:
-        return Reason(_compiled(nearest, call, alone) if not traced else "; ".join(alone.values()), True)
+        return Reason(_compilation_reason(nearest, call, alone) if not traced else "; ".join(alone.values()), True)
     together = probe(nearest, call, not traced)
-    if together is not None and _missed(together, traced):
-        return Reason(f"together: {'; '.join(changed.values())}", True)
-    return Reason(f"not known: {'; '.join(changed.values())}, which does not repeat it", False)
+    if together is not None and _is_missed(together, traced):
+        return Reason(f"together: {'; '.join(differences.values())}", True)
+    return Reason(f"not known: {'; '.join(differences.values())}, which does not repeat it", False)
 
 
 def _nearest(call: Named, earlier: Mapping[int, Named]) -> tuple[int, Named]:
     """The call with the fewest changed arguments, of equals the last."""
 
     def distance(number: int) -> tuple[int, int, int]:
-        changed = changes(earlier[number], call)
-        told = [name for name in changed if not only_values(earlier[number], call, name)]
-        return len(told), len(changed), -number
+        differences = changes(earlier[number], call)
+        structural = [name for name in differences if not only_values(earlier[number], call, name)]
+        return len(structural), len(differences), -number
 
     number = min(earlier, key=distance)
     return number, earlier[number]
 
 
-def _alone(before: Named, after: Named, changed: Mapping[str, str], traced: bool, probe: Probe) -> dict[str, str]:
+def _alone(before: Named, after: Named, differences: Mapping[str, str], traced: bool, probe: Probe) -> dict[str, str]:
     """The changes that miss the cache when all other arguments stay as they were."""
     alone: dict[str, str] = {}
-    for name, text in changed.items():
-        if traced and only_values(before, after, name) and len(changed) > 1:
+    for name, text in differences.items():
+        if traced and only_values(before, after, name) and len(differences) > 1:
             continue
         one = _with(before, after, name)
-        seen = probe(before, one, not traced)
-        if seen is not None and _missed(seen, traced):
+        observation = probe(before, one, not traced)
+        if observation is not None and _is_missed(observation, traced):
             alone[name] = text
     return alone
 
 
 def _with(before: Named, after: Named, name: str) -> Named:
     """The earlier arguments with one of the later call, in the order of that."""
-    mixed = {key: after[key] if key == name else before[key] for key in after if key == name or key in before}
-    return {**mixed, **{key: value for key, value in before.items() if key not in mixed and key != name}}
+    mixture = {key: after[key] if key == name else before[key] for key in after if key == name or key in before}
+    return {**mixture, **{key: value for key, value in before.items() if key not in mixture and key != name}}
 
 
-def _missed(seen: Seen, traced: bool) -> bool:
-    return seen.traces > 0 if traced else seen.compilations > 0
+def _is_missed(observation: Seen, traced: bool) -> bool:
+    return observation.traces > 0 if traced else observation.compilations > 0
 
 
-def _compiled(before: Named, after: Named, changed: Mapping[str, str]) -> str:
-    told = "; ".join(changed.values())
-    if all(only_numbers(before, after, name) for name in changed):
-        return f"{told}, which XLA needs as a constant: compiled again under the same trace"
-    return f"{told}: compiled again under the same trace"
+def _compilation_reason(before: Named, after: Named, differences: Mapping[str, str]) -> str:
+    changes_text = "; ".join(differences.values())
+    if all(only_numbers(before, after, name) for name in differences):
+        return f"{changes_text}, which XLA needs as a constant: compiled again under the same trace"
+    return f"{changes_text}: compiled again under the same trace"

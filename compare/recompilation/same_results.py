@@ -45,11 +45,11 @@ def _one_unlike(name: str, before: np.ndarray, after: np.ndarray, how: Compariso
     larger = before.ndim == after.ndim and all(n <= m for n, m in zip(before.shape, after.shape, strict=True))
     if before.shape != after.shape and not (larger and how == "within"):
         return f"result {name} is of shape {list(after.shape)}, was {list(before.shape)}"
-    kept = after[tuple(slice(n) for n in before.shape)]
+    trimmed_array = after[tuple(slice(n) for n in before.shape)]
     if before.dtype.kind not in "fcV":
-        differing = int(np.count_nonzero(before != kept))
+        differing = int(np.count_nonzero(before != trimmed_array))
         return f"result {name} differs in {differing} of {before.size} elements" if differing else ""
-    return _off(name, _wide(before), _wide(kept))
+    return _off(name, _wide(before), _wide(trimmed_array))
 
 
 def _wide(array: np.ndarray) -> np.ndarray:
@@ -69,6 +69,6 @@ def _off(name: str, before: np.ndarray, after: np.ndarray) -> str:
     )
 
 
-def tried(results: Mapping[int, Arrays], numbers: Sequence[int]) -> list[Arrays]:
+def results_of(results: Mapping[int, Arrays], numbers: Sequence[int]) -> list[Arrays]:
     """The results of these calls, in order."""
     return [results[number] for number in numbers]

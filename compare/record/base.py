@@ -53,9 +53,9 @@ class Part(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         for name, change in _changes(type(self)):
             value = getattr(self, name)
-            changed = change(value)
-            if changed is not value:
-                msgspec.structs.force_setattr(self, name, changed)
+            new_value = change(value)
+            if new_value is not value:
+                msgspec.structs.force_setattr(self, name, new_value)
 
 
 def known(value: _Value | None) -> _Value:
@@ -85,9 +85,9 @@ def _change(hint: Any) -> Any:
     for option in options:
         match get_origin(option):
             case origin if origin is dict:
-                return functools.partial(_mapping, held=_held(option), change=_change(get_args(option)[1]))
+                return functools.partial(_mapping, item_types=_item_types(option), change=_change(get_args(option)[1]))
             case origin if origin is tuple and get_args(option)[-1] is Ellipsis:
-                return functools.partial(_sequence, held=_held(option), change=_change(get_args(option)[0]))
+                return functools.partial(_sequence, item_types=_item_types(option), change=_change(get_args(option)[0]))
             case origin if origin is tuple:
                 return _interval
             case origin if origin is Literal and get_args(option) == NON_FINITE:
@@ -95,15 +95,15 @@ def _change(hint: Any) -> Any:
     return None
 
 
-def _held(hint: Any) -> tuple[Any, ...]:
+def _item_types(hint: Any) -> tuple[Any, ...]:
     """What a collection may hold beside null."""
-    held = get_args(hint)[1 if get_origin(hint) is dict else 0]
-    options = get_args(held) if get_origin(held) in (Union, UnionType) else (held,)
+    item = get_args(hint)[1 if get_origin(hint) is dict else 0]
+    options = get_args(item) if get_origin(item) in (Union, UnionType) else (item,)
     return tuple(option for option in options if option is not type(None))
 
 
-def _part_of(held: tuple[Any, ...]) -> type[Part] | None:
-    parts = [option for option in held if isinstance(option, type) and issubclass(option, Part)]
+def _part_of(item_types: tuple[Any, ...]) -> type[Part] | None:
+    parts = [option for option in item_types if isinstance(option, type) and issubclass(option, Part)]
     return parts[0] if parts else None
 
 
@@ -119,17 +119,17 @@ def _interval(value: Any) -> Any:
     return value and tuple(_number(end) for end in value)
 
 
-def _sequence(value: Any, held: tuple[Any, ...], change: Any) -> Any:
-    kept = [item for item in value or () if item is not None or _part_of(held) is None]
-    return tuple(map(change, kept) if change else kept)
+def _sequence(value: Any, item_types: tuple[Any, ...], change: Any) -> Any:
+    items = [item for item in value or () if item is not None or _part_of(item_types) is None]
+    return tuple(map(change, items) if change else items)
 
 
-def _mapping(value: Any, held: tuple[Any, ...], change: Any) -> Any:
-    named = dict(value or {})
-    part = _part_of(held)
+def _mapping(value: Any, item_types: tuple[Any, ...], change: Any) -> Any:
+    content = dict(value or {})
+    part = _part_of(item_types)
     if part is not None:
         # A name without a part stays: dropped, a workload that is null would read as one that was never asked for.
-        return {name: part() if item is None else item for name, item in named.items()}
-    if held in ((str,), (int,)):
-        return {name: item for name, item in named.items() if item is not None}
-    return {name: change(item) for name, item in named.items()} if change else named
+        return {name: part() if item is None else item for name, item in content.items()}
+    if item_types in ((str,), (int,)):
+        return {name: item for name, item in content.items() if item is not None}
+    return {name: change(item) for name, item in content.items()} if change else content

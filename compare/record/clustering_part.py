@@ -182,7 +182,7 @@ class ClusteringChanges(Part, frozen=True):
 
 
 class EditTime(Part, frozen=True):
-    """Time after an edit over time before it, with autoclustering: `jaxport clusters --time`."""
+    """Time after an edit over time before it, with autoclustering: `jaxport compilation clusters --time`."""
 
     pairs: Count = None
     """Of fresh processes."""

@@ -37,7 +37,7 @@ class Finding(msgspec.Struct, frozen=True):
     """A sentence."""
     advice: str = ""
     gotcha: str = ""
-    """An entry of the catalogue: `jaxport gotchas` shows it with its code."""
+    """An entry of the catalogue: `jaxport lookup gotchas` shows it with its code."""
     gate: str = ""
     """At which the likely port fails."""
     because: str = ""

@@ -21,13 +21,13 @@ def schema() -> dict[str, Any]:
 
     A field is described by the text below its declaration.
     """
-    made = msgspec.json.schema(Record)
+    result = msgspec.json.schema(Record)
     for part in _parts(Part):
-        if part.__name__ in made["$defs"]:
-            properties = made["$defs"][part.__name__]["properties"]
+        if part.__name__ in result["$defs"]:
+            properties = result["$defs"][part.__name__]["properties"]
             for name, text in _descriptions(part).items():
                 properties[name]["description"] = text
-    return {"$schema": DIALECT, "title": f"results.json of jaxport, schema {SCHEMA}", **made}
+    return {"$schema": DIALECT, "title": f"results.json of jaxport, schema {SCHEMA}", **result}
 
 
 def _parts(kind: type[Part]) -> Iterator[type[Part]]:
@@ -38,12 +38,12 @@ def _parts(kind: type[Part]) -> Iterator[type[Part]]:
 
 def _descriptions(part: type[Part]) -> dict[str, str]:
     """By name in the file, the text that follows the field's declaration."""
-    (declared,) = ast.parse(inspect.getsource(part)).body
-    assert isinstance(declared, ast.ClassDef)
-    encoded = dict(zip(part.__struct_fields__, part.__struct_encode_fields__, strict=True))
-    following = zip(declared.body, declared.body[1:], strict=False)
+    (definition,) = ast.parse(inspect.getsource(part)).body
+    assert isinstance(definition, ast.ClassDef)
+    encoded_names = dict(zip(part.__struct_fields__, part.__struct_encode_fields__, strict=True))
+    following = zip(definition.body, definition.body[1:], strict=False)
     return {
-        encoded[field.target.id]: inspect.cleandoc(text.value.value)
+        encoded_names[field.target.id]: inspect.cleandoc(text.value.value)
         for field, text in following
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
         if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)

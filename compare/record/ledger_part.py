@@ -12,7 +12,7 @@ class LedgerCall(Part, frozen=True):
     """One call on one side, in seconds."""
 
     call: Text = ""
-    """Its arguments, as `jaxport recompiles --call` takes them."""
+    """Its arguments, as `jaxport compilation recompiles --call` takes them."""
     traces: Count = None
     """How often the function was traced."""
     compilations: Count = None

@@ -7,7 +7,11 @@ from compare.record.base import Count, Many, Named, Number, Part, Text, Texts
 STATEMENT, STREAM, PAIR = "statement", "stream", "pair"
 """Kinds: a function in every mode; calls whose compilations are counted; two functions one line apart, clustered."""
 
-PROGRAMS = {STATEMENT: "jaxport limits", STREAM: "jaxport recompiles", PAIR: "jaxport clusters"}
+PROGRAMS = {
+    STATEMENT: "jaxport lookup limits",
+    STREAM: "jaxport compilation recompiles",
+    PAIR: "jaxport compilation clusters",
+}
 """By kind, the command that runs one of its name."""
 
 
@@ -37,9 +41,9 @@ class LimitWay(Part, frozen=True):
     """Types of the operations that ran outside of them."""
 
 
-def is_as_stated(way: LimitWay, stated: str) -> bool:
+def is_as_stated(way: LimitWay, statement: str) -> bool:
     """Whether an outcome is the one that is stated; of a stream its traces or its compilations may be stated alone."""
-    return stated in (way.outcome, *way.counts)
+    return statement in (way.outcome, *way.counts)
 
 
 class Limit(Part, frozen=True):

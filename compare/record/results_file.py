@@ -33,10 +33,10 @@ def load_plain(path: Path) -> dict[str, Any]:
     Raises:
       RecordError: as `load`.
     """
-    return checked(files.read_json(path, A_RECORD), path)
+    return check(files.read_json(path, A_RECORD), path)
 
 
-def checked(plain: Any, path: Path) -> dict[str, Any]:
+def check(plain: Any, path: Path) -> dict[str, Any]:
     """Plain JSON that is a record; fields of another version are kept.
 
     Args:
@@ -51,10 +51,10 @@ def checked(plain: Any, path: Path) -> dict[str, Any]:
 
 
 def decode(plain: Any, path: Path) -> Record:
-    """The record of plain JSON; `plain` and `path` as for `checked`.
+    """The record of plain JSON; `plain` and `path` as for `check`.
 
     Raises:
-      RecordError: as `checked`.
+      RecordError: as `check`.
     """
     schema = files.convert(plain, Schema, path, A_RECORD).schema
     if schema > SCHEMA:

@@ -84,7 +84,7 @@ class LocatedOperation(Part, frozen=True):
     remedy: Text = ""
     """What to do about it; empty likewise."""
     gotchas: Text = ""
-    """What to ask `jaxport gotchas` for."""
+    """What to ask `jaxport lookup gotchas` for."""
     proof: Text = ""
     """What is proved of it: `cause`, `place` or nothing."""
 

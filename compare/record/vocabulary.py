@@ -19,10 +19,10 @@ Composed = Literal["pass", "fail", "not_judged"]
 
 def composed(verdicts: Iterable[str | None]) -> Composed:
     """Fail where any verdict is fail; else not judged where any is missing or not judged; else pass."""
-    said = set(verdicts)
-    if FAIL in said:
+    distinct = set(verdicts)
+    if FAIL in distinct:
         return FAIL
-    return PASS if said <= {PASS, NOT_APPLICABLE} else NOT_JUDGED
+    return PASS if distinct <= {PASS, NOT_APPLICABLE} else NOT_JUDGED
 
 
 PASS_WORDS = {"forward": "forward pass", "gradients": "gradients", "step": "training step"}

@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from compare.hlo.align import Alignment
 from compare.hlo.align._alignment import SLOT
-from compare.hlo.graph import needed
+from compare.hlo.graph import find_needed
 from compare.hlo.pair import Pair
 from compare.regions.parts import Region, Regions
 
@@ -110,5 +110,5 @@ def _of_losses(regions: Regions, alignment: Alignment) -> Iterator[str]:
         ends = [(result.left, result.right)[side] for result in shared]
         covered = {key for region in regions.regions for key in region.pieces[side].nodes}
         covered |= {key for cut in regions.cut_points if cut.is_parameter for key in cut.nodes[side]}
-        lost = needed(graph.nodes, [key for key in ends if key is not None]) - covered
+        lost = find_needed(graph.nodes, [key for key in ends if key is not None]) - covered
         yield from (f"{name} value {key} is in no region" for key in sorted(lost))

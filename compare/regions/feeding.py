@@ -20,7 +20,7 @@ from compare.hlo.align.by_value import ByValue
 from compare.hlo.align.equal_values import Arguments, Runs, equal_values
 from compare.hlo.arrays.fingerprints import TOLERANCE
 from compare.hlo.arrays.room import budget
-from compare.hlo.graph import Graph, needed
+from compare.hlo.graph import Graph, find_needed
 from compare.hlo.pair import Pair
 from compare.regions.cutting import find_cut_points, find_varying
 from compare.regions.parts import CutPoint
@@ -173,7 +173,7 @@ def _compute(graph: Graph, arrays: Arrays, wanted: Collection[int]) -> None:
     missing = [key for key in wanted if key not in arrays]
     if not missing:
         return
-    alive = needed(graph.nodes, (*graph.parameters, *missing))
+    alive = find_needed(graph.nodes, (*graph.parameters, *missing))
     graph = dataclasses.replace(graph, nodes={key: node for key, node in graph.nodes.items() if key in alive})
     calls = [list(case) for case in zip(*(arrays[key] for key in graph.parameters), strict=True)]
     for case in values.prepare_in_steps(graph, missing).each(calls):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,17 +20,32 @@ from compare.regions.parts import CutPoint
 TOLERANCE = 1e-5
 """Relative to the largest value: constants that were rounded to float32 explain less, and another value is farther."""
 
+NOISE = 2.0**-43
+"""Relative to the largest value that a region reads: a thousand roundings of float64. Where values cancel, as in the
+gradient of a softmax that has nearly converged, the two formulas leave nothing else."""
+
 _Member = tuple[int, int]
 """The side, 0 for the left program, and the id there."""
 
-Results = Pair[Sequence[np.ndarray]]
-"""What both programs of the open regions give in one call."""
+
+@dataclass(frozen=True)
+class ExactCall:
+    """One call of the open regions in float64.
+
+    Attributes:
+      results: what both of their programs give.
+      sizes: by region, the largest value that it reads.
+    """
+
+    results: Pair[Sequence[np.ndarray]]
+    sizes: Sequence[float]
+
 
 Matched = tuple[int, int]
 """Ids in the left and in the right program."""
 
 
-def find_refuted(cuts: Sequence[CutPoint], opened: OpenPrograms, runs: Iterable[Results]) -> set[Matched]:
+def find_refuted(cuts: Sequence[CutPoint], opened: OpenPrograms, runs: Iterable[ExactCall]) -> set[Matched]:
     """The values that were supposed to be one, and differ in a call though they are computed from the same arrays.
 
     Args:
@@ -40,13 +56,16 @@ def find_refuted(cuts: Sequence[CutPoint], opened: OpenPrograms, runs: Iterable[
     results = [opened.results(side) for side in (0, 1)]
     computed = {at: region.cut_point for at, region in enumerate(opened.regions) if region.cut_point is not None}
     groups = {cut: [_members(cuts[cut])] for cut in computed.values()}
+    sizes_of = {region.cut_point: at for at, region in enumerate(opened.regions)}
     for run in runs:
         values: dict[int, dict[_Member, np.ndarray]] = {cut: {} for cut in groups}
-        for side, arrays in enumerate(run):
+        for side, arrays in enumerate(run.results):
             for (at, output), array in zip(results[side], arrays, strict=True):
                 if at in computed:
                     values[computed[at]][side, opened.regions[at].pieces[side].outputs[output]] = array
-        groups = {cut: [*_parted(known, values[cut])] for cut, known in groups.items()}
+        groups = {
+            cut: [*_parted(known, values[cut], NOISE * run.sizes[sizes_of[cut]])] for cut, known in groups.items()
+        }
     return {pair for cut, known in groups.items() for pair in _apart(cuts[cut], known)}
 
 
@@ -66,17 +85,19 @@ def _members(cut: CutPoint) -> list[_Member]:
     return [(side, key) for side in (0, 1) for key in cut.nodes[side]]
 
 
-def _parted(groups: Sequence[Sequence[_Member]], values: Mapping[_Member, np.ndarray]) -> Iterable[list[_Member]]:
+def _parted(
+    groups: Sequence[Sequence[_Member]], values: Mapping[_Member, np.ndarray], noise: float
+) -> Iterable[list[_Member]]:
     """The members of each group by what agrees with the first of them."""
     for group in groups:
         left = list(group)
         while left:
-            alike = [member for member in left if _agree(values[left[0]], values[member])]
+            alike = [member for member in left if _agree(values[left[0]], values[member], noise)]
             yield alike
             left = [member for member in left[1:] if member not in alike]
 
 
-def _agree(one: np.ndarray, other: np.ndarray) -> bool:
+def _agree(one: np.ndarray, other: np.ndarray, noise: float) -> bool:
     if one is other:
         return True
     if one.dtype.kind in "biu" or one.shape != other.shape:
@@ -85,4 +106,4 @@ def _agree(one: np.ndarray, other: np.ndarray) -> bool:
     if not np.array_equal(one[~finite], other[~finite], equal_nan=True) or not np.isfinite(other[finite]).all():
         return False
     scale = np.max(np.abs(one[finite]), initial=0.0)
-    return bool(np.max(np.abs(one[finite] - other[finite]), initial=0.0) <= TOLERANCE * scale)
+    return bool(np.max(np.abs(one[finite] - other[finite]), initial=0.0) <= max(TOLERANCE * scale, noise))

@@ -10,19 +10,18 @@ import numpy as np
 from compare.hlo import bindings, executing, promote
 from compare.hlo.align.equal_values import Arguments
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.executing import Options
 from compare.hlo.graph import Graph
 from compare.hlo.open_constants import move_constants, open_constants
-from compare.hlo.write_module import written
+from compare.hlo.write_module import write_graph
 from compare.regions.parts import Region, Regions
 from compare.regions.pieces import make_programs
 from compare.regions.proving import RegionProof
+from workloads._compiling import QUICKLY
 
 HOLDS, FAILS, NOT_JUDGED = "holds", "fails", "not judged"
 _BOUND = 1e-12
 """Relative to the largest value: what float64 leaves of two formulas of a few operations."""
 _PERTURBATIONS = 3
-_QUICKLY: Options = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
 CutValues = Mapping[int, Sequence[np.ndarray]]
 """By cut point, its value in each case."""
@@ -116,11 +115,11 @@ def widen(array: np.ndarray) -> np.ndarray:
 
 
 def _in_float64(graph: Graph, results: Sequence[int] | None = None) -> bytes:
-    return promote.promote(bindings.bytecode_of_hlo(written(graph, results)))
+    return promote.promote(bindings.bytecode_of_hlo(write_graph(graph, results)))
 
 
 def _run(artifact: bytes, calls: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
-    return executing.compile_bytecode(artifact, _QUICKLY).each(calls)
+    return executing.compile_bytecode(artifact, QUICKLY).each(calls)
 
 
 def _spread(artifact: bytes, calls: Sequence[Sequence[np.ndarray]], plain: Sequence[Sequence[np.ndarray]]) -> float:

@@ -12,6 +12,9 @@ from compare.hlo.pair import Pair
 from compare.regions.cutting import find_cut_points
 from compare.regions.parts import CutPoint, Piece, Region, Regions
 
+_MOST_DETERMINING = 16
+"""Operations through several cut points; farther on a value is one of its own, since all are computed of the inputs."""
+
 
 def split(alignment: Alignment) -> Regions:
     """The regions between the values that an alignment has matched.
@@ -46,13 +49,32 @@ def without_determined(region: Region, regions: Regions) -> Region:
     """
     computing = {one.cut_point: one for one in regions.regions if one.cut_point is not None}
     inputs = set(region.inputs)
-    determined = set[int]()
+    computed = set[int]()
     for at in region.inputs:
-        made = computing.get(at)
-        if made is not None and inputs.issuperset(made.inputs):
-            determined.add(at)
+        chain = _compute_from(at, inputs - {at}, computing)
+        if chain:
+            computed |= chain
             inputs.remove(at)
-    return _without(region, regions, determined) if determined else region
+    return _without(region, regions, computed) if computed else region
+
+
+def _compute_from(at: int, inputs: Collection[int], computing: Mapping[int, Region]) -> set[int]:
+    """The cut points through which one is computed from others; none where these do not determine it in a few steps.
+
+    A normalizer is the sum of exponentials, broadcast: two regions, of which the second reads the first.
+    """
+    chain, waiting, operations = set[int](), [at], 0
+    while waiting:
+        key = waiting.pop()
+        if key in inputs or key in chain:
+            continue
+        region = computing.get(key)
+        operations += len(region.pieces.left.nodes) if region else 0
+        if region is None or (chain and operations > _MOST_DETERMINING):
+            return set()
+        chain.add(key)
+        waiting.extend(region.inputs)
+    return chain
 
 
 def without_cut_point(regions: Regions, at: int) -> Regions:

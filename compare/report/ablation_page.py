@@ -77,14 +77,14 @@ def _kernels(ablation: Ablation) -> list[Kernels]:
     tables = [_table("the full pipeline", full.codes)]
     for row in ablation.rows:
         if row.outcome == COMPARED and row.made is not None:
-            changed = ablation_rows.changed_kernels(row.made, full)
-            tables.append(_table(f"without {row.name}, where it is other than that", changed))
+            other_kernels = ablation_rows.changed_kernels(row.made, full)
+            tables.append(_table(f"without {row.name}, where it is other than that", other_kernels))
     return [table for table in tables if table.rows]
 
 
 def _table(title: str, kernels: Sequence[AblatedKernel]) -> Kernels:
-    shown = tuple((kernel.kernel, *ablation_rows.kernel_cells(kernel)) for kernel in kernels[:LONGEST])
-    return Kernels(title, shown, max(0, len(kernels) - LONGEST))
+    cells = tuple((kernel.kernel, *ablation_rows.kernel_cells(kernel)) for kernel in kernels[:LONGEST])
+    return Kernels(title, cells, max(0, len(kernels) - LONGEST))
 
 
 def _notes(ablation: Ablation) -> list[str]:

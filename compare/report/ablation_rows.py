@@ -80,23 +80,23 @@ def headline(name: str, ablation: Ablation) -> str:
 def rows(ablation: Ablation) -> tuple[Row, ...]:
     """The full pipeline, then what has figures of its own: the dearest to lose first."""
     full = ablation.full or AblatedProgram()
-    compared = sorted((row for row in ablation.rows if row.outcome == COMPARED), key=_place)
+    comparable = sorted((row for row in ablation.rows if row.outcome == COMPARED), key=_place)
     first = Row("nothing", "the full pipeline", (_time(full), "", *_figures(full, full), "", *code(full)))
-    return (first, *(_row(row, full) for row in compared))
+    return (first, *(_row(row, full) for row in comparable))
 
 
 def sentences(ablation: Ablation) -> Iterator[str]:
     """The conclusions: what is worth having, what stands in the way, and what changes results."""
     if ablation.reason:
         yield f"The port itself fails parity, so that no row could be judged: {ablation.reason}"
-    compared = sorted((row for row in ablation.rows if row.outcome == COMPARED), key=_place)
-    yield from _by_verdict(compared)
-    for row in compared:
+    comparable = sorted((row for row in ablation.rows if row.outcome == COMPARED), key=_place)
+    yield from _by_verdict(comparable)
+    for row in comparable:
         if row.results in (GATES_FAIL, UNSTEADY):
             yield f"Without {row.name} results are not the program's: {row.gate or row.results}"
-    withheld = next((row.time.withheld for row in compared if row.time and row.time.withheld), "")
-    if withheld:
-        yield f"No ratio can be stated: {withheld}."
+    reason = next((row.time.withheld for row in comparable if row.time and row.time.withheld), "")
+    if reason:
+        yield f"No ratio can be stated: {reason}."
 
 
 def others(ablation: Ablation) -> Iterator[tuple[str, str]]:
@@ -109,36 +109,36 @@ def others(ablation: Ablation) -> Iterator[tuple[str, str]]:
             yield says, "; ".join(f"{row.name}: {row.reason}" for row in left_out)
 
 
-def code(made: AblatedProgram) -> tuple[str, str]:
+def code(program: AblatedProgram) -> tuple[str, str]:
     """The vectors and the fused multiply-adds of all kernels, as two cells."""
-    if not made.codes:
+    if not program.codes:
         return "no code of XLA's own", ""
-    vectors = [kernel for kernel in made.codes if (kernel.width or 1) > 1]
+    vectors = [kernel for kernel in program.codes if (kernel.width or 1) > 1]
     unrolls = sorted({kernel.unroll for kernel in vectors if kernel.unroll})
     widest = max((kernel.vector for kernel in vectors), key=_width, default="")
-    told = [f"{len(vectors)} of {len(made.codes)}", widest, f"{_span(unrolls)} a turn" if unrolls else ""]
-    fused = [kernel for kernel in made.codes if kernel.fused is not None]
-    arithmetic = sum(kernel.arithmetic or 0 for kernel in fused)
-    share = f"{sum(kernel.fused or 0 for kernel in fused)} of {arithmetic}" if fused else numbers.MISSING
-    return ", ".join(filter(None, told)), share
+    words = [f"{len(vectors)} of {len(program.codes)}", widest, f"{_span(unrolls)} a turn" if unrolls else ""]
+    fusions = [kernel for kernel in program.codes if kernel.fused is not None]
+    arithmetic = sum(kernel.arithmetic or 0 for kernel in fusions)
+    share = f"{sum(kernel.fused or 0 for kernel in fusions)} of {arithmetic}" if fusions else numbers.MISSING
+    return ", ".join(filter(None, words)), share
 
 
 def kernel_cells(kernel: AblatedKernel) -> tuple[str, ...]:
     """One kernel's code: vector, unrolling, fused multiply-adds of its arithmetic."""
-    fused = numbers.MISSING if kernel.fused is None else f"{kernel.fused} of {kernel.arithmetic or 0}"
-    return kernel.vector or "no floating point", _counted(kernel.unroll), fused
+    fused_text = numbers.MISSING if kernel.fused is None else f"{kernel.fused} of {kernel.arithmetic or 0}"
+    return kernel.vector or "no floating point", _count_text(kernel.unroll), fused_text
 
 
-def changed_kernels(made: AblatedProgram, full: AblatedProgram) -> tuple[AblatedKernel, ...]:
+def changed_kernels(program: AblatedProgram, full: AblatedProgram) -> tuple[AblatedKernel, ...]:
     """The kernels whose code is other than that of the full pipeline's kernel of that name, or that it has not."""
-    known = {kernel.kernel: kernel for kernel in full.codes}
-    return tuple(kernel for kernel in made.codes if known.get(kernel.kernel) != kernel)
+    full_kernels = {kernel.kernel: kernel for kernel in full.codes}
+    return tuple(kernel for kernel in program.codes if full_kernels.get(kernel.kernel) != kernel)
 
 
-def ratio_cells(ratio: Ratio | None, untimed: str = "") -> tuple[str, str]:
+def ratio_cells(ratio: Ratio | None, reason: str = "") -> tuple[str, str]:
     """A ratio with its interval, and its verdict."""
-    if untimed:
-        return untimed, ""
+    if reason:
+        return reason, ""
     if ratio is None:
         return "not timed", ""
     if ratio.withheld:
@@ -147,12 +147,12 @@ def ratio_cells(ratio: Ratio | None, untimed: str = "") -> tuple[str, str]:
 
 
 def _row(row: LeftOut, full: AblatedProgram) -> Row:
-    made = row.made or AblatedProgram()
+    program = row.made or AblatedProgram()
     time = ratio_cells(row.time, row.untimed)
     return Row(
         row.name,
         row.says,
-        (*time, *_figures(made, full), _results(row), *code(made)),
+        (*time, *_figures(program, full), _results(row), *code(program)),
         time[1],
         row.results in (GATES_FAIL, UNSTEADY),
     )
@@ -164,24 +164,24 @@ def _results(row: LeftOut) -> str:
     return f"{row.results} ({numbers.error(row.difference)})"
 
 
-def _figures(made: AblatedProgram, full: AblatedProgram) -> tuple[str, str, str]:
+def _figures(program: AblatedProgram, full: AblatedProgram) -> tuple[str, str, str]:
     return (
-        _beside(_counted(made.kernels_run), made.kernels_run, full.kernels_run),
-        _beside(numbers.binary_bytes(made.bytes), made.bytes, full.bytes),
-        _beside(numbers.binary_bytes(made.temp_bytes), made.temp_bytes, full.temp_bytes),
+        _beside(_count_text(program.kernels_run), program.kernels_run, full.kernels_run),
+        _beside(numbers.binary_bytes(program.bytes), program.bytes, full.bytes),
+        _beside(numbers.binary_bytes(program.temp_bytes), program.temp_bytes, full.temp_bytes),
     )
 
 
-def _beside(shown: str, value: Number, full: Number) -> str:
+def _beside(text: str, value: Number, full: Number) -> str:
     """A figure, and by what part it is more or less than the full pipeline's."""
     if not value or not full or value == full:
-        return shown
+        return text
     change = 100 * (value / full - 1)
-    return f"{shown} ({change:+.0f} %)" if abs(change) >= 0.5 else shown
+    return f"{text} ({change:+.0f} %)" if abs(change) >= 0.5 else text
 
 
-def _time(made: AblatedProgram) -> str:
-    return numbers.MISSING if made.seconds is None else numbers.seconds(made.seconds)
+def _time(program: AblatedProgram) -> str:
+    return numbers.MISSING if program.seconds is None else numbers.seconds(program.seconds)
 
 
 def _place(row: LeftOut) -> tuple[float, str]:
@@ -189,14 +189,14 @@ def _place(row: LeftOut) -> tuple[float, str]:
     return (math.inf if ratio is None else -ratio, row.name)
 
 
-def _by_verdict(compared: Sequence[LeftOut]) -> Iterator[str]:
+def _by_verdict(comparable: Sequence[LeftOut]) -> Iterator[str]:
     for verdict, says in ((_SLOWER, "Worth having"), (_FASTER, "In the way"), (_EQUIVALENT, "No difference in time")):
-        left_out = [row for row in compared if row.time and row.time.verdict == verdict and not row.time.withheld]
+        left_out = [row for row in comparable if row.time and row.time.verdict == verdict and not row.time.withheld]
         if verdict == _FASTER:
             left_out.reverse()
         if left_out:
-            named = (f"{row.name} ({numbers.ratio(row.time.ratio if row.time else None)} without)" for row in left_out)
-            yield f"{says}: {', '.join(named)}."
+            names = (f"{row.name} ({numbers.ratio(row.time.ratio if row.time else None)} without)" for row in left_out)
+            yield f"{says}: {', '.join(names)}."
 
 
 def _span(unrolls: Sequence[int]) -> str:
@@ -207,5 +207,5 @@ def _width(vector: str) -> int:
     return int(vector.partition(" ")[0])
 
 
-def _counted(value: Number) -> str:
+def _count_text(value: Number) -> str:
     return numbers.MISSING if value is None else numbers.count(value)

@@ -46,13 +46,13 @@ def page(ablations: Mapping[str, Ablation]) -> str:
     """All workloads as a page of Markdown."""
     devices = ", ".join({str(ablation.environment.get("device", "")): None for ablation in ablations.values()})
     lines = ["# What each pass of XLA buys, measured", ""]
-    lines += [f"Made by `jaxport ablate --markdown`, on {markdown.plain(devices)}.", ""]
+    lines += [f"Made by `jaxport tune ablate --markdown`, on {markdown.plain(devices)}.", ""]
     for legend in ablation_rows.LEGEND:
         lines += [legend, ""]
     for name, ablation in ablations.items():
         cells = [[markdown.plain(text) for text in (row.name, *row.cells)] for row in ablation_rows.rows(ablation)]
         lines += [f"## {markdown.plain(name)}", "", markdown.plain(ablation_rows.headline(name, ablation)), ""]
-        lines += markdown.table(ablation_rows.TITLES, cells, left=len(ablation_rows.TITLES))
+        lines += markdown.table(ablation_rows.TITLES, cells, left_columns=len(ablation_rows.TITLES))
         lines += [*(f"- {markdown.plain(sentence)}" for sentence in ablation_rows.sentences(ablation))]
         lines += [f"- {markdown.plain(f'{says}: {names}')}" for says, names in ablation_rows.others(ablation)]
         lines += [""]

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from compare.files import converted
+from compare.files import convert_plain
 from compare.plain_json import write_json
 from compare.record.target_part import Target
 from compare.report.hlo_page import write_hlo_page
@@ -34,17 +34,17 @@ _LEGEND = (
 def write_alignments(record: Mapping[str, Any], out: Path) -> list[str]:
     """Write hlo.json and, for every pair, its pages, pictures and Model Explorer's files; what was written."""
     write_json(out / "hlo.json", record)
-    written = [str(out / "hlo.json")]
+    paths = [str(out / "hlo.json")]
     for pair in record["pairs"]:
         stem = file_stem(pair["name"])
-        made = {name: pair[name] for name in ("compilers", "compiled", "passes", "donation")}
-        written.append(str(write_hlo_page({**pair["view"], **made}, out / f"{stem}.html", tabs(pair))))
-        written += [str(path) for path in write_target_pages(pair, out)]
+        details = {name: pair[name] for name in ("compilers", "compiled", "passes", "donation")}
+        paths.append(str(write_hlo_page({**pair["view"], **details}, out / f"{stem}.html", tabs(pair))))
+        paths += [str(path) for path in write_target_pages(pair, out)]
         pictures = [write_picture(module, out / f"{stem}.{cell}") for cell, module in pair["pictures"].items()]
-        written += [str(path) for picture in pictures for path in picture.written]
-        written += dict.fromkeys(picture.hint for picture in pictures if picture.hint)
-        written += [str(path) for path in write_model_explorer(pair["view"], out / f"{stem}.model-explorer")]
-    return written
+        paths += [str(path) for picture in pictures for path in picture.written]
+        paths += dict.fromkeys(picture.hint for picture in pictures if picture.hint)
+        paths += [str(path) for path in write_model_explorer(pair["view"], out / f"{stem}.model-explorer")]
+    return paths
 
 
 def print_alignments(record: Mapping[str, Any], console: Console) -> None:
@@ -63,7 +63,7 @@ def print_alignments(record: Mapping[str, Any], console: Console) -> None:
             console.print(line, soft_wrap=True)
     print_targets(
         [
-            (str(pair["name"]), device, converted(mapping(pair, "targets", device), Target))
+            (str(pair["name"]), device, convert_plain(mapping(pair, "targets", device), Target))
             for pair in pairs
             for device in mapping(pair, "targets")
         ],
@@ -91,18 +91,18 @@ def _residue(pair: Mapping[str, Any], brief: bool) -> Iterator[Text]:
     for level, numbers in pair["levels"].items():
         if "reason" in numbers and not brief:
             yield Text(f"{pair['name']}, {level}: {numbers['reason']}")
-    shown = pair["levels"][pair["level"]]
-    for assumed in shown.get("assumes", ()):
-        yield Text(f"{pair['name']}, {pair['level']}: equal where {assumed}")
-    reasons = shown.get("reasons", ())
+    level_data = pair["levels"][pair["level"]]
+    for assumption in level_data.get("assumes", ()):
+        yield Text(f"{pair['name']}, {pair['level']}: equal where {assumption}")
+    reasons = level_data.get("reasons", ())
     if not reasons:
         return
-    yield Text(f"{pair['name']}, {pair['level']}: {shown['headline']}", style="bold")
-    if shown["unequal"] and shown["results"] > 1:
-        yield Text(f"  results that are not equal: {', '.join(map(one_line, shown['unequal']))}")
+    yield Text(f"{pair['name']}, {pair['level']}: {level_data['headline']}", style="bold")
+    if level_data["unequal"] and level_data["results"] > 1:
+        yield Text(f"  results that are not equal: {', '.join(map(one_line, level_data['unequal']))}")
     for reason in reasons:
         yield from _reason(reason)
-    yield from _unexplained(shown)
+    yield from _unexplained_lines(level_data)
 
 
 def _reason(reason: Mapping[str, Any]) -> Iterator[Text]:
@@ -118,11 +118,11 @@ def _reason(reason: Mapping[str, Any]) -> Iterator[Text]:
         yield Text(f"    and {len(reason['sources']) - _MOST_LINES} more lines, in hlo.json", style="dim")
 
 
-def _unexplained(shown: Mapping[str, Any]) -> Iterator[Text]:
+def _unexplained_lines(level: Mapping[str, Any]) -> Iterator[Text]:
     """The places without a reason in full, those outside of bodies: their group comes last."""
-    places = [entry for entry in shown["frontier"] if entry["explanation"] is None][:_MOST_SHOWN]
+    places = [entry for entry in level["frontier"] if entry["explanation"] is None][:_MOST_SHOWN]
     yield from map(_place, places)
-    more = sum(reason["places"] for reason in shown["reasons"] if reason["kind"] is None) - len(places)
+    more = sum(reason["places"] for reason in level["reasons"] if reason["kind"] is None) - len(places)
     if more > 0:
         yield Text(f"    and {more} more, on the page and in hlo.json")
 

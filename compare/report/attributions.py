@@ -11,7 +11,7 @@ from compare.record.base import Number
 from compare.record.timing_part import CellTime, Timing
 from compare.record.workload_part import Workload
 from compare.report import numbers
-from compare.report.showable import given
+from compare.report.showable import present
 from workloads._modes import JAX, PORT, TF, TF_JIT, Cell
 
 MOVED = 1.05
@@ -49,16 +49,16 @@ class Factor:
             return True
         if self.swaps is None or not self.value:
             return False
-        moved = math.log(self.value)
-        return min(math.log(swap) * math.copysign(1.0, moved) for swap in self.swaps) >= SHARE * abs(moved)
+        logarithm = math.log(self.value)
+        return min(math.log(swap) * math.copysign(1.0, logarithm) for swap in self.swaps) >= SHARE * abs(logarithm)
 
     @property
     def swaps_in_words(self) -> str:
         """Both swaps; empty where they are not known."""
         if self.swaps is None:
             return ""
-        told = zip(self.swaps, _ON_EITHER[self.name], strict=True)
-        return f"the {self.name} is {' and '.join(f'{numbers.ratio(swap)} {where}' for swap, where in told)}"
+        pairs = zip(self.swaps, _ON_EITHER[self.name], strict=True)
+        return f"the {self.name} is {' and '.join(f'{numbers.ratio(swap)} {where}' for swap, where in pairs)}"
 
     def is_disputed(self, threshold: float) -> bool:
         """Whether its swaps are so far apart that they say different things, and it is not whole."""
@@ -69,7 +69,7 @@ class Factor:
 
 def factors(workload: Workload) -> tuple[Factor, ...]:
     """The factors whose product is the ratio; empty where there are none."""
-    product = given(workload.attribution)
+    product = present(workload.attribution)
     if product is None:
         return ()
     cells = (workload.timing or Timing()).cells
@@ -89,9 +89,9 @@ def _swaps(cells: Mapping[str, CellTime], *pairs: tuple[Cell, Cell]) -> tuple[fl
 
 
 def _ratio(cells: Mapping[str, CellTime], over: Cell, under: Cell) -> float | None:
-    times = [numbers.finite((given(cells.get(str(cell))) or CellTime()).median_s) for cell in (over, under)]
-    known = [time for time in times if time is not None and time > 0]
-    return known[0] / known[1] if len(known) == len(times) else None
+    times = [numbers.finite((present(cells.get(str(cell))) or CellTime()).median_s) for cell in (over, under)]
+    known_times = [time for time in times if time is not None and time > 0]
+    return known_times[0] / known_times[1] if len(known_times) == len(times) else None
 
 
 def threshold(margin: Number) -> float:
@@ -101,15 +101,15 @@ def threshold(margin: Number) -> float:
 
 def in_words(workload: Workload) -> str:
     """One sentence; empty where there is no attribution."""
-    shown = factors(workload)
-    if not shown:
+    all_factors = factors(workload)
+    if not all_factors:
         return ""
-    known = [factor.value for factor in shown if factor.value is not None]
-    total = numbers.ratio(prod(known)) if len(known) == len(shown) else "an unknown part"
-    listed = ", ".join(f"{factor.name} {numbers.ratio(factor.value)}" for factor in shown)
+    values = [factor.value for factor in all_factors if factor.value is not None]
+    total = numbers.ratio(prod(values)) if len(values) == len(all_factors) else "an unknown part"
+    list_text = ", ".join(f"{factor.name} {numbers.ratio(factor.value)}" for factor in all_factors)
     beyond = threshold((workload.timing or Timing()).margin)
-    disputed = [factor.swaps_in_words for factor in shown if factor.is_disputed(beyond)]
-    return "; ".join([f"{PORT} takes {total} of {TF_JIT}'s time: {listed}", *disputed])
+    disputes = [factor.swaps_in_words for factor in all_factors if factor.is_disputed(beyond)]
+    return "; ".join([f"{PORT} takes {total} of {TF_JIT}'s time: {list_text}", *disputes])
 
 
 def costliest_in_words(workload: Workload) -> str:
@@ -117,15 +117,17 @@ def costliest_in_words(workload: Workload) -> str:
 
     Nothing is said where a factor is not known: it may be the one.
     """
-    known = factors(workload)
-    if any(factor.value is None for factor in known):
+    all_factors = factors(workload)
+    if any(factor.value is None for factor in all_factors):
         return ""
     beyond = threshold((workload.timing or Timing()).margin)
-    costly = [factor for factor in known if factor.value is not None and factor.value > beyond]
-    return f"against {TF_JIT} {said}" if (said := blamed(costly, "costs it", "costs the most")) else ""
+    costly = [factor for factor in all_factors if factor.value is not None and factor.value > beyond]
+    return (
+        f"against {TF_JIT} {sentence}" if (sentence := describe_factors(costly, "costs it", "costs the most")) else ""
+    )
 
 
-def blamed(moving: Sequence[Factor], does: str, does_most: str) -> str:
+def describe_factors(moving: Sequence[Factor], does: str, does_most: str) -> str:
     """What is said of factors that move a ratio: of the largest whole one, and the swaps of those that are not.
 
     Args:
@@ -134,11 +136,11 @@ def blamed(moving: Sequence[Factor], does: str, does_most: str) -> str:
       does_most: what the largest does where none is in dispute.
     """
     whole = [factor for factor in moving if factor.is_whole]
-    disputed = [factor.swaps_in_words for factor in moving if not factor.is_whole and factor.swaps]
-    if len(whole) + len(disputed) < len(moving):
+    disputes = [factor.swaps_in_words for factor in moving if not factor.is_whole and factor.swaps]
+    if len(whole) + len(disputes) < len(moving):
         return ""
     if not whole:
-        return f"no factor {does} alone: {', '.join(disputed)} (medians, no interval)" if disputed else ""
+        return f"no factor {does} alone: {', '.join(disputes)} (medians, no interval)" if disputes else ""
     most = max(whole, key=lambda factor: factor.distance)
-    said = f"the {most.name} {does if disputed else does_most}, {numbers.ratio(most.value)} (medians, no interval)"
-    return "; ".join([said, *disputed])
+    sentence = f"the {most.name} {does if disputes else does_most}, {numbers.ratio(most.value)} (medians, no interval)"
+    return "; ".join([sentence, *disputes])

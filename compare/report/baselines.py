@@ -13,8 +13,8 @@ from compare.record.program_parts import Profile
 from compare.record.timing_part import Ratio, Timing
 from compare.record.workload_part import Workload
 from compare.report import numbers
-from compare.report.showable import given
-from compare.report.tables import RatioRow, ordered, ratio_row, recorded_ratio
+from compare.report.showable import present
+from compare.report.tables import RatioRow, order_modes, ratio_row, recorded_ratio
 from workloads._modes import Mode, Pair, recorded_mode
 
 _MIRRORED = {"faster": "slower", "slower": "faster"}
@@ -47,15 +47,15 @@ def against(record: Record, baseline: Mode) -> tuple[Against, ...]:
 
 def _against(name: str, workload: Workload, baseline: Mode) -> Against:
     timing = workload.timing or Timing()
-    modes = [mode for text in ordered(timing.modes) if (mode := recorded_mode(text))]
-    rows = [(mode, row) for mode in modes if (row := _held(timing, mode, baseline))]
+    modes = [mode for text in order_modes(timing.modes) if (mode := recorded_mode(text))]
+    rows = [(mode, row) for mode in modes if (row := _find_ratio(timing, mode, baseline))]
     return Against(name, tuple(rows), "" if rows else _missing(workload, modes, baseline))
 
 
-def _held(timing: Timing, mode: Mode, baseline: Mode) -> RatioRow | None:
+def _find_ratio(timing: Timing, mode: Mode, baseline: Mode) -> RatioRow | None:
     """The ratio of a mode to the baseline; where the record has that of the baseline to the mode, turned round."""
-    pair, turned = Pair(mode, baseline), Pair(baseline, mode)
-    ratio = given(timing.ratios.get(str(turned)))
+    pair, inverse = Pair(mode, baseline), Pair(baseline, mode)
+    ratio = present(timing.ratios.get(str(inverse)))
     return recorded_ratio(timing, pair) or (ratio_row(str(pair), _inverse(ratio)) if ratio else None)
 
 
@@ -63,13 +63,13 @@ def _inverse(ratio: Ratio) -> Ratio:
     return msgspec.structs.replace(
         ratio,
         ratio=_one_over(ratio.ratio),
-        ci95=_turned(ratio.ci95),
-        ci99=_turned(ratio.ci99),
+        ci95=_invert(ratio.ci95),
+        ci99=_invert(ratio.ci99),
         verdict=_MIRRORED.get(ratio.verdict, ratio.verdict),
     )
 
 
-def _turned(interval: Interval) -> Interval:
+def _invert(interval: Interval) -> Interval:
     return None if interval is None else (_one_over(interval[1]), _one_over(interval[0]))
 
 
@@ -80,8 +80,8 @@ def _one_over(number: Number) -> Number:
     return None if value is None else 1 / value if value else math.inf
 
 
-def _missing(workload: Workload, timed: list[Mode], baseline: Mode) -> str:
-    if baseline in timed:
+def _missing(workload: Workload, modes: list[Mode], baseline: Mode) -> str:
+    if baseline in modes:
         return f"no other mode was held against {baseline}"
     same = workload.profile.get(str(baseline), Profile()).same_as
     return f"{baseline} compiled nothing of its own: it is {same}" if same else f"{baseline} was not timed"

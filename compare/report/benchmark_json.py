@@ -18,7 +18,7 @@ from compare.record.base import Count, Number, Part, Scalar, Text
 from compare.record.envelope import SCHEMA
 from compare.record.parity_part import Parity
 from compare.record.program_parts import Profile, Written
-from compare.record.results_file import A_RECORD, RecordError, checked
+from compare.record.results_file import A_RECORD, RecordError, check
 from compare.record.timing_part import Ratio, Timing
 from compare.record.workload_part import Workload
 from compare.report.tables import median, other_pass
@@ -106,10 +106,10 @@ def extra_info(name: str, plain: Mapping[str, Any], mode: str, baseline: Mode | 
       mode: "jax/jit", "tf/graph", and so on.
       baseline: what the mode's time is held against; None for what `ratio_of` says by default.
     """
-    workload = files.converted(plain, Workload)
+    workload = files.convert_plain(plain, Workload)
     timing = workload.timing or Timing()
     ratio_of = _ratio_of(timing, parse_mode(mode), baseline)
-    timed, ratio = timing.modes.get(mode, timing_part.Mode()), timing.ratios.get(ratio_of, Ratio())
+    mode_times, ratio = timing.modes.get(mode, timing_part.Mode()), timing.ratios.get(ratio_of, Ratio())
     figures = {
         "workload": name,
         "size": workload.size,
@@ -118,11 +118,11 @@ def extra_info(name: str, plain: Mapping[str, Any], mode: str, baseline: Mode | 
         "parity": (workload.parity or Parity()).verdict,
         "instructions": workload.programs.get(parse_mode(mode).side, Written()).instructions,
         "kernels": workload.profile.get(mode, Profile()).kernels,
-        "first_call_s": timed.first_call_s,
-        "trace_s": timed.trace_s,
-        "compile_s": timed.compile_s,
-        "peak_rss_bytes": timed.peak_rss_bytes,
-        "page_faults": timed.page_faults,
+        "first_call_s": mode_times.first_call_s,
+        "trace_s": mode_times.trace_s,
+        "compile_s": mode_times.compile_s,
+        "peak_rss_bytes": mode_times.peak_rss_bytes,
+        "page_faults": mode_times.page_faults,
         "ratio_of": ratio_of,
         "ratio": ratio.ratio,
         "ci95": ratio.ci95,
@@ -140,8 +140,8 @@ def load(path: Path) -> dict[str, Any]:
     """
     plain = files.read_json(path, A_RECORD)
     if not isinstance(plain, dict) or plain.get("machine_info") is None or plain.get("benchmarks") is None:
-        return checked(plain, path)
-    return checked(record_of(plain, path), path)
+        return check(plain, path)
+    return check(record_of(plain, path), path)
 
 
 def record_of(plain: Mapping[str, Any], path: Path) -> dict[str, Any]:
@@ -176,10 +176,10 @@ def record_of(plain: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 def _of_port(benchmark: _Benchmark, path: Path) -> _PortBenchmark:
     info = files.convert(benchmark.extra_info, _ExtraInfo, path, A_RECORD, "of a benchmark's extra_info")
-    kept = info.jaxport or _Kept()
-    if type(kept.schema) is not int or not 1 <= kept.schema <= SCHEMA:
-        raise RecordError(f"expected benchmarks of schema {SCHEMA} or older, found {kept.schema}: upgrade jaxport")
-    plain = kept.part or {}
+    facts = info.jaxport or _Kept()
+    if type(facts.schema) is not int or not 1 <= facts.schema <= SCHEMA:
+        raise RecordError(f"expected benchmarks of schema {SCHEMA} or older, found {facts.schema}: upgrade jaxport")
+    plain = facts.part or {}
     part = files.convert(plain, Workload, path, A_RECORD, "of a benchmark's part of the record")
     jax, tf = (part.programs.get(side, Written()).sha256 for side in (JAX, TF))
     return _PortBenchmark(
@@ -198,8 +198,8 @@ def _ratio_of(timing: Timing, mode: Mode, baseline: Mode | None) -> str:
     Else the port against this mode; for a mode of the port, that mode against the fastest one of the original.
     """
     if baseline is not None:
-        held = str(Pair(mode, baseline))
-        return held if held in timing.ratios else ""
+        pair = str(Pair(mode, baseline))
+        return pair if pair in timing.ratios else ""
     port = str(Pair(PORT, mode))
     if port in timing.ratios:
         return port
@@ -222,9 +222,9 @@ def _workloads(benchmarks: Sequence[_PortBenchmark]) -> dict[str, Any]:
     for benchmark in benchmarks:
         name = _key(benchmark.identity, identities)
         workload = workloads.setdefault(name, copy.deepcopy(dict(benchmark.plain)))
-        timed = ((workload.get("timing") or {}).get("modes") or {}).get(benchmark.mode)
-        if timed is not None:
-            timed["median_s"] = to_json(benchmark.median_s)
+        mode_times = ((workload.get("timing") or {}).get("modes") or {}).get(benchmark.mode)
+        if mode_times is not None:
+            mode_times["median_s"] = to_json(benchmark.median_s)
     return workloads
 
 

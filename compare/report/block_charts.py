@@ -16,7 +16,7 @@ _ASIDE = dict(zip(BLOCKED, (1 / 1.03, 1.0, 1.03), strict=True))
 
 def times(series: BlockSeries) -> str:
     """Time of a call by size of the blocks and mode; empty where nothing was timed."""
-    rows = [row for mode in (*BLOCKED, *WHOLE) for run in _compiled(series) if (row := _time(run, mode))]
+    rows = [row for mode in (*BLOCKED, *WHOLE) for run in _runs_in_blocks(series) if (row := _time(run, mode))]
     plain = next((run for run in series.runs if run.block == 0), BlockRun())
     graph = numbers.finite(plain.seconds.get(str(TF_GRAPH)))
     levels = [Mark(graph, "tf/graph, nothing compiled", drawing.color(str(TF_GRAPH)))] if graph else []
@@ -25,13 +25,13 @@ def times(series: BlockSeries) -> str:
 
 def ratios(series: BlockSeries) -> str:
     """Time in blocks over that of the chain compiled whole; empty where all is withheld."""
-    rows = [row for mode in BLOCKED for run in _compiled(series) if (row := _ratio(run, mode))]
+    rows = [row for mode in BLOCKED for run in _runs_in_blocks(series) if (row := _ratio(run, mode))]
     gain = numbers.finite(series.least_gain)
     levels = [Mark(1 / (1 - gain), f"whole gains {numbers.share(gain)}", drawing.NULL_COLOR)] if gain else []
     return size_charts.ratios(rows, _across(series), "time over compiled whole", levels=levels)
 
 
-def _compiled(series: BlockSeries) -> list[BlockRun]:
+def _runs_in_blocks(series: BlockSeries) -> list[BlockRun]:
     return [run for run in series.runs if run.block]
 
 
@@ -41,11 +41,11 @@ def _time(run: BlockRun, mode: str) -> Place | None:
 
 
 def _ratio(run: BlockRun, mode: str) -> Place | None:
-    known = run.over_whole.get(mode, SizeRatio())
-    value = numbers.finite(known.ratio)
+    size_ratio = run.over_whole.get(mode, SizeRatio())
+    value = numbers.finite(size_ratio.ratio)
     if value is None or value <= 0:
         return None
-    low, high = (numbers.finite(end) for end in known.interval or (None, None))
+    low, high = (numbers.finite(end) for end in size_ratio.interval or (None, None))
     return _place(run, mode, value, low or value, high or value, _ASIDE[mode])
 
 
@@ -56,4 +56,4 @@ def _place(run: BlockRun, mode: str, value: float, low: float, high: float, asid
 
 
 def _across(series: BlockSeries) -> Across:
-    return Across("layers in a compiled function", [float(run.block) for run in _compiled(series) if run.block])
+    return Across("layers in a compiled function", [float(run.block) for run in _runs_in_blocks(series) if run.block])

@@ -1,4 +1,4 @@
-"""The page of `jaxport blocks`: of every chain two charts, what follows from them, and a table."""
+"""The page of `jaxport crossing blocks`: of every chain two charts, what follows from them, and a table."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class _Part:
 
 def render(record: ChainsInBlocks) -> str:
     """The page; every string of the record is escaped."""
-    shown = printable(record)
+    safe = printable(record)
     page = templates().get_template("blocks.html.j2")
     return page.render(
         style=styles("dump.css"),
-        origin=crossing_rows.origin(shown.environment, shown.threads),
+        origin=crossing_rows.origin(safe.environment, safe.threads),
         how=block_rows.HOW,
-        parts=[_part(series) for series in shown.series],
-        notes=list(block_rows.notes(shown)),
+        parts=[_part(series) for series in safe.series],
+        notes=list(block_rows.notes(safe)),
     )
 
 

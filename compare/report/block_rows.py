@@ -38,9 +38,9 @@ class BlockRow:
 
 def modes(series: BlockSeries) -> list[tuple[str, list[BlockRow]]]:
     """By mode, a row for each size of the blocks; compiled whole last, in one row."""
-    blocked = [(mode, [_row(run, mode) for run in series.runs]) for mode in BLOCKED]
+    in_blocks = [(mode, [_row(run, mode) for run in series.runs]) for mode in BLOCKED]
     whole = [(mode, [_row(run, mode, "all") for run in series.runs[-1:]]) for mode in WHOLE]
-    return [*blocked, *whole]
+    return [*in_blocks, *whole]
 
 
 def _row(run: BlockRun, mode: str, block: str = "") -> BlockRow:
@@ -49,8 +49,8 @@ def _row(run: BlockRun, mode: str, block: str = "") -> BlockRow:
         block=block or ("none" if run.block == 0 else numbers.count(run.block)),
         kernels=numbers.count(run.kernels.get(mode)),
         seconds=numbers.seconds(run.seconds.get(mode)),
-        over_graph="the base" if (run.block, mode) == (0, BLOCKED[0]) else crossing_rows.stated(graph),
-        over_whole=crossing_rows.stated(whole),
+        over_graph="the base" if (run.block, mode) == (0, BLOCKED[0]) else crossing_rows.ratio_text(graph),
+        over_whole=crossing_rows.ratio_text(whole),
         verdict=whole.verdict,
         same=_same(run, mode),
         remark="; ".join(_remarks(run, whole)),
@@ -82,14 +82,18 @@ def _sentence(series: BlockSeries, advice: BlockAdvice) -> str:
     gain = numbers.share(series.least_gain)
     subject = f"{advice.mode}, {HOW.get(advice.mode, 'blocks')}"
     if advice.layers is None:
-        known = any(run.over_whole.get(advice.mode, SizeRatio()).interval for run in series.runs if run.block)
-        told = f"no block is large enough: compiling all at once gains {gain} or more" if known else _UNKNOWN
-        return f"{subject}: {told}"
+        has_interval = any(run.over_whole.get(advice.mode, SizeRatio()).interval for run in series.runs if run.block)
+        conclusion = (
+            f"no block is large enough: compiling all at once gains {gain} or more" if has_interval else _UNKNOWN
+        )
+        return f"{subject}: {conclusion}"
     layers = f"{advice.layers} layer{'s' * (advice.layers != 1)}"
-    told = f"compile blocks of at least {layers}: from there on compiling all at once gains"
+    conclusion = f"compile blocks of at least {layers}: from there on compiling all at once gains"
     if advice.shown:
-        return f"{subject}: {told} less than {gain}"
-    return f"{subject}: {told} nothing that the intervals tell from 1, or less than {gain}; they do not exclude more"
+        return f"{subject}: {conclusion} less than {gain}"
+    return (
+        f"{subject}: {conclusion} nothing that the intervals tell from 1, or less than {gain}; they do not exclude more"
+    )
 
 
 _UNKNOWN = "undecided: the largest blocks have no interval"

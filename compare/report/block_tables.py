@@ -29,20 +29,20 @@ def print_blocks(record: ChainsInBlocks, console: Console) -> None:
 
 
 def _table(modes: Sequence[tuple[str, Sequence[BlockRow]]]) -> Table:
-    remarked = any(row.remark for _, rows in modes for row in rows)
+    has_remarks = any(row.remark for _, rows in modes for row in rows)
     table = Table(
         Column("  mode", no_wrap=True),
         Column("block", justify="right"),
         *(Column(title, justify="right") for title in _TITLES),
         Column("equals whole"),
-        *([Column("remark", overflow="fold")] if remarked else []),
+        *([Column("remark", overflow="fold")] if has_remarks else []),
         box=None,
         pad_edge=False,
         header_style="dim",
     )
     for mode, rows in modes:
         for place, row in enumerate(rows):
-            named = f"  {mode}" if place == 0 else ""
-            shown = (row.block, row.kernels, row.seconds, row.over_graph, row.over_whole, row.same)
-            table.add_row(*map(cell, (named, *shown, *([row.remark] if remarked else []))))
+            mode_cell = f"  {mode}" if place == 0 else ""
+            cells = (row.block, row.kernels, row.seconds, row.over_graph, row.over_whole, row.same)
+            table.add_row(*map(cell, (mode_cell, *cells, *([row.remark] if has_remarks else []))))
     return table

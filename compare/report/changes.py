@@ -21,14 +21,14 @@ _NOTE = "Ratios are compared, never seconds: a ratio is measured within one run,
 
 def print_changes(recurrences: Sequence[Recurrence], console: Console) -> None:
     """A line a ratio with its last change, then why some were not compared."""
-    shown = on_lines(list(recurrences))
+    lines = on_lines(list(recurrences))
     table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
     for title in _COLUMNS:
         table.add_column(title, overflow="fold")
-    for recurrence in shown:
+    for recurrence in lines:
         table.add_row(*_cells(recurrence))
     print_table(console, table)
-    for line in _lines(shown):
+    for line in _lines(lines):
         console.print(line, soft_wrap=True)
 
 

@@ -11,7 +11,7 @@ import altair as alt
 from compare.record.timing_part import Ratio, Timing
 from compare.record.workload_part import Workload
 from compare.report import drawing, numbers
-from compare.report.tables import median, ordered
+from compare.report.tables import median, order_modes
 from workloads._modes import recorded_mode
 
 
@@ -54,11 +54,11 @@ class _LossPoint:
 
 def timing(workload: Workload) -> str:
     """Median time of each mode, as labelled points on a logarithmic axis; empty where nothing was timed."""
-    timed = workload.timing or Timing()
+    times = workload.timing or Timing()
     rows = [
         _TimePoint(mode, value, numbers.seconds(value), drawing.color(mode))
-        for mode in ordered(timed.modes)
-        if (value := median(timed, mode)) is not None and value > 0
+        for mode in order_modes(times.modes)
+        if (value := median(times, mode)) is not None and value > 0
     ]
     if not rows:
         return ""
@@ -70,15 +70,15 @@ def timing(workload: Workload) -> str:
     where = alt.X("seconds:Q", scale=alt.Scale(type="log", domain=domain, nice=False), axis=axis)
     points = base.mark_point(filled=True, size=70, opacity=1).encode(x=where, color=drawing.literal())
     labels = base.mark_text(align="left", dx=8, color=drawing.INK).encode(x=where, text=alt.Text("label:N"))
-    return drawing.svg(drawing.layered([points, labels], drawing.ROW_HEIGHT * len(rows)))
+    return drawing.svg(drawing.layer_charts([points, labels], drawing.ROW_HEIGHT * len(rows)))
 
 
 def ratios(workload: Workload) -> str:
     """Time ratios with 95 % intervals around a line at 1.00, identical code below; empty where all are withheld."""
-    timed = workload.timing or Timing()
+    times = workload.timing or Timing()
     rows = [
         row
-        for group, null in ((timed.ratios, False), (timed.null, True))
+        for group, null in ((times.ratios, False), (times.null, True))
         for name, ratio in group.items()
         if (row := _ratio_point(name, ratio, null))
     ]
@@ -86,10 +86,10 @@ def ratios(workload: Workload) -> str:
         return ""
     ends = [end for row in rows for end in (row.low, row.ratio, row.high) if 0 < end < math.inf]
     domain = drawing.domain([1.0, *ends], margin=1.3)
-    drawn = [_within(row, domain) for row in rows]
+    rows_within = [_within(row, domain) for row in rows]
     scale = alt.Scale(type="log", domain=domain, nice=False)
     axis = alt.Axis(title="time ratio with 95 % interval, logarithmic", format="~g", tickCount=6, labelOverlap=True)
-    base = alt.Chart(drawing.data(drawn)).encode(y=drawing.names([row.name for row in drawn], "name"))
+    base = alt.Chart(drawing.data(rows_within)).encode(y=drawing.names([row.name for row in rows_within], "name"))
     one = (
         alt.Chart(alt.Data(values=[{"one": 1.0}]))
         .mark_rule(color=drawing.INK, strokeDash=[4, 3])
@@ -101,13 +101,13 @@ def ratios(workload: Workload) -> str:
     points = base.mark_point(filled=True, size=60, opacity=1).encode(x=where, color=drawing.literal())
     ends_at = alt.X("high:Q", scale=scale, axis=axis)
     labels = base.mark_text(align="left", dx=6, color=drawing.INK).encode(x=ends_at, text=alt.Text("label:N"))
-    return drawing.svg(drawing.layered([one, intervals, points, labels], drawing.ROW_HEIGHT * len(rows)))
+    return drawing.svg(drawing.layer_charts([one, intervals, points, labels], drawing.ROW_HEIGHT * len(rows)))
 
 
 def losses(workload: Workload) -> str:
     """Loss curves of every recorded mode over one another; empty without a trajectory."""
     curves = _curves(workload)
-    originals = [mode for mode in curves if (known := recorded_mode(mode)) and known.is_original]
+    originals = [mode for mode in curves if (mode_record := recorded_mode(mode)) and mode_record.is_original]
     rows = [
         _LossPoint(mode, step, loss, drawing.color(mode), mode in originals)
         for mode, curve in curves.items()
@@ -129,7 +129,7 @@ def losses(workload: Workload) -> str:
     # TF is drawn wide and pale beneath a thin JAX line: equal curves would otherwise show as one.
     under = base.transform_filter("datum.wide").mark_line(strokeWidth=6, opacity=0.4)
     over = base.transform_filter("!datum.wide").mark_line(strokeWidth=1.5)
-    return drawing.svg(drawing.layered([under, over], drawing.ROW_HEIGHT * 8))
+    return drawing.svg(drawing.layer_charts([under, over], drawing.ROW_HEIGHT * 8))
 
 
 def loss_gaps(workload: Workload) -> tuple[LossGap, ...]:
@@ -148,9 +148,9 @@ def _ratio_point(name: str, ratio: Ratio, null: bool) -> _RatioPoint | None:
         return None
     low, high = map(numbers.finite, ratio.ci95 or (value, value))
     ends = low or 0.0, math.inf if high is None else high
-    shown = f"{name} (identical code)" if null else name
+    title = f"{name} (identical code)" if null else name
     color = drawing.NULL_COLOR if null else drawing.color(name)
-    return _RatioPoint(shown, value, *ends, numbers.ratio(value), color)
+    return _RatioPoint(title, value, *ends, numbers.ratio(value), color)
 
 
 def _within(point: _RatioPoint, domain: Sequence[float]) -> _RatioPoint:
@@ -160,7 +160,7 @@ def _within(point: _RatioPoint, domain: Sequence[float]) -> _RatioPoint:
 
 def _curves(workload: Workload) -> dict[str, list[float | None]]:
     trajectories = workload.trajectory
-    return {mode: [numbers.finite(loss) for loss in trajectories[mode].loss] for mode in ordered(trajectories)}
+    return {mode: [numbers.finite(loss) for loss in trajectories[mode].loss] for mode in order_modes(trajectories)}
 
 
 def _gap(first: str, second: str, curves: Mapping[str, Sequence[float | None]]) -> LossGap:

@@ -16,7 +16,7 @@ from compare.record.clustering_part import (
 )
 from compare.report import numbers
 from compare.report.cluster_rows import computing, inside, ops_of, places_of, why
-from compare.report.numbers import counted
+from compare.report.numbers import count_of
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class ChangeRow:
 
 def changed_rows(changes: ClusteringChanges, minimum: int | None = None) -> list[ChangeRow]:
     """What differs, what only one of both has and leaves outside first: the likely cause."""
-    blamed = [node for node in changes.right_only if node.outside and node.outside != BOUNDARY]
-    freed = [node for node in changes.left_only if node.outside and node.outside != BOUNDARY]
+    lost_nodes = [node for node in changes.right_only if node.outside and node.outside != BOUNDARY]
+    regained_nodes = [node for node in changes.left_only if node.outside and node.outside != BOUNDARY]
     return [
-        *_by_reason("only in the second, and outside", blamed, minimum),
-        *_by_reason("only in the first, and outside", freed, minimum),
+        *_by_reason("only in the second, and outside", lost_nodes, minimum),
+        *_by_reason("only in the first, and outside", regained_nodes, minimum),
         *_by_reason("left its cluster", [pair.right for pair in changes.left_out if pair.right], minimum),
         *_together("came into a cluster", _rights(changes.taken_in)),
         *_together("stands in another cluster", _rights(changes.regrouped)),
@@ -71,7 +71,7 @@ def comparison(left: ClusteredGraph, right: ClusteredGraph, changes: ClusteringC
     if changes.same:
         return "the same nodes in the same clusters"
     before, after = inside(left), inside(right)
-    clusters = f"{counted(len(left.clusters), 'cluster')} before, {len(right.clusters)} after"
+    clusters = f"{count_of(len(left.clusters), 'cluster')} before, {len(right.clusters)} after"
     nodes = f"{before} of {len(computing(left))} nodes in a cluster before, {after} of {len(computing(right))} after"
     return f"{clusters}; {nodes}"
 
@@ -94,7 +94,7 @@ def times_compared(left: TimeSplit | None, right: TimeSplit | None, time: EditTi
 
 
 def _ratio(time: EditTime) -> str:
-    processes = f"{counted(time.pairs or 0, 'pair')} of fresh processes"
+    processes = f"{count_of(time.pairs or 0, 'pair')} of fresh processes"
     control = f"identical code {numbers.ratio(time.null)} {numbers.interval(time.null_ci95)}"
     if time.withheld:
         return f"withheld: {time.withheld} ({processes}{f', {control}' if time.null is not None else ''})"

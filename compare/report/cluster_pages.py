@@ -1,4 +1,4 @@
-"""The pages of `jaxport clusters` and `jaxport launch`: the picture, the clusters, what stayed outside and why."""
+"""The pages of `jaxport compilation clusters` and of `launch` beside it: picture, clusters, and why the rest is out."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 from compare.record.clustering_part import ClusteredGraph, Clustering, Clusterings, Launched
 from compare.report import cluster_comparisons, cluster_rows
 from compare.report.cluster_comparisons import ChangeRow
-from compare.report.cluster_pictures import drawn
+from compare.report.cluster_pictures import draw
 from compare.report.cluster_rows import ClusterRow, OutsideRow
 from compare.report.html import styles, templates
-from compare.report.pictures import saved
+from compare.report.pictures import save
 from compare.report.program_texts import file_stem
 from compare.report.showable import printable
 from compare.writing import write_atomically
@@ -56,11 +56,11 @@ class ChangeSection:
 
 def write_clusters(record: Clusterings, out: Path) -> list[str]:
     """Write the page and its pictures into the folder, which is made; what was written, the page last."""
-    shown = printable(record)
-    names = [clustering.name for clustering in shown.clusterings]
+    safe = printable(record)
+    names = [clustering.name for clustering in safe.clusterings]
     stem = short_stem("-against-".join(names))
-    sections = [_of_clustering(clustering, out, stem, number) for number, clustering in enumerate(shown.clusterings)]
-    page = _render("jaxport clusters", " against ".join(names), sections, change=_change(shown), notes=())
+    sections = [_of_clustering(clustering, out, stem, number) for number, clustering in enumerate(safe.clusterings)]
+    page = _render("jaxport compilation clusters", " against ".join(names), sections, change=_change(safe), notes=())
     write_atomically(out / f"{stem}.html", page)
     pictures = [str(out / section.picture_file) for section in sections if section.picture_file]
     return [*pictures, *dict.fromkeys(section.hint for section in sections if section.hint), str(out / f"{stem}.html")]
@@ -68,17 +68,21 @@ def write_clusters(record: Clusterings, out: Path) -> list[str]:
 
 def write_launch(record: Launched, out: Path) -> list[str]:
     """Write launch.html and the pictures of its graphs into the folder, which is there; what was written."""
-    shown = printable(record)
-    graphs = sorted(shown.graphs, key=lambda graph: (-cluster_rows.inside(graph), -len(graph.nodes)))[:MOST_GRAPHS]
+    safe = printable(record)
+    graphs = sorted(safe.graphs, key=lambda graph: (-cluster_rows.inside(graph), -len(graph.nodes)))[:MOST_GRAPHS]
     sections = [
         _section(graph, graph.function or "(no function)", (), out / f"graph_{number}", number)
         for number, graph in enumerate(graphs)
     ]
-    left_out = len(shown.graphs) - len(graphs)
+    left_out = len(safe.graphs) - len(graphs)
     more = (f"{left_out} more graphs stand in launch.json.",) if left_out else ()
-    profile = tuple(cluster_rows.profile_lines(shown.profiled))
+    profile = tuple(cluster_rows.profile_lines(safe.profiled))
     page = _render(
-        "jaxport launch", " ".join(shown.command), sections, change=None, notes=(*profile, *shown.notes, *more)
+        "jaxport compilation launch",
+        " ".join(safe.command),
+        sections,
+        change=None,
+        notes=(*profile, *safe.notes, *more),
     )
     write_atomically(out / "launch.html", page)
     return [*dict.fromkeys(section.hint for section in sections if section.hint), str(out / "launch.html")]
@@ -98,7 +102,7 @@ def _of_clustering(clustering: Clustering, out: Path, stem: str, number: int) ->
 def _section(
     graph: ClusteredGraph, name: str, lines: Iterable[str], stem: Path, number: int, minimum: int | None = None
 ) -> GraphSection:
-    picture = saved(*drawn(name, graph), stem)
+    picture = save(*draw(name, graph), stem)
     vector = next((path for path in picture.written if path.suffix == ".svg"), None)
     return GraphSection(
         anchor=f"graph-{number}",

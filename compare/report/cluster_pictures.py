@@ -35,7 +35,7 @@ _COLORS = {
 _INSIDE = "#d3ecec"
 
 
-def drawn(title: str, graph: ClusteredGraph) -> tuple[graphviz.Digraph, int]:
+def draw(title: str, graph: ClusteredGraph) -> tuple[graphviz.Digraph, int]:
     """The picture, and how many boxes it has. Constants are left out; of a large graph each cluster is one box."""
     nodes = [node for node in graph.nodes if node.op not in ("Const", "NoOp")]
     digraph = graphviz.Digraph("clusters", graph_attr={"label": _legend(title, nodes), "labelloc": "t"} | GRAPH)
@@ -48,7 +48,7 @@ def drawn(title: str, graph: ClusteredGraph) -> tuple[graphviz.Digraph, int]:
         if whole:
             digraph.subgraph(_box(number, cluster, members, boxes))
         else:
-            _collapsed(digraph, number, cluster, members, boxes)
+            _draw_collapsed(digraph, number, cluster, members, boxes)
     for node in nodes:
         if not node.cluster:
             _outside(digraph, boxes[node.name], node)
@@ -59,7 +59,7 @@ def drawn(title: str, graph: ClusteredGraph) -> tuple[graphviz.Digraph, int]:
 def _box(number: int, cluster: Cluster, members: Sequence[GraphNode], boxes: dict[str, str]) -> graphviz.Digraph:
     # A name that starts with "cluster" is what makes Graphviz draw a box around.
     box = graphviz.Digraph(f"cluster_{number}")
-    label = literally(f"{cluster.name} ({numbers.counted(cluster.nodes or 0, 'node')})")
+    label = literally(f"{cluster.name} ({numbers.count_of(cluster.nodes or 0, 'node')})")
     box.attr(
         label=label, tooltip=literally(cluster.name), style="filled,rounded", fillcolor="#eef6f6", color=SOFT, **FONT
     )
@@ -68,12 +68,12 @@ def _box(number: int, cluster: Cluster, members: Sequence[GraphNode], boxes: dic
     return box
 
 
-def _collapsed(
+def _draw_collapsed(
     digraph: graphviz.Digraph, number: int, cluster: Cluster, members: Sequence[GraphNode], boxes: dict[str, str]
 ) -> None:
     key = f"c{number}"
-    said = f"{cluster.name}\n{numbers.counted(cluster.nodes or 0, 'node')}"
-    digraph.node(key, literally(said), fillcolor=_INSIDE, penwidth="2", tooltip=literally(cluster.name))
+    label = f"{cluster.name}\n{numbers.count_of(cluster.nodes or 0, 'node')}"
+    digraph.node(key, literally(label), fillcolor=_INSIDE, penwidth="2", tooltip=literally(cluster.name))
     boxes.update({node.name: key for node in members})
 
 
@@ -102,6 +102,6 @@ def _edges(digraph: graphviz.Digraph, nodes: Sequence[GraphNode], boxes: dict[st
 def _legend(title: str, nodes: Sequence[GraphNode]) -> str:
     kinds = [kind for kind in KINDS if kind != BOUNDARY and any(node.outside == kind for node in nodes)]
     cells = [(_INSIDE, "in a cluster"), *((_COLORS[kind], KINDS[kind]) for kind in kinds)]
-    shown = "".join(f'<td bgcolor="{color}">{escape(said)}</td>' for color, said in cells)
+    cells_text = "".join(f'<td bgcolor="{color}">{escape(meaning)}</td>' for color, meaning in cells)
     head = f'<tr><td border="0" colspan="{len(cells)}"><b>{escape(title) or "graph"}</b></td></tr>'
-    return f'<<table border="0" cellborder="1" cellspacing="4" color="{SOFT}">{head}<tr>{shown}</tr></table>>'
+    return f'<<table border="0" cellborder="1" cellspacing="4" color="{SOFT}">{head}<tr>{cells_text}</tr></table>>'

@@ -72,22 +72,22 @@ def headline(graph: ClusteredGraph) -> str:
     """How much is compiled."""
     nodes = len(computing(graph))
     if not graph.clusters:
-        return f"nothing was compiled: none of {numbers.counted(nodes, 'node')} is in a cluster"
-    held = inside(graph)
-    share = f"{held:,} of {numbers.counted(nodes, 'node')} in {numbers.counted(len(graph.clusters), 'cluster')}"
-    return f"{share}; {nodes - held:,} outside" if nodes > held else f"all of {share.partition(' of ')[2]}"
+        return f"nothing was compiled: none of {numbers.count_of(nodes, 'node')} is in a cluster"
+    count = inside(graph)
+    share = f"{count:,} of {numbers.count_of(nodes, 'node')} in {numbers.count_of(len(graph.clusters), 'cluster')}"
+    return f"{share}; {nodes - count:,} outside" if nodes > count else f"all of {share.partition(' of ')[2]}"
 
 
 def why(node: GraphNode, minimum: int | None = None) -> str:
     """Why a node stayed outside."""
-    said = KINDS.get(node.outside, node.outside)
+    kind = KINDS.get(node.outside, node.outside)
     if node.outside in _IN_ITS_WORDS and node.reason:
-        return f"{said}: {f'{node.within} within it: ' if node.within else ''}{node.reason}"
+        return f"{kind}: {f'{node.within} within it: ' if node.within else ''}{node.reason}"
     if node.outside == NO_KERNEL and node.within:
-        return f"{said}: {node.within} in what it calls"
+        return f"{kind}: {node.within} in what it calls"
     if node.outside == SMALL and minimum:
-        return f"{said} (at least {minimum} operations, constants not counted)"
-    return said
+        return f"{kind} (at least {minimum} operations, constants not counted)"
+    return kind
 
 
 def outside_rows(graph: ClusteredGraph, minimum: int | None = None) -> list[OutsideRow]:
@@ -98,16 +98,16 @@ def outside_rows(graph: ClusteredGraph, minimum: int | None = None) -> list[Outs
             op = node.op if node.outside in _OF_OPERATION else ""
             by_reason_and_op.setdefault((why(node, minimum), op), []).append(node)
     order = list(KINDS)
-    ranked = sorted(by_reason_and_op.items(), key=lambda one: (order.index(one[1][0].outside), -len(one[1]), one[0]))
+    groups = sorted(by_reason_and_op.items(), key=lambda one: (order.index(one[1][0].outside), -len(one[1]), one[0]))
     return [
         OutsideRow(ops_of(nodes), len(nodes), reason, places_of(nodes), tuple(node.name for node in nodes))
-        for (reason, _), nodes in ranked
+        for (reason, _), nodes in groups
     ]
 
 
 def ops_of(nodes: Sequence[GraphNode]) -> str:
     """How many nodes of each operation there are, the most frequent first."""
-    return listed(dict(Counter(node.op for node in nodes).most_common()))
+    return list_operations(dict(Counter(node.op for node in nodes).most_common()))
 
 
 def places_of(nodes: Sequence[GraphNode]) -> dict[tuple[str, str], int]:
@@ -121,22 +121,22 @@ def cluster_rows(graph: ClusteredGraph) -> list[ClusterRow]:
         ClusterRow(
             name=cluster.name,
             nodes=numbers.count(cluster.nodes),
-            ops=listed(cluster.ops),
-            compiled=_compiled(cluster.compilations, cluster.compile_s),
-            made=_made(cluster.instructions, cluster.kernels),
+            ops=list_operations(cluster.ops),
+            compiled=_compilation_text(cluster.compilations, cluster.compile_s),
+            made=_size_text(cluster.instructions, cluster.kernels),
             seconds=numbers.seconds(cluster.seconds),
         )
         for cluster in graph.clusters
     ]
 
 
-def listed(ops: Mapping[str, int]) -> str:
+def list_operations(ops: Mapping[str, int]) -> str:
     """The first of some operations, each with its number."""
-    said = [name if count == 1 else f"{count} {name}" for name, count in list(ops.items())[:_MOST_OPS]]
-    return ", ".join([*said, *(["..."] if len(ops) > _MOST_OPS else [])])
+    words = [name if count == 1 else f"{count} {name}" for name, count in list(ops.items())[:_MOST_OPS]]
+    return ", ".join([*words, *(["..."] if len(ops) > _MOST_OPS else [])])
 
 
-def _compiled(times: int | None, seconds: float | None) -> str:
+def _compilation_text(times: int | None, seconds: float | None) -> str:
     if times is None:
         return numbers.MISSING
     if not times:
@@ -144,10 +144,10 @@ def _compiled(times: int | None, seconds: float | None) -> str:
     return f"{'once' if times == 1 else f'{times} times'} in {numbers.seconds(seconds)}"
 
 
-def _made(instructions: int | None, kernels: int | None) -> str:
+def _size_text(instructions: int | None, kernels: int | None) -> str:
     if instructions is None:
         return numbers.MISSING
-    return f"{numbers.counted(instructions, 'instruction')}, {numbers.counted(kernels or 0, 'kernel')}"
+    return f"{numbers.count_of(instructions, 'instruction')}, {numbers.count_of(kernels or 0, 'kernel')}"
 
 
 def apart(graph: ClusteredGraph) -> list[str]:
@@ -158,12 +158,13 @@ def apart(graph: ClusteredGraph) -> list[str]:
         by_ends_and_reason.setdefault((*ends, pair.reason.partition(" via [")[0]), []).append(pair)
     return [
         f"{_end([(one.left_cluster, one.left) for one in pairs])} and "
-        f"{_end([(one.right_cluster, one.right) for one in pairs])} were not joined: {min(map(_said, pairs), key=len)}"
+        f"{_end([(one.right_cluster, one.right) for one in pairs])} were not joined: "
+        f"{min(map(_difference_text, pairs), key=len)}"
         for pairs in by_ends_and_reason.values()
     ]
 
 
-def _said(pair: Apart) -> str:
+def _difference_text(pair: Apart) -> str:
     return pair.reason
 
 
@@ -184,9 +185,9 @@ def time_line(time: TimeSplit | None) -> str:
     parts = [part or 0.0 for part in (time.compiled_s, time.outside_s, time.overhead_s)]
     total = sum(parts)
     shares = [f"{numbers.share(part / total)} {where}" for part, where in zip(parts, _WHERE, strict=True) if part]
-    said = f"time of a call in nodes: {numbers.seconds(total)} (median of {time.calls}): {', '.join(shares)}"
+    words = f"time of a call in nodes: {numbers.seconds(total)} (median of {time.calls}): {', '.join(shares)}"
     slowest = [f"{name} {numbers.seconds(seconds)}" for name, seconds in list(time.nodes.items())[:3]]
-    return f"{said}; longest outside: {', '.join(slowest)}" if slowest else said
+    return f"{words}; longest outside: {', '.join(slowest)}" if slowest else words
 
 
 _WHERE = ("in clusters", "outside", "to find clusters and hand on their results")
@@ -200,13 +201,13 @@ def whole_lines(clustering: Clustering) -> Iterator[str]:
 
 
 def _whole(whole: OneProgram) -> str:
-    known = [
-        f"one program of {numbers.counted(whole.instructions, 'instruction')}"
+    figures = [
+        f"one program of {numbers.count_of(whole.instructions, 'instruction')}"
         if whole.instructions is not None
         else "",
-        f"{numbers.counted(whole.kernels, 'kernel')} a call" if whole.kernels is not None else "",
+        f"{numbers.count_of(whole.kernels, 'kernel')} a call" if whole.kernels is not None else "",
     ]
-    return ", ".join(filter(None, (*known, f"none: {whole.reason}" if whole.reason and not any(known) else "")))
+    return ", ".join(filter(None, (*figures, f"none: {whole.reason}" if whole.reason and not any(figures) else "")))
 
 
 def place(source: str) -> str:
@@ -214,50 +215,50 @@ def place(source: str) -> str:
     return PurePath(source).name
 
 
-def launch_lines(launched: Launched, auto_jit: bool) -> Iterator[str]:
+def launch_lines(launch: Launched, auto_jit: bool) -> Iterator[str]:
     """How a program ended, what gave way for it, and how much was compiled.
 
     Args:
-      launched: what was read.
+      launch: what was read.
       auto_jit: whether autoclustering was switched on for it.
     """
-    if launched.signal:
-        yield f"the program was ended by {launched.signal}; what it left until then:"
-    elif launched.exit_code:
-        yield f"the program failed with exit code {launched.exit_code}; what it left until then:"
-    yield from launched.notes
-    clustered = [graph for graph in launched.graphs if graph.clusters]
-    if launched.graphs and not clustered and not auto_jit:
+    if launch.signal:
+        yield f"the program was ended by {launch.signal}; what it left until then:"
+    elif launch.exit_code:
+        yield f"the program failed with exit code {launch.exit_code}; what it left until then:"
+    yield from launch.notes
+    clustering = [graph for graph in launch.graphs if graph.clusters]
+    if launch.graphs and not clustering and not auto_jit:
         yield (
-            f"no function of {len(launched.graphs)} was clustered; --auto-jit switches autoclustering on, which "
+            f"no function of {len(launch.graphs)} was clustered; --auto-jit switches autoclustering on, which "
             "set_jit(True) alone does not on a CPU"
         )
-    elif launched.graphs:
-        said = numbers.counted(len(launched.graphs), "function")
-        yield f"{len(clustered)} of {said} {'has' if len(clustered) == 1 else 'have'} clusters"
-    whole = {name: one for name, one in launched.compiled.items() if not _CLUSTER.fullmatch(name)}
+    elif launch.graphs:
+        functions = numbers.count_of(len(launch.graphs), "function")
+        yield f"{len(clustering)} of {functions} {'has' if len(clustering) == 1 else 'have'} clusters"
+    whole = {name: one for name, one in launch.compiled.items() if not _CLUSTER.fullmatch(name)}
     for name, one in whole.items():
-        yield f"compiled whole, not by autoclustering: {name}, {_compiled(one.times, one.seconds)}"
-    yield _compilations(launched)
-    yield from profile_lines(launched.profiled)
+        yield f"compiled whole, not by autoclustering: {name}, {_compilation_text(one.times, one.seconds)}"
+    yield _compilations(launch)
+    yield from profile_lines(launch.profiled)
 
 
-def profile_lines(profiled: Profiled | None) -> Iterator[str]:
+def profile_lines(profile: Profiled | None) -> Iterator[str]:
     """Where the time of a program went, and the longest operations outside with their lines."""
-    if profiled is None or profiled.time is None:
+    if profile is None or profile.time is None:
         return
-    if profiled.time.reason:
-        yield f"time: not known: {profiled.time.reason}"
+    if profile.time.reason:
+        yield f"time: not known: {profile.time.reason}"
         return
-    parts = [part or 0.0 for part in (profiled.time.compiled_s, profiled.time.outside_s, profiled.time.overhead_s)]
+    parts = [part or 0.0 for part in (profile.time.compiled_s, profile.time.outside_s, profile.time.overhead_s)]
     total = sum(parts)
     shares = [f"{numbers.share(part / total)} {where}" for part, where in zip(parts, _OF_PROGRAM, strict=True) if part]
-    processes = "1 process" if profiled.processes == 1 else f"{profiled.processes or 0} processes"
+    processes = "1 process" if profile.processes == 1 else f"{profile.processes or 0} processes"
     yield (
-        f"time in operations: {numbers.seconds(total)} of all threads, in {numbers.seconds(profiled.seconds)} of "
+        f"time in operations: {numbers.seconds(total)} of all threads, in {numbers.seconds(profile.seconds)} of "
         f"{processes}: {', '.join(shares)}"
     )
-    for node in profiled.longest[:_MOST_OUTSIDE]:
+    for node in profile.longest[:_MOST_OUTSIDE]:
         where = f" ({node.source})" if node.source else ""
         yield f"  outside: {node.name} {numbers.seconds(node.seconds)}{where}"
 
@@ -270,12 +271,12 @@ _CLUSTER = re.compile(r"cluster_\d+")
 _MOST_MODULES = 8
 
 
-def _compilations(launched: Launched) -> str:
-    names = list(dict.fromkeys(launched.modules))
-    shown = [*names[:_MOST_MODULES], *(["..."] if len(names) > _MOST_MODULES else [])]
-    dumped = f"{numbers.counted(len(launched.modules), 'module')} dumped: {', '.join(shown)}"
-    if not launched.compiled:
-        return f"XLA compiled: {dumped}" if launched.modules else "XLA compiled nothing"
-    seconds = sum(one.seconds or 0.0 for one in launched.compiled.values())
-    times = sum(one.times or 0 for one in launched.compiled.values())
-    return f"XLA compiled {numbers.counted(times, 'time')}, {numbers.seconds(seconds)} in all; {dumped}"
+def _compilations(launch: Launched) -> str:
+    names = list(dict.fromkeys(launch.modules))
+    names_shown = [*names[:_MOST_MODULES], *(["..."] if len(names) > _MOST_MODULES else [])]
+    dump_text = f"{numbers.count_of(len(launch.modules), 'module')} dumped: {', '.join(names_shown)}"
+    if not launch.compiled:
+        return f"XLA compiled: {dump_text}" if launch.modules else "XLA compiled nothing"
+    seconds = sum(one.seconds or 0.0 for one in launch.compiled.values())
+    times = sum(one.times or 0 for one in launch.compiled.values())
+    return f"XLA compiled {numbers.count_of(times, 'time')}, {numbers.seconds(seconds)} in all; {dump_text}"

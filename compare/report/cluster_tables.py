@@ -12,7 +12,7 @@ from compare.record.clustering_part import ClusteredGraph, Clustering, Clusterin
 from compare.report import cluster_comparisons, cluster_rows
 from compare.report.cluster_comparisons import ChangeRow
 from compare.report.cluster_rows import OutsideRow, place
-from compare.report.numbers import counted
+from compare.report.numbers import count_of
 from compare.report.showable import on_lines
 from compare.report.terminal import print_table
 
@@ -26,16 +26,16 @@ _COLUMNS = ("cluster", "nodes", "operations", "compiled", "XLA made", "a call")
 
 def print_clustering(clustering: Clustering, console: Console) -> None:
     """One function."""
-    shown = on_lines(clustering)
-    if shown.graph is None:
-        console.print(Text(f"{shown.name}: TensorFlow's log names no graph of this function: nothing is known"))
+    lines = on_lines(clustering)
+    if lines.graph is None:
+        console.print(Text(f"{lines.name}: TensorFlow's log names no graph of this function: nothing is known"))
         return
-    print_graph(shown.name, shown.graph, console, shown.minimum)
-    for line in (cluster_rows.time_line(shown.time), *cluster_rows.whole_lines(shown)):
+    print_graph(lines.name, lines.graph, console, lines.minimum)
+    for line in (cluster_rows.time_line(lines.time), *cluster_rows.whole_lines(lines)):
         if line:
             console.print(Text(f"  {line}"), soft_wrap=True)
-    if shown.others:
-        console.print(Text(f"  {counted(len(shown.others), 'other function')} ran meanwhile: see the page"))
+    if lines.others:
+        console.print(Text(f"  {count_of(len(lines.others), 'other function')} ran meanwhile: see the page"))
 
 
 def print_graph(name: str, graph: ClusteredGraph, console: Console, minimum: int | None = None) -> None:
@@ -66,12 +66,12 @@ def print_comparison(
       time: of both, where it was measured.
       console: where to.
     """
-    first, second, shown = on_lines(left), on_lines(right), on_lines(changes)
+    first, second, changes_shown = on_lines(left), on_lines(right), on_lines(changes)
     if first.graph is None or second.graph is None:
         return
-    said = cluster_comparisons.comparison(first.graph, second.graph, shown)
-    console.print(Text.assemble((f"{first.name} against {second.name}", "bold"), f": {said}"), soft_wrap=True)
-    for row in cluster_comparisons.changed_rows(shown, second.minimum):
+    sentence = cluster_comparisons.comparison(first.graph, second.graph, changes_shown)
+    console.print(Text.assemble((f"{first.name} against {second.name}", "bold"), f": {sentence}"), soft_wrap=True)
+    for row in cluster_comparisons.changed_rows(changes_shown, second.minimum):
         for line in _change(row):
             console.print(line, soft_wrap=True)
     for line in cluster_comparisons.times_compared(first.time, second.time, time):
@@ -90,18 +90,18 @@ def _table(graph: ClusteredGraph) -> Table:
 
 def _lines(graph: ClusteredGraph, minimum: int | None) -> Iterator[Text]:
     if len(graph.clusters) > _MOST_ROWS:
-        yield Text(f"  and {counted(len(graph.clusters) - _MOST_ROWS, 'smaller cluster')}")
+        yield Text(f"  and {count_of(len(graph.clusters) - _MOST_ROWS, 'smaller cluster')}")
     rows = cluster_rows.outside_rows(graph, minimum)
     if rows:
         yield Text("  outside:")
     for row in rows[:_MOST_ROWS]:
         yield from _outside(row)
     if len(rows) > _MOST_ROWS:
-        yield Text(f"    and {counted(sum(row.count for row in rows[_MOST_ROWS:]), 'node')} more, on the page")
+        yield Text(f"    and {count_of(sum(row.count for row in rows[_MOST_ROWS:]), 'node')} more, on the page")
     for line in cluster_rows.apart(graph)[:_MOST_ROWS]:
         yield Text(f"  {line}")
     if graph.unread:
-        yield Text(f"  {counted(len(graph.unread), 'line')} of TensorFlow's log not understood: see the page")
+        yield Text(f"  {count_of(len(graph.unread), 'line')} of TensorFlow's log not understood: see the page")
 
 
 def _outside(row: OutsideRow) -> Iterator[Text]:
@@ -117,7 +117,7 @@ def _places(places: Mapping[tuple[str, str], int]) -> Iterator[Text]:
         times = f" ({count} nodes)" if count > 1 else ""
         yield Text(f"      {place(source)}  {line}{times}", style="dim")
     if len(places) > _MOST_PLACES:
-        yield Text(f"      and {counted(len(places) - _MOST_PLACES, 'more line')}", style="dim")
+        yield Text(f"      and {count_of(len(places) - _MOST_PLACES, 'more line')}", style="dim")
 
 
 def _change(row: ChangeRow) -> Sequence[Text]:
@@ -125,22 +125,22 @@ def _change(row: ChangeRow) -> Sequence[Text]:
     return [Text.assemble(f"  {row.what}: ", (row.ops, "yellow"), reason), *_places(row.places)]
 
 
-def print_launch(launched: Launched, console: Console, auto_jit: bool) -> None:
+def print_launch(launch: Launched, console: Console, auto_jit: bool) -> None:
     """A program, and what TensorFlow compiled in it.
 
     Args:
-      launched: what was read.
+      launch: what was read.
       console: where to.
       auto_jit: whether autoclustering was switched on for it.
     """
-    shown = on_lines(launched)
-    for line in cluster_rows.launch_lines(shown, auto_jit):
+    lines = on_lines(launch)
+    for line in cluster_rows.launch_lines(lines, auto_jit):
         console.print(Text(line), soft_wrap=True)
-    graphs = sorted(shown.graphs, key=lambda graph: -cluster_rows.inside(graph))
-    clustered = [graph for graph in graphs if graph.clusters]
-    for graph in clustered[:_MOST_GRAPHS]:
+    graphs = sorted(lines.graphs, key=lambda graph: -cluster_rows.inside(graph))
+    clustering = [graph for graph in graphs if graph.clusters]
+    for graph in clustering[:_MOST_GRAPHS]:
         print_graph(graph.function or "(no function)", graph, console)
-    rest = [*clustered[_MOST_GRAPHS:], *(graph for graph in graphs if not graph.clusters)]
+    rest = [*clustering[_MOST_GRAPHS:], *(graph for graph in graphs if not graph.clusters)]
     if rest:
         nodes = sum(len(cluster_rows.computing(graph)) for graph in rest)
-        console.print(Text(f"{counted(len(rest), 'more function')} of {counted(nodes, 'node')}: see the page"))
+        console.print(Text(f"{count_of(len(rest), 'more function')} of {count_of(nodes, 'node')}: see the page"))

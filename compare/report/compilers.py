@@ -62,20 +62,20 @@ def of_workload(workload: Workload) -> tuple[Group, ...]:
 
 def of_pair(plain: Mapping[str, Any]) -> tuple[Group, ...]:
     """All of a pair of `compare.prove.program_alignment` as JSON."""
-    return groups(files.converted(plain, Pair))
+    return groups(files.convert_plain(plain, Pair))
 
 
 def groups(pair: Pair) -> tuple[Group, ...]:
     """All of a pair; what was not looked at is left out."""
     return (
-        *_made(pair.compilers),
-        *(group for cell in (TF_CELL, JAX_CELL) for group in _timed(cell, pair.compiled.get(str(cell)))),
+        *_compiler_groups(pair.compilers),
+        *(group for cell in (TF_CELL, JAX_CELL) for group in _time_groups(cell, pair.compiled.get(str(cell)))),
         *_by_pass(pair.passes),
-        *_donated(pair.donation),
+        *_donation_groups(pair.donation),
     )
 
 
-def _made(compilers: Compilers | None) -> Iterator[Group]:
+def _compiler_groups(compilers: Compilers | None) -> Iterator[Group]:
     if compilers is None:
         return
     if compilers.reason:
@@ -97,7 +97,7 @@ def _items(reasons: tuple[Reason, ...]) -> tuple[Item, ...]:
     return tuple(Item(reason.kind, reason.text, reason.sources) for reason in reasons if reason.kind != "operation")
 
 
-def _timed(cell: Cell, compiled: Compiled | None) -> Iterator[Group]:
+def _time_groups(cell: Cell, compiled: Compiled | None) -> Iterator[Group]:
     if compiled is None or not compiled.times:
         return
     for phase, kernels in by_phase(compiled.times, attrgetter("phase"), attrgetter("seconds")):
@@ -122,7 +122,7 @@ def _by_pass(passes: Passes | None) -> Iterator[Group]:
         yield Group("Pass by pass", "both compiled here", lines, "")
 
 
-def _donated(donation: Mapping[str, Donated]) -> Iterator[Group]:
+def _donation_groups(donation: Mapping[str, Donated]) -> Iterator[Group]:
     if donation:
         items = tuple(item for side, arrays in donation.items() for item in _donations(side, arrays))
         yield Group("Donation", "what a training step overwrites in place", items, "")
@@ -130,13 +130,13 @@ def _donated(donation: Mapping[str, Donated]) -> Iterator[Group]:
 
 def _donations(side: str, arrays: Donated) -> Iterator[Item]:
     place = numbers.binary_bytes(arrays.bytes_in_place)
-    counted = f"{numbers.count(arrays.donated)} arrays donated: {_overwritten(arrays)}"
-    yield Item(side, f"{counted}; {place} updated in place")
-    for missed in arrays.missed:
-        yield Item(side, missed)
+    count_text = f"{numbers.count(arrays.donated)} arrays donated: {_overwrite_text(arrays)}"
+    yield Item(side, f"{count_text}; {place} updated in place")
+    for miss in arrays.missed:
+        yield Item(side, miss)
 
 
-def _overwritten(arrays: Donated) -> str:
+def _overwrite_text(arrays: Donated) -> str:
     if arrays.holds:
         return "all donated arrays are overwritten"
     if arrays.holds is None and not arrays.missed:

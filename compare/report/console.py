@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich import box
 from rich.console import Console
@@ -13,6 +13,7 @@ from compare.record.envelope import Record
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from compare.report import narrow_arithmetic, node_rows, target_rows, verdicts
 from compare.report.baselines import against
+from compare.report.numbers import MISSING
 from compare.report.overviews import OverviewRow, overview
 from compare.report.showable import on_lines
 from compare.report.tables import RatioRow, other_pass
@@ -22,12 +23,9 @@ from workloads._modes import Mode
 
 _NUMBERS = ("instructions\ntf / jax", "kernels tf/eager\n→ tf/jit → jax/jit")
 _RATIO = "time of jax/jit\nvs fastest TF mode"
-_COLUMNS = (
-    *("workload", "size", "parity", "gates that do not pass"),
-    *_NUMBERS,
-    _RATIO,
-    "jax/jit vs tf/jit: frontend,\ncompiler, runtime",
-)
+_MEASURED = (*_NUMBERS, _RATIO, "jax/jit vs tf/jit: frontend,\ncompiler, runtime")
+_NOT_TIMED = "not timed"
+_COLUMNS = ("workload", "size", "parity", "gates that do not pass", *_MEASURED)
 _NARROW_COLUMNS = ("workload", "parity", "gates that do not pass", _RATIO)
 """What a terminal of 80 columns has room for; the report has the rest."""
 
@@ -40,39 +38,45 @@ def print_overview(record: Record, console: Console, baseline: Mode | None = Non
       console: where it is printed.
       baseline: a mode that every other one's time is held against, in a table of its own.
     """
-    shown = on_lines(record)
-    ruled = console.is_terminal
-    print_table(console, _table(shown, ruled, _COLUMNS), lambda: _table(shown, ruled, _NARROW_COLUMNS))
+    lines = on_lines(record)
+    has_rules = console.is_terminal
+    rows = [_cells(row) for row in overview(lines)]
+    print_table(console, _table(rows, has_rules, _COLUMNS), lambda: _table(rows, has_rules, _NARROW_COLUMNS))
     if baseline is not None:
         console.print()
-        print_table(console, _baseline_table(shown, baseline, ruled))
-    for line in _lines(shown):
+        print_table(console, _baseline_table(lines, baseline, has_rules))
+    for line in _lines(lines):
         console.print(line, soft_wrap=True)
 
 
-def _table(record: Record, ruled: bool, columns: Sequence[str]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD if ruled else None, pad_edge=False)
-    for title in columns:
+def _table(rows: Sequence[Mapping[str, Text]], has_rules: bool, columns: Sequence[str]) -> Table:
+    """The rows, without the columns in which nothing was measured: --parity-only measures nothing."""
+    titles = [title for title in columns if title not in _MEASURED or any(_is_measured(row[title]) for row in rows)]
+    table = Table(box=box.SIMPLE_HEAD if has_rules else None, pad_edge=False)
+    for title in titles:
         table.add_column(title, justify="right" if title in _NUMBERS else "left")
-    for row in overview(record):
-        cells = _cells(row)
-        table.add_row(*(cells[title] for title in columns))
+    for row in rows:
+        table.add_row(*(row[title] for title in titles))
     return table
 
 
-def _baseline_table(record: Record, baseline: Mode, ruled: bool) -> Table:
-    table = Table(box=box.SIMPLE_HEAD if ruled else None, pad_edge=False)
+def _is_measured(cell: Text) -> bool:
+    return cell.plain != _NOT_TIMED and any(character not in f" {MISSING}/→" for character in cell.plain)
+
+
+def _baseline_table(record: Record, baseline: Mode, has_rules: bool) -> Table:
+    table = Table(box=box.SIMPLE_HEAD if has_rules else None, pad_edge=False)
     for title in ("workload", "mode", f"time vs {baseline}"):
         table.add_column(title)
     for workload in against(record, baseline):
         if workload.reason:
             table.add_row(Text(workload.name), "", Text(workload.reason))
         for place, (mode, row) in enumerate(workload.rows):
-            said = row.withheld and f"withheld: {row.withheld}"
+            reason = row.withheld and f"withheld: {row.withheld}"
             table.add_row(
                 Text("" if place else workload.name),
                 Text(str(mode)),
-                Text(said or f"{row.ratio} {row.interval} {row.verdict}"),
+                Text(reason or f"{row.ratio} {row.interval} {row.verdict}"),
             )
     return table
 
@@ -109,7 +113,7 @@ def _ratios(row: OverviewRow) -> str:
 
 def _ratio(row: RatioRow | None) -> str:
     if row is None:
-        return "not timed"
+        return _NOT_TIMED
     other = row.pair.right if row.pair else row.name
     return f"withheld ({other})" if row.withheld else f"{row.ratio} {row.interval} {row.verdict} ({other})"
 
@@ -134,8 +138,8 @@ def _lines(record: Record) -> Iterator[Text]:
         for device, target in workload.targets.items():
             yield Text.assemble(("target", "cyan"), " ", _single(f"{name}: {target_rows.sentence(device, target)}"))
         if other_pass(workload):
-            said = f"{name}: programs and times are those of the {other_pass(workload)}; parity judges every pass"
-            yield Text.assemble(("note", "yellow"), " ", _single(said))
+            pass_note = f"{name}: programs and times are those of the {other_pass(workload)}; parity judges every pass"
+            yield Text.assemble(("note", "yellow"), " ", _single(pass_note))
     for note, names in _notes(record).items():
         yield Text.assemble(("note", "yellow"), " ", f"{_some(names)}: {_single(note)}")
     for sentence in node_rows.sentences(record):

@@ -11,7 +11,7 @@ from compare.record.cost_parts import Batch, Batches, Roofline
 from compare.record.timing_part import Timing
 from compare.record.workload_part import Cost, Workload
 from compare.report import drawing, numbers
-from compare.report.tables import median, ordered
+from compare.report.tables import median, order_modes
 
 HEIGHT = 220
 LEADER = 1.5
@@ -69,13 +69,13 @@ class _Corner:
 
 def batches(workload: Workload) -> str:
     """Peak memory of every mode against batch size, both logarithmic, under the limit; empty without batches."""
-    tried = workload.batches or Batches()
-    rows = [row for batch in tried.rows if (row := _batch(batch))]
+    trials = workload.batches or Batches()
+    rows = [row for batch in trials.rows if (row := _batch(batch))]
     if not rows:
         return ""
-    modes = ordered(dict.fromkeys(row.mode for row in rows))
+    modes = order_modes(dict.fromkeys(row.mode for row in rows))
     rows = [replace(row, shape=_SHAPES[modes.index(row.mode) % len(_SHAPES)]) for row in rows]
-    limit = numbers.finite(tried.limit_bytes)
+    limit = numbers.finite(trials.limit_bytes)
     span = drawing.domain([row.peak for row in rows] + ([limit] if limit else []), margin=1.5)
     wide = drawing.domain([row.batch for row in rows], margin=1.2)
     values = sorted({row.batch for row in rows})
@@ -92,7 +92,7 @@ def batches(workload: Workload) -> str:
     apart = [row for batch in values for row in _peaks_apart([end for end in ends if end.batch == batch], span)]
     labels = _labels(apart, across, "peak", span)
     ceiling = _ceiling(limit, f"limit {numbers.binary_bytes(limit)}", wide, span) if limit else []
-    return drawing.svg(drawing.layered([*ceiling, lines, points, labels], HEIGHT))
+    return drawing.svg(drawing.layer_charts([*ceiling, lines, points, labels], HEIGHT))
 
 
 def roofline(workload: Workload) -> str:
@@ -101,17 +101,19 @@ def roofline(workload: Workload) -> str:
     Every mode stands at the intensity of the mathematics, its stated cost over the bytes of the roofline: what a mode
     moves beyond that is part of its distance from the limit. Empty where the cost or the limits are not known.
     """
-    recorded = workload.roofline or Roofline()
+    recorded_roofline = workload.roofline or Roofline()
     flops = numbers.finite((workload.cost or Cost()).flops)
-    moved, bandwidth = map(numbers.finite, (recorded.working_set_bytes, recorded.bandwidth_bytes_per_s))
-    computing = numbers.finite(recorded.bounds.get("compute_s"))
-    if not flops or not moved or not bandwidth or not computing:
+    working_set, bandwidth = map(
+        numbers.finite, (recorded_roofline.working_set_bytes, recorded_roofline.bandwidth_bytes_per_s)
+    )
+    computing = numbers.finite(recorded_roofline.bounds.get("compute_s"))
+    if not flops or not working_set or not bandwidth or not computing:
         return ""
-    points = _modes(workload, flops, flops / moved)
+    points = _modes(workload, flops, flops / working_set)
     if not points:
         return ""
     peak = flops / computing
-    wide = drawing.domain([flops / moved, peak / bandwidth], margin=30)
+    wide = drawing.domain([flops / working_set, peak / bandwidth], margin=30)
     span = drawing.domain([peak, *(point.speed for point in points)], margin=2)
     scale = alt.Scale(type="log", domain=wide, nice=False)
     ticks = alt.Axis(title="FLOP a byte, logarithmic", format="~g", values=_DECIMAL_TICKS, labelOverlap=True)
@@ -119,11 +121,11 @@ def roofline(workload: Workload) -> str:
     up = _axis("speed", span, "arithmetic a second, logarithmic", _RATE_LABELS, _RATE_TICKS)
     limits = drawing.data(_limits(peak, bandwidth, wide, span))
     roof = alt.Chart(limits).mark_line(color=drawing.INK, strokeWidth=2).encode(x=across, y=up)
-    calling = numbers.finite(recorded.bounds.get("dispatch_s"))
+    calling = numbers.finite(recorded_roofline.bounds.get("dispatch_s"))
     ceiling = (
         _ceiling(flops / calling, "dispatch", wide, span, "flops") if calling and flops / calling < span[1] else []
     )
-    return drawing.svg(drawing.layered([*ceiling, roof, *_marks(points, across, up, span)], HEIGHT))
+    return drawing.svg(drawing.layer_charts([*ceiling, roof, *_marks(points, across, up, span)], HEIGHT))
 
 
 def _marks(points: Sequence[_SpeedPoint], across: alt.X, up: alt.Y, span: Sequence[float]) -> list[alt.Chart]:
@@ -181,8 +183,8 @@ def _modes(workload: Workload, flops: float, intensity: float) -> list[_SpeedPoi
       flops: of one call, as stated.
       intensity: FLOP a byte, where every point stands.
     """
-    timed = workload.timing or Timing()
-    seconds = {mode: median(timed, mode) for mode in ordered(timed.modes)}
+    times = workload.timing or Timing()
+    seconds = {mode: median(times, mode) for mode in order_modes(times.modes)}
     return [
         _SpeedPoint(mode, intensity, flops / value, drawing.color(mode))
         for mode, value in seconds.items()
@@ -239,7 +241,7 @@ def _ceiling(
     """
     base = alt.Chart(alt.Data(values=[{"value": value, across: wide[0], "label": label}]))
     where = alt.Y("value:Q", scale=alt.Scale(type="log", domain=list(span), nice=False))
-    left = alt.X(f"{across}:Q", scale=alt.Scale(type="log", domain=list(wide), nice=False))
+    x = alt.X(f"{across}:Q", scale=alt.Scale(type="log", domain=list(wide), nice=False))
     line = base.mark_rule(color=drawing.INK, strokeDash=[4, 3]).encode(y=where)
-    name = base.mark_text(align="left", dx=4, dy=-7, color=drawing.INK).encode(x=left, y=where, text="label:N")
+    name = base.mark_text(align="left", dx=4, dy=-7, color=drawing.INK).encode(x=x, y=where, text="label:N")
     return [line, name]

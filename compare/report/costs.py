@@ -9,8 +9,8 @@ from compare.record.cost_parts import Batch, Batches, Cache, LargestBatch, Memor
 from compare.record.envelope import Record
 from compare.record.workload_part import Workload
 from compare.report import numbers
-from compare.report.showable import given
-from compare.report.tables import ordered
+from compare.report.showable import present
+from compare.report.tables import order_modes
 
 STAGES = ("import", "load", "trace", "lower", "compile", "first call", "steady")
 """What the seconds of a `PhaseRow` are of."""
@@ -72,7 +72,7 @@ def phases(workload: Workload) -> tuple[PhaseRow, ...]:
     """Every mode, cold and then cached where there is a cache."""
     return tuple(
         _phase(mode, state, stages)
-        for mode in ordered(workload.phases)
+        for mode in order_modes(workload.phases)
         for state, stages in (("cold", workload.phases[mode].cold), ("cached", workload.phases[mode].cached))
         if stages is not None
     )
@@ -80,7 +80,7 @@ def phases(workload: Workload) -> tuple[PhaseRow, ...]:
 
 def storage(workload: Workload) -> tuple[StorageRow, ...]:
     """Cache, memory and code of every mode."""
-    return tuple(_storage(mode, workload.phases[mode]) for mode in ordered(workload.phases))
+    return tuple(_storage(mode, workload.phases[mode]) for mode in order_modes(workload.phases))
 
 
 def dispatch(record: Record) -> tuple[DispatchRow, ...]:
@@ -93,14 +93,14 @@ def dispatch(record: Record) -> tuple[DispatchRow, ...]:
             numbers.seconds(entries[mode].concrete_s),
         )
         for name, entries in of_each.items()
-        for mode in ordered(entries)
+        for mode in order_modes(entries)
     )
 
 
 def batches(workload: Workload) -> tuple[BatchRow, ...]:
     """Every mode and batch size that was tried, in the record's order."""
-    tried = workload.batches or Batches()
-    return tuple(_batch(row, numbers.finite(tried.limit_bytes)) for row in tried.rows)
+    trials = workload.batches or Batches()
+    return tuple(_batch(row, numbers.finite(trials.limit_bytes)) for row in trials.rows)
 
 
 def batch_limit(workload: Workload) -> str:
@@ -112,7 +112,7 @@ def batch_limit(workload: Workload) -> str:
 def largest_batches(workload: Workload) -> tuple[tuple[str, str], ...]:
     """By mode, the largest batch within the limit and its throughput."""
     largest = (workload.batches or Batches()).largest
-    return tuple((mode, _largest(largest[mode])) for mode in ordered(largest))
+    return tuple((mode, _largest(largest[mode])) for mode in order_modes(largest))
 
 
 def examples_per_second(value: Number) -> str:
@@ -172,6 +172,6 @@ def _fits(row: Batch, limit: float | None) -> bool | None:
 
 
 def _largest(row: LargestBatch) -> str:
-    if given(row) is None:
+    if present(row) is None:
         return "no batch that was tried fits"
     return f"batch {numbers.count(row.batch)} at {examples_per_second(row.examples_per_s)}"

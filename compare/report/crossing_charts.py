@@ -23,9 +23,9 @@ def ratios(series: SizeSeries) -> str:
     """Ratios by size with their intervals, crossings marked; empty where all are withheld."""
     rows = [row for pair in PAIRS for run in series.runs if (row := _ratio(run, pair))]
     crossings = [
-        Mark(at, crossing_rows.about(at), drawing.color(crossing.ratio))
+        Mark(size, crossing_rows.about(size), drawing.color(crossing.ratio))
         for crossing in series.crossings
-        if (at := numbers.finite(crossing.at)) is not None
+        if (size := numbers.finite(crossing.at)) is not None
     ]
     return size_charts.ratios(rows, _across(series), "time over that of tf/graph", crossings)
 
@@ -36,18 +36,18 @@ def _time(run: SizedRun, mode: str) -> Place | None:
 
 
 def _ratio(run: SizedRun, pair: Pair) -> Place | None:
-    known = run.ratios.get(str(pair))
-    value = numbers.finite(known.ratio) if known else None
-    if known is None or value is None or value <= 0:
+    size_ratio = run.ratios.get(str(pair))
+    value = numbers.finite(size_ratio.ratio) if size_ratio else None
+    if size_ratio is None or value is None or value <= 0:
         return None
-    low, high = (numbers.finite(end) for end in known.interval or (None, None))
+    low, high = (numbers.finite(end) for end in size_ratio.interval or (None, None))
     aside = _ASIDE if pair == PAIRS[-1] else 1 / _ASIDE
     return _place(run, str(pair.left), value, low or value, high or value, aside)
 
 
 def _place(run: SizedRun, mode: str, value: float, low: float, high: float, aside: float) -> Place:
-    dashed = mode == str(TF_GRAPH)
-    return Place(mode, (run.size or 1) * aside, value, low, high, drawing.color(mode), _SHAPES[mode], dashed)
+    is_dashed = mode == str(TF_GRAPH)
+    return Place(mode, (run.size or 1) * aside, value, low, high, drawing.color(mode), _SHAPES[mode], is_dashed)
 
 
 def _across(series: SizeSeries) -> Across:

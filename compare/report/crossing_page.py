@@ -34,15 +34,15 @@ class _Part:
 
 def render(record: Crossings) -> str:
     """The page; every string of the record is escaped."""
-    shown = printable(record)
+    safe = printable(record)
     page = templates().get_template("crossing.html.j2")
     return page.render(
         style=styles("dump.css"),
-        origin=crossing_rows.origin(shown.environment, shown.threads),
+        origin=crossing_rows.origin(safe.environment, safe.threads),
         modes=crossing_rows.MODES,
         ratios=crossing_rows.RATIOS,
-        parts=[_part(series) for series in shown.series],
-        notes=list(crossing_rows.notes(shown)),
+        parts=[_part(series) for series in safe.series],
+        notes=list(crossing_rows.notes(safe)),
     )
 
 

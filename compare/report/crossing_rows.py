@@ -45,18 +45,18 @@ def _row(run: SizedRun) -> RunRow:
     return RunRow(
         size=numbers.count(run.size),
         seconds=tuple(numbers.seconds(run.seconds.get(mode)) for mode in MODES),
-        ratios=tuple(map(stated, ratios)),
+        ratios=tuple(map(ratio_text, ratios)),
         verdicts=tuple(ratio.verdict for ratio in ratios),
         remark="; ".join(_remarks(run, ratios)),
     )
 
 
-def stated(ratio: SizeRatio) -> str:
+def ratio_text(ratio: SizeRatio) -> str:
     """A ratio with its interval."""
     if ratio.ratio is None:
         return numbers.MISSING
-    told = numbers.interval(ratio.interval) if ratio.interval else "(no interval)"
-    return f"{numbers.ratio(ratio.ratio)} {told}"
+    interval_text = numbers.interval(ratio.interval) if ratio.interval else "(no interval)"
+    return f"{numbers.ratio(ratio.ratio)} {interval_text}"
 
 
 def is_bare(ratio: SizeRatio) -> bool:
@@ -81,8 +81,8 @@ def sentences(series: SizeSeries) -> list[str]:
 def sentence(series: SizeSeries, pair: Pair) -> str:
     """Where a ratio crosses 1, or that it does not: "tf/jit is faster than tf/graph from about elements=1,900 on"."""
     crossings = [crossing for crossing in series.crossings if crossing.ratio == str(pair)]
-    told = [_crossing(series, crossing) for crossing in crossings] or [_without(series, str(pair))]
-    return f"{pair.left} against {pair.right}: {'; '.join(told)}"
+    parts = [_crossing(series, crossing) for crossing in crossings] or [_without(series, str(pair))]
+    return f"{pair.left} against {pair.right}: {'; '.join(parts)}"
 
 
 def _crossing(series: SizeSeries, crossing: CrossingPoint) -> str:
@@ -102,9 +102,9 @@ def _without(series: SizeSeries, ratio: str) -> str:
     verdicts = [(run.size, run.ratios.get(ratio, SizeRatio()).verdict) for run in series.runs]
     if not any(verdict in (FASTER, SLOWER) for _, verdict in verdicts):
         return "undecided at every size"
-    runs = [(verdict, [size for size, _ in group]) for verdict, group in groupby(verdicts, key=lambda sized: sized[1])]
-    told = (f"{_VERDICTS.get(verdict, 'undecided')} {_range(sizes)}" for verdict, sizes in runs)
-    return f"no crossing in the range: {', '.join(told)}"
+    runs = [(verdict, [size for size, _ in group]) for verdict, group in groupby(verdicts, key=lambda entry: entry[1])]
+    parts = (f"{_VERDICTS.get(verdict, 'undecided')} {_range(sizes)}" for verdict, sizes in runs)
+    return f"no crossing in the range: {', '.join(parts)}"
 
 
 _VERDICTS = {FASTER: FASTER, SLOWER: SLOWER}

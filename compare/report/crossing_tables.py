@@ -27,12 +27,12 @@ def print_crossings(record: Crossings, console: Console) -> None:
 
 def _table(series: SizeSeries) -> Table:
     rows = crossing_rows.rows(series)
-    remarked = any(row.remark for row in rows)
+    has_remarks = any(row.remark for row in rows)
     titles = (*crossing_rows.MODES, *(f"{pair.left} / {pair.right}" for pair in crossing_rows.PAIRS))
     table = Table(
         Column(f"  {series.dimension}", justify="right"),
         *(Column(title, justify="right") for title in titles),
-        *([Column("remark", overflow="fold")] if remarked else []),
+        *([Column("remark", overflow="fold")] if has_remarks else []),
         box=None,
         pad_edge=False,
         header_style="dim",
@@ -41,6 +41,6 @@ def _table(series: SizeSeries) -> Table:
         ratios = [cell(text) for text in row.ratios]
         for text, verdict in zip(ratios, row.verdicts, strict=True):
             text.stylize(_STYLES.get(verdict, ""))
-        remark = [cell(row.remark)] if remarked else []
+        remark = [cell(row.remark)] if has_remarks else []
         table.add_row(cell(f"  {row.size}"), *map(cell, row.seconds), *ratios, *remark)
     return table

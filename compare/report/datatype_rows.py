@@ -43,10 +43,10 @@ def rows(function: TypedFunction) -> Iterator[Shown]:
     """A line for each type, and one more where JAX keeps no 64 bits."""
     modes = columns(function)
     for row in function.rows:
-        said = {(mode.mode, mode.without_x64): mode for mode in row.modes}
-        yield Shown(short(row.dtype), tuple(_cell(said.get((mode, False))) for mode in modes))
+        modes_by_key = {(mode.mode, mode.without_x64): mode for mode in row.modes}
+        yield Shown(short(row.dtype), tuple(_cell(modes_by_key.get((mode, False))) for mode in modes))
         if any(mode.without_x64 for mode in row.modes):
-            yield Shown(f"{short(row.dtype)}, no x64", tuple(_cell(said.get((mode, True))) for mode in modes))
+            yield Shown(f"{short(row.dtype)}, no x64", tuple(_cell(modes_by_key.get((mode, True))) for mode in modes))
 
 
 def _cell(mode: TypedMode | None) -> str:
@@ -59,35 +59,35 @@ def _cell(mode: TypedMode | None) -> str:
 
 def reasons(function: TypedFunction) -> Iterator[tuple[str, str]]:
     """Each refusal, loss, difference and what was not judged once, after the types and modes that it was met with."""
-    met: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    places: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for row in function.rows:
-        said: dict[str, list[str]] = {}
+        titles: dict[str, list[str]] = {}
         for mode in row.modes:
             if mode.status in (REFUSED, LOST, UNJUDGED, DIFFERS):
-                said.setdefault(_general(mode.reason, row.dtype), []).append(mode.title)
-        for reason, modes in said.items():
-            met.setdefault((tuple(modes), reason), []).append(row.dtype)
-    for (modes, reason), dtypes in met.items():
+                titles.setdefault(_general(mode.reason, row.dtype), []).append(mode.title)
+        for reason, modes in titles.items():
+            places.setdefault((tuple(modes), reason), []).append(row.dtype)
+    for (modes, reason), dtypes in places.items():
         yield f"{', '.join(map(short, dtypes))}: {', '.join(modes)}", reason
 
 
 def stand_ins(function: TypedFunction) -> Iterator[str]:
     """What the modes are held against where that is computed in another type than theirs, after the types."""
-    met: dict[str, list[str]] = {}
+    types: dict[str, list[str]] = {}
     for row in function.rows:
         if row.stand_in:
-            met.setdefault(row.stand_in, []).append(short(row.dtype))
-    for stand_in, dtypes in met.items():
+            types.setdefault(row.stand_in, []).append(short(row.dtype))
+    for stand_in, dtypes in types.items():
         yield f"{', '.join(dtypes)}: {stand_in}, in the place of tf/eager; what disagrees with it is not judged"
 
 
 def _general(reason: str, dtype: str) -> str:
     """The reason without the file that it came from, the type as TYPE: equal for all types that are refused alike."""
-    told = reason.split(' (File "')[0].split("; ; NodeDef")[0]
-    return told.replace(f"DT_{dtype.upper()}", "TYPE").replace(f" {dtype} ", " TYPE ")
+    general = reason.split(' (File "')[0].split("; ; NodeDef")[0]
+    return general.replace(f"DT_{dtype.upper()}", "TYPE").replace(f" {dtype} ", " TYPE ")
 
 
-def computed(function: TypedFunction) -> Iterator[str]:
+def computation_lines(function: TypedFunction) -> Iterator[str]:
     """Of each narrow float, what the optimized modules compute in; of 64 bits, what JAX's parameters became."""
     for row in function.rows:
         for program in row.programs:
@@ -107,21 +107,21 @@ def arithmetic(own: str, program: TypedProgram) -> str:
         return f"the optimized module has no arithmetic on floats of its own{calls}"
     if own in computes:
         rest = "" if len(computes) == 1 else f"; converts {converts or 'none'}"
-        return f"arithmetic {_listed(computes)}{rest}{calls}"
-    rest = f"arithmetic {_listed(computes)}, none in {own}; converts {converts or 'none'}{calls}"
+        return f"arithmetic {_list_floats(computes)}{rest}{calls}"
+    rest = f"arithmetic {_list_floats(computes)}, none in {own}; converts {converts or 'none'}{calls}"
     if not asks:
         return f"{rest}; the program as written has no arithmetic on floats"
     if own not in asks:
         return f"the program asks for {', '.join(sorted(asks))}: {rest}"
-    also = f"; the program asks for {_listed(asks)}" if len(asks) > 1 else ""
+    also = f"; the program asks for {_list_floats(asks)}" if len(asks) > 1 else ""
     return f"emulated: {rest}{also}"
 
 
-def _floats(counted: Mapping[str, int | None]) -> dict[str, int]:
-    return {name: count or 0 for name, count in counted.items() if name.startswith(("f", "bf"))}
+def _floats(counts: Mapping[str, int | None]) -> dict[str, int]:
+    return {name: count or 0 for name, count in counts.items() if name.startswith(("f", "bf"))}
 
 
-def _listed(floats: Mapping[str, int]) -> str:
+def _list_floats(floats: Mapping[str, int]) -> str:
     return ", ".join(f"{count} in {name}" for name, count in sorted(floats.items()))
 
 

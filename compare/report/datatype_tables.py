@@ -42,7 +42,7 @@ def print_functions(functions: TypedFunctions, console: Console) -> None:
             console.print(Text(f"  {line}"), soft_wrap=True)
         for where, reason in datatype_rows.reasons(function):
             console.print(Text(f"  {where}: {_short(reason)}"), soft_wrap=True)
-        for line in datatype_rows.computed(function):
+        for line in datatype_rows.computation_lines(function):
             console.print(Text(f"  {line}"), soft_wrap=True)
         console.print()
     console.print(Text(" ".join(LEGEND).replace("`", ""), style="dim"), soft_wrap=True)
@@ -58,7 +58,7 @@ def page(functions: TypedFunctions) -> str:
     lines = [
         "# Data types, measured",
         "",
-        f"Made by `jaxport datatypes --markdown`, on a CPU; {versions}.",
+        f"Made by `jaxport lookup datatypes --markdown`, on a CPU; {versions}.",
         "",
         *LEGEND,
     ]
@@ -71,14 +71,16 @@ def _section(function: TypedFunction) -> list[str]:
     titles = ["inputs", *datatype_rows.columns(function)]
     cells = [[row.dtype, *row.cells] for row in datatype_rows.rows(function)]
     lines = ["", f"## {markdown.plain(function.name)}", "", markdown.plain(datatype_rows.inputs_line(function)), ""]
-    lines += markdown.table(titles, [list(map(markdown.plain, row)) for row in cells], left=len(titles))
-    said = [f"- {markdown.plain(f'{where}: {_short(reason)}')}" for where, reason in datatype_rows.reasons(function)]
-    made = [f"- {markdown.plain(line)}" for line in datatype_rows.computed(function)]
-    stood = [f"- {markdown.plain(line)}" for line in datatype_rows.stand_ins(function)]
-    if stood:
-        lines += ["What stands in for the reference:", "", *stood, ""]
-    if said:
-        lines += ["What was refused, lost or not judged, or differs:", "", *said, ""]
-    if made:
-        lines += ["What the optimized programs compute in:", "", *made, ""]
+    lines += markdown.table(titles, [list(map(markdown.plain, row)) for row in cells], left_columns=len(titles))
+    reason_lines = [
+        f"- {markdown.plain(f'{where}: {_short(reason)}')}" for where, reason in datatype_rows.reasons(function)
+    ]
+    computation = [f"- {markdown.plain(line)}" for line in datatype_rows.computation_lines(function)]
+    stand_in_lines = [f"- {markdown.plain(line)}" for line in datatype_rows.stand_ins(function)]
+    if stand_in_lines:
+        lines += ["What stands in for the reference:", "", *stand_in_lines, ""]
+    if reason_lines:
+        lines += ["What was refused, lost or not judged, or differs:", "", *reason_lines, ""]
+    if computation:
+        lines += ["What the optimized programs compute in:", "", *computation, ""]
     return lines[:-1]

@@ -42,7 +42,7 @@ def print_distributions(record: Distributions, console: Console) -> None:
         several = [distribution for distribution in record.workloads if distribution.name == name]
         for line in _on_two_alone(several):
             console.print(Text(line), soft_wrap=True)
-        if sum(map(_timed, several)) > 1:
+        if sum(map(_has_times, several)) > 1:
             console.print(Text(f"{name}: {SCALED}", style="bold"), soft_wrap=True)
             print_table(console, _scaling_table(several))
             console.print()
@@ -80,7 +80,7 @@ def scaling(several: Sequence[Distribution]) -> dict[str, dict[int, float]]:
     return ratios
 
 
-def _timed(distribution: Distribution) -> bool:
+def _has_times(distribution: Distribution) -> bool:
     return any(step.seconds for step in distribution.strategies.values())
 
 
@@ -90,8 +90,8 @@ def _scaling_table(several: Sequence[Distribution]) -> Table:
     columns = (Column(f"{count} device{'s' * (count > 1)}", justify="right") for count in counts)
     table = Table(Column("  strategy", no_wrap=True), *columns, box=None, pad_edge=False, header_style="dim")
     for name, ratios in by_strategy.items():
-        shown = (f"{ratios[count]:.2f}" if count in ratios else numbers.MISSING for count in counts)
-        table.add_row(cell(f"  {name}"), *map(cell, shown))
+        cells = (f"{ratios[count]:.2f}" if count in ratios else numbers.MISSING for count in counts)
+        table.add_row(cell(f"  {name}"), *map(cell, cells))
     return table
 
 
@@ -121,9 +121,9 @@ def _table(distribution: Distribution) -> Table:
     return table
 
 
-def _name(recorded: str) -> str:
+def _name(mode_text: str) -> str:
     """The strategy or reference of one side, "tf/own"."""
-    mode = recorded_mode(recorded)
+    mode = recorded_mode(mode_text)
     return mode.name if mode else ""
 
 
@@ -137,11 +137,11 @@ def _cells(step: DistributedStep) -> Iterator[str]:
     yield _WORDS.get(step.across.verdict if step.across else None, "")
     yield f"{len({array.leaf for array in step.unlike})} differ" if step.unlike else "alike"
     yield numbers.MISSING if step.compilations is None else str(step.compilations)
-    yield exchanged(step)
+    yield exchange_text(step)
     yield numbers.seconds(step.seconds)
 
 
-def exchanged(step: DistributedStep) -> str:
+def exchange_text(step: DistributedStep) -> str:
     """How many transfers there are in a step, and the bytes that a device puts in."""
     count, size = (sum(getattr(transfer, name) or 0 for transfer in step.transfers) for name in ("count", "bytes"))
     return f"{count}, {numbers.binary_bytes(size)}" if count else "nothing"
@@ -178,23 +178,26 @@ def _of_step(step: DistributedStep) -> Iterator[str]:
         first = step.unlike[0]
         after = f" after step {first.step}" if first.step else ""
         yield (
-            f"{first.leaf}{_at(first.index)}{after} is {first.found:g} on {first.devices[0]} and {first.other:g} on "
-            f"{first.devices[1]}; arrays that differ so: {len({array.leaf for array in step.unlike})}"
+            f"{first.leaf}{_index_text(first.index)}{after} is {first.found:g} on {first.devices[0]} "
+            f"and {first.other:g} on {first.devices[1]}; "
+            f"arrays that differ so: {len({array.leaf for array in step.unlike})}"
         )
     if step.resumed:
-        yield _resumed(step.resumed)
+        yield _resumption_text(step.resumed)
     yield from map(_transfer, step.transfers)
 
 
-def _resumed(resumed: Resumed) -> str:
-    if resumed.departure is None:
-        return f"not resumed after step {resumed.after}: {resumed.reason}"
-    begun = f"killed after step {resumed.after} ({resumed.killed}), resumed from its checkpoint in another process: "
-    if resumed.identical:
-        return f"{begun}every array that follows is the same to the last bit"
-    if resumed.departure.verdict == FAIL:
-        return f"{begun}{departs(resumed.departure)}"
-    return f"{begun}the same but for rounding, error {numbers.error(resumed.departure.error)}"
+def _resumption_text(resumption: Resumed) -> str:
+    if resumption.departure is None:
+        return f"not resumed after step {resumption.after}: {resumption.reason}"
+    beginning = (
+        f"killed after step {resumption.after} ({resumption.killed}), resumed from its checkpoint in another process: "
+    )
+    if resumption.identical:
+        return f"{beginning}every array that follows is the same to the last bit"
+    if resumption.departure.verdict == FAIL:
+        return f"{beginning}{departs(resumption.departure)}"
+    return f"{beginning}the same but for rounding, error {numbers.error(resumption.departure.error)}"
 
 
 def departs(departure: StepDeparture) -> str:
@@ -203,25 +206,25 @@ def departs(departure: StepDeparture) -> str:
         return f"departs from {departure.against}: {departure.message}"
     return (
         f"departs from {departure.against} first at step {departure.step}, {departure.dtype} {departure.leaf}"
-        f"{_at(departure.index)}: {departure.found:.7g} for {departure.expected:.7g}, error "
+        f"{_index_text(departure.index)}: {departure.found:.7g} for {departure.expected:.7g}, error "
         f"{numbers.error(departure.error)} of the largest value, bound {numbers.error(departure.bound)}"
     )
 
 
-def _at(index: Sequence[int]) -> str:
+def _index_text(index: Sequence[int]) -> str:
     return str(list(index)) if index else ""
 
 
-def _shown(source: str) -> str:
+def _relative_place(source: str) -> str:
     """A line of a file as seen from the working folder, where it lies in it."""
     return os.path.relpath(source) if source.startswith(os.getcwd() + os.sep) else source
 
 
 def _transfer(transfer: Transfer) -> str:
-    shown = [f"{{{','.join(map(str, group))}}}" for group in transfer.groups[:_MOST_GROUPS]]
-    shown += ["..."] if len(transfer.groups) > _MOST_GROUPS else []
-    among = f" among {' '.join(shown)}" if shown else ""
-    where = f", {_shown(transfer.source)}" if transfer.source else ""
+    groups = [f"{{{','.join(map(str, group))}}}" for group in transfer.groups[:_MOST_GROUPS]]
+    groups += ["..."] if len(transfer.groups) > _MOST_GROUPS else []
+    among = f" among {' '.join(groups)}" if groups else ""
+    where = f", {_relative_place(transfer.source)}" if transfer.source else ""
     return (
         f"{transfer.count} x {transfer.kind} of {transfer.arrays} arrays, {numbers.binary_bytes(transfer.bytes)}"
         f"{among}{where}"

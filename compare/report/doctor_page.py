@@ -17,15 +17,15 @@ _LONGEST_STEM = 100
 
 def render(diagnosis: Diagnosis) -> str:
     """The page; every string of the model's is escaped."""
-    shown = printable(diagnosis)
+    safe = printable(diagnosis)
     groups = [
-        (severity, title, [finding for finding in shown.findings if finding.severity == severity])
+        (severity, title, [finding for finding in safe.findings if finding.severity == severity])
         for severity, title in _TITLES.items()
     ]
     return (
         templates()
         .get_template("doctor.html.j2")
-        .render(diagnosis=shown, words=doctor_words, groups=groups, style=styles("dump.css", "doctor.css"))
+        .render(diagnosis=safe, words=doctor_words, groups=groups, style=styles("dump.css", "doctor.css"))
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from compare.record.diagnosis_part import ATTENTION, BLOCKER, NOTE, Diagnosis, Finding, LayerKind, Means, Place
 
@@ -30,10 +30,12 @@ _NAMED = {"Activation": "functions of jax.nn, by name", "Lambda": "a function of
 def headline(diagnosis: Diagnosis) -> str:
     """How many blockers, which do not compile or have no counterpart, and how many decisions, in one line."""
     blockers, attention = diagnosis.counts.get(BLOCKER, 0), diagnosis.counts.get(ATTENTION, 0)
-    said = f"{many(blockers, 'blocker')}" if blockers else "No blockers"
-    looked = ", as far as layers say: operations were not looked at" if diagnosis.not_traced else ""
-    wanted = f"{attention} finding{'' if attention == 1 else 's'} that want{'s' if attention == 1 else ''} a decision"
-    return f"{said}{looked}; {wanted}"
+    blockers_text = f"{many(blockers, 'blocker')}" if blockers else "No blockers"
+    restriction = ", as far as layers say: operations were not looked at" if diagnosis.not_traced else ""
+    decisions = (
+        f"{attention} finding{'' if attention == 1 else 's'} that want{'s' if attention == 1 else ''} a decision"
+    )
+    return f"{blockers_text}{restriction}; {decisions}"
 
 
 def summary(diagnosis: Diagnosis) -> str:
@@ -45,7 +47,7 @@ def summary(diagnosis: Diagnosis) -> str:
         many(layers, "layer") if layers else "",
         many(operations, "operation") if operations else "",
         f"{diagnosis.weights:,} weights" if diagnosis.weights else "",
-        f"{many(diagnosis.counts.get(NOTE, 0), 'note')} on the page" if diagnosis.counts.get(NOTE) else "",
+        f"{many(diagnosis.counts.get(NOTE, 0), 'note')} besides" if diagnosis.counts.get(NOTE) else "",
     ]
     return ", ".join(filter(None, parts))
 
@@ -61,6 +63,12 @@ def where(place: Place) -> str:
     return f"{place.source} {place.name}" if place.source else place.name
 
 
+def list_places(places: Sequence[Place], count: int) -> str:
+    """Places in a line, and how many more there are of `count`; "" where none is known."""
+    more = count - len(places)
+    return "; ".join([*map(where, places), *([f"and {more} more"] if places and more > 0 else [])])
+
+
 def kind_of(layer: LayerKind) -> str:
     """A class of layers, with the activations that they have."""
     return f"{layer.class_name} ({', '.join(layer.activations)})" if layer.activations else layer.class_name
@@ -70,9 +78,9 @@ def counterpart(layer: LayerKind) -> str:
     """What computes the same, by name."""
     if layer.module == "keras.ops":
         return "an expression: see the operations"
-    named = [name for name in (layer.flax, layer.linen) if name]
-    if named:
-        return ", ".join(dict.fromkeys(named))
+    names = [name for name in (layer.flax, layer.linen) if name]
+    if names:
+        return ", ".join(dict.fromkeys(names))
     if layer.left:
         return "; ".join(layer.left)
     if "pipeline" in layer.means:
@@ -98,8 +106,8 @@ def means(layer: LayerKind) -> str:
 
 def effort(diagnosis: Diagnosis) -> str:
     """How many layers are ported by what."""
-    told = [f"{count} by {MEANS[means]}" for means, count in diagnosis.effort.items()]
-    return f"Layers ported {', '.join(told)}." if told else ""
+    parts = [f"{count} by {MEANS[means]}" for means, count in diagnosis.effort.items()]
+    return f"Layers ported {', '.join(parts)}." if parts else ""
 
 
 def many(count: int, noun: str) -> str:

@@ -78,14 +78,14 @@ def apart(values: Sequence[float], span: Sequence[float], height: float) -> list
     gap = LABEL_HEIGHT / height * math.log(span[1] / span[0])
     places = list(values)
     free = math.inf
-    for at in sorted(range(len(values)), key=lambda at: values[at], reverse=True):
-        place = min(math.log(values[at]), free)
+    for index in sorted(range(len(values)), key=lambda index: values[index], reverse=True):
+        place = min(math.log(values[index]), free)
         free = place - gap
-        places[at] = math.exp(place)
+        places[index] = math.exp(place)
     return places
 
 
-def layered(layers: Sequence[alt.Chart], height: float, width: float = PLOT_WIDTH) -> alt.LayerChart:
+def layer_charts(layers: Sequence[alt.Chart], height: float, width: float = PLOT_WIDTH) -> alt.LayerChart:
     """Layers over one another in a plot.
 
     Args:

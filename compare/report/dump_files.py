@@ -10,23 +10,23 @@ from rich.table import Table
 from rich.text import Text
 
 from compare.report import dump_rows
-from compare.report.numbers import counted
+from compare.report.numbers import count_of
 from compare.report.showable import entries, on_lines, text
 from compare.report.terminal import print_table
 
 
 def print_files(dump: Mapping[str, Any], console: Console) -> None:
     """The files of each module, by kind, without the name of the module that they all begin with; then the others."""
-    shown = on_lines(dump)
-    for module in entries(shown, "modules"):
+    safe = on_lines(dump)
+    for module in entries(safe, "modules"):
         rows = dump_rows.files(entries(module, "files"))
-        title = f"module {text(module, 'number')}, {text(module, 'function')}: {counted(len(rows), 'file')}"
+        title = f"module {text(module, 'number')}, {text(module, 'function')}: {count_of(len(rows), 'file')}"
         console.print(Text(title, style="bold"), soft_wrap=True)
         name = text(module, "name")
         _print([(tail(path, name), size, kind) for path, size, kind in rows], console)
-    unknown = dump_rows.files(entries(shown, "unknown"))
+    unknown = dump_rows.files(entries(safe, "unknown"))
     if unknown:
-        console.print(Text(f"of no module: {counted(len(unknown), 'file')}", style="bold"), soft_wrap=True)
+        console.print(Text(f"of no module: {count_of(len(unknown), 'file')}", style="bold"), soft_wrap=True)
         _print(unknown, console)
 
 

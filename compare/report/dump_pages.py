@@ -36,10 +36,10 @@ def write_pages(dump: Mapping[str, Any], folder: Path) -> Path:
       dump: what `compare.hlo.dumps.summary.summarize` found, as JSON.
       folder: is made where there is none.
     """
-    shown = printable(dump)
-    names = page_names(entries(shown, "modules"))
-    pages = {name: module_page(module) for name, module in zip(names, entries(shown, "modules"), strict=True)}
-    for name, page in (pages | {INDEX: index_page(shown, names)}).items():
+    safe = printable(dump)
+    names = page_names(entries(safe, "modules"))
+    pages = {name: module_page(module) for name, module in zip(names, entries(safe, "modules"), strict=True)}
+    for name, page in (pages | {INDEX: index_page(safe, names)}).items():
         write_atomically(folder / name, page)
     return folder / INDEX
 
@@ -50,7 +50,7 @@ def page_names(modules: Sequence[object]) -> list[str]:
     for module in modules:
         name = re.sub(r"[^\w.-]", "_", f"module_{text(module, 'number').zfill(4)}.{text(module, 'name')}")
         name = name[:_LONGEST_NAME].rstrip(".")
-        again = sum(re.fullmatch(rf"{re.escape(name)}(?:-\d+)?\.html", taken) is not None for taken in names)
+        again = sum(re.fullmatch(rf"{re.escape(name)}(?:-\d+)?\.html", name_taken) is not None for name_taken in names)
         names.append(f"{name}-{again + 1}.html" if again else f"{name}.html")
     return names
 
@@ -69,7 +69,7 @@ def index_page(dump: Mapping[str, Any], names: Sequence[str]) -> str:
 
 def module_page(module: object) -> str:
     """Everything that is known of one module."""
-    held = entries(module, "buffers", "allocations")
+    allocations = entries(module, "buffers", "allocations")
     return _render(
         "dump_module.html.j2",
         row=dump_rows.overview(module),
@@ -85,8 +85,8 @@ def module_page(module: object) -> str:
         ptx=[dump_rows.ptx(file, kernel) for file in entries(module, "ptx") for kernel in entries(file, "kernels")],
         thunks=[dump_rows.thunks(thunks) for thunks in entries(module, "thunks")],
         uses=dump_rows.uses(part(module, "buffers")),
-        allocations=[dump_rows.allocation(allocation) for allocation in held[: dump_rows.LARGEST]],
-        more_allocations=max(0, len(held) - dump_rows.LARGEST),
+        allocations=[dump_rows.allocation(allocation) for allocation in allocations[: dump_rows.LARGEST]],
+        more_allocations=max(0, len(allocations) - dump_rows.LARGEST),
         peak=dump_rows.peak(entries(module, "buffers", "peak")),
         options=[str(option) for option in entries(module, "options")],
         files=dump_rows.files(entries(module, "files")),
@@ -95,15 +95,15 @@ def module_page(module: object) -> str:
 
 def print_modules(dump: Mapping[str, Any], console: Console) -> None:
     """A row a module, then a line for each file that could not be read or that belongs to none."""
-    shown = on_lines(dump)
-    table = _table(shown, console.is_terminal, _COLUMNS)
-    print_table(console, table, lambda: _table(shown, console.is_terminal, _NARROW_COLUMNS))
-    for line in _lines(shown):
+    safe = on_lines(dump)
+    table = _table(safe, console.is_terminal, _COLUMNS)
+    print_table(console, table, lambda: _table(safe, console.is_terminal, _NARROW_COLUMNS))
+    for line in _lines(safe):
         console.print(Text(line), soft_wrap=True)
 
 
-def _table(dump: Mapping[str, Any], ruled: bool, columns: Sequence[str]) -> Table:
-    table = Table(*columns, box=box.SIMPLE_HEAD if ruled else None, pad_edge=False)
+def _table(dump: Mapping[str, Any], has_rules: bool, columns: Sequence[str]) -> Table:
+    table = Table(*columns, box=box.SIMPLE_HEAD if has_rules else None, pad_edge=False)
     for module in entries(dump, "modules"):
         cells: dict[str, str] = dict(zip(_COLUMNS, _cells(dump_rows.overview(module)), strict=True))
         # Text, not str: a name such as "[red]" is no markup.

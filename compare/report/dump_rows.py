@@ -118,9 +118,9 @@ def overview(module: object) -> ModuleRow:
 
 def _kernels(module: object) -> float | None:
     """Those whose code was dumped; without any, what a GPU is handed."""
-    written = len(entries(module, "kernels")) + sum(len(entries(file, "kernels")) for file in entries(module, "ptx"))
-    launched = [part(thunks, "launched") for thunks in entries(module, "thunks")]
-    return written or numbers.finite(next(iter(launched), 0))
+    count = len(entries(module, "kernels")) + sum(len(entries(file, "kernels")) for file in entries(module, "ptx"))
+    launches = [part(thunks, "launched") for thunks in entries(module, "thunks")]
+    return count or numbers.finite(next(iter(launches), 0))
 
 
 def ends(module: object) -> list[tuple[str, list[str]]]:
@@ -139,36 +139,36 @@ def opcodes(module: object) -> list[tuple[str, str, str, str]]:
         return []
     names = sorted({*before, *after}, key=lambda opcode: (-_number(after, opcode), -_number(before, opcode), opcode))
     counts = [(name, _number(before, name), _number(after, name)) for name in names]
-    return [(name, f"{first:,}", f"{second:,}", _signed(second - first)) for name, first, second in counts]
+    return [(name, f"{first:,}", f"{second:,}", _signed_text(second - first)) for name, first, second in counts]
 
 
 def _number(counts: Mapping[str, Any], name: str) -> int:
     return int(numbers.finite(counts.get(name)) or 0)
 
 
-def _signed(change: float) -> str:
+def _signed_text(change: float) -> str:
     return f"{change:+,.0f}" if change else ""
 
 
 def passes(module: object) -> list[PassRow]:
     """Every pass that was dumped, in order; bars are as long as the module is large."""
     rows = entries(module, "stages", "passes")
-    counted = [numbers.finite(part(row, "instructions")) or 0 for row in rows]
-    most = max(counted, default=0) or 1
-    return [_pass(row, count / most) for row, count in zip(rows, counted, strict=True)]
+    counts = [numbers.finite(part(row, "instructions")) or 0 for row in rows]
+    most = max(counts, default=0) or 1
+    return [_pass(row, count / most) for row, count in zip(rows, counts, strict=True)]
 
 
 def _pass(row: object, share: float) -> PassRow:
-    after, changed = text(row, "after"), text(row, "changed")
-    opcodes = ", ".join(f"{_signed(numbers.finite(n) or 0)} {name}" for name, n in mapping(row, "opcodes").items())
+    after, change_text = text(row, "after"), text(row, "changed")
+    opcodes = ", ".join(f"{_signed_text(numbers.finite(n) or 0)} {name}" for name, n in mapping(row, "opcodes").items())
     return PassRow(
         order=text(row, "order"),
         pipeline=text(row, "pipeline"),
         name={"": "(after the last dump)", "pipeline-start": "(pipeline starts)"}.get(after, after),
         instructions=numbers.count(part(row, "instructions")),
         bar=f"{100 * share:.1f}%",
-        changes=changed != "nothing",
-        changed=opcodes or _CHANGES.get(changed, "not known"),
+        changes=change_text != "nothing",
+        changed=opcodes or _CHANGES.get(change_text, "not known"),
     )
 
 
@@ -242,13 +242,13 @@ def uses(buffers: object) -> list[tuple[str, str, str]]:
 def allocation(row: object) -> AllocationRow:
     """One buffer, with its largest values."""
     values = sorted(entries(row, "values"), key=lambda value: -(numbers.finite(part(value, "bytes")) or 0))
-    use, said = text(row, "use"), text(row, "said")
+    use, description = text(row, "use"), text(row, "said")
     return AllocationRow(
         number=text(row, "number"),
         bytes=numbers.binary_bytes(part(row, "bytes")),
         # A variable that is updated in place: XLA returns the parameter's own bytes.
-        use=f"{use}, also output" if use == "parameter" and "maybe-live-out" in said else use,
-        said=said,
+        use=f"{use}, also output" if use == "parameter" and "maybe-live-out" in description else use,
+        said=description,
         values=[_value(value) for value in values[:LARGEST]],
         more=max(0, len(values) - LARGEST),
     )
@@ -263,10 +263,10 @@ def _value(row: object) -> tuple[str, str, str, str, str]:
 def peak(rows: Sequence[object]) -> tuple[str, list[tuple[str, str]]]:
     """Bytes live at the peak, and the values that they belong to."""
     sizes = [numbers.finite(part(row, "bytes")) or 0 for row in rows]
-    named = [(text(row, "instruction"), numbers.binary_bytes(size)) for row, size in zip(rows, sizes, strict=True)]
-    return numbers.binary_bytes(sum(sizes)), named
+    names = [(text(row, "instruction"), numbers.binary_bytes(size)) for row, size in zip(rows, sizes, strict=True)]
+    return numbers.binary_bytes(sum(sizes)), names
 
 
-def files(listed: Iterable[object]) -> list[tuple[str, str, str]]:
+def files(plain_files: Iterable[object]) -> list[tuple[str, str, str]]:
     """Path, size and kind of each file."""
-    return [(text(file, "path"), numbers.binary_bytes(part(file, "bytes")), text(file, "kind")) for file in listed]
+    return [(text(file, "path"), numbers.binary_bytes(part(file, "bytes")), text(file, "kind")) for file in plain_files]

@@ -18,8 +18,8 @@ from compare.record.grappler_part import (
     Optimization,
     OptimizedNode,
 )
-from compare.report.cluster_rows import listed
-from compare.report.numbers import counted
+from compare.report.cluster_rows import list_operations
+from compare.report.numbers import count_of
 
 _STANDING = (FOLDED, FUSED, REPLACED, CAME, ABSORBED)
 """Kinds that are told as operations before and operations after."""
@@ -77,14 +77,15 @@ def rewrite_rows(optimization: Optimization) -> list[RewriteRow]:
     rows: dict[tuple[tuple[Known, str], _Told], list[Sequence[NodeRewrite]]] = {}
     for members in _groups(optimization.rewrites):
         rows.setdefault((_made_by(members[0], optimization), _told_of(members)), []).append(members)
-    made = [(by, told, _row(by[1], told, groups)) for (by, told), groups in rows.items()]
+    entries = [(by, key, _row(by[1], key, groups)) for (by, key), groups in rows.items()]
     return [
-        row for *_, row in sorted(made, key=lambda entry: (entry[0], *_place(entry[1]), -entry[2].count, entry[2].what))
+        row
+        for *_, row in sorted(entries, key=lambda entry: (entry[0], *_place(entry[1]), -entry[2].count, entry[2].what))
     ]
 
 
-def _place(told: _Told) -> tuple[bool, bool]:
-    return told.form is _Form.HANDING_ON, told.form is not _Form.BEFORE_AND_AFTER
+def _place(key: _Told) -> tuple[bool, bool]:
+    return key.form is _Form.HANDING_ON, key.form is not _Form.BEFORE_AND_AFTER
 
 
 def passes(rewrite: NodeRewrite, optimization: Optimization) -> str:
@@ -107,16 +108,16 @@ def _made_by(rewrite: NodeRewrite, optimization: Optimization) -> tuple[Known, s
     if rewrite.always:
         return Known.UNKNOWN, "not known: made with every pass switched off"
     if rewrite.differs:
-        tried = " of those that could be tried" if _untried(optimization) else ""
+        restriction = " of those that could be tried" if _lacks_trials(optimization) else ""
         without = ", ".join(rewrite.differs)
         return (
             Known.UNKNOWN,
-            f"not known: no single pass{tried} makes or undoes it; without {without} it comes out otherwise",
+            f"not known: no single pass{restriction} makes or undoes it; without {without} it comes out otherwise",
         )
     return Known.UNKNOWN, "not known: no pass that was switched off undoes it"
 
 
-def _untried(optimization: Optimization) -> bool:
+def _lacks_trials(optimization: Optimization) -> bool:
     """Whether an experiment with a pass gave no graph."""
     return any({f"without {name}", f"{name} alone"} & optimization.failed.keys() for name in optimization.passes)
 
@@ -147,8 +148,8 @@ def _told_of(members: Sequence[NodeRewrite]) -> _Told:
     telling = Counter({op: count for op, count in before.items() if op != _CONSTANT}) or before
     after = Counter(shown_node(rewrite.after) for rewrite in members if rewrite.after)
     if not before:
-        return _Told(_Form.NEW, f"new: {listed(after)}")
-    text = f"{listed(dict(telling.most_common()))} → {listed(dict(after.most_common()))}"
+        return _Told(_Form.NEW, f"new: {list_operations(after)}")
+    text = f"{list_operations(dict(telling.most_common()))} → {list_operations(dict(after.most_common()))}"
     return _Told(_Form.BEFORE_AND_AFTER, text)
 
 
@@ -156,24 +157,24 @@ def shown_node(node: OptimizedNode) -> str:
     """The operation of a node; of a constant what it holds, where that is short."""
     if node.constant is None:
         return node.op
-    held = node.constant
-    shape = f"{held.dtype}[{','.join(map(str, held.shape))}]"
-    return f"Const {shape}" if (held.bytes or 0) > _SHOWN else f"Const {shape} {held.text}"
+    constant = node.constant
+    shape = f"{constant.dtype}[{','.join(map(str, constant.shape))}]"
+    return f"Const {shape}" if (constant.bytes or 0) > _SHOWN else f"Const {shape} {constant.text}"
 
 
 _SHOWN = 64
 """Bytes of a constant up to which its value stands in a row."""
 
 
-def _row(made_by: str, told: _Told, groups: Sequence[Sequence[NodeRewrite]]) -> RewriteRow:
+def _row(made_by: str, key: _Told, groups: Sequence[Sequence[NodeRewrite]]) -> RewriteRow:
     members = [rewrite for group in groups for rewrite in group]
     nodes = [node for rewrite in members if (node := rewrite.before or rewrite.after)]
     kinds = Counter(node.op for node in nodes)
-    alone = all(len(group) == 1 for group in groups) and told.form in (_Form.KIND, _Form.HANDING_ON)
+    alone = all(len(group) == 1 for group in groups) and key.form in (_Form.KIND, _Form.HANDING_ON)
     times = f"{len(groups)} x " if len(groups) > 1 else ""
-    alike = f"{counted(len(members), 'node')} ({listed(dict(kinds.most_common()))}): "
+    alike = f"{count_of(len(members), 'node')} ({list_operations(dict(kinds.most_common()))}): "
     places = Counter((node.source, node.line) for node in nodes if node.source)
-    what = (alike if alone else times) + told.text
+    what = (alike if alone else times) + key.text
     return RewriteRow(
         made_by, what, len(members), dict(places.most_common()), tuple(rewrite.name for rewrite in members)
     )

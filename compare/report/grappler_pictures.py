@@ -22,7 +22,7 @@ _LEGEND = {
 _CONSTANTS = ("Const", "NoOp")
 
 
-def drawn(title: str, nodes: Sequence[OptimizedNode], optimization: Optimization) -> tuple[graphviz.Digraph, int]:
+def draw(title: str, nodes: Sequence[OptimizedNode], optimization: Optimization) -> tuple[graphviz.Digraph, int]:
     """The picture, and how many boxes it has. Constants that stayed are left out; of a large graph all that stayed.
 
     Args:
@@ -32,17 +32,19 @@ def drawn(title: str, nodes: Sequence[OptimizedNode], optimization: Optimization
     """
     rewrites = {rewrite.name: rewrite for rewrite in optimization.rewrites}
     whole = len(nodes) <= WHOLE
-    shown = [node for node in nodes if node.name in rewrites or (whole and node.op not in _CONSTANTS)]
+    nodes_shown = [node for node in nodes if node.name in rewrites or (whole and node.op not in _CONSTANTS)]
     label = {"label": _legend(title, whole), "labelloc": "t"}
     digraph = graphviz.Digraph("grappler", graph_attr=label | GRAPH)
     digraph.attr("node", shape="box", style="filled,rounded", color=SOFT, fontcolor=INK, **FONT)
     digraph.attr("edge", color=SOFT, arrowsize="0.6")
-    boxes = {node.name: f"n{number}" for number, node in enumerate(shown)}
-    for node in shown:
+    boxes = {node.name: f"n{number}" for number, node in enumerate(nodes_shown)}
+    for node in nodes_shown:
         rewrite = rewrites.get(node.name)
-        told = _told(rewrite, optimization) if rewrite else ()
-        digraph.node(boxes[node.name], literally(_label(node)), fillcolor=_color(rewrite), tooltip=_tooltip(node, told))
-    _edges(digraph, shown, boxes)
+        lines = _tooltip_lines(rewrite, optimization) if rewrite else ()
+        digraph.node(
+            boxes[node.name], literally(_label(node)), fillcolor=_color(rewrite), tooltip=_tooltip(node, lines)
+        )
+    _edges(digraph, nodes_shown, boxes)
     return digraph, len(boxes)
 
 
@@ -62,12 +64,12 @@ def _color(rewrite: NodeRewrite | None) -> str:
     return OPERATION if rewrite.before.op != rewrite.after.op else READS
 
 
-def _told(rewrite: NodeRewrite, optimization: Optimization) -> Sequence[str]:
+def _tooltip_lines(rewrite: NodeRewrite, optimization: Optimization) -> Sequence[str]:
     return KINDS.get(rewrite.kind, rewrite.kind), ", ".join(rewrite.into), passes(rewrite, optimization)
 
 
-def _tooltip(node: OptimizedNode, told: Sequence[str]) -> str:
-    return literally("\n".join(filter(None, (node.name, *told, node.source, node.line))))
+def _tooltip(node: OptimizedNode, lines: Sequence[str]) -> str:
+    return literally("\n".join(filter(None, (node.name, *lines, node.source, node.line))))
 
 
 def _edges(digraph: graphviz.Digraph, nodes: Sequence[OptimizedNode], boxes: Mapping[str, str]) -> None:
@@ -82,7 +84,7 @@ def _edges(digraph: graphviz.Digraph, nodes: Sequence[OptimizedNode], boxes: Map
 
 
 def _legend(title: str, whole: bool) -> str:
-    shown = {color: said for color, said in _LEGEND.items() if whole or color != SAME}
-    cells = "".join(f'<td bgcolor="{color}">{escape(said)}</td>' for color, said in shown.items())
-    head = f'<tr><td border="0" colspan="{len(shown)}"><b>{escape(title)}</b></td></tr>'
+    entries = {color: meaning for color, meaning in _LEGEND.items() if whole or color != SAME}
+    cells = "".join(f'<td bgcolor="{color}">{escape(meaning)}</td>' for color, meaning in entries.items())
+    head = f'<tr><td border="0" colspan="{len(entries)}"><b>{escape(title)}</b></td></tr>'
     return f'<<table border="0" cellborder="1" cellspacing="4" color="{SOFT}">{head}<tr>{cells}</tr></table>>'

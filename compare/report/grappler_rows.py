@@ -13,9 +13,9 @@ from compare.record.grappler_part import (
     ResultsHeld,
 )
 from compare.report import numbers
-from compare.report.cluster_rows import listed
+from compare.report.cluster_rows import list_operations
 from compare.report.grappler_changes import shown_node
-from compare.report.numbers import counted
+from compare.report.numbers import count_of
 
 ENDS = ("_Arg", "_DeviceArg", "_Retval")
 _CALLING = (
@@ -32,12 +32,12 @@ def headline(optimization: Optimization) -> str:
     """How many nodes there were, are, and changed."""
     before, after = (len(nodes) for nodes in (optimization.before, optimization.after))
     if not optimization.rewrites:
-        return f"Grappler changed none of {counted(before, 'node')}"
+        return f"Grappler changed none of {count_of(before, 'node')}"
     went = sum(rewrite.after is None for rewrite in optimization.rewrites)
     came = sum(rewrite.before is None for rewrite in optimization.rewrites)
-    changed = len(optimization.rewrites) - went - came
+    others = len(optimization.rewrites) - went - came
     return (
-        f"{counted(before, 'node')} before Grappler, {after:,} after: {went:,} went, {came:,} came, {changed:,} changed"
+        f"{count_of(before, 'node')} before Grappler, {after:,} after: {went:,} went, {came:,} came, {others:,} changed"
     )
 
 
@@ -45,53 +45,61 @@ def traced_line(optimization: Optimization) -> str:
     """What the runtime does without Grappler: inlining and lowering; empty where there is nothing to inline."""
     there = Counter(node.op for node in optimization.before)
     calling = [op for op in _CALLING if optimization.traced.get(op)]
-    gone = {op: optimization.traced[op] - there[op] for op in calling if optimization.traced[op] > there[op]}
-    left = {op: there[op] for op in calling if there[op]}
+    missing = {op: optimization.traced[op] - there[op] for op in calling if optimization.traced[op] > there[op]}
+    remaining = {op: there[op] for op in calling if there[op]}
     if not calling:
         return ""
-    made = f"; with Grappler switched off they run as {len(optimization.before):,}"
-    inlined = f": {listed(gone)} inlined or lowered by the runtime, which is not Grappler's doing" if gone else ""
-    stay = f"; left as calls: {listed(left)}" if left else ""
-    return f"{counted(sum(optimization.traced.values()), 'node')} traced{made}{inlined}{stay}"
+    count_text = f"; with Grappler switched off they run as {len(optimization.before):,}"
+    inlining_text = (
+        f": {list_operations(missing)} inlined or lowered by the runtime, which is not Grappler's doing"
+        if missing
+        else ""
+    )
+    stay = f"; left as calls: {list_operations(remaining)}" if remaining else ""
+    return f"{count_of(sum(optimization.traced.values()), 'node')} traced{count_text}{inlining_text}{stay}"
 
 
 def operation_rows(optimization: Optimization) -> list[tuple[str, int, int]]:
     """By operation whose number changed, how many there were and are, without arguments and results."""
     before, after = (Counter(node.op for node in nodes) for nodes in (optimization.before, optimization.after))
-    changed = [(op, before[op], after[op]) for op in {**before, **after} if before[op] != after[op] and op not in ENDS]
-    return sorted(changed, key=lambda row: (-abs(row[2] - row[1]), row[0]))
+    changes = [(op, before[op], after[op]) for op in {**before, **after} if before[op] != after[op] and op not in ENDS]
+    return sorted(changes, key=lambda row: (-abs(row[2] - row[1]), row[0]))
 
 
 def operations_line(optimization: Optimization) -> str:
     """The same in one line; empty where no number changed."""
     rows = operation_rows(optimization)
-    said = ", ".join(f"{op} {before} → {after}" for op, before, after in rows[:_MOST_KINDS])
+    list_text = ", ".join(f"{op} {before} → {after}" for op, before, after in rows[:_MOST_KINDS])
     more = ", ..." if len(rows) > _MOST_KINDS else ""
-    return f"operations: {said}{more}" if rows else ""
+    return f"operations: {list_text}{more}" if rows else ""
 
 
 def constants(optimization: Optimization) -> list[OptimizedNode]:
     """The constants that Grappler computed, the largest first."""
-    made = [rewrite.after for rewrite in optimization.rewrites if rewrite.kind in (FOLDED, CAME) and rewrite.after]
-    held = [node for node in made if node.constant]
-    return sorted(held, key=lambda node: -((node.constant and node.constant.bytes) or 0))
+    new_nodes = [rewrite.after for rewrite in optimization.rewrites if rewrite.kind in (FOLDED, CAME) and rewrite.after]
+    with_values = [node for node in new_nodes if node.constant]
+    return sorted(with_values, key=lambda node: -((node.constant and node.constant.bytes) or 0))
 
 
 def constants_line(optimization: Optimization) -> str:
     """How much the computed constants hold; empty where there is none."""
-    made = constants(optimization)
-    if not made:
+    new_constants = constants(optimization)
+    if not new_constants:
         return ""
-    total = sum((node.constant and node.constant.bytes) or 0 for node in made)
-    said = f"{counted(len(made), 'constant')} computed by Grappler, {numbers.binary_bytes(total)} in all"
-    return f"{said}; the largest is {made[0].name}, {shown_node(made[0])}"
+    total = sum((node.constant and node.constant.bytes) or 0 for node in new_constants)
+    sentence = f"{count_of(len(new_constants), 'constant')} computed by Grappler, {numbers.binary_bytes(total)} in all"
+    return f"{sentence}; the largest is {new_constants[0].name}, {shown_node(new_constants[0])}"
 
 
 def later_line(optimization: Optimization) -> str:
     """What the runtime replaced after Grappler; empty where it did nothing."""
     ops = {node.name: node.op for node in optimization.after}
     pairs = Counter(f"{ops.get(name, '?')} → {op}" for name, op in optimization.replaced_later.items())
-    return f"replaced after Grappler, when the graph is placed: {listed(dict(pairs.most_common()))}" if pairs else ""
+    return (
+        f"replaced after Grappler, when the graph is placed: {list_operations(dict(pairs.most_common()))}"
+        if pairs
+        else ""
+    )
 
 
 def result_lines(optimization: Optimization) -> Iterator[str]:
@@ -104,12 +112,12 @@ def result_lines(optimization: Optimization) -> Iterator[str]:
         )
         return
     calls = ", where functions that it calls are graphs with Grappler," if _calls(optimization) else ""
-    for held, what in (
+    for results, what in (
         (optimization.results, "with and without Grappler"),
         (optimization.eager, f"eager{calls} and as a graph without Grappler"),
     ):
-        if held is not None:
-            yield f"results {what}: {_said(held)}"
+        if results is not None:
+            yield f"results {what}: {_result_text(results)}"
 
 
 def _calls(optimization: Optimization) -> bool:
@@ -117,23 +125,23 @@ def _calls(optimization: Optimization) -> bool:
     return any(optimization.traced.get(op) for op in ("PartitionedCall", "StatefulPartitionedCall"))
 
 
-def _said(held: ResultsHeld) -> str:
-    if held.bit_equal:
+def _result_text(results: ResultsHeld) -> str:
+    if results.bit_equal:
         return "equal to the last bit"
-    return f"not comparable: {held.reason}" if held.reason else f"differ by {_by(held)}"
+    return f"not comparable: {results.reason}" if results.reason else f"differ by {_by(results)}"
 
 
-def _by(held: ResultsHeld) -> str:
-    return f"{numbers.error(held.error)} of the largest value, in {held.leaf}"
+def _by(results: ResultsHeld) -> str:
+    return f"{numbers.error(results.error)} of the largest value, in {results.leaf}"
 
 
 def kernel_lines(optimization: Optimization) -> Iterator[str]:
     """The kernels of a call, by mode."""
     within = _calls(optimization)
     for mode, kernels in optimization.kernels.items():
-        uncounted = ", without those in functions that it calls" if within and mode == "eager" else ""
-        said = f" ({listed(dict(kernels))})" if kernels else ""
-        yield f"kernels of a call, {mode}{uncounted}: {sum(kernels.values()):,}{said}"
+        restriction = ", without those in functions that it calls" if within and mode == "eager" else ""
+        list_text = f" ({list_operations(dict(kernels))})" if kernels else ""
+        yield f"kernels of a call, {mode}{restriction}: {sum(kernels.values()):,}{list_text}"
     idle = idle_line(optimization)
     if idle:
         yield idle
@@ -145,13 +153,13 @@ def idle_line(optimization: Optimization) -> str:
     if not ops:
         return ""
     return (
-        f"{counted(ops.total(), 'node')} of the graph after did not run in the call that was profiled "
-        f"({listed(dict(ops.most_common()))}): why is not known: the runtime may compute constants itself, and "
-        "does not take every branch"
+        f"{count_of(ops.total(), 'node')} of the graph after did not run in the call that was profiled "
+        f"({list_operations(dict(ops.most_common()))}): why is not known: the runtime may compute constants itself, "
+        "and does not take every branch"
     )
 
 
-def _unseen(optimization: Optimization) -> list[str]:
+def _hidden_functions(optimization: Optimization) -> list[str]:
     """The functions that the graph after calls, and of which it has no node."""
     calls = [node for node in optimization.after if node.op in _CALLING]
     names = {
@@ -163,11 +171,11 @@ def _unseen(optimization: Optimization) -> list[str]:
 
 def doubts(optimization: Optimization) -> Iterator[str]:
     """What keeps changes from being ascribed."""
-    unseen = _unseen(optimization)
-    if unseen:
+    hidden_functions = _hidden_functions(optimization)
+    if hidden_functions:
         yield (
-            f"what is in {', '.join(unseen)} after Grappler is not known: TensorFlow shows the call and not the "
-            "function; nodes that are there under another name count as gone"
+            f"what is in {', '.join(hidden_functions)} after Grappler is not known: TensorFlow shows the call and not "
+            "the function; nodes that are there under another name count as gone"
         )
     if optimization.same_again is False:
         yield "no change is ascribed to a pass: the same switches gave another graph when they were set again"

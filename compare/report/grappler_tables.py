@@ -12,7 +12,7 @@ from compare.record.grappler_part import Optimization
 from compare.report import grappler_changes, grappler_rows
 from compare.report.cluster_rows import place
 from compare.report.grappler_changes import RewriteRow
-from compare.report.numbers import counted
+from compare.report.numbers import count_of
 from compare.report.showable import on_lines
 
 _MOST_ROWS = 10
@@ -22,16 +22,16 @@ _MOST_PLACES = 2
 
 def print_optimization(optimization: Optimization, console: Console) -> None:
     """One function."""
-    shown = on_lines(optimization)
-    console.print(Text.assemble((shown.name, "bold"), f": {grappler_rows.headline(shown)}"), soft_wrap=True)
-    for line in _lines(shown):
+    safe = on_lines(optimization)
+    console.print(Text.assemble((safe.name, "bold"), f": {grappler_rows.headline(safe)}"), soft_wrap=True)
+    for line in _lines(safe):
         console.print(line, soft_wrap=True)
 
 
 def _lines(optimization: Optimization) -> Iterator[Text]:
-    for said in (grappler_rows.traced_line(optimization), grappler_rows.operations_line(optimization)):
-        if said:
-            yield Text(f"  {said}")
+    for line in (grappler_rows.traced_line(optimization), grappler_rows.operations_line(optimization)):
+        if line:
+            yield Text(f"  {line}")
     for passes, rows in groupby(grappler_changes.rewrite_rows(optimization), key=lambda row: row.passes):
         yield Text.assemble("  ", (passes, "bold"))
         yield from _of_passes(list(rows))
@@ -41,8 +41,8 @@ def _lines(optimization: Optimization) -> Iterator[Text]:
         *grappler_rows.kernel_lines(optimization),
         *grappler_rows.doubts(optimization),
     )
-    for said in (*filter(None, more), *ends):
-        yield Text(f"  {said}")
+    for line in (*filter(None, more), *ends):
+        yield Text(f"  {line}")
 
 
 def _of_passes(rows: list[RewriteRow]) -> Iterator[Text]:
@@ -52,6 +52,6 @@ def _of_passes(rows: list[RewriteRow]) -> Iterator[Text]:
             times = f" ({count} nodes)" if count > 1 else ""
             yield Text(f"      {place(source)}  {line}{times}", style="dim")
         if len(row.places) > _MOST_PLACES:
-            yield Text(f"      and {counted(len(row.places) - _MOST_PLACES, 'more line')}", style="dim")
+            yield Text(f"      and {count_of(len(row.places) - _MOST_PLACES, 'more line')}", style="dim")
     if len(rows) > _MOST_ROWS:
-        yield Text(f"    and {counted(len(rows) - _MOST_ROWS, 'more kind')} of change, on the page")
+        yield Text(f"    and {count_of(len(rows) - _MOST_ROWS, 'more kind')} of change, on the page")

@@ -48,27 +48,27 @@ def write_hlo_page(view: Json, out: Path, tabs: Sequence[Tab] = ()) -> Path:
 
 def page(view: Json, tabs: Sequence[Tab] = ()) -> str:
     """The whole page: no network, every string of the programs escaped, all that needs no script above what does."""
-    shown = printable(view)
+    safe = printable(view)
     script = "\n".join((TEMPLATES / name).read_text() for name in SCRIPTS)
-    labels = [str(label) for label in entries(shown, "labels")]
+    labels = [str(label) for label in entries(safe, "labels")]
     return (
         templates()
         .get_template("hlo.html.j2")
         .render(
             labels=labels,
-            level=text(shown, "level"),
-            counts=mapping(shown, "levels", text(shown, "level")),
-            headline=text(shown, "headline"),
-            reasons=hlo_reasons.reasons(shown, labels),
-            places=len(entries(shown, "frontier")),
-            levels=mapping(shown, "levels"),
+            level=text(safe, "level"),
+            counts=mapping(safe, "levels", text(safe, "level")),
+            headline=text(safe, "headline"),
+            reasons=hlo_reasons.reasons(safe, labels),
+            places=len(entries(safe, "frontier")),
+            levels=mapping(safe, "levels"),
             # A result that is not equal comes first.
-            results=sorted(entries(shown, "results"), key=lambda result: bool(part(result, "equal"))),
-            notes=entries(shown, "notes"),
-            changes=entries(shown, "changes"),
-            kernels=_kernels(shown),
-            made=compilers.of_pair(shown),
-            data=Markup(_embedded(payload(shown))),
+            results=sorted(entries(safe, "results"), key=lambda result: bool(part(result, "equal"))),
+            notes=entries(safe, "notes"),
+            changes=entries(safe, "changes"),
+            kernels=_kernels(safe),
+            made=compilers.of_pair(safe),
+            data=Markup(_embed(payload(safe))),
             tabs=tabs,
             style=styles("hlo.css", "target.css"),
             script=Markup(script),
@@ -79,24 +79,24 @@ def page(view: Json, tabs: Sequence[Tab] = ()) -> str:
 
 def payload(view: Json) -> dict[str, Any]:
     """The programs as the script reads them: every string once, every value a row of numbers."""
-    packed = _Packed()
+    pack = _Packed()
     partners = _partners(view)
-    for left, right in joined(part(view, "left"), part(view, "right"), partners):
-        packed.row(left, right, -1, 0, partners)
+    for left, right in join_values(part(view, "left"), part(view, "right"), partners):
+        pack.row(left, right, -1, 0, partners)
     return {
         "labels": entries(view, "labels"),
         "times": [mapping(view, side, "kernels") for side in SIDES],
         "results": [entries(view, side, "results") for side in SIDES],
         "meanings": {text(change, "rule"): text(change, "meaning") for change in entries(view, "changes")},
-        "pairs": [packed.pair(match) for key in ("matches", "alike") for match in entries(view, key)],
-        "sides": packed.sides,
-        "rows": packed.rows,
-        "lists": packed.lists,
-        "strings": packed.strings,
+        "pairs": [pack.pair(match) for key in ("matches", "alike") for match in entries(view, key)],
+        "sides": pack.sides,
+        "rows": pack.rows,
+        "lists": pack.lists,
+        "strings": pack.strings,
     }
 
 
-def joined(left: object, right: object, partners: Mapping[str, str]) -> Iterator[tuple[Json | None, Json | None]]:
+def join_values(left: object, right: object, partners: Mapping[str, str]) -> Iterator[tuple[Json | None, Json | None]]:
     """The values of two computations in one order that holds in both, partners beside each other.
 
     The left program's order is kept as far as the right one allows. Matches that contradict each other's
@@ -108,16 +108,16 @@ def joined(left: object, right: object, partners: Mapping[str, str]) -> Iterator
       partners: by value of the left computation, the one of the right that stands beside it.
     """
     join = _Join.of(left, right, partners)
-    missing = [len(needed) for needed in join.needs]
+    missing = [len(needs) for needs in join.needs]
     ready = [(join.rank[unit], unit) for unit, count in enumerate(missing) if count == 0]
     heapq.heapify(ready)
     later = iter(sorted(range(len(join.units)), key=join.rank.__getitem__))
-    done: set[int] = set()
-    while len(done) < len(join.units):
-        unit = heapq.heappop(ready)[1] if ready else next(place for place in later if place not in done)
-        if unit in done:
+    emitted_units: set[int] = set()
+    while len(emitted_units) < len(join.units):
+        unit = heapq.heappop(ready)[1] if ready else next(place for place in later if place not in emitted_units)
+        if unit in emitted_units:
             continue
-        done.add(unit)
+        emitted_units.add(unit)
         yield join.units[unit]
         for user in join.users[unit]:
             missing[user] -= 1
@@ -142,15 +142,15 @@ class _Join:
         ]
         lefts = len(units)
         units += [(None, node) for node in by_key.values()]
-        places = [{node["id"]: at for at, unit in enumerate(units) if (node := unit[side])} for side in (0, 1)]
+        places = [{node["id"]: index for index, unit in enumerate(units) if (node := unit[side])} for side in (0, 1)]
         needs = [
-            {places[side][key] for side in (0, 1) for key in entries(unit[side], "operands")} - {at}
-            for at, unit in enumerate(units)
+            {places[side][key] for side in (0, 1) for key in entries(unit[side], "operands")} - {index}
+            for index, unit in enumerate(units)
         ]
         users: list[list[int]] = [[] for _ in units]
-        for at, needed in enumerate(needs):
-            for operand in needed:
-                users[operand].append(at)
+        for index, operands in enumerate(needs):
+            for operand in operands:
+                users[operand].append(index)
         # A result of the right stands where the left has its own of that number.
         results = zip(entries(right, "results"), entries(left, "results"), strict=False)
         ends = {places[1][key]: places[0][other] for key, other in results if key in places[1] and other in places[0]}
@@ -159,23 +159,23 @@ class _Join:
 
 def _ranks(lefts: int, ends: Mapping[int, int], users: Sequence[Sequence[int]]) -> list[Rank]:
     """Where each unit would stand: as in the left program, or else before what first reads it."""
-    ranks: list[Rank] = [(at, 1, at) for at in range(lefts)]
-    ranks += [(ends.get(at, lefts), 2, at) for at in range(lefts, len(users))]
-    for at in reversed(range(lefts, len(users))):
-        if users[at]:
-            place, part, _ = min(ranks[user] for user in users[at])
-            ranks[at] = (place, 0 if part == 1 else part, at)
+    ranks: list[Rank] = [(index, 1, index) for index in range(lefts)]
+    ranks += [(ends.get(index, lefts), 2, index) for index in range(lefts, len(users))]
+    for index in reversed(range(lefts, len(users))):
+        if users[index]:
+            place, part, _ = min(ranks[user] for user in users[index])
+            ranks[index] = (place, 0 if part == 1 else part, index)
     return ranks
 
 
 def _partners(view: Json) -> dict[str, str]:
     """By value of the left program the one beside it: its first match that is free, or what is alike."""
     partners: dict[str, str] = {}
-    taken: set[str] = set()
+    seen_partners: set[str] = set()
     for pair in (*entries(view, "matches"), *entries(view, "alike")):
-        if pair["left"] not in partners and pair["right"] not in taken:
+        if pair["left"] not in partners and pair["right"] not in seen_partners:
             partners[pair["left"]] = pair["right"]
-            taken.add(pair["right"])
+            seen_partners.add(pair["right"])
     return partners
 
 
@@ -207,14 +207,14 @@ class _Packed:
 
     def row(self, left: Json | None, right: Json | None, parent: int, depth: int, partners: Mapping[str, str]) -> None:
         """One row and, below it, the rows of its regions."""
-        at = len(self.rows)
+        index = len(self.rows)
         self.rows.append([self._value(0, left), self._value(1, right), parent, depth])
         regions = zip_longest(entries(left, "regions"), entries(right, "regions"))
         for region, other in regions:
             titles = [0 if body is None else self.string(text(body, "name")) for body in (region, other)]
             heading = len(self.rows)
-            self.rows.append([-1, -1, at, depth + 1, *titles])
-            for inner in joined(region, other, partners):
+            self.rows.append([-1, -1, index, depth + 1, *titles])
+            for inner in join_values(region, other, partners):
                 self.row(*inner, heading, depth + 1, partners)
 
     def _value(self, side: int, node: Json | None) -> int:
@@ -230,8 +230,8 @@ class _Packed:
     def pair(self, match: Json) -> list[Any]:
         """A match, or what is alike, by the numbers of its values."""
         ends = [index.get(text(match, side), -1) for side, index in zip(SIDES, self._index, strict=True)]
-        said = [self.string(text(match, "matcher")), part(match, "ulp"), self.string(text(match, "note"))]
-        return [*ends, *said, self._list(entries(match, "differs"))]
+        facts = [self.string(text(match, "matcher")), part(match, "ulp"), self.string(text(match, "note"))]
+        return [*ends, *facts, self._list(entries(match, "differs"))]
 
 
 def _kernels(view: Json) -> list[tuple[str, str, list[tuple[str, str, str]]]]:
@@ -248,7 +248,7 @@ def _kernels(view: Json) -> list[tuple[str, str, list[tuple[str, str, str]]]]:
     return groups
 
 
-def _embedded(data: Mapping[str, Any]) -> str:
+def _embed(data: Mapping[str, Any]) -> str:
     """JSON that no string in it can end early: a program's names come from users' files."""
-    said = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    return said.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

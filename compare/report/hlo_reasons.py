@@ -51,8 +51,8 @@ def reasons(view: Json, labels: Sequence[str]) -> list[Reason]:
 
 def _reason(reason: Json, places: Sequence[tuple[Json, Place]]) -> Reason:
     def explains(explanation: Json) -> bool:
-        told = ("kind", "name", "meaning")
-        return all(explanation.get(key) == reason[key] for key in told) if reason["kind"] else not explanation
+        keys = ("kind", "name", "meaning")
+        return all(explanation.get(key) == reason[key] for key in keys) if reason["kind"] else not explanation
 
     return Reason(
         kind=text(reason, "kind"),

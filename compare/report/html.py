@@ -20,25 +20,25 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 def render(record: Record) -> str:
     """The page for a record. Every string of the record is escaped."""
-    shown = printable(record)
+    safe = printable(record)
     script = (TEMPLATES / "report.js").read_text()
-    overview = overviews.overview(shown)
+    overview = overviews.overview(safe)
     return (
         templates()
         .get_template("report.html.j2")
         .render(
-            headline=verdicts.headline(shown),
+            headline=verdicts.headline(safe),
             words=verdicts.WORDS,
-            created=shown.created,
-            command=" ".join(shown.command),
-            size=shown.size,
-            environment=tables.environment(shown),
-            nodes=node_rows.rows(shown),
-            unlike=node_rows.UNLIKE if node_rows.unlike(shown) else "",
-            machine=rooflines.machine(shown),
-            dispatch=costs.dispatch(shown),
+            created=safe.created,
+            command=" ".join(safe.command),
+            size=safe.size,
+            environment=tables.environment(safe),
+            nodes=node_rows.rows(safe),
+            unlike=node_rows.UNLIKE if node_rows.unlike(safe) else "",
+            machine=rooflines.machine(safe),
+            dispatch=costs.dispatch(safe),
             overview=overview,
-            sections=[sections.section(row, shown.workloads[row.name]) for row in overview],
+            sections=[sections.section(row, safe.workloads[row.name]) for row in overview],
             style=styles("target.css"),
             script=Markup(script),
             script_hash=script_hash(script),

@@ -48,5 +48,5 @@ def title(phase: str, seconds: Number, share: Number) -> str:
 
 
 def _sum(times: Iterable[Number]) -> float:
-    known: Sequence[float | None] = [numbers.finite(time) for time in times]
-    return sum(filter(None, known))
+    finite_times: Sequence[float | None] = [numbers.finite(time) for time in times]
+    return sum(filter(None, finite_times))

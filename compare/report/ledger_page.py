@@ -12,22 +12,22 @@ from compare.report.showable import printable
 
 def ledger_page(ledger: RecompilationLedger) -> str:
     """The page; every string of the ledger is escaped."""
-    shown = printable(ledger)
+    safe = printable(ledger)
     return (
         templates()
         .get_template("ledger.html.j2")
         .render(
-            ledger=shown,
+            ledger=safe,
             sides=[
                 (
                     side,
-                    kept,
-                    [_call(number, call) for number, call in enumerate(kept.calls, start=1)],
-                    [_cure(kept, cure) for cure in kept.cures],
+                    side_ledger,
+                    [_call(number, call) for number, call in enumerate(side_ledger.calls, start=1)],
+                    [_cure(side_ledger, cure) for cure in side_ledger.cures],
                 )
-                for side, kept in shown.sides.items()
+                for side, side_ledger in safe.sides.items()
             ],
-            totals={side: ledger_tables.totals(kept) for side, kept in shown.sides.items()},
+            totals={side: ledger_tables.totals(side_ledger) for side, side_ledger in safe.sides.items()},
             once=ledger_tables.ONCE,
             style=styles("dump.css"),
         )
@@ -47,10 +47,10 @@ def _call(number: int, call: LedgerCall) -> dict[str, Any]:
     }
 
 
-def _cure(kept: SideLedger, cure: LedgerCure) -> dict[str, Any]:
+def _cure(side_ledger: SideLedger, cure: LedgerCure) -> dict[str, Any]:
     return {
         "name": cure.cure,
         "change": cure.change,
-        "effect": ledger_tables.effect(kept, cure),
+        "effect": ledger_tables.effect(side_ledger, cure),
         "warns": not cure.refused and not cure.same_results,
     }

@@ -22,16 +22,18 @@ def print_ledger(ledger: RecompilationLedger, console: Console) -> None:
         console.print(Text(f"{ledger.name}: {ledger.summary}", style="bold"), soft_wrap=True)
         console.print(Text(f"{ledger.source} says: {ledger.statement}"), soft_wrap=True)
         console.print()
-    for side, kept in ledger.sides.items():
-        console.print(Text(f"{side}: {kept.target}, {kept.staged or 'not run'}", style="bold"), soft_wrap=True)
-        if kept.error:
-            console.print(Padding(Text(kept.error, style="red"), (0, 0, 1, 2)))
+    for side, side_ledger in ledger.sides.items():
+        console.print(
+            Text(f"{side}: {side_ledger.target}, {side_ledger.staged or 'not run'}", style="bold"), soft_wrap=True
+        )
+        if side_ledger.error:
+            console.print(Padding(Text(side_ledger.error, style="red"), (0, 0, 1, 2)))
             continue
-        print_table(console, _calls(kept))
-        console.print(Text(f"  {totals(kept)}"), soft_wrap=True)
-        if kept.cures:
+        print_table(console, _calls(side_ledger))
+        console.print(Text(f"  {totals(side_ledger)}"), soft_wrap=True)
+        if side_ledger.cures:
             console.print()
-            print_table(console, _cures(kept))
+            print_table(console, _cures(side_ledger))
         console.print()
     console.print(Text(ONCE, style="dim"), soft_wrap=True)
 
@@ -51,60 +53,61 @@ def why(call: LedgerCall) -> str:
 
 def parts(call: LedgerCall) -> str:
     """Where the seconds of a call went."""
-    named = (("trace", call.trace_s), ("lower", call.lower_s), ("XLA", call.compile_s))
-    return ", ".join(f"{name} {numbers.seconds(seconds)}" for name, seconds in named if seconds)
+    phases = (("trace", call.trace_s), ("lower", call.lower_s), ("XLA", call.compile_s))
+    return ", ".join(f"{name} {numbers.seconds(seconds)}" for name, seconds in phases if seconds)
 
 
-def totals(kept: SideLedger) -> str:
+def totals(side_ledger: SideLedger) -> str:
     """A side in one line."""
-    return ", ".join(_totals(kept))
+    return ", ".join(_totals(side_ledger))
 
 
-def effect(kept: SideLedger, cure: LedgerCure) -> str:
+def effect(side_ledger: SideLedger, cure: LedgerCure) -> str:
     """What a cure changed, or why it did not apply."""
     if cure.refused:
         return cure.refused
     counts = (
-        f"{kept.traces} -> {cure.traces} traces, {kept.compilations} -> {cure.compilations} compilations, "
-        f"{numbers.seconds(kept.seconds)} -> {numbers.seconds(cure.seconds)}"
+        f"{side_ledger.traces} -> {cure.traces} traces, "
+        f"{side_ledger.compilations} -> {cure.compilations} compilations, "
+        f"{numbers.seconds(side_ledger.seconds)} -> {numbers.seconds(cure.seconds)}"
     )
     if cure.same_results is None:
         return f"{counts}; results {cure.results}"
     return counts if cure.same_results else f"{counts}; NOT the same results: {cure.results}"
 
 
-def _totals(kept: SideLedger) -> Iterator[str]:
-    yield numbers.counted(len(kept.calls), "call")
-    if kept.failed:
-        yield f"of which {kept.failed} failed"
-    yield numbers.counted(kept.traces, "trace")
-    yield numbers.counted(kept.compilations, "compilation")
-    if kept.entries is not None:
-        yield f"{numbers.counted(kept.entries, 'signature')} kept"
-    yield numbers.seconds(kept.seconds)
-    if kept.grown_bytes is not None:
-        yield f"the process {numbers.binary_bytes(max(0, kept.grown_bytes))} larger than after the first call"
+def _totals(side_ledger: SideLedger) -> Iterator[str]:
+    yield numbers.count_of(len(side_ledger.calls), "call")
+    if side_ledger.failed:
+        yield f"of which {side_ledger.failed} failed"
+    yield numbers.count_of(side_ledger.traces, "trace")
+    yield numbers.count_of(side_ledger.compilations, "compilation")
+    if side_ledger.entries is not None:
+        yield f"{numbers.count_of(side_ledger.entries, 'signature')} kept"
+    yield numbers.seconds(side_ledger.seconds)
+    if side_ledger.grown_bytes is not None:
+        yield f"the process {numbers.binary_bytes(max(0, side_ledger.grown_bytes))} larger than after the first call"
 
 
 def _times(what: str, count: int) -> str:
     return "" if not count else what if count == 1 else f"{what} {count} times"
 
 
-def _calls(kept: SideLedger) -> Table:
+def _calls(side_ledger: SideLedger) -> Table:
     table = Table(
         Column("", justify="right"), Column("call", overflow="fold"), Column("did", no_wrap=True), "why",
         Column("seconds", justify="right", no_wrap=True), "of these", box=None, pad_edge=False,
     )  # fmt: skip
-    for number, call in enumerate(kept.calls, start=1):
+    for number, call in enumerate(side_ledger.calls, start=1):
         cells = (f"  {number}", call.call, did(call), why(call), numbers.seconds(call.seconds), parts(call))
         style = "red" if call.error else "yellow" if call.established is False else None
         table.add_row(*map(cell, cells), style=style)
     return table
 
 
-def _cures(kept: SideLedger) -> Table:
+def _cures(side_ledger: SideLedger) -> Table:
     table = Table(Column("  cure", no_wrap=True), "what is changed", "effect", box=None, pad_edge=False)
-    for cure in kept.cures:
+    for cure in side_ledger.cures:
         style = "dim" if cure.refused else None if cure.same_results else "yellow"
-        table.add_row(*map(cell, (f"  {cure.cure}", cure.change, effect(kept, cure))), style=style)
+        table.add_row(*map(cell, (f"  {cure.cure}", cure.change, effect(side_ledger, cure))), style=style)
     return table

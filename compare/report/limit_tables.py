@@ -38,11 +38,11 @@ def print_list(limits: Sequence[Limit], console: Console) -> None:
         if limit.theme != theme:
             theme = limit.theme
             table.add_row(Text(theme, style="bold"))
-        table.add_row(cell(f"  {limit.name}"), cell(PROGRAMS.get(limit.kind, limit.command)), cell(_listed(limit)))
+        table.add_row(cell(f"  {limit.name}"), cell(PROGRAMS.get(limit.kind, limit.command)), cell(_statement(limit)))
     print_table(console, table)
 
 
-def _listed(limit: Limit) -> str:
+def _statement(limit: Limit) -> str:
     """Of a pair its first sentence: what is run is alike for all of them."""
     return limit.statement.partition(". ")[0] if limit.kind == PAIR else limit.summary
 
@@ -53,8 +53,8 @@ def print_limits(limits: Sequence[Limit], console: Console) -> None:
         console.print(Text(f"{limit.name}: {limit.summary}", style="bold"), soft_wrap=True)
         console.print(Text(f"{_says(limit)}: {limit.statement}"), soft_wrap=True)
         table = Table(Column(no_wrap=True), Column(overflow="fold"), box=None, pad_edge=False, show_header=False)
-        for way, seen in limit.ways.items():
-            table.add_row(cell(f"  {way}"), cell(described(seen)))
+        for way, outcome in limit.ways.items():
+            table.add_row(cell(f"  {way}"), cell(describe_way(outcome)))
         print_table(console, table)
         for line in _remarks(limit):
             console.print(Padding(Text(line), (0, 0, 0, 2)), soft_wrap=True)
@@ -81,38 +81,38 @@ def _remarks(limit: Limit) -> Iterator[str]:
 def verdict(limit: Limit) -> str:
     """Whether what was seen is what the document states, and where it is not."""
     if limit.agrees is None:
-        return _unknown(limit) if limit.ways else "not run"
+        return _unknown_text(limit) if limit.ways else "not run"
     if limit.agrees:
         return "agrees"
     differing = (
-        f"{way}, stated: {stated}"
-        for way, stated in limit.says.items()
-        if way not in limit.ways or not is_as_stated(limit.ways[way], stated)
+        f"{way}, stated: {statement}"
+        for way, statement in limit.says.items()
+        if way not in limit.ways or not is_as_stated(limit.ways[way], statement)
     )
     return f"differs: {', '.join(differing)}"
 
 
-def _unknown(limit: Limit) -> str:
-    if any(seen.lost for seen in limit.ways.values()):
+def _unknown_text(limit: Limit) -> str:
+    if any(outcome.lost for outcome in limit.ways.values()):
         return "not known: a worker was lost"
     if not limit.says:
         return "no outcome follows from the statement"
-    untold = (_short(seen.told) for seen in limit.ways.values() if not seen.outcome)
-    return f"not known: {next(untold, limit.unexpected)}"
+    messages = (_short(outcome.told) for outcome in limit.ways.values() if not outcome.outcome)
+    return f"not known: {next(messages, limit.unexpected)}"
 
 
-def described(seen: LimitWay) -> str:
+def describe_way(outcome: LimitWay) -> str:
     """How a function came out, in one line."""
-    parts = [seen.outcome or ("lost" if seen.lost else "not known")]
-    if seen.bit_equal:
+    parts = [outcome.outcome or ("lost" if outcome.lost else "not known")]
+    if outcome.bit_equal:
         parts.append("bit-equal")
-    elif seen.error:
-        parts.append(f"to {numbers.error(seen.error)}")
-    if seen.outside:
-        parts.append(f"outside of clusters: {', '.join(seen.outside)}")
+    elif outcome.error:
+        parts.append(f"to {numbers.error(outcome.error)}")
+    if outcome.outside:
+        parts.append(f"outside of clusters: {', '.join(outcome.outside)}")
     text = ", ".join(parts)
-    told = f"{text}: {_short(seen.told)}" if seen.told else text
-    return f"{told} ({seen.place}  {seen.code})" if seen.place else told
+    sentence = f"{text}: {_short(outcome.told)}" if outcome.told else text
+    return f"{sentence} ({outcome.place}  {outcome.code})" if outcome.place else sentence
 
 
 def _short(text: str) -> str:
@@ -123,16 +123,16 @@ def _short(text: str) -> str:
 
 def summary(limits: Sequence[Limit]) -> str:
     """How many agree with their documents, and how many are measurements of our own."""
-    stated = [limit for limit in limits if limit.source != _OURS]
-    claiming = [limit for limit in stated if limit.says]
+    from_documents = [limit for limit in limits if limit.source != _OURS]
+    claiming = [limit for limit in from_documents if limit.says]
     agreeing, differing, unknown = (sum(limit.agrees is agrees for limit in claiming) for agrees in (True, False, None))
     wrong = sum(bool(limit.unexpected) for limit in limits)
-    ours = len(limits) - len(stated)
-    told = f"{len(limits)} limits: {agreeing} agree with the document today, {differing} differ"
-    told += f", {unknown} not known" if unknown else ""
-    told += f", {silent} from which no outcome follows" if (silent := len(stated) - len(claiming)) else ""
-    told += f", {ours} from measurements and from no document" if ours else ""
-    return f"{told}; {wrong} not as known" if wrong else told
+    ours = len(limits) - len(from_documents)
+    sentence = f"{len(limits)} limits: {agreeing} agree with the document today, {differing} differ"
+    sentence += f", {unknown} not known" if unknown else ""
+    sentence += f", {silent} from which no outcome follows" if (silent := len(from_documents) - len(claiming)) else ""
+    sentence += f", {ours} from measurements and from no document" if ours else ""
+    return f"{sentence}; {wrong} not as known" if wrong else sentence
 
 
 def page(record: TriedLimits, command: str) -> str:
@@ -146,10 +146,10 @@ def page(record: TriedLimits, command: str) -> str:
     lines = [*_introduction(record.versions, command), "", f"{summary(limits)}.", ""]
     for theme in dict.fromkeys(limit.theme for limit in limits):
         lines += [f"## {theme.replace('_', ' ').capitalize()}", ""]
-        chosen = [limit for limit in limits if limit.theme == theme]
-        ways = [way for way in _COLUMNS if any(way in limit.ways for limit in chosen)]
+        limits_of_theme = [limit for limit in limits if limit.theme == theme]
+        ways = [way for way in _COLUMNS if any(way in limit.ways for limit in limits_of_theme)]
         titles = ("limit", "the document", *(_COLUMNS[way] for way in ways), "today", "command")
-        lines += markdown.table(titles, [_row(limit, ways) for limit in chosen], left=len(titles))
+        lines += markdown.table(titles, [_row(limit, ways) for limit in limits_of_theme], left_columns=len(titles))
     return "\n".join([*lines, _TAIL]) + "\n"
 
 
@@ -164,24 +164,24 @@ def _introduction(versions: Mapping[str, str], command: str) -> Iterator[str]:
 
 def _row(limit: Limit, ways: Sequence[str]) -> tuple[str, ...]:
     source = "measured" if limit.source == _OURS else limit.source
-    stated = f"{markdown.plain(limit.statement)} *{markdown.plain(source)}*"
-    seen = [_cell(limit.ways[way]) if way in limit.ways else "" for way in ways]
+    statement = f"{markdown.plain(limit.statement)} *{markdown.plain(source)}*"
+    cells = [_cell(limit.ways[way]) if way in limit.ways else "" for way in ways]
     if limit.port and "jax/port" in ways:
-        seen[ways.index("jax/port")] += f". {markdown.plain(limit.port)}"
+        cells[ways.index("jax/port")] += f". {markdown.plain(limit.port)}"
     today = f"{markdown.plain(verdict(limit))}{'. ' + markdown.plain(limit.note) if limit.note else ''}"
     return (
         f"{markdown.code(limit.name)}: {markdown.plain(limit.summary)}",
-        stated,
-        *seen,
+        statement,
+        *cells,
         today,
         markdown.code(limit.command),
     )
 
 
-def _cell(seen: LimitWay) -> str:
-    text = markdown.plain(described(LimitWay(**{**_fields(seen), "place": "", "code": ""})))
-    return f"{text}, at {markdown.code(seen.code)}" if seen.code else text
+def _cell(outcome: LimitWay) -> str:
+    text = markdown.plain(describe_way(LimitWay(**{**_fields(outcome), "place": "", "code": ""})))
+    return f"{text}, at {markdown.code(outcome.code)}" if outcome.code else text
 
 
-def _fields(seen: LimitWay) -> dict[str, object]:
-    return {name: getattr(seen, name) for name in seen.__struct_fields__}
+def _fields(outcome: LimitWay) -> dict[str, object]:
+    return {name: getattr(outcome, name) for name in outcome.__struct_fields__}

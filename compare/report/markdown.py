@@ -24,7 +24,7 @@ def plain(text: str) -> str:
     return _LEADING.sub(r"\1\\\2", _MARKUP.sub(r"\\\g<0>", line))
 
 
-def escaped(value: _Value) -> _Value:
+def escape(value: _Value) -> _Value:
     """The same data with every string in it, and every key, as `plain` has it: nothing that is made of it is markup."""
     return each_string(value, plain)
 
@@ -35,14 +35,14 @@ def code(text: str) -> str:
     return f"`{line}`" if line and not _UNCODED.search(line) else plain(line)
 
 
-def table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> list[str]:
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]], left_columns: int = 1) -> list[str]:
     """Lines of a table, with a blank one after it; none where there are no rows.
 
     Args:
       titles: of its columns.
       rows: as many cells each, already escaped.
-      left: how many of the first columns are text; the others are numbers.
+      left_columns: how many of the first columns are text; the others are numbers.
     """
-    rules = ["---" if place < left else "---:" for place in range(len(titles))]
+    rules = ["---" if place < left_columns else "---:" for place in range(len(titles))]
     lines = [f"| {' | '.join(cells)} |" for cells in (titles, rules, *rows)]
     return [*lines, ""] if len(lines) > 2 else []

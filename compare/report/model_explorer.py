@@ -30,17 +30,17 @@ def write_model_explorer(view: Json, folder: Path) -> list[Path]:
     `graphs.json` holds both programs, `sync.json` which of their values belong together, `times.json` and `ulps.json`
     numbers that colour them, each of the two only where there are any.
     """
-    shown = printable(view)
+    safe = printable(view)
     files = {
-        "graphs.json": graph_collection(shown),
-        "sync.json": sync_navigation(shown),
-        "times.json": times(shown),
-        "ulps.json": ulps(shown),
+        "graphs.json": graph_collection(safe),
+        "sync.json": sync_navigation(safe),
+        "times.json": times(safe),
+        "ulps.json": ulps(safe),
     }
-    written = [folder / name for name, data in files.items() if data]
-    for path in written:
+    paths = [folder / name for name, data in files.items() if data]
+    for path in paths:
         write_atomically(path, json.dumps(files[path.name], allow_nan=False) + "\n")
-    return written
+    return paths
 
 
 def graph_collection(view: Json) -> dict[str, Any]:
@@ -92,14 +92,14 @@ def times(view: Json) -> dict[str, Any]:
 
 def ulps(view: Json) -> dict[str, Any]:
     """The distance of each value from its partner in units in the last place, by graph; empty where none was run."""
-    measured = [
+    distances = [
         (match, ulp) for match in entries(view, "matches") if (ulp := numbers.finite(part(match, "ulp"))) is not None
     ]
-    if not measured:
+    if not distances:
         return {}
     # The first match of a value is the one that it is shown with.
     return {
-        graph_id(view, side): _node_data("ULP", {text(match, side): ulp for match, ulp in reversed(measured)})
+        graph_id(view, side): _node_data("ULP", {text(match, side): ulp for match, ulp in reversed(distances)})
         for side in SIDES
     }
 
@@ -149,11 +149,11 @@ def _layer(name: str) -> str:
 
 
 def _attributes(node: Json) -> list[dict[str, str]]:
-    named = {name: text(node, name) for name in _ATTRIBUTES} | {
+    attributes = {name: text(node, name) for name in _ATTRIBUTES} | {
         "rules": ", ".join(map(str, entries(node, "rules"))),
         "stack": "\n".join(map(str, entries(node, "frames"))),
     }
-    return [{"key": name, "value": value} for name, value in named.items() if value]
+    return [{"key": name, "value": value} for name, value in attributes.items() if value]
 
 
 def _style(node: Json) -> dict[str, Any]:
@@ -168,15 +168,15 @@ def _together(pairs: Sequence[Json]) -> Iterator[tuple[list[str], list[str]]]:
         ends = [(side, text(pair, side)) for side in SIDES]
         for end, other in (ends, ends[::-1]):
             neighbours.setdefault(end, []).append(other)
-    seen: set[tuple[str, str]] = set()
+    seen_ends: set[tuple[str, str]] = set()
     for start in neighbours:
-        if start in seen:
+        if start in seen_ends:
             continue
-        seen.add(start)
-        connected = [start]
-        for end in connected:
-            fresh = [other for other in dict.fromkeys(neighbours[end]) if other not in seen]
-            seen.update(fresh)
-            connected += fresh
-        left, right = ([key for side, key in connected if side == wanted] for wanted in SIDES)
+        seen_ends.add(start)
+        group = [start]
+        for end in group:
+            fresh = [other for other in dict.fromkeys(neighbours[end]) if other not in seen_ends]
+            seen_ends.update(fresh)
+            group += fresh
+        left, right = ([key for side, key in group if side == wanted_side] for wanted_side in SIDES)
         yield left, right

@@ -8,7 +8,7 @@ from compare.record.datatypes_part import TypedProgram
 from compare.record.program_parts import Compiled
 from compare.record.workload_part import Workload
 from compare.report.datatype_rows import arithmetic
-from compare.report.showable import given
+from compare.report.showable import present
 from workloads._modes import JAX_CELL, JAX_JIT, TF_CELL, TF_JIT
 
 _NARROW = ("bf16", "f16")
@@ -18,7 +18,7 @@ _CELLS = {TF_JIT: TF_CELL, JAX_JIT: JAX_CELL}
 
 def in_words(workload: Workload) -> tuple[str, ...]:
     """A sentence for each compiled mode and narrow type that its program asks for."""
-    compiled = [(mode, given(workload.compiled.get(str(cell)))) for mode, cell in _CELLS.items()]
+    compiled = [(mode, present(workload.compiled.get(str(cell)))) for mode, cell in _CELLS.items()]
     return tuple(
         f"{mode} in {own}: {arithmetic(own, _program(str(mode), cell))}"
         for mode, cell in compiled

@@ -36,8 +36,8 @@ class NodeRow:
     @property
     def told(self) -> str:
         """All but its name."""
-        known = (self.workloads or "no result", self.machine, self.load and f"load {self.load}")
-        return f"{', '.join(filter(None, known))}{f'; lost: {self.lost}' if self.lost else ''}"
+        facts = (self.workloads or "no result", self.machine, self.load and f"load {self.load}")
+        return f"{', '.join(filter(None, facts))}{f'; lost: {self.lost}' if self.lost else ''}"
 
 
 def rows(record: Record) -> tuple[NodeRow, ...]:
@@ -57,8 +57,8 @@ def unlike(record: Record) -> bool:
 
 def of_workload(workload: Workload) -> str:
     """The node of a workload; "" where there was one machine."""
-    lost = f", after it was lost on {' and '.join(workload.lost_on)}" if workload.lost_on else ""
-    return f"{workload.node}{lost}" if workload.node else ""
+    loss = f", after it was lost on {' and '.join(workload.lost_on)}" if workload.lost_on else ""
+    return f"{workload.node}{loss}" if workload.node else ""
 
 
 def sentences(record: Record) -> Iterator[str]:

@@ -27,18 +27,18 @@ def seconds(value: Number) -> str:
         return _other(value)
     if number == 0:
         return "0 s"
-    unit, scale = next((pair for pair in _TIMES if abs(_rounded(number)) >= pair[1]), _TIMES[-1])
+    unit, scale = next((pair for pair in _TIMES if abs(_round(number)) >= pair[1]), _TIMES[-1])
     return f"{_significant(number / scale)} {unit}"
 
 
 def binary_bytes(value: Number) -> str:
     """Three significant digits in B, KiB, MiB...: 2**24 is "16.0 MiB"."""
-    return _scaled(value, 1024, _BINARY)
+    return _scale(value, 1024, _BINARY)
 
 
 def operations(value: Number) -> str:
     """Floating-point operations with a decimal prefix: 5.37e8 is "537 MFLOP"."""
-    return _scaled(value, 1000, _DECIMAL)
+    return _scale(value, 1000, _DECIMAL)
 
 
 def error(value: Number) -> str:
@@ -70,7 +70,7 @@ def count(value: Number) -> str:
     return _other(value) if number is None else f"{number:,.0f}"
 
 
-def counted(number: Number, what: str) -> str:
+def count_of(number: Number, what: str) -> str:
     """A number with what it counts: 1 node, 2 nodes."""
     return f"{count(number)} {what}{'' if number == 1 else 's'}"
 
@@ -90,18 +90,18 @@ def _other(value: Number) -> str:
     return MISSING if value is None else str(value)
 
 
-def _rounded(number: float) -> float:
+def _round(number: float) -> float:
     return float(f"{number:.2e}")
 
 
 def _significant(number: float) -> str:
     """Three significant digits without an exponent: 12.3, 1.23, 123, 0.0123."""
-    rounded = _rounded(number)
-    decimals = 2 - math.floor(math.log10(abs(rounded))) if rounded else 0
+    value = _round(number)
+    decimals = 2 - math.floor(math.log10(abs(value))) if value else 0
     return f"{number:.{max(decimals, 0)}f}"
 
 
-def _scaled(value: Number, step: int, units: tuple[str, ...]) -> str:
+def _scale(value: Number, step: int, units: tuple[str, ...]) -> str:
     number = finite(value)
     if number is None:
         return _other(value)

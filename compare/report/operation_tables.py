@@ -28,10 +28,10 @@ _MOST_NAMES = 8
 """Of rows that merely have an operation in them."""
 
 
-def counted(table: RawTable) -> Table:
+def count_table(table: RawTable) -> Table:
     """How many operations there are, beside the numbers that documents give."""
     counts = table.counts
-    shown = Table("operations", "public", "all", "documents", box=None, pad_edge=False)
+    table_shown = Table("operations", "public", "all", "documents", box=None, pad_edge=False)
     for name, public, every, of in (
         ("registered", counts["public"], counts["operations"], "operations"),
         ("with a kernel for the CPU", counts["public_cpu_kernel"], counts["cpu_kernel"], ""),
@@ -41,27 +41,27 @@ def counted(table: RawTable) -> Table:
         ("HLO opcodes that these calls became", None, counts["hlo_opcodes"], "hlo_opcodes"),
     ):
         cells = (name, "" if public is None else f"{public:,}", f"{every:,}", _DOCUMENTS.get(of, ""))
-        shown.add_row(*map(terminal.cell, cells))
-    return shown
+        table_shown.add_row(*map(terminal.cell, cells))
+    return table_shown
 
 
-def listed(operations: Sequence[Found]) -> Table:
+def operation_table(operations: Sequence[Found]) -> Table:
     """An operation a line."""
     first = Column("operation", no_wrap=True)
     xla = Column("XLA", no_wrap=True)
     code = Column("in JAX", overflow="fold")
-    shown = Table(first, "CPU", xla, "gradient", code, box=None, pad_edge=False)
+    table_shown = Table(first, "CPU", xla, "gradient", code, box=None, pad_edge=False)
     for operation in operations:
-        shown.add_row(*map(terminal.cell, _line(operation)))
-    return shown
+        table_shown.add_row(*map(terminal.cell, _line(operation)))
+    return table_shown
 
 
 def _line(operation: Found) -> tuple[str, ...]:
-    known = operation.operation
-    if known is None:
+    operation_row = operation.operation
+    if operation_row is None:
         return (operation.name, "", "", "", "")
-    code = _code(operation.about[0]) if operation.about else _without_row(operation.name, known)
-    return (operation.name, _on_cpu(known), known.xla, _GRADIENT[known.gradient], code)
+    code = _code(operation.about[0]) if operation.about else _without_row(operation.name, operation_row)
+    return (operation.name, _on_cpu(operation_row), operation_row.xla, _GRADIENT[operation_row.gradient], code)
 
 
 def _code(row: Row) -> str:
@@ -70,15 +70,15 @@ def _code(row: Row) -> str:
     return "; ".join(line.strip() for line in code.splitlines()) if code else f"none. {row.note}"
 
 
-def _on_cpu(known: RawOperation) -> str:
-    return "yes" if "CPU" in known.kernels or "DEFAULT" in known.kernels else "no"
+def _on_cpu(operation_row: RawOperation) -> str:
+    return "yes" if "CPU" in operation_row.kernels or "DEFAULT" in operation_row.kernels else "no"
 
 
-def _without_row(name: str, known: RawOperation) -> str:
+def _without_row(name: str, operation_row: RawOperation) -> str:
     """What can be said in place of a counterpart."""
     if name in PLUMBING:
         return "(plumbing)"
-    parts = (("part of", known.within), ("in the gradient of", known.backward))
+    parts = (("part of", operation_row.within), ("in the gradient of", operation_row.backward))
     return next((f"({words} {names[0]})" for words, names in parts if names), "")
 
 
@@ -99,8 +99,8 @@ def _in_full(operation: Found) -> Table:
 
 
 def _facts(operation: Found) -> Iterator[tuple[str, str]]:
-    known = operation.operation
-    if known is None:
+    operation_row = operation.operation
+    if operation_row is None:
         return
     for row in operation.about:
         code = row.tf if isinstance(row, MapRow) else row.keras
@@ -109,33 +109,38 @@ def _facts(operation: Found) -> Iterator[tuple[str, str]]:
             f"{code}: {_code(row)}" + ("" if operation.version == operation.name else f"  (as {operation.version})"),
         )
     if not operation.about:
-        yield "in JAX", _without_row(operation.name, known) or "the map has no row of it"
+        yield "in JAX", _without_row(operation.name, operation_row) or "the map has no row of it"
     yield "gotchas", ", ".join(operation.gotchas)
-    yield "XLA", _of_xla(known)
-    yield "constants", ", ".join(known.constants) and f"{', '.join(known.constants)}: known at compile time, for XLA"
-    yield "HLO", " ".join(known.opcodes)
-    yield "gradient", {**_GRADIENT, "missing": "no: asking for it raises"}[known.gradient]
-    yield "state", "has state or side effects" if known.stateful else ""
-    yield "part of", _names(known.within)
-    yield "gradient of", _names(known.backward)
-    for device, dtypes in known.kernels.items():
+    yield "XLA", _of_xla(operation_row)
+    yield (
+        "constants",
+        ", ".join(operation_row.constants) and f"{', '.join(operation_row.constants)}: known at compile time, for XLA",
+    )
+    yield "HLO", " ".join(operation_row.opcodes)
+    yield "gradient", {**_GRADIENT, "missing": "no: asking for it raises"}[operation_row.gradient]
+    yield "state", "has state or side effects" if operation_row.stateful else ""
+    yield "part of", _names(operation_row.within)
+    yield "gradient of", _names(operation_row.backward)
+    for device, dtypes in operation_row.kernels.items():
         yield device, "; ".join(f"{name}: {' '.join(types)}" for name, types in dtypes.items()) or "any dtype"
-    yield "public", "" if known.public else "no: tf.raw_ops does not have it"
+    yield "public", "" if operation_row.public else "no: tf.raw_ops does not have it"
 
 
-def _of_xla(known: RawOperation) -> str:
-    match known.xla:
+def _of_xla(operation_row: RawOperation) -> str:
+    match operation_row.xla:
         case "no kernel":
-            folded = (
-                "; it compiled where its inputs were constants, which TensorFlow folds before" if known.folded else ""
+            folding_text = (
+                "; it compiled where its inputs were constants, which TensorFlow folds before"
+                if operation_row.folded
+                else ""
             )
-            return f"cannot compile it: there is no kernel for {XLA_DEVICE}{folded}"
+            return f"cannot compile it: there is no kernel for {XLA_DEVICE}{folding_text}"
         case "refused":
-            return f"has a kernel, which refused each call that was tried: {known.reason}"
+            return f"has a kernel, which refused each call that was tried: {operation_row.reason}"
         case "not tried":
             return "has a kernel; no call was tried"
-    where = "by itself" if known.alone else "with an expression around it"
-    return f"compiled a call {where}" + (f"; refused another: {known.reason}" if known.reason else "")
+    where = "by itself" if operation_row.alone else "with an expression around it"
+    return f"compiled a call {where}" + (f"; refused another: {operation_row.reason}" if operation_row.reason else "")
 
 
 def _names(names: Sequence[str]) -> str:
@@ -166,7 +171,9 @@ def print_missing(lacking: Sequence[Missing], operations: Sequence[Operation], c
 
 
 def _lacking(lacking: Sequence[Missing]) -> Table:
-    shown = Table(Column("operation", no_wrap=True), "nodes", "why", "where", box=None, pad_edge=False)
+    table_shown = Table(Column("operation", no_wrap=True), "nodes", "why", "where", box=None, pad_edge=False)
     for missing in lacking:
-        shown.add_row(*map(terminal.cell, (missing.type, str(missing.count), missing.why, " ".join(missing.places))))
-    return shown
+        table_shown.add_row(
+            *map(terminal.cell, (missing.type, str(missing.count), missing.why, " ".join(missing.places)))
+        )
+    return table_shown

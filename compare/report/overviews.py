@@ -46,12 +46,12 @@ def overview(record: Record) -> tuple[OverviewRow, ...]:
 
 def anchors(names: Iterable[str]) -> dict[str, str]:
     """An identifier for each name: stable, unique, and harmless in an attribute or a URL."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     by_name: dict[str, str] = {}
     for name in names:
         plain = "workload-" + (re.sub(r"[^A-Za-z0-9_]+", "-", name).strip("-") or "unnamed")
-        seen[plain] += 1
-        by_name[name] = plain if seen[plain] == 1 else f"{plain}~{seen[plain]}"
+        counts[plain] += 1
+        by_name[name] = plain if counts[plain] == 1 else f"{plain}~{counts[plain]}"
     return by_name
 
 
@@ -64,7 +64,7 @@ def _overview(name: str, anchor: str, workload: Workload) -> OverviewRow:
         verdict=outcome(workload),
         gates=gate_verdicts(workload),
         instructions=(_program(workload, TF), _program(workload, JAX)),
-        kernels=(_counted(workload, TF_EAGER), _counted(workload, TF_JIT), _counted(workload, JAX_JIT)),
+        kernels=(_count_text(workload, TF_EAGER), _count_text(workload, TF_JIT), _count_text(workload, JAX_JIT)),
         ratio=against_best(workload),
         attribution=tuple((factor.name, numbers.ratio(factor.value)) for factor in factors(workload)),
         tuned=against_best(workload, JAX_TUNED),
@@ -73,8 +73,8 @@ def _overview(name: str, anchor: str, workload: Workload) -> OverviewRow:
 
 
 def _size(workload: Workload) -> str:
-    size, judged = workload.size, workload.parity_size
-    parity = f"parity at {judged}" if judged and judged != size else ""
+    size, parity_size = workload.size, workload.parity_size
+    parity = f"parity at {parity_size}" if parity_size and parity_size != size else ""
     return ", ".join(filter(None, (size, parity, other_pass(workload))))
 
 
@@ -83,6 +83,6 @@ def _program(workload: Workload, side: str) -> str:
     return numbers.count(program.instructions if program else None)
 
 
-def _counted(workload: Workload, mode: Mode) -> str:
+def _count_text(workload: Workload, mode: Mode) -> str:
     profile = workload.profile.get(str(mode))
     return numbers.count(profile.kernels if profile else None)

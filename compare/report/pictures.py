@@ -71,11 +71,11 @@ def write_picture(module: Json, stem: Path) -> Picture:
       module: of `compare.hlo.showing.module_view`.
       stem: a path without its ending; its folder is made.
     """
-    digraph, boxes = drawn(printable(module))
-    return saved(digraph, boxes, stem)
+    digraph, boxes = draw(printable(module))
+    return save(digraph, boxes, stem)
 
 
-def saved(digraph: graphviz.Digraph, boxes: int, stem: Path) -> Picture:
+def save(digraph: graphviz.Digraph, boxes: int, stem: Path) -> Picture:
     """Write a drawing as stem.dot, and as stem.svg where Graphviz is installed and there is not too much in it.
 
     Args:
@@ -98,14 +98,14 @@ def saved(digraph: graphviz.Digraph, boxes: int, stem: Path) -> Picture:
     return Picture((dot, svg))
 
 
-def drawn(module: Json) -> tuple[graphviz.Digraph, int]:
+def draw(module: Json) -> tuple[graphviz.Digraph, int]:
     """The picture, and how many boxes it has."""
     nodes = _values(entries(module, "nodes"))
     kernels = _kernels(nodes)
     digraph = graphviz.Digraph("module", graph_attr={"label": _legend(module), "labelloc": "t"} | GRAPH)
     digraph.attr("node", shape="box", style="filled,rounded", color=SOFT, fontcolor=INK, **FONT)
     digraph.attr("edge", color=SOFT, fontcolor=SOFT, arrowsize="0.6", **(FONT | {"fontsize": "8"}))
-    boxes = _collapsed(digraph, kernels) if len(nodes) > WHOLE else _whole(digraph, kernels)
+    boxes = _draw_collapsed(digraph, kernels) if len(nodes) > WHOLE else _whole(digraph, kernels)
     _edges(digraph, nodes, boxes)
     _results(digraph, entries(module, "results"), boxes)
     return digraph, len(set(boxes.values()))
@@ -185,44 +185,44 @@ def _whole(digraph: graphviz.Digraph, kernel: _Kernel, path: str = "cluster") ->
     return boxes
 
 
-def _collapsed(digraph: graphviz.Digraph, kernels: _Kernel) -> dict[str, str]:
+def _draw_collapsed(digraph: graphviz.Digraph, kernels: _Kernel) -> dict[str, str]:
     """Draw each outermost kernel as one box; by value, its box."""
     boxes = _whole(digraph, _Kernel("", kernels.nodes))
     for number, kernel in enumerate(kernels.inner.values()):
         inside = list(kernel.all())
         color, kind = _kind_of_kernel(kernel)
         often = Counter(text(value, "op") for value in inside).most_common(3)
-        said = ", ".join(f"{count} {op}" for op, count in often)
-        label = f"{kernel.name} ({kind})\n{len(inside)} value{'' if len(inside) == 1 else 's'}: {said}"
+        list_text = ", ".join(f"{count} {op}" for op, count in often)
+        label = f"{kernel.name} ({kind})\n{len(inside)} value{'' if len(inside) == 1 else 's'}: {list_text}"
         key = _box(digraph, f"k{number}", label, color, inside)
         boxes |= {value["id"]: key for value in inside}
     return boxes
 
 
 def _box(digraph: graphviz.Digraph, key: str, label: str, color: str, nodes: Sequence[Json]) -> str:
-    matched = all(part(node, "matched") is not False for node in nodes)
-    marks = {} if matched else {"color": UNMATCHED, "penwidth": "2", "style": "filled,rounded,dashed"}
-    fill = color if matched else PAPER
+    is_matched = all(part(node, "matched") is not False for node in nodes)
+    marks = {} if is_matched else {"color": UNMATCHED, "penwidth": "2", "style": "filled,rounded,dashed"}
+    fill = color if is_matched else PAPER
     digraph.node(key, literally(label), fillcolor=fill, tooltip=_tooltip(nodes), **marks)
     return key
 
 
-def literally(said: str) -> str:
+def literally(raw: str) -> str:
     """Text that means nothing to Graphviz: it would read backslashes, angle brackets and HTML's entities."""
-    return graphviz.escape(said.replace("&", "&amp;"))
+    return graphviz.escape(raw.replace("&", "&amp;"))
 
 
 def _label(node: Json) -> str:
-    told = text(node, "literal") if text(node, "op") == "constant" else ""
-    name = text(node, "name") if text(node, "op") == "parameter" else told
+    literal = text(node, "literal") if text(node, "op") == "constant" else ""
+    name = text(node, "name") if text(node, "op") == "parameter" else literal
     return "\n".join(filter(None, (text(node, "op"), name[:40], text(node, "shape"))))
 
 
 def _tooltip(nodes: Sequence[Json]) -> str:
     """Of one value its name and source; of a kernel the sources in it."""
-    named = [f"{text(node, 'name')} {text(node, 'source')}".strip() for node in nodes]
-    told = named if len(nodes) == 1 else [text(node, "source") for node in nodes]
-    lines = [line for line in dict.fromkeys(told) if line]
+    titles = [f"{text(node, 'name')} {text(node, 'source')}".strip() for node in nodes]
+    texts = titles if len(nodes) == 1 else [text(node, "source") for node in nodes]
+    lines = [line for line in dict.fromkeys(texts) if line]
     return literally("\n".join(lines[:_SOURCES])) or " "
 
 

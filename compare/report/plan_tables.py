@@ -47,7 +47,7 @@ def plan_markdown(record: Planned) -> str:
     for step in record.steps:
         lines += [f"## {markdown.plain(_heading(step))}", ""]
         rows = [list(map(markdown.plain, row)) for row in _rows(step)]
-        lines += markdown.table(_titles(step), rows, left=2) if rows else []
+        lines += markdown.table(_titles(step), rows, left_columns=2) if rows else []
         lines += [*(f"- {markdown.plain(line)}" for line in _lines(step)), ""]
     versions = ", ".join(f"{name} {version}" for name, version in record.packages.items())
     return "\n".join([*lines, "## What the figures are", "", *(f"- {note}" for note in NOTES), f"- {versions}", ""])
@@ -60,15 +60,15 @@ def _heading(step: PlannedStep) -> str:
 
 
 def _titles(step: PlannedStep) -> tuple[str, ...]:
-    titles = (*TITLES, "largest batch") if _searched(step) else TITLES
-    return (*titles, "largest model") if _deepened(step) else titles
+    titles = (*TITLES, "largest batch") if _has_search(step) else TITLES
+    return (*titles, "largest model") if _has_deepening(step) else titles
 
 
-def _searched(step: PlannedStep) -> bool:
+def _has_search(step: PlannedStep) -> bool:
     return any(row.largest_batch or row.too_large_batch for cluster in step.clusters for row in cluster.layouts)
 
 
-def _deepened(step: PlannedStep) -> bool:
+def _has_deepening(step: PlannedStep) -> bool:
     return any(row.largest_layers or row.too_large_layers for cluster in step.clusters for row in cluster.layouts)
 
 
@@ -91,8 +91,8 @@ def _rows(step: PlannedStep) -> Iterator[tuple[str, ...]]:
                 *(numbers.seconds(bound) for bound in (row.compute_s, row.memory_s, row.inside_s)),
                 numbers.seconds(row.between_s) if "network" in cluster.links else "",
                 row.bound_by,
-                *([_largest(row)] if _searched(step) else []),
-                *([_model(row)] if _deepened(step) else []),
+                *([_largest(row)] if _has_search(step) else []),
+                *([_model(row)] if _has_deepening(step) else []),
             )
 
 
@@ -126,9 +126,9 @@ def _lines(step: PlannedStep) -> Iterator[str]:
         if one.reason:
             yield f"{one.layout} was not run on CPU devices: {one.reason}"
         else:
-            said = "the same as on one" if one.agrees else "something else than on one"
+            result = "the same as on one" if one.agrees else "something else than on one"
             error = f"error {numbers.error(one.error)}" if one.error else "to within the rounding of float32"
-            yield f"{one.layout} on {where} CPU devices at size smoke computes {said}: {error}"
+            yield f"{one.layout} on {where} CPU devices at size smoke computes {result}: {error}"
     for cluster in step.clusters:
         if cluster.reason:
             yield f"{cluster.target}: {cluster.reason}"
@@ -142,10 +142,10 @@ def _lines(step: PlannedStep) -> Iterator[str]:
 
 def _collectives(cluster: PlannedCluster) -> Iterator[str]:
     for row in cluster.layouts:
-        told = [
+        parts = [
             f"{f'{one.count} ' if one.count else ''}{one.kind} of {numbers.binary_bytes(one.bytes)} among {one.devices}"
             f"{f' on {one.hosts} hosts' if (one.hosts or 1) > 1 else ''}"
             for one in row.collectives
         ]
-        if told:
-            yield f"{cluster.target}, {row.layout}: {'; '.join(told)}"
+        if parts:
+            yield f"{cluster.target}, {row.layout}: {'; '.join(parts)}"

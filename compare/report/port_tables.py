@@ -17,8 +17,8 @@ def print_port(port: Port) -> None:
 
 def lines_of(port: Port) -> list[str]:
     """What was written, and what was not."""
-    counted = f"{port.weights} weights carried" if port.weights else "no weights carried"
-    lines = [f"{port.folder}: {port.written.class_name} in model_jax.py, {counted}"]
+    count_text = f"{port.weights} weights carried" if port.weights else "no weights carried"
+    lines = [f"{port.folder}: {port.written.class_name} in model_jax.py, {count_text}"]
     lines += [f"to be written: {place}" for place in port.unwritten]
     lines += [f"weights do not fit: {finding}" for finding in port.findings]
     lines += [f"weights left out: {layer}: {UNCALLED}" for layer in port.uncalled]

@@ -23,19 +23,19 @@ def write_profile(profile: ReadProfile, title: str, out: Path) -> Path:
       title: what the profile is called.
       out: the folder.
     """
-    shown = printable(profile)
+    safe = printable(profile)
     page = templates().get_template("profile.html.j2")
     text = page.render(
         style=styles("dump.css"),
         place=place,
         longest=LONGEST,
         title=printable(title),
-        files=shown.files,
-        headline=profile_rows.headline(shown),
-        sentences=list(profile_rows.sentences(shown)),
-        phases=profile_rows.phase_rows(shown),
-        lines=profile_rows.lines(shown),
-        pauses=profile_rows.pauses(shown),
+        files=safe.files,
+        headline=profile_rows.headline(safe),
+        sentences=list(profile_rows.sentences(safe)),
+        phases=profile_rows.phase_rows(safe),
+        lines=profile_rows.lines(safe),
+        pauses=profile_rows.pauses(safe),
     )
     write_atomically(out / "profile.html", text)
     return out / "profile.html"

@@ -10,7 +10,7 @@ from compare.record.profile_part import KINDS, Pause, ProfiledKernel, ProfiledLi
 from compare.report import numbers
 from compare.report.cluster_rows import place
 from compare.report.kernel_phases import title
-from compare.report.numbers import counted
+from compare.report.numbers import count_of
 
 _WORTH_SAYING = 0.02
 """Pauses that are less of the whole time are no sentence."""
@@ -46,7 +46,7 @@ def headline(profile: ReadProfile) -> str:
     if not profile.kernels:
         return "no kernel ran"
     runs = sum(kernel.runs or 0 for kernel in profile.kernels)
-    ran = f"{counted(len(profile.kernels), _noun(profile))} ran {counted(runs, 'time')}"
+    ran = f"{count_of(len(profile.kernels), _noun(profile))} ran {count_of(runs, 'time')}"
     return f"{ran}, {numbers.seconds(_total(profile.kernels))} on all threads, within {numbers.seconds(profile.span_s)}"
 
 
@@ -69,11 +69,11 @@ def sentences(profile: ReadProfile) -> Iterator[str]:
 
 
 def _longest(kernel: ProfiledKernel) -> str:
-    share, runs = numbers.share(kernel.share), counted(kernel.runs or 0, "run")
-    said = f"the longest is {kernel.name}, {numbers.seconds(kernel.seconds)} ({share}) in {runs}"
+    share, runs = numbers.share(kernel.share), count_of(kernel.runs or 0, "run")
+    sentence = f"the longest is {kernel.name}, {numbers.seconds(kernel.seconds)} ({share}) in {runs}"
     lines = ", ".join(map(place, kernel.sources[:3]))
     from_ = f"from {lines}" if lines else kernel.op_name
-    return ", ".join(filter(None, [said, kernel.phase, from_]))
+    return ", ".join(filter(None, [sentence, kernel.phase, from_]))
 
 
 def _pauses(profile: ReadProfile) -> Iterator[str]:
@@ -83,7 +83,7 @@ def _pauses(profile: ReadProfile) -> Iterator[str]:
     most = profile.pauses[0]
     yield (
         f"{numbers.seconds(idle)} ({numbers.share(idle / profile.span_s)}) passed while nothing ran, "
-        f"{numbers.seconds(most.seconds)} of it in {counted(most.times or 0, 'pause')} between {most.before} and "
+        f"{numbers.seconds(most.seconds)} of it in {count_of(most.times or 0, 'pause')} between {most.before} and "
         f"{most.after}{_meanwhile(most)}"
     )
 
@@ -130,16 +130,16 @@ def of_line(profile: ReadProfile, line: str) -> list[ProfiledKernel]:
 
 def _stands_at(source: str, line: str) -> bool:
     file, _, number = source.rpartition(":")
-    asked, _, wanted = line.rpartition(":")
-    parts, last = PurePath(file).parts, PurePath(asked).parts
-    return number == wanted and bool(last) and parts[-len(last) :] == last
+    line_file, _, line_number = line.rpartition(":")
+    parts, last = PurePath(file).parts, PurePath(line_file).parts
+    return number == line_number and bool(last) and parts[-len(last) :] == last
 
 
 def no_such_line(profile: ReadProfile, line: str) -> str:
     """That no kernel comes from a line, and from which lines of its file, or of any, kernels come."""
-    said = f"no kernel comes from {line}"
+    sentence = f"no kernel comes from {line}"
     if not profile.lines:
-        return f"{said}: no module of this profile names a line"
+        return f"{sentence}: no module of this profile names a line"
     name = PurePath(line.rpartition(":")[0]).name
     of_file = [
         profiled_line.source
@@ -147,9 +147,9 @@ def no_such_line(profile: ReadProfile, line: str) -> str:
         if PurePath(profiled_line.source.rpartition(":")[0]).name == name
     ]
     if of_file:
-        listed = ", ".join(sorted({source.rpartition(":")[2] for source in of_file}, key=int))
-        return f"{said}: of {name}, kernels come from line {listed}"
-    return f"{said}: kernels come from {', '.join(map(place, _files(profile.lines)))}"
+        line_numbers = ", ".join(sorted({source.rpartition(":")[2] for source in of_file}, key=int))
+        return f"{sentence}: of {name}, kernels come from line {line_numbers}"
+    return f"{sentence}: kernels come from {', '.join(map(place, _files(profile.lines)))}"
 
 
 def _files(lines: Sequence[ProfiledLine]) -> list[str]:

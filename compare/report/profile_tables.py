@@ -12,7 +12,7 @@ from rich.text import Text
 from compare.record.profile_part import ReadProfile
 from compare.report import profile_rows
 from compare.report.cluster_rows import place
-from compare.report.numbers import counted
+from compare.report.numbers import count_of
 from compare.report.profile_rows import KernelRow, PhaseRows
 from compare.report.showable import on_lines
 from compare.report.terminal import print_table
@@ -33,11 +33,11 @@ def print_profile(profile: ReadProfile, most: int, console: Console) -> None:
       most: rows of a phase.
       console: prints.
     """
-    shown = on_lines(profile)
-    console.print(Text(profile_rows.headline(shown), style="bold"), soft_wrap=True)
-    for sentence in profile_rows.sentences(shown):
+    safe = on_lines(profile)
+    console.print(Text(profile_rows.headline(safe), style="bold"), soft_wrap=True)
+    for sentence in profile_rows.sentences(safe):
         console.print(Text(f"  {sentence}"), soft_wrap=True)
-    groups = profile_rows.phase_rows(shown)
+    groups = profile_rows.phase_rows(safe)
     if groups:
         print_kernels(groups, most, console)
 
@@ -50,13 +50,13 @@ def print_line(profile: ReadProfile, line: str, console: Console) -> None:
       line: as it was asked for.
       console: prints.
     """
-    shown = on_lines(profile)
-    kernels = profile_rows.of_line(shown, line)
+    safe = on_lines(profile)
+    kernels = profile_rows.of_line(safe, line)
     if not kernels:
-        console.print(Text(profile_rows.no_such_line(shown, line)), soft_wrap=True)
+        console.print(Text(profile_rows.no_such_line(safe, line)), soft_wrap=True)
         return
     rows = tuple(map(profile_rows.row, kernels))
-    print_kernels([PhaseRows(f"{counted(len(rows), 'kernel')} from {line}", rows)], len(rows), console)
+    print_kernels([PhaseRows(f"{count_of(len(rows), 'kernel')} from {line}", rows)], len(rows), console)
 
 
 def print_kernels(groups: Sequence[PhaseRows], most: int, console: Console) -> None:

@@ -10,7 +10,7 @@ from compare.record.alignment_part import Alignment
 from compare.record.program_parts import Written
 from compare.record.workload_part import Workload
 from compare.report import numbers
-from compare.report.showable import given
+from compare.report.showable import present
 from compare.report.tables import SIDES
 
 PROGRAMS = "programs"
@@ -84,7 +84,7 @@ def programs(workload: Workload) -> tuple[Pane, ...]:
     return tuple(
         _pane(SIDES[side], program.text, differing, _program_note(program))
         for side in SIDES
-        if (program := given(workload.programs.get(side)))
+        if (program := present(workload.programs.get(side)))
     )
 
 
@@ -119,16 +119,16 @@ def frontier(workload: Workload) -> tuple[FrontierRow, ...]:
 
 def alignment(workload: Workload) -> str:
     """How much of the programs is the same, in one sentence; empty where they were not aligned."""
-    aligned = given(workload.alignment)
-    if aligned is None:
+    alignment_part = present(workload.alignment)
+    if alignment_part is None:
         return ""
-    matched, tf, jax = map(numbers.count, (aligned.matched, aligned.tf_only, aligned.jax_only))
-    counts = f"{matched} operations matched, {tf} only in TF, {jax} only in JAX"
-    if not aligned.levels:
+    match_count, tf, jax = map(numbers.count, (alignment_part.matched, alignment_part.tf_only, alignment_part.jax_only))
+    counts = f"{match_count} operations matched, {tf} only in TF, {jax} only in JAX"
+    if not alignment_part.levels:
         return counts
-    equal = [name for name, level in aligned.levels.items() if level.equal]
+    equal = [name for name, level in alignment_part.levels.items() if level.equal]
     where = f"equal at {', '.join(equal)}" if equal else "equal at no level"
-    return f"{counts} at level {aligned.level or ''}; the programs are {where}"
+    return f"{counts} at level {alignment_part.level or ''}; the programs are {where}"
 
 
 def page(workload: Workload, name: str) -> str:
@@ -171,8 +171,8 @@ def _program_note(program: Written) -> str:
 
 def _pane(title: str, source: str, differing: frozenset[str] = frozenset(), note: str = "") -> Pane:
     lines = source.splitlines()
-    shown = tuple(Line(cut(line), _operation(line) in differing) for line in lines[:MAX_LINES])
-    return Pane(title, shown, len(lines) - len(shown), note)
+    lines_shown = tuple(Line(cut(line), _operation(line) in differing) for line in lines[:MAX_LINES])
+    return Pane(title, lines_shown, len(lines) - len(lines_shown), note)
 
 
 def cut(line: str) -> str:

@@ -50,14 +50,14 @@ class _Mark:
 
 def rows(workload: Workload) -> list[ReachRow]:
     """A row for each input and pass that was swept."""
-    return [_row(reach) for reach in _swept(workload)]
+    return [_row(reach) for reach in _reaches(workload)]
 
 
 def key(workload: Workload) -> list[tuple[str, str]]:
     """The marks that the map has, and what each means."""
-    said = {call.said for _, _, call in _calls(workload)}
+    statuses = {call.said for _, _, call in _calls(workload)}
     names = {"circle": "●", "cross": "✚", "triangle-up": "▲", "diamond": "◆", "square": "■"}
-    return [(names[mark], sentence) for status, (mark, _, sentence) in _LOOKS.items() if status in said]
+    return [(names[mark], sentence) for status, (mark, _, sentence) in _LOOKS.items() if status in statuses]
 
 
 def chart(workload: Workload) -> str:
@@ -65,7 +65,7 @@ def chart(workload: Workload) -> str:
     marks = list(_marks(workload))
     if not marks:
         return ""
-    named = list(dict.fromkeys(mark.row for mark in marks))
+    rows = list(dict.fromkeys(mark.row for mark in marks))
     axis = alt.Axis(title="magnitude, logarithmic", format="~e", tickCount=8, labelOverlap=True)
     scale = alt.Scale(type="log", domain=drawing.domain([mark.magnitude for mark in marks], margin=3))
     points = (
@@ -73,15 +73,15 @@ def chart(workload: Workload) -> str:
         .mark_point(filled=True, size=45, opacity=1)
         .encode(
             x=alt.X("magnitude:Q", scale=scale, axis=axis),
-            y=drawing.names(named, "row"),
+            y=drawing.names(rows, "row"),
             color=drawing.literal(),
             shape=alt.Shape("shape:N", scale=None),
         )
     )
-    return drawing.svg(drawing.layered([points], _ROW_HEIGHT * len(named)))
+    return drawing.svg(drawing.layer_charts([points], _ROW_HEIGHT * len(rows)))
 
 
-def _swept(workload: Workload) -> tuple[Reach, ...]:
+def _reaches(workload: Workload) -> tuple[Reach, ...]:
     return (workload.parity or Parity()).reach
 
 
@@ -91,14 +91,14 @@ def _row(reach: Reach) -> ReachRow:
         input=reach.input,
         pass_=reach.pass_,
         verdict=reach.verdict or NOT_JUDGED,
-        said=_said(reach),
+        said=_sentences(reach),
         operation=" at ".join(filter(None, (worst.operation, worst.line))),
         original=worst.original_line,
     )
 
 
 def _calls(workload: Workload) -> Iterator[tuple[Reach, Span, Call]]:
-    for reach in _swept(workload):
+    for reach in _reaches(workload):
         for span in reach.spans:
             for call in span.calls:
                 yield reach, span, call
@@ -113,10 +113,10 @@ def _marks(workload: Workload) -> Iterator[_Mark]:
             yield _Mark(name, magnitude, look[0], look[1])
 
 
-def _said(reach: Reach) -> tuple[str, ...]:
-    broken = tuple(sentence for span in reach.spans for sentence in _breaks(span))
-    if broken:
-        return broken
+def _sentences(reach: Reach) -> tuple[str, ...]:
+    sentences = tuple(sentence for span in reach.spans for sentence in _breaks(span))
+    if sentences:
+        return sentences
     ends = [number for span in reach.spans for end in (span.low, span.high) if (number := numbers.finite(end))]
     if not ends:
         return (numbers.MISSING,)
@@ -125,13 +125,13 @@ def _said(reach: Reach) -> tuple[str, ...]:
 
 def _breaks(span: Span) -> Iterator[str]:
     low, high = numbers.finite(span.low), numbers.finite(span.high)
-    for broken in span.breaks:
-        magnitude = numbers.finite(broken.magnitude)
+    for gap in span.breaks:
+        magnitude = numbers.finite(gap.magnitude)
         if magnitude is None:
             continue
-        values = f"{span.pattern or ''}{magnitude:.3g}: jax {_value(broken.found)}, tf {_value(broken.original)}"
-        held = high if magnitude > 1 else low
-        yield f"{values} (holds at {held:.3g})" if held else values
+        values = f"{span.pattern or ''}{magnitude:.3g}: jax {_value(gap.found)}, tf {_value(gap.original)}"
+        held_magnitude = high if magnitude > 1 else low
+        yield f"{values} (holds at {held_magnitude:.3g})" if held_magnitude else values
 
 
 def _value(value: Number) -> str:

@@ -39,8 +39,8 @@ def print_regions(record: Mapping[str, Any], console: Console, in_full: bool) ->
 def _line(regions: Mapping[str, Any]) -> str:
     if "reason" in regions:
         return f"no regions: {one_line(regions['reason'])}"
-    assumed = "".join(f"; where {one_line(assumed)}" for assumed in regions["assumes"])
-    return f"{regions['level']} {regions['headline']}{assumed}"
+    assumptions = "".join(f"; where {one_line(assumptions)}" for assumptions in regions["assumes"])
+    return f"{regions['level']} {regions['headline']}{assumptions}"
 
 
 def _table(open_regions: list[Mapping[str, Any]], console: Console) -> Table:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from compare.record.replay_part import ReplayedDump, ReplayedModule
 from compare.report import numbers
-from compare.report.numbers import counted
+from compare.report.numbers import count_of
 from compare.report.showable import on_lines
 from compare.report.terminal import print_table
 
@@ -24,17 +24,17 @@ _AFTER = "after_optimizations"
 
 def print_dump(dump: ReplayedDump, console: Console) -> None:
     """A row a module, below it why one fails, and what of one could not be tried; at last how many fail."""
-    shown = on_lines(dump)
-    print_table(console, _table(shown, _COLUMNS), lambda: _table(shown, _NARROW_COLUMNS))
-    for line in _lines(shown):
+    safe = on_lines(dump)
+    print_table(console, _table(safe, _COLUMNS), lambda: _table(safe, _NARROW_COLUMNS))
+    for line in _lines(safe):
         console.print(Text(line), soft_wrap=True)
 
 
 def headline(dump: ReplayedDump) -> str:
     """How many modules were run, and how many of them fail."""
     failing = sum(bool(module.failure) for module in dump.modules)
-    said = f"{counted(len(dump.modules), 'module')} run again on inputs of seed {dump.seed}"
-    return f"{said}, {failing} failed" if failing else f"{said}, none failed"
+    sentence = f"{count_of(len(dump.modules), 'module')} run again on inputs of seed {dump.seed}"
+    return f"{sentence}, {failing} failed" if failing else f"{sentence}, none failed"
 
 
 def _table(dump: ReplayedDump, columns: Sequence[str]) -> Table:
@@ -50,8 +50,8 @@ def _table(dump: ReplayedDump, columns: Sequence[str]) -> Table:
 def _cells(module: ReplayedModule) -> tuple[str, ...]:
     read_back = {None: numbers.MISSING, True: "equal", False: "differs"}[module.read_back]
     times = (numbers.seconds(module.compile_s), numbers.seconds(module.run_s))
-    named = (numbers.count(module.number), module.function, module.framework or numbers.MISSING)
-    return (*named, read_back, *times, _results(module), _optimized(module))
+    identity = (numbers.count(module.number), module.function, module.framework or numbers.MISSING)
+    return (*identity, read_back, *times, _results(module), _agreement(module))
 
 
 def _results(module: ReplayedModule) -> str:
@@ -62,7 +62,7 @@ def _results(module: ReplayedModule) -> str:
     return f"{module.results} finite"
 
 
-def _optimized(module: ReplayedModule) -> str:
+def _agreement(module: ReplayedModule) -> str:
     if module.optimized_agrees is None:
         return numbers.MISSING
     return f"{'agrees' if module.optimized_agrees else 'differs'}, {numbers.error(module.optimized_error)}"

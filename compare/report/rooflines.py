@@ -10,8 +10,8 @@ from compare.record.cost_parts import Limits
 from compare.record.envelope import Record
 from compare.record.workload_part import Workload
 from compare.report import numbers
-from compare.report.showable import given
-from compare.report.tables import ordered
+from compare.report.showable import present
+from compare.report.tables import order_modes
 
 BOUNDS = {"memory": "memory traffic", "compute": "arithmetic", "dispatch": "dispatch overhead"}
 _BOUNDS_BY_FIELD = {f"{bound}_s": limit for bound, limit in BOUNDS.items()}
@@ -55,26 +55,27 @@ def machine(record: Record) -> tuple[MachineRow, ...]:
 
 def roofline(workload: Workload) -> Roofline | None:
     """None where the record has none."""
-    recorded = given(workload.roofline)
-    if recorded is None:
+    recorded_roofline = present(workload.roofline)
+    if recorded_roofline is None:
         return None
-    if recorded.reason:
-        return Roofline(f"No lower bound: {recorded.reason}", (), ())
-    bound = recorded.bound
-    traffic = f"{recorded.kind or ''} traffic at {rate(recorded.bandwidth_bytes_per_s)}"
-    by = f" by {recorded.bandwidth_by}" if recorded.bandwidth_by else ""
+    if recorded_roofline.reason:
+        return Roofline(f"No lower bound: {recorded_roofline.reason}", (), ())
+    bound = recorded_roofline.bound
+    traffic = f"{recorded_roofline.kind or ''} traffic at {rate(recorded_roofline.bandwidth_bytes_per_s)}"
+    by = f" by {recorded_roofline.bandwidth_by}" if recorded_roofline.bandwidth_by else ""
     return Roofline(
         sentence=(
-            f"Lower bound of a call on this machine: about {numbers.seconds(recorded.limit_s)}, from "
-            f"{BOUNDS.get(bound, bound or 'an unknown limit')} (threads: {numbers.count(recorded.threads)}, "
-            f"{numbers.binary_bytes(recorded.working_set_bytes)} in use, {traffic}{by})"
+            f"Lower bound of a call on this machine: about {numbers.seconds(recorded_roofline.limit_s)}, from "
+            f"{BOUNDS.get(bound, bound or 'an unknown limit')} (threads: {numbers.count(recorded_roofline.threads)}, "
+            f"{numbers.binary_bytes(recorded_roofline.working_set_bytes)} in use, {traffic}{by})"
         ),
         bounds=tuple(
-            (_BOUNDS_BY_FIELD.get(name, name), numbers.seconds(value)) for name, value in recorded.bounds.items()
+            (_BOUNDS_BY_FIELD.get(name, name), numbers.seconds(value))
+            for name, value in recorded_roofline.bounds.items()
         ),
         rows=tuple(
-            LimitRow(mode, numbers.share(recorded.modes[mode].share), recorded.modes[mode].note)
-            for mode in ordered(recorded.modes)
+            LimitRow(mode, numbers.share(recorded_roofline.modes[mode].share), recorded_roofline.modes[mode].note)
+            for mode in order_modes(recorded_roofline.modes)
         ),
     )
 
@@ -97,12 +98,12 @@ def _machine(count: str, limits: Limits) -> list[MachineRow]:
         MachineRow(
             threads=count,
             figure=kind,
-            value=rate(measured.bytes_per_s),
-            by=measured.by,
-            working_set=numbers.binary_bytes(measured.working_set_bytes),
+            value=rate(measurement.bytes_per_s),
+            by=measurement.by,
+            working_set=numbers.binary_bytes(measurement.working_set_bytes),
         )
-        for kind, measured in (("read", limits.read), ("copy", limits.copy), ("triad", limits.triad))
-        if measured is not None
+        for kind, measurement in (("read", limits.read), ("copy", limits.copy), ("triad", limits.triad))
+        if measurement is not None
     ]
     for dtype, product in limits.gemm.items():
         speed = numbers.operations(product.flops_per_s)

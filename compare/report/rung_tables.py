@@ -31,11 +31,11 @@ def print_ladder(ladder: Ladder, console: Console) -> None:
     failing = next((rung for rung in ladder.rungs if rung.name == ladder.fails), None)
     if failing is not None:
         _print_failing(failing, console)
-    advised = [line for rung in ladder.rungs for line in rung.next]
-    if advised:
+    advice = [line for rung in ladder.rungs for line in rung.next]
+    if advice:
         console.print()
         console.print(Text("look at", style="bold"))
-        for number, line in enumerate(advised, 1):
+        for number, line in enumerate(advice, 1):
             console.print(Text(f"  {number}. {line}"), soft_wrap=True)
 
 
@@ -71,7 +71,7 @@ def layer_table(layers: Layers) -> Table:
         *(Column("given TF's input", justify="right"), "why"),
         box=None, pad_edge=False,
     )  # fmt: skip
-    for call in _shown(layers.calls):
+    for call in _select_shown(layers.calls):
         state = Text(_STATES.get(call.state, call.state), style="bold red" if call.state == "departs" else "")
         texts = (_error(call.error), _error(call.own_error), call.reason or call.seen_as)
         table.add_row(
@@ -81,18 +81,18 @@ def layer_table(layers: Layers) -> Table:
     return table
 
 
-def _shown(calls: Sequence[LayerVerdict]) -> Sequence[LayerVerdict]:
-    apart = [at for at, call in enumerate(calls) if call.state not in (AGREES, NOT_COMPARED)]
+def _select_shown(calls: Sequence[LayerVerdict]) -> Sequence[LayerVerdict]:
+    apart = [index for index, call in enumerate(calls) if call.state not in (AGREES, NOT_COMPARED)]
     return calls[max(0, apart[0] - _AROUND) : apart[-1] + 1] if apart else calls
 
 
 def _notes(layers: Layers) -> Iterator[str]:
-    compared = [call for call in layers.calls if call.state != NOT_COMPARED]
-    agree = sum(call.state == AGREES for call in compared)
+    comparable = [call for call in layers.calls if call.state != NOT_COMPARED]
+    agree = sum(call.state == AGREES for call in comparable)
     where = "as in training" if layers.pass_ == "gradients" else "as in inference"
     yield (
         f"{len(layers.calls)} calls of layers, {where}, {layers.dtype}, case {layers.case}: {agree} agree, "
-        f"{len(compared) - agree} do not, {len(layers.calls) - len(compared)} were not compared"
+        f"{len(comparable) - agree} do not, {len(layers.calls) - len(comparable)} were not compared"
     )
 
 

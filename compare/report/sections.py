@@ -28,7 +28,7 @@ from compare.report import (
     verdicts,
 )
 from compare.report.overviews import OverviewRow
-from workloads._dimensions import described
+from workloads._dimensions import describe_dimensions
 from workloads._modes import JAX_JIT, JAX_TUNED
 
 
@@ -189,7 +189,7 @@ def _parity(workload: Workload) -> ParitySection:
         deviations=_deviations(parity),
         findings=[finding.message for finding in parity.findings],
         sizes=[
-            SizeRow(described(size.dimensions), size.verdict or verdicts.NOT_JUDGED, size.reason)
+            SizeRow(describe_dimensions(size.dimensions), size.verdict or verdicts.NOT_JUDGED, size.reason)
             for size in parity.sizes
         ],
         reach=reach.rows(workload),
@@ -252,7 +252,7 @@ def _timing(workload: Workload) -> TimingSection:
 def _conditions(workload: Workload) -> ConditionsSection:
     return ConditionsSection(
         threads=timing_notes.threads(workload),
-        planted=timing_notes.planted(workload),
+        planted=timing_notes.planted_rows(workload),
         smallest=timing_notes.smallest(workload),
         by_threads=timing_notes.by_threads(workload),
         peers=timing_notes.peers(workload),

@@ -21,14 +21,14 @@ _UNPRINTABLE = re.compile(
 _BREAKS = str.maketrans(dict.fromkeys("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029", " "))
 
 
-def given(part: _Part | None) -> _Part | None:
+def present(part: _Part | None) -> _Part | None:
     """The part, or None where nothing of it is there."""
     return None if part is None or part == type(part)() else part
 
 
 def one_line(text: str) -> str:
     """The text as it may be shown, without a break that would make another line of the rest."""
-    return _shown(text.translate(_BREAKS))
+    return _make_printable(text.translate(_BREAKS))
 
 
 def printable(value: _Value) -> _Value:
@@ -36,7 +36,7 @@ def printable(value: _Value) -> _Value:
 
     Reasons hold whatever a framework printed: escape sequences, lone surrogates, direction overrides.
     """
-    return each_string(value, _shown)
+    return each_string(value, _make_printable)
 
 
 def on_lines(value: _Value) -> _Value:
@@ -46,29 +46,31 @@ def on_lines(value: _Value) -> _Value:
 
 def each_string(value: _Value, change: Callable[[str], str]) -> _Value:
     """The same data with every string in it changed: of structs, dataclasses, mappings (keys too) and sequences."""
-    return _changed(value, change)
+    return _map_strings(value, change)
 
 
-def _changed(value: Any, change: Callable[[str], str]) -> Any:
+def _map_strings(value: Any, change: Callable[[str], str]) -> Any:
     match value:
         case str():
             return change(value)
         case msgspec.Struct():
             names = value.__struct_fields__
-            return msgspec.structs.replace(value, **{name: _changed(getattr(value, name), change) for name in names})
+            return msgspec.structs.replace(
+                value, **{name: _map_strings(getattr(value, name), change) for name in names}
+            )
         case Mapping():
-            return {change(str(key)): _changed(item, change) for key, item in value.items()}
+            return {change(str(key)): _map_strings(item, change) for key, item in value.items()}
         case list():
-            return [_changed(item, change) for item in value]
+            return [_map_strings(item, change) for item in value]
         case tuple():
-            return tuple(_changed(item, change) for item in value)
+            return tuple(_map_strings(item, change) for item in value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in dataclasses.fields(value)]
-        return dataclasses.replace(value, **{name: _changed(getattr(value, name), change) for name in names})
+        return dataclasses.replace(value, **{name: _map_strings(getattr(value, name), change) for name in names})
     return value
 
 
-def _shown(text: str) -> str:
+def _make_printable(text: str) -> str:
     return _UNPRINTABLE.sub("\ufffd", _STYLING.sub("", text))
 
 
@@ -81,17 +83,17 @@ def part(plain: object, *keys: str) -> Any:
 
 def mapping(plain: object, *keys: str) -> Mapping[str, Any]:
     """The mapping at that place; empty where there is none."""
-    held = part(plain, *keys)
-    return held if isinstance(held, Mapping) else {}
+    content = part(plain, *keys)
+    return content if isinstance(content, Mapping) else {}
 
 
 def entries(plain: object, *keys: str) -> Sequence[Any]:
     """The list at that place; empty where there is none."""
-    held = part(plain, *keys)
-    return held if isinstance(held, list | tuple) else ()
+    content = part(plain, *keys)
+    return content if isinstance(content, list | tuple) else ()
 
 
 def text(plain: object, *keys: str) -> str:
     """The text at that place; empty where there is none."""
-    held = part(plain, *keys)
-    return "" if held is None else str(held)
+    content = part(plain, *keys)
+    return "" if content is None else str(content)

@@ -74,7 +74,7 @@ def times(rows: Sequence[Place], across: Across, levels: Sequence[Mark] = ()) ->
         labelExpr=drawing.TIME_LABELS, title="time of a call, logarithmic", values=_TICKS, labelOverlap=True
     )
     up = alt.Y("value:Q", scale=_log(span), axis=axis)
-    return drawing.svg(drawing.layered([*_levels(levels, across, up), *_lines(rows, across, up, span)], HEIGHT))
+    return drawing.svg(drawing.layer_charts([*_levels(levels, across, up), *_lines(rows, across, up, span)], HEIGHT))
 
 
 def ratios(
@@ -103,7 +103,7 @@ def ratios(
         intervals.encode(x=across.axis(), y=low, y2="high:Q", color=drawing.literal()),
         *_lines(rows, across, up, span),
     ]
-    return drawing.svg(drawing.layered(layers, HEIGHT))
+    return drawing.svg(drawing.layer_charts(layers, HEIGHT))
 
 
 def _lines(rows: Sequence[Place], across: Across, up: alt.Y, span: Sequence[float]) -> list[alt.Chart]:
@@ -112,8 +112,10 @@ def _lines(rows: Sequence[Place], across: Across, up: alt.Y, span: Sequence[floa
     lines: list[alt.Chart] = []
     for mode in dict.fromkeys(row.mode for row in rows):
         own = [row for row in rows if row.mode == mode]
-        drawn = alt.Chart(drawing.data(own)).mark_line(strokeWidth=1.5, strokeDash=_DASHED if own[0].dashed else _SOLID)
-        lines.append(drawn.encode(x=x, y=up, color=drawing.literal()))
+        line_mark = alt.Chart(drawing.data(own)).mark_line(
+            strokeWidth=1.5, strokeDash=_DASHED if own[0].dashed else _SOLID
+        )
+        lines.append(line_mark.encode(x=x, y=up, color=drawing.literal()))
     points = alt.Chart(drawing.data(rows)).mark_point(filled=True, size=55, opacity=1)
     names = alt.Chart(drawing.data(_ends(rows, span))).mark_text(align="left", dx=8)
     return [

@@ -10,7 +10,7 @@ from compare.record.timing_part import Timing
 from compare.record.vocabulary import FAIL, NOT_JUDGED
 from compare.record.workload_part import Workload
 from compare.report import attributions, numbers, tables
-from compare.report.tables import RatioRow, ordered, recorded_ratio
+from compare.report.tables import RatioRow, order_modes, recorded_ratio
 from workloads._modes import (
     JAX_DONATED,
     JAX_RETAINED,
@@ -52,7 +52,7 @@ def standing(name: str, workload: Workload) -> Standing:
     """
     medians = _tf_medians(workload)
     if not medians:
-        return Standing(name, False, _untimed(workload))
+        return Standing(name, False, _untimed_reason(workload))
     timing = workload.timing or Timing()
     rows = {mode: recorded_ratio(timing, Pair(PORT, mode)) for mode in medians}
     unbeaten = [mode for mode, row in rows.items() if row is None or row.withheld or row.verdict != FASTER]
@@ -60,8 +60,8 @@ def standing(name: str, workload: Workload) -> Standing:
         best = min(medians, key=lambda mode: medians[mode])
         row = rows[best]
         assert row is not None
-        said = f"{row.ratio} {row.interval} of the time of {best}, the fastest TF mode"
-        return Standing(name, True, "; ".join([said, *_other_modes(workload)]))
+        sentence = f"{row.ratio} {row.interval} of the time of {best}, the fastest TF mode"
+        return Standing(name, True, "; ".join([sentence, *_other_modes(workload)]))
     reasons = _reasons({mode: rows[mode] for mode in unbeaten})
     # What tf/jit does otherwise says nothing of a mode that is not compiled.
     costs = attributions.costliest_in_words(workload) if TF_JIT in unbeaten else ""
@@ -70,22 +70,22 @@ def standing(name: str, workload: Workload) -> Standing:
 
 def _tf_medians(workload: Workload) -> dict[Mode, float]:
     timing = workload.timing or Timing()
-    timed = [mode for name in ordered(timing.modes) if (mode := recorded_mode(name))]
-    medians = {mode: tables.median(timing, mode) for mode in timed if mode.is_original}
+    modes = [mode for name in order_modes(timing.modes) if (mode := recorded_mode(name))]
+    medians = {mode: tables.median(timing, mode) for mode in modes if mode.is_original}
     return {mode: median for mode, median in medians.items() if median is not None}
 
 
 def _reasons(rows: Mapping[Mode, RatioRow | None]) -> Iterator[str]:
     """What is said of each mode; modes for which the same was withheld are named together."""
-    withheld: dict[str, list[Mode]] = {}
+    modes_by_reason: dict[str, list[Mode]] = {}
     for mode, row in rows.items():
         if row is None:
-            withheld.setdefault("no ratio in the record", []).append(mode)
+            modes_by_reason.setdefault("no ratio in the record", []).append(mode)
         elif row.withheld:
-            withheld.setdefault(f"withheld: {row.withheld}", []).append(mode)
+            modes_by_reason.setdefault(f"withheld: {row.withheld}", []).append(mode)
         else:
             yield f"{_RELATIONS.get(row.verdict, row.verdict)} {mode}, {row.ratio} {row.interval}"
-    for reason, modes in withheld.items():
+    for reason, modes in modes_by_reason.items():
         yield f"against {', '.join(map(str, modes))} {reason}"
 
 
@@ -94,10 +94,10 @@ def _other_modes(workload: Workload) -> Iterator[str]:
     for mode, how in _OTHER_MODES.items():
         row = tables.against_best(workload, mode)
         if row:
-            yield f"{how} {row.name}: {stated(row)}"
+            yield f"{how} {row.name}: {ratio_cell(row)}"
 
 
-def _untimed(workload: Workload) -> str:
+def _untimed_reason(workload: Workload) -> str:
     if (workload.parity or Parity()).verdict == FAIL:
         return "not timed: parity fails"
     if (workload.parity or Parity()).verdict == NOT_JUDGED:
@@ -106,11 +106,11 @@ def _untimed(workload: Workload) -> str:
     if reasons:
         return f"not timed: {reasons[0]}"
     programs = tables.of_programs(workload)
-    beside = f"; {programs.name}: {stated(programs)}" if programs else ""
+    beside = f"; {programs.name}: {ratio_cell(programs)}" if programs else ""
     return f"not timed: no TF mode has a time in the record{beside}"
 
 
-def stated(row: RatioRow | None) -> str:
+def ratio_cell(row: RatioRow | None) -> str:
     """One ratio in one cell; the reason of a withheld one stands elsewhere on the page."""
     if row is None:
         return numbers.MISSING

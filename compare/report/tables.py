@@ -12,7 +12,7 @@ from compare.record.timing_part import Ratio, Timing
 from compare.record.vocabulary import PASS_WORDS
 from compare.record.workload_part import Workload
 from compare.report import numbers
-from compare.report.showable import given
+from compare.report.showable import present
 from workloads import _modes
 from workloads._framework import default_pass
 from workloads._modes import CELL_PAIRS, JAX_RETAINED, PORT, TF_CELL, Cell, Mode, Pair, recorded_pair
@@ -80,10 +80,10 @@ class CellRow:
     reason: str
 
 
-def ordered(modes: Iterable[str]) -> list[str]:
+def order_modes(modes: Iterable[str]) -> list[str]:
     """Modes in the order in which they are told: TF then JAX, eager before compiled, unknown ones last."""
-    known = {str(mode): place for place, mode in enumerate((*_modes.MODES, *_modes.IN_OTHER_PROCESSES))}
-    return sorted(modes, key=lambda mode: known.get(mode, len(known)))
+    places = {str(mode): place for place, mode in enumerate((*_modes.MODES, *_modes.IN_OTHER_PROCESSES))}
+    return sorted(modes, key=lambda mode: places.get(mode, len(places)))
 
 
 def ratios(workload: Workload) -> tuple[RatioRow, ...]:
@@ -95,8 +95,8 @@ def ratios(workload: Workload) -> tuple[RatioRow, ...]:
 
 def median(timing: Timing, mode: Mode | str) -> float | None:
     """Seconds of a call in that mode; None where it has no time."""
-    timed = timing.modes.get(str(mode))
-    return numbers.finite(timed.median_s) if timed else None
+    mode_times = timing.modes.get(str(mode))
+    return numbers.finite(mode_times.median_s) if mode_times else None
 
 
 def against_best(workload: Workload, port: Mode = PORT) -> RatioRow | None:
@@ -113,13 +113,13 @@ def against_best(workload: Workload, port: Mode = PORT) -> RatioRow | None:
 def of_programs(workload: Workload) -> RatioRow | None:
     """The two programs under one compiler, where no TF mode was timed; None where they were not either."""
     timing = workload.timing or Timing()
-    known = [(str(pair), ratio) for pair in CELL_PAIRS if (ratio := given(timing.program_ratios.get(str(pair))))]
-    return ratio_row(*known[0]) if known and against_best(workload) is None else None
+    ratios = [(str(pair), ratio) for pair in CELL_PAIRS if (ratio := present(timing.program_ratios.get(str(pair))))]
+    return ratio_row(*ratios[0]) if ratios and against_best(workload) is None else None
 
 
 def recorded_ratio(timing: Timing, pair: Pair) -> RatioRow | None:
     """The ratio of two modes; None where the record has none, or nothing of it."""
-    ratio = given(timing.ratios.get(str(pair)))
+    ratio = present(timing.ratios.get(str(pair)))
     return _ratio_row(str(pair), pair, ratio) if ratio else None
 
 
@@ -151,18 +151,18 @@ def _ratio_row(name: str, pair: Pair | None, ratio: Ratio, null: bool = False) -
 
 def modes(workload: Workload) -> tuple[ModeRow, ...]:
     """Times of every mode."""
-    timed = (workload.timing or Timing()).modes
+    times = (workload.timing or Timing()).modes
     return tuple(
         ModeRow(
             mode=name,
-            median=numbers.seconds(timed[name].median_s),
-            first_call=numbers.seconds(timed[name].first_call_s),
-            trace=numbers.seconds(timed[name].trace_s),
-            compile=numbers.seconds(timed[name].compile_s),
-            peak=numbers.binary_bytes(timed[name].peak_rss_bytes),
-            page_faults=numbers.count(timed[name].page_faults),
+            median=numbers.seconds(times[name].median_s),
+            first_call=numbers.seconds(times[name].first_call_s),
+            trace=numbers.seconds(times[name].trace_s),
+            compile=numbers.seconds(times[name].compile_s),
+            peak=numbers.binary_bytes(times[name].peak_rss_bytes),
+            page_faults=numbers.count(times[name].page_faults),
         )
-        for name in ordered(timed)
+        for name in order_modes(times)
     )
 
 
@@ -177,14 +177,14 @@ def kernels(workload: Workload) -> tuple[KernelRow, ...]:
             reason=profiles[mode].reason,
             alike=_alike(profiles[mode].same_as) if profiles[mode].same_as else "",
         )
-        for mode in ordered(profiles)
+        for mode in order_modes(profiles)
     )
 
 
-def modes_alike(workload: Workload, timed: Container[str]) -> tuple[str, ...]:
+def modes_alike(workload: Workload, timed_modes: Container[str]) -> tuple[str, ...]:
     """A sentence for each mode that compiled nothing, and that is therefore not among those timed."""
     profiles = workload.profile
-    alike = [mode for mode in ordered(profiles) if profiles[mode].same_as and mode not in timed]
+    alike = [mode for mode in order_modes(profiles) if profiles[mode].same_as and mode not in timed_modes]
     return tuple(f"{mode} {_alike(profiles[mode].same_as)}" for mode in alike)
 
 
@@ -208,7 +208,7 @@ def page_faults_in_words(workload: Workload) -> str:
     if fastest is None or fastest.pair is None:
         return ""
     timing, mode = workload.timing or Timing(), fastest.pair.right
-    own, other = (_page_faults(timing, timed) for timed in (PORT, mode))
+    own, other = (_page_faults(timing, mode_name) for mode_name in (PORT, mode))
     own_median = median(timing, PORT)
     if own is None or other is None or own_median is None:
         return ""
@@ -223,11 +223,11 @@ def page_faults_in_words(workload: Workload) -> str:
 
 def _without_faults(timing: Timing) -> str:
     """What the port takes where its memory is kept; empty where that was not measured."""
-    kept, left = recorded_ratio(timing, Pair(JAX_RETAINED, PORT)), _page_faults(timing, JAX_RETAINED)
-    if kept is None or kept.withheld or left is None:
+    ratio, fault_count = recorded_ratio(timing, Pair(JAX_RETAINED, PORT)), _page_faults(timing, JAX_RETAINED)
+    if ratio is None or ratio.withheld or fault_count is None:
         return ""
-    faults = numbers.count(left)
-    return f"Where the C library keeps it there are {faults}, and the time is {kept.ratio} {kept.interval} of that. "
+    faults = numbers.count(fault_count)
+    return f"Where the C library keeps it there are {faults}, and the time is {ratio.ratio} {ratio.interval} of that. "
 
 
 def environment(record: Record) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
@@ -242,8 +242,10 @@ def environment(record: Record) -> tuple[tuple[str, tuple[tuple[str, str], ...]]
         ("cores", host.cores),
     )
     groups = [("machine", machine), *((SIDES.get(side, side), facts.items()) for side, facts in host.sides.items())]
-    known = [(name, tuple((key, str(value)) for key, value in facts if value is not None)) for name, facts in groups]
-    return tuple((name, facts) for name, facts in known if facts)
+    fact_groups = [
+        (name, tuple((key, str(value)) for key, value in facts if value is not None)) for name, facts in groups
+    ]
+    return tuple((name, facts) for name, facts in fact_groups if facts)
 
 
 def main_pass(workload: Workload) -> str:
@@ -260,13 +262,13 @@ def other_pass(workload: Workload) -> str:
 
 def cost(workload: Workload) -> str:
     """What the mathematics needs, with its source; empty where the workload does not say."""
-    needed = given(workload.cost)
-    if needed is None:
+    declared_cost = present(workload.cost)
+    if declared_cost is None:
         return ""
-    figures = f"{numbers.operations(needed.flops)}, {numbers.binary_bytes(needed.bytes)} moved"
+    figures = f"{numbers.operations(declared_cost.flops)}, {numbers.binary_bytes(declared_cost.bytes)} moved"
     if other_pass(workload):
         figures = f"{PASS_WORDS[default_pass(workload.passes)]}: {figures}"
-    return f"{figures} ({needed.source})" if needed.source else figures
+    return f"{figures} ({declared_cost.source})" if declared_cost.source else figures
 
 
 def _alike(mode: str) -> str:
@@ -274,18 +276,18 @@ def _alike(mode: str) -> str:
 
 
 def _page_faults(timing: Timing, mode: Mode) -> float | None:
-    timed = timing.modes.get(str(mode))
-    return numbers.finite(timed.page_faults) if timed else None
+    mode_times = timing.modes.get(str(mode))
+    return numbers.finite(mode_times.page_faults) if mode_times else None
 
 
 def _cell(workload: Workload, cell: Cell) -> CellRow:
     name = str(cell)
-    compiled = given(workload.compiled.get(name)) or Compiled(reason="not compiled")
+    compiled = present(workload.compiled.get(name)) or Compiled(reason="not compiled")
     if compiled.reason:
         return CellRow(name, (), compiled.reason)
-    timed = (workload.timing or Timing()).cells.get(name)
+    mode_times = (workload.timing or Timing()).cells.get(name)
     facts = (
-        ("median time", numbers.seconds(timed.median_s if timed else None)),
+        ("median time", numbers.seconds(mode_times.median_s if mode_times else None)),
         ("kernels", numbers.count(compiled.kernels)),
         ("fusions", numbers.count(compiled.fusions)),
         ("instructions", numbers.count(compiled.instructions)),

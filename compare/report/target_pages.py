@@ -87,12 +87,12 @@ class Opened:
 
 def write_target_pages(pair: Mapping[str, Any], out: Path) -> list[Path]:
     """Write a page for every device of a pair of `jaxport hlo` into a folder that is there; their paths."""
-    written = []
+    paths = []
     for device, html in pages(pair).items():
         path = out / page_names(pair)[device]
         write_atomically(path, html)
-        written.append(path)
-    return written
+        paths.append(path)
+    return paths
 
 
 def pages(pair: Mapping[str, Any]) -> dict[str, str]:
@@ -121,10 +121,10 @@ def tabs(pair: Mapping[str, Any], current: str = "") -> tuple[Tab, ...]:
 
 def _page(pair: Mapping[str, Any], device: str) -> str:
     plain = printable(mapping(pair, "targets", device))
-    rows = target_rows.rows(printable(device), files.converted(plain, Target))
-    ladders = files.converted(plain, Ladders).ladders
-    opened = {
-        cell.side: _opened(cell.launches, ladders.get(cell.name, ()), _dump(pair, device, cell.side))
+    rows = target_rows.rows(printable(device), files.convert_plain(plain, Target))
+    ladders = files.convert_plain(plain, Ladders).ladders
+    by_launch = {
+        cell.side: _open_launches(cell.launches, ladders.get(cell.name, ()), _dump(pair, device, cell.side))
         for cell in rows.cells
     }
     return (
@@ -134,7 +134,7 @@ def _page(pair: Mapping[str, Any], device: str) -> str:
             name=printable(text(pair, "name")),
             rows=rows,
             tabs=tabs(pair, device),
-            opened=opened,
+            opened=by_launch,
             style=styles("target.css"),
         )
     )
@@ -145,33 +145,35 @@ def _dump(pair: Mapping[str, Any], device: str, side: str) -> str:
     return f"{file_stem(text(pair, 'name'))}.targets/{device.replace(':', '-')}/{side}"
 
 
-def _opened(launches: Sequence[LaunchRow], ladders: Sequence[Ladder], dump: str) -> dict[int, Opened]:
+def _open_launches(launches: Sequence[LaunchRow], ladders: Sequence[Ladder], dump: str) -> dict[int, Opened]:
     """By launch what it opens to; a kernel that is launched again points to its first row."""
     by_kernel = {(ladder.kernel, ladder.instruction): ladder.levels for ladder in ladders if ladder.levels}
     first: dict[tuple[str, str], int] = {}
-    opened: dict[int, Opened] = {}
+    by_launch: dict[int, Opened] = {}
     for launch in launches:
         kernel = (launch.kernel, launch.instruction)
         if kernel in first:
-            opened[launch.order] = Opened(same_as=first[kernel])
+            by_launch[launch.order] = Opened(same_as=first[kernel])
         elif kernel in by_kernel and len(first) < MOST_LADDERS:
             first[kernel] = launch.order
-            opened[launch.order] = Opened(tuple(_level(level, dump) for level in by_kernel[kernel]))
+            by_launch[launch.order] = Opened(tuple(_level(level, dump) for level in by_kernel[kernel]))
         elif kernel in by_kernel:
-            opened[launch.order] = Opened()
-    return opened
+            by_launch[launch.order] = Opened()
+    return by_launch
 
 
 def _level(level: Level, dump: str) -> LevelRow:
-    shown = level.text.splitlines()
-    counted = numbers.count(level.lines)
-    more = level.lines is not None and level.lines > len(shown)
+    lines_shown = level.text.splitlines()
+    count_text = numbers.count(level.lines)
+    more = level.lines is not None and level.lines > len(lines_shown)
     return LevelRow(
         name=level.name,
-        lines=counted,
-        said=f"first {len(shown)} of {counted} lines" if more else f"{counted} line{'' if level.lines == 1 else 's'}",
-        text="\n".join(map(cut, shown)),
-        numbering="\n".join(str(number) for number in range(1, len(shown) + 1)),
+        lines=count_text,
+        said=f"first {len(lines_shown)} of {count_text} lines"
+        if more
+        else f"{count_text} line{'' if level.lines == 1 else 's'}",
+        text="\n".join(map(cut, lines_shown)),
+        numbering="\n".join(str(number) for number in range(1, len(lines_shown) + 1)),
         file=level.file,
         href=quote(f"{dump}/{level.file}") if level.file else "",
     )

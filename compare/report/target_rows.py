@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from compare.record.base import Number
 from compare.record.target_part import Launch, OnTarget, Target
 from compare.report import numbers
-from compare.report.showable import given
+from compare.report.showable import present
 from workloads._modes import JAX, TF, Cell
 
 CELLS = {side: str(Cell(side, JAX)) for side in (TF, JAX)}
@@ -33,8 +33,8 @@ class Figure:
     @property
     def differs(self) -> bool:
         """Whether both are known, are not the same, and say something of the module."""
-        known = self.title != COMPILED_IN and numbers.MISSING not in self.texts
-        return known and (self.texts[0] != self.texts[1] or self.exact[0] != self.exact[1])
+        is_known = self.title != COMPILED_IN and numbers.MISSING not in self.texts
+        return is_known and (self.texts[0] != self.texts[1] or self.exact[0] != self.exact[1])
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def rows(name: str, target: Target) -> TargetRows:
 
 def of_sides(target: Target) -> dict[str, OnTarget]:
     """By frontend, its program there; with a reason where there is no module."""
-    both = {TF: given(target.tf), JAX: given(target.jax)}
+    both = {TF: present(target.tf), JAX: present(target.jax)}
     return {side: cell or OnTarget(reason=UNKNOWN) for side, cell in both.items()}
 
 
@@ -114,8 +114,8 @@ def sentence(name: str, target: Target) -> str:
     if tf.reason or jax.reason:
         there, missing = (PROGRAMS[JAX], PROGRAMS[TF]) if tf.reason else (PROGRAMS[TF], PROGRAMS[JAX])
         only, why = (jax, brief(tf.reason)) if tf.reason else (tf, brief(jax.reason))
-        return f"On {name}, XLA makes {_made(only)} of {there}, and nothing of {missing}: {why}"
-    return "; ".join(filter(None, (f"On {name}, {_both_made(tf, jax)}", _bounds(tf, jax), _too_large(target))))
+        return f"On {name}, XLA makes {_made_text(only)} of {there}, and nothing of {missing}: {why}"
+    return "; ".join(filter(None, (f"On {name}, {_module_sentence(tf, jax)}", _bounds(tf, jax), _too_large(target))))
 
 
 def brief(reason: str) -> str:
@@ -165,23 +165,25 @@ def library_calls(cell: OnTarget) -> str:
     return ", ".join(f"{numbers.count(calls)} {library}" for library, calls in cell.library_calls.items()) or "none"
 
 
-def _both_made(tf: OnTarget, jax: OnTarget) -> str:
-    (count, unit), (other_count, other_unit) = _counted(jax), _counted(tf)
+def _module_sentence(tf: OnTarget, jax: OnTarget) -> str:
+    (count, unit), (other_count, other_unit) = _count_texts(jax), _count_texts(tf)
     one, other = f"{count} {unit}", f"{other_count} {other_unit}"
     others = other_count if unit == other_unit else other
-    made = f"{one} of either program" if one == other else f"{one} of {PROGRAMS[JAX]} and {others} of {PROGRAMS[TF]}"
+    sentence = (
+        f"{one} of either program" if one == other else f"{one} of {PROGRAMS[JAX]} and {others} of {PROGRAMS[TF]}"
+    )
     if jax.temp_bytes is None or tf.temp_bytes is None:
-        return f"XLA makes {made}"
+        return f"XLA makes {sentence}"
     temps = [numbers.binary_bytes(cell.temp_bytes) for cell in (jax, tf)]
     apart = f"{temps[0]} of intermediates for {PROGRAMS[JAX]} and {temps[1]} for {PROGRAMS[TF]}"
-    return f"XLA makes {made}, with {f'{temps[0]} of intermediates each' if temps[0] == temps[1] else apart}"
+    return f"XLA makes {sentence}, with {f'{temps[0]} of intermediates each' if temps[0] == temps[1] else apart}"
 
 
-def _made(cell: OnTarget) -> str:
-    return " ".join(_counted(cell))
+def _made_text(cell: OnTarget) -> str:
+    return " ".join(_count_texts(cell))
 
 
-def _counted(cell: OnTarget) -> tuple[str, str]:
+def _count_texts(cell: OnTarget) -> tuple[str, str]:
     """How much of what a runtime launches; where none counts that, of the operations that run code."""
     if cell.launches is not None:
         return numbers.count(cell.launches), "launch" if cell.launches == 1 else "launches"
@@ -261,15 +263,15 @@ def _bytes(title: str, values: Iterable[Number]) -> Figure:
     return _exactly(title, numbers.binary_bytes, 1024, values)
 
 
-def _exactly(title: str, shown: Callable[[Number], str], step: int, values: Iterable[Number]) -> Figure:
-    known = tuple(values)
-    return Figure(title, _texts(map(shown, known)), _texts(_exact(value, step) for value in known))
+def _exactly(title: str, format_number: Callable[[Number], str], step: int, values: Iterable[Number]) -> Figure:
+    all_values = tuple(values)
+    return Figure(title, _texts(map(format_number, all_values)), _texts(_exact(value, step) for value in all_values))
 
 
 def _exact(value: Number, step: int) -> str:
     """The whole number, where it is shown rounded: from the first unit with a prefix on."""
-    known = numbers.finite(value)
-    return "" if known is None or abs(known) < step else numbers.count(value)
+    number = numbers.finite(value)
+    return "" if number is None or abs(number) < step else numbers.count(value)
 
 
 def _texts(texts: Iterable[str]) -> tuple[str, str]:

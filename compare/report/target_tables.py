@@ -35,21 +35,21 @@ _LEGEND = (
 
 def print_targets(rows: Sequence[Row], console: Console) -> None:
     """The table of both programs on every device; then a sentence a device with what differs, and the notes."""
-    shown = on_lines(rows)
-    if not shown:
+    rows_shown = on_lines(rows)
+    if not rows_shown:
         return
-    table = _table(shown, console.is_terminal, _COLUMNS)
-    print_table(console, table, lambda: _table(shown, console.is_terminal, _NARROW_COLUMNS))
+    table = _table(rows_shown, console.is_terminal, _COLUMNS)
+    print_table(console, table, lambda: _table(rows_shown, console.is_terminal, _NARROW_COLUMNS))
     console.print(Text(_LEGEND, style="dim"), soft_wrap=True)
-    for line in (*_differing(shown), *_noted(shown)):
+    for line in (*_differing(rows_shown), *_note_lines(rows_shown)):
         console.print(line, soft_wrap=True)
 
 
-def _table(shown: Sequence[Row], ruled: bool, columns: Sequence[str]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD if ruled else None, pad_edge=False)
+def _table(rows_shown: Sequence[Row], has_rules: bool, columns: Sequence[str]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD if has_rules else None, pad_edge=False)
     for title in columns:
         table.add_column(title, justify="right" if title in _NUMBERS else "left", overflow="fold")
-    for name, device, target in shown:
+    for name, device, target in rows_shown:
         for side, cell in target_rows.of_sides(target).items():
             # Text, not str: a name such as "[red]" is no markup.
             texts = (name, device, CELLS[side], *_figures(cell), _EQUAL[target.equal])
@@ -80,9 +80,9 @@ def _batches(target: Target) -> Iterator[str]:
         yield f"largest batch: {', '.join(texts)}"
 
 
-def _differing(shown: Sequence[Row]) -> Iterator[Text]:
+def _differing(rows_shown: Sequence[Row]) -> Iterator[Text]:
     """A sentence a device, then the reasons of cells without a module and the first differences."""
-    for name, device, target in shown:
+    for name, device, target in rows_shown:
         yield Text(f"{name}: {target_rows.sentence(device, target)}", style="bold")
         yield from (Text(f"  {line}") for line in (*_batches(target), *_unsaid(target)))
         yield from (Text(f"  {line}") for line in target.differences[:_MOST_DIFFERENCES])
@@ -98,15 +98,15 @@ def _unsaid(target: Target) -> Iterator[str]:
         yield from (f"{CELLS[side]}: {reason}" for side, reason in reasons.items())
 
 
-def _noted(shown: Sequence[Row]) -> Iterator[Text]:
+def _note_lines(rows_shown: Sequence[Row]) -> Iterator[Text]:
     """Each note once, with whom it is said of; a device alone where it is said of all its workloads."""
-    said: dict[str, list[tuple[str, str]]] = {}
-    for name, device, target in shown:
+    subjects: dict[str, list[tuple[str, str]]] = {}
+    for name, device, target in rows_shown:
         for note in dict.fromkeys(note for cell in target_rows.of_sides(target).values() for note in cell.notes):
-            said.setdefault(note, []).append((name, device))
-    for note, places in said.items():
+            subjects.setdefault(note, []).append((name, device))
+    for note, places in subjects.items():
         devices = dict.fromkeys(device for _, device in places)
-        whole = all((name, device) in places for name, device, _ in shown if device in devices)
+        whole = all((name, device) in places for name, device, _ in rows_shown if device in devices)
         yield Text.assemble(("note", "yellow"), f" {', '.join(devices) if whole else _by_workload(places)}: {note}")
 
 

@@ -79,7 +79,8 @@ def text_of(show: Callable[[Console], None]) -> str:
       show: prints it.
     """
     lines = io.StringIO()
-    show(PlainConsole(file=lines, width=_TEXT_WIDTH))
+    # In a notebook, Rich would show each line in the cell, and a kernel's FORCE_COLOR would have it write colours.
+    show(PlainConsole(file=lines, width=_TEXT_WIDTH, force_jupyter=False, force_terminal=False))
     return "\n".join(line.rstrip() for line in lines.getvalue().splitlines())
 
 
@@ -111,23 +112,23 @@ def print_table(console: Console, table: Table, narrow: Callable[[], Table] | No
     console.print(table, soft_wrap=not console.is_terminal)
 
 
-def write(shown: str) -> None:
+def write(text: str) -> None:
     """What a console captured, on standard output; a reader that went away, such as head, has read enough.
 
     Raises:
       UnwrittenError: it leads to a full disk.
     """
-    with writing(Path("standard output")), contextlib.ExitStack() as lost:
+    with writing(Path("standard output")), contextlib.ExitStack() as on_loss:
         # What could not be written would be tried again at the end of the program, and change its exit code.
-        lost.callback(_forget_output)
+        on_loss.callback(_forget_output)
         with contextlib.suppress(BrokenPipeError):
-            print(shown, end="", flush=True)
-            lost.pop_all()
+            print(text, end="", flush=True)
+            on_loss.pop_all()
 
 
 def _forget_output() -> None:
-    left, sys.stdout = sys.stdout, io.StringIO()
-    _silence(left)
+    stream, sys.stdout = sys.stdout, io.StringIO()
+    _silence(stream)
 
 
 def _silence(stream: IO[str]) -> None:

@@ -10,8 +10,8 @@ from compare.record.cost_parts import Peer, PeerGate
 from compare.record.timing_part import Bound, Power, Timing
 from compare.record.workload_part import Workload
 from compare.report import numbers
-from compare.report.showable import given
-from compare.report.tables import SIDES, RatioRow, ordered, ratio_row, recorded_ratio
+from compare.report.showable import present
+from compare.report.tables import SIDES, RatioRow, order_modes, ratio_row, recorded_ratio
 from compare.report.verdicts import NOT_JUDGED
 from workloads._modes import PEER_NAME, PORT, Mode, Pair
 
@@ -48,26 +48,26 @@ class PeerRow:
 
 def threads(workload: Workload) -> Threads | None:
     """One sentence; None where the record does not say."""
-    recorded = given((workload.timing or Timing()).threads)
-    if recorded is None:
+    usage = present((workload.timing or Timing()).threads)
+    if usage is None:
         return None
-    asked = recorded.asked
-    wanted = "as many threads as the frameworks choose" if asked is None else f"{_many(asked, 'thread')} requested"
+    count = usage.asked
+    request = "as many threads as the frameworks choose" if count is None else f"{_many(count, 'thread')} requested"
     sides = [
-        f"{SIDES.get(side, side)} {_used(bound, recorded.equal)} {_many(len(bound.processors) or None, 'processor')}"
-        for side, bound in recorded.sides.items()
+        f"{SIDES.get(side, side)} {_usage(bound, usage.equal)} {_many(len(bound.processors) or None, 'processor')}"
+        for side, bound in usage.sides.items()
     ]
-    equal = recorded.equal is not False
-    return Threads("; ".join([wanted, *sides]), equal, "" if equal else recorded.reason)
+    equal = usage.equal is not False
+    return Threads("; ".join([request, *sides]), equal, "" if equal else usage.reason)
 
 
-def _used(bound: Bound, equal: bool | None) -> str:
+def _usage(bound: Bound, equal: bool | None) -> str:
     """What nobody counted is equal only where a GPU computed, and threads launched."""
-    launched = equal and bound.parallelism is None
-    return "launched from" if launched else f"used {_many(bound.parallelism, 'thread')} on"
+    is_launched = equal and bound.parallelism is None
+    return "launched from" if is_launched else f"used {_many(bound.parallelism, 'thread')} on"
 
 
-def planted(workload: Workload) -> tuple[RatioRow, ...]:
+def planted_rows(workload: Workload) -> tuple[RatioRow, ...]:
     """Slowdowns of known size and what the verdict said of each."""
     return tuple(ratio_row(name, ratio) for name, ratio in _power(workload).planted.items())
 
@@ -75,7 +75,7 @@ def planted(workload: Workload) -> tuple[RatioRow, ...]:
 def smallest(workload: Workload) -> tuple[tuple[str, str], ...]:
     """By mode, the smallest slowdown that this run detects 95 times in 100."""
     slowdowns = _power(workload).smallest
-    return tuple((mode, _slowdown(slowdowns[mode])) for mode in ordered(slowdowns))
+    return tuple((mode, _slowdown(slowdowns[mode])) for mode in order_modes(slowdowns))
 
 
 def by_threads(workload: Workload) -> ByThreads | None:
@@ -84,7 +84,7 @@ def by_threads(workload: Workload) -> ByThreads | None:
     if len(counts) < 2:
         return None
     timings = [workload.by_threads[count] for count in counts]
-    modes = ordered(dict.fromkeys(mode for timing in timings for mode in timing.modes))
+    modes = order_modes(dict.fromkeys(mode for timing in timings for mode in timing.modes))
     names = dict.fromkeys(name for timing in timings for name in timing.ratios)
     return ByThreads(
         counts=tuple(counts),
@@ -119,8 +119,8 @@ def _peer(workload: Workload, name: str, peer: Peer) -> PeerRow:
 
 
 def _median(timing: Timing, mode: str) -> Number:
-    timed = timing.modes.get(mode)
-    return timed.median_s if timed else None
+    mode_times = timing.modes.get(mode)
+    return mode_times.median_s if mode_times else None
 
 
 def _complaint(gates: Mapping[str, PeerGate]) -> str:

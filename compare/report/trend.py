@@ -70,17 +70,17 @@ def write_trend(trend: Trend, path: Path) -> Path:
 
 def page(trend: Trend) -> str:
     """The whole page for a history: no script, no network, every string escaped."""
-    shown = printable(trend)
+    safe = printable(trend)
     by_workload: dict[str, list[Line]] = {}
-    for line in shown.lines:
+    for line in safe.lines:
         by_workload.setdefault(line.workload, []).append(line)
     names = anchors(by_workload)
     return (
         templates()
         .get_template("trend.html.j2")
         .render(
-            runs=[numbers.count(run) for run in shown.runs],
-            confirmed=sum(line.confirmed for line in shown.lines),
+            runs=[numbers.count(run) for run in safe.runs],
+            confirmed=sum(line.confirmed for line in safe.lines),
             sections=[_section(name, names[name], lines) for name, lines in by_workload.items()],
             words=verdicts.WORDS,
             style=Markup((TEMPLATES / "report.css").read_text()),
@@ -144,7 +144,7 @@ def _plot(line: Line, runs: Sequence[int]) -> alt.LayerChart | None:
         base.mark_point(filled=True, size=30, opacity=1).encode(y=up("ratio:Q")),
     ]
     title = alt.TitleParams(f"{line.ratio}: {line.verdict}" if line.verdict else line.ratio, offset=16)
-    return drawing.layered(layers, HEIGHT, WIDTH).properties(title=title)
+    return drawing.layer_charts(layers, HEIGHT, WIDTH).properties(title=title)
 
 
 def _span(ends: Sequence[float]) -> list[float]:

@@ -12,7 +12,7 @@ from compare.record.timing_part import Timing
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS
 from compare.record.workload_part import Workload
 from compare.report import numbers
-from compare.report.showable import given
+from compare.report.showable import present
 from workloads._spec import GATES
 
 INCOMPLETE = "incomplete"
@@ -109,10 +109,10 @@ class GateRow:
     def message(self) -> str:
         """Why the gate fails, or is not judged: the message of its first such leaf, and how many there are besides."""
         rows = self.failing if self.verdict == FAIL else self.unjudged
-        said = [row.message for row in rows if row.message]
+        messages = [row.message for row in rows if row.message]
         outcome = "failed" if self.verdict == FAIL else "is not judged"
         unsaid = f"{self.name} gate {outcome}, and the record does not say why"
-        first = said[0] if said else self.reason or unsaid
+        first = messages[0] if messages else self.reason or unsaid
         more = len(rows) - 1
         return f"{first} (and {more} more)" if more > 0 else first
 
@@ -121,32 +121,32 @@ def headline(record: Record) -> Headline:
     """Fail where a parity verdict fails, else not judged where one is; incomplete where a result is missing."""
     workloads = record.workloads.values()
     verdicts = [verdict(workload) for workload in workloads]
-    failed, unjudged = verdicts.count(FAIL), verdicts.count(NOT_JUDGED)
+    failures, unjudged_count = verdicts.count(FAIL), verdicts.count(NOT_JUDGED)
     lacking = sum(bool(workload.failures) for workload in workloads)
-    withheld = sum(_withholds(workload) for workload in workloads)
+    withheld_count = sum(_withholds(workload) for workload in workloads)
     lacking_evidence = any((workload.parity or Parity()).verdict == NOT_JUDGED for workload in workloads)
-    told_apart = bool(failed) or not lacking_evidence
-    counted = (
-        (unjudged if told_apart else 0, "not judged for parity"),
+    told_apart = bool(failures) or not lacking_evidence
+    counts = (
+        (unjudged_count if told_apart else 0, "not judged for parity"),
         (lacking, "with missing results"),
-        (withheld, "with time ratios withheld"),
+        (withheld_count, "with time ratios withheld"),
     )
     sides = (record.environment or Environment()).sides
     notes = (
-        *(f"{_of(number, len(workloads))} {what}" for number, what in counted if number),
+        *(f"{_of(number, len(workloads))} {what}" for number, what in counts if number),
         *(
             f"{side} was recorded elsewhere: {facts['recorded']}"
             for side, facts in sides.items()
             if facts.get("recorded")
         ),
     )
-    if failed:
-        return Headline(FAIL, f"Parity fails in {_of(failed, len(workloads))}", notes)
+    if failures:
+        return Headline(FAIL, f"Parity fails in {_of(failures, len(workloads))}", notes)
     if lacking_evidence:
-        return Headline(NOT_JUDGED, f"Parity is not judged in {_of(unjudged, len(workloads))}", notes)
-    if unjudged or lacking or not workloads:
-        held = verdicts.count(PASS)
-        return Headline(INCOMPLETE, f"Parity holds in {_of(held, len(workloads))}; the run is incomplete", notes)
+        return Headline(NOT_JUDGED, f"Parity is not judged in {_of(unjudged_count, len(workloads))}", notes)
+    if unjudged_count or lacking or not workloads:
+        passes = verdicts.count(PASS)
+        return Headline(INCOMPLETE, f"Parity holds in {_of(passes, len(workloads))}; the run is incomplete", notes)
     return Headline(PASS, f"Parity holds in {_of(len(workloads), len(workloads))}", notes)
 
 
@@ -173,7 +173,7 @@ def gate_verdicts(workload: Workload) -> dict[str, str]:
 
 def gates(workload: Workload) -> tuple[GateRow, ...]:
     """The gates that the record has."""
-    return tuple(_gate(name, gate) for name, gate in _gates(workload).items() if given(gate))
+    return tuple(_gate(name, gate) for name, gate in _gates(workload).items() if present(gate))
 
 
 def failures(workload: Workload) -> tuple[FailureRow, ...]:
@@ -191,9 +191,9 @@ def complaints(name: str, workload: Workload) -> tuple[str, ...]:
       name: of the workload.
       workload: its part of the record.
     """
-    judged = gates(workload) if is_judged(workload) else ()
-    messages = [gate.message for gate in judged if gate.verdict == FAIL]
-    messages += [f"not judged: {gate.message}" for gate in judged if gate.verdict == NOT_JUDGED]
+    gate_rows = gates(workload) if is_judged(workload) else ()
+    messages = [gate.message for gate in gate_rows if gate.verdict == FAIL]
+    messages += [f"not judged: {gate.message}" for gate in gate_rows if gate.verdict == NOT_JUDGED]
     messages += [f"{name}: {failure.line}" for failure in failures(workload)]
     return tuple(" ".join(message.split()) for message in messages)
 
@@ -215,12 +215,12 @@ def why_missing(workload: Workload) -> str:
 
 def _gates(workload: Workload) -> dict[str, Gate]:
     """Those of the contract first, empty where the record has none; then any other."""
-    recorded = (workload.parity or Parity()).gates
-    return {**{name: recorded.get(name, Gate()) for name in GATES}, **recorded}
+    recorded_gates = (workload.parity or Parity()).gates
+    return {**{name: recorded_gates.get(name, Gate()) for name in GATES}, **recorded_gates}
 
 
 def _gate(name: str, gate: Gate) -> GateRow:
-    leaves = [_leaf(comparison) for comparison in sorted(gate.comparisons, key=_used, reverse=True)]
+    leaves = [_leaf(comparison) for comparison in sorted(gate.comparisons, key=_share_used, reverse=True)]
     return GateRow(
         name=name,
         verdict=gate.verdict or NOT_JUDGED,
@@ -241,7 +241,7 @@ def _leaf(comparison: Comparison) -> LeafRow:
         compared=f"{_run(comparison.found_from)} vs {_run(comparison.expected_from)}",
         error=numbers.error(comparison.error),
         bound=numbers.error(comparison.bound),
-        used=_headroom(_used(comparison)),
+        used=_headroom(_share_used(comparison)),
         noise=numbers.error(comparison.noise),
         verdict=comparison.verdict or NOT_JUDGED,
         worst=_worst(comparison),
@@ -252,7 +252,7 @@ def _leaf(comparison: Comparison) -> LeafRow:
     )
 
 
-def _used(comparison: Comparison) -> float:
+def _share_used(comparison: Comparison) -> float:
     """Error over bound; infinite where the error is not finite or must be zero and is not."""
     error, bound = numbers.finite(comparison.error), numbers.finite(comparison.bound)
     if error is None:
@@ -267,10 +267,10 @@ def _run(source: str | None) -> str:
     return f"{source} float64" if source in ("tf", "jax") else source or ""
 
 
-def _headroom(used: float) -> str:
-    if math.isinf(used):
+def _headroom(share_used: float) -> str:
+    if math.isinf(share_used):
         return numbers.MISSING
-    return f"{used:,.0f}" if used >= 100 else f"{used:.3g}"
+    return f"{share_used:,.0f}" if share_used >= 100 else f"{share_used:.3g}"
 
 
 def _worst(comparison: Comparison) -> str:

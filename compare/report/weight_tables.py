@@ -10,7 +10,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from compare.report import terminal
-from compare.report.numbers import counted
+from compare.report.numbers import count_of
 from compare.weights.receipt import CarriedLayer, CarriedOptimizer, Receipt
 from compare.weights.returning import Returned
 
@@ -32,37 +32,46 @@ def _layers(layers: Sequence[CarriedLayer], counts: Counter[str]) -> Table:
     )  # fmt: skip
     for layer in layers:
         flax = layer.module or layer.function
-        at = layer.target if layer.module else ""
+        target = layer.target if layer.module else ""
         agree = f"{len(layer.checked)}" if layer.module else "none: no module"
-        table.add_row(*map(terminal.cell, (layer.path, layer.class_name, flax, at, str(counts[layer.path]), agree)))
+        table.add_row(*map(terminal.cell, (layer.path, layer.class_name, flax, target, str(counts[layer.path]), agree)))
     return table
 
 
 def _notes(receipt: Receipt) -> Sequence[str]:
     variables = sum(len(leaf.variables) for leaf in receipt.leaves)
     layers = len({leaf.layer for leaf in receipt.leaves})
-    carried = (counted(len(receipt.leaves), "weight"), counted(layers, "layer"), counted(variables, "variable"))
-    lines = ["{} of {} became {}".format(*carried)]
+    counts = (count_of(len(receipt.leaves), "weight"), count_of(layers, "layer"), count_of(variables, "variable"))
+    lines = ["{} of {} became {}".format(*counts)]
     lines += _of_optimizer(receipt.optimizer) if receipt.optimizer else []
-    lines += [f"{key}: tied to {tied}" for key, tied in receipt.tied.items()]
-    lines += _left(receipt.allowed)
+    lines += [f"{key}: tied to {source}" for key, source in receipt.tied.items()]
+    lines += _lines_left(receipt.allowed)
     lines += [f"{key}: not carried, {reason}" for key, reason in receipt.left.items()]
     lines += [f"{layer.path}: better {advice}" for layer in receipt.layers for advice in layer.advice]
-    called = [f"{layer.path} {', '.join(layer.unchecked)}" for layer in receipt.layers if layer.unchecked]
-    lines += [f"not checked, since whoever calls the module applies it: {'; '.join(called)}"] if called else []
+    unchecked_texts = [f"{layer.path} {', '.join(layer.unchecked)}" for layer in receipt.layers if layer.unchecked]
+    lines += (
+        [f"not checked, since whoever calls the module applies it: {'; '.join(unchecked_texts)}"]
+        if unchecked_texts
+        else []
+    )
     return lines
 
 
-def _of_optimizer(held: CarriedOptimizer) -> Sequence[str]:
-    slots = counted(len(held.leaves), "variable")
-    carried = f"{slots} of {held.class_name} became the state of optax (rule {held.rule}); both took equal steps"
-    return [carried, *(f"the optimizer: expected {attribute}, without effect on the steps" for attribute in held.apart)]
+def _of_optimizer(optimizer: CarriedOptimizer) -> Sequence[str]:
+    slots = count_of(len(optimizer.leaves), "variable")
+    sentence = (
+        f"{slots} of {optimizer.class_name} became the state of optax (rule {optimizer.rule}); both took equal steps"
+    )
+    return [
+        sentence,
+        *(f"the optimizer: expected {attribute}, without effect on the steps" for attribute in optimizer.apart),
+    ]
 
 
-def _left(allowed: Mapping[str, str]) -> Sequence[str]:
+def _lines_left(allowances: Mapping[str, str]) -> Sequence[str]:
     """What stays as it is; several for one reason in one line."""
     by_reason: dict[str, list[str]] = defaultdict(list)
-    for path, reason in allowed.items():
+    for path, reason in allowances.items():
         by_reason[reason].append(path)
     return [
         f"{paths[0]}{f' and {len(paths) - 1} more' if len(paths) > 1 else ''}: left as it is, {reason}"
@@ -76,13 +85,13 @@ def print_findings(lines: Sequence[str]) -> None:
     terminal.complain(f"{len(lines)} {'things do' if len(lines) > 1 else 'thing does'} not fit; nothing was written")
 
 
-def print_returned(returned: Returned) -> None:
+def print_returned(result: Returned) -> None:
     """Print how many weights came back as they were carried."""
-    what = "weights and variables of the optimizer" if returned.slots else "weights"
-    terminal.say(f"{returned.equal} of {returned.leaves} {what} are bit-equal to what was carried")
+    what = "weights and variables of the optimizer" if result.slots else "weights"
+    terminal.say(f"{result.equal} of {result.leaves} {what} are bit-equal to what was carried")
     for keys, what in (
-        (returned.changed, "changed since it was carried"),
-        (returned.misread, "read by Keras otherwise than it was written"),
-        (returned.left, "not carried: the model's own"),
+        (result.changed, "changed since it was carried"),
+        (result.misread, "read by Keras otherwise than it was written"),
+        (result.left, "not carried: the model's own"),
     ):
         terminal.say(*(f"{key}: {what}" for key in keys))

@@ -21,7 +21,7 @@ from compare.run import surroundings
 from compare.sides._side import SideError
 from compare.sides.device_worker import Targets
 from compare.sides.sources import interpreter_of
-from workloads._declared import Declared, declared
+from workloads._declared import Declared, declare
 from workloads._spec import Workload
 
 OWN = ("workloads", "tf_reference", "jaxport", "compare")
@@ -55,7 +55,7 @@ def of_run(request: Request, environment: Environment) -> str:
     Raises:
       Unknown: a side is missing, or a file cannot be read.
     """
-    absent = [name for name, told in environment.sides.items() if "missing" in told]
+    absent = [name for name, facts in environment.sides.items() if "missing" in facts]
     if absent:
         raise Unknown(f"the {absent[0]} side is missing")
     targets = request.targets
@@ -95,7 +95,7 @@ def of_workload(both: tuple[Prepared, Prepared], without: Path) -> str:
     folders = {folder.resolve() for prepared in both for folder in _folders(prepared)}
     return _digest(
         {
-            "prepared": [_described(prepared) for prepared in both],
+            "prepared": [_describe(prepared) for prepared in both],
             "folders": {str(folder): folder_digest(folder, without) for folder in sorted(folders)},
             "named": {str(folder): named_in(folder, without) for folder in sorted(folders)},
         }
@@ -106,8 +106,10 @@ def of_workload(both: tuple[Prepared, Prepared], without: Path) -> str:
 def own_sources() -> str:
     """A digest of jaxport's own packages: one that was changed judges anew."""
     root = Path(__file__).resolve().parents[2]
-    kept = (path for name in OWN for path in sorted((root / name).rglob("*")))
-    names = [path for path in kept if path.suffix in (".py", ".toml", ".json") and "documentation" not in path.parts]
+    candidates = (path for name in OWN for path in sorted((root / name).rglob("*")))
+    names = [
+        path for path in candidates if path.suffix in (".py", ".toml", ".json") and "documentation" not in path.parts
+    ]
     return _digest({str(path.relative_to(root)): file_stamp(path) for path in names})
 
 
@@ -142,19 +144,21 @@ def named_in(folder: Path, without: Path) -> dict[str, str]:
       Unknown: a file cannot be read, or a folder holds too many.
     """
     sources = (path for path in _files(folder, without.resolve()) if path.suffix == ".py")
-    quoted = {word for path in sources for word in _QUOTED.findall(path.read_text(errors="replace"))}
-    places = {os.path.join(base, os.path.expanduser(word)) for base in (folder, Path.cwd()) for word in quoted}
-    kept = [place for place in places if not place.startswith(_OF_THE_KERNEL)]
-    files = {place: file_stamp(Path(place)) for named in kept for place in _files_of(named)}
-    folders = {place: folder_digest(Path(place), without) for place in kept if _is_apart(Path(place), folder, without)}
-    return files | folders | {f"${word}": os.environ[word] for word in quoted if word in os.environ}
+    words = {word for path in sources for word in _QUOTED.findall(path.read_text(errors="replace"))}
+    places = {os.path.join(base, os.path.expanduser(word)) for base in (folder, Path.cwd()) for word in words}
+    outside = [place for place in places if not place.startswith(_OF_THE_KERNEL)]
+    files = {place: file_stamp(Path(place)) for candidate in outside for place in _files_of(candidate)}
+    folders = {
+        place: folder_digest(Path(place), without) for place in outside if _is_apart(Path(place), folder, without)
+    }
+    return files | folders | {f"${word}": os.environ[word] for word in words if word in os.environ}
 
 
-def _files_of(named: str) -> list[str]:
+def _files_of(path: str) -> list[str]:
     """The file of a name, or those of a checkpoint whose names begin so."""
-    if os.path.isfile(named):
-        return [named]
-    return sorted(glob.glob(f"{glob.escape(named)}.*")) if os.path.isfile(f"{named}.index") else []
+    if os.path.isfile(path):
+        return [path]
+    return sorted(glob.glob(f"{glob.escape(path)}.*")) if os.path.isfile(f"{path}.index") else []
 
 
 def _is_apart(place: Path, folder: Path, without: Path) -> bool:
@@ -164,9 +168,11 @@ def _is_apart(place: Path, folder: Path, without: Path) -> bool:
     """
     if not place.is_dir() or place.name.startswith("."):
         return False
-    at, own = place.resolve(), folder.resolve()
-    known = at.is_relative_to(own) or at.is_relative_to(without.resolve())
-    return not known and not any(path.is_relative_to(at) for path in (own, Path.cwd(), Path.home().resolve()))
+    real_place, own = place.resolve(), folder.resolve()
+    is_inside = real_place.is_relative_to(own) or real_place.is_relative_to(without.resolve())
+    return not is_inside and not any(
+        path.is_relative_to(real_place) for path in (own, Path.cwd(), Path.home().resolve())
+    )
 
 
 def file_stamp(path: Path) -> str:
@@ -187,13 +193,17 @@ def file_stamp(path: Path) -> str:
 
 def _files(folder: Path, without: Path) -> Iterator[Path]:
     # A link may lead to a folder above it.
-    seen = {folder.resolve(), without}
+    seen_folders = {folder.resolve(), without}
     for place, inner, names in os.walk(folder, followlinks=True):
-        at = Path(place)
-        shown = {name: (at / name).resolve() for name in inner if not name.startswith(".") and name != "__pycache__"}
-        inner[:] = sorted(name for name, where in shown.items() if where not in seen)
-        seen.update(shown[name] for name in inner)
-        yield from (at / name for name in sorted(names) if not name.startswith(".") and (at / name).is_file())
+        base_path = Path(place)
+        visible = {
+            name: (base_path / name).resolve() for name in inner if not name.startswith(".") and name != "__pycache__"
+        }
+        inner[:] = sorted(name for name, where in visible.items() if where not in seen_folders)
+        seen_folders.update(visible[name] for name in inner)
+        yield from (
+            base_path / name for name in sorted(names) if not name.startswith(".") and (base_path / name).is_file()
+        )
 
 
 def _targets(targets: Targets) -> list[Any]:
@@ -204,7 +214,7 @@ def _targets(targets: Targets) -> list[Any]:
         raise Unknown(f"what compiles for other devices cannot be asked: {error.reason}") from error
     return [
         to_json(list(targets.devices)),
-        {platform: dict(installed.versions) for platform, installed in packages.items()},
+        {platform: dict(package.versions) for platform, package in packages.items()},
     ]
 
 
@@ -220,12 +230,12 @@ def _folders(prepared: Prepared) -> Iterator[Path]:
             yield Path(where).parent
 
 
-def _described(prepared: Prepared) -> dict[str, Any]:
+def _describe(prepared: Prepared) -> dict[str, Any]:
     workload = prepared.workload
-    said = declared(workload) if isinstance(workload, Workload) else workload
-    drawn = {name: value for name, value in vars(prepared).items() if name not in ("loading", "workload")}
+    declaration = declare(workload) if isinstance(workload, Workload) else workload
+    plain = {name: value for name, value in vars(prepared).items() if name not in ("loading", "workload")}
     loading = {name: value for name, value in asdict(prepared.loading).items() if name != "arrays"}
-    return {"declared": to_json(said), "drawn": to_json(drawn), "loading": to_json(loading)}
+    return {"declared": to_json(declaration), "drawn": to_json(plain), "loading": to_json(loading)}
 
 
 def _digest(value: Mapping[str, Any]) -> str:

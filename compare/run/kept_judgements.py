@@ -95,8 +95,8 @@ class Judgements:
         self._folder, self._request = folder, request
         self._of_run: str | None = None
 
-    def judged(
-        self, pool: Pool, both: tuple[Prepared, Prepared], judge: Callable[[], Judgement], told: Callable[[str], None]
+    def judge(
+        self, pool: Pool, both: tuple[Prepared, Prepared], judge: Callable[[], Judgement], report: Callable[[str], None]
     ) -> Judgement:
         """The judgement that was kept, where nothing changed that it rests on; else a new one, which is kept.
 
@@ -104,36 +104,36 @@ class Judgements:
           pool: workers that tell of their versions.
           both: what parity is judged on, and what is compiled and timed.
           judge: makes the judgement.
-          told: is told why one is taken, or not kept.
+          report: receives the reason why one is used, or not kept.
         """
         name, began = both[0].workload.name, time.time_ns()
         try:
             rests_on = self._grounds(pool, both)
         except grounds.Unknown as why:
-            told(f"{name}: cannot be resumed: {why}")
+            report(f"{name}: cannot be resumed: {why}")
             return judge()
         path = self._path(name)
-        kept = self._read(path, rests_on, both[1], told)
-        if kept is not None:
-            told(f"{name}: judged before, and nothing changed")
-            return kept
+        earlier = self._read(path, rests_on, both[1], report)
+        if earlier is not None:
+            report(f"{name}: judged before, and nothing changed")
+            return earlier
         judgement = judge()
         if judgement.part.parity is None or judgement.part.failures:
             return judgement  # what is missing may come the next time
         try:
-            imported = self._imported(pool, began)
-            changed = self._grounds(pool, both) != rests_on
+            imports = self._imports(pool, began)
+            is_stale = self._grounds(pool, both) != rests_on
         except (grounds.Unknown, SideError) as why:
-            told(f"{name}: cannot be resumed: {why}")
+            report(f"{name}: cannot be resumed: {why}")
             return judgement
-        if changed:
-            told(f"{name}: cannot be resumed: its files changed while it was judged")
+        if is_stale:
+            report(f"{name}: cannot be resumed: its files changed while it was judged")
             return judgement
         try:
-            write_atomically(path, _packed(rests_on, imported, judgement))
+            write_atomically(path, _pack(rests_on, imports, judgement))
         except UnwrittenError as why:
             # What a later run would be spared is no reason to lose this one: its record may still find a place.
-            told(f"{name}: cannot be resumed: {why}")
+            report(f"{name}: cannot be resumed: {why}")
         return judgement
 
     def forget(self) -> None:
@@ -153,7 +153,7 @@ class Judgements:
             self._of_run = grounds.of_run(self._request, record_parts.environment(pool.environments()))
         return f"{self._of_run} {grounds.of_workload(both, self._folder.parent)}"
 
-    def _imported(self, pool: Pool, began: int) -> dict[str, str]:
+    def _imports(self, pool: Pool, began: int) -> dict[str, str]:
         """By path, stamps of the files that live sides have imported.
 
         Raises:
@@ -167,7 +167,7 @@ class Judgements:
                 raise grounds.Unknown(f"{path} was changed while it was judged")
         return {str(path): grounds.file_stamp(path) for path in sorted(paths) if path.exists()}
 
-    def _read(self, path: Path, rests_on: str, large: Prepared, told: Callable[[str], None]) -> Judgement | None:
+    def _read(self, path: Path, rests_on: str, large: Prepared, report: Callable[[str], None]) -> Judgement | None:
         if not path.exists():
             return None
         try:
@@ -177,46 +177,48 @@ class Judgements:
             plain = files.parse(arrays.pop(_JSON).tobytes(), path, _KEPT)
             if not isinstance(plain, dict) or plain.get("format") != FORMAT:
                 return None
-            kept = files.convert(plain, _Kept, path, _KEPT)
+            judgement = files.convert(plain, _Kept, path, _KEPT)
         except FileError as error:
-            told(str(error))
+            report(str(error))
             return None
-        if kept.grounds != rests_on or not _unchanged(kept.files):
-            told(f"{large.workload.name}: judged before, but something changed since: judged again")
+        if judgement.grounds != rests_on or not _are_unchanged(judgement.files):
+            report(f"{large.workload.name}: judged before, but something changed since: judged again")
             return None
-        return Judgement(kept.part, kept.view, kept.times and _timed(kept.times, arrays, large))
+        return Judgement(
+            judgement.part, judgement.view, judgement.times and _unpack_timed(judgement.times, arrays, large)
+        )
 
 
-def _unchanged(stamps: Mapping[str, str]) -> bool:
+def _are_unchanged(stamps: Mapping[str, str]) -> bool:
     try:
         return all(grounds.file_stamp(Path(path)) == stamp for path, stamp in stamps.items())
     except grounds.Unknown:
         return False
 
 
-def _packed(rests_on: str, imported: Mapping[str, str], judgement: Judgement) -> bytes:
-    timed, arrays = judgement.timed, {}
+def _pack(rests_on: str, imports: Mapping[str, str], judgement: Judgement) -> bytes:
+    to_time, arrays = judgement.timed, {}
     times = None
-    if timed is not None:
-        packed = {side: record_of(Program).pack(program) for side, program in timed.programs.items()}
-        arrays = {f"{side}/{name}": array for side, reply in packed.items() for name, array in reply.arrays.items()}
+    if to_time is not None:
+        programs = {side: record_of(Program).pack(program) for side, program in to_time.programs.items()}
+        arrays = {f"{side}/{name}": array for side, reply in programs.items() for name, array in reply.arrays.items()}
         times = {
-            "modes": {side: list(modes) for side, modes in timed.modes.items()},
-            "programs": {side: reply.value for side, reply in packed.items()},
-            "work": asdict(timed.work) if timed.work else None,
-            "why_no_work": timed.why_no_work,
-            "main_pass": timed.main_pass,
-            "steps": timed.steps,
+            "modes": {side: list(modes) for side, modes in to_time.modes.items()},
+            "programs": {side: reply.value for side, reply in programs.items()},
+            "work": asdict(to_time.work) if to_time.work else None,
+            "why_no_work": to_time.why_no_work,
+            "main_pass": to_time.main_pass,
+            "steps": to_time.steps,
         }
-    kept = {
-        "format": FORMAT, "grounds": rests_on, "files": dict(imported), "part": to_json(judgement.part),
+    content = {
+        "format": FORMAT, "grounds": rests_on, "files": dict(imports), "part": to_json(judgement.part),
         "view": to_json(judgement.view), "times": times,
     }  # fmt: skip
-    head = {_JSON: np.frombuffer(json.dumps(kept).encode(), np.uint8)}
+    head = {_JSON: np.frombuffer(json.dumps(content).encode(), np.uint8)}
     return save(wire.contiguous({**arrays, **head}))
 
 
-def _timed(times: _Times, arrays: Mapping[str, Any], large: Prepared) -> Timed:
+def _unpack_timed(times: _Times, arrays: Mapping[str, Any], large: Prepared) -> Timed:
     programs = {
         side: record_of(Program).unpack(
             program,

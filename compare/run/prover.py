@@ -58,14 +58,14 @@ class Port:
         if self.reference is not None or self.tf is None or self.jax is None:
             raise RequestError(
                 "expected a workload or port file, or else tf=, jax= and inputs= together, "
-                f"found {', '.join(self._given()) or 'nothing'}: name the port in one of the two ways"
+                f"found {', '.join(self._options_in_use()) or 'nothing'}: name the port in one of the two ways"
             )
         inputs = [f"{name}={text}" for name, text in self.inputs]
         dimensions = [f"{name}={text}" for name, text in self.dimensions]
         workload = functions.from_functions(self._at_folder(self.tf), self._at_folder(self.jax), inputs, dimensions)
         return dataclasses.replace(workload, summary=f"{self.tf} against {self.jax}", source="given by a test")
 
-    def _given(self) -> list[str]:
+    def _options_in_use(self) -> list[str]:
         return [name for name in ("reference", "tf", "jax", "inputs", "dimensions") if getattr(self, name)]
 
     def _at_folder(self, reference: str) -> str:
@@ -118,11 +118,11 @@ class Prover:
     ) -> None:
         self._stack.close()
 
-    def judge(self, asked: Sequence[Port], size: str | None, pairs: int, parity_only: bool = False) -> list[Judged]:
+    def judge(self, ports: Sequence[Port], size: str | None, pairs: int, parity_only: bool = False) -> list[Judged]:
         """What is found of each port; those that are not known yet share one run, and so its processes.
 
         Args:
-          asked: ports, as a test names them.
+          ports: ports, as a test names them.
           size: None takes each workload's size of the tour.
           pairs: sets of fresh processes that time; 0 times nothing.
           parity_only: no programs, cells, kernels or times are needed.
@@ -130,7 +130,7 @@ class Prover:
         Raises:
           RequestError, RegistryError, DataError, SideError: the request cannot be carried out.
         """
-        missing = {port: port.workload() for port in asked if not self._knows(port, size, pairs, parity_only)}
+        missing = {port: port.workload() for port in ports if not self._knows(port, size, pairs, parity_only)}
         for main_pass in dict.fromkeys(port.main_pass for port in missing):
             together = {port: workload for port, workload in missing.items() if port.main_pass == main_pass}
             _check_names([workload.name for workload in together.values()])
@@ -139,14 +139,18 @@ class Prover:
             for port, workload in together.items():
                 part = record.workloads[workload.name]
                 self._judged[port, size] = Judged(workload.name, part, pairs, parity_only)
-        return [self._judged[port, size] for port in asked]
+        return [self._judged[port, size] for port in ports]
 
     def _knows(self, port: Port, size: str | None, pairs: int, parity_only: bool) -> bool:
-        judged = self._judged.get((port, size))
-        if judged is None or (judged.parity_only and not parity_only):
+        known_judgement = self._judged.get((port, size))
+        if known_judgement is None or (known_judgement.parity_only and not parity_only):
             return False
         # What does not hold is not timed, however often it is asked for.
-        return judged.pairs >= pairs or judged.part.parity is None or judged.part.parity.verdict != PASS
+        return (
+            known_judgement.pairs >= pairs
+            or known_judgement.part.parity is None
+            or known_judgement.part.parity.verdict != PASS
+        )
 
     def _run(
         self,
@@ -213,8 +217,8 @@ class Prover:
                 shutil.rmtree(self._drawn[1])
                 self._drawn = None
             folder = Path(tempfile.mkdtemp(dir=self._scratch))
-            prepared = prepare_both(port.workload(), size, None, folder)[1].on_pass(port.main_pass)
-            self._drawn = (port, size), folder, prepared.loading
+            at_size = prepare_both(port.workload(), size, None, folder)[1].on_pass(port.main_pass)
+            self._drawn = (port, size), folder, at_size.loading
         return self._drawn[2]
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from compare import versions
 from compare.hlo import stablehlo_text
-from compare.inputs.at_size import Prepared, described
+from compare.inputs.at_size import Prepared, type_text
 from compare.measure.measurements import Measured, Measurements
 from compare.prove.collect import FLOAT32, Collected, unique
 from compare.prove.program_alignment import Examined
@@ -90,7 +90,7 @@ def workload(
     collected: Mapping[str, Collected],
     parity: Parity | None,
     cells: Mapping[str, Compiled],
-    examined: Examined | None,
+    examination: Examined | None,
     failures: Sequence[Failure],
 ) -> Workload:
     """One workload's part; what time tells is added to it later, and failures with it.
@@ -101,7 +101,7 @@ def workload(
       collected: by side, what was asked of it.
       parity: None where nothing was judged.
       cells: modules by program@compiler.
-      examined: both programs held against each other; None where one is missing.
+      examination: the comparison of both programs; None where one is missing.
       failures: results that are missing.
     """
     spec = prepared.workload
@@ -112,28 +112,30 @@ def workload(
         parity_size=parity_size,
         dimensions=dict(prepared.dimensions),
         dtype=FLOAT32,
-        inputs={name: described(spec) for name, spec in prepared.inputs.items()},
+        inputs={name: type_text(spec) for name, spec in prepared.inputs.items()},
         sha256=prepared.loading.sha256,
-        main_pass=next((asked.main_pass for asked in collected.values()), ""),
+        main_pass=next((evidence.main_pass for evidence in collected.values()), ""),
         unrolled=prepared.loading.unrolled or None,
         passes=_passes(collected),
         cost=_cost(prepared.cost),
         failures=tuple(failures),
         parity=parity,
-        programs={side: _written(asked.main.artifact) for side, asked in collected.items() if asked.main},
-        stages={side: dict(asked.stages) for side, asked in collected.items() if asked.stages},
-        alignment=examined.alignment if examined else None,
+        programs={
+            side: _written_program(evidence.main.artifact) for side, evidence in collected.items() if evidence.main
+        },
+        stages={side: dict(evidence.stages) for side, evidence in collected.items() if evidence.stages},
+        alignment=examination.alignment if examination else None,
         compiled=cells,
-        profile={mode: profile for asked in collected.values() for mode, profile in asked.profile.items()},
+        profile={mode: profile for evidence in collected.values() for mode, profile in evidence.profile.items()},
         trajectory=_losses(collected),
         compiler_options=dict(collected["jax"].compiler_options) if "jax" in collected else {},
-        compilers=examined.compilers if examined else None,
+        compilers=examination.compilers if examination else None,
     )
 
 
 def _passes(collected: Mapping[str, Collected]) -> tuple[str, ...]:
     """Those that every side has which delivered anything."""
-    by_side = [set(asked.modes) for asked in collected.values()]
+    by_side = [set(evidence.modes) for evidence in collected.values()]
     return tuple(pass_ for pass_ in PASSES if by_side and pass_ in set.intersection(*by_side))
 
 
@@ -160,14 +162,14 @@ def failing(part: Workload, *failures: Failure) -> Workload:
     return replace(part, failures=(*part.failures, *failures))
 
 
-def with_measurements(parts: Mapping[str, Workload], measured: Measured) -> dict[str, Workload]:
+def with_measurements(parts: Mapping[str, Workload], results: Measured) -> dict[str, Workload]:
     """Every part with what was measured of its workload. Interrupted, those that were timed say so."""
-    timed = {name: _with(parts[name], measurements) for name, measurements in measured.workloads.items()}
-    if not measured.interrupted:
-        return {name: failing(part, *measured.failures) for name, part in {**parts, **timed}.items()}
+    with_times = {name: _with(parts[name], measurements) for name, measurements in results.workloads.items()}
+    if not results.interrupted:
+        return {name: failing(part, *results.failures) for name, part in {**parts, **with_times}.items()}
     reason = f"{INTERRUPTED}: what was judged and timed before it stands"
-    stopped = Failure("both sides", "timing", reason)
-    return {**parts, **{name: failing(part, stopped) for name, part in timed.items()}}
+    failure = Failure("both sides", "timing", reason)
+    return {**parts, **{name: failing(part, failure) for name, part in with_times.items()}}
 
 
 def _with(part: Workload, measurements: Measurements) -> Workload:
@@ -183,11 +185,11 @@ def _with(part: Workload, measurements: Measurements) -> Workload:
     )
 
 
-def interrupted(parts: Mapping[str, Workload], asked: Sequence[str]) -> dict[str, Workload]:
+def with_interruption(parts: Mapping[str, Workload], names: Sequence[str]) -> dict[str, Workload]:
     """What was judged stands, and says that more was asked for."""
-    missing = [name for name in asked if name not in parts]
-    named = ", ".join([*missing[:3], *(["..."] if len(missing) > 3 else [])])
-    reason = f"{INTERRUPTED} after {len(parts)} of {len(asked)} workloads; not in this record: {named}"
+    missing = [name for name in names if name not in parts]
+    names_text = ", ".join([*missing[:3], *(["..."] if len(missing) > 3 else [])])
+    reason = f"{INTERRUPTED} after {len(parts)} of {len(names)} workloads; not in this record: {names_text}"
     return {name: failing(part, Failure("both sides", "judging", reason)) for name, part in parts.items()}
 
 
@@ -198,11 +200,11 @@ def verdict(record: Record) -> str:
     return PASS if clean and parts else FAIL
 
 
-def _cost(declared: DeclaredCost | None) -> Cost | None:
-    return None if declared is None else Cost(flops=declared.flops, bytes=declared.bytes, source=declared.source)
+def _cost(cost: DeclaredCost | None) -> Cost | None:
+    return None if cost is None else Cost(flops=cost.flops, bytes=cost.bytes, source=cost.source)
 
 
-def _written(artifact: bytes) -> Written:
+def _written_program(artifact: bytes) -> Written:
     summary = stablehlo_text.describe(artifact)
     return Written(instructions=summary.instructions, opcodes=summary.opcodes, sha256=summary.sha256, text=summary.text)
 
@@ -210,8 +212,8 @@ def _written(artifact: bytes) -> Written:
 def _losses(collected: Mapping[str, Collected]) -> dict[str, Trajectory]:
     return {
         mode: Trajectory(loss=tuple(float(value) for value in arrays["loss"]))
-        for asked in collected.values()
-        for (mode, dtype), arrays in asked.trajectories.items()
+        for evidence in collected.values()
+        for (mode, dtype), arrays in evidence.trajectories.items()
         if dtype == FLOAT32
     }
 

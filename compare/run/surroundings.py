@@ -70,7 +70,7 @@ def look(variables: Mapping[str, str] = os.environ, memory: Path = MEMORY) -> Su
         shared_memory_free_bytes=shutil.disk_usage(SHARED_MEMORY).free if SHARED_MEMORY.is_dir() else None,
         gpus=gpus(shutil.which("nvidia-smi")),
         tools={name: shutil.which(name) for name in TOOLS},
-        variables={name: variables[name] for name in sorted(variables) if _told(name) and name not in own},
+        variables={name: variables[name] for name in sorted(variables) if _is_reported(name) and name not in own},
     )
 
 
@@ -83,16 +83,18 @@ def gpus(nvidia_smi: str | None) -> tuple[str, ...]:
     if nvidia_smi is None:
         return ()
     try:
-        asked = subprocess.run(
+        process = subprocess.run(
             [nvidia_smi, *ASKS_GPUS], capture_output=True, text=True, errors="replace", timeout=_ANSWERS_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return (f"nvidia-smi failed: {error}",)
-    said = asked.stdout.splitlines() if asked.returncode == 0 else (asked.stdout + asked.stderr).splitlines()[:1]
-    return tuple(line.strip() for line in said)
+    lines = (
+        process.stdout.splitlines() if process.returncode == 0 else (process.stdout + process.stderr).splitlines()[:1]
+    )
+    return tuple(line.strip() for line in lines)
 
 
-def _told(name: str) -> bool:
+def _is_reported(name: str) -> bool:
     return bool(STEERING.fullmatch(name)) and not SECRET.fullmatch(name)
 
 

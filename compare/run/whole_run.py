@@ -31,6 +31,7 @@ from compare.prove import (
     other_sizes,
     program_alignment,
     program_pairs,
+    refused_cases,
     stability_gate,
     unrolling,
 )
@@ -73,25 +74,27 @@ class _AllJudged:
 
     @property
     def parts(self) -> dict[str, Workload]:
-        return {name: judged.part for name, judged in self.workloads.items()}
+        return {name: judgement.part for name, judgement in self.workloads.items()}
 
     @property
     def to_time(self) -> list[timed_sets.Timed]:
-        return [judged.timed for judged in self.workloads.values() if judged.timed is not None]
+        return [judgement.timed for judgement in self.workloads.values() if judgement.timed is not None]
 
     @property
     def views(self) -> tuple[Mapping[str, Any], ...]:
-        return tuple(judged.view for judged in self.workloads.values() if judged.view is not None)
+        return tuple(judgement.view for judgement in self.workloads.values() if judgement.view is not None)
 
 
-def run(request: Request, reporter: Reporter, pool: Pool | None = None, kept: Judgements | None = None) -> RunResult:
+def run(
+    request: Request, reporter: Reporter, pool: Pool | None = None, judgements: Judgements | None = None
+) -> RunResult:
     """Judge every workload; the record, not yet written.
 
     Args:
       request: what was asked for.
       reporter: is told of every step.
       pool: workers that judge it and outlive it; by default it starts its own.
-      kept: what a run that was killed has judged, and this one adds to; None keeps nothing.
+      judgements: what a run that was killed has judged, and this one adds to; None keeps nothing.
 
     Raises:
       RequestError, BadTarget: what was asked for cannot be carried out.
@@ -100,24 +103,24 @@ def run(request: Request, reporter: Reporter, pool: Pool | None = None, kept: Ju
     with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
         scratch = Path(folder)
         with nullcontext(pool) if pool else Pool(request.sources_with_peers(), scratch, request.timeout_s) as judging:
-            judged = _judge_all(request, judging, scratch, reporter, kept)
-        environment = record_parts.environment(judged.sides)
-        if not judged.to_time or not request.plans:
-            record = record_parts.envelope(environment, judged.parts, request.size, {}, {}, {})
-            return RunResult(record, judged.views, judged.interrupted)
-        return _timed(request, judged, environment, scratch, reporter)
+            all_judged = _judge_all(request, judging, scratch, reporter, judgements)
+        environment = record_parts.environment(all_judged.sides)
+        if not all_judged.to_time or not request.plans:
+            record = record_parts.envelope(environment, all_judged.parts, request.size, {}, {}, {})
+            return RunResult(record, all_judged.views, all_judged.interrupted)
+        return _time(request, all_judged, environment, scratch, reporter)
 
 
-def _timed(
-    request: Request, judged: _AllJudged, environment: Environment, scratch: Path, reporter: Reporter
+def _time(
+    request: Request, all_judged: _AllJudged, environment: Environment, scratch: Path, reporter: Reporter
 ) -> RunResult:
     """The run with what time tells."""
-    measured = measurements.time_all(request, judged.to_time, scratch, reporter)
-    parts = record_parts.with_measurements(judged.parts, measured)
-    of_machine = (measured.machine, measured.dispatch, measured.handover)
-    machine, dispatch, handover = ({}, {}, {}) if measured.interrupted else of_machine
+    times = measurements.time_all(request, all_judged.to_time, scratch, reporter)
+    parts = record_parts.with_measurements(all_judged.parts, times)
+    of_machine = (times.machine, times.dispatch, times.handover)
+    machine, dispatch, handover = ({}, {}, {}) if times.interrupted else of_machine
     record = record_parts.envelope(environment, parts, request.size, machine, dispatch, handover)
-    return RunResult(record, judged.views, measured.interrupted)
+    return RunResult(record, all_judged.views, times.interrupted)
 
 
 def _check_sizes(request: Request) -> None:
@@ -140,34 +143,34 @@ def _check_unrolled(workload: AnyWorkload, steps: int) -> None:
         )
 
 
-def _judge_all(request: Request, pool: Pool, scratch: Path, reporter: Reporter, kept: Judgements | None) -> _AllJudged:
+def _judge_all(request: Request, pool: Pool, scratch: Path, reporter: Reporter, store: Judgements | None) -> _AllJudged:
     """A workload that cannot be judged costs itself.
 
     Raises:
       RequestError, BadTarget: what the first one lacks, where none of them could be judged.
     """
-    judged: dict[str, Judgement] = {}
-    refused: list[RequestError | BadTarget] = []
+    judgements: dict[str, Judgement] = {}
+    refusals: list[RequestError | BadTarget] = []
     try:
         for workload in request.workloads:
             folder = Path(tempfile.mkdtemp(dir=scratch))
-            workload_judged = _judged(pool, workload, request, folder, reporter, refused, kept)
+            workload_judged = _judge(pool, workload, request, folder, reporter, refusals, store)
             if workload_judged.timed is None or not request.plans:
                 # Times are taken once all are judged: only who is timed keeps its arrays until then.
                 shutil.rmtree(folder, ignore_errors=True)
             # Asked while the workers live: interrupted, the record tells of them all the same.
             pool.environments()
-            judged[workload.name] = workload_judged
+            judgements[workload.name] = workload_judged
     except KeyboardInterrupt:
-        if len(refused) == len(judged):
+        if len(refusals) == len(judgements):
             raise  # nothing was judged
-        parts = {name: kept.part for name, kept in judged.items()}
-        stopped = record_parts.interrupted(parts, [workload.name for workload in request.workloads])
-        untimed = {name: Judgement(stopped[name], kept.view) for name, kept in judged.items()}
-        return _AllJudged(untimed, pool.environments(), interrupted=True)
-    if refused and len(refused) == len(request.workloads):
-        raise refused[0]
-    return _AllJudged(judged, pool.environments())
+        parts = {name: store.part for name, store in judgements.items()}
+        interrupted_parts = record_parts.with_interruption(parts, [workload.name for workload in request.workloads])
+        parts_only = {name: Judgement(interrupted_parts[name], store.view) for name, store in judgements.items()}
+        return _AllJudged(parts_only, pool.environments(), interrupted=True)
+    if refusals and len(refusals) == len(request.workloads):
+        raise refusals[0]
+    return _AllJudged(judgements, pool.environments())
 
 
 def _failure(error: Exception) -> Failure:
@@ -181,14 +184,14 @@ def _failure(error: Exception) -> Failure:
             return Failure("both sides", "judge", f"{defect}: judge it alone with --debug and report it")
 
 
-def _judged(
+def _judge(
     pool: Pool,
     workload: AnyWorkload,
     request: Request,
     scratch: Path,
     reporter: Reporter,
-    refused: list[RequestError | BadTarget],
-    kept: Judgements | None,
+    refusals: list[RequestError | BadTarget],
+    store: Judgements | None,
 ) -> Judgement:
     """As `_judge_one`; what cannot be judged says why in its part, and is noted."""
     try:
@@ -197,9 +200,9 @@ def _judged(
         small, large = on_pass(both, UNROLLED if request.unrolled else request.main_pass, request.unrolled)
         reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
         judge = partial(_judge_one, pool, small, large, scratch, reporter, request)
-        return kept.judged(pool, (small, large), judge, reporter.result) if kept else judge()
+        return store.judge(pool, (small, large), judge, reporter.result) if store else judge()
     except (RequestError, BadTarget) as error:
-        refused.append(error)
+        refusals.append(error)
         return Judgement(record_parts.not_judged(workload, request.size, _failure(error)))
     except Exception as error:
         if len(request.workloads) == 1:
@@ -221,12 +224,15 @@ def _judge_one(
     def collect(name: str, prepared: Prepared) -> Collected:
         return both_sides.evidence_of(pool, name, prepared, reporter, request.modes)
 
-    collected, judged, tables = index_ranges.collect_within_tables(small, collect, failures)
-    if tables:
-        small, large = judged, judged if large is small else index_ranges.drawn_within(large, tables)
+    collected, judgeable, tables = refused_cases.collect_accepted(small, collect, failures)
+    if large is small:
+        large = judgeable
+    elif tables:
+        large = index_ranges.drawn_within(large, tables)
+    small = judgeable
     both_sides.check_structure(collected, small)
-    drawn = both_sides.doubles_of(pool, collected, small, failures)
-    doubles = both_sides.with_more_cases(pool, collected, drawn, small, failures)
+    doubles_drawn = both_sides.doubles_of(pool, collected, small, failures)
+    doubles = both_sides.with_more_cases(pool, collected, doubles_drawn, small, failures)
     doubles = both_sides.with_late_steps(doubles, small, failures)
 
     def collect_main(name: str) -> Collected:
@@ -240,27 +246,27 @@ def _judge_one(
     parity = judging.parity_of(pool, small, collected, doubles, failures)
     parity = stability_gate.with_stability(pool, parity, small, collected, doubles, failures, reporter)
     parity = other_sizes.with_others(pool, parity, small, doubles, scratch, reporter)
-    lacking = failures or any(asked.failures for asked in collected.values())
+    lacking = failures or any(evidence.failures for evidence in collected.values())
     reporter.result(f"{small.workload.name}: parity {_outcome(parity, bool(lacking))}")
     if request.parity_only:
-        unasked = record_parts.empty_cells("parity alone was asked for")
-        return Judgement(record_parts.workload(large, small.size, collected, parity, unasked, None, failures))
+        no_cells = record_parts.empty_cells("parity alone was asked for")
+        return Judgement(record_parts.workload(large, small.size, collected, parity, no_cells, None, failures))
     collected = both_sides.both(failures, collect_main, names=list(collected))
     table = _cells(pool, collected, large, failures)
-    examined = _examined(pool, large, collected, table, failures, reporter) if request.alignment else None
-    part = record_parts.workload(large, small.size, collected, parity, table.described, examined, failures)
+    examination = _examine(pool, large, collected, table, failures, reporter) if request.alignment else None
+    part = record_parts.workload(large, small.size, collected, parity, table.described, examination, failures)
     part = replace(part, targets=_on_targets(pool, request, collected, scratch, reporter))
-    view = examined.view if examined else None
+    view = examination.view if examination else None
     if parity.verdict != PASS:
         return Judgement(part, view)
     part = record_parts.failing(part, *cells.disagreements(table.described))
-    timed = timed_sets.timed(large, collected, part)
+    to_time = timed_sets.prepare_timing(large, collected, part)
     if request.extras.peers:
         reporter.step("peers")
         results = peers.judge(pool, small, collected, doubles)
         part = replace(part, peers=results)
-        timed = peers.join(timed, results, collected["tf"].main_pass)
-    return Judgement(part, view, timed)
+        to_time = peers.join(to_time, results, collected["tf"].main_pass)
+    return Judgement(part, view, to_time)
 
 
 def _outcome(parity: Parity, lacking: bool) -> str:
@@ -270,7 +276,7 @@ def _outcome(parity: Parity, lacking: bool) -> str:
 
 
 def _cells(pool: Pool, collected: Mapping[str, Collected], prepared: Prepared, failures: list[Failure]) -> cells.Cells:
-    live = {name: pool.get(name) for name, asked in collected.items() if not asked.lost}
+    live = {name: pool.get(name) for name, evidence in collected.items() if not evidence.lost}
     table = cells.compile_cells(live, collected, prepared.loading.cases[0])
     for error in table.lost:
         failures.append(failure_of(error))
@@ -281,14 +287,16 @@ def _on_targets(
     pool: Pool, request: Request, collected: Mapping[str, Collected], scratch: Path, reporter: Reporter
 ) -> dict[str, Target]:
     """By device that was asked for, both programs compiled for it; nothing where a side cannot be asked any more."""
-    if request.targets is None or any(asked.lost for asked in collected.values()):
+    if request.targets is None or any(evidence.lost for evidence in collected.values()):
         return {}
     sides = {name: pool.get(name) for name in SIDES}
-    made = on_targets.compile_for_all(request.targets, sides, collected["tf"].main_pass, scratch / "targets", reporter)
-    return {name: target.part for name, target in made.items()}
+    targets = on_targets.compile_for_all(
+        request.targets, sides, collected["tf"].main_pass, scratch / "targets", reporter
+    )
+    return {name: target.part for name, target in targets.items()}
 
 
-def _examined(
+def _examine(
     pool: Pool,
     prepared: Prepared,
     collected: Mapping[str, Collected],

@@ -64,11 +64,11 @@ class BadWeights(BadTarget):
 
 
 @contextmanager
-def reading(named: str) -> Iterator[None]:
+def reading(what: str) -> Iterator[None]:
     """Requests to read a file or a function: what the worker says of one that it cannot read is the user's error.
 
     Args:
-      named: the file or function. A sentence of the worker's own stands as it is.
+      what: the file or function. A sentence of the worker's own stands as it is.
 
     Raises:
       RequestError: it cannot be read.
@@ -76,7 +76,7 @@ def reading(named: str) -> Iterator[None]:
     try:
         yield
     except SideError as error:
-        reason = error.reason if isinstance(error, Foretold) else f"expected to read {named}, found {error.reason}"
+        reason = error.reason if isinstance(error, Foretold) else f"expected to read {what}, found {error.reason}"
         raise RequestError(reason) from error
 
 

@@ -34,10 +34,10 @@ class CallLeaf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 Leaves = tuple[CallLeaf, ...]
 
 
-def packed(named: Named, prefix: str = "") -> tuple[Leaves, dict[str, np.ndarray]]:
+def pack(arguments: Named, prefix: str = "") -> tuple[Leaves, dict[str, np.ndarray]]:
     """The leaves, and the arrays, under names that start with the prefix."""
     arrays: dict[str, np.ndarray] = {}
-    leaves = [leaf for name, value in named.items() for leaf in _leaves(value, (name,), (), prefix, arrays)]
+    leaves = [leaf for name, value in arguments.items() for leaf in _leaves(value, (name,), (), prefix, arrays)]
     return tuple(leaves), arrays
 
 
@@ -48,7 +48,7 @@ def _leaves(
         items = value.items() if isinstance(value, Mapping) else enumerate(value)
         kind: Container = "dict" if isinstance(value, Mapping) else "list" if isinstance(value, list) else "tuple"
         return [
-            leaf for key, held in items for leaf in _leaves(held, (*path, str(key)), (*inside, kind), prefix, arrays)
+            leaf for key, child in items for leaf in _leaves(child, (*path, str(key)), (*inside, kind), prefix, arrays)
         ]
     if isinstance(value, np.ndarray):
         name = f"{prefix}{len(arrays)}"
@@ -61,7 +61,7 @@ def _leaves(
     return [CallLeaf(path, inside, "python", value)]
 
 
-def unpacked(leaves: Sequence[CallLeaf], arrays: Arrays) -> dict[str, Any]:
+def unpack(leaves: Sequence[CallLeaf], arrays: Arrays) -> dict[str, Any]:
     """The arguments by name.
 
     Raises:
@@ -69,27 +69,27 @@ def unpacked(leaves: Sequence[CallLeaf], arrays: Arrays) -> dict[str, Any]:
     """
     if any(not leaf.path or len(leaf.inside) != len(leaf.path) - 1 for leaf in leaves):
         raise ValueError("expected the path of a leaf with a kind for each structure that it leads through")
-    return _built([(leaf.path, leaf.inside, leaf) for leaf in leaves], "dict", arrays)
+    return _build([(leaf.path, leaf.inside, leaf) for leaf in leaves], "dict", arrays)
 
 
 _Placed = tuple[tuple[str, ...], tuple[Container, ...], CallLeaf]
 
 
-def _built(placed: Sequence[_Placed], kind: Container, arrays: Arrays) -> Any:
+def _build(leaves_placed: Sequence[_Placed], kind: Container, arrays: Arrays) -> Any:
     groups: dict[str, list[_Placed]] = {}
-    for path, inside, leaf in placed:
+    for path, inside, leaf in leaves_placed:
         groups.setdefault(path[0], []).append((path[1:], inside, leaf))
-    held = {key: _held(group, arrays) for key, group in groups.items()}
+    children = {key: _group_value(group, arrays) for key, group in groups.items()}
     if kind == "dict":
-        return held
-    return list(held.values()) if kind == "list" else tuple(held.values())
+        return children
+    return list(children.values()) if kind == "list" else tuple(children.values())
 
 
-def _held(group: Sequence[_Placed], arrays: Arrays) -> Any:
+def _group_value(group: Sequence[_Placed], arrays: Arrays) -> Any:
     path, inside, leaf = group[0]
     if not path:
         return _value(leaf, arrays)
-    return _built([(path, inside[1:], leaf) for path, inside, leaf in group], inside[0], arrays)
+    return _build([(path, inside[1:], leaf) for path, inside, leaf in group], inside[0], arrays)
 
 
 def _value(leaf: CallLeaf, arrays: Arrays) -> Any:

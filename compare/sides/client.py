@@ -19,7 +19,7 @@ from safetensors import SafetensorError
 
 from compare.sides import processes, wire
 from compare.sides._side import SIDES, BadTarget, BadWeights, Missing, NoDevice, Reply, Side, SideError, Unavailable
-from compare.sides.last_words import ended, last_words
+from compare.sides.last_words import describe_end, last_words
 from compare.sides.older_programs import as_stablehlo
 from compare.sides.settings import Settings
 from compare.sides.worker_environment import environment_of
@@ -53,16 +53,16 @@ _ERRORS = {
 }
 
 
-def failure(side: str, doing: str, answer: Mapping[str, Any], lost: bool = False) -> SideError:
+def failure(side: str, doing: str, answer: Mapping[str, Any], is_lost: bool = False) -> SideError:
     """What a side answered with, as an error of its kind.
 
     Args:
       side: its name.
       doing: what it was asked for.
-      answer: as `compare.sides.worker.described` gives it.
-      lost: whether the worker is gone.
+      answer: as `compare.sides.worker.describe_failure` gives it.
+      is_lost: whether the worker is gone.
     """
-    return _ERRORS.get(answer["kind"], SideError)(side, doing, answer["reason"], answer["details"], lost=lost)
+    return _ERRORS.get(answer["kind"], SideError)(side, doing, answer["reason"], answer["details"], lost=is_lost)
 
 
 class _Gone(SideError):
@@ -129,13 +129,13 @@ class LiveSide(Side):
         if self._requests.closed:
             raise SideError(self.name, doing, "the worker was stopped before", lost=True)
         number = next(self._numbers)
-        sent, reply = self._folder / f"{number}.sent", self._folder / f"{number}.reply"
+        sent_path, reply = self._folder / f"{number}.sent", self._folder / f"{number}.reply"
         if arrays:
-            wire.save_arrays(arrays, sent)
+            wire.save_arrays(arrays, sent_path)
         request = {
             "method": method,
             "parameters": dict(parameters),
-            "sent": str(sent) if arrays else "",
+            "sent": str(sent_path) if arrays else "",
             "reply": str(reply),
             "number": number,
         }
@@ -143,15 +143,15 @@ class LiveSide(Side):
             self._requests.write(wire.encode(request))
             self._requests.flush()
         except OSError:
-            raise self._gone(doing) from None
+            raise self._end_error(doing) from None
         try:
             answer = self._receive(doing, number)
         finally:
-            sent.unlink(missing_ok=True)
+            sent_path.unlink(missing_ok=True)
         if not answer["arrays"]:
             return Reply(answer["value"])
-        received = Reply(answer["value"], self._received(reply, doing))
-        return as_stablehlo(self.name, received) if method == "program" else received
+        result = Reply(answer["value"], self._load_reply(reply, doing))
+        return as_stablehlo(self.name, result) if method == "program" else result
 
     def wait_until_started(self) -> None:
         """Wait until the framework is imported.
@@ -160,14 +160,14 @@ class LiveSide(Side):
           Missing: it is not installed.
           SideError: the worker did not come up, however often it was started.
         """
-        for left in reversed(range(STARTS)):
+        for attempts in reversed(range(STARTS)):
             if self._started:
                 return
             try:
                 self._receive(f"import {NAMES[self.name]}")
                 self._started = True
             except _Gone:
-                if not left or self._closed:
+                if not attempts or self._closed:
                     raise
                 self._start()
             except Missing as error:
@@ -229,13 +229,13 @@ class LiveSide(Side):
             if self._death is not None:
                 self._death.close()
 
-    def _received(self, reply: Path, doing: str) -> Arrays:
+    def _load_reply(self, reply: Path, doing: str) -> Arrays:
         try:
-            received = wire.received_arrays(reply)
+            arrays = wire.received_arrays(reply)
             reply.unlink()
         except (OSError, SafetensorError) as error:
             raise self._not_ours(doing, f"none that can be read ({error})") from error
-        return received
+        return arrays
 
     def _receive(self, doing: str, number: int | None = None) -> dict[str, Any]:
         """The next reply; `number` is that of the request, None before the first."""
@@ -252,18 +252,18 @@ class LiveSide(Side):
             while b"\n" not in self._buffer:
                 ready = [key.fileobj for key, _ in selector.select(max(0.0, deadline - time.monotonic()))]
                 if not ready:
-                    raise self._stalled(doing)
+                    raise self._stall_error(doing)
                 # Its death counts once all is read that it wrote: its own children may hold the pipe open.
                 chunk = os.read(self._replies.fileno(), 1 << 16) if self._replies in ready else b""
                 if not chunk:
-                    raise self._gone(doing)
+                    raise self._end_error(doing)
                 self._buffer += chunk
         line, _, self._buffer = self._buffer.partition(b"\n")
         answer = self._read(line, doing)
         if answer.get("number") != number:
             raise self._not_ours(doing, "another one")
         if not answer["ok"]:
-            raise failure(self.name, doing, answer, lost=not self._started)
+            raise failure(self.name, doing, answer, is_lost=not self._started)
         return answer
 
     def _read(self, line: bytes, doing: str) -> dict[str, Any]:
@@ -273,33 +273,33 @@ class LiveSide(Side):
             answer = None
         if isinstance(answer, dict) and "ok" in answer:
             return answer
-        printed = line.decode(errors="replace").strip()[:80]
+        text = line.decode(errors="replace").strip()[:80]
         if self._started:
-            raise self._not_ours(doing, repr(printed))
+            raise self._not_ours(doing, repr(text))
         # An interpreter that prints before the worker runs: nothing that follows can be told from chatter.
         self.close()
-        reason = f"expected a reply, found {printed!r} on standard output; name an interpreter that prints nothing"
+        reason = f"expected a reply, found {text!r} on standard output; name an interpreter that prints nothing"
         raise SideError(self.name, doing, reason, lost=True)
 
-    def _not_ours(self, doing: str, received: str) -> SideError:
+    def _not_ours(self, doing: str, text: str) -> SideError:
         """What else writes to the pipe of replies makes all that follows worthless: the worker is ended."""
         self.close()
-        reason = (
-            f"expected the reply to this request, found {received}: the port's code writes to the files of its worker"
-        )
+        reason = f"expected the reply to this request, found {text}: the port's code writes to the files of its worker"
         return SideError(self.name, doing, reason, lost=True)
 
-    def _stalled(self, doing: str) -> SideError:
+    def _stall_error(self, doing: str) -> SideError:
         self._process.kill()
         self._release()
         return Stalled(self.name, doing, f"no answer within {self._timeout_s:g} s; raise --timeout", lost=True)
 
-    def _gone(self, doing: str) -> SideError:
+    def _end_error(self, doing: str) -> SideError:
         self._process.wait()
         code = self._process.returncode
-        said = self._log.read_text(errors="replace").strip()
+        output = self._log.read_text(errors="replace").strip()
         self._release()
-        return _Gone(self.name, doing, f"the worker ended {ended(code)}{last_words(said, code)}", said, lost=True)
+        return _Gone(
+            self.name, doing, f"the worker ended {describe_end(code)}{last_words(output, code)}", output, lost=True
+        )
 
 
 def request_name(method: str, parameters: Mapping[str, Any]) -> str:

@@ -14,18 +14,18 @@ QUIETEST = "TF_CPP_MIN_LOG_LEVEL"
 VMODULE = "TF_CPP_VMODULE"
 
 
-def variables(folder: Path, inherited: Mapping[str, str]) -> dict[str, str]:
+def variables(folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
     """The variables of a process that says why; flags and levels that were set before are kept.
 
     Args:
       folder: where graphs are written.
-      inherited: the environment of this process.
+      environment: the environment of this process.
     """
     levels = ",".join(f"{file}={level}" for file, level in MODULES.items())
     return {
         # Of one name the last counts: what the user asks of other files is kept.
-        VMODULE: ",".join(filter(None, (inherited.get(VMODULE, ""), levels))),
+        VMODULE: ",".join(filter(None, (environment.get(VMODULE, ""), levels))),
         QUIETEST: "0",
-        "TF_XLA_FLAGS": f"{inherited.get('TF_XLA_FLAGS', '')} --tf_xla_clustering_debug".strip(),
+        "TF_XLA_FLAGS": f"{environment.get('TF_XLA_FLAGS', '')} --tf_xla_clustering_debug".strip(),
         "TF_DUMP_GRAPH_PREFIX": str(folder),
     }

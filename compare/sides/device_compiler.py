@@ -53,7 +53,7 @@ class DeviceCompiler(Host):
     host = "devices"
 
     def platforms(self) -> Platforms:
-        """By platform, the packages that compile for it, or the reason that none does."""
+        """List by platform the packages that compile for it, or the reason why none does."""
         return {"gpu": _gpu_packages(), "tpu": _tpu_packages()}
 
     def compile_for(
@@ -65,7 +65,7 @@ class DeviceCompiler(Host):
         dump: Path | None = None,
         sharding: Sharding | None = None,
     ) -> tuple[CompiledFor, Annotated[bytes, "module"]]:
-        """Compile a program for a device, and dump what XLA makes of it.
+        """Compile a program for a device, and dump what XLA compiles it to.
 
         Args:
           platform: of the device.
@@ -78,7 +78,7 @@ class DeviceCompiler(Host):
         dumping = {"xla_dump_to": str(dump)} if platform == "gpu" and dump else {}
         start = time.perf_counter()
         try:
-            made = bindings.compile_elsewhere(
+            compilation = bindings.compile_elsewhere(
                 arrays[PROGRAM].tobytes(),
                 PLUGINS[platform],
                 topology,
@@ -88,11 +88,11 @@ class DeviceCompiler(Host):
         except bindings.UnreadableProgram as error:
             raise Unsupported(str(error)) from error
         takes = CompiledFor(
-            **{f"{use}_bytes": size for use, size in made.memory.items()},
+            **{f"{use}_bytes": size for use, size in compilation.memory.items()},
             compile_s=time.perf_counter() - start,
-            hosts=made.hosts,
+            hosts=compilation.hosts,
         )
-        return takes, made.optimized
+        return takes, compilation.optimized
 
     def run_sharded(
         self, sharding: Sharding, arguments: tuple[Described, ...], arrays: Arrays
@@ -104,7 +104,7 @@ class DeviceCompiler(Host):
           arguments: one a parameter.
           arrays: the program as bytes, and the arguments.
         """
-        (unpacked,) = unpack_calls([arguments], arrays)
+        (call,) = unpack_calls([arguments], arrays)
         try:
             results = host_devices.run_partitioned(
                 arrays[PROGRAM].tobytes(),
@@ -112,15 +112,15 @@ class DeviceCompiler(Host):
                 sharding.axes,
                 sharding.parameters,
                 sharding.results,
-                unpacked,
+                call,
             )
         except bindings.UnreadableProgram as error:
             raise Unsupported(str(error)) from error
-        (described,), packed = pack_calls([results])
-        return described, packed
+        (description,), result_arrays = pack_calls([results])
+        return description, result_arrays
 
     def assemble(self, dump: Path) -> dict[str, Assembled]:
-        """By PTX file of a dump, what the assembler makes of it.
+        """Assemble each PTX file of a dump.
 
         XLA assembles them itself and keeps neither report nor machine code: each is assembled once more, as XLA does,
         with `-O3`.
@@ -130,15 +130,15 @@ class DeviceCompiler(Host):
             raise Unsupported("expected ptxas beside the plugin, found none: install nvidia-cuda-nvcc-cu12")
         ptx = [file for file in sorted(dump.glob("*.ptx")) if file.stat().st_size]
         with ThreadPoolExecutor(os.cpu_count()) as threads:
-            made = list(threads.map(lambda file: _assembled(assembler, file), ptx))
-        return {file.name: assembled for file, assembled in zip(ptx, made, strict=True)}
+            results = list(threads.map(lambda file: _assemble(assembler, file), ptx))
+        return {file.name: result for file, result in zip(ptx, results, strict=True)}
 
 
 def _annotating(sharding: Sharding) -> Callable[[Any], None]:
     return lambda module: sharded.annotate(module, sharding.axes, sharding.parameters, sharding.results)
 
 
-def _assembled(assembler: Path, file: Path) -> Assembled:
+def _assemble(assembler: Path, file: Path) -> Assembled:
     target = next((line.split()[1] for line in file.read_text().splitlines() if line.startswith(".target")), "")
     with tempfile.NamedTemporaryFile(suffix=".cubin") as binary:
         arguments = ["-v", "-O3", f"-arch={target.rstrip(',')}", str(file), "-o", binary.name]

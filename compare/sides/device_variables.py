@@ -18,12 +18,12 @@ JAX_PRECISIONS = {HIGHEST: "highest", TF32: "default"}
 _LEAVING_MEMORY = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
 
 
-def variables(device: Device, inherited: Mapping[str, str]) -> dict[str, str]:
+def variables(device: Device, environment: Mapping[str, str]) -> dict[str, str]:
     """The environment variables of a worker on a device; flags that were set before are kept.
 
     Args:
       device: where it computes.
-      inherited: the variables of this process.
+      environment: the variables of this process.
 
     Raises:
       RequestError: what is inherited contradicts the device.
@@ -32,37 +32,37 @@ def variables(device: Device, inherited: Mapping[str, str]) -> dict[str, str]:
         # Without the first JAX takes the GPU that it finds, without the second TensorFlow does.
         return device.told() | {"JAX_PLATFORMS": "cpu", VISIBLE: NO_GPU}
     # The CPU comes second: callbacks run there.
-    placed = {"JAX_PLATFORMS": "cuda,cpu", VISIBLE: _visible(device, inherited), **_LEAVING_MEMORY}
-    return device.told() | placed | _precision(device, inherited) | _determinism(device, inherited)
+    placement = {"JAX_PLATFORMS": "cuda,cpu", VISIBLE: _visible(device, environment), **_LEAVING_MEMORY}
+    return device.told() | placement | _precision(device, environment) | _determinism(device, environment)
 
 
-def _visible(device: Device, inherited: Mapping[str, str]) -> str:
+def _visible(device: Device, environment: Mapping[str, str]) -> str:
     """The one GPU: a scheduler that hands out some of a machine's names them in the same variable."""
-    if not inherited.get(VISIBLE):
+    if not environment.get(VISIBLE):
         return str(device.index)
-    granted = inherited[VISIBLE].split(",")
-    if device.index >= len(granted):
+    devices = environment[VISIBLE].split(",")
+    if device.index >= len(devices):
         raise RequestError(
-            f"expected --device gpu:N with N below {len(granted)}, found {device}: {VISIBLE}={inherited[VISIBLE]} "
+            f"expected --device gpu:N with N below {len(devices)}, found {device}: {VISIBLE}={environment[VISIBLE]} "
             "names no more"
         )
-    return granted[device.index].strip()
+    return devices[device.index].strip()
 
 
-def _precision(device: Device, inherited: Mapping[str, str]) -> dict[str, str]:
+def _precision(device: Device, environment: Mapping[str, str]) -> dict[str, str]:
     """TensorFlow has no variable for it: its side sets it (`tf_reference/_device.py`)."""
     if device.precision is None:
         return {}
-    named = {"JAX_DEFAULT_MATMUL_PRECISION": JAX_PRECISIONS[device.precision]}
+    setting = {"JAX_DEFAULT_MATMUL_PRECISION": JAX_PRECISIONS[device.precision]}
     if device.precision == HIGHEST:
-        return named | {TF32_OVERRIDE: "0"}
-    if inherited.get(TF32_OVERRIDE) == "0":
+        return setting | {TF32_OVERRIDE: "0"}
+    if environment.get(TF32_OVERRIDE) == "0":
         raise RequestError(f"expected no {TF32_OVERRIDE} with --matmul-precision {TF32}, found 0: unset it")
-    return named
+    return setting
 
 
-def _determinism(device: Device, inherited: Mapping[str, str]) -> dict[str, str]:
+def _determinism(device: Device, environment: Mapping[str, str]) -> dict[str, str]:
     if not device.deterministic:
         return {}
-    flags = f"{inherited.get('XLA_FLAGS', '')} {DETERMINISTIC_FLAG}".strip()
+    flags = f"{environment.get('XLA_FLAGS', '')} {DETERMINISTIC_FLAG}".strip()
     return {"XLA_FLAGS": flags, "TF_DETERMINISTIC_OPS": "1"}

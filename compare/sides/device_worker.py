@@ -96,10 +96,12 @@ class DeviceWorker:
         Raises:
           SideError: XLA refuses the program, or the worker is lost.
         """
-        (described,), packed = pack_calls([arguments])
-        sent = {device_compiler.PROGRAM: np.frombuffer(program, np.uint8), **packed}
-        described, arrays = request(DeviceCompiler.run_sharded)(self._worker, sharding, tuple(described), sent)
-        (results,) = unpack_calls([described], arrays)
+        (description,), call_arrays = pack_calls([arguments])
+        request_arrays = {device_compiler.PROGRAM: np.frombuffer(program, np.uint8), **call_arrays}
+        description, arrays = request(DeviceCompiler.run_sharded)(
+            self._worker, sharding, tuple(description), request_arrays
+        )
+        (results,) = unpack_calls([description], arrays)
         return results
 
     def assemble(self, dump: Path) -> dict[str, Assembled]:
@@ -151,5 +153,5 @@ def interpreter(option: str | None) -> str | None:
     check_interpreter(option, "--target-python")
     variable = os.environ.get(VARIABLE)
     check_interpreter(variable, VARIABLE)
-    built = Path(sys.prefix).parent / FOLDER / "bin" / "python"
-    return option or variable or (str(built) if built.exists() else None)
+    default = Path(sys.prefix).parent / FOLDER / "bin" / "python"
+    return option or variable or (str(default) if default.exists() else None)

@@ -49,16 +49,18 @@ def without_colours(text: str) -> str:
     return _ANSI.sub("", text)
 
 
-def explained(error: BaseException) -> str:
+def explain(error: BaseException) -> str:
     """The error's class, its explanation, and the line of the user's code unless that raised it."""
     lines = without_colours(message(error)).splitlines()
-    at = [number for number, line in enumerate(lines) if _FRAME.match(line.strip())]
-    told = _joined([*_before(lines, at), *_after(lines, at)]) or "no message"
+    frames = [number for number, line in enumerate(lines) if _FRAME.match(line.strip())]
+    whole_message = _join([*_before(lines, frames), *_after(lines, frames)]) or "no message"
     name = type(error).__name__
-    text = _clipped(told if _NAMED.match(told) or told.startswith(name) else f"{name}: {told}")
-    place = _place([lines[number].strip() for number in at], error)
-    placed = f"{text} ({place})" if place and not _PLACED.search(text) else text
-    return placed + _same_name(told, place or text) + _narrow_integer(text) + _out_of_table(text)
+    text = _clip(
+        whole_message if _NAMED.match(whole_message) or whole_message.startswith(name) else f"{name}: {whole_message}"
+    )
+    place = _place([lines[number].strip() for number in frames], error)
+    with_place = f"{text} ({place})" if place and not _PLACED.search(text) else text
+    return with_place + _same_name(whole_message, place or text) + _narrow_integer(text) + _out_of_table(text)
 
 
 def _out_of_table(text: str) -> str:
@@ -79,12 +81,12 @@ def _narrow_integer(text: str) -> str:
     )
 
 
-def _same_name(told: str, place: str) -> str:
+def _same_name(message: str, place: str) -> str:
     """What to do where the user's code meant a module of its own that has the name of one of jaxport's."""
-    mistaken, file = _MISTAKEN.search(told), _FILE.search(place)
-    if not mistaken or not file:
+    attribute, file = _MISTAKEN.search(message), _FILE.search(place)
+    if not attribute or not file:
         return ""
-    name = next(filter(None, mistaken.groups()))
+    name = next(filter(None, attribute.groups()))
     beside = Path(file["file"]).parent / name
     if not (beside.is_dir() or beside.with_suffix(".py").is_file()):
         return ""
@@ -107,16 +109,18 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _joined(lines: Sequence[str]) -> str:
-    stripped = (_INSIDE.sub("", line).strip() for line in lines)
-    kept = [line for line in takewhile(lambda line: not _TAIL.match(line), stripped) if line and not _NOISE.match(line)]
-    ended = [line if line[-1] in ".:;,!?" else f"{line};" for line in kept[:-1]]
-    return " ".join([*ended, *kept[-1:]])
+def _join(lines: Sequence[str]) -> str:
+    bare_lines = (_INSIDE.sub("", line).strip() for line in lines)
+    kept_lines = [
+        line for line in takewhile(lambda line: not _TAIL.match(line), bare_lines) if line and not _NOISE.match(line)
+    ]
+    sentences = [line if line[-1] in ".:;,!?" else f"{line};" for line in kept_lines[:-1]]
+    return " ".join([*sentences, *kept_lines[-1:]])
 
 
-def _place(listed: Sequence[str], error: BaseException) -> str:
+def _place(frames: Sequence[str], error: BaseException) -> str:
     """The innermost line of the user's: of those that the message lists, else of the traceback."""
-    own = [frame for line in listed if (frame := _FRAME.match(line)) and not in_library(frame["file"])]
+    own = [frame for line in frames if (frame := _FRAME.match(line)) and not in_library(frame["file"])]
     if own:
         return own[-1].group()
     users = [frame for frame in traceback.extract_tb(error.__traceback__) if not in_library(frame.filename)]
@@ -126,5 +130,5 @@ def _place(listed: Sequence[str], error: BaseException) -> str:
     return f'File "{users[-1].filename}", line {users[-1].lineno}, in {users[-1].name}'
 
 
-def _clipped(text: str) -> str:
+def _clip(text: str) -> str:
     return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 3].rstrip()}..."

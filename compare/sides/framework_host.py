@@ -18,7 +18,7 @@ from compare.bench import clock, memory, phases, threads
 from compare.sides import mapped, wire
 from compare.sides._host import Host
 from compare.sides._side import Reply
-from compare.sides.call_arguments import Leaves, unpacked
+from compare.sides.call_arguments import Leaves, unpack
 from compare.sides.methods import Method, ProtocolError
 from compare.sides.process_state import ProcessState
 from compare.sides.replies import Calls, Changed, Load, Loaded, Seen
@@ -57,37 +57,39 @@ class Worker(Host):
         return method.pack_result(answer(*arguments.args, **arguments.kwargs))
 
     def environment(self) -> dict[str, Any]:
-        """Versions and device of the side."""
+        """Report the versions and the device of the side."""
         versions = {"python": sys.version.split()[0], "numpy": importlib.import_module("numpy").__version__}
         return dict(self._framework.environment()) | versions | memory.settings(os.environ)
 
     def imported(self) -> list[str]:
-        """Paths of the files that were imported since the framework was there.
+        """List the paths of the files that the process imported after its framework.
 
         Files that frameworks write for themselves are left out.
         """
-        written = os.path.join(os.path.realpath(tempfile.gettempdir()), "")
+        temporary = os.path.join(os.path.realpath(tempfile.gettempdir()), "")
         later = [module for name, module in list(sys.modules.items()) if name not in self._before]
         places = (vars(module).get("__file__") for module in later if isinstance(module, ModuleType))
         paths = {os.path.realpath(place) for place in places if isinstance(place, str)}
-        return sorted(place for place in paths if not place.startswith(written))
+        return sorted(place for place in paths if not place.startswith(temporary))
 
     def changed(self) -> Changed:
-        """What all code of the process shares, and user code has changed."""
+        """Report what user code changed of the state that all code of the process shares."""
         if self._state is None:
             return Changed()
-        return Changed(tuple(self._state.changed(self._framework.settings())), tuple(self._state.replaced()))
+        return Changed(
+            tuple(self._state.find_changes(self._framework.settings())), tuple(self._state.find_replacements())
+        )
 
     def load(self, loading: Load, /) -> Loaded:
-        """Build the workload; the modes of each pass."""
+        """Build the workload, and report the modes of each pass."""
         self._prepared = {}
-        packed = mapped.load(loading.arrays)
+        arrays = mapped.load(loading.arrays)
         self._state = self._state or ProcessState(self._framework.settings())
         self._held = memory.reset_peak_rss()
         start = time.perf_counter()
-        loaded = self._framework.load(wire.unpack_twin(vars(loading), packed))
+        facts = self._framework.load(wire.unpack_twin(vars(loading), arrays))
         self._load_s = time.perf_counter() - start
-        return Loaded(**loaded)
+        return Loaded(**facts)
 
     def layers(self, *arguments: Any) -> tuple[LayerCalls, Arrays]:
         """As the framework has it, but for arrays of dtypes that do not travel."""
@@ -95,7 +97,7 @@ class Worker(Host):
         return calls, _sendable(arrays)
 
     def prepare(self, target: str | int) -> dict[str, int | float | None]:
-        """Make a target ready for timing; seconds of each phase and peak memory.
+        """Prepare a target for timing, and report the seconds of each phase and the peak memory.
 
         Seconds of trace and compile are told where they can be told apart. The first call is all that a user waits for
         until the first result: trace, compile and run.
@@ -116,7 +118,7 @@ class Worker(Host):
         }
 
     def phases(self, target: str | int) -> dict[str, Any]:
-        """Seconds and memory of every phase, in a process that did nothing else.
+        """Measure seconds and memory of every phase, in a process that did nothing else.
 
         compare.bench.phases puts them together. The framework analyses last: that compiles again, and would count as
         time and memory of the target.
@@ -142,7 +144,7 @@ class Worker(Host):
         }
 
     def dispatch(self, calls: Calls) -> dict[str, dict[str, float | None]]:
-        """By mode, seconds of a call that does next to nothing: the public entry, and the compiled code itself."""
+        """Measure by mode the seconds of an almost empty call: by the public entry, and of compiled code alone."""
 
         def median_s(call: Callable[[], object]) -> float:
             clock.time_calls(call, calls // 10)
@@ -157,7 +159,7 @@ class Worker(Host):
         }
 
     def round(self, target: str | int, calls: Calls, slowdown: float) -> list[float]:
-        """Seconds of each of some calls of a prepared target.
+        """Measure the seconds of each of some calls of a prepared target.
 
         Args:
           target: a mode, or the handle of a compiled program.
@@ -165,12 +167,12 @@ class Worker(Host):
           slowdown: the part of its time by which each call is slowed.
         """
         prepared = self._prepared[target]
-        call = clock.slowed(prepared.call, slowdown) if slowdown else prepared.call
+        call = clock.slow_down(prepared.call, slowdown) if slowdown else prepared.call
         with prepared.around():
             return [seconds / prepared.steps for seconds in clock.time_calls(call, calls)]
 
     def counters(self, target: str | int, calls: Calls) -> dict[str, int]:
-        """What the process counts over calls of a prepared target, for each of their steps: page faults."""
+        """Count page faults over calls of a prepared target, for each of their steps."""
         prepared = self._prepared[target]
         with prepared.around():
             before = memory.counters()
@@ -179,21 +181,21 @@ class Worker(Host):
         return {name: (after[name] - count) // prepared.steps for name, count in before.items()}
 
     def threads(self, target: str | int, calls: Calls) -> list[float]:
-        """Seconds of processor time by thread in some calls of a target, most first."""
+        """Measure the seconds of processor time of each thread in some calls of a target, most first."""
         prepared = self._prepared[target]
         before = threads.cpu_seconds()
         with prepared.around():
             clock.time_calls(prepared.call, calls)
-        return threads.spent(before, threads.cpu_seconds())
+        return threads.seconds_spent(before, threads.cpu_seconds())
 
     def processors(self) -> list[int]:
-        """Numbers of the processors that any thread of the worker may run on."""
+        """List the numbers of the processors that any thread of the worker may run on."""
         return threads.allowed_processors()
 
     def watch(
         self, target: str, static: tuple[str, ...], cure: Cure, dynamic: tuple[str, ...], signature: Leaves
     ) -> str:
-        """Stage a function whose calls are watched; how it was staged.
+        """Stage a function to watch its calls, and report how it was staged.
 
         Args:
           target: where it is found, as of a workload.
@@ -202,16 +204,16 @@ class Worker(Host):
           dynamic: arguments that are no longer static.
           signature: declared shapes.
         """
-        staging = Staging(target, static, cure, dynamic, unpacked(signature, {}))
+        staging = Staging(target, static, cure, dynamic, unpack(signature, {}))
         self._watch = self._framework.watch(staging)
         return self._watch.described()
 
     def watched_call(self, arguments: Leaves, sent: Arrays) -> tuple[Seen, Arrays]:
-        """Call the watched function; what was traced and compiled."""
-        return _seen(self._watched().call(unpacked(arguments, sent)))
+        """Call the watched function, and report what the framework traced and compiled."""
+        return _pack_seen(self._current_watch().call(unpack(arguments, sent)))
 
     def probe(self, before: Leaves, after: Leaves, body: bool, sent: Arrays) -> Seen:
-        """What a call traces and compiles in a cache that holds another call alone.
+        """Report what a call traces and compiles when the cache holds only another call.
 
         Args:
           before: the arguments of the call that fills the cache.
@@ -219,13 +221,13 @@ class Worker(Host):
           body: whether the function's own body is run.
           sent: the arrays of both.
         """
-        seen = self._watched().probe(unpacked(before, sent), unpacked(after, sent), body)
-        return _seen(seen)[0]
+        observation = self._current_watch().probe(unpack(before, sent), unpack(after, sent), body)
+        return _pack_seen(observation)[0]
 
     def attempt(
         self, target: str, mode: str, arguments: Leaves, sent: Arrays
     ) -> tuple[Sequence[Sequence[KernelRun]], Arrays]:
-        """What a function gives in a mode, and the nodes that clustered calls ran.
+        """Return the results of a function in a mode, and the nodes that clustered calls ran.
 
         Args:
           target: where it is found, as of a workload.
@@ -233,18 +235,22 @@ class Worker(Host):
           arguments: of the function, in order.
           sent: their arrays.
         """
-        attempted = self._framework.attempt(target, mode, unpacked(arguments, sent))
-        return attempted.calls, attempted.outputs
+        trial = self._framework.attempt(target, mode, unpack(arguments, sent))
+        return trial.calls, trial.outputs
 
-    def _watched(self) -> Watch:
+    def _current_watch(self) -> Watch:
         if self._watch is None:
             raise ProtocolError("expected a function that is watched, found none: ask `watch` first")
         return self._watch
 
 
-def _seen(seen: SeenHere) -> tuple[Seen, Arrays]:
-    counts = {field.name: getattr(seen, field.name) for field in dataclasses.fields(seen) if field.name != "outputs"}
-    return Seen(**counts, held_bytes=memory.own_bytes()), _sendable(seen.outputs)
+def _pack_seen(observation: SeenHere) -> tuple[Seen, Arrays]:
+    counts = {
+        field.name: getattr(observation, field.name)
+        for field in dataclasses.fields(observation)
+        if field.name != "outputs"
+    }
+    return Seen(**counts, held_bytes=memory.own_bytes()), _sendable(observation.outputs)
 
 
 def _sendable(arrays: Arrays) -> Arrays:

@@ -52,7 +52,7 @@ _FROM_OUTSIDE = {
 """Signals that no library raises against itself: the lines printed before are not the reason."""
 
 
-def ended(code: int) -> str:
+def describe_end(code: int) -> str:
     """How a process ended: "by signal SIGKILL", "with exit code 3"."""
     if code >= 0:
         return f"with exit code {code}"
@@ -68,18 +68,18 @@ def last_words(log: str, code: int) -> str:
       code: that of the process; below 0 the signal that ended it.
     """
     lines = [line for line in (text.strip() for text in without_colours(log).splitlines()) if line]
-    dumped = next((at for at, line in enumerate(lines) if _DUMP.match(line)), len(lines))
-    fatal = [line for line in lines[: dumped + 1] if _FATAL.search(line) and not _SIGNALS.match(line)]
-    quoted = fatal[-_QUOTED:] or _otherwise(lines[:dumped], code, dumped < len(lines))
-    place = _where(lines[dumped:])
-    where = f" at {_clipped(place)}" if place else ""
-    return "".join([where, ": " if quoted else "", "; ".join(map(_clipped, quoted))])
+    dump_start = next((index for index, line in enumerate(lines) if _DUMP.match(line)), len(lines))
+    fatal = [line for line in lines[: dump_start + 1] if _FATAL.search(line) and not _SIGNALS.match(line)]
+    quotes = fatal[-_QUOTED:] or _otherwise(lines[:dump_start], code, dump_start < len(lines))
+    place = _where(lines[dump_start:])
+    where = f" at {_clip(place)}" if place else ""
+    return "".join([where, ": " if quotes else "", "; ".join(map(_clip, quotes))])
 
 
-def _otherwise(lines: Sequence[str], code: int, crashed: bool) -> list[str]:
+def _otherwise(lines: Sequence[str], code: int, has_dump: bool) -> list[str]:
     """The last line that is no log line; of a crash or a signal no warning either, since that was not the reason."""
     hint = next((reason for number, reason in _FROM_OUTSIDE.items() if code == -number), "")
-    if hint or crashed:
+    if hint or has_dump:
         return [hint] if hint else []
     words = [line for line in lines if not _NATIVE_LOG.match(line) and not (code < 0 and _WARNING.search(line))]
     return words[-1:]
@@ -92,16 +92,16 @@ def _where(dump: Sequence[str]) -> str:
     frames = current if current is not None else threads[-1][1] if threads else []
     files = [(frame, match["file"]) for frame in frames if (match := _FRAME.match(frame))]
     own = [frame for frame, file in files if not in_library(file)]
-    named = [frame for frame, file in files if not file.startswith("<")]
-    return next(iter([*own, *named, *(frame for frame, _ in files)]), "")
+    with_file = [frame for frame, file in files if not file.startswith("<")]
+    return next(iter([*own, *with_file, *(frame for frame, _ in files)]), "")
 
 
 def _threads(dump: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """Every thread of a dump, by its heading: its frames, the innermost first."""
-    at = [number for number, line in enumerate(dump) if _THREAD.match(line)]
-    for start, end in pairwise([*at, len(dump)]):
+    starts = [number for number, line in enumerate(dump) if _THREAD.match(line)]
+    for start, end in pairwise([*starts, len(dump)]):
         yield dump[start], [line for line in dump[start + 1 : end] if _FRAME.match(line)]
 
 
-def _clipped(line: str) -> str:
+def _clip(line: str) -> str:
     return line if len(line) <= MOST_CHARACTERS else f"{line[: MOST_CHARACTERS - 3]}..."

@@ -42,9 +42,9 @@ class Sieve:
     """
 
     def __init__(
-        self, keep: Callable[[bytes], object], pass_on: Callable[[bytes], object], unseen: Callable[[bytes], bool]
+        self, keep: Callable[[bytes], object], pass_on: Callable[[bytes], object], is_new: Callable[[bytes], bool]
     ) -> None:
-        self._keep, self._pass_on, self._unseen = keep, pass_on, unseen
+        self._keep, self._pass_on, self._unseen = keep, pass_on, is_new
         self._held = b""
         self._within_line = False
 
@@ -67,10 +67,10 @@ class Sieve:
         self._held = b""
 
     def _line(self, line: bytes) -> None:
-        logged = not self._within_line and _LOGGED.match(line) is not None
-        if logged:
+        is_log_line = not self._within_line and _LOGGED.match(line) is not None
+        if is_log_line:
             self._keep(line)
-        if not logged or not self._unseen(line):
+        if not is_log_line or not self._unseen(line):
             self._pass_on(line)
         self._within_line = not line.endswith(b"\n")
 
@@ -81,7 +81,7 @@ def severity(line: bytes) -> int:
 
 
 def run_program(
-    command: Sequence[str], environment: Mapping[str, str], log: Path, unseen: Callable[[bytes], bool]
+    command: Sequence[str], environment: Mapping[str, str], log: Path, is_new: Callable[[bytes], bool]
 ) -> Ended:
     """Run a program to its end; it reads and writes what this process does.
 
@@ -89,12 +89,12 @@ def run_program(
       command: the program and its arguments.
       environment: all of its variables.
       log: the file that the lines of TensorFlow's log are written to.
-      unseen: whether such a line is kept from the user.
+      is_new: whether such a line is kept from the user.
 
     Raises:
       RequestError: there is no such program.
     """
-    with log.open("wb") as file, _forwarded() as forwarding:
+    with log.open("wb") as file, _forward_signals() as forwarding:
         try:
             process = subprocess.Popen(command, env=dict(environment), stderr=subprocess.PIPE)
         except OSError as error:
@@ -103,7 +103,7 @@ def run_program(
             ) from error
         forwarding.to(process)
         assert process.stderr is not None
-        sieve = Sieve(file.write, _to_standard_error, unseen)
+        sieve = Sieve(file.write, _to_standard_error, is_new)
         reader = threading.Thread(target=_pump, args=(process.stderr, sieve), daemon=True)
         reader.start()
         code = process.wait()
@@ -111,10 +111,10 @@ def run_program(
         if not reader.is_alive():
             process.stderr.close()
         file.flush()
-    return Ended(code) if code >= 0 else Ended(None, _named(-code))
+    return Ended(code) if code >= 0 else Ended(None, _signal_name(-code))
 
 
-def _named(number: int) -> str:
+def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -157,7 +157,7 @@ class _Forwarding:
 
 
 @contextlib.contextmanager
-def _forwarded() -> Iterator[_Forwarding]:
+def _forward_signals() -> Iterator[_Forwarding]:
     """Meanwhile signals end the program, and not this process: what the program left is still read."""
     forwarding = _Forwarding()
     if threading.current_thread() is not threading.main_thread():

@@ -55,14 +55,14 @@ class Method:
         parameters: dict[str, Any] = {}
         arrays: dict[str, np.ndarray] = {}
         for name, value in self.signature.bind(*positional, **keywords).arguments.items():
-            declared = self.signature.parameters[name]
+            parameter = self.signature.parameters[name]
             if is_arrays(self.types[name]):
                 arrays.update(value or {})
-            elif declared.kind is declared.POSITIONAL_ONLY:
+            elif parameter.kind is parameter.POSITIONAL_ONLY:
                 record = record_of(self.types[name]).pack(value)
                 parameters |= record.value
                 arrays |= record.arrays
-            elif value != declared.default:
+            elif value != parameter.default:
                 parameters[name] = to_plain(value)
         return parameters, arrays or None
 
@@ -73,7 +73,7 @@ class Method:
           ProtocolError: a parameter is missing, is not of its type, or has no such name.
         """
         try:
-            plain = files.converted(parameters, self.parameters)
+            plain = files.convert_plain(parameters, self.parameters)
         except msgspec.ValidationError as error:
             raise ProtocolError(f"expected the parameters of {self.name} as declared, found: {error}") from error
         arguments = {name: self._argument(name, plain, arrays) for name in self.signature.parameters}
@@ -89,9 +89,9 @@ class Method:
             elif _file_name(type_):
                 arrays[_file_name(type_)] = np.frombuffer(part, np.uint8)
             elif is_record(type_):
-                packed = record_of(type_).pack(part)
-                value = packed.value
-                arrays.update(packed.arrays)
+                reply_part = record_of(type_).pack(part)
+                value = reply_part.value
+                arrays.update(reply_part.arrays)
             else:
                 value = to_plain(part)
         return Reply(value, arrays)
@@ -102,7 +102,7 @@ class Method:
         Raises:
           msgspec.ValidationError: the reply's value is not of its type.
         """
-        value = files.converted(reply.value, self.value)
+        value = files.convert_plain(reply.value, self.value)
         parts = [self._part(type_, value, reply.arrays) for type_ in self.results]
         return tuple(parts) if self.in_parts else parts[0]
 
@@ -172,13 +172,13 @@ def method_of(function: Callable[..., Any]) -> Method:
     signature = whole.replace(parameters=list(whole.parameters.values())[1:])
     types = get_type_hints(function, include_extras=True)
     fields: list[tuple[str, Any, Any]] = []
-    for name, declared in signature.parameters.items():
-        if declared.kind is declared.POSITIONAL_ONLY:
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is parameter.POSITIONAL_ONLY:
             plain = record_of(types[name]).plain
             fields += [(field.name, field.type, _default(field)) for field in msgspec.structs.fields(plain)]
         elif not is_arrays(types[name]):
-            required = declared.default is declared.empty
-            fields.append((name, types[name], msgspec.field() if required else declared.default))
+            is_required = parameter.default is parameter.empty
+            fields.append((name, types[name], msgspec.field() if is_required else parameter.default))
     parameters = msgspec.defstruct(function.__name__, fields, frozen=True, forbid_unknown_fields=True, kw_only=True)
     summary = (inspect.getdoc(function) or "").partition("\n")[0].removesuffix(".")
     return Method(function.__name__, summary, signature, types, parameters)
@@ -194,13 +194,13 @@ def request(method: Callable[Concatenate[Any, Arguments], Result]) -> Callable[C
     """The client of a method: a function that takes a side in place of the object, and asks its worker."""
 
     def ask(side: Side, *positional: Arguments.args, **keywords: Arguments.kwargs) -> Result:
-        declared = method_of(method)
-        reply = side.call(declared.name, *declared.pack(*positional, **keywords))
+        definition = method_of(method)
+        reply = side.call(definition.name, *definition.pack(*positional, **keywords))
         try:
-            return declared.unpack_result(reply)
+            return definition.unpack_result(reply)
         except msgspec.ValidationError as error:
             reason = f"expected a reply as declared, found: {error}"
-            raise SideError(side.name, declared.name, reason) from error
+            raise SideError(side.name, definition.name, reason) from error
 
     return ask
 
@@ -230,5 +230,5 @@ def unfit_signature(value: Mapping[str, Any]) -> str:
     unknown = [leaf["dtype"] for leaf in leaves if leaf["dtype"] not in DTYPES]
     if unknown:
         return f"dtype {unknown[0][:80]!r}"
-    donated = max(value.get("donated", ()), default=-1)
-    return f"donated parameter {donated}" if donated >= len(value.get("parameters", ())) else ""
+    last_donated = max(value.get("donated", ()), default=-1)
+    return f"donated parameter {last_donated}" if last_donated >= len(value.get("parameters", ())) else ""

@@ -46,15 +46,15 @@ class Models(Host):
         self._reader = reader
 
     def saved_model(self, path: Path) -> Inspection:
-        """What is in a SavedModel, of which nothing is loaded or run."""
+        """Report the contents of a SavedModel, and load and run nothing of it."""
         return self._reader.saved_model(path)
 
     def keras_archive(self, path: Path) -> Inspection:
-        """What a .keras or .h5 file says, of which nothing is built."""
+        """Report what a .keras or .h5 file says, and build nothing of it."""
         return self._reader.keras_archive(path)
 
     def keras_archive_built(self, path: Path, folder: Path, custom: tuple[str, ...]) -> Inspection:
-        """What is in the model of a .keras or .h5 file, built anew.
+        """Build the model of a .keras or .h5 file, and report its contents.
 
         Args:
           path: of the file.
@@ -65,7 +65,7 @@ class Models(Host):
         return self._reader.keras_archive_built(path, custom)
 
     def code(self, reference: str, folder: Path, inputs: Inputs) -> Inspection:
-        """What is in a Keras model or function of a user's file.
+        """Report the contents of a Keras model or function of a user's file.
 
         Args:
           reference: FILE.py:NAME.
@@ -76,7 +76,7 @@ class Models(Host):
         return self._reader.code(reference, inputs)
 
     def function_graph(self, reference: str, folder: Path, inputs: Inputs) -> tuple[FunctionGraph, Arrays]:
-        """The graph of a function of a file, and its constants as arrays.
+        """Return the graph of a function of a file, and its constants as arrays.
 
         Args:
           reference: FILE.py:NAME.
@@ -87,31 +87,31 @@ class Models(Host):
         return importlib.import_module(_FUNCTION).read(reference, inputs)
 
     def operations(self) -> Registry:
-        """The operations that TensorFlow registers, with their kernels."""
+        """List the operations that TensorFlow registers, with their kernels."""
         return importlib.import_module(_OPERATIONS).registry()
 
     def try_expressions(self, expressions: tuple[Expression, ...]) -> Tried:
-        """What XLA makes of the operations in expressions."""
+        """Report what XLA compiles the operations of expressions to."""
         return importlib.import_module(_TRYING).tried(expressions)
 
     def weights(self, model: KerasModel, /) -> tuple[Source, Arrays]:
-        """The layers of a Keras model, and its weights as arrays by key."""
+        """Return the layers of a Keras model, and its weights as arrays by key."""
         with _weights_of(model) as (module, selection, scratch):
             return module.read(selection, scratch)
 
     def architecture(self, model: KerasModel, /) -> Architecture:
-        """The calls of a Keras model's layers, and what it was compiled with."""
+        """Return the calls of a Keras model's layers, and the arguments of its compile()."""
         with _weights_of(model) as (module, selection, scratch):
             compiled = module.Given(selection.reference, compiled=True, custom=selection.custom)
             return importlib.import_module(_COMPILED).read(compiled, scratch)
 
     def write_weights(self, model: KerasModel, /, arrays: Arrays) -> tuple[Annotated[bytes, ".weights.h5"], Arrays]:
-        """A .weights.h5 file with these arrays, and what is read from it."""
+        """Write a .weights.h5 file with these arrays, and return what a model reads from it."""
         with _weights_of(model) as (_, selection, scratch):
             return importlib.import_module(_WRITTEN).write(selection, arrays, scratch)
 
     def optimizer_steps(self, model: KerasModel, steps: Calls, fresh: bool, arrays: Arrays) -> Arrays:
-        """Weights after steps of a Keras optimizer with gradients.
+        """Return the weights after steps of a Keras optimizer with gradients.
 
         Args:
           model: where it is.
@@ -120,7 +120,7 @@ class Models(Host):
           arrays: the gradients.
         """
         with _weights_of(model) as (_, selection, scratch):
-            return importlib.import_module(_WRITTEN).stepped(selection, arrays, steps, fresh, scratch)
+            return importlib.import_module(_WRITTEN).take_steps(selection, arrays, steps, fresh, scratch)
 
 
 @contextlib.contextmanager

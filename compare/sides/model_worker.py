@@ -95,14 +95,14 @@ class ModelWorker:
     def _archive(self, target: str, custom: Sequence[str]) -> Inspection:
         """What the archive says; built too where that is safe, in a request of its own, which may end the worker."""
         with reading(target):
-            said = request(Models.keras_archive)(self._worker, Path(target))
-        if said.not_traced:
-            return said
+            archive = request(Models.keras_archive)(self._worker, Path(target))
+        if archive.not_traced:
+            return archive
         try:
             return request(Models.keras_archive_built)(self._worker, Path(target), Path.cwd(), tuple(custom))
         except SideError as error:
             reason = f"Keras could not build it: {error.reason[:_LONGEST_REASON]}"
-            return dataclasses.replace(said, not_traced=reason)
+            return dataclasses.replace(archive, not_traced=reason)
 
 
 def _advice(path: Path, where: str) -> str:

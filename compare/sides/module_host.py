@@ -33,7 +33,7 @@ class Modules(Host):
         self._reader = reader
 
     def module(self, module: FlaxModule, /) -> Target:
-        """The modules and variables in a Flax module."""
+        """Return the modules and variables of a Flax module."""
         os.chdir(module.folder)
         target = self._reader.read(module.reference, module.inputs)
         if not module.optimizer:
@@ -42,7 +42,7 @@ class Modules(Host):
         return replace(target, optimizer=optimizers.read(module.optimizer, module.reference, module.inputs))
 
     def module_steps(self, module: FlaxModule, steps: Calls, fresh: bool, arrays: Arrays) -> Arrays:
-        """Parameters after steps of an optax optimizer with what is sent.
+        """Return the parameters after steps of an optax optimizer with the arrays of the request.
 
         Args:
           module: where it is.
@@ -53,7 +53,7 @@ class Modules(Host):
         os.chdir(module.folder)
         optimizers = importlib.import_module(_OPTIMIZERS)
         start = optimizers.parameters(self._reader.module(module.reference), module.inputs)
-        return optimizers.stepped(optimizers.transformation(module.optimizer), start, arrays, steps, fresh)
+        return optimizers.take_steps(optimizers.transformation(module.optimizer), start, arrays, steps, fresh)
 
     def write_checkpoint(self, module: FlaxModule, path: Path, arrays: Arrays) -> None:
         """Write arrays as a checkpoint of Orbax.
@@ -65,9 +65,9 @@ class Modules(Host):
         """
         os.chdir(module.folder)
         optimizer = importlib.import_module(_OPTIMIZERS).transformation(module.optimizer) if module.optimizer else None
-        checkpoints, built = importlib.import_module(_CHECKPOINTS), self._reader.module(module.reference)
-        checkpoints.write(built, module.inputs, optimizer, arrays, path)
+        checkpoints, flax_module = importlib.import_module(_CHECKPOINTS), self._reader.module(module.reference)
+        checkpoints.write(flax_module, module.inputs, optimizer, arrays, path)
 
     def read_checkpoint(self, path: Path) -> Arrays:
-        """The arrays of a checkpoint of Orbax, by path."""
+        """Return the arrays of a checkpoint of Orbax, by path."""
         return importlib.import_module(_CHECKPOINTS).read(path)

@@ -16,7 +16,7 @@ from compare.sides.framework_host import Worker
 from compare.sides.older_programs import as_stablehlo
 from compare.sides.pool import Pool
 from compare.sides.replies import Load, Loaded
-from compare.sides.worker import HOSTED, described
+from compare.sides.worker import HOSTED, describe_failure
 from workloads._spec import Arrays
 
 
@@ -25,8 +25,8 @@ class _Host(Worker):
 
     def load(self, loading: Load, /) -> Loaded:
         """Build the twin on the arrays of a file."""
-        packed = mapped.load(loading.arrays)
-        return Loaded(**self._framework.load(wire.unpack_twin(vars(loading), packed)))
+        arrays = mapped.load(loading.arrays)
+        return Loaded(**self._framework.load(wire.unpack_twin(vars(loading), arrays)))
 
 
 class ObjectSide(Side):
@@ -66,7 +66,9 @@ class ObjectSide(Side):
         except Exception as error:
             place = str(parameters.get("mode", "")), str(parameters.get("pass_", ""))
             self.errors.setdefault(place, error)
-            raise failure(self.name, request_name(method, parameters), described(error)).of(parameters) from error
+            raise failure(self.name, request_name(method, parameters), describe_failure(error)).of(
+                parameters
+            ) from error
         plain = Reply(_plain(reply.value), reply.arrays)
         if method != "program":
             return plain

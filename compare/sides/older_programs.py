@@ -22,11 +22,11 @@ def as_stablehlo(side: str, reply: Reply) -> Reply:
     Raises:
       SideError: the artifact is neither, or HLO that StableHLO cannot say.
     """
-    given = reply.arrays[ARTIFACT].tobytes()
-    if given.startswith(bindings.BYTECODE):
+    artifact = reply.arrays[ARTIFACT].tobytes()
+    if artifact.startswith(bindings.BYTECODE):
         return reply
     try:
-        made = bindings.bytecode_of_hlo(given)
+        bytecode = bindings.bytecode_of_hlo(artifact)
     except bindings.UnreadableProgram as error:
         raise SideError(side, "program", str(error)) from error
-    return dataclasses.replace(reply, arrays={**reply.arrays, ARTIFACT: np.frombuffer(made, np.uint8)})
+    return dataclasses.replace(reply, arrays={**reply.arrays, ARTIFACT: np.frombuffer(bytecode, np.uint8)})

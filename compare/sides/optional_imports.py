@@ -26,8 +26,8 @@ def left_out(host: str, environment: Mapping[str, str] = os.environ) -> Iterator
       host: the module that is imported meanwhile, such as "tf_reference._framework".
       environment: of the process; Keras on another backend than TensorFlow needs what is left out here.
     """
-    wanted = WHOLE in environment or environment.get("KERAS_BACKEND", "tensorflow") != "tensorflow"
-    absent = [name for name in OPTIONAL.get(host, ()) if name not in sys.modules and not wanted]
+    keeps_all = WHOLE in environment or environment.get("KERAS_BACKEND", "tensorflow") != "tensorflow"
+    absent = [name for name in OPTIONAL.get(host, ()) if name not in sys.modules and not keeps_all]
     # None in the place of a module makes its import fail.
     sys.modules.update(dict.fromkeys(absent))  # pyright: ignore[reportArgumentType, reportCallIssue]
     try:

@@ -87,28 +87,28 @@ class Pool:
         Returns:
           The names of those that were replaced.
         """
-        lost, sides = self._workers.lost(), self._workers.sides
-        replaced = {
+        lost_names, sides = self._workers.lost(), self._workers.sides
+        replacements = {
             name
             for name in names or list(sides)
-            if name in lost or (grown and name in sides and self._renewal.due(sides[name]))
+            if name in lost_names or (grown and name in sides and self._renewal.due(sides[name]))
         }
-        self._workers.replace(replaced)
-        return replaced
+        self._workers.replace(replacements)
+        return replacements
 
     def close_grown(self) -> None:
         """Close each worker that holds much more than at its start: its memory is wanted before the next workload.
 
         What it has loaded goes with it.
         """
-        self._workers.close([name for name, side in self._workers.sides.items() if self._renewal.grown(side)])
+        self._workers.close([name for name, side in self._workers.sides.items() if self._renewal.has_grown(side)])
 
     def environments(self) -> dict[str, dict[str, Any]]:
         """What each side says of itself, or why it is missing; and the file that it is replayed from."""
         return {name: self._environment(name) for name in SIDES}
 
     def _environment(self, name: str) -> dict[str, Any]:
-        recorded = self._sources[name].recorded
+        recording = self._sources[name].recorded
         if name not in self._environments:
             failure = self._workers.failure(name)
             if failure is not None:  # and tried again when the next workload asks
@@ -117,14 +117,14 @@ class Pool:
                 environment = requests.environment(self.get(name))
             except SideError as error:
                 return {"missing": error.reason}
-            self._environments[name] = environment | {"recorded": recorded.name if recorded else None}
+            self._environments[name] = environment | {"recorded": recording.name if recording else None}
         return self._environments[name]
 
     def _start(self, name: str) -> Side:
         source = self._sources[name]
         if source.recorded is not None:
-            replayed = RecordedSide(name, source.recorded)
-            replayed.require(source.device)
-            return replayed
+            side = RecordedSide(name, source.recorded)
+            side.require(source.device)
+            return side
         settings = replace(self._settings, device=source.device)
         return LiveSide(name, self._scratch, source.python, self._timeout_s, settings)

@@ -33,22 +33,22 @@ class ProcessState:
     """
 
     def __init__(self, settings: Mapping[str, str]) -> None:
-        self._shared = _shared() | dict(settings)
+        self._shared = _shared_state() | dict(settings)
         self._functions = dict(_functions())
 
-    def changed(self, settings: Mapping[str, str]) -> list[str]:
+    def find_changes(self, settings: Mapping[str, str]) -> list[str]:
         """What is another one now, each with both values; of the environment, which may hold secrets, names alone."""
-        now = _shared() | dict(settings)
+        now = _shared_state() | dict(settings)
         names = [name for name in self._shared.keys() | now.keys() if self._shared.get(name) != now.get(name)]
         return [
             name if _of_environment(name) else f"{name} (from {self._shared.get(name)} to {now.get(name)})"
             for name in sorted(names, key=lambda name: (_of_environment(name), name))
         ]
 
-    def replaced(self) -> list[str]:
+    def find_replacements(self) -> list[str]:
         """Functions and classes of libraries, and of jaxport, that are others now, by their full names."""
         now = dict(_functions())
-        return sorted(name for name, known in self._functions.items() if name in now and now[name] is not known)
+        return sorted(name for name, function in self._functions.items() if name in now and now[name] is not function)
 
 
 def is_ours(function: str) -> bool:
@@ -60,7 +60,7 @@ def _of_environment(name: str) -> bool:
     return name.startswith(_VARIABLE)
 
 
-def _shared() -> dict[str, str]:
+def _shared_state() -> dict[str, str]:
     state = {f"{_VARIABLE}{name}": value for name, value in os.environ.items()}
     state["the current folder"] = _folder()
     state["the locale"] = locale.setlocale(locale.LC_ALL)

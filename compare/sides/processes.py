@@ -43,7 +43,7 @@ class _Started:
         self.ending = False
 
 
-_started = _Started()
+_own_processes = _Started()
 
 
 def start(
@@ -56,17 +56,17 @@ def start(
       OSError: there is no such program.
     """
     pipe, (theirs, ours) = subprocess.PIPE, os.pipe()
-    told = {**environment, SCRATCH: str(_root_of(folder) or ""), LIFELINE: str(theirs)}
+    variables = {**environment, SCRATCH: str(_root_of(folder) or ""), LIFELINE: str(theirs)}
     try:
-        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, env=told, pass_fds=[theirs])
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, env=variables, pass_fds=[theirs])
     except OSError:
         os.close(ours)
         raise
     finally:
         os.close(theirs)
-    _started.processes[process] = ours
+    _own_processes.processes[process] = ours
     # Looked at after it was noted: whoever ends the program meanwhile finds this process, or is found here.
-    if _started.ending:
+    if _own_processes.ending:
         with process:
             process.kill()
         forget(process)
@@ -84,24 +84,24 @@ def death_of(process: subprocess.Popen[bytes]) -> IO[bytes] | None:
 
 def forget(process: subprocess.Popen[bytes]) -> None:
     """A process that ended, and was waited for."""
-    lifeline = _started.processes.pop(process, None)
+    lifeline = _own_processes.processes.pop(process, None)
     if lifeline is not None:
         os.close(lifeline)
 
 
 def end() -> None:
     """Kill every process; none is started any more. May be called from any thread, and more than once."""
-    _started.ending = True
-    for process in list(_started.processes):
+    _own_processes.ending = True
+    for process in list(_own_processes.processes):
         process.kill()
 
 
 def begin() -> None:
     """Processes may be started: a program that runs in this process begins, and none of the killed ones is left."""
-    if _started.ending:
-        for process in list(_started.processes):
+    if _own_processes.ending:
+        for process in list(_own_processes.processes):
             process.wait()
-    _started.ending = False
+    _own_processes.ending = False
 
 
 @contextlib.contextmanager
@@ -109,14 +109,14 @@ def scratch_folder() -> Iterator[Path]:
     """A new folder for what is needed meanwhile; those that killed programs left beside it are removed."""
     leftovers.sweep_folders(Path(tempfile.gettempdir()), PREFIX)
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-    _started.folders.add(folder)
-    marked = leftovers.mark(folder)
+    _own_processes.folders.add(folder)
+    lock = leftovers.mark(folder)
     try:
         yield folder
     finally:
         _remove(folder)
-        if marked is not None:
-            marked.close()
+        if lock is not None:
+            lock.close()
 
 
 @contextlib.contextmanager
@@ -140,23 +140,23 @@ def outside_scratch() -> Path:
 
 def folders() -> frozenset[Path]:
     """The scratch folders that there are."""
-    return frozenset(_started.folders)
+    return frozenset(_own_processes.folders)
 
 
 def remove_folders(but: frozenset[Path] = frozenset()) -> None:
     """Remove what an interrupted `scratch_folder` left."""
-    for folder in _started.folders - but:
+    for folder in _own_processes.folders - but:
         _remove(folder)
 
 
 def _root_of(path: Path) -> Path | None:
     """The scratch folder that a path lies in; None where it lies in no folder that this program made."""
-    return next((folder for folder in _started.folders if path.is_relative_to(folder)), None)
+    return next((folder for folder in _own_processes.folders if path.is_relative_to(folder)), None)
 
 
 def _remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
-    _started.folders.discard(folder)
+    _own_processes.folders.discard(folder)
 
 
 def end_with_parent(requests: int) -> threading.Thread:

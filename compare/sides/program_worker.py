@@ -112,9 +112,9 @@ class ProgramWorker(Executor):
           UnreadableProgram: it is none.
           ProgramLost: reading it ended the worker.
         """
-        sent = {xla.PROGRAM: np.frombuffer(text.encode(errors="replace"), np.uint8)}
+        arrays = {xla.PROGRAM: np.frombuffer(text.encode(errors="replace"), np.uint8)}
         with self._worker.asking:
-            return self.ask(self.current(), "read_text", {}, sent).arrays[xla.PROGRAM].tobytes()
+            return self.ask(self.current(), "read_text", {}, arrays).arrays[xla.PROGRAM].tobytes()
 
     def compile(self, bytecode: bytes, options: Options) -> Executable:
         """Compile a program, and again in each worker that it is run in later.
@@ -135,8 +135,8 @@ class ProgramWorker(Executor):
           UnreadableProgram: XLA refuses one.
           ProgramLost: compiling one ended the worker.
         """
-        described, arrays = xla.pack_steps(steps)
-        compiled = _Compiled(self, _Request("compile_steps", {"options": dict(options), **vars(described)}, arrays))
+        description, arrays = xla.pack_steps(steps)
+        compiled = _Compiled(self, _Request("compile_steps", {"options": dict(options), **vars(description)}, arrays))
         compiled.load()
         return compiled
 
@@ -167,12 +167,12 @@ class ProgramWorker(Executor):
         self, program: _Compiled, calls: Sequence[Sequence[np.ndarray]], tolerance: float
     ) -> tuple[Side, int, list[list[Fingerprint]]]:
         """Run a program: the worker that has the results, their handle there, and their fingerprints."""
-        described, packed = xla.pack_calls(calls)
+        call_rows, arrays = xla.pack_calls(calls)
         with self._worker.asking:
             side, handle = program.load()
             results = self.new_handle()
-            parameters = {"handle": handle, "calls": described, "results": results, "tolerance": tolerance}
-            reply = self.ask(side, "hold", parameters, packed)
+            parameters = {"handle": handle, "calls": call_rows, "results": results, "tolerance": tolerance}
+            reply = self.ask(side, "hold", parameters, arrays)
             return side, results, xla.unpack_fingerprints(reply.value)
 
     def stop(self) -> None:
@@ -205,11 +205,11 @@ class ProgramWorker(Executor):
     def ask(self, side: Side, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         """The reply of a worker, which may be the last thing that it says."""
         self.before_each()
-        released = self._released[:]
+        releases = self._released[:]
         # Not another list: objects are collected in any thread, at any time.
-        del self._released[: len(released)]
+        del self._released[: len(releases)]
         try:
-            return side.call(method, {**parameters, "released": released}, arrays)
+            return side.call(method, {**parameters, "released": releases}, arrays)
         except SideError as error:
             if not error.lost:
                 raise UnreadableProgram(error.reason) from error
@@ -242,8 +242,8 @@ class _Compiled(Runnable):
         return self._loaded
 
     def each(self, calls: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
-        described, packed = xla.pack_calls(calls)
-        reply = self._worker.ask_of(self, "run", {"calls": described}, packed)
+        call_rows, arrays = xla.pack_calls(calls)
+        reply = self._worker.ask_of(self, "run", {"calls": call_rows}, arrays)
         return xla.unpack_calls(reply.value, reply.arrays)
 
     def hold(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Held:
@@ -252,8 +252,8 @@ class _Compiled(Runnable):
         return results
 
     def fingerprints(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Sequence[Sequence[Fingerprint]]:
-        described, packed = xla.pack_calls(calls)
-        reply = self._worker.ask_of(self, "fingerprint", {"calls": described, "tolerance": tolerance}, packed)
+        call_rows, arrays = xla.pack_calls(calls)
+        reply = self._worker.ask_of(self, "fingerprint", {"calls": call_rows, "tolerance": tolerance}, arrays)
         return xla.unpack_fingerprints(reply.value)
 
 

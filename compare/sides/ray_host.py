@@ -52,7 +52,7 @@ class RayHost(Host):
         self._files: Any = None
 
     def connect(self, address: str, limit_s: float) -> list[ClusterNode]:
-        """Join a Ray cluster; its nodes that have processors, and what each says of itself.
+        """Join a Ray cluster, and list its nodes that have processors, with what each reports of itself.
 
         Args:
           address: HOST:PORT, ray://HOST:PORT or auto.
@@ -74,19 +74,19 @@ class RayHost(Host):
         for name, node in nodes.items():
             self._wholes[name] = _Whole(node["Resources"]["CPU"], node["Resources"].get("GPU", 0))
         at_node: Any = importlib.import_module(AT_NODE)
-        asked = {name: self._remote(at_node.facts, name, _Whole(0, 0)).remote() for name in nodes}
-        self._ray.wait(list(asked.values()), num_returns=len(asked), timeout=limit_s / 2) if asked else None
+        tasks = {name: self._remote(at_node.facts, name, _Whole(0, 0)).remote() for name in nodes}
+        self._ray.wait(list(tasks.values()), num_returns=len(tasks), timeout=limit_s / 2) if tasks else None
         return [
-            ClusterNode(name, node["NodeManagerHostname"], **self._facts(asked[name], limit_s / 2))
+            ClusterNode(name, node["NodeManagerHostname"], **self._facts(tasks[name], limit_s / 2))
             for name, node in nodes.items()
         ]
 
     def carry(self, arrays: Arrays) -> None:
-        """Put the files of all tasks, a zip, into the object store."""
+        """Put a zip with the files of all tasks into the object store."""
         self._files = self._ray.put(arrays[FILES].tobytes())
 
     def submit(self, task: Size, node: str, arguments: tuple[str, ...]) -> None:
-        """Give a task to a node, which it has for itself.
+        """Give a task to a node, which runs nothing else.
 
         Args:
           task: its number.
@@ -98,17 +98,17 @@ class RayHost(Host):
         self._tasks[task] = _Task(node, remote.remote(self._files, list(arguments)))
 
     def finished(self) -> list[FinishedTask]:
-        """Wait a moment for a task; those that ended, and why those were lost that gave no result."""
+        """Wait a moment for a task; return those that ended, and the reasons for those without a result."""
         running = {task.reference: number for number, task in self._tasks.items() if task.result is None}
-        done, _ = self._ray.wait(list(running), num_returns=1, timeout=_WAIT_S)
-        return [FinishedTask(running[reference], **self._taken(running[reference])) for reference in done]
+        ready, _ = self._ray.wait(list(running), num_returns=1, timeout=_WAIT_S)
+        return [FinishedTask(running[reference], **self._take_result(running[reference])) for reference in ready]
 
     def result(self, task: Size) -> tuple[TaskResult, Arrays]:
-        """What a task that ended gave, its files as bytes."""
-        ended = self._tasks.pop(task).result
-        assert ended is not None
-        wrote = {name: np.frombuffer(data, np.uint8) for name, data in ended["wrote"].items()}
-        return TaskResult(**{name: ended[name] for name in TaskResult.__struct_fields__}), wrote
+        """Return the result of a task that ended, its files as bytes."""
+        outcome = self._tasks.pop(task).result
+        assert outcome is not None
+        wrote = {name: np.frombuffer(data, np.uint8) for name, data in outcome["wrote"].items()}
+        return TaskResult(**{name: outcome[name] for name in TaskResult.__struct_fields__}), wrote
 
     def _remote(self, function: Any, node: str, whole: _Whole) -> Any:
         strategy = self._strategies.NodeAffinitySchedulingStrategy(node, soft=False)
@@ -122,7 +122,7 @@ class RayHost(Host):
     def _facts(self, reference: Any, limit_s: float) -> dict[str, Any]:
         errors = self._ray.exceptions
         try:
-            return {"facts": files.converted(self._ray.get(reference, timeout=0.1), NodeFacts)}
+            return {"facts": files.convert_plain(self._ray.get(reference, timeout=0.1), NodeFacts)}
         except errors.GetTimeoutError:
             return {"reason": f"no answer within {limit_s:g} s"}
         except errors.RayTaskError as error:
@@ -130,7 +130,7 @@ class RayHost(Host):
         except errors.RayError as error:
             return {"reason": _line(error)}
 
-    def _taken(self, number: int) -> dict[str, Any]:
+    def _take_result(self, number: int) -> dict[str, Any]:
         task, errors = self._tasks[number], self._ray.exceptions
         try:
             task.result = self._ray.get(task.reference)
@@ -140,8 +140,8 @@ class RayHost(Host):
         except errors.RayError as error:
             del self._tasks[number]
             # Of these the node itself is gone; of others the process that worked on it is.
-            gone = isinstance(error, errors.NodeDiedError | errors.TaskUnschedulableError)
-            return {"lost": _line(error), "gone": gone or not self._alive(task.node)}
+            is_gone = isinstance(error, errors.NodeDiedError | errors.TaskUnschedulableError)
+            return {"lost": _line(error), "gone": is_gone or not self._alive(task.node)}
         return {}
 
     def _alive(self, node: str) -> bool:
@@ -169,8 +169,8 @@ def _check_reachable(address: str, limit_s: float) -> None:
 
 def _line(error: BaseException) -> str:
     """The first sentence or line of what Ray says: more follows, for who knows its internals."""
-    said = str(error).strip().splitlines() or [""]
-    first = said[0].partition(". ")[0].rstrip(".: ") or type(error).__name__
+    lines = str(error).strip().splitlines() or [""]
+    first = lines[0].partition(". ")[0].rstrip(".: ") or type(error).__name__
     return first if len(first) < 300 else f"{first[:300]} ..."
 
 

@@ -105,8 +105,8 @@ class RecordingSide(Side):
 
     def save(self, path: Path) -> None:
         """Write the file whole or not at all."""
-        named = {"format": FORMAT, "side": self.name, "workloads": list(self._workloads)}
-        head = json.dumps({**named, "replies": self._kept})
+        header = {"format": FORMAT, "side": self.name, "workloads": list(self._workloads)}
+        head = json.dumps({**header, "replies": self._kept})
         data = save(wire.contiguous(self._arrays), {METADATA_KEY: head})
         write_atomically(path, data)
 
@@ -143,23 +143,25 @@ class RecordedSide(Side):
             self._expected.refuse(path, f"a recorded {head.side[:80]} side")
         whole = files.convert(plain, _Whole, path, self._expected)
         self._workloads, self._kept = whole.workloads, whole.replies
-        for kept in self._kept.values():
-            if kept.error is None:
-                self._reply(kept.method, kept)
+        for recording in self._kept.values():
+            if recording.error is None:
+                self._reply(recording.method, recording)
 
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         """The reply that the live side gave to the same request on the same arrays."""
         if method == "load":
             self._scope = self._scope_of(parameters)
-        kept = self._kept.get(_key(self._scope, method, parameters, arrays))
-        if kept is None:
+        recording = self._kept.get(_key(self._scope, method, parameters, arrays))
+        if recording is None:
             what = self._without(parameters) if method == "load" else "this request"
             raise NotRecorded(self.name, method, f"the recorded side {self.path.name} does not hold {what}")
-        if kept.error is not None:
+        if recording.error is not None:
             # What the side cannot do is no failure of it, in a replay as little as in the run that was recorded.
-            kind = Unavailable if kept.error == Unavailable.__name__ else SideError
-            raise kind(self.name, kept.doing[:_MOST_CHARACTERS], kept.reason[:_MOST_CHARACTERS]).of(parameters)
-        reply = self._reply(method, kept)
+            kind = Unavailable if recording.error == Unavailable.__name__ else SideError
+            raise kind(self.name, recording.doing[:_MOST_CHARACTERS], recording.reason[:_MOST_CHARACTERS]).of(
+                parameters
+            )
+        reply = self._reply(method, recording)
         if method == "program":
             self._check(reply.arrays["artifact"].tobytes())
         return reply
@@ -182,10 +184,10 @@ class RecordedSide(Side):
                 f"--matmul-precision {HIGHEST}"
             )
         if recorded_for != (device.kind, device.precision):
-            named = " ".join(str(fact)[:80] for fact in recorded_for if fact)
+            facts_text = " ".join(str(fact)[:80] for fact in recorded_for if fact)
             raise RecordedSideError(
                 f"expected a recorded {self.name} side at {self.path} with programs for {device.kind} "
-                f"{device.precision}, found {named}: record it again with --platform {device.kind} "
+                f"{device.precision}, found {facts_text}: record it again with --platform {device.kind} "
                 f"--matmul-precision {device.precision}"
             )
 
@@ -202,39 +204,41 @@ class RecordedSide(Side):
 
     def _passes(self, parameters: Mapping[str, Any]) -> dict[str, str]:
         """Which passes a workload was recorded to be timed on, by what was asked for: "" where nobody chose."""
-        kept = {
-            asked: self._kept.get(_key(_scope({**parameters, "main_pass": asked}), "load", parameters, None))
-            for asked in ("", *PASSES)
+        recordings = {
+            pass_: self._kept.get(_key(_scope({**parameters, "main_pass": pass_}), "load", parameters, None))
+            for pass_ in ("", *PASSES)
         }
         return {
-            asked: asked or default_pass(reply.value["modes"]) for asked, reply in kept.items() if reply and reply.value
+            pass_: pass_ or default_pass(reply.value["modes"])
+            for pass_, reply in recordings.items()
+            if reply and reply.value
         }
 
     def _without(self, parameters: Mapping[str, Any]) -> str:
-        recorded = list(self._passes(parameters).values())
-        if not recorded and parameters["workload"] not in self._workloads:
-            held = ", ".join(name[:80] for name in self._workloads[:_MOST_NAMES])
-            return f"{parameters['workload']}, found {held or 'recordings that do not say their names'}"
-        if not recorded:
+        passes = list(self._passes(parameters).values())
+        if not passes and parameters["workload"] not in self._workloads:
+            names = ", ".join(name[:80] for name in self._workloads[:_MOST_NAMES])
+            return f"{parameters['workload']}, found {names or 'recordings that do not say their names'}"
+        if not passes:
             return "this workload with these inputs, weights and size"
-        wanted = parameters.get("main_pass") or "the training step, or the forward pass if there is none"
-        return f"programs of {wanted}: choose --pass {recorded[0]}, or record it again"
+        wanted_pass = parameters.get("main_pass") or "the training step, or the forward pass if there is none"
+        return f"programs of {wanted_pass}: choose --pass {passes[0]}, or record it again"
 
-    def _reply(self, method: str, kept: _Kept) -> Reply:
+    def _reply(self, method: str, recording: _Kept) -> Reply:
         """A kept reply, known to be one that this kind of request can have."""
-        missing = [where for where in kept.arrays.values() if where not in self._arrays]
+        missing = [where for where in recording.arrays.values() if where not in self._arrays]
         if missing:
             self._expected.refuse(self.path, f"no array {_short(missing[0])} of its reply to {_short(method)}")
-        arrays = {name: self._arrays[where] for name, where in kept.arrays.items()}
-        declared = Worker.methods().get(method)
-        if declared is not None:
-            files.convert(kept.value, declared.value, self.path, self._expected, f"in its reply to {method}")
-            reason = declared.unfit(kept.value, arrays)
+        arrays = {name: self._arrays[where] for name, where in recording.arrays.items()}
+        definition = Worker.methods().get(method)
+        if definition is not None:
+            files.convert(recording.value, definition.value, self.path, self._expected, f"in its reply to {method}")
+            reason = definition.unfit(recording.value, arrays)
             if reason:
                 self._expected.refuse(self.path, f"{reason} in its reply to {method}")
-        if method == "load" and not all([kept.value["modes"], *kept.value["modes"].values()]):
+        if method == "load" and not all([recording.value["modes"], *recording.value["modes"].values()]):
             self._expected.refuse(self.path, "no mode of a pass in its reply to load")
-        return Reply(kept.value, arrays)
+        return Reply(recording.value, arrays)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -242,13 +246,13 @@ class RecordedSide(Side):
 
 def _scope(parameters: Mapping[str, Any], default: str = "") -> str:
     # The arrays' digest stands for the file that they travel in; the twin's own path may differ between machines.
-    named = {key: parameters[key] for key in ("workload", "dimensions", "inputs", "cases", "sha256")}
+    identity = {key: parameters[key] for key in ("workload", "dimensions", "inputs", "cases", "sha256")}
     main_pass = parameters.get("main_pass")
     if main_pass and main_pass != default:
-        named["main_pass"] = main_pass
+        identity["main_pass"] = main_pass
     if parameters.get("unrolled"):
-        named["unrolled"] = parameters["unrolled"]
-    return json.dumps(named, sort_keys=True)
+        identity["unrolled"] = parameters["unrolled"]
+    return json.dumps(identity, sort_keys=True)
 
 
 def _key(scope: str, method: str, parameters: Mapping[str, Any], arrays: Arrays | None) -> str:

@@ -71,10 +71,10 @@ def _plain_field(field: dataclasses.Field[Any], type_: Any) -> tuple[str, Any, A
 
 def to_plain(value: Any) -> Any:
     """Plain data: a path is a string in it."""
-    return msgspec.to_builtins(value, enc_hook=_encoded)
+    return msgspec.to_builtins(value, enc_hook=_encode)
 
 
-def _encoded(value: Any) -> Any:
+def _encode(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, Mapping):

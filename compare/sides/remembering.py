@@ -53,24 +53,24 @@ class RememberingSide(Side):
             return self._side.call(method, parameters, arrays)
         key = method if method == "load" else _key(method, parameters, arrays)
         if key not in self._said:
-            self._said[key] = self._asked(method, parameters, arrays)
-        said = self._said[key]
-        if isinstance(said, SideError):
-            raise said
-        return said
+            self._said[key] = self._ask(method, parameters, arrays)
+        answer = self._said[key]
+        if isinstance(answer, SideError):
+            raise answer
+        return answer
 
     def close(self) -> None:
         """Nothing: the worker belongs to who started it."""
 
-    def _load(self, asked: str) -> None:
-        if asked != self._loaded:
+    def _load(self, loading_key: str) -> None:
+        if loading_key != self._loaded:
             self._said.clear()
-            self._loaded = asked
+            self._loaded = loading_key
         elif self._touched:
             self._said.pop("load", None)
         self._touched = False
 
-    def _asked(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None) -> Reply | SideError:
+    def _ask(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None) -> Reply | SideError:
         try:
             return self._side.call(method, parameters, arrays)
         except SideError as error:

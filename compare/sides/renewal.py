@@ -65,10 +65,10 @@ class Renewal:
         service.workloads += 1
         if changed_by(side) != Changed():
             return True
-        grown = self.grown(side)
-        return service.workloads > WORKLOADS if grown is None else grown
+        is_too_large = self.has_grown(side)
+        return service.workloads > WORKLOADS if is_too_large is None else is_too_large
 
-    def grown(self, side: Side) -> bool | None:
+    def has_grown(self, side: Side) -> bool | None:
         """Whether a side holds much more than at its start; None where that was not measured."""
         service = self._services.get(side.name)
         if service is None or service.side is not side or service.held is None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from compare.sides._side import Side, SideError
-from compare.sides.call_arguments import packed
+from compare.sides.call_arguments import pack
 from compare.sides.framework_host import Worker
 from compare.sides.methods import request
 from compare.sides.replies import Load, Loaded, Seen
@@ -146,13 +146,13 @@ def counters(side: Side, target: str | int, calls: int = COUNTED_CALLS) -> dict[
 
 def watch(side: Side, staging: Staging) -> str:
     """Stage a function whose calls are watched; how it was staged."""
-    signature, _ = packed(staging.signature)
+    signature, _ = pack(staging.signature)
     return request(Worker.watch)(side, staging.target, staging.static, staging.cure, staging.dynamic, signature)
 
 
-def watched_call(side: Side, named: Named) -> tuple[Seen, Arrays]:
+def watched_call(side: Side, arguments: Named) -> tuple[Seen, Arrays]:
     """Call the watched function; what was traced and compiled, and its results."""
-    return request(Worker.watched_call)(side, *packed(named))
+    return request(Worker.watched_call)(side, *pack(arguments))
 
 
 def attempt(side: Side, target: str, mode: str, arrays: Arrays) -> Attempted:
@@ -167,12 +167,12 @@ def attempt(side: Side, target: str, mode: str, arrays: Arrays) -> Attempted:
     Raises:
       SideError: what the framework raised, in one line with the line of the function's code.
     """
-    calls, results = request(Worker.attempt)(side, target, mode, *packed(arrays))
+    calls, results = request(Worker.attempt)(side, target, mode, *pack(arrays))
     return Attempted(results, calls)
 
 
 def probe(side: Side, before: Named, after: Named, body: bool) -> Seen:
     """What a call traces and compiles in a cache that holds another call alone."""
-    packed_before, arrays = packed(before, "before")
-    packed_after, more = packed(after, "after")
+    packed_before, arrays = pack(before, "before")
+    packed_after, more = pack(after, "after")
     return request(Worker.probe)(side, packed_before, packed_after, body, {**arrays, **more})

@@ -60,29 +60,31 @@ class Settings:
     retained_memory: bool = False
     synchronous_dispatch: bool = False
 
-    def variables(self, side: str, inherited: Mapping[str, str]) -> dict[str, str]:
+    def variables(self, side: str, environment: Mapping[str, str]) -> dict[str, str]:
         """The environment variables that say so to a side; flags that were set before are kept."""
         variables: dict[str, str] = {}
         if self.threads is not None:
             variables |= dict.fromkeys(THREAD_VARIABLES, str(self.threads))
         if self.dump is not None:
-            variables["XLA_FLAGS"] = f"{inherited.get('XLA_FLAGS', '')} --xla_dump_to={self.dump}".strip()
-        variables |= (_tf_cache if side == "tf" else _jax_cache)(self.compilation_cache, inherited)
+            variables["XLA_FLAGS"] = f"{environment.get('XLA_FLAGS', '')} --xla_dump_to={self.dump}".strip()
+        variables |= (_tf_cache if side == "tf" else _jax_cache)(self.compilation_cache, environment)
         if self.x64 is not None and side == "jax":
             variables["JAX_ENABLE_X64"] = "1" if self.x64 else "0"
         if self.logical_devices is not None:
-            flags = variables.get("XLA_FLAGS", inherited.get("XLA_FLAGS", ""))
+            flags = variables.get("XLA_FLAGS", environment.get("XLA_FLAGS", ""))
             variables["XLA_FLAGS"] = f"{flags} --xla_force_host_platform_device_count={self.logical_devices}".strip()
             variables[LOGICAL_DEVICES] = str(self.logical_devices)
         if self.retained_memory:
             variables |= RETAINING
-        if side == "jax" and (self.synchronous_dispatch or SYNCHRONOUS in inherited):
+        if side == "jax" and (self.synchronous_dispatch or SYNCHRONOUS in environment):
             variables[SYNCHRONOUS] = "1" if self.synchronous_dispatch else ""
         if self.whole_imports:
             variables[optional_imports.WHOLE] = "1"
         if self.clustering is not None and side == "tf":
-            said = clustering_variables.variables(self.clustering, {**inherited, **variables})
-            variables |= said if self.reasons else {name: said[name] for name in clustering_variables.GRAPHS_ONLY}
+            clustering = clustering_variables.variables(self.clustering, {**environment, **variables})
+            variables |= (
+                clustering if self.reasons else {name: clustering[name] for name in clustering_variables.GRAPHS_ONLY}
+            )
         return variables
 
 
@@ -90,16 +92,16 @@ TF_CACHE_FLAG = "--tf_xla_persistent_cache_directory="
 """The last of several counts, and an empty one keeps nothing."""
 
 
-def _tf_cache(folder: Path | None, inherited: Mapping[str, str]) -> dict[str, str]:
-    flags = inherited.get("TF_XLA_FLAGS", "")
+def _tf_cache(folder: Path | None, environment: Mapping[str, str]) -> dict[str, str]:
+    flags = environment.get("TF_XLA_FLAGS", "")
     if folder is None and TF_CACHE_FLAG not in flags:
         return {}
     return {"TF_XLA_FLAGS": f"{flags} {TF_CACHE_FLAG}{folder or ''}".strip()}
 
 
-def _jax_cache(folder: Path | None, inherited: Mapping[str, str]) -> dict[str, str]:
+def _jax_cache(folder: Path | None, environment: Mapping[str, str]) -> dict[str, str]:
     if folder is None:
-        return {"JAX_COMPILATION_CACHE_DIR": ""} if "JAX_COMPILATION_CACHE_DIR" in inherited else {}
+        return {"JAX_COMPILATION_CACHE_DIR": ""} if "JAX_COMPILATION_CACHE_DIR" in environment else {}
     # JAX keeps only what took a second to compile, unless told otherwise.
     return {
         "JAX_COMPILATION_CACHE_DIR": str(folder),
@@ -108,12 +110,12 @@ def _jax_cache(folder: Path | None, inherited: Mapping[str, str]) -> dict[str, s
     }
 
 
-def python_path(shelf: Path, inherited: Mapping[str, str]) -> str:
+def python_path(shelf: Path, environment: Mapping[str, str]) -> str:
     """PYTHONPATH of a process of ours: the folder of these packages, and what the user's own PYTHONPATH names.
 
     An empty entry means the current folder, whatever that is: what was received in it nobody asked to run.
     """
-    return os.pathsep.join([str(shelf), *filter(None, inherited.get("PYTHONPATH", "").split(os.pathsep))])
+    return os.pathsep.join([str(shelf), *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))])
 
 
 def available_processors() -> int:
@@ -128,6 +130,6 @@ def pin(threads: int | None, tasks: Path = Path("/proc/self/task")) -> None:
     """
     if threads is None or not hasattr(os, "sched_setaffinity"):
         return
-    allowed = sorted(os.sched_getaffinity(0))[:threads]
+    processors = sorted(os.sched_getaffinity(0))[:threads]
     for task in tasks.iterdir():
-        os.sched_setaffinity(int(task.name), allowed)
+        os.sched_setaffinity(int(task.name), processors)

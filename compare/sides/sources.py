@@ -23,7 +23,7 @@ QUICKEST_FIRST = ("jax", "tf")
 def source(
     side: str,
     python: str | None,
-    recorded: Path | None,
+    recording: Path | None,
     prefix: str = "--",
     device: Device = ON_CPU,
 ) -> Source:
@@ -32,17 +32,17 @@ def source(
     Args:
       side: "tf" or "jax".
       python: its interpreter; None is this one.
-      recorded: the file that is replayed in its place.
+      recording: the file that is replayed in its place.
       prefix: what the options begin with that the user gave, such as "--jaxport-".
       device: that a live side computes on.
 
     Raises:
       RequestError: two places for one side, or an interpreter that does not exist.
     """
-    if python and recorded:
+    if python and recording:
         raise RequestError(f"expected {prefix}{side}-python or {prefix}{side}-recorded, found both: choose one")
     check_interpreter(python, f"{prefix}{side}-python")
-    return Source(python, recorded, device)
+    return Source(python, recording, device)
 
 
 def require_device(sources: Mapping[str, Source], timeout_s: float) -> None:

@@ -25,11 +25,11 @@ class Strategies(Host):
         self._prepared: dict[str, Any] = {}
 
     def environment(self) -> dict[str, Any]:
-        """Versions and devices of the side."""
+        """Report the versions and the devices of the side."""
         return dict(self._side.environment())
 
     def divide(self, loading: Load, /, devices: Calls, batch: str, axes: Mapping[str, Size | None]) -> list[str]:
-        """Build the workload; the strategies by which its step is distributed.
+        """Build the workload, and list the strategies that distribute its step.
 
         Args:
           loading: the workload.
@@ -42,7 +42,7 @@ class Strategies(Host):
         return list(self._side.load(twin, Division(devices, batch, axes)))
 
     def join(self, addresses: tuple[str, ...], process: Size, limit_s: float) -> int:
-        """Compute with other processes from now on; the number of devices in all.
+        """Join other processes for all later computation, and return the number of devices of all processes.
 
         Args:
           addresses: HOST:PORT of each process.
@@ -54,7 +54,7 @@ class Strategies(Host):
     def steps(
         self, strategy: str, dtype: str, count: Calls, equal_parts: bool, first: Size = 0, checkpoint: str = ""
     ) -> tuple[SteppedOn, Arrays]:
-        """Losses, weights and the optimizer's state of some distributed steps.
+        """Return losses, weights and the optimizer's state of some distributed steps.
 
         Args:
           strategy: of the twin, or a reference.
@@ -64,11 +64,11 @@ class Strategies(Host):
           first: how many were taken before: with some, what they left is read from the checkpoint.
           checkpoint: a folder, where what the last step leaves is written; "" writes nothing.
         """
-        stepped = self._side.steps(strategy, dtype, count, first, checkpoint, equal_parts)
-        return SteppedOn(stepped.compilations, stepped.unlike), stepped.arrays
+        result = self._side.steps(strategy, dtype, count, first, checkpoint, equal_parts)
+        return SteppedOn(result.compilations, result.unlike), result.arrays
 
     def transfers(self, strategy: str) -> Sequence[Collective]:
-        """What a distributed step exchanges between devices."""
+        """Report what a distributed step exchanges between devices."""
         # Reads with jaxlib, which an environment of TensorFlow's own has not: every worker imports this file.
         from compare.hlo.collectives import collectives
 
@@ -76,7 +76,7 @@ class Strategies(Host):
         return collectives(program.module) if program.module else program.collectives
 
     def step_times(self, strategy: str, calls: Calls) -> list[float]:
-        """Seconds of each of some calls of a distributed step, which is compiled and called once before."""
+        """Compile a distributed step, call it once, and measure the seconds of each of some calls."""
         if strategy not in self._prepared:
             self._prepared[strategy] = self._side.prepare(strategy)
         return clock.time_calls(self._prepared[strategy], calls)

@@ -50,7 +50,9 @@ def join(sides: Sequence[Side], addresses: Sequence[str], limit_s: float) -> lis
     Raises:
       SideError: they did not find each other within the limit, or one was lost.
     """
-    asks = [partial(request(Strategies.join), side, tuple(addresses), at, limit_s) for at, side in enumerate(sides)]
+    asks = [
+        partial(request(Strategies.join), side, tuple(addresses), index, limit_s) for index, side in enumerate(sides)
+    ]
     return _of_all(sides, asks, _Joining(len(addresses), limit_s))
 
 
@@ -77,14 +79,16 @@ def steps(
     folder = "" if checkpoint is None else str(checkpoint)
     ask = request(Strategies.steps)
     answers = _of_all(sides, [partial(ask, side, strategy, dtype, count, equal_parts, first, folder) for side in sides])
-    unlike = [difference for stepped, _ in answers for difference in stepped.unlike]
-    processes = [f"process {at}" for at in range(len(answers))]
+    unlike = [difference for reply, _ in answers for difference in reply.unlike]
+    processes = [f"process {index}" for index in range(len(answers))]
     for name in answers[0][1]:
         copies = dict(zip(processes, (arrays[name] for _, arrays in answers), strict=True))
-        known = kept_as(name)
-        unlike += filter(None, [first_unlike(known.path, copies, known.step) if known else first_unlike(name, copies)])
-    counted = [stepped.compilations for stepped, _ in answers if stepped.compilations is not None]
-    return Stepped(answers[0][1], sum(counted) if counted else None, unlike)
+        kept_file = kept_as(name)
+        unlike += filter(
+            None, [first_unlike(kept_file.path, copies, kept_file.step) if kept_file else first_unlike(name, copies)]
+        )
+    counts = [reply.compilations for reply, _ in answers if reply.compilations is not None]
+    return Stepped(answers[0][1], sum(counts) if counts else None, unlike)
 
 
 def transfers(sides: Sequence[Side], strategy: str) -> Sequence[Collective]:
@@ -123,9 +127,9 @@ def _of_all(
     with ThreadPoolExecutor(len(sides)) as threads:
         pending = [threads.submit(request) for request in requests]
         try:
-            for done in as_completed(pending, joining.limit_s if joining else None):
-                if done.exception() is not None:
-                    cause = _cause(done, pending)
+            for ready in as_completed(pending, joining.limit_s if joining else None):
+                if ready.exception() is not None:
+                    cause = _cause(ready, pending)
                     error = cause.exception()
                     assert error is not None
                     raise _of_process(error, pending.index(cause), len(sides)) from error
@@ -134,7 +138,7 @@ def _of_all(
             for side in sides:
                 side.kill()
             assert joining is not None
-            missing = ", ".join(str(at) for at, future in enumerate(pending) if not future.done())
+            missing = ", ".join(str(index) for index, future in enumerate(pending) if not future.done())
             reason = (
                 f"expected {joining.processes} processes to join within {joining.limit_s:g} s, found that process "
                 f"{missing} still waits: one never came; start it, or raise --join-limit"
@@ -147,22 +151,22 @@ def _of_all(
         return [future.result() for future in pending]
 
 
-def _cause(failed: Future[Found], pending: Sequence[Future[Found]]) -> Future[Found]:
+def _cause(failure: Future[Found], pending: Sequence[Future[Found]]) -> Future[Found]:
     """The request whose process is gone, where there is one; else the one that failed first.
 
     Others see that its connections are closed, and may say so before its own death is seen.
     """
     with suppress(TimeoutError):
-        for done in as_completed(pending, _SEEN_WITHIN_S):
-            error = done.exception()
+        for future in as_completed(pending, _SEEN_WITHIN_S):
+            error = future.exception()
             if isinstance(error, SideError) and error.lost:
-                return done
-    return failed
+                return future
+    return failure
 
 
-def _of_process(error: BaseException, at: int, processes: int) -> BaseException:
+def _of_process(error: BaseException, index: int, processes: int) -> BaseException:
     """The same, and which of several processes it is from."""
     if not isinstance(error, SideError) or processes == 1:
         return error
-    reason = f"process {at} of {processes}: {error.reason}"
+    reason = f"process {index} of {processes}: {error.reason}"
     return type(error)(error.side, error.doing, reason, error.details, error.lost)

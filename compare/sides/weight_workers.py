@@ -57,7 +57,7 @@ class WeightWorkers:
         with reading(model.reference):
             return request(Models.architecture)(self._models, model)
 
-    def written(self, model: KerasModel, arrays: Arrays) -> tuple[bytes, Arrays]:
+    def write_weights(self, model: KerasModel, arrays: Arrays) -> tuple[bytes, Arrays]:
         """A .weights.h5 file of a model with these arrays, and what another such model reads from it.
 
         Raises:
@@ -109,9 +109,9 @@ class WeightWorkers:
         Raises:
           RequestError: it cannot take them.
         """
-        ported = replace(module, inputs=tuple(inputs))
+        with_inputs = replace(module, inputs=tuple(inputs))
         with reading(module.optimizer):
-            return request(Modules.module_steps)(self._modules, ported, steps, fresh, arrays)
+            return request(Modules.module_steps)(self._modules, with_inputs, steps, fresh, arrays)
 
     def write_checkpoint(self, module: FlaxModule, inputs: Sequence[Value], arrays: Arrays, path: Path) -> None:
         """Write a checkpoint of Orbax, whole or not at all.
@@ -125,9 +125,9 @@ class WeightWorkers:
         Raises:
           RequestError: it cannot be written.
         """
-        ported = replace(module, inputs=tuple(inputs))
+        with_inputs = replace(module, inputs=tuple(inputs))
         with reading(str(path)):
-            request(Modules.write_checkpoint)(self._modules, ported, path.absolute(), arrays)
+            request(Modules.write_checkpoint)(self._modules, with_inputs, path.absolute(), arrays)
 
     def read_checkpoint(self, path: Path) -> Arrays:
         """The arrays of a checkpoint of Orbax, by path.

@@ -39,9 +39,9 @@ def save_arrays(arrays: Arrays, path: Path) -> None:
       TypeError: an array of another dtype.
       UnwrittenError: the disk is full, say.
     """
-    kept = contiguous(arrays)
+    plain_arrays = contiguous(arrays)
     try:
-        save_file(kept, path)
+        save_file(plain_arrays, path)
     except SafetensorError as error:
         raise UnwrittenError(f"expected to write {path}, found {error}: make room, or write elsewhere") from error
 
@@ -55,8 +55,8 @@ def received_arrays(path: Path) -> dict[str, np.ndarray]:
       SafetensorError, OSError: the file is broken or absent.
     """
     size = path.stat().st_size
-    mapped = size >= MAPPED_BYTES and shutil.disk_usage(path.parent).free > size * ROOM
-    return map_arrays(path) if mapped else load_arrays(path)[0]
+    is_mapped = size >= MAPPED_BYTES and shutil.disk_usage(path.parent).free > size * ROOM
+    return map_arrays(path) if is_mapped else load_arrays(path)[0]
 
 
 def contiguous(arrays: Arrays) -> dict[str, np.ndarray]:
@@ -68,10 +68,10 @@ def contiguous(arrays: Arrays) -> dict[str, np.ndarray]:
     for name, array in arrays.items():
         if array.dtype.name not in DTYPES:
             raise TypeError(f"expected {name!r} of a dtype of {', '.join(DTYPES)}, found {array.dtype}: cast it")
-    return dict(_parted(name, np.asarray(array, order="C")) for name, array in arrays.items())
+    return dict(_split_name(name, np.asarray(array, order="C")) for name, array in arrays.items())
 
 
-def _parted(name: str, array: np.ndarray) -> tuple[str, np.ndarray]:
+def _split_name(name: str, array: np.ndarray) -> tuple[str, np.ndarray]:
     if array.dtype.name in BYTES:
         return f"{name}#{array.dtype.name}", array.view(np.uint8)
     if array.dtype != np.complex128:
@@ -81,23 +81,25 @@ def _parted(name: str, array: np.ndarray) -> tuple[str, np.ndarray]:
 
 def pack_twin(cases: Mapping[str, Arrays], weights: Arrays, batches: Arrays) -> dict[str, np.ndarray]:
     """All arrays of a workload under one flat set of names, the same for both sides."""
-    packed = {f"{WEIGHTS}/{path}": array for path, array in weights.items()}
-    packed |= {f"{BATCHES}/{name}": array for name, array in batches.items()}
+    twin_arrays = {f"{WEIGHTS}/{path}": array for path, array in weights.items()}
+    twin_arrays |= {f"{BATCHES}/{name}": array for name, array in batches.items()}
     for case, arrays in cases.items():
-        packed |= {f"{CASES}/{case}/{name}": array for name, array in arrays.items()}
-    return packed
+        twin_arrays |= {f"{CASES}/{case}/{name}": array for name, array in arrays.items()}
+    return twin_arrays
 
 
-def unpack_twin(parameters: Mapping[str, Any], packed: Arrays) -> Twin:
+def unpack_twin(parameters: Mapping[str, Any], twin_arrays: Arrays) -> Twin:
     """The twin that a load request describes. Inputs keep the order that the workload gives them."""
     cases: dict[str, dict[str, np.ndarray]] = {}
     for case in parameters["cases"]:
         prefix = f"{CASES}/{case}/"
-        arrays = {name.removeprefix(prefix): array for name, array in packed.items() if name.startswith(prefix)}
-        ordered = {name: arrays.pop(name) for name in parameters["inputs"]}
-        cases[case] = ordered | arrays
+        arrays = {name.removeprefix(prefix): array for name, array in twin_arrays.items() if name.startswith(prefix)}
+        inputs = {name: arrays.pop(name) for name in parameters["inputs"]}
+        cases[case] = inputs | arrays
     groups = {
-        group: {name.removeprefix(f"{group}/"): array for name, array in packed.items() if name.startswith(f"{group}/")}
+        group: {
+            name.removeprefix(f"{group}/"): array for name, array in twin_arrays.items() if name.startswith(f"{group}/")
+        }
         for group in (WEIGHTS, BATCHES)
     }
     return Twin(

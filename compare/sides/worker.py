@@ -23,7 +23,7 @@ from typing import Any, BinaryIO
 
 from compare.sides import wire
 from compare.sides._host import Host
-from compare.sides.explained import explained
+from compare.sides.explained import explain
 from compare.sides.framework_host import Worker
 from compare.sides.freeing import return_free_memory
 from compare.sides.methods import ProtocolError
@@ -60,8 +60,8 @@ _KINDS = {Unsupported: "unavailable", WeightsError: "weights", TargetError: "tar
 def answer(host: Host, request: Mapping[str, Any]) -> dict[str, Any]:
     """The reply to one request; arrays go to the file that the request names."""
     worker = os.getpid()
-    sent = wire.load_arrays(Path(request["sent"]))[0] if request["sent"] else {}
-    reply = host.reply(request["method"], request["parameters"], sent)
+    arrays = wire.load_arrays(Path(request["sent"]))[0] if request["sent"] else {}
+    reply = host.reply(request["method"], request["parameters"], arrays)
     if os.getpid() != worker:
         # A child that user code forked, and that came back from there: the worker itself answers.
         os._exit(0)
@@ -70,7 +70,7 @@ def answer(host: Host, request: Mapping[str, Any]) -> dict[str, Any]:
     return {"ok": True, "value": reply.value, "arrays": bool(reply.arrays)}
 
 
-def described(error: BaseException, starting: bool = False) -> dict[str, Any]:
+def describe_failure(error: BaseException, starting: bool = False) -> dict[str, Any]:
     """A failure as the coordinator reads it: what kind it is, one line, and the traceback.
 
     While the framework is imported, a module that is not there is the framework, or what it needs.
@@ -78,7 +78,7 @@ def described(error: BaseException, starting: bool = False) -> dict[str, Any]:
     kind = next((kind for expected, kind in _KINDS.items() if isinstance(error, expected)), "error")
     plain = kind != "error" or isinstance(error, ProtocolError)
     kind = "missing" if starting and isinstance(error, ModuleNotFoundError) else kind
-    reason = " ".join(str(error).split()) if plain else explained(error)
+    reason = " ".join(str(error).split()) if plain else explain(error)
     return {"ok": False, "kind": kind, "reason": reason, "details": traceback.format_exc()}
 
 
@@ -89,36 +89,36 @@ def serve(side: str, requests: BinaryIO, replies: BinaryIO) -> bool:
       Whether they are: then nobody is left who asks.
     """
     try:
-        host = _hosted(side)
+        host = _create_host(side)
     except (ImportError, DeviceAbsent) as error:
-        replies.write(wire.encode(described(error, starting=True)))
+        replies.write(wire.encode(describe_failure(error, starting=True)))
         return False
     replies.write(wire.encode({"ok": True, "value": {}, "arrays": False}))
     for line in requests:
         worker, request, start = os.getpid(), json.loads(line), time.perf_counter()
         try:
-            said = answer(host, request)
+            reply = answer(host, request)
         except BaseException as error:  # noqa: BLE001 - what user code raises costs this request; no signal raises here
-            said = described(error)
+            reply = describe_failure(error)
         if os.getpid() != worker:
             os._exit(1)
         return_free_memory(request.get("method", ""), time.perf_counter() - start)
-        replies.write(wire.encode({**said, "number": request.get("number")}))
+        replies.write(wire.encode({**reply, "number": request.get("number")}))
     return True
 
 
-def _hosted(name: str) -> Host:
+def _create_host(name: str) -> Host:
     start = time.perf_counter()
     # Importing leaves nothing to collect, and to look for it takes a fifth of the time that TensorFlow needs.
     gc.disable()
     with left_out(HOSTED[name]):
-        made: Any = importlib.import_module(HOSTED[name]).create()
+        framework: Any = importlib.import_module(HOSTED[name]).create()
     # Every load collects what the last one left. Modules stay, and to look through those of TensorFlow takes 0.15 s.
     gc.freeze()
     gc.enable()
     if name in _ON_SEVERAL_DEVICES:
-        return Strategies(made)
-    return made if isinstance(made, Host) else Worker(made, time.perf_counter() - start)
+        return Strategies(framework)
+    return framework if isinstance(framework, Host) else Worker(framework, time.perf_counter() - start)
 
 
 def main() -> None:

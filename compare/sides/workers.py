@@ -108,9 +108,9 @@ class WorkerSet:
         Raises:
           SideError: one cannot be started.
         """
-        lost = self.lost()
-        self.replace(lost)
-        return lost
+        names = self.lost()
+        self.replace(names)
+        return names
 
     def close(self, names: Iterable[str] | None = None) -> None:
         """Close workers: every process is killed before one is waited for, so that an interrupt leaves none.
@@ -120,13 +120,13 @@ class WorkerSet:
         Args:
           names: of those that are closed; all by default.
         """
-        chosen = set(list(self._sides) if names is None else names)
-        closed = {name: side for name, side in list(self._sides.items()) if name in chosen}
-        for side in closed.values():
+        selection = set(list(self._sides) if names is None else names)
+        sides = {name: side for name, side in list(self._sides.items()) if name in selection}
+        for side in sides.values():
             side.kill()
-        for side in closed.values():
+        for side in sides.values():
             side.close()
-        for name, side in closed.items():
+        for name, side in sides.items():
             # Whoever waited for it in another thread may have dropped it by now, or started another one.
             if self._sides.get(name) is side:
                 del self._sides[name]
@@ -160,5 +160,5 @@ def failure_of(error: SideError, during: str = "") -> Failure:
       during: what the request was part of.
     """
     doing = f"{during}: {error.doing}" if during else error.doing
-    lost = error.lost or isinstance(error, Missing | NoDevice | NotRecorded)
-    return Failure(error.side, doing, error.reason, error.mode, error.pass_, lost)
+    is_lost = error.lost or isinstance(error, Missing | NoDevice | NotRecorded)
+    return Failure(error.side, doing, error.reason, error.mode, error.pass_, is_lost)

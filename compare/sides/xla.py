@@ -13,7 +13,7 @@ import numpy as np
 
 from compare.hlo import artifacts, bindings
 from compare.hlo.arrays.fingerprints import Fingerprint, fingerprint
-from compare.hlo.arrays.held import HeldResults, Places, compared, held
+from compare.hlo.arrays.held import HeldResults, Places, compare_results, hold_results
 from compare.hlo.arrays.layouts import Equal, Layout
 from compare.hlo.stepping import LoadedSteps, StepPrograms
 from compare.hlo.steps import Step, Steps
@@ -85,14 +85,14 @@ class Programs(Host):
         return super().reply(name, rest, arrays)
 
     def read(self, arrays: Arrays) -> None:
-        """Check that a program can be read, by all that reads it elsewhere."""
+        """Check that every reader of programs can read this one."""
         try:
             artifacts.hlo_of_artifact(arrays[PROGRAM].tobytes())
         except bindings.UnreadableProgram as error:
             raise Unsupported(str(error)) from error
 
     def read_text(self, arrays: Arrays) -> Annotated[bytes, "program"]:
-        """The HLO module of a text."""
+        """Return the HLO module of a text."""
         try:
             return bindings.hlo_from_text(arrays[PROGRAM].tobytes().decode(errors="replace"))
         except bindings.UnreadableProgram as error:
@@ -112,7 +112,7 @@ class Programs(Host):
             raise Unsupported(str(error)) from error
 
     def compile_steps(self, graph: PackedSteps, /, handle: int, options: dict[str, Scalar], arrays: Arrays) -> None:
-        """Compile each operation of a graph, and keep all under one handle; what an earlier graph had is there.
+        """Compile each operation of a graph, but for those of earlier graphs, and keep all under one handle.
 
         Args:
           graph: operation by operation.
@@ -126,7 +126,7 @@ class Programs(Host):
             raise Unsupported(str(error)) from error
 
     def optimized(self, handle: int) -> Annotated[bytes, "program"]:
-        """The optimized HLO module of a compiled program."""
+        """Return the optimized HLO module of a compiled program."""
         program = self._loaded[handle]
         assert isinstance(program, bindings.LoadedProgram)
         return program.optimized
@@ -142,7 +142,7 @@ class Programs(Host):
         return pack_calls(self._loaded[handle].each(unpack_calls(calls, arrays)))
 
     def fingerprint(self, handle: int, calls: Calls, tolerance: float, arrays: Arrays) -> list[list[Print]]:
-        """The same; by result, the fingerprint of its array in each call.
+        """Call it likewise, and return the fingerprint of each result in each call.
 
         Args:
           handle: of the program.
@@ -150,10 +150,10 @@ class Programs(Host):
           tolerance: of the fingerprints for float32.
           arrays: the arguments.
         """
-        return pack_fingerprints(fingerprinted(self._loaded[handle], unpack_calls(calls, arrays), tolerance))
+        return pack_fingerprints(take_fingerprints(self._loaded[handle], unpack_calls(calls, arrays), tolerance))
 
     def hold(self, handle: int, calls: Calls, tolerance: float, results: int, arrays: Arrays) -> list[list[Print]]:
-        """The same, and keep the results.
+        """Call it likewise, and keep the results.
 
         Args:
           handle: of the program.
@@ -162,13 +162,13 @@ class Programs(Host):
           results: the handle that the results get.
           arrays: the arguments.
         """
-        self._held[results] = held(self._loaded[handle].each(unpack_calls(calls, arrays)), tolerance)
+        self._held[results] = hold_results(self._loaded[handle].each(unpack_calls(calls, arrays)), tolerance)
         return pack_fingerprints(self._held[results].fingerprints)
 
     def compare_held(
         self, left: int, right: int, pairs: tuple[tuple[Size, Size], ...], tolerance: float
     ) -> list[EqualAs | None]:
-        """By pair of kept results, how they are equal in every call; null if not.
+        """Report by pair of kept results how they are equal in every call; null if they are not.
 
         Args:
           left: the handle of a program's results.
@@ -177,14 +177,14 @@ class Programs(Host):
           tolerance: for float32.
         """
         places = [Places(*pair) for pair in pairs]
-        return pack_equal(compared(self._held[left], self._held[right], places, tolerance))
+        return pack_equal(compare_results(self._held[left], self._held[right], places, tolerance))
 
     def release(self) -> None:
-        """Let go of programs and results that are no longer needed, and of their memory."""
+        """Release programs and results, and their memory."""
         freeing.trim()
 
 
-def fingerprinted(
+def take_fingerprints(
     program: bindings.LoadedProgram | LoadedSteps, calls: Sequence[Sequence[np.ndarray]], tolerance: float
 ) -> Sequence[Sequence[Fingerprint]]:
     """By result, its fingerprint in each call; of steps each is taken as soon as its array is there.
@@ -195,14 +195,14 @@ def fingerprinted(
       tolerance: float32's.
     """
     if isinstance(program, LoadedSteps):
-        return program.reduced(calls, lambda array: fingerprint(array, tolerance))
-    return held(program.each(calls), tolerance).fingerprints
+        return program.reduce(calls, lambda array: fingerprint(array, tolerance))
+    return hold_results(program.each(calls), tolerance).fingerprints
 
 
 def pack_steps(steps: Steps) -> tuple[PackedSteps, dict[str, np.ndarray]]:
     """Steps as what travels."""
-    (constants,), packed = pack_calls([list(steps.constants.values())])
-    described = PackedSteps(
+    (constants,), arrays = pack_calls([list(steps.constants.values())])
+    description = PackedSteps(
         programs=len(steps.programs),
         taken=steps.parameters,
         places=tuple(steps.constants),
@@ -210,24 +210,24 @@ def pack_steps(steps: Steps) -> tuple[PackedSteps, dict[str, np.ndarray]]:
         steps=tuple((step.program, tuple(step.reads), tuple(step.makes), step.repeatable) for step in steps.steps),
         results=tuple(steps.results),
     )
-    programs = {_program(at): np.frombuffer(program, np.uint8) for at, program in enumerate(steps.programs)}
-    return described, packed | programs
+    programs = {_program(index): np.frombuffer(program, np.uint8) for index, program in enumerate(steps.programs)}
+    return description, arrays | programs
 
 
-def unpack_steps(packed: PackedSteps, arrays: Arrays) -> Steps:
+def unpack_steps(description: PackedSteps, arrays: Arrays) -> Steps:
     """The steps that were packed."""
-    (constants,) = unpack_calls([packed.constants], arrays)
+    (constants,) = unpack_calls([description.constants], arrays)
     return Steps(
-        programs=tuple(arrays[_program(at)].tobytes() for at in range(packed.programs)),
-        parameters=packed.taken,
-        constants=dict(zip(packed.places, constants, strict=True)),
-        steps=tuple(Step(*step) for step in packed.steps),
-        results=packed.results,
+        programs=tuple(arrays[_program(index)].tobytes() for index in range(description.programs)),
+        parameters=description.taken,
+        constants=dict(zip(description.places, constants, strict=True)),
+        steps=tuple(Step(*step) for step in description.steps),
+        results=description.results,
     )
 
 
-def _program(at: int) -> str:
-    return f"{PROGRAM} {at}"
+def _program(index: int) -> str:
+    return f"{PROGRAM} {index}"
 
 
 def pack_calls(calls: Sequence[Sequence[np.ndarray]]) -> tuple[list[list[Described]], dict[str, np.ndarray]]:
@@ -235,7 +235,7 @@ def pack_calls(calls: Sequence[Sequence[np.ndarray]]) -> tuple[list[list[Describ
 
     An array that several calls share travels once.
     """
-    packed: dict[str, np.ndarray] = {}
+    contents: dict[str, np.ndarray] = {}
     places: dict[int, str] = {}
 
     def place(array: np.ndarray) -> Described:
@@ -243,11 +243,11 @@ def pack_calls(calls: Sequence[Sequence[np.ndarray]]) -> tuple[list[list[Describ
         # By identity, which holds for as long as `calls` keeps them.
         where = places.setdefault(id(array), str(len(places)))
         # An empty view cannot change its type.
-        if row.size and where not in packed:
-            packed[where] = row.reshape(-1).view(np.uint8)
+        if row.size and where not in contents:
+            contents[where] = row.reshape(-1).view(np.uint8)
         return _name(row.dtype), row.shape, where
 
-    return [[place(array) for array in arrays] for arrays in calls], packed
+    return [[place(array) for array in arrays] for arrays in calls], contents
 
 
 @functools.cache
@@ -256,18 +256,18 @@ def _name(dtype: np.dtype) -> str:
     return dtype.name
 
 
-def unpack_calls(described: Sequence[Sequence[Described]], packed: Arrays) -> list[list[np.ndarray]]:
+def unpack_calls(calls: Sequence[Sequence[Described]], contents: Arrays) -> list[list[np.ndarray]]:
     """The calls that were packed; what they share is one array."""
-    known: dict[tuple[str, tuple[int, ...], str], np.ndarray] = {}
+    cache: dict[tuple[str, tuple[int, ...], str], np.ndarray] = {}
 
-    def array(name: str, shape: Sequence[int], at: str) -> np.ndarray:
-        key = name, tuple(shape), at
-        if key not in known:
+    def array(name: str, shape: Sequence[int], where: str) -> np.ndarray:
+        key = name, tuple(shape), where
+        if key not in cache:
             dtype = np.dtype(name)
-            known[key] = packed[at].view(dtype).reshape(shape) if at in packed else np.empty(shape, dtype)
-        return known[key]
+            cache[key] = contents[where].view(dtype).reshape(shape) if where in contents else np.empty(shape, dtype)
+        return cache[key]
 
-    return [[array(*row) for row in call] for call in described]
+    return [[array(*row) for row in call] for call in calls]
 
 
 def pack_fingerprints(results: Sequence[Sequence[Fingerprint]]) -> list[list[Any]]:
@@ -286,9 +286,9 @@ def _fingerprint(
     return Fingerprint(elements, kind, exact, tuple(special), scale, tuple(spread), bits, bytes.fromhex(content))
 
 
-def pack_equal(compared: Sequence[Equal | None]) -> list[Any]:
+def pack_equal(equalities: Sequence[Equal | None]) -> list[Any]:
     """What was compared as plain data."""
-    return [None if equal is None else [*dataclasses.astuple(equal.layout), equal.ulp] for equal in compared]
+    return [None if equal is None else [*dataclasses.astuple(equal.layout), equal.ulp] for equal in equalities]
 
 
 def unpack_equal(rows: Sequence[Any]) -> list[Equal | None]:

@@ -50,16 +50,16 @@ class Gates:
             self._ask()
         port = self._collected[SIDE]
         outputs, trajectories = dict(port.outputs), dict(port.trajectories)
-        changed = dataclasses.replace(port, outputs=outputs, trajectories=trajectories, failures=[])
+        evidence = dataclasses.replace(port, outputs=outputs, trajectories=trajectories, failures=[])
         side = self._pool.get(SIDE)
         requests.load(side, self._small.loading)
         requests.offer(side, CANDIDATE, options)
-        collect_mode(side, CANDIDATE, self._small, changed, self._reporter)
-        if changed.failures:
-            return f"{changed.failures[0].doing}: {changed.failures[0].reason}"
-        collected = {**self._collected, SIDE: changed}
-        parity = self._swept(self._parity(collected), collected, options, changed.failures)
-        return failing(parity) or next((f"{failure.doing}: {failure.reason}" for failure in changed.failures), "")
+        collect_mode(side, CANDIDATE, self._small, evidence, self._reporter)
+        if evidence.failures:
+            return f"{evidence.failures[0].doing}: {evidence.failures[0].reason}"
+        collected = {**self._collected, SIDE: evidence}
+        parity = self._sweep(self._parity(collected), collected, options, evidence.failures)
+        return failing(parity) or next((f"{failure.doing}: {failure.reason}" for failure in evidence.failures), "")
 
     def _ask(self) -> None:
         small, failures = self._small, self._failures
@@ -70,14 +70,14 @@ class Gates:
         collected = both_sides.both(failures, collect)
         self._doubles = both_sides.doubles_of(self._pool, collected, small, failures)
         self._collected = collected
-        parity = self._swept(self._parity(collected), collected, {}, failures)
+        parity = self._sweep(self._parity(collected), collected, {}, failures)
         if parity.verdict != PASS:
             raise PortFails(failing(parity))
 
     def _parity(self, collected: Mapping[str, Collected]) -> Parity:
         return judging.parity_of(self._pool, self._small, collected, self._doubles, list(self._failures))
 
-    def _swept(
+    def _sweep(
         self, parity: Parity, collected: Mapping[str, Collected], options: Options, failures: list[Failure]
     ) -> Parity:
         """Far from ordinary inputs too, where it agrees at those."""
@@ -91,5 +91,5 @@ def failing(parity: Parity) -> str:
     if parity.verdict == PASS:
         return ""
     gate = next(gate for gate in parity.gates.values() if gate.verdict == parity.verdict)
-    told = (comparison.message for comparison in gate.comparisons if comparison.verdict == parity.verdict)
-    return next(told, gate.reason) or ""
+    messages = (comparison.message for comparison in gate.comparisons if comparison.verdict == parity.verdict)
+    return next(messages, gate.reason) or ""

@@ -87,7 +87,7 @@ def parse(texts: Sequence[str]) -> tuple[Option, ...]:
 def singles(options: Iterable[Option]) -> dict[str, Options]:
     """Every value of every option alone, by name."""
     alone = [{option.name: value} for option in options for value in option.values]
-    return {named(options): options for options in alone}
+    return {flags_text(options): options for options in alone}
 
 
 def together(best: Sequence[Options]) -> dict[str, Options]:
@@ -102,31 +102,31 @@ def together(best: Sequence[Options]) -> dict[str, Options]:
     whole: dict[str, Value] = {}
     for options in best:
         whole |= {} if whole.keys() & options.keys() else options
-    joined = [*pairs, whole] if len(whole) > 2 else pairs
-    return {named(options): options for options in joined}
+    combinations = [*pairs, whole] if len(whole) > 2 else pairs
+    return {flags_text(options): options for options in combinations}
 
 
-def named(options: Options) -> str:
+def flags_text(options: Options) -> str:
     """As XLA_FLAGS would say it, without dashes; "default" is no options."""
-    return " ".join(f"{name}={_written(value)}" for name, value in options.items())
+    return " ".join(f"{name}={_value_text(value)}" for name, value in options.items())
 
 
-def loose(options: Options, known: Iterable[Option]) -> bool:
+def loose(options: Options, candidates: Iterable[Option]) -> bool:
     """Whether one of these allows other results than the program asks for."""
-    return any(option.changes_numbers and option.name in options for option in known)
+    return any(option.changes_numbers and option.name in options for option in candidates)
 
 
-def snippet(options: Options, platform: str, measured: str) -> str:
+def snippet(options: Options, platform: str, remark: str) -> str:
     """What to paste into `jaxport.Model(...)`, with the measurement that chose it as a comment.
 
     Args:
       options: what is set.
       platform: as `jax.default_backend()` names it.
-      measured: the ratio, its interval and its circumstances in one line.
+      remark: the ratio, its interval and its circumstances in one line.
     """
     lines = [f"        {name!r}: {value!r}," for name, value in options.items()]
     text = "\n".join(["compiler_options={", f"    {platform!r}: {{", *lines, "    }", "},"]).replace("'", '"')
-    comment = textwrap.wrap(measured, _COMMENT, initial_indent="# ", subsequent_indent="# ")
+    comment = textwrap.wrap(remark, _COMMENT, initial_indent="# ", subsequent_indent="# ")
     return "\n".join([*comment, text])
 
 
@@ -137,5 +137,5 @@ def _value(text: str) -> Value:
     return int(text) if digits.isdecimal() and digits.isascii() else text.replace("+", ",")
 
 
-def _written(value: Value) -> str:
+def _value_text(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -9,7 +9,7 @@ from typing import Protocol
 from compare.bench.pairs import Measured
 from compare.errors import RequestError
 from compare.progress import Reporter
-from compare.tuning.candidate_options import Option, Options, loose, named, singles, together
+from compare.tuning.candidate_options import Option, Options, flags_text, loose, singles, together
 from compare.tuning.screening import DEFAULT, Confirmed, Rules, Screening, Standing, confirm
 
 PROMISING = 0.98
@@ -89,52 +89,52 @@ class Search:
     rows: dict[str, Row] = field(default_factory=dict)
     _digests: dict[str, str] = field(default_factory=dict)
 
-    def run(self, declared: Options) -> Confirmed | None:
+    def run(self, port_options: Options) -> Confirmed | None:
         """The fastest candidate that every gate passes, confirmed in processes of its own.
 
         The first that is not confirmed as faster ends the search and is returned as measured, unjudged. None where no
         candidate led the screening, or where every one that was confirmed fails a gate.
 
         Args:
-          declared: options that the port declares already, a candidate like any other.
+          port_options: options that the port declares already, a candidate like any other.
         """
-        first = singles(self.known) | ({named(declared): declared} if declared else {})
+        first = singles(self.known) | ({flags_text(port_options): port_options} if port_options else {})
         screening = Screening(self.rules)
-        self._screen(screening, self._compiled(first), "one option at a time")
+        self._screen(screening, self._compile(first), "one option at a time")
         best = [self.candidates[leader.name] for leader in screening.leaders() if (leader.ratio or 1) < PROMISING]
-        more = self._compiled(together(best))
+        more = self._compile(together(best))
         if more:
-            self._screen(screening, [named(best[0]), *more], "the best together")
+            self._screen(screening, [flags_text(best[0]), *more], "the best together")
         return self._first_that_holds(screening)
 
-    def _compiled(self, given: Mapping[str, Options]) -> list[str]:
+    def _compile(self, candidates: Mapping[str, Options]) -> list[str]:
         """The names of those that make a program of their own; what becomes of the others is noted."""
-        new = {name: options for name, options in given.items() if name not in self.rows}
+        new = {name: options for name, options in candidates.items() if name not in self.rows}
         if not new:
             return []
         self.reporter.stage(f"{self.name}: compiling with {len(new)} sets of options", len(new) + 1)
         if DEFAULT not in self._digests:
             self.reporter.step(DEFAULT)
             self._digests[DEFAULT] = self.bench.digest({})
-        kept = []
+        names = []
         for name, options in new.items():
             self.reporter.step(name)
             try:
                 digest = self.bench.digest(options)
-            except Refused as refused:
+            except Refused as refusal:
                 if self.asked:
                     raise RequestError(
-                        f"expected --option with what this XLA takes, found {refused}: correct or leave it out"
-                    ) from refused
-                self._note(name, options, REFUSED, str(refused))
+                        f"expected --option with what this XLA takes, found {refusal}: correct or leave it out"
+                    ) from refusal
+                self._note(name, options, REFUSED, str(refusal))
                 continue
-            twin = next((other for other, seen in self._digests.items() if digest and seen == digest), "")
+            twin = next((other for other, seen_digest in self._digests.items() if digest and seen_digest == digest), "")
             if twin:
                 self._note(name, options, SAME, f"as {'the default' if twin == DEFAULT else twin}")
                 continue
             self._digests[name], self.candidates[name] = digest, options
-            kept.append(name)
-        return kept
+            names.append(name)
+        return names
 
     def _screen(self, screening: Screening, names: Sequence[str], what: str) -> None:
         if not names:
@@ -154,24 +154,24 @@ class Search:
         for leader in sorted(screening.leaders(), key=self._rank):
             options = self.candidates[leader.name]
             self.reporter.stage(f"{self.name}: confirming {leader.name}", self.rules.confirming)
-            confirmed = confirm(leader.name, self._race, self.rules, first, self.reporter.step)
+            confirmation = confirm(leader.name, self._race, self.rules, first, self.reporter.step)
             first += self.rules.confirming
-            if not confirmed.faster:
-                why = confirmed.ratio.withheld or f"confirmed as {confirmed.ratio.verdict}"
+            if not confirmation.faster:
+                why = confirmation.ratio.withheld or f"confirmed as {confirmation.ratio.verdict}"
                 self._note(leader.name, options, SLOWER, why, leader)
-                return confirmed
+                return confirmation
             self.reporter.stage(f"{self.name}: parity with {leader.name}", 4)
             wrong = self.bench.judge(options)
             self._note(leader.name, options, FAILS if wrong else WINNER, wrong, leader)
             if not wrong:
-                return confirmed
+                return confirmation
         return None
 
     def _rank(self, standing: Standing) -> float:
         """What a candidate is chosen by: of two that are equally fast the one that asks for less."""
         options = self.candidates[standing.name]
-        asked = len(options) + loose(options, self.known)
-        return (standing.ratio or 1.0) * (1 + SIMPLER) ** asked
+        complexity = len(options) + loose(options, self.known)
+        return (standing.ratio or 1.0) * (1 + SIMPLER) ** complexity
 
     def _note(self, name: str, options: Options, outcome: str, reason: str, standing: Standing | None = None) -> None:
         ratio, sets = (standing.ratio, standing.pairs) if standing else (None, 0)

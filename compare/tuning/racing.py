@@ -43,10 +43,10 @@ class Race:
         """
         failures: dict[str, str] = {}
         while True:
-            timed, lost = self._once([name for name in names if name not in failures], seed)
-            failures |= dict([next(iter(timed.failures.items()))]) if lost else timed.failures
-            if not lost:
-                return dataclasses.replace(timed, failures=failures)
+            results, is_lost = self._once([name for name in names if name not in failures], seed)
+            failures |= dict([next(iter(results.failures.items()))]) if is_lost else results.failures
+            if not is_lost:
+                return dataclasses.replace(results, failures=failures)
 
     def _once(self, names: Sequence[str], seed: int) -> tuple[Measured[str], bool]:
         """What one process gave, and whether it was lost: then the first failure is the one that took it down."""
@@ -62,8 +62,8 @@ class Race:
                     if error.lost:
                         return Measured({}, {name: error.reason}), True
                     failures[name] = error.reason
-            timed = pairs.measure(ready, budget_s=self.budget_s, seed=seed, failing=SideError)
-            lost = bool(timed.failures) and side.lost
-            if lost and next(iter(timed.failures)) == self.first:
-                raise SideError(side.name, "timing the default", timed.failures[self.first], lost=True)
-        return dataclasses.replace(timed, failures={**timed.failures, **failures}), lost
+            results = pairs.measure(ready, budget_s=self.budget_s, seed=seed, failing=SideError)
+            is_lost = bool(results.failures) and side.lost
+            if is_lost and next(iter(results.failures)) == self.first:
+                raise SideError(side.name, "timing the default", results.failures[self.first], lost=True)
+        return dataclasses.replace(results, failures={**results.failures, **failures}), is_lost

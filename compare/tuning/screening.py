@@ -57,34 +57,34 @@ class Screening:
     taken: dict[str, list[Measured[str]]] = field(default_factory=dict)
     standings: dict[str, Standing] = field(default_factory=dict)
 
-    def run(self, names: Sequence[str], race: Race, told: Callable[[str], None] = lambda _: None) -> None:
+    def run(self, names: Sequence[str], race: Race, report: Callable[[str], None] = lambda _: None) -> None:
         """Race these; names that are known are raced again, beside the new ones.
 
         Args:
           names: of the candidates.
           race: times them.
-          told: called with each step.
+          report: called with each step.
         """
         alive = list(names)
         for number in range(1, self.rules.screening + 1):
             if not alive:
                 return
-            told(f"set {number} of {self.rules.screening}: {len(alive)} candidate{'s' * (len(alive) > 1)}")
-            measured = race((DEFAULT, *alive), self.sets)
+            report(f"set {number} of {self.rules.screening}: {len(alive)} candidate{'s' * (len(alive) > 1)}")
+            results = race((DEFAULT, *alive), self.sets)
             self.sets += 1
             for name in alive:
-                self.taken.setdefault(name, []).append(measured)
-            alive = self._kept(alive, measured)
+                self.taken.setdefault(name, []).append(results)
+            alive = self._keep(alive, results)
 
     def leaders(self) -> list[Standing]:
         """Those that stayed to the end and came out faster than the default, the fastest first."""
-        stayed = [standing for standing in self.standings.values() if not standing.dropped]
-        return sorted((standing for standing in stayed if _ratio(standing) < 1), key=_ratio)
+        remaining = [standing for standing in self.standings.values() if not standing.dropped]
+        return sorted((standing for standing in remaining if _ratio(standing) < 1), key=_ratio)
 
-    def _kept(self, names: Sequence[str], measured: Measured[str]) -> list[str]:
+    def _keep(self, names: Sequence[str], results: Measured[str]) -> list[str]:
         for name in names:
             ratio = self._estimate(name)
-            why = measured.failures.get(name, "") or self._hopeless(ratio)
+            why = results.failures.get(name, "") or self._hopeless(ratio)
             self.standings[name] = Standing(name, ratio, len(self.taken[name]), why)
         return [name for name in names if not self.standings[name].dropped]
 
@@ -95,7 +95,7 @@ class Screening:
         return f"{slower:.0%} slower than the default".replace("%", " %") if slower > self.rules.hopeless else ""
 
     def _estimate(self, name: str) -> float | None:
-        ratio = timing.paired(pairs.samples_of(self.taken[name]), name, DEFAULT)
+        ratio = timing.pair_ratio(pairs.samples_of(self.taken[name]), name, DEFAULT)
         return ratio.ratio if ratio else None
 
 
@@ -115,7 +115,9 @@ class Confirmed:
         return not self.ratio.withheld and self.ratio.verdict == stats.FASTER
 
 
-def confirm(name: str, race: Race, rules: Rules, first: int, told: Callable[[str], None] = lambda _: None) -> Confirmed:
+def confirm(
+    name: str, race: Race, rules: Rules, first: int, report: Callable[[str], None] = lambda _: None
+) -> Confirmed:
     """The ratio of one candidate, by the statistics and the conditions of every other ratio.
 
     Args:
@@ -123,14 +125,14 @@ def confirm(name: str, race: Race, rules: Rules, first: int, told: Callable[[str
       race: times it.
       rules: how many sets confirm it.
       first: the number of the first set: those before it chose the candidate.
-      told: called with each step.
+      report: called with each step.
     """
-    taken = []
+    sets_measured = []
     for number in range(rules.confirming):
-        told(f"set {number + 1} of {rules.confirming}")
-        taken.append(race((DEFAULT, AGAIN, name), first + number))
-    samples = pairs.samples_of(taken)
-    null = timing.paired(samples, AGAIN, DEFAULT)
+        report(f"set {number + 1} of {rules.confirming}")
+        sets_measured.append(race((DEFAULT, AGAIN, name), first + number))
+    samples = pairs.samples_of(sets_measured)
+    null = timing.pair_ratio(samples, AGAIN, DEFAULT)
     margin = stats.equivalence_margin([null] if null else [])
     return Confirmed(
         name=name,

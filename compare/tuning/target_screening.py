@@ -82,60 +82,68 @@ def screen(
       SideError: the port cannot be lowered.
       RequestError: none of the options is left to try.
     """
-    screened = {}
+    results = {}
     for device in targets.devices:
-        known = options or candidate_options.SPACE.get(device.platform, ())
-        tried = [option for option in known if not (keep_numbers and option.changes_numbers)]
+        space = options or candidate_options.SPACE.get(device.platform, ())
+        tried_options = [option for option in space if not (keep_numbers and option.changes_numbers)]
         reason = missing(targets.worker, device)
-        if not tried:
+        if not tried_options:
             reason = reason or f"expected options to try on {device.name}, found none built in: name them with --option"
         if reason:
-            screened[device.name] = ScreenedTarget(device, reason=reason)
+            results[device.name] = ScreenedTarget(device, reason=reason)
             continue
         program = lowered(side, pass_, device.platform)
-        candidates = {DEFAULT: {}, **candidate_options.singles(tried)}
+        candidates = {DEFAULT: {}, **candidate_options.singles(tried_options)}
         reporter.stage(f"{device.name}: candidates", len(candidates))
         rows = [
-            _screened(targets, device, program, (name, chosen), tried, folder / f"{device.name}-{number}", reporter)
-            for number, (name, chosen) in enumerate(candidates.items())
+            _screen(
+                targets,
+                device,
+                program,
+                (name, options_chosen),
+                tried_options,
+                folder / f"{device.name}-{number}",
+                reporter,
+            )
+            for number, (name, options_chosen) in enumerate(candidates.items())
         ]
-        screened[device.name] = ScreenedTarget(device, _ranked(rows))
-    if all(target.reason for target in screened.values()):
-        raise RequestError(next(target.reason for target in screened.values()))
-    return screened
+        results[device.name] = ScreenedTarget(device, _rank(rows))
+    if all(target.reason for target in results.values()):
+        raise RequestError(next(target.reason for target in results.values()))
+    return results
 
 
-def _screened(
+def _screen(
     targets: Targets,
     device: Device,
     program: Lowered,
     candidate: tuple[str, Options],
-    tried: Sequence[Option],
+    tried_options: Sequence[Option],
     dump: Path,
     reporter: Reporter,
 ) -> Screened:
     name, options = candidate
     reporter.step(name)
-    changes = candidate_options.loose(options, tried)
+    changes = candidate_options.loose(options, tried_options)
     try:
         artifact = portable(program.program.artifact)
-        given = subject("jax", program.program)
-        made, compile_s = compile_one(targets.worker, device, artifact, given, dump, options=options)
-        cell = describing.describe(device, made)
+        program_subject = subject("jax", program.program)
+        compilation, compile_s = compile_one(targets.worker, device, artifact, program_subject, dump, options=options)
+        cell = describing.describe(device, compilation)
     except (SideError, UnreadableProgram) as error:
         reason = error.reason if isinstance(error, SideError) else str(error)
         return Screened(name, options, OnTarget(reason=reason), changes_numbers=changes)
-    spills = sum(launch.spill_bytes or 0 for launch in cell.launched) if made.reports else None
+    spills = sum(launch.spill_bytes or 0 for launch in cell.launched) if compilation.reports else None
     return Screened(name, options, msgspec.structs.replace(cell, compile_s=compile_s), spills, changes)
 
 
-def _ranked(rows: Sequence[Screened]) -> tuple[Screened, ...]:
+def _rank(rows: Sequence[Screened]) -> tuple[Screened, ...]:
     default = next(row for row in rows if row.name == DEFAULT)
-    marked = [replace(row, same=row is not default and _counted(row) == _counted(default)) for row in rows]
-    return tuple(sorted(marked, key=_promise))
+    marked_rows = [replace(row, same=row is not default and _counts(row) == _counts(default)) for row in rows]
+    return tuple(sorted(marked_rows, key=_promise))
 
 
-def _counted(row: Screened) -> tuple[object, ...]:
+def _counts(row: Screened) -> tuple[object, ...]:
     """Everything that is counted, but for the seconds of compiling."""
     return row.spill_bytes, msgspec.structs.replace(row.cell, compile_s=None)
 
@@ -152,6 +160,6 @@ def _promise(row: Screened) -> tuple[bool, float, int, int, int]:
     )
 
 
-def view(screened: Mapping[str, ScreenedTarget]) -> dict[str, object]:
+def view(targets: Mapping[str, ScreenedTarget]) -> dict[str, object]:
     """The same as the record has it, without the description of devices."""
-    return {name: {"reason": target.reason, "rows": target.rows} for name, target in screened.items()}
+    return {name: {"reason": target.reason, "rows": target.rows} for name, target in targets.items()}

@@ -105,52 +105,56 @@ def tune_workload(
     # Not entered: that would start both sides, and the machine is to be quiet.
     pool = Pool(dict(sources), scratch, timeout_s)
     with Live(small, large, workers, pool, plan, reporter) as live:
-        return _searched(live, large, plan, reporter)
+        return _search(live, large, plan, reporter)
 
 
-def _searched(live: Live, large: Prepared, plan: Plan, reporter: Reporter) -> Tuned:
-    loaded, environment = live.loaded()
+def _search(live: Live, large: Prepared, plan: Plan, reporter: Reporter) -> Tuned:
+    facts, environment = live.load()
     platform = environment["device"].partition(" ")[0]
-    tuned = Tuned(
+    result = Tuned(
         size=large.size,
-        pass_=chosen_pass(loaded.modes, plan.main_pass, large.workload.name),
+        pass_=chosen_pass(facts.modes, plan.main_pass, large.workload.name),
         platform=platform,
         dimensions=dict(large.dimensions),
         environment=environment,
         threads=plan.threads,
     )
-    asked = plan.options is not None
-    search = Search(live, plan.rules, reporter, large.workload.name, _known(plan, platform), asked)
+    has_options = plan.options is not None
+    search = Search(live, plan.rules, reporter, large.workload.name, _options_of(plan, platform), has_options)
     try:
-        confirmed = search.run(loaded.compiler_options)
+        confirmation = search.run(facts.compiler_options)
     except PortFails as error:
-        return dataclasses.replace(tuned, rows=list(search.rows.values()), reason=str(error))
-    options = search.candidates[confirmed.name] if confirmed and confirmed.faster else {}
+        return dataclasses.replace(result, rows=list(search.rows.values()), reason=str(error))
+    options = search.candidates[confirmation.name] if confirmation and confirmation.faster else {}
     return dataclasses.replace(
-        tuned,
+        result,
         rows=list(search.rows.values()),
-        confirmed=confirmed,
+        confirmed=confirmation,
         options=options,
-        snippet=snippet(options, platform, measured(tuned, confirmed)) if confirmed and options else "",
+        snippet=snippet(options, platform, describe_confirmation(result, confirmation))
+        if confirmation and options
+        else "",
     )
 
 
-def measured(tuned: Tuned, confirmed: Confirmed) -> str:
+def describe_confirmation(result: Tuned, confirmation: Confirmed) -> str:
     """Ratio, interval and circumstances in one line."""
-    ratio = confirmed.ratio
+    ratio = confirmation.ratio
     low, high = ratio.ci95 or (0.0, 0.0)
-    where = f"{tuned.pass_} at size {tuned.size} on {tuned.threads} thread{'s' * (tuned.threads > 1)} of {cpu_name()}"
-    by = f"jaxlib {tuned.environment['jaxlib']}, jaxport tune"
+    where = (
+        f"{result.pass_} at size {result.size} on {result.threads} thread{'s' * (result.threads > 1)} of {cpu_name()}"
+    )
+    by = f"jaxlib {result.environment['jaxlib']}, jaxport tune"
     return f"{ratio.ratio:.3f}x [{low:.3f}, {high:.3f}] of the time without: {where}; {by}"
 
 
-def _known(plan: Plan, platform: str) -> Sequence[Option]:
-    known = plan.options if plan.options is not None else SPACE.get(platform, ())
-    if not known:
+def _options_of(plan: Plan, platform: str) -> Sequence[Option]:
+    options = plan.options if plan.options is not None else SPACE.get(platform, ())
+    if not options:
         raise RequestError(
             f"expected a platform whose options are known ({', '.join(SPACE)}), found {platform}: name some by --option"
         )
-    return [option for option in known if not (plan.keep_numbers and option.changes_numbers)]
+    return [option for option in options if not (plan.keep_numbers and option.changes_numbers)]
 
 
 class Live:
@@ -180,7 +184,7 @@ class Live:
     def __exit__(self, *_: object) -> None:
         self.rest()
 
-    def loaded(self) -> tuple[requests.Loaded, dict[str, Any]]:
+    def load(self) -> tuple[requests.Loaded, dict[str, Any]]:
         """What the port says of itself, and where it runs."""
         self.rest()
         environment = requests.environment(self._compilers.get(SIDE))
@@ -216,11 +220,11 @@ class Live:
             requests.prepare(side, name)
             return partial(requests.time_round, side, name)
 
-        race = Race(self._started, ready, DEFAULT, self._plan.budget_s)
+        race = Race(self._start, ready, DEFAULT, self._plan.budget_s)
         return race.run(list(candidates), self._plan.seed + number)
 
     @contextmanager
-    def _started(self) -> Iterator[Side]:
+    def _start(self) -> Iterator[Side]:
         with self._workers.once(SIDE, self._cache) as side:
             requests.load(side, self._large.loading)
             yield side

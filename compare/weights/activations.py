@@ -62,11 +62,11 @@ ACTIVATIONS: Mapping[str, Activation] = {
 
 def expression_of(name: Plain) -> str:
     """The expression of an activation; for one that is not known, what it is called."""
-    known = ACTIVATIONS.get(str(name))
-    return known.expression if known else f"the activation {name!r} of x"
+    activation = ACTIVATIONS.get(str(name))
+    return activation.expression if activation else f"the activation {name!r} of x"
 
 
 def is_activation(name: Plain, function: Plain) -> bool:
     """Whether a function of a module is that activation of Keras."""
-    known = ACTIVATIONS.get(str(name))
-    return known is not None and function in known.names
+    activation = ACTIVATIONS.get(str(name))
+    return activation is not None and function in activation.names

@@ -37,11 +37,11 @@ def rules_of(layer: SourceLayer) -> tuple[tuple[Rule, ...], str]:
     """
     if layer.module not in (KERAS_LAYERS, _OF_APPLICATIONS.get(layer.class_name)):
         return (), f"{layer.class_name} is no class of keras.layers"
-    known = BY_CLASS.get(layer.class_name, ())
-    if not known:
+    rules = BY_CLASS.get(layer.class_name, ())
+    if not rules:
         return (), f"no rule knows {layer.class_name}"
-    obstacles = [rule.obstacle(layer) for rule in known]
-    fit = tuple(rule for rule, obstacle in zip(known, obstacles, strict=True) if not obstacle)
+    obstacles = [rule.obstacle(layer) for rule in rules]
+    fit = tuple(rule for rule, obstacle in zip(rules, obstacles, strict=True) if not obstacle)
     try:
         for rule in fit:
             rule.counterpart(layer)

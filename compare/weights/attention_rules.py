@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from compare.weights.rule import Counterpart, Module, Rule, called, dtypes, flag, present, same, shape_if_any, shape_of
+from compare.weights.rule import (
+    Counterpart,
+    Module,
+    Rule,
+    attributes_of_call,
+    dtypes,
+    flag,
+    present,
+    same,
+    shape_if_any,
+    shape_of,
+)
 from workloads._inspection import Plain
 from workloads._transfer import SourceLayer
 
@@ -37,14 +48,16 @@ def _attention(layer: SourceLayer, heads: Plain) -> Counterpart:
         advised={"broadcast_dropout": False} if layer.config.get("dropout") else {},
         constructed={"decode": False},
     )
-    return Counterpart(module, carried=present(layer, same(*_PROJECTIONS)), unchecked=called(layer, "sliding_window"))
+    return Counterpart(
+        module, carried=present(layer, same(*_PROJECTIONS)), unchecked=attributes_of_call(layer, "sliding_window")
+    )
 
 
 def _multi_head(layer: SourceLayer) -> Counterpart:
     return _attention(layer, layer.config.get("num_heads"))
 
 
-def _grouped(layer: SourceLayer) -> Counterpart:
+def _grouped_query(layer: SourceLayer) -> Counterpart:
     return _attention(layer, layer.config.get("num_query_heads"))
 
 
@@ -83,7 +96,7 @@ ATTENTION = (
         "multi_head_attention", ("MultiHeadAttention",), _multi_head, {**_PLAIN, "attention_axes": (None, [1])},
         _other_values,
     ),
-    Rule("grouped_query_attention", ("GroupQueryAttention", "GroupedQueryAttention"), _grouped, _PLAIN),
+    Rule("grouped_query_attention", ("GroupQueryAttention", "GroupedQueryAttention"), _grouped_query, _PLAIN),
     Rule("attention_of_one_head", ("Attention",), _of_one_head, {"dropout": (0, 0.0)}),
     Rule("additive_attention", ("AdditiveAttention",), _additive, {"use_scale": (True,), "dropout": (0, 0.0)}),
 )  # fmt: skip

@@ -22,7 +22,7 @@ from compare.sides import wire
 from compare.sides.weight_workers import FlaxModule, KerasModel, WeightWorkers
 from compare.weights import receipt as receipts
 from compare.weights.matching import Finding, Matching
-from compare.weights.optimizer_carrying import FRESH, planned_slots, proved
+from compare.weights.optimizer_carrying import FRESH, planned_slots, prove
 from compare.weights.planning import Plan, plan
 from compare.weights.receipt import Receipt
 from compare.weights.slot_planning import SlotPlan
@@ -83,7 +83,7 @@ class Carriage:
         return (*self.plan.findings, *(self.slots.findings if self.slots else ()))
 
 
-def planned(request: Request, workers: WeightWorkers) -> Carriage:
+def plan_carriage(request: Request, workers: WeightWorkers) -> Carriage:
     """Read both and plan.
 
     Args:
@@ -100,7 +100,7 @@ def planned(request: Request, workers: WeightWorkers) -> Carriage:
     weights = planned_weights(source, arrays, target, request.names, request.allowed, request.unused)
     slots = planned_slots(source, arrays, target, weights, request.allowed)
     if slots is not None and not (weights.findings or slots.findings):
-        slots = proved(workers, request.model, module, (source, arrays, target), (weights, slots), request.allowed)
+        slots = prove(workers, request.model, module, (source, arrays, target), (weights, slots), request.allowed)
     return Carriage(request, source, arrays, target, weights, slots)
 
 
@@ -109,8 +109,8 @@ def planned_weights(
     arrays: Arrays,
     target: Target,
     names: Mapping[str, str],
-    allowed: Mapping[str, str],
-    unused: Mapping[str, str] | None = None,
+    allowances: Mapping[str, str],
+    unused_layers: Mapping[str, str] | None = None,
 ) -> Plan:
     """What becomes of every weight, without an optimizer.
 
@@ -119,15 +119,15 @@ def planned_weights(
       arrays: of their weights, by key.
       target: the module.
       names: as of `Request`.
-      allowed: likewise.
-      unused: likewise.
+      allowances: likewise.
+      unused_layers: likewise.
 
     Raises:
-      RequestError: `names` or `allowed` name what is not there.
+      RequestError: `names` or `allowances` name what is not there.
     """
     _check_names(names, source, target)
-    _check_allowed(allowed, target)
-    return plan(source, arrays, target, names, allowed, unused)
+    _check_allowed(allowances, target)
+    return plan(source, arrays, target, names, allowances, unused_layers)
 
 
 def _check_names(names: Mapping[str, str], source: Source, target: Target) -> None:
@@ -145,31 +145,34 @@ def _check_names(names: Mapping[str, str], source: Source, target: Target) -> No
     for layer, module in names.items():
         if layer in own:
             if matching.canonical(module) not in variables:
-                given = f"{module!r}{_meant(module, variables)}"
-                raise RequestError(f"expected a variable of the target for {layer} in the map, found {given}")
+                name_text = f"{module!r}{_suggestion(module, variables)}"
+                raise RequestError(f"expected a variable of the target for {layer} in the map, found {name_text}")
             continue
         # The last step may be a module of a rule: the depthwise half of a separable convolution.
         if layer not in layers and layer.rpartition("/")[0] not in layers - {""}:
-            raise RequestError(f"expected a layer of the model in the map, found {layer!r}{_meant(layer, layers)}")
+            raise RequestError(f"expected a layer of the model in the map, found {layer!r}{_suggestion(layer, layers)}")
         if matching.canonical(module) not in modules:
             raise RequestError(
-                f"expected a module of the target for {layer} in the map, found {module!r}{_meant(module, modules)}"
+                f"expected a module of the target for {layer} in the map, "
+                f"found {module!r}{_suggestion(module, modules)}"
             )
 
 
-def _check_allowed(allowed: Mapping[str, str], target: Target) -> None:
+def _check_allowed(allowances: Mapping[str, str], target: Target) -> None:
     variables = {variable.path for variable in target.variables}
     if target.optimizer is not None:
         variables |= {FRESH, *(f"{PREFIX}{slot.path}" for slot in target.optimizer.slots)}
-    for path in allowed:
+    for path in allowances:
         if path not in variables:
-            raise RequestError(f"expected a variable of the target in --allow, found {path!r}{_meant(path, variables)}")
+            raise RequestError(
+                f"expected a variable of the target in --allow, found {path!r}{_suggestion(path, variables)}"
+            )
 
 
-def _meant(name: str, names: set[str]) -> str:
-    known = names - {""}  # the model itself, and the module
-    close = get_close_matches(name, known, 3)
-    return f": {' or '.join(close)} is there" if close else f": there are {', '.join(sorted(known)[:8]) or 'none'}"
+def _suggestion(name: str, names: set[str]) -> str:
+    candidates = names - {""}  # the model itself, and the module
+    close = get_close_matches(name, candidates, 3)
+    return f": {' or '.join(close)} is there" if close else f": there are {', '.join(sorted(candidates)[:8]) or 'none'}"
 
 
 def write(carriage: Carriage, path: Path) -> Receipt:
@@ -184,14 +187,14 @@ def write(carriage: Carriage, path: Path) -> Receipt:
       UnwrittenError: a file cannot be written.
     """
     assert not carriage.findings
-    data = save(dict(_kept(_arrays(carriage))), {KEPT: json.dumps(dict(_staying(carriage)))})
-    written = receipt_of(carriage, hashlib.sha256(data).hexdigest())
-    with contextlib.ExitStack() as undone:
+    data = save(dict(_keep_names(_arrays(carriage))), {KEPT: json.dumps(dict(_staying(carriage)))})
+    new_receipt = receipt_of(carriage, hashlib.sha256(data).hexdigest())
+    with contextlib.ExitStack() as rollback:
         write_atomically(path, data)
-        undone.callback(path.unlink, missing_ok=True)
-        write_json(receipts.beside(path), receipts.plain(written))
-        undone.pop_all()
-    return written
+        rollback.callback(path.unlink, missing_ok=True)
+        write_json(receipts.beside(path), receipts.plain(new_receipt))
+        rollback.pop_all()
+    return new_receipt
 
 
 def write_checkpoint(carriage: Carriage, path: Path, workers: WeightWorkers) -> Receipt:
@@ -207,18 +210,18 @@ def write_checkpoint(carriage: Carriage, path: Path, workers: WeightWorkers) -> 
       UnwrittenError: the receipt cannot be written.
     """
     assert not carriage.findings
-    request, made = carriage.request, receipt_of(carriage, "")
+    request, new_receipt = carriage.request, receipt_of(carriage, "")
     module = FlaxModule(request.module, request.optimizer)
     path.parent.mkdir(parents=True, exist_ok=True)
     # Beside it first: a worker that is killed while it writes leaves nothing that nobody removes.
-    with leftovers.folder_beside(path) as beside, contextlib.ExitStack() as undone:
+    with leftovers.folder_beside(path) as beside, contextlib.ExitStack() as rollback:
         workers.write_checkpoint(module, carriage.source.inputs, _arrays(carriage), beside / path.name)
         with writing(path):
             os.rename(beside / path.name, path)
-        undone.callback(shutil.rmtree, path, ignore_errors=True)
-        write_json(receipts.beside(path), receipts.plain(made))
-        undone.pop_all()
-    return made
+        rollback.callback(shutil.rmtree, path, ignore_errors=True)
+        write_json(receipts.beside(path), receipts.plain(new_receipt))
+        rollback.pop_all()
+    return new_receipt
 
 
 def _arrays(carriage: Carriage) -> dict[str, np.ndarray]:
@@ -233,16 +236,16 @@ def _staying(carriage: Carriage) -> dict[str, str]:
     return {**carriage.request.allowed, **{f"{PREFIX}{path}": reason for path, reason in state.items()}}
 
 
-def _kept(arrays: Arrays) -> Arrays:
+def _keep_names(arrays: Arrays) -> Arrays:
     """The arrays as safetensors wants them, under no other names."""
     try:
-        kept = wire.contiguous(arrays)
+        contiguous = wire.contiguous(arrays)
     except TypeError as error:
         raise RequestError(f"{error}") from error
-    renamed = kept.keys() - arrays.keys()
-    if renamed:
-        raise RequestError(f"expected dtypes that safetensors has, found another: {min(renamed)}: use --orbax")
-    return kept
+    other_names = contiguous.keys() - arrays.keys()
+    if other_names:
+        raise RequestError(f"expected dtypes that safetensors has, found another: {min(other_names)}: use --orbax")
+    return contiguous
 
 
 def receipt_of(carriage: Carriage, sha256: str) -> Receipt:
@@ -254,7 +257,7 @@ def receipt_of(carriage: Carriage, sha256: str) -> Receipt:
     """
     model = carriage.request.model
     names = (model.reference, str(model.weights or model.checkpoint or ""), carriage.request.module)
-    return receipts.made(
+    return receipts.make_receipt(
         names, carriage.plan, carriage.source, carriage.arrays, carriage.target, _staying(carriage), sha256,
         carriage.slots,
     )  # fmt: skip

@@ -36,21 +36,21 @@ _WITHOUT_DEFAULTS = frozenset({"jaxport.layers.Attention", "jaxport.normalizatio
 """Classes of which every argument has to be given."""
 
 
-def written(module: Module) -> str:
+def constructor_text(module: Module) -> str:
     """The call that makes a module, of `rngs`: "nnx.Linear(in_features=8, out_features=3, rngs=rngs)"."""
-    inner = [f"{name}={written(submodule)}" for name, submodule in module.inner.items()]
+    inner = [f"{name}={constructor_text(submodule)}" for name, submodule in module.inner.items()]
     settings = {**module.constructed, **module.settings, **module.advised}
-    kept = settings.get("param_dtype", "float32")
+    param_dtype = settings.get("param_dtype", "float32")
     whole = module.class_name in _WITHOUT_DEFAULTS
-    given = {name: value for name, value in settings.items() if whole or not _is_default(name, value, kept)}
-    told = [f"{name}={_value(name, value)}" for name, value in given.items()]
+    arguments = {name: value for name, value in settings.items() if whole or not _is_default(name, value, param_dtype)}
+    arguments_text = [f"{name}={_value(name, value)}" for name, value in arguments.items()]
     random = [] if module.class_name in _WITHOUT_RANDOM else ["rngs=rngs"]
-    return f"{module.class_name}({', '.join([*inner, *told, *random])})"
+    return f"{module.class_name}({', '.join([*inner, *arguments_text, *random])})"
 
 
-def _is_default(name: str, value: Plain, kept: Plain) -> bool:
+def _is_default(name: str, value: Plain, param_dtype: Plain) -> bool:
     if name == "dtype":
-        return value == kept == "float32"
+        return value == param_dtype == "float32"
     if name in _ONES:
         return isinstance(value, list) and all(size == 1 for size in value)
     return name in _DEFAULTS and _DEFAULTS[name] == value

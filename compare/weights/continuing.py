@@ -49,7 +49,7 @@ class Trained:
     variables: tuple[str, ...]
 
 
-def trained(optimizer: SourceOptimizer, moves: Sequence[Move]) -> tuple[Trained, ...]:
+def trained_weights(optimizer: SourceOptimizer, moves: Sequence[Move]) -> tuple[Trained, ...]:
     """The weights that an optimizer trains."""
     by_key = {move.leaf.key: move for move in moves}
     trained_moves = (by_key[key] for key in optimizer.trained if key in by_key)
@@ -63,16 +63,16 @@ def gradients(weights: Sequence[Trained], arrays: Arrays) -> dict[str, np.ndarra
       weights: that are trained.
       arrays: of them, by key.
     """
-    random, made = np.random.default_rng(SEED), {}
+    random, result = np.random.default_rng(SEED), {}
     for step in range(STEPS):
         for weight in weights:
             like = arrays[weight.key]
             sizes = 10 ** random.uniform(SMALLEST, 0, like.shape) * random.choice((-1, 1), like.shape)
-            made[f"{step}/{weight.key}"] = np.asarray(sizes * (LARGE if step == STEPS - 1 else 1), like.dtype)
-    return made
+            result[f"{step}/{weight.key}"] = np.asarray(sizes * (LARGE if step == STEPS - 1 else 1), like.dtype)
+    return result
 
 
-def carried(weights: Sequence[Trained], by_step: Arrays) -> dict[str, np.ndarray]:
+def carry(weights: Sequence[Trained], by_step: Arrays) -> dict[str, np.ndarray]:
     """What stands under "STEP/KEY" as it stands in the module, under "STEP/VARIABLE"."""
     return {
         f"{step}/{variable}": array

@@ -12,7 +12,7 @@ from compare.weights.rule import (
     Counterpart,
     Module,
     Rule,
-    called,
+    attributes_of_call,
     dtypes,
     flag,
     present,
@@ -31,7 +31,9 @@ def _conv(layer: SourceLayer) -> Counterpart:
     channels: dict[str, Plain] = {"in_features": kernel[-2] * groups, "out_features": kernel[-1]} if kernel else {}
     arguments = {**channels, **_window(layer, kernel[:-2]), "feature_group_count": groups}
     module = Module("nnx.Conv", {**arguments, "use_bias": flag(layer, "use_bias"), **dtypes(layer)})
-    return Counterpart(module, carried=present(layer, same(*KERNEL_AND_BIAS)), unchecked=called(layer, "activation"))
+    return Counterpart(
+        module, carried=present(layer, same(*KERNEL_AND_BIAS)), unchecked=attributes_of_call(layer, "activation")
+    )
 
 
 def _number(layer: SourceLayer, name: str) -> int:
@@ -39,7 +41,7 @@ def _number(layer: SourceLayer, name: str) -> int:
     return value if isinstance(value, int) else 1
 
 
-def _listed(value: Plain, count: int) -> list[Plain]:
+def _as_list(value: Plain, count: int) -> list[Plain]:
     return value if isinstance(value, list) else [value] * count
 
 
@@ -48,14 +50,14 @@ def _window(layer: SourceLayer, kernel: tuple[int, ...]) -> dict[str, Argument]:
     count = len(kernel)
     return {
         "kernel_size": list(kernel),
-        "strides": _listed(layer.config.get("strides", 1), count),
+        "strides": _as_list(layer.config.get("strides", 1), count),
         "padding": str(layer.config.get("padding")).upper(),
         "input_dilation": [1] * count,
-        "kernel_dilation": _listed(layer.config.get("dilation_rate", 1), count),
+        "kernel_dilation": _as_list(layer.config.get("dilation_rate", 1), count),
     }
 
 
-def _transposed(layer: SourceLayer) -> Counterpart:
+def _transposed_convolution(layer: SourceLayer) -> Counterpart:
     kernel = shape_of(layer, "kernel")
     channels: dict[str, Plain] = {"in_features": kernel[-1], "out_features": kernel[-2]} if kernel else {}
     window = _window(layer, kernel[:-2])
@@ -64,7 +66,7 @@ def _transposed(layer: SourceLayer) -> Counterpart:
     return Counterpart(
         Module("nnx.ConvTranspose", arguments),
         carried=present(layer, same(*KERNEL_AND_BIAS)),
-        unchecked=called(layer, "activation"),
+        unchecked=attributes_of_call(layer, "activation"),
     )
 
 
@@ -88,7 +90,7 @@ def _depthwise(layer: SourceLayer) -> Counterpart:
     return Counterpart(
         _depthwise_module(layer, kernel, flag(layer, "use_bias")),
         carried=present(layer, (Carried("kernel", ("kernel",), _depthwise_kernel(kernel)), *same(("bias", "bias")))),
-        unchecked=called(layer, "activation"),
+        unchecked=attributes_of_call(layer, "activation"),
     )
 
 
@@ -96,12 +98,12 @@ def _separable(layer: SourceLayer, second: Module, transform: Reshape | None) ->
     kernel = shape_of(layer, "depthwise_kernel")
     module = Module(ANY_MODULE, {"depthwise": _depthwise_module(layer, kernel, use_bias=False), "pointwise": second})
     pointwise = ("pointwise.kernel",)
-    carried = (
+    ways = (
         Carried("depthwise_kernel", ("depthwise.kernel",), _depthwise_kernel(kernel)),
         Carried("pointwise_kernel", pointwise, transform) if transform else Carried("pointwise_kernel", pointwise),
         *same(("bias", "pointwise.bias")),
     )
-    return Counterpart(module, carried=present(layer, carried), unchecked=called(layer, "activation"))
+    return Counterpart(module, carried=present(layer, ways), unchecked=attributes_of_call(layer, "activation"))
 
 
 def _separable_with_linear(layer: SourceLayer) -> Counterpart:
@@ -132,7 +134,7 @@ _NO_DILATION = (1, [1], [1, 1], [1, 1, 1])
 CONVOLUTION = (
     Rule("convolution", _CONVOLUTIONS, _conv, {**_CHANNELS_LAST, "lora_rank": (None,)}),
     Rule(
-        "transposed_convolution", _TRANSPOSED, _transposed,
+        "transposed_convolution", _TRANSPOSED, _transposed_convolution,
         {**_CHANNELS_LAST, "output_padding": (None,), "dilation_rate": _NO_DILATION},
     ),
     Rule("depthwise_convolution", ("DepthwiseConv1D", "DepthwiseConv2D"), _depthwise, _CHANNELS_LAST),

@@ -9,7 +9,7 @@ from compare.weights.rule import (
     MissingLeafError,
     Module,
     Rule,
-    called,
+    attributes_of_call,
     dtypes,
     flag,
     present,
@@ -26,7 +26,9 @@ def _dense(layer: SourceLayer) -> Counterpart:
     kernel = shape_of(layer, "kernel")
     sizes = {"in_features": kernel[0], "out_features": kernel[1]} if len(kernel) == 2 else {}
     module = Module("nnx.Linear", {**sizes, "use_bias": flag(layer, "use_bias"), **dtypes(layer)})
-    return Counterpart(module, carried=present(layer, same(*KERNEL_AND_BIAS)), unchecked=called(layer, "activation"))
+    return Counterpart(
+        module, carried=present(layer, same(*KERNEL_AND_BIAS)), unchecked=attributes_of_call(layer, "activation")
+    )
 
 
 def _einsum_dense(layer: SourceLayer) -> Counterpart:
@@ -40,7 +42,9 @@ def _einsum_dense(layer: SourceLayer) -> Counterpart:
             **dtypes(layer),
         },
     )
-    return Counterpart(module, carried=present(layer, same(*KERNEL_AND_BIAS)), unchecked=called(layer, "activation"))
+    return Counterpart(
+        module, carried=present(layer, same(*KERNEL_AND_BIAS)), unchecked=attributes_of_call(layer, "activation")
+    )
 
 
 def _embedding(layer: SourceLayer) -> Counterpart:
@@ -49,17 +53,17 @@ def _embedding(layer: SourceLayer) -> Counterpart:
     return Counterpart(
         Module("nnx.Embed", {**sizes, **dtypes(layer)}),
         carried=same(("embeddings", "embedding")),
-        unchecked=called(layer, "mask_zero"),
+        unchecked=attributes_of_call(layer, "mask_zero"),
     )
 
 
 def _untied_embedding(layer: SourceLayer) -> Counterpart:
-    tied = _embedding(layer)
-    assert tied.module is not None
+    tied_counterpart = _embedding(layer)
+    assert tied_counterpart.module is not None
     return replace(
-        tied,
-        module=replace(tied.module, class_name="jaxport.layers.ReversibleEmbed"),
-        carried=(*tied.carried, *same(("reverse_embeddings", "reverse_embeddings"))),
+        tied_counterpart,
+        module=replace(tied_counterpart.module, class_name="jaxport.layers.ReversibleEmbed"),
+        carried=(*tied_counterpart.carried, *same(("reverse_embeddings", "reverse_embeddings"))),
     )
 
 

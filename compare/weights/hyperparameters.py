@@ -8,29 +8,29 @@ from workloads._inspection import Plain
 _FUNCTIONS_OF_MODULES = frozenset({"activation_fn", "gate_fn"})
 
 
-def agrees(name: str, wanted: Plain, actual: Plain, rank: int, kept: Plain) -> bool:
+def agrees(name: str, expected_value: Plain, actual: Plain, rank: int, param_dtype: Plain) -> bool:
     """Whether an attribute is the one that is wanted.
 
     Args:
       name: of the attribute.
-      wanted: by a rule: sizes are lists, one for each axis.
+      expected_value: by a rule: sizes are lists, one for each axis.
       actual: in a module: one size stands for all, None for 1.
       rank: axes of the input; 0 where that is not known.
-      kept: the dtype of the variables.
+      param_dtype: the dtype of the variables.
     """
     if name in _FUNCTIONS_OF_MODULES:
-        return is_activation(wanted, actual)
+        return is_activation(expected_value, actual)
     if name == "dtype":
         # None is what the variables and the input have: for a layer of one type the same.
-        return actual == wanted or (actual is None and wanted == kept)
+        return actual == expected_value or (actual is None and expected_value == param_dtype)
     if name == "padding":
-        return _padding(actual) == wanted
+        return _padding(actual) == expected_value
     if name == "axis" or name.endswith("_axes") or name == "feature_axis":
-        return _axes(actual, rank) == _axes(wanted, rank)
-    if isinstance(wanted, list):
-        return _sizes(actual, len(wanted)) == wanted
+        return _axes(actual, rank) == _axes(expected_value, rank)
+    if isinstance(expected_value, list):
+        return _sizes(actual, len(expected_value)) == expected_value
     # True is 1 to Python.
-    return isinstance(actual, bool) == isinstance(wanted, bool) and actual == wanted
+    return isinstance(actual, bool) == isinstance(expected_value, bool) and actual == expected_value
 
 
 def _padding(padding: Plain) -> Plain:
@@ -45,8 +45,8 @@ def _padding(padding: Plain) -> Plain:
 
 
 def _axes(value: Plain, rank: int) -> list[int]:
-    listed = value if isinstance(value, list) else [value]
-    axes = [axis for axis in listed if isinstance(axis, int)]
+    items = value if isinstance(value, list) else [value]
+    axes = [axis for axis in items if isinstance(axis, int)]
     return [axis - rank if rank and axis >= 0 else axis for axis in axes]
 
 

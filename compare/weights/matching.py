@@ -74,12 +74,12 @@ class Matching:
 
     def canonical(self, path: str) -> str:
         """The path that a module or variable stands under first; itself where it is not shared."""
-        for shared in sorted(self._target.shared, key=len, reverse=True):
-            if path == shared or path.startswith(f"{shared}."):
-                return f"{self._target.shared[shared]}{path[len(shared) :]}"
+        for alias in sorted(self._target.shared, key=len, reverse=True):
+            if path == alias or path.startswith(f"{alias}."):
+                return f"{self._target.shared[alias]}{path[len(alias) :]}"
         return path
 
-    def named(self, key: str, path: str) -> str:
+    def named_path(self, key: str, path: str) -> str:
         """The path of a variable that the user names for a leaf of a class of their own, by its key; else `path`."""
         return self._names.get(key, path)
 
@@ -113,10 +113,10 @@ class Matching:
         step = layer.step.replace("/", ".")
         if parent.counterpart is not None:
             step = parent.counterpart.steps.get(layer.step, step)
-        place = joined(parent.target, step)
+        place = join_path(parent.target, step)
         # A layer in a list of the user's is an attribute of its own where `jaxport init` wrote the module.
-        written = joined(parent.target, re.sub(r"\W", "_", layer.step))
-        return written if place not in self._modules and written in self._modules else place
+        by_step = join_path(parent.target, re.sub(r"\W", "_", layer.step))
+        return by_step if place not in self._modules and by_step in self._modules else place
 
     def names_every_weight(self, layer: SourceLayer) -> bool:
         """Whether each weight of a layer has a variable that is named for itself."""
@@ -146,12 +146,12 @@ class Matching:
         own = module is not None and bool(first.function) and "." not in module.class_name
         # Of a class of the user's own nothing is known where it holds no weights.
         if (module is not None and not own) or layer.leaves or (first.steps and not apart):
-            wanted = _listed([_class_of(rule.counterpart(layer).module) for rule in rules])
-            described = "none" if module is None else self._described(module)
+            classes = _list_texts([_class_of(rule.counterpart(layer).module) for rule in rules])
+            description = "none" if module is None else self._describe(module)
             self.findings.append(
                 Finding(
                     "module",
-                    f"{layer.named}: expected {wanted} at {place or 'the whole module'}, found {described}",
+                    f"{layer.named}: expected {classes} at {place or 'the whole module'}, found {description}",
                     layer.path,
                 )
             )
@@ -161,39 +161,42 @@ class Matching:
         """Where each module of a counterpart stands."""
         places = {within: place}
         for name, inner in module.inner.items():
-            path = joined(within, name)
-            named = self._names.get(f"{layer.path}/{path.replace('.', '/')}")
-            places |= self._places(layer, self.canonical(named or joined(place, name)), inner, path)
+            path = join_path(within, name)
+            user_path = self._names.get(f"{layer.path}/{path.replace('.', '/')}")
+            places |= self._places(layer, self.canonical(user_path or join_path(place, name)), inner, path)
         return places
 
     def _fits(self, module: Module, places: Mapping[str, str], within: str = "") -> bool:
         there = self._modules.get(places[within])
         if there is None or module.class_name not in (ANY_MODULE, there.class_name):
             return False
-        return all(self._fits(inner, places, joined(within, name)) for name, inner in module.inner.items())
+        return all(self._fits(inner, places, join_path(within, name)) for name, inner in module.inner.items())
 
-    def _described(self, module: TargetModule) -> str:
+    def _describe(self, module: TargetModule) -> str:
         inner = [
             f"{submodule.path.removeprefix(module.path).lstrip('.')}: {submodule.class_name}"
             for submodule in self._modules.values()
             if submodule.path.rpartition(".")[0] == module.path and submodule.path != module.path
         ]
-        return f"{module.class_name}{f' of {_listed(inner[:4])}' if inner and module.path else ''}"
+        return f"{module.class_name}{f' of {_list_texts(inner[:4])}' if inner and module.path else ''}"
 
-    def unmatched(self, layers: Sequence[SourceLayer]) -> list[str]:
+    def find_unmatched(self, layers: Sequence[SourceLayer]) -> list[str]:
         """Modules with variables of their own that no layer was matched with, as PATH (CLASS)."""
-        taken = {path for match in self.matches.values() for path in (match.places or {}).values()}
-        taken |= {
+        matched_paths = {path for match in self.matches.values() for path in (match.places or {}).values()}
+        matched_paths |= {
             self.matches[layer.path].target for layer in layers if layer.leaves and self.matches[layer.path].module
         }
-        holding = dict.fromkeys(self._known(variable.path.rpartition(".")[0]) for variable in self._target.variables)
+        holding = dict.fromkeys(
+            self._outermost_module(variable.path.rpartition(".")[0]) for variable in self._target.variables
+        )
         return [
             f"{path} ({self._modules[path].class_name})"
             for path in holding
-            if path in self._modules and not any(path == place or path.startswith(f"{place}.") for place in taken)
+            if path in self._modules
+            and not any(path == place or path.startswith(f"{place}.") for place in matched_paths)
         ]
 
-    def _known(self, path: str) -> str:
+    def _outermost_module(self, path: str) -> str:
         """The outermost module around a path that a rule could be for; itself where there is none."""
         steps = path.split(".")
         for count in range(1, len(steps)):
@@ -203,7 +206,7 @@ class Matching:
         return path
 
 
-def joined(path: str, step: str) -> str:
+def join_path(path: str, step: str) -> str:
     """A path and a step below it."""
     return f"{path}.{step}" if path and step else path or step
 
@@ -213,10 +216,10 @@ def _class_of(module: Module | None) -> str:
         return "a plain function"
     if module.class_name != ANY_MODULE:
         inner = [submodule.class_name for submodule in module.inner.values()]
-        return f"{module.class_name} of {_listed(inner)}" if inner else module.class_name
-    return f"a module of {_listed([f'{name}: {submodule.class_name}' for name, submodule in module.inner.items()])}"
+        return f"{module.class_name} of {_list_texts(inner)}" if inner else module.class_name
+    return f"a module of {_list_texts([f'{name}: {submodule.class_name}' for name, submodule in module.inner.items()])}"
 
 
-def _listed(texts: Sequence[str]) -> str:
+def _list_texts(texts: Sequence[str]) -> str:
     unique = list(dict.fromkeys(texts))
     return " or ".join(unique) if len(unique) < 3 else f"{', '.join(unique[:-1])} or {unique[-1]}"

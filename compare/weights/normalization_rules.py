@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from compare.weights.rule import Counterpart, Module, Rule, called, dtypes, flag, present, same, shape_if_any, shape_of
+from compare.weights.rule import (
+    Counterpart,
+    Module,
+    Rule,
+    attributes_of_call,
+    dtypes,
+    flag,
+    present,
+    same,
+    shape_if_any,
+    shape_of,
+)
 from workloads._inspection import Plain
 from workloads._transfer import SourceLayer
 
@@ -32,8 +43,8 @@ def _batch(layer: SourceLayer) -> Counterpart:
         },
         advised={"use_fast_variance": False},
     )
-    carried = same(*_SCALE_AND_SHIFT, ("moving_mean", "mean"), ("moving_variance", "var"))
-    return Counterpart(module, carried=present(layer, carried), unchecked=called(layer, "synchronized"))
+    ways = same(*_SCALE_AND_SHIFT, ("moving_mean", "mean"), ("moving_variance", "var"))
+    return Counterpart(module, carried=present(layer, ways), unchecked=attributes_of_call(layer, "synchronized"))
 
 
 def _batch_of_jaxport(layer: SourceLayer) -> Counterpart:
@@ -46,8 +57,8 @@ def _batch_of_jaxport(layer: SourceLayer) -> Counterpart:
         },
         constructed={"features": _features(layer, "moving_mean"), "param_dtype": layer.variable_dtype},
     )
-    carried = same(("gamma", "gamma"), ("beta", "beta"), ("moving_mean", "mean"), ("moving_variance", "variance"))
-    return Counterpart(module, carried=carried, unchecked=called(layer, "synchronized"))
+    ways = same(("gamma", "gamma"), ("beta", "beta"), ("moving_mean", "mean"), ("moving_variance", "variance"))
+    return Counterpart(module, carried=ways, unchecked=attributes_of_call(layer, "synchronized"))
 
 
 def _layer(layer: SourceLayer) -> Counterpart:
@@ -143,7 +154,7 @@ def _no_constants(layer: SourceLayer) -> str:
     return _not_last(layer) if plain else "a mean and variance that are no list of numbers"
 
 
-def _given(layer: SourceLayer) -> str:
+def _statistics_problem(layer: SourceLayer) -> str:
     """Statistics that a layer was told, and has no weights for; or of another axis than the last."""
     return _not_last(layer) if shape_if_any(layer, "mean") else "a mean and variance of its own"
 
@@ -173,7 +184,7 @@ NORMALIZATION = (
     Rule("instance_normalization", ("GroupNormalization",), _instance, {}, _instance_obstacle),
     Rule("rms_normalization", ("RMSNormalization",), _root_mean_square, {}, _not_last),
     Rule(
-        "normalization", ("Normalization",), _by_statistics, {"invert": (False,)}, _given
+        "normalization", ("Normalization",), _by_statistics, {"invert": (False,)}, _statistics_problem
     ),
     Rule(
         "normalization_of_constants", ("Normalization",), _of_constants, {"invert": (False,)}, _no_constants

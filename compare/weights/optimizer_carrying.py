@@ -20,7 +20,7 @@ FRESH = f"{PREFIX}fresh"
 
 
 def planned_slots(
-    source: Source, arrays: Arrays, target: Target, plan: Plan, allowed: Mapping[str, str]
+    source: Source, arrays: Arrays, target: Target, plan: Plan, allowances: Mapping[str, str]
 ) -> SlotPlan | None:
     """The plan of the optimizer; None where there is none.
 
@@ -29,20 +29,20 @@ def planned_slots(
       arrays: of its weights and of its optimizer's variables.
       target: the module.
       plan: of the weights.
-      allowed: variables that keep what they have, each with why.
+      allowances: variables that keep what they have, each with why.
     """
     if source.optimizer is None or target.optimizer is None:
         return None
-    return plan_slots(source.optimizer, arrays, target.optimizer, plan.moves, allowed)
+    return plan_slots(source.optimizer, arrays, target.optimizer, plan.moves, allowances)
 
 
-def proved(
+def prove(
     workers: WeightWorkers,
     model: KerasModel,
     module: FlaxModule,
     sides: tuple[Source, Arrays, Target],
     plans: tuple[Plan, SlotPlan],
-    allowed: Mapping[str, str],
+    allowances: Mapping[str, str],
 ) -> SlotPlan:
     """The plan of the optimizer, with findings where both do not train on alike.
 
@@ -52,38 +52,38 @@ def proved(
       module: of Flax.
       sides: the model with its arrays, and the module.
       plans: of the weights and of the optimizer, both without findings.
-      allowed: with `FRESH`, only the carried state has to go on alike.
+      allowances: with `FRESH`, only the carried state has to go on alike.
 
     Raises:
       RequestError: a side cannot take the steps.
     """
     (source, arrays, target), (plan, slots) = sides, plans
     assert source.optimizer is not None
-    weights = continuing.trained(source.optimizer, plan.moves)
+    weights = continuing.trained_weights(source.optimizer, plan.moves)
     gradients = continuing.gradients(weights, arrays)
     start = {variable.path: plan.arrays[variable.path] for variable in target.variables
              if variable.kind == "Param" and variable.path in plan.arrays}  # fmt: skip
-    sent = {
+    arrays_sent = {
         **{f"weights/{path}": array for path, array in start.items()},
         **{f"state/{path}": array for path, array in slots.arrays.items()},
-        **continuing.carried(weights, gradients),
+        **continuing.carry(weights, gradients),
     }
     findings: list[Finding] = []
     for fresh, whence in ((False, "from the carried state"), (True, "from a fresh start")):
-        if findings or (fresh and FRESH in allowed):
+        if findings or (fresh and FRESH in allowances):
             break
         there = workers.keras_steps(model, gradients, continuing.STEPS, fresh)
-        here = workers.optax_steps(module, source.inputs, sent, continuing.STEPS, fresh)
-        findings += continuing.apart(start, continuing.carried(weights, there), here, whence)
+        here = workers.optax_steps(module, source.inputs, arrays_sent, continuing.STEPS, fresh)
+        findings += continuing.apart(start, continuing.carry(weights, there), here, whence)
     return replace(slots, findings=tuple([*findings, *_reasons(target, source, slots)] if findings else ()))
 
 
 def _reasons(target: Target, source: Source, slots: SlotPlan) -> Iterator[Finding]:
     """What may be behind steps that differ: attributes, then the formula."""
     assert source.optimizer is not None and target.optimizer is not None
-    named = f"the optimizer ({source.optimizer.class_name})"
-    yield from (Finding("attribute", f"{named}: expected {attribute}") for attribute in slots.apart)
+    subject = f"the optimizer ({source.optimizer.class_name})"
+    yield from (Finding("attribute", f"{subject}: expected {attribute}") for attribute in slots.apart)
     rule, _ = rule_of(source.optimizer)
-    told = advice(rule, {slot.state for slot in target.optimizer.slots}) if rule else ""
-    if told and not slots.apart:
-        yield Finding("rule", f"{named}: {told}")
+    advice_text = advice(rule, {slot.state for slot in target.optimizer.slots}) if rule else ""
+    if advice_text and not slots.apart:
+        yield Finding("rule", f"{subject}: {advice_text}")

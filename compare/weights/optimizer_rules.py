@@ -168,43 +168,43 @@ def source_of(rule: OptimizerRule, slot: TargetSlot) -> Field | None:
     return own or ALWAYS.get(slot.state, {}).get(slot.field)
 
 
-def told_apart(rule: OptimizerRule, config: Mapping[str, Plain], told: Mapping[str, Plain]) -> list[str]:
+def told_apart(rule: OptimizerRule, config: Mapping[str, Plain], found_config: Mapping[str, Plain]) -> list[str]:
     """The attributes of an optimizer that its counterpart was told otherwise, as what was expected and found.
 
     Args:
       rule: of the optimizer.
       config: its attributes.
-      told: by FUNCTION.NAME, what its counterpart was told.
+      found_config: by FUNCTION.NAME, the arguments of its counterpart.
     """
     return [
-        f"{name}={config[name]!r}, found {place}={told[place]!r}"
+        f"{name}={config[name]!r}, found {place}={found_config[place]!r}"
         for name, places in rule.told.items()
         for place in places
-        if name in config and place in told and not _alike(told[place], config[name])
+        if name in config and place in found_config and not _alike(found_config[place], config[name])
     ]
 
 
-def averages_apart(config: Mapping[str, Plain], told: Mapping[str, Plain]) -> list[str]:
+def averages_apart(config: Mapping[str, Plain], found_config: Mapping[str, Plain]) -> list[str]:
     """How averages of weights are kept otherwise: they move no weight in some steps, so that no step shows it.
 
     Args:
       config: attributes of the optimizer.
-      told: by FUNCTION.NAME, what its counterpart was told; an argument that is None is not among it.
+      found_config: by FUNCTION.NAME, the arguments of its counterpart; it leaves out those that are None.
     """
     if not config.get("use_ema"):
         return []
     return [
-        f"{name}={config.get(name)!r}, found {place}={told.get(place)!r}"
+        f"{name}={config.get(name)!r}, found {place}={found_config.get(place)!r}"
         for name, place in _AVERAGED.items()
-        if not _alike(told.get(place), config.get(name))
+        if not _alike(found_config.get(place), config.get(name))
     ]
 
 
-def _alike(told: Plain, wanted: Plain) -> bool:
+def _alike(value: Plain, expected_value: Plain) -> bool:
     """Whether two attributes are one; Keras and jaxport round theirs to float32."""
-    if isinstance(told, int | float) and isinstance(wanted, int | float):
-        return bool(np.float32(told) == np.float32(wanted))
-    return told == wanted
+    if isinstance(value, int | float) and isinstance(expected_value, int | float):
+        return bool(np.float32(value) == np.float32(expected_value))
+    return value == expected_value
 
 
 def advice(rule: OptimizerRule, states: Iterable[str]) -> str:

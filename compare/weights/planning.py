@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from compare.weights.hyperparameters import agrees
-from compare.weights.matching import Finding, Match, Matching, joined
+from compare.weights.matching import Finding, Match, Matching, join_path
 from compare.weights.rule import Carried, Counterpart, Module
 from compare.weights.transforms import IDENTITY, NARROWED, Transform, TransformError
 from workloads._transfer import Leaf, Source, SourceLayer, Target, TargetVariable
@@ -87,8 +87,8 @@ def plan(
     arrays: Mapping[str, np.ndarray],
     target: Target,
     names: Mapping[str, str],
-    allowed: Mapping[str, str],
-    unused: Mapping[str, str] | None = None,
+    allowances: Mapping[str, str],
+    unused_layers: Mapping[str, str] | None = None,
 ) -> Plan:
     """What becomes of every leaf.
 
@@ -97,21 +97,21 @@ def plan(
       arrays: of their leaves, by key.
       target: the module.
       names: path of a layer -> path of its module, where names differ.
-      allowed: path of a variable that keeps what it has -> why.
-      unused: path of a layer that nothing calls, and that has no module -> why its weights are left out.
+      allowances: path of a variable that keeps what it has -> why.
+      unused_layers: path of a layer that nothing calls, and that has no module -> why its weights are left out.
     """
-    unused = unused or {}
+    unused_layers = unused_layers or {}
     matching = Matching(target, names)
     for layer in source.layers:
         matching.add(layer)
     planning = _Planning(target, matching, arrays)
     for path, match in matching.matches.items():
-        if path in unused:
-            planning.left |= {leaf.key: unused[path] for leaf in match.layer.leaves}
+        if path in unused_layers:
+            planning.left |= {leaf.key: unused_layers[path] for leaf in match.layer.leaves}
         else:
             planning.add(match)
-    matched = [finding for finding in matching.findings if finding.layer not in unused]
-    findings = [*matched, *planning.findings, *planning.unwritten(allowed)]
+    match_findings = [finding for finding in matching.findings if finding.layer not in unused_layers]
+    findings = [*match_findings, *planning.findings, *planning.find_unwritten(allowances)]
     return Plan(
         moves=tuple(planning.moves),
         arrays=planning.arrays,
@@ -121,24 +121,26 @@ def plan(
     )
 
 
-def without_misfits(made: Plan) -> Plan:
+def without_misfits(whole_plan: Plan) -> Plan:
     """What of a plan fits: the moves of layers that no finding is about.
 
     Args:
-      made: with findings or without.
+      whole_plan: with findings or without.
     """
-    misfits = {finding.layer for finding in made.findings}
+    misfits = {finding.layer for finding in whole_plan.findings}
     moves = tuple(
-        move for move in made.moves if move.layer.path not in misfits and made.arrays.keys() >= set(move.variables)
+        move
+        for move in whole_plan.moves
+        if move.layer.path not in misfits and whole_plan.arrays.keys() >= set(move.variables)
     )
-    written = {path for move in moves for path in move.variables}
-    arrays = {path: array for path, array in made.arrays.items() if path in written}
-    return replace(made, moves=moves, arrays=arrays, findings=())
+    variables = {path for move in moves for path in move.variables}
+    arrays = {path: array for path, array in whole_plan.arrays.items() if path in variables}
+    return replace(whole_plan, moves=moves, arrays=arrays, findings=())
 
 
 def _both_sides(matching: Matching, layers: Sequence[SourceLayer]) -> Iterator[Finding]:
     """Where layers found no module: those that are left on both sides, which the user may join."""
-    modules = matching.unmatched(layers)
+    modules = matching.find_unmatched(layers)
     if modules and any(finding.kind == "module" for finding in matching.findings):
         yield Finding("module", f"no layer was matched with {', '.join(modules)}: name pairs with --map")
 
@@ -165,7 +167,7 @@ class _Planning:
             attributes = (f"all attributes: {no_rule}",)
             self.told.append(Told(match.layer, match.target, class_name, OWN, unchecked=attributes))
             for leaf in match.layer.leaves:
-                own = self._matching.named(leaf.key, joined(match.target, leaf.name.replace("/", ".")))
+                own = self._matching.named_path(leaf.key, join_path(match.target, leaf.name.replace("/", ".")))
                 self._move(match, leaf, Carried(leaf.name, (own,), self._kept_as(leaf, own)), OWN)
             return
         # Of a layer with weights that found no module it was said already.
@@ -181,7 +183,7 @@ class _Planning:
     def _tell(self, match: Match, counterpart: Counterpart) -> None:
         module = counterpart.module if match.places is not None else None
         target_module = match.module if module is not None else None
-        checked, advice = self._checked(match, module) if module is not None else ([], [])
+        agreeing, advice = self._check(match, module) if module is not None else ([], [])
         self.told.append(
             Told(
                 layer=match.layer,
@@ -189,48 +191,48 @@ class _Planning:
                 module=target_module.class_name if target_module else "",
                 rule=match.rule.name if match.rule else "",
                 function="" if target_module else counterpart.function,
-                checked=tuple(checked),
+                checked=tuple(agreeing),
                 unchecked=counterpart.unchecked,
                 advice=tuple(advice),
             )
         )
 
-    def _checked(self, match: Match, module: Module, within: str = "") -> tuple[list[str], list[str]]:
+    def _check(self, match: Match, module: Module, within: str = "") -> tuple[list[str], list[str]]:
         """The attributes of a module that agree, and those that should better be others; the rest are findings."""
         there = self._modules[(match.places or {})[within]]
-        agreed: list[str] = []
-        rank, kept = len(match.layer.shape), module.arguments.get("param_dtype")
-        kept = None if isinstance(kept, Module) else kept
-        for name, wanted in module.settings.items():
-            if name in there.attributes and agrees(name, wanted, there.attributes[name], rank, kept):
-                agreed.append(f"{joined(within, name)}={wanted!r}")
+        agreeing: list[str] = []
+        rank, param_dtype = len(match.layer.shape), module.arguments.get("param_dtype")
+        param_dtype = None if isinstance(param_dtype, Module) else param_dtype
+        for name, expected_value in module.settings.items():
+            if name in there.attributes and agrees(name, expected_value, there.attributes[name], rank, param_dtype):
+                agreeing.append(f"{join_path(within, name)}={expected_value!r}")
                 continue
             actual = f"{name}={there.attributes[name]!r}" if name in there.attributes else f"no attribute {name}"
             self.findings.append(
                 Finding(
                     "attribute",
                     f"{match.layer.named} -> {there.path or 'the whole module'} ({there.class_name}): expected "
-                    f"{name}={wanted!r}, found {actual} (rule {match.rule.name if match.rule else ''})",
+                    f"{name}={expected_value!r}, found {actual} (rule {match.rule.name if match.rule else ''})",
                     match.layer.path,
                 )
             )
         advice = [
-            f"{joined(within, name)}={wanted!r}, found {there.attributes.get(name)!r}"
-            for name, wanted in module.advised.items()
-            if not agrees(name, wanted, there.attributes.get(name), rank, kept)
+            f"{join_path(within, name)}={expected_value!r}, found {there.attributes.get(name)!r}"
+            for name, expected_value in module.advised.items()
+            if not agrees(name, expected_value, there.attributes.get(name), rank, param_dtype)
         ]
         for name, inner in module.inner.items():
-            more = self._checked(match, inner, joined(within, name))
-            agreed, advice = agreed + more[0], advice + more[1]
-        return agreed, advice
+            more = self._check(match, inner, join_path(within, name))
+            agreeing, advice = agreeing + more[0], advice + more[1]
+        return agreeing, advice
 
     def _leaves(self, match: Match, counterpart: Counterpart, rule: str) -> None:
-        carried = {way.leaf: way for way in counterpart.carried}
+        ways = {way.leaf: way for way in counterpart.carried}
         for leaf in match.layer.leaves:
             if leaf.name in counterpart.left:
                 self.left[leaf.key] = counterpart.left[leaf.name]
-            elif leaf.name in carried:
-                way = carried.pop(leaf.name)
+            elif leaf.name in ways:
+                way = ways.pop(leaf.name)
                 paths = tuple(self._path(match, variable) for variable in way.variables)
                 self._move(match, leaf, Carried(leaf.name, paths, way.transform), rule)
             else:
@@ -239,30 +241,30 @@ class _Planning:
                     "leaf",
                     f"{match.layer.named}: expected no leaf {leaf.name}, which the rule {rule} lacks",
                 )
-        for name in carried:
+        for name in ways:
             self._refuse(match.layer, "leaf", f"{match.layer.named}: expected a leaf {name}, found none (rule {rule})")
 
     def _path(self, match: Match, variable: str) -> str:
         places = match.places or {"": match.target}
         holder = max((within for within in places if not within or variable.startswith(f"{within}.")), key=len)
-        return joined(places[holder], variable[len(holder) :].lstrip("."))
+        return join_path(places[holder], variable[len(holder) :].lstrip("."))
 
     def _move(self, match: Match, leaf: Leaf, way: Carried, rule: str) -> None:
         paths = tuple(self._matching.canonical(path) for path in way.variables)
         where = f"{match.layer.named}: {leaf.name}"
         if leaf.tied:
-            tied = next((move for move in self.moves if move.leaf.key == leaf.tied), None)
-            if tied is None or tied.variables != paths:
-                told = f"expected the variable of {leaf.tied}, which it is tied to, found {_named(paths)}"
-                self._refuse(match.layer, "leaf", f"{where}: {told}")
+            tie = next((move for move in self.moves if move.leaf.key == leaf.tied), None)
+            if tie is None or tie.variables != paths:
+                difference = f"expected the variable of {leaf.tied}, which it is tied to, found {_list_paths(paths)}"
+                self._refuse(match.layer, "leaf", f"{where}: {difference}")
             return
         try:
-            made = way.transform.forward(self._sources[leaf.key])
+            arrays = way.transform.forward(self._sources[leaf.key])
         except TransformError as error:
             self._refuse(match.layer, "array", f"{where}: {error} (rule {rule})")
             return
         self.moves.append(Move(match.layer, leaf, rule, way.transform, paths))
-        for path, array in zip(paths, made, strict=True):
+        for path, array in zip(paths, arrays, strict=True):
             self._write(path, array, match.layer, where, rule)
 
     def _write(self, path: str, array: np.ndarray, layer: SourceLayer, where: str, rule: str) -> None:
@@ -274,20 +276,23 @@ class _Planning:
                 layer, "variable", f"{where}: expected {path} for it alone, found {self._writers[path]} there too"
             )
         elif (array.shape, array.dtype.name) != (variable.shape, variable.dtype):
-            wanted, actual = _described(variable.dtype, variable.shape), _described(array.dtype.name, array.shape)
-            self._refuse(layer, "array", f"{where}: expected {wanted} for {path}, found {actual} (rule {rule})")
+            expected_type, actual = (
+                _type_text(variable.dtype, variable.shape),
+                _type_text(array.dtype.name, array.shape),
+            )
+            self._refuse(layer, "array", f"{where}: expected {expected_type} for {path}, found {actual} (rule {rule})")
         else:
             self._writers[path], self.arrays[path] = where, array
 
-    def unwritten(self, allowed: Mapping[str, str]) -> Iterator[Finding]:
+    def find_unwritten(self, allowances: Mapping[str, str]) -> Iterator[Finding]:
         """Variables that no leaf becomes, and those that are allowed to stay but are written."""
-        met = Counter(path for move in self.moves for path in move.variables)
+        counts = Counter(path for move in self.moves for path in move.variables)
         for variable in self._variables.values():
-            if variable.path in allowed and met[variable.path]:
+            if variable.path in allowances and counts[variable.path]:
                 yield Finding(
                     "variable", f"{variable.path}: expected no leaf for what --allow leaves as it is, found one"
                 )
-            elif not met[variable.path] and variable.path not in allowed:
+            elif not counts[variable.path] and variable.path not in allowances:
                 yield Finding("variable", f"{_variable(variable)}: expected a leaf of the source, found none")
 
     def _refuse(self, layer: SourceLayer, kind: str, line: str) -> None:
@@ -295,12 +300,12 @@ class _Planning:
 
 
 def _variable(variable: TargetVariable) -> str:
-    return f"{variable.path} ({variable.kind}, {_described(variable.dtype, variable.shape)})"
+    return f"{variable.path} ({variable.kind}, {_type_text(variable.dtype, variable.shape)})"
 
 
-def _described(dtype: str, shape: Sequence[int]) -> str:
+def _type_text(dtype: str, shape: Sequence[int]) -> str:
     return f"{dtype}[{','.join(map(str, shape))}]"
 
 
-def _named(paths: Sequence[str]) -> str:
+def _list_paths(paths: Sequence[str]) -> str:
     return ", ".join(paths)

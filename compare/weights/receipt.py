@@ -106,13 +106,13 @@ class Receipt(msgspec.Struct, frozen=True):
         return (*self.leaves, *(self.optimizer.leaves if self.optimizer else ()))
 
 
-def made(
+def make_receipt(
     names: tuple[str, str, str],
     plan: Plan,
     source: Source,
     arrays: Mapping[str, np.ndarray],
     target: Target,
-    allowed: Mapping[str, str],
+    allowances: Mapping[str, str],
     sha256: str,
     slots: SlotPlan | None = None,
 ) -> Receipt:
@@ -124,18 +124,18 @@ def made(
       source: the layers.
       arrays: of their leaves.
       target: the module.
-      allowed: variables that stay as they are, each with why.
+      allowances: variables that stay as they are, each with why.
       sha256: of the file that was written.
       slots: the plan of the optimizer, without findings; None where it was not asked for.
     """
     kinds = {variable.path: variable.kind for variable in target.variables}
     return Receipt(
         *(FORMAT, *names, sha256, {**source.versions, **target.versions}),
-        layers=tuple(_layer(told) for told in plan.told),
+        layers=tuple(_layer(layer) for layer in plan.told),
         leaves=tuple(_leaf(move, plan, arrays, kinds) for move in plan.moves),
         tied={leaf.key: leaf.tied for layer in source.layers for leaf in layer.leaves if leaf.tied},
         left={**plan.left, **(slots.left if slots else {})},
-        allowed=dict(allowed),
+        allowed=dict(allowances),
         excluded={state.path: state.reason for state in (*source.excluded, *target.excluded)},
         optimizer=_optimizer(source, slots, arrays) if slots else None,
     )
@@ -143,13 +143,13 @@ def made(
 
 def _optimizer(source: Source, slots: SlotPlan, arrays: Mapping[str, np.ndarray]) -> CarriedOptimizer:
     assert source.optimizer is not None
-    held = source.optimizer
-    leaves = tuple(_slot(move, slots, arrays[move.slot.key], held.class_name) for move in slots.moves)
-    return CarriedOptimizer(held.class_name, slots.rule, dict(held.config), slots.apart, leaves)
+    optimizer = source.optimizer
+    leaves = tuple(_slot(move, slots, arrays[move.slot.key], optimizer.class_name) for move in slots.moves)
+    return CarriedOptimizer(optimizer.class_name, slots.rule, dict(optimizer.config), slots.apart, leaves)
 
 
 def _slot(move: SlotMove, slots: SlotPlan, array: np.ndarray, class_name: str) -> CarriedLeaf:
-    made = ((path, slots.arrays[path]) for path in move.paths)
+    states = ((path, slots.arrays[path]) for path in move.paths)
     slot = move.slot
     return CarriedLeaf(
         *(slot.key, "", class_name, slot.name, slot.shape, slot.dtype, digest(array), move.rule, move.transform),
@@ -157,15 +157,15 @@ def _slot(move: SlotMove, slots: SlotPlan, array: np.ndarray, class_name: str) -
             CarriedVariable(
                 f"{PREFIX}{path}", "OptState", state_array.shape, state_array.dtype.name, digest(state_array)
             )
-            for path, state_array in made
+            for path, state_array in states
         ),
     )
 
 
-def _layer(told: Told) -> CarriedLayer:
+def _layer(layer: Told) -> CarriedLayer:
     return CarriedLayer(
-        *(told.layer.path, told.layer.class_name, told.rule, told.target, told.module, told.function),
-        *(told.checked, told.unchecked, told.advice),
+        *(layer.layer.path, layer.layer.class_name, layer.rule, layer.target, layer.module, layer.function),
+        *(layer.checked, layer.unchecked, layer.advice),
     )
 
 

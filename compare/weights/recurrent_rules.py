@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from compare.weights.rule import Argument, Carried, Counterpart, Module, Rule, called, dtypes, present, same, shape_of
+from compare.weights.rule import (
+    Argument,
+    Carried,
+    Counterpart,
+    Module,
+    Rule,
+    attributes_of_call,
+    dtypes,
+    present,
+    same,
+    shape_of,
+)
 from compare.weights.transforms import Split
 from workloads._inspection import Plain
 from workloads._transfer import STATES, SourceLayer
@@ -118,12 +129,12 @@ def _of_layer(cell: Cell, prefix: str) -> Callable[[SourceLayer], Counterpart]:
         inner = cell(layer, prefix)
         assert inner.module is not None
         within, module = ("cell.cell", _dropping(layer, inner.module)) if _drops(layer) else ("cell", inner.module)
-        carried = tuple(
+        ways = tuple(
             Carried(way.leaf, tuple(f"{within}.{name}" for name in way.variables), way.transform)
             for way in inner.carried
         )
         return Counterpart(
-            _rnn(layer, module), carried=(*present(layer, carried), *_states(layer)), unchecked=_outside(layer)
+            _rnn(layer, module), carried=(*present(layer, ways), *_states(layer)), unchecked=_outside(layer)
         )
 
     return counterpart
@@ -167,29 +178,29 @@ def _states(layer: SourceLayer) -> tuple[Carried, ...]:
 
 
 def _outside(layer: SourceLayer) -> tuple[str, ...]:
-    told = called(layer, "return_state", "zero_output_for_mask")
+    attributes = attributes_of_call(layer, "return_state", "zero_output_for_mask")
     last = () if layer.config.get("return_sequences") else ("return_sequences=False",)
-    return (*last, *told)
+    return (*last, *attributes)
 
 
 def _rnn_around(layer: SourceLayer) -> Counterpart:
     return Counterpart(_rnn(layer, None), carried=_states(layer), steps={"cell": "cell"}, unchecked=_outside(layer))
 
 
-def _stacked(layer: SourceLayer) -> Counterpart:
+def _stacked_cells(layer: SourceLayer) -> Counterpart:
     cells: Any = layer.config.get("cells") or ()
     return Counterpart(
-        Module("jaxport.layers.StackedCells"), steps={f"cells/{at}": f"cell_{at}" for at in range(len(cells))}
+        Module("jaxport.layers.StackedCells"), steps={f"cells/{index}": f"cell_{index}" for index in range(len(cells))}
     )
 
 
 def _bidirectional(layer: SourceLayer) -> Counterpart:
-    turned: Mapping[str, Plain] = {"go_backwards": None}
-    merged = _MERGED.get(str(mode) if (mode := layer.config.get("merge_mode")) is not None else None)
+    backwards: Mapping[str, Plain] = {"go_backwards": None}
+    merge = _MERGED.get(str(mode) if (mode := layer.config.get("merge_mode")) is not None else None)
     return Counterpart(
-        Module("nnx.Bidirectional", {"merge_fn": merged, "time_major": False}),
+        Module("nnx.Bidirectional", {"merge_fn": merge, "time_major": False}),
         steps={"forward_layer": "forward_rnn", "backward_layer": "backward_rnn"},
-        within={"forward_layer": turned, "backward_layer": turned},
+        within={"forward_layer": backwards, "backward_layer": backwards},
     )
 
 
@@ -222,6 +233,6 @@ RECURRENT = (
         _CONVOLUTIONAL,
     ),
     Rule("rnn", ("RNN",), _rnn_around),
-    Rule("stacked_cells", ("StackedRNNCells",), _stacked),
+    Rule("stacked_cells", ("StackedRNNCells",), _stacked_cells),
     Rule("bidirectional", ("Bidirectional",), _bidirectional, {"merge_mode": tuple(_MERGED)}),
 )

@@ -48,7 +48,7 @@ class Returned:
         return self.leaves - len({*self.changed, *self.misread})
 
 
-def written(weights: Path, model: KerasModel, path: Path, workers: WeightWorkers) -> Returned:
+def write_back(weights: Path, model: KerasModel, path: Path, workers: WeightWorkers) -> Returned:
     """Write a .weights.h5 file of what a safetensors file and its receipt hold.
 
     Args:
@@ -66,15 +66,15 @@ def written(weights: Path, model: KerasModel, path: Path, workers: WeightWorkers
     by_variable = _read(weights, receipt, workers)
     leaves = taken_back(receipt, by_variable, weights)
     _, own = workers.source(model)
-    arrays = _completed(leaves, own, receipt)
-    data, read = workers.written(model, arrays)
+    arrays = _complete(leaves, own, receipt)
+    data, read = workers.write_weights(model, arrays)
     write_atomically(path, data)
     # A file of Keras has no states of stateful layers.
-    saved = [leaf for leaf in receipt.all_leaves if not leaf.leaf.startswith(STATES)]
+    leaves_saved = [leaf for leaf in receipt.all_leaves if not leaf.leaf.startswith(STATES)]
     return Returned(
-        leaves=len(saved),
-        changed=tuple(leaf.key for leaf in saved if receipts.digest(leaves[leaf.key]) != leaf.sha256),
-        misread=tuple(leaf.key for leaf in saved if not _equal(read[leaf.key], leaves[leaf.key])),
+        leaves=len(leaves_saved),
+        changed=tuple(leaf.key for leaf in leaves_saved if receipts.digest(leaves[leaf.key]) != leaf.sha256),
+        misread=tuple(leaf.key for leaf in leaves_saved if not _equal(read[leaf.key], leaves[leaf.key])),
         left=tuple(receipt.left),
         slots=len(receipt.optimizer.leaves) if receipt.optimizer else 0,
     )
@@ -83,16 +83,16 @@ def written(weights: Path, model: KerasModel, path: Path, workers: WeightWorkers
 def _read(weights: Path, receipt: Receipt, workers: WeightWorkers) -> Arrays:
     if not weights.is_dir():
         return files.read_arrays(weights, _EXPECTED, MOST_BYTES)[0]
-    wanted = {variable.path for leaf in receipt.all_leaves for variable in leaf.variables}
-    kept = set(receipt.allowed)
-    arrays = {_known(path, wanted): array for path, array in workers.read_checkpoint(weights).items()}
-    return {path: array for path, array in arrays.items() if path not in kept}
+    paths = {variable.path for leaf in receipt.all_leaves for variable in leaf.variables}
+    kept_paths = set(receipt.allowed)
+    arrays = {_receipt_path(path, paths): array for path, array in workers.read_checkpoint(weights).items()}
+    return {path: array for path, array in arrays.items() if path not in kept_paths}
 
 
-def _known(path: str, wanted: set[str]) -> str:
+def _receipt_path(path: str, paths: set[str]) -> str:
     """The path as the receipt has it: a checkpoint of Linen has collections around it."""
     inner = path.partition(".")[2]
-    return inner if path not in wanted and inner in wanted else path
+    return inner if path not in paths and inner in paths else path
 
 
 def taken_back(receipt: Receipt, arrays: Arrays, path: Path) -> dict[str, np.ndarray]:
@@ -113,8 +113,8 @@ def taken_back(receipt: Receipt, arrays: Arrays, path: Path) -> dict[str, np.nda
     for name, variable in variables.items():
         array = arrays[name]
         if (array.shape, array.dtype.name) != (variable.shape, variable.dtype):
-            wanted = f"{variable.dtype}{list(variable.shape)}"
-            _EXPECTED.refuse(path, f"{array.dtype}{list(array.shape)} for {name}, which was {wanted}")
+            expected_type = f"{variable.dtype}{list(variable.shape)}"
+            _EXPECTED.refuse(path, f"{array.dtype}{list(array.shape)} for {name}, which was {expected_type}")
     return {leaf.key: _leaf(leaf, arrays, path) for leaf in receipt.all_leaves}
 
 
@@ -125,18 +125,20 @@ def _leaf(leaf: CarriedLeaf, arrays: Arrays, path: Path) -> np.ndarray:
         _EXPECTED.refuse(path, f"{leaf.key}: {error}")
     array = array.reshape(array.shape if leaf.shape else ())
     if (array.shape, array.dtype.name) != (leaf.shape, leaf.dtype):
-        made, told = f"{array.dtype}{list(array.shape)}", f"{leaf.dtype}{list(leaf.shape)}"
-        _EXPECTED.refuse(path, f"{made} for {leaf.key}, of which the receipt says {told}")
+        found_type, expected_type = f"{array.dtype}{list(array.shape)}", f"{leaf.dtype}{list(leaf.shape)}"
+        _EXPECTED.refuse(path, f"{found_type} for {leaf.key}, of which the receipt says {expected_type}")
     return array
 
 
-def _completed(leaves: Mapping[str, np.ndarray], own: Arrays, receipt: Receipt) -> dict[str, np.ndarray]:
+def _complete(leaves: Mapping[str, np.ndarray], own: Arrays, receipt: Receipt) -> dict[str, np.ndarray]:
     """The leaves, and what was left out of the carriage as the model has it."""
     unknown = sorted(leaves.keys() - own.keys())
     lacking = sorted(own.keys() - leaves.keys() - receipt.left.keys())
     if unknown or lacking:
-        given = f"one without {unknown[0]}" if unknown else f"one with {lacking[0]} too"
-        raise RequestError(f"expected the model that the weights were carried from, found {given}: name that model")
+        difference = f"one without {unknown[0]}" if unknown else f"one with {lacking[0]} too"
+        raise RequestError(
+            f"expected the model that the weights were carried from, found {difference}: name that model"
+        )
     return {key: leaves.get(key, array) for key, array in own.items()}
 
 

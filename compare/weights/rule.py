@@ -138,13 +138,13 @@ def same(*pairs: tuple[str, str]) -> tuple[Carried, ...]:
     return tuple(Carried(leaf, (variable,)) for leaf, variable in pairs)
 
 
-def present(layer: SourceLayer, carried: tuple[Carried, ...]) -> tuple[Carried, ...]:
+def present(layer: SourceLayer, ways: tuple[Carried, ...]) -> tuple[Carried, ...]:
     """Those of which the layer has the leaf: it has no bias without use_bias."""
     names = {leaf.name for leaf in layer.leaves}
-    return tuple(way for way in carried if way.leaf in names)
+    return tuple(way for way in ways if way.leaf in names)
 
 
-def called(layer: SourceLayer, *names: str) -> tuple[str, ...]:
+def attributes_of_call(layer: SourceLayer, *names: str) -> tuple[str, ...]:
     """The attributes among these that change what whoever calls the module has to do, as NAME=VALUE."""
     nothing = (None, False, "linear", 0, 0.0)
     return tuple(f"{name}={layer.config[name]!r}" for name in names if layer.config.get(name) not in nothing)

@@ -75,7 +75,7 @@ def plan_slots(
     arrays: Mapping[str, np.ndarray],
     target: TargetOptimizer,
     moves: Sequence[Move],
-    allowed: Mapping[str, str],
+    allowances: Mapping[str, str],
 ) -> SlotPlan:
     """What becomes of every variable of an optimizer.
 
@@ -84,7 +84,7 @@ def plan_slots(
       arrays: of its variables, by key.
       target: the state.
       moves: of the weights.
-      allowed: path of an array in the state, with the prefix, that keeps what it starts with -> why.
+      allowances: path of an array in the state, with the prefix, that keeps what it starts with -> why.
     """
     rule, reason = rule_of(source)
     if rule is None:
@@ -94,14 +94,16 @@ def plan_slots(
     weights = {move.leaf.key: move for move in moves}
     for slot in source.slots:
         planning.add(slot, weights)
-    kept = dict(planning.kept(allowed))
+    kept_reasons = dict(planning.find_kept(allowances))
     averages = (
         Finding("attribute", f"the optimizer ({source.class_name}): expected {attribute}")
         for attribute in averages_apart(source.config, target.told)
     )
-    findings = [*planning.findings, *planning.unwritten(kept), *averages]
+    findings = [*planning.findings, *planning.find_unwritten(kept_reasons), *averages]
     apart = tuple(told_apart(rule, source.config, target.told))
-    return SlotPlan(rule.name, tuple(planning.moves), planning.arrays, planning.left, kept, apart, tuple(findings))
+    return SlotPlan(
+        rule.name, tuple(planning.moves), planning.arrays, planning.left, kept_reasons, apart, tuple(findings)
+    )
 
 
 class _Planning:
@@ -126,31 +128,37 @@ class _Planning:
             # Of a weight that does not fit it was said already.
             return
         places = self._places(slot, weights)
-        named = f"the optimizer ({self._source.class_name}): {slot.key.removeprefix(PREFIX)}"
+        subject = f"the optimizer ({self._source.class_name}): {slot.key.removeprefix(PREFIX)}"
         if not places and slot.name in (RATE, STEPS):
-            taken = f"{_NO_COUNT}: Keras has taken {self._sources[slot.key]}"
-            self.left[slot.key] = _RATE_IN_CODE if slot.name == RATE else taken
+            reason = f"{_NO_COUNT}: Keras has taken {self._sources[slot.key]}"
+            self.left[slot.key] = _RATE_IN_CODE if slot.name == RATE else reason
             return
         if not places:
-            held = ", ".join(sorted({f"{place.state}.{place.field}" for place in self._target.slots})[:8]) or "none"
+            fields_text = (
+                ", ".join(sorted({f"{place.state}.{place.field}" for place in self._target.slots})[:8]) or "none"
+            )
             self._refuse(
-                "variable", f"{named}: expected an array for it, found none among {held} (rule {self._rule.name})"
+                "variable",
+                f"{subject}: expected an array for it, found none among {fields_text} (rule {self._rule.name})",
             )
             return
         if slot.weight and tuple(place.variable for place in places) != weights[slot.weight].variables:
-            wanted, actual = ", ".join(weights[slot.weight].variables), ", ".join(place.path for place in places)
-            self._refuse("variable", f"{named}: expected one array for each of {wanted}, found {actual}")
+            expected_paths, actual = (
+                ", ".join(weights[slot.weight].variables),
+                ", ".join(place.path for place in places),
+            )
+            self._refuse("variable", f"{subject}: expected one array for each of {expected_paths}, found {actual}")
             return
         transform = self._transform(slot, places, weights)
         paths = tuple(place.path for place in places)
         try:
-            made = transform.forward(self._sources[slot.key])
+            new_arrays = transform.forward(self._sources[slot.key])
         except TransformError as error:
-            self._refuse("array", f"{named}: {error} (rule {self._rule.name})")
+            self._refuse("array", f"{subject}: {error} (rule {self._rule.name})")
             return
         self.moves.append(SlotMove(slot, self._rule.name, transform, paths))
-        for place, array in zip(places, made, strict=True):
-            self._write(place, array, named)
+        for place, array in zip(places, new_arrays, strict=True):
+            self._write(place, array, subject)
 
     def _places(self, slot: Slot, weights: Mapping[str, Move]) -> list[TargetSlot]:
         """The arrays that a variable becomes; those of a weight in the order in which its transform makes them."""
@@ -173,32 +181,32 @@ class _Planning:
         assert isinstance(transform, Simple)
         return Negated(transform) if self._fields[places[0].path].negated else transform
 
-    def _write(self, place: TargetSlot, array: np.ndarray, named: str) -> None:
+    def _write(self, place: TargetSlot, array: np.ndarray, subject: str) -> None:
         if place.path in self.arrays:
-            self._refuse("variable", f"{named}: expected {place.path} for it alone, found another there too")
+            self._refuse("variable", f"{subject}: expected {place.path} for it alone, found another there too")
         elif (array.shape, array.dtype.name) != (place.shape, place.dtype):
-            wanted, actual = f"{place.dtype}{list(place.shape)}", f"{array.dtype}{list(array.shape)}"
-            self._refuse("array", f"{named}: expected {wanted} for {place.path}, found {actual}")
+            expected_type, actual = f"{place.dtype}{list(place.shape)}", f"{array.dtype}{list(array.shape)}"
+            self._refuse("array", f"{subject}: expected {expected_type} for {place.path}, found {actual}")
         else:
             self.arrays[place.path] = array
 
-    def kept(self, allowed: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    def find_kept(self, allowances: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         """Arrays that stay as they start, each with why."""
         present = {slot.name for slot in self._source.slots}
         for place in self._target.slots:
             source_field: Field | None = self._fields.get(place.path)
             if source_field is not None and source_field.optional and source_field.slot not in present:
                 yield place.path, _STARTS
-            elif f"{PREFIX}{place.path}" in allowed:
-                yield place.path, allowed[f"{PREFIX}{place.path}"]
+            elif f"{PREFIX}{place.path}" in allowances:
+                yield place.path, allowances[f"{PREFIX}{place.path}"]
 
-    def unwritten(self, kept: Mapping[str, str]) -> Iterator[Finding]:
+    def find_unwritten(self, kept_reasons: Mapping[str, str]) -> Iterator[Finding]:
         """Arrays of the state that nothing becomes, and those that stay but are written."""
         for place in self._target.slots:
             where = f"the state of optax: {place.path} ({place.state}.{place.field}, {place.dtype}{list(place.shape)})"
-            if place.path in kept and place.path in self.arrays:
+            if place.path in kept_reasons and place.path in self.arrays:
                 yield Finding("variable", f"{where}: expected no variable for what --allow leaves, found one")
-            elif place.path not in self.arrays and place.path not in kept:
+            elif place.path not in self.arrays and place.path not in kept_reasons:
                 reason = "" if place.path in self._fields else f": no rule of {self._rule.name} knows this field"
                 yield Finding("variable", f"{where}: expected a variable of the optimizer, found none{reason}")
 

@@ -24,13 +24,13 @@ def _sizes(value: Plain, count: int) -> str:
 
 
 def _pool(function: str, count: int, more: str = "") -> Written:
-    def written(config: Mapping[str, Plain]) -> str:
+    def write(config: Mapping[str, Plain]) -> str:
         window = _sizes(config.get("pool_size"), count)
         strides = _sizes(config.get("strides") or config.get("pool_size"), count)
         padding = str(config.get("padding", "valid")).upper()
         return f"nnx.{function}(x, {window}, {strides}, {padding!r}{more})"
 
-    return written
+    return write
 
 
 def _over_space(function: str, count: int) -> Written:
@@ -39,49 +39,49 @@ def _over_space(function: str, count: int) -> Written:
 
 
 def _pairs(value: Any, count: int) -> list[tuple[int, int]]:
-    listed = _per_axis(value, count)
-    if count == 1 and listed and not isinstance(listed[0], list):
-        listed = [listed] if len(listed) == 2 else [[listed[0], listed[0]]]
-    return [tuple(of_axis) if isinstance(of_axis, list) else (of_axis, of_axis) for of_axis in listed]  # type: ignore[misc]
+    values = _per_axis(value, count)
+    if count == 1 and values and not isinstance(values[0], list):
+        values = [values] if len(values) == 2 else [[values[0], values[0]]]
+    return [tuple(of_axis) if isinstance(of_axis, list) else (of_axis, of_axis) for of_axis in values]  # type: ignore[misc]
 
 
-def _padded(count: int) -> Written:
-    def written(config: Mapping[str, Plain]) -> str:
+def _padding(count: int) -> Written:
+    def write(config: Mapping[str, Plain]) -> str:
         pairs = _pairs(config.get("padding"), count)
         return f"jnp.pad(x, {((0, 0), *pairs, (0, 0))})" if any(map(any, pairs)) else "x"
 
-    return written
+    return write
 
 
-def _cropped(count: int) -> Written:
-    def written(config: Mapping[str, Plain]) -> str:
+def _cropping(count: int) -> Written:
+    def write(config: Mapping[str, Plain]) -> str:
         pairs = _pairs(config.get("cropping"), count)
         if not any(map(any, pairs)):
             return "x"
         return f"x[:, {', '.join(f'{before}:{-behind or None}' for before, behind in pairs)}]".replace(":None", ":")
 
-    return written
+    return write
 
 
-def _repeated(count: int) -> Written:
-    def written(config: Mapping[str, Plain]) -> str:
+def _repetition(count: int) -> Written:
+    def write(config: Mapping[str, Plain]) -> str:
         text = "x"
         for axis, times in enumerate(_per_axis(config.get("size"), count), start=1):
             text = f"jnp.repeat({text}, {times}, {axis})"
         return text
 
-    return written
+    return write
 
 
 def _up_sampled(config: Mapping[str, Plain]) -> str:
     rows, columns = _per_axis(config.get("size"), 2)
     if config.get("interpolation") == "nearest":
-        return _repeated(2)(config)
+        return _repetition(2)(config)
     # Larger in both directions, it is the same with antialiasing and without.
     return _of_sizes(config, f"{rows} * x.shape[1], {columns} * x.shape[2]", "")
 
 
-def _resized(config: Mapping[str, Plain]) -> str:
+def _resizing(config: Mapping[str, Plain]) -> str:
     return _of_sizes(
         config, f"{config.get('height')}, {config.get('width')}", f", antialias={bool(config.get('antialias'))}"
     )
@@ -95,7 +95,7 @@ def _of_sizes(config: Mapping[str, Plain], sizes: str, antialias: str) -> str:
     return f"jax.image.resize(x, (len(x), {sizes}, x.shape[3]), {way!r}{antialias})"
 
 
-def _fixed(text: str) -> Written:
+def _fixed_text(text: str) -> Written:
     return lambda config: text
 
 
@@ -110,22 +110,22 @@ def _relu(config: Mapping[str, Plain]) -> str:
 def _dot(config: Mapping[str, Plain]) -> str:
     axes: Any = config.get("axes")
     axes = axes if isinstance(axes, list) else [axes, axes]
-    given = ["x", "y"]
+    operands = ["x", "y"]
     if config.get("normalize"):
-        given = [
+        operands = [
             f"jaxport.normalization.unit_normalize({name}, {axis}, 1e-07)"
-            for name, axis in zip(given, axes, strict=True)
+            for name, axis in zip(operands, axes, strict=True)
         ]
     # The batch is no axis of an example. Of two vectors Keras makes an array of one number.
     of_one = tuple(axis - 1 if axis > 0 else axis for axis in axes)
-    return f"jax.vmap(lambda one, other: jnp.atleast_1d(jnp.tensordot(one, other, {of_one})))({', '.join(given)})"
+    return f"jax.vmap(lambda one, other: jnp.atleast_1d(jnp.tensordot(one, other, {of_one})))({', '.join(operands)})"
 
 
 def bin_expression(config: Mapping[str, Plain]) -> str:
     """Which bin x lies in, by boundaries that TensorFlow keeps as float32."""
     bounds: Any = config.get("bin_boundaries") or []
-    listed = ", ".join(repr(float(bound)) for bound in bounds)
-    return f"jnp.searchsorted(jnp.asarray([{listed}], jnp.float32), x, side='right')"
+    bounds_text = ", ".join(repr(float(bound)) for bound in bounds)
+    return f"jnp.searchsorted(jnp.asarray([{bounds_text}], jnp.float32), x, side='right')"
 
 
 def _axis(config: Mapping[str, Plain]) -> Plain | tuple[Plain, ...]:
@@ -151,36 +151,36 @@ _FUNCTIONS: Mapping[str, Written] = {
     "GlobalAveragePooling1D": _over_space("mean", 1),
     "GlobalAveragePooling2D": _over_space("mean", 2),
     "GlobalAveragePooling3D": _over_space("mean", 3),
-    "Flatten": _fixed("x.reshape(len(x), -1)"),
+    "Flatten": _fixed_text("x.reshape(len(x), -1)"),
     "Reshape": lambda config: f"x.reshape(len(x), {', '.join(map(str, config.get('target_shape') or ()))})",  # type: ignore[arg-type]
     "Permute": lambda config: f"jnp.transpose(x, {(0, *(config.get('dims') or ()))})",  # type: ignore[misc]
     "RepeatVector": lambda config: f"jnp.repeat(x[:, None], {config.get('n')!r}, 1)",
-    "ZeroPadding1D": _padded(1),
-    "ZeroPadding2D": _padded(2),
-    "ZeroPadding3D": _padded(3),
-    "Cropping1D": _cropped(1),
-    "Cropping2D": _cropped(2),
-    "Cropping3D": _cropped(3),
-    "UpSampling1D": _repeated(1),
+    "ZeroPadding1D": _padding(1),
+    "ZeroPadding2D": _padding(2),
+    "ZeroPadding3D": _padding(3),
+    "Cropping1D": _cropping(1),
+    "Cropping2D": _cropping(2),
+    "Cropping3D": _cropping(3),
+    "UpSampling1D": _repetition(1),
     "UpSampling2D": _up_sampled,
-    "UpSampling3D": _repeated(3),
-    "Resizing": _resized,
+    "UpSampling3D": _repetition(3),
+    "Resizing": _resizing,
     "Rescaling": lambda config: f"x * {config.get('scale')!r} + {config.get('offset')!r}",
     "UnitNormalization": lambda config: f"jaxport.normalization.unit_normalize(x, {config.get('axis')!r})",
-    "Add": _fixed("x + y"),
-    "Subtract": _fixed("x - y"),
-    "Multiply": _fixed("x * y"),
+    "Add": _fixed_text("x + y"),
+    "Subtract": _fixed_text("x - y"),
+    "Multiply": _fixed_text("x * y"),
     "CustomScaleLayer": lambda config: f"x + y * {config.get('scale')!r}",
-    "Average": _fixed("(x + y) / 2"),
-    "Maximum": _fixed("jnp.maximum(x, y)"),
-    "Minimum": _fixed("jnp.minimum(x, y)"),
+    "Average": _fixed_text("(x + y) / 2"),
+    "Maximum": _fixed_text("jnp.maximum(x, y)"),
+    "Minimum": _fixed_text("jnp.minimum(x, y)"),
     "Dot": _dot,
     "Concatenate": lambda config: f"jnp.concatenate((x, y), {config.get('axis')!r})",
     "Masking": lambda config: f"x * jnp.any(x != {config.get('mask_value')!r}, -1, keepdims=True)",
     "Discretization": bin_expression,
     "CategoryEncoding": lambda config: f"jnp.max(jax.nn.one_hot(x, {config.get('num_tokens')!r}), 1)",
-    "Identity": _fixed("x"),
-    "ActivityRegularization": _fixed("x"),
+    "Identity": _fixed_text("x"),
+    "ActivityRegularization": _fixed_text("x"),
 }
 """By class."""
 
@@ -197,8 +197,8 @@ _ON_IMAGES = {
 }
 
 
-def _stand_in(written: Written) -> Callable[[SourceLayer], Counterpart]:
-    return lambda layer: Counterpart(function=written(layer.config))
+def _stand_in(write: Written) -> Callable[[SourceLayer], Counterpart]:
+    return lambda layer: Counterpart(function=write(layer.config))
 
 
 def _dropout(broadcast: tuple[int, ...]) -> Callable[[SourceLayer], Counterpart]:
@@ -253,9 +253,9 @@ STAND_INS = (
     *_DROPOUTS,
     *(
         Rule(
-            f"function_of_{name.lower()}", (name,), _stand_in(written),
+            f"function_of_{name.lower()}", (name,), _stand_in(write),
             _ON_IMAGES if name in _ON_CHANNELS_LAST else {},
         )
-        for name, written in _FUNCTIONS.items()
+        for name, write in _FUNCTIONS.items()
     ),
 )  # fmt: skip

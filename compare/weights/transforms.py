@@ -63,13 +63,13 @@ class Reshape(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field
     def forward(self, array: np.ndarray) -> Arrays:
         """One array."""
         _require(array.shape == self.before, f"shape {list(self.before)}", array)
-        return (_reshaped(array, self.after),)
+        return (_reshape(array, self.after),)
 
     def back(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
         """The array that it was made of."""
         array = _only(arrays)
         _require(array.shape == self.after, f"shape {list(self.after)}", array)
-        return _reshaped(array, self.before)
+        return _reshape(array, self.before)
 
     def __str__(self) -> str:
         return f"shape {list(self.before)} as {list(self.after)}"
@@ -107,13 +107,13 @@ class Permute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field
 
     def forward(self, array: np.ndarray) -> Arrays:
         """One array."""
-        return (self._permuted(array, self.order),)
+        return (self._permute(array, self.order),)
 
     def back(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
         """The array that it was made of."""
-        return self._permuted(_only(arrays), tuple(np.argsort(self.order).tolist()))
+        return self._permute(_only(arrays), tuple(np.argsort(self.order).tolist()))
 
-    def _permuted(self, array: np.ndarray, order: Axes) -> np.ndarray:
+    def _permute(self, array: np.ndarray, order: Axes) -> np.ndarray:
         parts = Split(self.axis, len(order)).forward(array)
         _require(sorted(order) == list(range(len(order))), "every part once", array)
         return np.concatenate([parts[place] for place in order], self.axis)
@@ -130,9 +130,11 @@ class Copies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
 
     def forward(self, array: np.ndarray) -> Arrays:
         """As many numbers as there are dtypes."""
-        made = tuple(array.astype(dtype) for dtype in self.after)
-        _require(all(_alike(copy, array) for copy in made), f"a number that {' and '.join(self.after)} can hold", array)
-        return made
+        copies = tuple(array.astype(dtype) for dtype in self.after)
+        _require(
+            all(_alike(copy, array) for copy in copies), f"a number that {' and '.join(self.after)} can hold", array
+        )
+        return copies
 
     def back(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
         """The number that they are of."""
@@ -154,9 +156,9 @@ class Narrowed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
 
     def forward(self, array: np.ndarray) -> Arrays:
         """One array."""
-        made = array.astype(self.after)
-        _require(np.array_equal(made, array), f"integers that {self.after} can hold", array)
-        return (made,)
+        narrow = array.astype(self.after)
+        _require(np.array_equal(narrow, array), f"integers that {self.after} can hold", array)
+        return (narrow,)
 
     def back(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
         """The array that it was made of."""
@@ -204,11 +206,11 @@ def _only(arrays: Sequence[np.ndarray]) -> np.ndarray:
     return arrays[0]
 
 
-def _alike(made: np.ndarray, array: np.ndarray) -> bool:
-    return made.tolist() == array.tolist()
+def _alike(copy: np.ndarray, array: np.ndarray) -> bool:
+    return copy.tolist() == array.tolist()
 
 
-def _reshaped(array: np.ndarray, shape: Axes) -> np.ndarray:
+def _reshape(array: np.ndarray, shape: Axes) -> np.ndarray:
     try:
         return np.ascontiguousarray(array).reshape(shape)
     except ValueError as error:

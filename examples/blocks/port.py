@@ -1,4 +1,4 @@
-"""A port that can be compiled in blocks of its layers. Run it with `jaxport blocks examples/blocks/port.py`."""
+"""A port that can be compiled in blocks of layers. Run it with `jaxport crossing blocks examples/blocks/port.py`."""
 
 from workloads import ArraySpec, Workload
 

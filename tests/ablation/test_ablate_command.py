@@ -1,4 +1,4 @@
-"""jaxport ablate: what it prints and writes, what it refuses, and a real compiler."""
+"""jaxport tune ablate: what it prints and writes, what it refuses, and a real compiler."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ FOUND = Ablation(
 
 def asked(monkeypatch: pytest.MonkeyPatch, found: Ablation, *more: str) -> int:
     monkeypatch.setattr(live_ablation, "ablate_workload", lambda *_: found)
-    return cli.main(["ablate", "add", *more])
+    return cli.main(["tune", "ablate", "add", *more])
 
 
 def test_the_table_is_printed_the_dearest_first(
@@ -105,7 +105,7 @@ def test_a_port_that_fails_by_itself_is_exit_code_1(
 def test_what_cannot_be_carried_out_is_one_line(
     given: list[str], says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(["ablate", *given]) == 2
+    assert cli.main(["tune", "ablate", *given]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert says in line
 
@@ -116,7 +116,7 @@ def test_a_real_compiler_without_a_pass_a_feature_and_a_name_that_it_does_not_ha
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("f.py").write_text("import jax.numpy as jnp\ndef f(x):\n    return jnp.tanh(x * 2 + 1) / (1 + jnp.abs(x))\n")
-    command = ["ablate", "--tf", "f.py:f", "--jax", "f.py:f", "--input", "x=f32[64,64]", "--threads", "1"]
+    command = ["tune", "ablate", "--tf", "f.py:f", "--jax", "f.py:f", "--input", "x=f32[64,64]", "--threads", "1"]
     more = ["--without", "fusion", "--without", "fusoin", "--option", "xla_backend_optimization_level=3,0"]
     assert cli.main([*command, *more, "--no-gates", "--sets", "1", "--budget", "0.1", "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["ablations"].values()

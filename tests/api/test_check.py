@@ -81,6 +81,7 @@ def test_the_text_ends_with_the_last_line_of_the_command(
 
 def test_a_notebook_shows_the_verdict_the_gates_and_the_first_place(wrong: jaxport.CheckReport) -> None:
     page = wrong._repr_html_()
+    assert "kernels" not in str(wrong) and "not timed" not in str(wrong)
     assert all(gate in page for gate in wrong.gates)
     assert "First place that fails" in page and wrong.failures[0].place in page
     assert "<script" not in page

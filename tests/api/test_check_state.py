@@ -145,7 +145,7 @@ def test_both_frameworks_and_the_process_are_as_before(
         after = state_of_tensorflow() | state_of_jax() | state_of_python()
         before["session"] += 1  # a name that Keras gives is given once: it would start anew where its session ended
         assert {name: (before[name], value) for name, value in after.items() if before[name] != value} == {}
-        assert process.changed({}) == [] and process.replaced() == []
+        assert process.find_changes({}) == [] and process.find_replacements() == []
 
 
 def test_an_interrupt_arrives_while_the_caller_waits_for_the_judges(monkeypatch: pytest.MonkeyPatch) -> None:

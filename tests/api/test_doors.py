@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import keras
 import pytest
 import tensorflow as tf
+from pages import Page
 
 import jaxport
 from compare.api.in_python import in_python
@@ -37,6 +38,8 @@ def test_the_operation_to_blame_is_found_in_functions_of_this_process() -> None:
     assert here in departure.tf_line and here in departure.jax_line
     assert departure.tf_value != departure.jax_value and "every result agrees" in departure.proof
     assert "cause" in str(report) and str(report).endswith("JAX departs from TensorFlow in 1 of 1 pass")
+    page = Page(report._repr_html_()).text
+    assert all(text in page for text in ("fail", here, "1e-5) * scale", "epsilon", "every result agrees"))
 
 
 @pytest.mark.usefixtures("programs_here")
@@ -44,6 +47,7 @@ def test_a_port_that_agrees_has_no_departure() -> None:
     report = jaxport.locate(tf.tanh, jnp.tanh, {"x": "f32[3]"})
     assert report.verdict == "pass" and report.departures == ()
     assert report.passes == {"forward": "agrees", "gradients": "agrees"}
+    assert "no departure in 2 passes" in Page(report._repr_html_()).text
 
 
 @pytest.mark.parametrize(

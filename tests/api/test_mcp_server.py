@@ -29,6 +29,12 @@ def norm(x, scale):
     variance = jnp.square(centred).mean(-1, keepdims=True)
     return centred * jax.lax.rsqrt(variance + 1e-5) * scale
 """
+PORT_FILE = """
+from jaxport import ArraySpec, Workload
+
+inputs = {"x": ArraySpec((4, 8)), "scale": ArraySpec((8,))}
+port = Workload(name="norm", tf="my_tf.py:norm", jax="my_jax.py:norm", inputs=inputs, builds=False)
+"""
 PORT = {"tf_fn": "my_tf.py:norm", "jax_fn": "my_jax.py:norm", "inputs": {"x": "f32[4,8]", "scale": "f32[8]"}}
 
 
@@ -38,6 +44,7 @@ def root(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "my_tf.py").write_text(TENSORFLOW)
     (folder / "my_jax.py").write_text(JAX)
+    (folder / "port.py").write_text(PORT_FILE)
     (folder / "ends.py").write_text("import os\n\nos._exit(3)\n")
     return folder
 
@@ -67,7 +74,7 @@ async def loop(root: Path) -> None:
     started = mcp.StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ), cwd=root.parent)
     async with mcp.Client(started) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert list(tools) == ["check", "locate", "gotchas", "ops", "doctor", "write_port"]
+        assert list(tools) == ["check", "locate", "next", "gotchas", "ops", "doctor", "write_port"]
         assert tools["check"].output_schema["properties"]["verdict"] == {"title": "Verdict", "type": "string"}
         first = await answer(client, "check", **PORT)
         assert first["verdict"] == "fail" and first["hint"].startswith("call locate")
@@ -79,6 +86,9 @@ async def loop(root: Path) -> None:
         assert departure["cause"] == "epsilon" and str(root) not in str(located)
         entries = await answer(client, "gotchas", words=[departure["gotchas"], "normalization"])
         assert any("epsilon" in entry["why"] for entry in entries["entries"]) or entries["further"]
+        rungs = await answer(client, "next", port="port.py")
+        assert (rungs["verdict"], rungs["fails"], rungs["rungs"]["gradients"]) == ("fail", "forward", "not_reached")
+        assert rungs["operations"][0]["jax_line"] == departure["jax_line"] and str(root) not in str(rungs)
         edited(root, departure["jax_line"], 1e-3)
         last = await answer(client, "check", **PORT)
         assert last["verdict"] == "pass" and last["failures"] == [] and last["hint"].startswith("the port is proved")

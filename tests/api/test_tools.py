@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import jaxport
 from compare.api import lookups, tool_replies
@@ -16,6 +17,7 @@ from compare.api.check_report import CheckReport, Failure, Gate
 from compare.api.confined import Root
 from compare.api.tools import Tools
 from compare.errors import RequestError
+from compare.record.rung_part import RUNGS, Ladder, Layers, LocatedOperation, Rung
 from compare.sides.pool import Pool
 
 
@@ -27,6 +29,8 @@ def root(tmp_path: Path) -> Root:
     (folder / "mine.py").write_text("")
     (folder / "link.py").symlink_to(tmp_path / "secret.py")
     (folder / "up").symlink_to(tmp_path)
+    (folder / "linked").mkdir()
+    (folder / "linked/port.py").symlink_to(tmp_path / "secret.py")
     return Root(folder)
 
 
@@ -68,6 +72,14 @@ def test_a_path_that_leads_out_of_the_root_is_refused(root: Root, name: str) -> 
         ("write_port", {"model": "mine.py:f", "folder": "../port"}, "expected a path within"),
         ("write_port", {"model": "mine.py:f", "folder": "up"}, "expected a path within"),
         ("write_port", {"model": "mine.py:f", "folder": "."}, "found files in it: name another, or force"),
+        ("next", {"port": "../secret.py"}, "expected a path within"),
+        ("next", {"port": "link.py"}, "expected a path within"),
+        ("next", {"port": "up"}, "expected a path within"),
+        ("next", {"port": "linked"}, "expected a path within"),
+        ("next", {"port": "."}, "expected port.py in"),
+        ("next", {"port": "mnist_mlp"}, "expected a port file or the folder of one, found 'mnist_mlp'"),
+        ("next", {"port": "mine.py:f"}, "expected a port file or the folder of one"),
+        ("next", {"port": ""}, "expected a path within"),
         ("gotchas", {"words": ["no such thing at all"]}, "expected an entry about"),
         ("ops", {"words": ["NoSuchOperation"]}, "expected"),
     ],
@@ -90,6 +102,36 @@ def test_a_reply_tells_the_first_failures_with_both_values_and_counts_the_others
     assert reply["failures"][0]["message"] == "at mine.py:3" and reply["further_failures"] == 2
     assert reply["not_judged"] == ["gradients: no gradient at mine.py:3"]
     assert len(json.dumps(reply)) < 1500
+
+
+def ladder(**verdicts: str) -> Ladder:
+    """A port whose other rungs hold."""
+    rungs = [Rung(name, verdicts.get(name, "pass"), next=(f"look at {name}",)) for name in RUNGS]
+    return Ladder("port", next((rung.name for rung in rungs if rung.verdict == "fail"), ""), tuple(rungs))
+
+
+def test_a_reply_tells_which_rung_and_layer_fail_and_what_to_look_at(root: Root) -> None:
+    line = f"{root.folder}/mine.py:3"
+    located = LocatedOperation("add", f"{line}  return x  (f)", line, cause="epsilon", remedy="write 1e-3")
+    of_port = ladder(forward="fail", gradients="not_reached")
+    failing = replace(of_port.rungs[2], told=(f"off at {line}",), layers=Layers(first="norm"), located=(located,))
+    reply = tool_replies.ladder_reply(replace(of_port, rungs=(*of_port.rungs[:2], failing)), root.shown)
+    assert (reply.verdict, reply.fails, reply.layer) == ("fail", "forward", "norm")
+    assert reply.messages == ["off at mine.py:3"] and reply.look_at[-1] == "look at forward"
+    assert asdict(reply.operations[0])["jax_line"] == "mine.py:3" and reply.rungs["forward"] == "fail"
+
+
+@pytest.mark.parametrize(
+    ("of_port", "verdict", "hint"),
+    [
+        (ladder(speed="not_applicable"), "pass", "call check"),
+        (ladder(weights="not_judged"), "not_judged", "nothing is proved: port: weights: evidence is missing"),
+        (ladder(gradients="fail"), "fail", "edit what look_at names"),
+    ],
+)
+def test_a_ladder_with_evidence_missing_is_not_proved(root: Root, of_port: Ladder, verdict: str, hint: str) -> None:
+    reply = tool_replies.ladder_reply(of_port, root.shown)
+    assert reply.verdict == verdict and reply.hint.startswith(hint)
 
 
 @pytest.mark.parametrize(

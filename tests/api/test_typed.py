@@ -56,6 +56,19 @@ print([finding.what.upper() for finding in diagnosis.blockers], diagnosis.places
 written = jaxport.write_port("model.keras", "folder", batch=8)
 print(written.file.name, written.report and written.report.passed)
 
+timed = jaxport.bench("my_tf.py:f", "my_jax.py:f", {"x": "f32[B]"}, dimensions={"B": "32"}, modes=["tf/jit"], pairs=5)
+print([seconds * 1e6 for seconds in timed.times.values()], timed.fastest.upper(), timed.headline, timed.parity.failures)
+if timed.ratio is not None and timed.ratio.interval is not None:
+    low, high = timed.ratio.interval
+    print(low + high, (timed.ratio.ratio or 1.0) + 1.0, timed.ratios["jax/jit vs tf/jit"].withheld, *timed.reasons)
+print(jaxport.bench(Path("port.py"), size="small", threads="all").passed)
+
+programs = jaxport.compare_programs(double, double, {"x": "f32[3]"}, pass_="forward", level="unfused")
+for difference in programs.differences:
+    print(difference.name, difference.places + 1, *difference.sources)
+print(programs.levels["algebraic"].tf_only + 1, programs.equal and programs.message)
+jaxport.compare_programs("my_tf.mlirbc", "my_jax.mlirbc").assert_equal()
+
 WORKLOAD = Workload(
     name="double",
     tf="my_tf.py:f",
@@ -77,6 +90,12 @@ WRONG = {
     'jaxport.locate("port.py").departures[0].tf_value + 1': "None",
     'jaxport.carry_weights(1, 2, map=["dense"])': "list[str]",
     'jaxport.write_port("model.keras")': "folder",
+    'jaxport.bench("port.py", inputs={"x": "f32[3]"})': "No overloads",
+    'jaxport.bench("port.py").ratio.ratio': "None",
+    'jaxport.bench("port.py").times["jax/jit"].seconds': "seconds",
+    "jaxport.compare_programs(double, double)": "cannot be assigned to parameter",
+    'jaxport.compare_programs("port.py", pass_=1)': '"pass_"',
+    'jaxport.compare_programs("port.py").differences[0].places.upper()': "upper",
 }
 """Line -> what is said of it."""
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compare.bench.block_sizes import LEAST_GAIN, Advice, Blocks, advice, linked
+from compare.bench.block_sizes import LEAST_GAIN, Advice, Blocks, advice, link
 
 SIZES = (1, 2, 4, 8, 16)
 
@@ -69,9 +69,9 @@ def test_a_ratio_through_a_third_arm_is_freed_of_what_both_processes_share() -> 
     levels = np.exp(generator.normal(0, 0.5, (2, 8)))
     mode, through = zip(*((rounds(3.0, level), rounds(2.0, level)) for level in levels[0]), strict=True)
     base, again = zip(*((rounds(6.0, level), rounds(2.0, level)) for level in levels[1]), strict=True)
-    found = linked(mode, through, base, again)
+    found = link(mode, through, base, again)
     assert found is not None and found.pairs == 8
     assert found.ratio == pytest.approx(0.5, rel=0.02) and found.half_width < 0.05
-    assert linked(mode, [[]] * 8, base, again) is None
-    fewer = linked(mode, through, base[:6], again[:6])
+    assert link(mode, [[]] * 8, base, again) is None
+    fewer = link(mode, through, base[:6], again[:6])
     assert fewer is not None and fewer.pairs == 6

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from compare.bench.clock import slowed, time_calls
+from compare.bench.clock import slow_down, time_calls
 from compare.bench.memory import counters, page_faults, peak_rss_bytes, reset_peak_rss, settings
 from compare.record import timing_part
 
@@ -57,7 +57,7 @@ def test_a_planted_slowdown_adds_its_part_of_each_call() -> None:
         clock.now += 100
         return clock.now
 
-    first, second = time_calls(slowed(call, 0.1, ticking), 2, clock)
+    first, second = time_calls(slow_down(call, 0.1, ticking), 2, clock)
     assert first == pytest.approx(1.1e-3, rel=1e-3) and second == pytest.approx(0.44e-3, rel=1e-3)
 
 

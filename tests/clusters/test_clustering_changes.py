@@ -7,7 +7,7 @@ from clusterings import graph, node, recorded
 from msgspec.structs import replace
 
 from compare.clusters.clustering_changes import changes
-from compare.clusters.measured_share import measured
+from compare.clusters.measured_share import measure_times
 from compare.record.clustering_part import NO_KERNEL, SMALL
 from compare.report.cluster_comparisons import changed_rows, comparison
 from compare.report.cluster_rows import headline, outside_rows, time_line
@@ -89,17 +89,17 @@ def call(*nodes: tuple[str, float]) -> list[KernelRun]:
 
 def test_time_is_divided_between_clusters_and_what_is_outside() -> None:
     ran = [call(("cluster_0_1/xla_run:_XlaRun", 0.6), ("cluster_0_1/xla_compile:_XlaCompile", 0.1), ("u:Unique", 0.3))]
-    found = measured(ran * 3)
+    found = measure_times(ran * 3)
     assert (found.split.compiled_s, found.split.overhead_s, found.split.outside_s) == pytest.approx((0.6, 0.1, 0.3))
     assert found.clusters == {"cluster_0": pytest.approx(0.6)} and dict(found.split.nodes) == {"u": pytest.approx(0.3)}
     assert "60 % in clusters, 30 % outside" in time_line(found.split)
 
 
 def test_a_node_that_is_planted_slower_takes_a_larger_share() -> None:
-    quick = measured([call(("cluster_0_1/xla_run:_XlaRun", 0.5), ("u:Unique", 0.5))]).split
-    slow = measured([call(("cluster_0_1/xla_run:_XlaRun", 0.5), ("u:Unique", 4.5))]).split
+    quick = measure_times([call(("cluster_0_1/xla_run:_XlaRun", 0.5), ("u:Unique", 0.5))]).split
+    slow = measure_times([call(("cluster_0_1/xla_run:_XlaRun", 0.5), ("u:Unique", 4.5))]).split
     assert "50 % in clusters" in time_line(quick) and "10 % in clusters" in time_line(slow)
 
 
 def test_a_profile_without_nodes_says_that_nothing_is_known() -> None:
-    assert time_line(measured([[], []]).split) == "time: not known: the profiler saw no node of the graph"
+    assert time_line(measure_times([[], []]).split) == "time: not known: the profiler saw no node of the graph"

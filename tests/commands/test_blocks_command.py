@@ -1,4 +1,4 @@
-"""`jaxport blocks` on a port of a user: kernels that are seen, an error that is planted in one size of the blocks."""
+"""`jaxport crossing blocks` on a port of a user: kernels that are seen, an error planted in one size of the blocks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,20 @@ def test_blocks_that_compute_something_else_are_found_and_not_timed(
     jax.write_text(planted)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(timed_sets, "LiveSide", OwnedBlocks)
-    asked = ["blocks", "port.py", "--blocks", "3,4", "--pairs", "5", "--budget", "0.01", "--threads", "1", "--json"]
+    asked = [
+        "crossing",
+        "blocks",
+        "port.py",
+        "--blocks",
+        "3,4",
+        "--pairs",
+        "5",
+        "--budget",
+        "0.01",
+        "--threads",
+        "1",
+        "--json",
+    ]
     assert cli.main(asked) == 1
     (series,) = json.loads(capsys.readouterr().out)["series"]
     runs: list[dict[str, Any]] = series["runs"]
@@ -57,6 +70,6 @@ def test_blocks_that_compute_something_else_are_found_and_not_timed(
 def test_what_is_no_chain_is_refused_in_one_line(
     arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert cli.main(["blocks", *arguments, "-o", str(tmp_path / "out")]) == 2
+    assert cli.main(["crossing", "blocks", *arguments, "-o", str(tmp_path / "out")]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert expected in line

@@ -19,7 +19,7 @@ from interpreters import JAX_AS_TF, interpreter
 from places import ROOT
 
 from compare import cli
-from compare.commands._completion import completion
+from compare.commands._names import spell
 from compare.errors import RequestError
 from compare.record.envelope import SCHEMA
 from compare.record.results_file import RecordError
@@ -115,6 +115,23 @@ def replaying(file: str) -> list[str]:
 REFUSED = {
     "no command": ([], "the following arguments are required: COMMAND: see `jaxport --help`"),
     "unknown command": (["prove"], "invalid choice: 'prove' (choose from"),
+    "a subcommand without its group": (["gotcha"], "see `jaxport --help`; did you mean `jaxport lookup gotchas`?"),
+    "no subcommand": (
+        ["lookup"],
+        "expected a subcommand of `jaxport lookup` (gotchas, ops, limits, figures, datatypes, docs), found none: see `",
+    ),
+    "unknown subcommand": (
+        ["compilation", "cluster"],
+        "expected a subcommand of `jaxport compilation` (clusters, grappler, recompiles, launch), found 'cluster': see "
+        "`jaxport compilation --help`; did you mean `jaxport compilation clusters`?",
+    ),
+    "an option before the subcommand": (["lookup", "--json", "ops"], "see `jaxport lookup --help`"),
+    "no operand and near a subcommand": (["list", "target"], "did you mean `jaxport list targets`?"),
+    "unknown option of a subcommand": (
+        ["tune", "ablate", "add", "--fast"],
+        "expected options of `jaxport tune ablate`, found --fast: see `jaxport tune ablate --help`",
+    ),
+    "unknown option of a default": (["tune", "add", "--fast"], "expected options of `jaxport tune`, found --fast: see"),
     "unknown option": (["run", "add", "--fast"], "expected options of `jaxport run`, found --fast"),
     "unknown workload": (["run", "runing_exampel"], "found 'runing_exampel': did you mean running_example"),
     "unknown size": (["run", "add", "--size", "huge", "--tf-python", "./python0"], "expected a size of add (smoke, "),
@@ -181,20 +198,20 @@ REFUSED = {
     "no precision": (["bench", "--precision", "0"], "expected a fraction such as 3% or 0.03, found '0'"),
     "memory in words": (["bench", "--memory-limit", "much"], "expected bytes such as 512M or 2G, found 'much'"),
     "no batch to enlarge": (["bench", "add", "--batches", "8"], "expected a workload that trains with --batches"),
-    "a folder to calibrate to": (["calibrate", "add", "-o", "."], "expected an output file at ., found a folder"),
+    "a folder to calibrate to": (["bench", "calibrate", "add", "-o", "."], "an output file at ., found a folder"),
     "batches of nothing": (["bench", "--batches", "8,0"], "expected a positive integer, found '0'"),
     "nothing to tune": (["tune"], "expected a workload or a port file, found none: name what to tune"),
     "nothing known to tune": (["tune", "runing_exampel"], "did you mean running_example"),
     "no value to tune": (["tune", "add", "--option", "xla_a"], "expected --option NAME=VALUE,VALUE, found 'xla_a'"),
     "nowhere to tune to": (["tune", "add", "-o", "."], "expected an output file at ., found a folder"),
     "no size to tune": (["tune", "mnist_mlp", "--size", "huge"], "expected a size of mnist_mlp (smoke, "),
-    "nothing to calibrate": (["calibrate", "runing_exampel"], "did you mean running_example"),
-    "nowhere to calibrate to": (["calibrate", "add", "-o", "a_file/c.json"], "a writable folder at a_file"),
-    "one run to compare": (["compare", "1"], "expected two runs or more, found one"),
-    "runs of no history": (["compare", "1", "2"], "expected saved runs in .jaxport/history, found none"),
+    "nothing to calibrate": (["bench", "calibrate", "runing_exampel"], "did you mean running_example"),
+    "nowhere to calibrate to": (["bench", "calibrate", "add", "-o", "a_file/c.json"], "a writable folder at a_file"),
+    "one run to compare": (["history", "compare", "1"], "expected two runs or more, found one"),
+    "runs of no history": (["history", "compare", "1", "2"], "expected saved runs in .jaxport/history, found none"),
     "no history": (["history"], "expected saved runs in .jaxport/history, found none"),
-    "no results": (["results", "-o", "r.md"], "expected a results.json at jaxport-report/results.json"),
-    "results to nowhere": (["results", "-o", "a_file/r.md"], "expected a results.json at jaxport-report/results.json"),
+    "no results": (["report", "markdown", "-o", "r.md"], "expected a results.json at jaxport-report/results.json"),
+    "results to nowhere": (["report", "markdown", "-o", "a_file/r.md"], "results.json at jaxport-report/results.json"),
 }  # fmt: skip
 
 
@@ -292,7 +309,15 @@ def test_a_run_that_is_interrupted_or_terminated_writes_nothing(
 # What goes right.
 
 
-@pytest.mark.parametrize("command", [[], *([name] for name in cli.COMMANDS)], ids=str)
+def test_the_help_lists_each_name_below_its_question() -> None:
+    lines = cli.parser([]).format_help().splitlines()
+    for question, entries in cli.QUESTIONS.items():
+        start = lines.index(f"  {question}:") + 1
+        below = lines[start : lines.index("", start)]
+        assert [line.split()[0] for line in below if line.startswith("    ") and line[4] != " "] == list(entries)
+
+
+@pytest.mark.parametrize("command", [[], *(spell(name).split()[1:] for name in cli.COMMANDS)], ids=str)
 def test_help_shows_examples(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         cli.main([*command, "--help"])
@@ -330,10 +355,18 @@ def test_bash_completes_commands_options_and_files(tmp_path: Path) -> None:
         words=($2); COMP_WORDS=("${words[@]}"); COMP_CWORD=$((${#words[@]} - 1)); COMP_LINE="$2"
         _shtab_jaxport jaxport "${words[-1]}" ""; echo "${COMPREPLY[@]}"
     """
-    script = completion(cli.parser([*cli.COMMANDS]), "bash")
+    script = cli._completion("bash")
     expected = {
         "jaxport expl": "explain",
         "jaxport run --parity-o": "--parity-only",
+        "jaxport lookup go": "gotchas",
+        "jaxport lookup gotchas --ru": "--run",
+        "jaxport tune abl": "ablate",
+        "jaxport tune po": "port.py",
+        "jaxport tune port.py --keep": "--keep-numbers",
+        "jaxport tune ablate --with": "--without",
+        "jaxport tune ablate po": "port.py",
+        "jaxport crossing po": "port.py",
         "jaxport doctor po": "port.py",
         "jaxport run --tf-python po": "port.py",
         "jaxport nothing": "",
@@ -351,7 +384,7 @@ def test_the_environment_is_told_with_a_side_that_is_missing(
     absent = tmp_path / "python"
     absent.write_text("#!/bin/sh\nexit 3\n")
     absent.chmod(0o755)
-    assert cli.main(["environment", "--tf-python", str(absent), "--json"]) == 0
+    assert cli.main(["list", "environment", "--tf-python", str(absent), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert "missing" in told["environment"]["sides"]["tf"]
     assert told["environment"]["sides"]["jax"]["jax"] == importlib.metadata.version("jax")
@@ -385,7 +418,7 @@ def test_the_list_imports_nothing_that_takes_a_second() -> None:
 @pytest.mark.process
 @pytest.mark.parametrize("command", ["run", "bench"])
 def test_a_run_on_this_machine_alone_imports_nothing_of_clusters(command: str) -> None:
-    looked = f"import sys; from compare import cli; cli.parser([{command!r}]); print(*sys.modules)"
+    looked = f"import sys; from compare import cli; cli.parse_options([{command!r}]); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-P", "-c", looked], capture_output=True, text=True, check=True)
     imported = done.stdout.split()
     assert f"compare.commands.{command}" in imported

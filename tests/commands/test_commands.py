@@ -194,7 +194,7 @@ def test_a_disk_that_is_really_full(tmp_path: Path, capsys: pytest.CaptureFixtur
         pytest.skip("no mount here")
     try:
         assert cli.main(["report", str(FULL), "-o", str(small / "out")]) == 2
-        assert cli.main(["results", str(FULL), "-o", str(small / "ok.md")]) == 0
+        assert cli.main(["report", "markdown", str(FULL), "-o", str(small / "ok.md")]) == 0
         with pytest.raises(UnwrittenError, match=r"small/x, found a disk that took less"):
             mapped.save({"x": np.zeros(1 << 16)}, small / "x")
         with pytest.raises(UnwrittenError, match=r"small/y.*No space left on device"):
@@ -209,7 +209,9 @@ def test_a_disk_that_is_really_full(tmp_path: Path, capsys: pytest.CaptureFixtur
 # Nothing is written before everything was read
 
 
-@pytest.mark.parametrize("command", [["report", "r.json", "-o", "new/out"], ["results", "r.json", "-o", "new/r.md"]])
+@pytest.mark.parametrize(
+    "command", [["report", "r.json", "-o", "new/out"], ["report", "markdown", "r.json", "-o", "new/r.md"]]
+)
 def test_a_record_that_cannot_be_shown_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: list[str]
 ) -> None:
@@ -248,7 +250,12 @@ def test_what_is_in_the_way_is_refused_before_anything_is_asked(
     (tmp_path / "a dangling link").symlink_to("nowhere")
     os.mkfifo(tmp_path / "a pipe")
     (tmp_path / "r.json").write_text(FULL.read_text())
-    files = [["record", "add", "--side", "jax"], ["results", "r.json"], ["tune", "add"], ["calibrate", "add"]]
+    files = [
+        ["record", "add", "--side", "jax"],
+        ["report", "markdown", "r.json"],
+        ["tune", "add"],
+        ["bench", "calibrate", "add"],
+    ]
     folders = [["run", "add"], ["bench", "add"], ["hlo", "add"], ["report", "r.json"], ["bugreport", "add"]]
     before = sorted(path.name for path in tmp_path.iterdir())
     for command in (*files, *folders):
@@ -289,9 +296,9 @@ def test_compare_fails_only_where_a_regression_recurs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     saved(tmp_path, slowdowns)
-    assert cli.main(["compare", *runs]) == code
+    assert cli.main(["history", "compare", *runs]) == code
     assert verdict in capsys.readouterr().out
-    assert cli.main(["compare", *runs, "--json"]) == code
+    assert cli.main(["history", "compare", *runs, "--json"]) == code
     assert json.loads(capsys.readouterr().out)[0]["verdict"] == verdict
 
 
@@ -304,7 +311,7 @@ def test_unlike_runs_are_refused_with_every_key_that_differs(
     other["environment"]["cpu"] = "another"
     other["environment"]["sides"]["jax"]["jax"] = "0.11.0"
     (tmp_path / "other.json").write_text(json.dumps(other))
-    assert cli.main(["compare", "1", "other.json"]) == 2
+    assert cli.main(["history", "compare", "1", "other.json"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "cpu" in line and "another" in line and "0.11.0" in line
 
@@ -324,7 +331,7 @@ def test_history_draws_every_run_and_judges_the_last_two(
 def test_results_are_a_page_of_the_last_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     saved(tmp_path, (0,))
-    assert cli.main(["results", "last", "-o", "docs/results.md"]) == 0
+    assert cli.main(["report", "markdown", "last", "-o", "docs/results.md"]) == 0
     page = (tmp_path / "docs/results.md").read_text()
     assert "AMD EPYC" in page and "jax/jit" in page
 
@@ -349,13 +356,13 @@ def test_calibrate_counts_what_identical_code_did(
         ["run"],
         ["bench"],
         ["tune"],
-        ["calibrate"],
+        ["bench", "calibrate"],
         ["hlo"],
         ["locate"],
         ["bugreport"],
         ["record", "--side", "jax", "-o", "x"],
     ],
-    ids=lambda command: command[0],
+    ids=lambda command: " ".join(command[:2]),
 )
 def test_every_command_that_takes_a_workload_takes_two_functions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: list[str]
@@ -383,5 +390,5 @@ def calibrated(folder: Path, monkeypatch: pytest.MonkeyPatch, tf: str) -> int:
     monkeypatch.chdir(folder)
     (folder / "functions.py").write_text("def adds(x): return x + 1\n")
     (folder / "port.py").write_text(PORT)
-    asked = ["calibrate", "port.py", "--runs", "1", "--pairs", "3", "--max-pairs", "3", "--budget", "0.05"]
+    asked = ["bench", "calibrate", "port.py", "--runs", "1", "--pairs", "3", "--max-pairs", "3", "--budget", "0.05"]
     return cli.main([*asked, "--tf-python", interpreter(folder, tf), "-o", "c.json"])

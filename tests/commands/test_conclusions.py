@@ -17,6 +17,7 @@ from rich.text import Text
 
 from compare import cli
 from compare.commands._conclusion import Conclusion, conclude
+from compare.commands._names import module_of
 from compare.prove.locating import NONE
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report.verdicts import WORDS
@@ -26,7 +27,7 @@ ENDS = [(command, end) for command, ends in SCENARIOS.items() for end in ends]
 
 def disagreement(command: str, main: Callable[[argparse.Namespace], Any], patch: pytest.MonkeyPatch) -> str:
     """How the last line of a command and its exit code disagree; empty where they say the same, or no line is said."""
-    patch.setattr(cli, "parsed", lambda _: argparse.Namespace(command=command, json=False))
+    patch.setattr(cli, "parse_options", lambda _: argparse.Namespace(command=command, json=False))
     patch.setattr(cli, "_module", lambda _: SimpleNamespace(main=main))
     output = io.StringIO()
     patch.setattr("sys.stdout", output)
@@ -75,7 +76,7 @@ def test_a_disagreement_is_found(planted: str, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("command", cli.COMMANDS)
 def test_every_command_that_can_fail_gives_a_conclusion_and_no_other_does(command: str) -> None:
-    module = importlib.import_module(f"compare.commands.{command}")
+    module = importlib.import_module(module_of(command))
     gives = typing.get_type_hints(module.main)["return"]
     judges = Conclusion in (gives, *typing.get_args(gives))
     assert judges == bool(module.HELP.fails) == (command in SCENARIOS)

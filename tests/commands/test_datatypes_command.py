@@ -54,7 +54,7 @@ def half(x): return x / (1.8 if x.dtype == jnp.bfloat16 else 2)
 
 def table(capsys: pytest.CaptureFixture[str], *given: str) -> tuple[int, dict[str, Any]]:
     """The exit code, and by type the rows of the one function."""
-    code = cli.main(["datatypes", *given, "--json"])
+    code = cli.main(["lookup", "datatypes", *given, "--json"])
     record = json.loads(capsys.readouterr().out)
     return code, {row["dtype"]: row for row in record["functions"][0]["rows"]}
 
@@ -142,7 +142,7 @@ def test_a_lost_worker_and_a_function_without_a_verdict_fail(capsys: pytest.Capt
 @pytest.mark.usefixtures("functions")
 def test_a_port_that_does_not_run_as_written_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     own = ("--tf", "t.py:half", "--jax", "j.py:broken", "--input", "x=f32[4,8]", "--types", "bf16")
-    assert cli.main(["datatypes", *own]) == 2
+    assert cli.main(["lookup", "datatypes", *own]) == 2
     said = capsys.readouterr().err.strip().splitlines()[-1]
     assert "found that no mode of jax does: NameError: name 'undefined_name'" in said
 
@@ -156,6 +156,6 @@ def test_a_port_that_does_not_run_as_written_is_one_line(capsys: pytest.CaptureF
     ],
 )
 def test_what_cannot_be_asked_is_one_line(capsys: pytest.CaptureFixture[str], given: list[str], message: str) -> None:
-    assert cli.main(["datatypes", *given]) == 2
+    assert cli.main(["lookup", "datatypes", *given]) == 2
     said = capsys.readouterr().err.strip().splitlines()
     assert message in said[-1]

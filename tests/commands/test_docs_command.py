@@ -1,4 +1,4 @@
-"""`jaxport docs` opens a page that was built, and says in one line what is missing."""
+"""`jaxport lookup docs` opens a page that was built, and says in one line what is missing."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_page_is_opened_and_named(
     pages: Path, opened: list[str], capsys: pytest.CaptureFixture[str], named: list[str], file: str
 ) -> None:
-    assert cli.main(["docs", *named]) == 0
+    assert cli.main(["lookup", "docs", *named]) == 0
     assert opened == [(pages / file).as_uri()]
     assert capsys.readouterr().out == f"{pages / file}\n"
 
 
 @pytest.mark.usefixtures("pages")
 def test_a_path_is_printed_without_a_browser(opened: list[str]) -> None:
-    assert cli.main(["docs", "--print-path"]) == 0
+    assert cli.main(["lookup", "docs", "--print-path"]) == 0
     assert opened == []
 
 
@@ -49,11 +49,11 @@ def test_a_path_is_printed_without_a_browser(opened: list[str]) -> None:
 def test_a_page_that_is_none_is_one_line(
     opened: list[str], capsys: pytest.CaptureFixture[str], named: str, offer: str
 ) -> None:
-    assert cli.main(["docs", named]) == 2
+    assert cli.main(["lookup", "docs", named]) == 2
     assert offer in capsys.readouterr().err and opened == []
 
 
 def test_pages_that_were_not_built_are_said(pages: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (pages / "index.html").unlink()
-    assert cli.main(["docs"]) == 2
+    assert cli.main(["lookup", "docs"]) == 2
     assert "`make docs`" in capsys.readouterr().err

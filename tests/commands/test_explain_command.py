@@ -28,7 +28,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Request]:
         return RunResult(load(ADD))
 
     monkeypatch.setattr(whole_run, "run", instead)
-    monkeypatch.setattr(further_evidence, "gathered", lambda record, *_: record)
+    monkeypatch.setattr(further_evidence, "gather", lambda record, *_: record)
     monkeypatch.chdir(tmp_path)
     return found
 
@@ -99,7 +99,7 @@ def test_functions_are_named_to_each_command_in_its_own_words(
     (tmp_path / "a.py").write_text("")
     shown = told(capsys, "--tf", "a.py:f", "--jax", "a.py:g", "--input", "x=f32[B,4]", "--dimension", "B=2")
     assert "$ jaxport bench --tf a.py:f --jax a.py:g --input 'x=f32[B,4]' --dimension B=2" in shown
-    assert "$ jaxport clusters a.py:f --input 'x=f32[B,4]' --dimension B=2" in shown
+    assert "$ jaxport compilation clusters a.py:f --input 'x=f32[B,4]' --dimension B=2" in shown
 
 
 def test_without_a_target_the_last_record_is_read(

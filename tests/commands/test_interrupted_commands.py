@@ -27,7 +27,7 @@ def interruptible() -> Iterator[None]:
 @pytest.mark.usefixtures("interruptible")
 def test_who_interrupts_while_all_is_written_or_afterwards_is_not_told_that_nothing_was() -> None:
     try:
-        with _signals.uninterrupted():
+        with _signals.hold_signals():
             signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGTERM)
     except KeyboardInterrupt:
@@ -36,7 +36,7 @@ def test_who_interrupts_while_all_is_written_or_afterwards_is_not_told_that_noth
 
 @pytest.mark.usefixtures("interruptible")
 def test_what_could_not_be_written_can_be_interrupted() -> None:
-    with suppress(OSError), _signals.uninterrupted():
+    with suppress(OSError), _signals.hold_signals():
         raise OSError
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""`jaxport ops`: what it prints of operations, and of a model."""
+"""`jaxport lookup ops`: what it prints of operations, and of a model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def f(x, n):
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert cli.main(["ops", *arguments]) == 0
+    assert cli.main(["lookup", "ops", *arguments]) == 0
     return " ".join(capsys.readouterr().out.split())
 
 
@@ -56,7 +56,7 @@ def test_those_that_are_not_public_are_shown_where_they_are_asked_for(capsys) ->
 
 
 def test_json_has_all_that_is_known(capsys) -> None:
-    cli.main(["ops", "Conv2D", "MatMul", "--json"])
+    cli.main(["lookup", "ops", "Conv2D", "MatMul", "--json"])
     said = json.loads(capsys.readouterr().out)
     assert said["versions"]["tensorflow"] and said["counts"] == raw_operations.read().counts
     convolution = said["operations"][0]
@@ -84,7 +84,7 @@ def test_another_version_that_is_installed_is_told(capsys, monkeypatch) -> None:
     ],
 )
 def test_what_cannot_be_asked_is_refused_in_one_line(capsys, arguments: list[str], line: str) -> None:
-    assert cli.main(["ops", *arguments]) == 2
+    assert cli.main(["lookup", "ops", *arguments]) == 2
     said = capsys.readouterr()
     assert line in said.err and said.err.count("\n") == 1 and not said.out
 
@@ -93,7 +93,18 @@ def test_what_cannot_be_asked_is_refused_in_one_line(capsys, arguments: list[str
 def test_what_a_function_lacks_is_told_with_the_lines(capsys, tmp_path: Path) -> None:
     file = tmp_path / "model.py"
     file.write_text(FUNCTION)
-    asked = ["ops", "--missing", f"{file}:f", "--input", "x=f32[4,4]", "--input", "n=i32[4]", "--json", "--strict"]
+    asked = [
+        "lookup",
+        "ops",
+        "--missing",
+        f"{file}:f",
+        "--input",
+        "x=f32[4,4]",
+        "--input",
+        "n=i32[4]",
+        "--json",
+        "--strict",
+    ]
     assert cli.main(asked) == 1
     said = json.loads(capsys.readouterr().out)
     found = {(each["type"], each["lacks"]): each for each in said["missing"]}
@@ -107,5 +118,5 @@ def test_what_a_function_lacks_is_told_with_the_lines(capsys, tmp_path: Path) ->
 def test_a_function_that_lacks_nothing_passes_strictly(capsys, tmp_path: Path) -> None:
     file = tmp_path / "model.py"
     file.write_text("import tensorflow as tf\ndef f(x):\n    return tf.tanh(x) + 1.0\n")
-    assert cli.main(["ops", "--missing", f"{file}:f", "--input", "x=f32[4]", "--strict"]) == 0
-    assert cli.main(["ops", "--missing", f"{file}:f", "--input", "x=f32[4]"]) == 0
+    assert cli.main(["lookup", "ops", "--missing", f"{file}:f", "--input", "x=f32[4]", "--strict"]) == 0
+    assert cli.main(["lookup", "ops", "--missing", f"{file}:f", "--input", "x=f32[4]"]) == 0

@@ -56,7 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ledger(capsys: pytest.CaptureFixture[str], *asked: str, code: int = 0) -> dict[str, Any]:
-    assert cli.main(["recompiles", *asked, "--json"]) == code
+    assert cli.main(["compilation", "recompiles", *asked, "--json"]) == code
     return json.loads(capsys.readouterr().out)["ledger"]["sides"]
 
 
@@ -115,8 +115,8 @@ def test_a_constant_is_told_from_a_value_beside_it(capsys: pytest.CaptureFixture
 
 
 def test_an_example_says_what_a_document_says(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["recompiles", "argmax", "--no-cures", "--expect-compilations", "1"]) == 1
+    assert cli.main(["compilation", "recompiles", "argmax", "--no-cures", "--expect-compilations", "1"]) == 1
     said = capsys.readouterr().out
     assert "The lecture TensorFlow XLA says:" in said
     assert said.count("4 calls, 2 traces, 2 compilations") == 2
-    assert cli.main(["recompiles", "--jax", "j.py:nothing_here", "--call", "x=1"]) == 2
+    assert cli.main(["compilation", "recompiles", "--jax", "j.py:nothing_here", "--call", "x=1"]) == 2

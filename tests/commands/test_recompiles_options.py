@@ -1,11 +1,11 @@
-"""What `jaxport recompiles` is asked, and the exit code that a ledger gives."""
+"""What `jaxport compilation recompiles` is asked, and the exit code that a ledger gives."""
 
 from pathlib import Path
 
 import pytest
 
 from compare import cli
-from compare.commands.recompiles import concluded
+from compare.commands.recompiles import conclude
 from compare.record.ledger_part import RecompilationLedger, SideLedger
 
 
@@ -33,7 +33,7 @@ def test_what_cannot_be_carried_out_is_one_line(
     monkeypatch.chdir(tmp_path)
     Path("here.py").write_text("f = abs")
     Path("bytes.txt").write_bytes(b"\xff\xfe\x00")
-    assert cli.main(["recompiles", *asked]) == 2
+    assert cli.main(["compilation", "recompiles", *asked]) == 2
     said = capsys.readouterr().err.splitlines()
     assert found in said[-1] and len(said) == 1
 
@@ -51,5 +51,5 @@ def test_what_cannot_be_carried_out_is_one_line(
 )
 def test_a_ledger_is_no_verdict_unless_a_limit_is_given(side: SideLedger, most: int | None, code: int) -> None:
     other = SideLedger(compilations=0, failed=0)
-    conclusion = concluded(RecompilationLedger(sides={"tf": other, "jax": side}), most)
+    conclusion = conclude(RecompilationLedger(sides={"tf": other, "jax": side}), most)
     assert (conclusion.exit_code if conclusion else 0) == code

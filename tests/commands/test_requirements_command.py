@@ -1,4 +1,4 @@
-"""`jaxport requirements`: what one side alone needs, told without any package; and what is said where one lacks."""
+"""`jaxport list requirements`: what one side alone needs, told without any package; what is said where one lacks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from places import ROOT
 
 from compare import cli
 from compare.commands import requirements
-from compare.commands.requirements import wanted
+from compare.commands.requirements import select_requirements
 from compare.errors import RequestError
 
 DECLARED = (
@@ -36,16 +36,16 @@ DECLARED = (
     ],
 )
 def test_a_side_needs_all_but_what_the_other_one_needs_alone(side: str, extras: list[str], listed: list[str]) -> None:
-    assert wanted(DECLARED, side, extras) == listed
+    assert select_requirements(DECLARED, side, extras) == listed
 
 
 def test_a_condition_beside_that_of_an_extra_stays() -> None:
-    assert wanted(DECLARED, "jax", ["tpu-target"])[-1] == 'libtpu>=0.0.42; sys_platform == "linux"'
+    assert select_requirements(DECLARED, "jax", ["tpu-target"])[-1] == 'libtpu>=0.0.42; sys_platform == "linux"'
 
 
 def test_an_extra_that_is_not_there_is_refused_with_those_that_are() -> None:
     with pytest.raises(RequestError, match=r"expected an extra of jaxport \(peers, tpu-target\), found 'gpu'"):
-        wanted(DECLARED, "jax", ["gpu"])
+        select_requirements(DECLARED, "jax", ["gpu"])
 
 
 def test_every_name_that_is_left_out_is_a_dependency() -> None:
@@ -59,7 +59,7 @@ def test_what_is_not_installed_has_no_list(monkeypatch: pytest.MonkeyPatch, caps
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(requirements, "requires", absent)
-    assert cli.main(["requirements", "jax"]) == 2
+    assert cli.main(["list", "requirements", "jax"]) == 2
     assert "expected jaxport to be installed" in capsys.readouterr().err
 
 
@@ -83,12 +83,12 @@ def test_an_installation_without_dependencies_says_so_in_one_line() -> None:
     for arguments in (("list",), ("run", "add"), ("--version",), ("no-such-command",)):
         done = without_packages(*arguments)
         assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
-        assert "run `jaxport requirements jax | pip install -r /dev/stdin`" in done.stderr
+        assert "run `jaxport list requirements jax | pip install -r /dev/stdin`" in done.stderr
 
 
 @pytest.mark.process
 def test_it_has_its_help_and_its_list_all_the_same() -> None:
-    assert "list the packages that one side alone needs" in without_packages("--help").stdout
-    done = without_packages("requirements", "jax")
+    assert "List the packages that one side alone needs" in without_packages("list", "requirements", "--help").stdout
+    done = without_packages("list", "requirements", "jax")
     # A checkout that was never installed has no metadata: then this command says so, and no import fails.
     assert "numpy" in done.stdout or "expected jaxport to be installed" in done.stderr

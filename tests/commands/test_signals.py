@@ -154,10 +154,15 @@ def test_two_at_once_before_anything_was_judged_are_one_line(session: Session) -
 
 @pytest.mark.parametrize(
     ("command", "number"),
-    [("ablate", signal.SIGINT), ("bugreport", signal.SIGTERM), ("explain", signal.SIGTERM), ("export", signal.SIGINT)],
+    [
+        ("tune ablate", signal.SIGINT),
+        ("bugreport", signal.SIGTERM),
+        ("explain", signal.SIGTERM),
+        ("export", signal.SIGINT),
+    ],
 )
 def test_a_command_that_waits_for_a_worker_ends_in_one_line(session: Session, command: str, number: int) -> None:
-    program = session.command(command, "waits.py")
+    program = session.command(*command.split(), "waits.py")
     worker = session.endless()
     os.killpg(program.pid, number)
     out, err = program.communicate(timeout=PATIENCE_S)

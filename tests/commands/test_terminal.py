@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import json
+import linecache
 import math
 import re
 from collections.abc import Callable
@@ -197,3 +198,16 @@ def test_a_log_is_never_silent_for_long_while_steps_go_on() -> None:
         "[  12.5 s] port: parity: jax/jit forward, step 2 of 4",
         "[  41.0 s] port: parity: training, step 4 of 4",
     ]
+
+
+def test_a_text_stays_a_text_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as a kernel does
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setattr("rich.jupyter.display", lambda *_: pytest.fail("shown in the cell"))
+    assert terminal.text_of(lambda console: console.print("line", style="bold")) == "line"
+
+
+def test_a_line_of_a_notebooks_cell_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = "/tmp/ipykernel_1/2.py"
+    monkeypatch.setitem(linecache.cache, cell, (9, None, ["x = 1\n", "  y = 2\n"], cell))
+    assert [locating.text(f"{cell}:{line}") for line in (1, 2, 3)] == ["x = 1", "y = 2", ""]

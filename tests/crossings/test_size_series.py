@@ -17,7 +17,7 @@ from workloads._spec import Workload
 
 
 def drawn(workload: Workload, sizes: str, folder: Path) -> list[tuple[int, Prepared | str]]:
-    return size_series.drawn(size_series.of(workload, size_series.parse(sizes)), folder)
+    return size_series.draw(size_series.of(workload, size_series.parse(sizes)), folder)
 
 
 def test_sizes_are_taken_in_any_order_and_once() -> None:

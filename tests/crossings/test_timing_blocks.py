@@ -36,7 +36,9 @@ def owned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timed_sets, "LiveSide", OwnedBlocks)
     monkeypatch.setattr(sized_times, "Pool", NoPool)
     monkeypatch.setattr(timing_blocks, "judged_at", passes)
-    monkeypatch.setattr(timing_blocks, "seen", lambda *_: Seen(kernels={"tf/graph": 3}, bit_equal={"tf/graph": True}))
+    monkeypatch.setattr(
+        timing_blocks, "collect", lambda *_: Seen(kernels={"tf/graph": 3}, bit_equal={"tf/graph": True})
+    )
     monkeypatch.setattr(OwnedBlocks, "call_s", 1e-5)
     monkeypatch.setattr(OwnedBlocks, "started", 0)
 

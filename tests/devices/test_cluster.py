@@ -6,7 +6,7 @@ import pytest
 
 from compare.devices.cluster import cluster
 from compare.devices.device import UnknownDevice
-from compare.devices.link_traffic import Sent, of_one, sent
+from compare.devices.link_traffic import Sent, bytes_sent, of_one
 from workloads._distributing import Collective
 
 TWO_HOSTS = (0, 0, 0, 0, 1, 1, 1, 1)
@@ -48,4 +48,4 @@ def test_bytes_by_link(kind: str, groups: tuple[tuple[int, ...], ...], expected:
 
 def test_the_bytes_of_a_step_are_summed() -> None:
     one = Collective("all-reduce", 1, 800, ALL)
-    assert sent([one, one], TWO_HOSTS) == Sent(2400, 400)
+    assert bytes_sent([one, one], TWO_HOSTS) == Sent(2400, 400)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compare.devices.launches import Assembled, assembled, launches
+from compare.devices.launches import Assembled, launches, parse_reports
 from compare.hlo.dumps import gpu
 
 # As jaxlib 0.10.2 writes it for an H100: a loop, a fusion with a slice, library calls, and a kernel that is used twice.
@@ -75,7 +75,7 @@ def test_a_librarys_kernel_has_no_grid():
 
 
 def test_the_assembler_reports_each_kernel_by_its_name():
-    assert assembled(REPORT) == {
+    assert parse_reports(REPORT) == {
         "sort_6_1": Assembled(31, 16, 24, 8192),
         "loop_add_fusion_1": Assembled(8, 0, 0, 0),
     }
@@ -83,4 +83,4 @@ def test_the_assembler_reports_each_kernel_by_its_name():
 
 def test_nothing_is_nothing():
     assert launches(gpu.read_thunks("thunk_sequence.txt", ""), "") == ()
-    assert assembled("") == {}
+    assert parse_reports("") == {}

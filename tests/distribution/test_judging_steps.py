@@ -120,13 +120,13 @@ def test_parts_are_along_the_axis_of_the_examples() -> None:
 
 def test_a_batch_that_does_not_divide_or_train_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="expected a batch of mnist_mlp that 3 devices divide, found 32"):
-        dividing.divided(_registry.get("mnist_mlp"), "smoke", 3, 2, tmp_path)
+        dividing.divide(_registry.get("mnist_mlp"), "smoke", 3, 2, tmp_path)
     with pytest.raises(RequestError, match="expected a workload that trains, found add"):
-        dividing.divided(_registry.get("add"), None, 2, 2, tmp_path)
+        dividing.divide(_registry.get("add"), None, 2, 2, tmp_path)
 
 
 def test_the_axis_of_the_examples_is_found(tmp_path: Path) -> None:
-    found = dividing.divided(_registry.get("bert"), "smoke", 2, 2, tmp_path)
+    found = dividing.divide(_registry.get("bert"), "smoke", 2, 2, tmp_path)
     assert found.axes["tokens"] == 0 and found.axes["attention_draws"] == 1 and found.axes["hidden_draws"] == 2
 
 

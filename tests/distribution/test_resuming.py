@@ -119,7 +119,7 @@ class Trainer:
 def test_whenever_the_process_is_killed_another_one_goes_on(tmp_path: Path, moments: list[str], drops: int) -> None:
     """At its end it may have written its last checkpoint; on a busy machine it may be done before it is killed."""
     trainer = Trainer(iter([*moments, "never"]))
-    found = resuming.resumed(trainer.group, trainer.drop, "spmd", WHOLE, tmp_path)
+    found = resuming.resume(trainer.group, trainer.drop, "spmd", WHOLE, tmp_path)
     assert found.killed == "ended by SIGKILL" and found.identical, found
     assert found.departure is not None and found.departure.verdict == PASS
     assert trainer.dropped == drops
@@ -127,5 +127,5 @@ def test_whenever_the_process_is_killed_another_one_goes_on(tmp_path: Path, mome
 
 def test_a_process_that_is_never_killed_in_time_is_said(tmp_path: Path) -> None:
     trainer = Trainer(iter(["never"] * resuming.KILLS))
-    found = resuming.resumed(trainer.group, trainer.drop, "spmd", WHOLE, tmp_path)
+    found = resuming.resume(trainer.group, trainer.drop, "spmd", WHOLE, tmp_path)
     assert found.reason == "the process had taken its steps before it was killed, 3 times" and found.killed == ""

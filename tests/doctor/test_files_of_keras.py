@@ -310,10 +310,12 @@ def test_a_damaged_hdf5_file_is_refused_or_read(tmp_path: Path) -> None:
             raise AssertionError(said) from error
 
 
-def test_a_layer_of_a_sequential_is_called_once_and_a_shared_one_twice() -> None:
+def test_a_layer_of_a_sequential_is_called_once_and_a_shared_one_twice(tmp_path: Path) -> None:
     keras = tf.keras
     sequential = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3), keras.layers.Dense(3)])
     assert [each.calls for each in _keras_layers.layers(sequential)] == [1, 1]
+    sequential.save(saved := tmp_path / "saved.keras")
+    assert [each.calls for each in _keras_layers.layers(keras.models.load_model(saved))] == [1, 1]
     shared, given = keras.layers.Dense(4), keras.Input((4,))
     assert [each.calls for each in _keras_layers.layers(keras.Model(given, shared(shared(given))))] == [2]
 

@@ -66,13 +66,13 @@ def test_a_gotcha_is_stated_only_where_the_attribute_is_such(
     assert entry in stated(layer(class_name, **differing))
     agrees = layer(class_name, **agreeing)
     assert entry not in stated(agrees)
-    assert entry not in layers_judged.undecided(Facts(agrees))
+    assert entry not in layers_judged.find_undecided(Facts(agrees))
 
 
 def test_what_an_attribute_decides_and_the_layer_does_not_say_is_general() -> None:
     silent = layer("BatchNormalization")
     assert "normalization/batch_norm_epsilon" not in stated(silent)
-    assert "normalization/batch_norm_epsilon" in layers_judged.undecided(Facts(silent))
+    assert "normalization/batch_norm_epsilon" in layers_judged.find_undecided(Facts(silent))
 
 
 def test_the_values_of_the_model_are_told_and_not_the_defaults_of_keras() -> None:

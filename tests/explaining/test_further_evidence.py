@@ -10,7 +10,7 @@ import pytest
 from places import DATA
 
 from compare.explaining import further_evidence
-from compare.explaining.further_evidence import gathered, share
+from compare.explaining.further_evidence import gather, share
 from compare.inputs import functions
 from compare.inputs.request import Request
 from compare.progress import Silent
@@ -75,7 +75,7 @@ def test_two_sizes_are_called_by_turns_the_other_one_that_parity_holds_at(
     tmp_path: Path, kept: list[keeping.Asked]
 ) -> None:
     request = of_functions(tmp_path, "x=f32[B,4]", "n=i32[B]:0..3")
-    part = gathered(Record(schema=1, workloads={"g": TIMED}), request, Silent()).workloads["g"]
+    part = gather(Record(schema=1, workloads={"g": TIMED}), request, Silent()).workloads["g"]
     ((asked),) = kept
     own, other = "x=f32[8,4], n=i32[8]:0..3", "x=f32[6,4], n=i32[6]:0..3"
     assert [call.text for call in asked.calls] == [own, other, own, other]
@@ -94,21 +94,21 @@ def test_nothing_is_called_where_there_is_no_other_size(
     tmp_path: Path, kept: list[keeping.Asked], part: Workload, inputs: list[str]
 ) -> None:
     sizes = part if "B" in inputs[0] else Workload(timing=Timing())
-    found = gathered(Record(schema=1, workloads={"g": sizes}), of_functions(tmp_path, *inputs), Silent())
+    found = gather(Record(schema=1, workloads={"g": sizes}), of_functions(tmp_path, *inputs), Silent())
     assert found.workloads["g"].recompilation is None and not kept
 
 
 def test_a_model_that_is_built_anew_for_each_size_is_not_called_at_two(kept: list[keeping.Asked]) -> None:
-    found = gathered(Record(schema=1, workloads={"add": TIMED}), Request([_registry.get("add")]), Silent())
+    found = gather(Record(schema=1, workloads={"add": TIMED}), Request([_registry.get("add")]), Silent())
     assert found.workloads["add"].clustering and not kept
 
 
 def test_what_was_not_timed_or_ran_elsewhere_is_not_asked(tmp_path: Path, kept: list[keeping.Asked]) -> None:
     untimed = Record(schema=1, workloads={"g": Workload()})
-    assert gathered(untimed, of_functions(tmp_path, "x=f32[B,4]"), Silent()) == untimed
+    assert gather(untimed, of_functions(tmp_path, "x=f32[B,4]"), Silent()) == untimed
     on_gpu = Request([_registry.get("add")], sources=dict.fromkeys(SIDES, Source(device=Device("gpu"))))
     timed = Record(schema=1, workloads={"add": TIMED})
-    assert gathered(timed, on_gpu, Silent()) == timed
+    assert gather(timed, on_gpu, Silent()) == timed
 
 
 @pytest.mark.parametrize(
@@ -121,6 +121,6 @@ def test_clusters_that_cannot_be_had_leave_their_reason_and_the_record(
         raise error
 
     monkeypatch.setattr(further_evidence, "examine", examine)
-    found = gathered(load(DATA / "record_add.json"), Request([_registry.get("add")]), Silent())
+    found = gather(load(DATA / "record_add.json"), Request([_registry.get("add")]), Silent())
     part = found.workloads["add"]
     assert part.clustering and reason in part.clustering.reason and part.clustering.nodes is None and part.timing

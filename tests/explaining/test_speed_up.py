@@ -364,16 +364,16 @@ def test_a_mode_that_compiled_nothing_is_told_with_its_kernels() -> None:
     plain = changed(FULL, "mnist_mlp", setting("/profile/tf~1autocluster/same_as", "tf/graph"))
     (sentence,) = rule_alone(plain, "mnist_mlp", "modes_alike")
     assert sentence.text == "tf/autocluster compiled nothing: it runs the same 2 kernels as tf/graph"
-    assert sentence.command == "jaxport clusters my_port.py"
+    assert sentence.command == "jaxport compilation clusters my_port.py"
     assert rule_alone(read(FULL), "mnist_mlp", "modes_alike") == []
 
 
 def test_clusters_name_their_command_and_the_lines_of_what_stayed_outside() -> None:
     (sentence,) = rule_alone(read(FULL), "mnist_mlp", "clusters")
     assert sentence.sources == ("/jaxport/tf_reference/mnist_mlp.py:23",)
-    assert sentence.command == "jaxport clusters my_port.py"
+    assert sentence.command == "jaxport compilation clusters my_port.py"
     functions = Case(decode(read(FULL), Path("r.json")), "mnist_mlp", Commands("--tf a.py:f", "r.json", "a.py:f"))
-    assert next(rules_of_compiling.clusters(functions)).command == "jaxport clusters a.py:f"
+    assert next(rules_of_compiling.clusters(functions)).command == "jaxport compilation clusters a.py:f"
 
 
 def test_without_a_cluster_autoclustering_is_graph_mode() -> None:
@@ -385,7 +385,7 @@ def test_new_sizes_are_shown_by_the_stream_that_was_called() -> None:
     first, _ = rule_alone(read(FULL), "mnist_mlp", "new_sizes")
     assert first.text.startswith("after x=f32[8,128], tf.function(jit_compile=True) compiled 1 program anew")
     assert first.command == (
-        "jaxport recompiles --tf /home/me/my_tf.py:f --jax /home/me/my_jax.py:g --call 'x=f32[8,128]' "
+        "jaxport compilation recompiles --tf /home/me/my_tf.py:f --jax /home/me/my_jax.py:g --call 'x=f32[8,128]' "
         "--call 'x=f32[7,128]' --call 'x=f32[8,128]' --call 'x=f32[7,128]' --no-cures"
     )
 

@@ -7,8 +7,8 @@ import pytest
 
 from compare import cli
 from compare.errors import RequestError
-from compare.figures.all_rows import ROWS, chosen
-from compare.figures.holding_figures import held
+from compare.figures.all_rows import ROWS, choose
+from compare.figures.holding_figures import judge_rows
 from compare.figures.running_rows import PROGRAMS
 from compare.record.figure_part import (
     AGREES,
@@ -32,7 +32,7 @@ def measured(name: str, figures: dict[str, Any], commands: tuple[str, ...] | Non
 
 
 def verdicts(name: str, row: MeasuredRow | None) -> list[tuple[str, str]]:
-    (found,) = held([BY_NAME[name]], {name: row}).rows
+    (found,) = judge_rows([BY_NAME[name]], {name: row}).rows
     return [(stated.verdict, stated.why) for stated in found.stated]
 
 
@@ -59,7 +59,7 @@ def test_every_command_of_an_experiment_parses(row: Any) -> None:
         program, *arguments = shlex.split(command)
         assert program in PROGRAMS
         if program == "jaxport":
-            cli.parsed(arguments)
+            cli.parse_options(arguments)
 
 
 def test_the_other_figure_turns_the_verdict_round() -> None:
@@ -89,12 +89,12 @@ def test_an_experiment_that_failed_says_why() -> None:
 
 
 def test_what_is_not_measured_or_cannot_be_had_says_so() -> None:
-    assert verdicts("S5", None) == [(NOT_MEASURED, "`jaxport figures --run S5` measures it")]
+    assert verdicts("S5", None) == [(NOT_MEASURED, "`jaxport lookup figures --run S5` measures it")]
     _, (verdict, why) = verdicts("S29", None)
     assert verdict == NOT_HERE and "one device" in why
 
 
 def test_a_row_is_named_in_any_case_and_a_wrong_one_is_refused() -> None:
-    assert [row.name for row in chosen(["s3", "S1"])] == ["S1", "S3"]
+    assert [row.name for row in choose(["s3", "S1"])] == ["S1", "S3"]
     with pytest.raises(RequestError, match=r"expected a row, S1 to S29, found 'S30': did you mean S"):
-        chosen(["S30"])
+        choose(["S30"])

@@ -64,7 +64,7 @@ def test_what_is_shown_of_an_entry_defines_all_of_its_files_own_names_that_it_re
     code = expressions.code_of(entry)
     texts = {expressions.TENSORFLOW: [code.tensorflow], expressions.JAX: [code.naive, code.jax]}
     for side, shown in texts.items():
-        tree = ast.parse("\n".join([*shown, expressions.shared(side, [entry])]))
+        tree = ast.parse("\n".join([*shown, expressions.shared_source(side, [entry])]))
         read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
         made = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
         made |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}

@@ -40,7 +40,11 @@ def test_words_choose_entries(words: list[str], expected: list[Entry]) -> None:
 
 @pytest.mark.parametrize(
     ("words", "offer"),
-    [(["gleu"], "did you mean gelu"), (["optimizer_s"], "optimizers"), (["zzz"], "`jaxport gotchas` lists them")],
+    [
+        (["gleu"], "did you mean gelu"),
+        (["optimizer_s"], "optimizers"),
+        (["zzz"], "`jaxport lookup gotchas` lists them"),
+    ],
 )
 def test_what_is_not_found_is_said_with_the_nearest(words: list[str], offer: str) -> None:
     with pytest.raises(RequestError, match=offer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from graph_pairs import AFTER, BEFORE, Nodes, constant, node
 
 from compare.grappler import switches
-from compare.grappler.aligning import aligned, explained, grouped
+from compare.grappler.aligning import align_nodes, explain_rewrites, group_rewrites
 from compare.grappler.ascribing import made_alone, needing
 from compare.grappler.node_states import Graph, by_name
 from compare.record.grappler_part import NodeRewrite
@@ -19,7 +19,7 @@ SQUARED: Nodes = tuple(
 def ascribed(
     without: dict[str, Graph], alone: dict[str, Graph] | None = None, none: Nodes | None = BEFORE
 ) -> dict[str, NodeRewrite]:
-    needed = needing(aligned(BEFORE, AFTER), without)
+    needed = needing(align_nodes(BEFORE, AFTER), without)
     made = made_alone(needed, without, alone or {}, by_name(none) if none is not None else None)
     return {each.name: each for each in made}
 
@@ -56,7 +56,7 @@ def test_what_no_single_pass_undoes_or_makes_is_not_known() -> None:
 def test_a_constant_of_another_value_is_not_the_same_folding() -> None:
     before = constant("a", "2.0"), node("mul", "Mul", "a", "a")
     after, other = (constant("mul", "4.0"),), (constant("mul", "5.0"),)
-    needed = needing(aligned(before, after), {"folding": by_name(after)})
+    needed = needing(align_nodes(before, after), {"folding": by_name(after)})
     (folded,) = [
         each for each in made_alone(needed, {}, {"folding": by_name(other)}, by_name(before)) if each.name == "mul"
     ]
@@ -64,8 +64,8 @@ def test_a_constant_of_another_value_is_not_the_same_folding() -> None:
 
 
 def test_changes_of_different_passes_do_not_hang_together() -> None:
-    rewrites = needing(aligned(BEFORE, AFTER), {"a": by_name((*AFTER, BEFORE[1]))})
-    found = {each.name: each for each in grouped(explained(rewrites, BEFORE, AFTER))}
+    rewrites = needing(align_nodes(BEFORE, AFTER), {"a": by_name((*AFTER, BEFORE[1]))})
+    found = {each.name: each for each in group_rewrites(explain_rewrites(rewrites, BEFORE, AFTER))}
     assert found["pow/y"].needs == ("a",) and found["pow"].needs == ()
     assert found["pow/y"].into == ("pow",) and found["pow/y"].group != found["pow"].group
 

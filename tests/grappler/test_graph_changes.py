@@ -6,7 +6,7 @@ import pytest
 from graph_pairs import AFTER, BEFORE, Nodes, changes, constant, kinds, node
 from msgspec.structs import replace
 
-from compare.grappler.aligning import aligned
+from compare.grappler.aligning import align_nodes
 from compare.grappler.node_states import node_of
 from compare.record.grappler_part import (
     ABSORBED,
@@ -63,14 +63,14 @@ def test_a_power_that_became_a_square() -> None:
     ],
 )
 def test_a_graph_that_was_changed_anywhere_is_not_the_same(after: Nodes, expected: dict[str, str]) -> None:
-    assert aligned(BEFORE, BEFORE) == ()
+    assert align_nodes(BEFORE, BEFORE) == ()
     assert kinds(BEFORE, after) == expected
 
 
 def test_the_order_of_nodes_and_of_what_is_waited_for_says_nothing() -> None:
     waiting = node("w", "NoOp", "^x", "^y"), node("y", "_Arg"), X
     other = X, node("y", "_Arg"), node("w", "NoOp", "^y", "^x")
-    assert aligned(waiting, other) == ()
+    assert align_nodes(waiting, other) == ()
 
 
 def test_a_node_that_went_without_a_trace_is_gone_and_nothing_more() -> None:

@@ -68,8 +68,8 @@ def test_a_number_taken_between_listing_and_claiming_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = store.save(record(stated(0.6)), tmp_path)
-    listed, stale = store._listed, [[]]
-    monkeypatch.setattr(store, "_listed", lambda folder: stale.pop() if stale else listed(folder))
+    listed, stale = store._list_runs, [[]]
+    monkeypatch.setattr(store, "_list_runs", lambda folder: stale.pop() if stale else listed(folder))
     second = store.save(record(stated(0.7)), tmp_path)
     assert (first.name[:4], second.name[:4]) == ("0001", "0002")
 

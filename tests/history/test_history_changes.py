@@ -59,8 +59,8 @@ def test_degrees_of_freedom_are_those_of_welch() -> None:
 def test_a_baseline_whose_runs_differ_more_than_their_intervals_is_as_uncertain_as_they_are_apart() -> None:
     alike = [Estimate(0.0, 1e-4, 7), Estimate(0.0, 1e-4, 7)]
     apart = [Estimate(-0.1, 1e-4, 7), Estimate(0.1, 1e-4, 7)]
-    assert estimates.pooled(alike).variance == pytest.approx(0.5e-4)
-    assert estimates.pooled(apart) == Estimate(0.0, pytest.approx(0.01), 1)
+    assert estimates.pool(alike).variance == pytest.approx(0.5e-4)
+    assert estimates.pool(apart) == Estimate(0.0, pytest.approx(0.01), 1)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_ratio_that_has_another_spelling_is_left_out_and_the_others_are_compar
         "expected a ratio such as jax/jit vs tf/jit, found 'jax/jit#1 of tf/jit': compare it with the jaxport that "
         "wrote it"
     )
-    assert not moves.confirmed(compare_all(runs))
+    assert not moves.select_confirmed(compare_all(runs))
 
 
 def test_a_run_without_timing_compares_nothing() -> None:
@@ -149,7 +149,7 @@ def test_a_slowdown_of_ten_percent_is_confirmed_by_two_later_runs_and_not_by_one
     runs = [record(measured(seed, each), seed) for seed, each in enumerate(slowdowns)]
     verdicts = {each.ratio: each.verdict for each in compare_all(runs)}
     assert verdicts[PORT] == verdict
-    assert bool(moves.confirmed(compare_all(runs))) is (verdict == "regression confirmed")
+    assert bool(moves.select_confirmed(compare_all(runs))) is (verdict == "regression confirmed")
 
 
 def test_two_runs_never_confirm() -> None:
@@ -210,8 +210,8 @@ def test_a_baseline_run_that_withholds_the_ratio_is_passed_over() -> None:
 @given(st.integers(0, 10_000))
 def test_noise_alone_confirms_no_regression(seed: int) -> None:
     history = [record(measured(5 * seed + number)) for number in range(5)]
-    assert not moves.confirmed(moves.recurring_all([decoded(run) for run in history]))
-    assert not moves.confirmed(compare_all(history[:3]))
+    assert not moves.select_confirmed(moves.recurring_all([decoded(run) for run in history]))
+    assert not moves.select_confirmed(compare_all(history[:3]))
 
 
 @pytest.mark.heavy
@@ -225,7 +225,7 @@ def test_noise_on_an_unsteady_machine_regresses_now_and_then_and_is_confirmed_on
 
     found = [recurring([noisy() for _ in range(5)]) for _ in range(1000)]
     assert sum(each.changes[-1].verdict == moves.REGRESSED for each in found) > 2
-    assert len(moves.confirmed(found)) <= 1
+    assert len(moves.select_confirmed(found)) <= 1
 
 
 # The trend
@@ -267,5 +267,5 @@ def test_a_line_says_when_its_regression_is_confirmed() -> None:
 def test_records_with_holes_are_kept_and_compared(timed: Any) -> None:
     bare = {"schema": 1, "workloads": {"add": {"timing": timed}}}
     found = compare_all([bare, bare, bare])
-    assert not moves.confirmed(found)
+    assert not moves.select_confirmed(found)
     assert not any(line.points and line.confirmed for line in trend({1: bare, 2: bare, 3: bare}).lines)

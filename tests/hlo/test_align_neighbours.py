@@ -180,7 +180,7 @@ def test_without_names_parameters_go_by_position_if_there_are_as_many() -> None:
         return jnp.sin(x) + y
 
     assert align(subject("tf", alone, MATRIX), subject("jax", alone, MATRIX, names=("x",))).is_equal
-    assert align(subject("tf", alone, MATRIX), subject("jax", beside, MATRIX, MATRIX)).matched == 0
+    assert align(subject("tf", alone, MATRIX), subject("jax", beside, MATRIX, MATRIX)).match_count == 0
 
 
 def test_results_are_held_against_each_other_by_name() -> None:

@@ -175,7 +175,7 @@ def test_loops_in_loops_are_entered_in_turn() -> None:
     assert aligned(outer(1.5), outer(1.5)).is_equal
     found = aligned(outer(1.5), outer(1.25), STRUCTURE)
     assert equal(found) == [False, True]
-    ops = {entry.op for region in found.nested() for entry in region.alignment.frontier}
+    ops = {entry.op for region in found.walk_regions() for entry in region.alignment.frontier}
     assert ops == {"while", "constant"}
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from compare.hlo import bindings, executing
-from compare.hlo.disturbing import disturbed
+from compare.hlo.disturbing import disturb
 
 UNIT = 2.0**-24
 X = np.linspace(1e-4, 2e-4, 64)
@@ -26,7 +26,7 @@ def spread(body: str, result: str = "tensor<64xf64>") -> tuple[np.ndarray, np.nd
     """The values, and how far the disturbed program is from them."""
     artifact = program(body, result)
     (exact,) = executing.compile_bytecode(artifact)([X])
-    (found,) = executing.compile_bytecode(disturbed(artifact, UNIT))([X])
+    (found,) = executing.compile_bytecode(disturb(artifact, UNIT))([X])
     return exact, np.abs(found - exact)
 
 
@@ -84,7 +84,7 @@ def test_the_largest_of_several_values_is_one_of_them() -> None:
 
 
 def test_infinities_and_zeros_stay() -> None:
-    artifact = disturbed(program(EXPONENTIAL), UNIT)
+    artifact = disturb(program(EXPONENTIAL), UNIT)
     (found,) = executing.compile_bytecode(artifact)([np.array([1e9, -1e9] * 32)])
     assert found.tolist() == [np.inf, 0.0] * 32
 
@@ -95,5 +95,5 @@ func.func @main(%n: tensor<4xi32>) -> tensor<4xi32> {
   %y = stablehlo.add %n, %n : tensor<4xi32>
   return %y : tensor<4xi32>
 }""")
-    (found,) = executing.compile_bytecode(disturbed(artifact, UNIT))([np.arange(4, dtype=np.int32)])
+    (found,) = executing.compile_bytecode(disturb(artifact, UNIT))([np.arange(4, dtype=np.int32)])
     assert found.tolist() == [0, 2, 4, 6]

@@ -88,7 +88,7 @@ TAILS = {
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("tail", TAILS)
 def test_a_file_name_is_divided_into_module_kind_and_details(name: str, tail: str) -> None:
-    keys = grammar.known([f"module_0003.{name}.before_optimizations.txt", f"module_0003.{name}.{tail}"])
+    keys = grammar.find_modules([f"module_0003.{name}.before_optimizations.txt", f"module_0003.{name}.{tail}"])
     found = grammar.parse(f"module_0003.{name}.{tail}", keys)
     assert keys == {(3, name)}
     assert found is not None
@@ -103,7 +103,7 @@ def test_a_timestamp_before_the_name_divides_nothing() -> None:
 
 
 def test_the_longest_of_two_names_that_fit_owns_the_file() -> None:
-    keys = grammar.known(["module_0001.jit_f.debug_options", "module_0001.jit_f.kernel.debug_options"])
+    keys = grammar.find_modules(["module_0001.jit_f.debug_options", "module_0001.jit_f.kernel.debug_options"])
     found = grammar.parse("module_0001.jit_f.kernel.x.ir-no-opt.ll", keys)
     assert found is not None
     assert (found.name, found.details["kernel"]) == ("jit_f.kernel", "x")

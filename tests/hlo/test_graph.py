@@ -31,7 +31,7 @@ def hlo(function: Any, *arguments: np.ndarray) -> bytes:
 
 
 def graph_of(function: Any, *arguments: np.ndarray) -> Graph:
-    module, places = inline.inlined(hlo(function, *arguments))
+    module, places = inline.inline(hlo(function, *arguments))
     return read_module.read_message(module, None, places)
 
 
@@ -184,9 +184,9 @@ class TestReading:
 
         assert numbering.digests(plain) == numbering.digests(harmless)
         assert numbering.digests(plain) != numbering.digests(other)
-        assert write_module.written(harmless)
+        assert write_module.write_graph(harmless)
         with pytest.raises(UnreadableProgram, match="expected fields of HLO that jaxport knows, found field 500"):
-            write_module.written(other)
+            write_module.write_graph(other)
 
     @pytest.mark.parametrize("data", [b"", b"HloModule", b"\x00\x01\x02", b"ML\xefR"])
     def test_other_bytes_are_refused(self, data: bytes) -> None:
@@ -321,7 +321,7 @@ class TestWriting:
     def test_what_is_written_is_read_as_the_same_program(self) -> None:
         graph = graph_of(several, X)
 
-        again = read_module.read(write_module.written(graph))
+        again = read_module.read(write_module.write_graph(graph))
 
         assert numbering.region_digest(again, numbering.digests(again)) == numbering.region_digest(
             graph, numbering.digests(graph)
@@ -373,7 +373,7 @@ class TestFiles:
     ],
 )
 def test_a_line_is_found_behind_callers_and_merged_names(op_name: str, line: str) -> None:
-    assert read_module.told({"dense/MatMul": "model.py:3", "while/Less": "model.py:7"}, op_name) == line
+    assert read_module.line_of({"dense/MatMul": "model.py:3", "while/Less": "model.py:7"}, op_name) == line
 
 
 def test_two_draws_are_two_values_and_the_same_two_in_every_copy() -> None:

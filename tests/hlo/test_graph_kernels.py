@@ -43,7 +43,7 @@ def test_what_xla_wrote_is_known_by_name_and_a_library_by_its_place(schedule: Sc
 
 def test_a_kernel_keeps_its_times(schedule: Schedule) -> None:
     call = [KernelRun(name, at, at * 1e-6, 1e-6) for at, name in enumerate(CALL)]
-    assert schedule.told(call) == [KernelRun(name, at, at * 1e-6, 1e-6) for at, name in enumerate(TOLD)]
+    assert schedule.name_runs(call) == [KernelRun(name, at, at * 1e-6, 1e-6) for at, name in enumerate(TOLD)]
 
 
 def test_between_two_calls_lie_the_end_of_one_and_the_start_of_the_next(schedule: Schedule) -> None:

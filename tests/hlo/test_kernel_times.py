@@ -104,7 +104,7 @@ class TestLocated:
     def test_a_fusion_has_all_lines_of_what_it_computes(self) -> None:
         compiled_module = module()
         names = compiled.describe(compiled_module.hlo).kernel_names
-        found = kernel_times.located([KernelTime(name, 1.0, 1) for name in names], compiled_module)
+        found = kernel_times.locate([KernelTime(name, 1.0, 1) for name in names], compiled_module)
         fused = [each for each in found if each.opcode == "fusion"]
         assert {line for each in fused for line in each.sources} == set(LINES)
         assert all(each.opcode for each in found)
@@ -112,11 +112,11 @@ class TestLocated:
     def test_the_longest_comes_first_with_its_share(self) -> None:
         names = compiled.describe(module().hlo).kernel_names[:2]
         times = [KernelTime(names[0], 1.0, 1), KernelTime(names[1], 3.0, 2)]
-        found = kernel_times.located(times, module())
+        found = kernel_times.locate(times, module())
         assert [(each.name, each.share, each.calls) for each in found] == [(names[1], 0.75, 2), (names[0], 0.25, 1)]
 
     def test_a_kernel_that_the_module_has_not_stays_without_a_place(self) -> None:
-        assert kernel_times.located([KernelTime("nowhere", 1.0, 1)], module()) == (
+        assert kernel_times.locate([KernelTime("nowhere", 1.0, 1)], module()) == (
             LocatedKernel("nowhere", 1.0, 1, 1.0),
         )
 
@@ -131,7 +131,7 @@ class TestLocated:
         ENTRY e { p = f32[8,8] parameter(0)
           ROOT s = f32[8,8] sine(p), metadata={op_name="XlaCallModule/jit(two_lines)/sin"} }"""
         foreign = kernel_times.compiled_subject("jax@tf", bindings.hlo_from_text(text), program)
-        (found,) = kernel_times.located([KernelTime("s", 1.0, 1)], foreign)
+        (found,) = kernel_times.locate([KernelTime("s", 1.0, 1)], foreign)
         assert found.sources == (LINES[0],)
         assert (foreign.parameters, foreign.results) == (("x",), ("y",))
 

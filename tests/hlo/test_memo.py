@@ -56,7 +56,7 @@ def test_of_several_results_those_that_are_not_known_are_computed_together() -> 
 def test_arrays_that_differ_in_anything_have_fingerprints_of_their_own(other: np.ndarray) -> None:
     first = fingerprint(ROWS, TOLERANCE)
     assert fingerprint(other, TOLERANCE).content != first.content
-    assert fingerprint(other, TOLERANCE) == fingerprints._computed(
+    assert fingerprint(other, TOLERANCE) == fingerprints._compute(
         other, fingerprint(other, TOLERANCE).content, TOLERANCE
     )
     assert fingerprint(ROWS, 10 * TOLERANCE).bits < first.bits

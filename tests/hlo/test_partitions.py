@@ -111,8 +111,8 @@ def test_a_value_that_any_of_its_partners_writes_is_written_on_both_sides() -> N
     graph = Graph("g", {1: Node(1, "m", "multiply", Shape("f32", (8,)))}, (), (1,))
     side = partitions._Side("a", graph, {1: frozenset("k")}, {1: "k"}, {})
     kept = partitions._Side("b", graph, {1: frozenset("f"), 2: frozenset("g")}, {}, {})
-    assert len(partitions._written([(1, 1), (1, 2)], side, kept)) == 1
-    assert partitions._written([(1, 1), (1, 2)], side, dataclasses.replace(kept, written={2: "g"})) == []
+    assert len(partitions._find_writes([(1, 1), (1, 2)], side, kept)) == 1
+    assert partitions._find_writes([(1, 1), (1, 2)], side, dataclasses.replace(kept, written={2: "g"})) == []
 
 
 def test_a_kernel_of_which_nothing_has_a_partner_is_listed() -> None:
@@ -126,7 +126,7 @@ def test_a_kernel_that_stands_between_those_of_a_fusion_is_one_of_them() -> None
     fused = partitions._Side("a", graph, dict.fromkeys((1, 2), frozenset("f")), {}, {"f": frozenset()})
     reads = {"m": frozenset(), "h": frozenset("m"), "x": frozenset("m"), "n": frozenset("h"), "s": frozenset("n")}
     apart = partitions._Side("b", graph, {1: frozenset("m"), 2: frozenset("s")}, {}, reads)
-    (found,) = partitions._regrouped([(1, 1), (2, 2)], fused, apart, idle=["h", "x", "n"])
+    (found,) = partitions._find_regroupings([(1, 1), (2, 2)], fused, apart, idle=["h", "x", "n"])
     assert found.kernels == ("m", "h", "n", "s")
 
 

@@ -81,7 +81,7 @@ class TestCompared:
     def test_a_pass_of_one_side_stands_alone(self) -> None:
         left = [state("before", "1"), state("algsimp", "2"), state("cse", "3")]
         right = [state("before", "1"), state("cse", "3")]
-        found = passes.compared(left, right)
+        found = passes.compare_states(left, right)
         assert [(step.pass_, step.left, step.right, step.is_equal) for step in found.steps] == [
             ("simplification/algsimp", 3, None, False),
             ("simplification/cse", 3, 3, True),
@@ -92,25 +92,25 @@ class TestCompared:
     def test_the_first_turn_each_way_is_named(self) -> None:
         left = [state("before", "1"), state("a", "2"), state("b", "3"), state("c", "4"), state("d", "5")]
         right = [state("before", "0"), state("a", "2"), state("b", "0"), state("c", "4"), state("d", "5")]
-        found = passes.compared(left, right)
+        found = passes.compare_states(left, right)
         assert (found.converges, found.diverges) == ("simplification/a", "simplification/b")
         assert found.equal_at_end
 
     def test_the_start_of_a_pipeline_is_no_pass(self) -> None:
         states = [state("before", "1"), state(START, "1"), state("cse", "2"), state(START, "2", "fusion")]
-        assert [step.pass_ for step in passes.compared(states, states).steps] == ["simplification/cse"]
+        assert [step.pass_ for step in passes.compare_states(states, states).steps] == ["simplification/cse"]
 
     def test_only_shared_results_are_compared_and_counted(self) -> None:
         left = [state("before", "1", w="7"), state("cse", "1", w="8")]
         right = [state("before", "1", w="7", extra="0"), state("cse", "1", w="9", extra="0")]
-        found = passes.compared(left, right)
+        found = passes.compare_states(left, right)
         assert (found.steps[0].equal_results, found.steps[0].results) == (1, 2)
         assert found.before
         assert not found.equal_at_end
 
     def test_programs_without_a_shared_result_are_not_equal(self) -> None:
         left, right = ([ModuleState("", pass_, 1, {name: "1"}) for pass_ in ("before", "cse")] for name in "ab")
-        found = passes.compared(left, right)
+        found = passes.compare_states(left, right)
         assert not found.before
         assert not found.steps[0].is_equal
         assert not found.equal_at_end

@@ -21,7 +21,7 @@ from compare.hlo.rewriting import Rewritten, Rule, Writer, rewrite
 from compare.hlo.rules.algebraic import ALGEBRAIC
 from compare.hlo.rules.structural import STRUCTURAL
 from compare.hlo.standalone import artifact_of_file, interpret
-from compare.hlo.write_module import written
+from compare.hlo.write_module import write_graph
 
 RULES = {rule.name: rule for rule in (*STRUCTURAL, *ALGEBRAIC)}
 EXAMPLES: dict[str, Example] = {
@@ -52,7 +52,7 @@ def applied(name: str, graph: Graph) -> Rewritten:
 
 def run(graph: Graph, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
     """By StableHLO's reference interpreter: XLA simplifies by itself, and would hide what a rule does."""
-    return interpret(artifact_of_file(written(graph)), arguments)
+    return interpret(artifact_of_file(write_graph(graph)), arguments)
 
 
 def drawn(shape: Shape, generator: np.random.Generator, example: Example, edges: bool) -> np.ndarray:
@@ -244,7 +244,7 @@ def subject(
         )
         made[at + 2] = add("reshape", MATRIX, add("reshape", Shape("f32", (3, 1, 2)), value)) if detours else value
     graph = Graph("random", nodes, (0, 1), tuple(made[at + 2] for at in range(len(steps))))
-    return levels.Subject("test", written(graph), ("input x", "input y"))
+    return levels.Subject("test", write_graph(graph), ("input x", "input y"))
 
 
 def read_by(step: Step) -> tuple[int, ...]:

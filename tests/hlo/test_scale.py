@@ -16,7 +16,7 @@ from compare.bench import memory
 from compare.hlo.align import Alignment, align
 from compare.hlo.graph import Graph, Node, Shape
 from compare.hlo.levels import ALGEBRA, Subject
-from compare.hlo.write_module import written
+from compare.hlo.write_module import write_graph
 
 HLO = str(ROOT / "compare" / "hlo")
 ROW, SCALAR = Shape("f32", (8,)), Shape("f32")
@@ -81,7 +81,7 @@ def adder() -> Graph:
 def subjects(instructions: int) -> tuple[Subject, Subject]:
     """A program and the same with one change."""
     program = Program(instructions)
-    return Subject("tf", written(program.graph)), Subject("jax", written(program.changed()))
+    return Subject("tf", write_graph(program.graph)), Subject("jax", write_graph(program.changed()))
 
 
 def calls(instructions: int, level: str, cases: bool) -> tuple[int, Alignment]:
@@ -115,7 +115,7 @@ def test_one_change_in_a_thousand_instructions_is_the_whole_frontier() -> None:
     found = align(left, right)
     assert {entry.op for entry in found.frontier} == {"constant"}
     assert found.alike
-    assert 0 < found.matched < len(found.left.graph)
+    assert 0 < found.match_count < len(found.left.graph)
 
 
 @pytest.mark.parametrize("instructions", [1_000, 10_000, 100_000])

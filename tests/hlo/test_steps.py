@@ -76,7 +76,7 @@ def test_every_value_is_that_of_the_whole_program(function: Callable[..., Any]) 
 
 def test_operations_of_one_kind_are_one_program() -> None:
     graph = graph_of(layers, ROWS)
-    planned = steps.planned(graph, graph.results)
+    planned = steps.plan(graph, graph.results)
     assert planned is not None
     assert len(planned.steps) == sum(node.opcode not in ("parameter", "constant", "tuple") for node in graph)
     assert len(planned.programs) < len(planned.steps) / 3
@@ -105,13 +105,13 @@ def test_what_both_calls_share_is_computed_once(monkeypatch: pytest.MonkeyPatch)
     graph = graph_of(lambda weights, x: jnp.tanh(weights) * x, ROWS, ROWS)
     prepared = values.prepare_in_steps(graph, graph.results)
     called: list[int] = []
-    executed = LoadedProgram.executed
+    executed = LoadedProgram.execute
 
     def counted(program: LoadedProgram, arguments: list[Any]) -> list[Any]:
         called.append(len(arguments))
         return executed(program, arguments)
 
-    monkeypatch.setattr(LoadedProgram, "executed", counted)
+    monkeypatch.setattr(LoadedProgram, "execute", counted)
     first, second = prepared.each([[ROWS, ROWS], [ROWS, OTHER]])
     assert sorted(called) == [1, 2, 2]
     (key,) = graph.results
@@ -122,7 +122,7 @@ def test_what_both_calls_share_is_computed_once(monkeypatch: pytest.MonkeyPatch)
 def test_what_was_reduced_is_let_go() -> None:
     graph = graph_of(layers, ROWS)
     wanted = [node.id for node in graph if node.shape.is_array]
-    planned = steps.planned(graph, wanted)
+    planned = steps.plan(graph, wanted)
     assert planned is not None
     program = StepPrograms(bindings.load_bytecode).load(planned, {})
     seen: list[weakref.ref[np.ndarray]] = []
@@ -133,7 +133,7 @@ def test_what_was_reduced_is_let_go() -> None:
         alive.append(sum(reference() is not None for reference in seen))
         return array.tobytes()
 
-    reduced = program.reduced([[ROWS], [OTHER]], to_bytes)
+    reduced = program.reduce([[ROWS], [OTHER]], to_bytes)
     assert len(seen) == 2 * len(wanted)
     assert max(alive) < len(wanted) / 2
     calls = program.each([[ROWS], [OTHER]])
@@ -148,8 +148,8 @@ def test_a_token_is_no_array_and_the_graph_is_compiled_whole() -> None:
         3: Node(3, "sum", "add", SCALAR, (0, 0)),
     }
     graph = Graph("tokens", nodes, (0,), (2, 3))
-    assert steps.planned(graph, (2, 3)) is None
-    assert steps.planned(graph, (3,)) is not None
+    assert steps.plan(graph, (2, 3)) is None
+    assert steps.plan(graph, (3,)) is not None
 
 
 def test_an_operation_that_xla_refuses_is_one_line() -> None:

@@ -13,7 +13,7 @@ from hlo_programs import exported
 from compare.hlo import levels, values
 from compare.hlo.artifacts import hlo_of_artifact
 from compare.hlo.graph import Graph
-from compare.hlo.rules.trimming import trimmed
+from compare.hlo.rules.trimming import trim
 
 MATRIX = np.arange(4, dtype=np.float32).reshape(2, 2)
 
@@ -46,26 +46,26 @@ def carried(*more: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 def test_state_that_nobody_reads_is_gone() -> None:
     graph = levels.read(subject(carried(lambda old, _: old + 1, lambda _, value: value * 2)))
-    assert (loops(graph), loops(trimmed(graph))) == ([4], [2])
-    np.testing.assert_array_equal(results(graph), results(trimmed(graph)))
+    assert (loops(graph), loops(trim(graph))) == ([4], [2])
+    np.testing.assert_array_equal(results(graph), results(trim(graph)))
 
 
 def test_a_loop_in_a_loop_is_cut_down_too() -> None:
     inner = carried(lambda old, _: old + 1)
     graph = levels.read(subject(lambda x: jax.lax.fori_loop(0, 2, lambda _, value: inner(value), x)))
-    assert (sorted(loops(graph)), sorted(loops(trimmed(graph)))) == ([2, 3], [2, 2])
-    np.testing.assert_array_equal(results(graph), results(trimmed(graph)))
+    assert (sorted(loops(graph)), sorted(loops(trim(graph)))) == ([2, 3], [2, 2])
+    np.testing.assert_array_equal(results(graph), results(trim(graph)))
 
 
 def test_state_that_is_read_stays() -> None:
     graph = levels.read(subject(lambda x: jax.lax.fori_loop(0, 3, lambda step, value: value * step, x)))
-    assert loops(trimmed(graph)) == loops(graph)
+    assert loops(trim(graph)) == loops(graph)
 
 
 def test_what_stays_keeps_its_id() -> None:
     graph = levels.read(subject(carried(lambda old, _: old + 1)))
-    assert set(trimmed(graph).results) == set(graph.results)
-    assert set(graph.parameters) <= set(trimmed(graph).nodes)
+    assert set(trim(graph).results) == set(graph.results)
+    assert set(graph.parameters) <= set(trim(graph).nodes)
 
 
 def test_state_in_another_order_is_the_same_loop() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from compare.errors import RequestError
-from compare.inputs.call_streams import described, from_file, parse_call, stream
+from compare.inputs.call_streams import describe, from_file, parse_call, stream
 from workloads._spec import ArraySpec
 
 
@@ -22,7 +22,7 @@ def test_a_call_holds_arrays_python_values_numpy_scalars_and_structures() -> Non
     "text", ["x=f32[8,4], axis=0, flag=True, name='a'", "d={'a': [f32[2], 1.5]}, k=np.int8(3), s=i32(4)"]
 )
 def test_a_call_is_shown_as_it_is_read(text: str) -> None:
-    assert described(parse_call(text)) == text
+    assert describe(parse_call(text)) == text
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads import ArraySpec, Workload
-from workloads._dimensions import LARGE, Range, described, others, usual
+from workloads._dimensions import LARGE, Range, describe_dimensions, others, usual
 
 
 def judged(names: str, ranges: Mapping[str, Range] | None = None) -> list[tuple[int, ...]]:
@@ -93,4 +93,4 @@ def test_a_dimension_without_a_size_is_refused() -> None:
 
 
 def test_sizes_are_told_by_name() -> None:
-    assert described({"B": 3, "T": 7}) == "B=3, T=7"
+    assert describe_dimensions({"B": 3, "T": 7}) == "B=3, T=7"

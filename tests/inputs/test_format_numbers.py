@@ -37,7 +37,7 @@ def of_bundle(folder: Path, number: str) -> object:
 
 def of_row(folder: Path, number: str) -> object:
     (folder / "S1.json").write_text(f'{{"schema": {number}, "row": "S1", "experiments": []}}')
-    return kept_rows.kept("S1", folder)
+    return kept_rows.load_row("S1", folder)
 
 
 def of_receipt(folder: Path, number: str) -> object:

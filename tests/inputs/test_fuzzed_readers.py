@@ -152,7 +152,7 @@ TAKES_ANY_TEXT = ("logs of clustering", "buffers of a dump", "LLVM of a dump")
 
 READERS: dict[str, tuple[str, Callable[[bytes, Path], Any]]] = {
     "records": ("record", of_path(results_file.load)),
-    "rows of figures": ("record", of_path(lambda path: kept_rows.kept(path.stem, path.parent))),
+    "rows of figures": ("record", of_path(lambda path: kept_rows.load_row(path.stem, path.parent))),
     "recorded sides": ("side", of_path(side)),
     "arrays": ("arrays", of_path(arrays)),
     "arrays of bug reports": ("positions", of_path(bundle.load_arrays)),

@@ -37,7 +37,9 @@ def test_a_narrow_type_of_many_elements_is_swept_beyond_one_and_counts() -> None
 @pytest.mark.parametrize(("low", "high"), [(1, 2), (5, 10), (100, 200), (-3, -2)])
 def test_a_range_that_is_far_from_zero_is_swept_from_both_ends(low: float, high: float) -> None:
     specs = {"x": ArraySpec((16,), low=low, high=high)}
-    drawn = [_sweeps.drawn(each, specs, {"x": np.zeros(16, np.float32)})["x"] for each in _sweeps.probes(specs, False)]
+    drawn = [
+        _sweeps.draw_inputs(each, specs, {"x": np.zeros(16, np.float32)})["x"] for each in _sweeps.probes(specs, False)
+    ]
     assert min(each.min() for each in drawn) < low + 1e-3 * (high - low)
     assert max(each.max() for each in drawn) > high - 1e-3 * (high - low)
 
@@ -54,7 +56,7 @@ def test_a_sweep_stays_within_the_declared_range(low: float, width: float) -> No
     spec = ArraySpec((16,), low=low, high=low + width)
     base = {"x": np.zeros(16, np.float32)}
     for probe in _sweeps.probes({"x": spec}, moderate=False):
-        drawn = _sweeps.drawn(probe, {"x": spec}, base)["x"]
+        drawn = _sweeps.draw_inputs(probe, {"x": spec}, base)["x"]
         assert drawn.min() >= np.float32(low) and drawn.max() <= np.float32(low + width)
 
 
@@ -62,7 +64,7 @@ def test_what_is_drawn_is_what_the_pattern_says() -> None:
     base = {"x": np.zeros((4, 8), np.float32)}
 
     def drawn(pattern: str) -> np.ndarray:
-        return _sweeps.drawn(_sweeps.Probe("x", pattern, 64.0), ALONE, base)["x"]
+        return _sweeps.draw_inputs(_sweeps.Probe("x", pattern, 64.0), ALONE, base)["x"]
 
     assert np.abs(drawn(_sweeps.MIXED)).max() == 64 and {-1, 1} == set(np.sign(drawn(_sweeps.MIXED)).flat)
     assert drawn(_sweeps.POSITIVE).min() > 0 > drawn(_sweeps.NEGATIVE).max()
@@ -83,7 +85,7 @@ def test_several_inputs_are_swept_alone_and_together() -> None:
     moved = {probe.moved for probe in _sweeps.probes(specs, moderate=False)}
     assert moved == {"x", "y", _sweeps.ALL}
     together = next(probe for probe in _sweeps.probes(specs, moderate=False) if probe.moved == _sweeps.ALL)
-    drawn = _sweeps.drawn(together, specs, base)
+    drawn = _sweeps.draw_inputs(together, specs, base)
     assert drawn["n"] is base["n"]
     assert not np.array_equal(drawn["x"], base["x"]) and not np.array_equal(drawn["y"], base["y"])
 
@@ -96,4 +98,6 @@ def test_a_model_is_swept_near_ordinary_inputs() -> None:
 def test_the_same_call_is_drawn_alike() -> None:
     base = {"x": np.zeros((4, 8), np.float32)}
     probe = _sweeps.Probe("x", _sweeps.MIXED, 3.0)
-    np.testing.assert_array_equal(_sweeps.drawn(probe, ALONE, base)["x"], _sweeps.drawn(probe, ALONE, base)["x"])
+    np.testing.assert_array_equal(
+        _sweeps.draw_inputs(probe, ALONE, base)["x"], _sweeps.draw_inputs(probe, ALONE, base)["x"]
+    )

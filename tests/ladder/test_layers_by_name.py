@@ -5,8 +5,8 @@ import pytest
 from chained_layers import Layer, captured, double, given, shifted, triple
 
 from compare.ladder.first_departure import First, first_departure
-from compare.ladder.layer_verdicts import BEFORE_ACTIVATION, BOUNDS, Captured, paired, verdicts
-from compare.ladder.matched_layers import exchanged, matched, modules_of
+from compare.ladder.layer_verdicts import BEFORE_ACTIVATION, BOUNDS, Captured, pair_calls, verdicts
+from compare.ladder.matched_layers import find_exchanges, match_calls, modules_of
 from compare.record.rung_part import LayerVerdict
 from workloads._layer_calls import LayerCall, LayerCalls
 
@@ -17,10 +17,10 @@ def judged(
     original: list[Layer], port: list[Layer], names: dict[str, str] | None = None, own: bool = True
 ) -> tuple[list[LayerVerdict], First | None]:
     theirs, ours = captured(original), captured(port)
-    matches = matched(theirs.calls, ours.calls, names or {})
+    matches = match_calls(theirs.calls, ours.calls, names or {})
     if own:
         ours = captured(port, theirs, matches)
-    pairs = paired(theirs, ours, matches, BOUND)
+    pairs = pair_calls(theirs, ours, matches, BOUND)
     said = verdicts(theirs, ours, pairs, matches, BOUND)
     return said, first_departure(theirs, ours, pairs, said, BOUND)
 
@@ -147,15 +147,15 @@ def test_weights_in_the_module_of_another_layer_are_found_by_their_values() -> N
     right = captured([Layer("a", double, weights=(one.T,)), Layer("b", double, weights=(other,))]).calls
     swapped = captured([Layer("a", double, weights=(other,)), Layer("b", double, weights=(one,))]).calls
     modules = {"a": "a", "b": "b"}
-    assert exchanged(original, right, modules) == []
-    lines = exchanged(original, swapped, modules)
+    assert find_exchanges(original, right, modules) == []
+    lines = find_exchanges(original, swapped, modules)
     assert len(lines) == 2 and "weights of layer a lie in module b" in lines[0]
 
 
 def test_weights_that_several_layers_have_tell_nothing() -> None:
     ones = np.arange(4.0)
     original = captured([Layer("a", double, weights=(ones,)), Layer("b", double, weights=(ones,))]).calls
-    assert exchanged(original, original, {"a": "a", "b": "b"}) == []
+    assert find_exchanges(original, original, {"a": "a", "b": "b"}) == []
 
 
 def test_inputs_are_told_by_their_values_whatever_their_order() -> None:
@@ -163,7 +163,7 @@ def test_inputs_are_told_by_their_values_whatever_their_order() -> None:
     arrays = {"q": query, "k": key, "out": query - key}
     theirs = Captured(LayerCalls((LayerCall("a", 0, "Attention", ("q", "k"), ("out",), makers=(-1, -1)),)), arrays)
     ours = Captured(LayerCalls((LayerCall("a", 0, "Attention", ("k", "q", "q"), ("out",)),)), arrays)
-    pair = paired(theirs, ours, {0: 0}, BOUND)[0]
+    pair = pair_calls(theirs, ours, {0: 0}, BOUND)[0]
     assert pair.inputs == (1, 0, 0) and pair.inputs_agree is True
 
 
@@ -171,5 +171,5 @@ def test_inputs_of_one_shape_that_depart_are_not_told_apart() -> None:
     arrays = {"q": given(), "k": given() + 1, "out": given(), "other": given() + 0.5}
     theirs = Captured(LayerCalls((LayerCall("a", 0, "Attention", ("q", "k"), ("out",), makers=(-1, -1)),)), arrays)
     ours = Captured(LayerCalls((LayerCall("a", 0, "Attention", ("q", "other"), ("out",)),)), arrays)
-    pair = paired(theirs, ours, {0: 0}, BOUND)[0]
+    pair = pair_calls(theirs, ours, {0: 0}, BOUND)[0]
     assert pair.inputs is None and "told apart" in pair.reason

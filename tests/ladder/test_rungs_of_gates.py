@@ -128,7 +128,7 @@ def test_a_cause_is_said_to_be_one_only_where_it_is_proved() -> None:
     told = with_advice(Rung("forward", "fail", located=(proved, guessed)), "port.py").next
     assert told[:3] == (
         "changed add at f.py:3: epsilon: pass it",
-        "jaxport gotchas epsilon",
+        "jaxport lookup gotchas epsilon",
         "changed dot at f.py:4: stop_gradient, which is not proved: look",
     )
     assert not any("gotchas stop" in line for line in told)

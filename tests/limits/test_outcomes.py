@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from compare.limits.outcomes import agrees, clustered, counted, cut, gave, raised, unexpected
+from compare.limits.outcomes import (
+    agrees,
+    count_clusters,
+    count_compilations,
+    cut,
+    describe_error,
+    find_unexpected,
+    gave,
+)
 from compare.record.clustering_part import BOUNDARY, Cluster, ClusteredGraph, GraphNode
 from compare.record.ledger_part import NOT_CALLED, LedgerCall, SideLedger
 from compare.record.limit_part import Limit, LimitWay
@@ -59,12 +67,12 @@ def test_results_are_those_of_eager_or_others(
 
 
 def test_another_dtype_is_another_result_and_without_eager_there_is_none_to_compare() -> None:
-    assert gave({"0": EAGER["0"].astype(np.float64)}, EAGER, padded=False).outcome == "other"
-    assert gave({"0": EAGER["0"]}, None, padded=False) == LimitWay(outcome="runs")
+    assert gave({"0": EAGER["0"].astype(np.float64)}, EAGER, is_padded=False).outcome == "other"
+    assert gave({"0": EAGER["0"]}, None, is_padded=False) == LimitWay(outcome="runs")
 
 
 def test_the_error_of_a_result_is_in_parts_of_the_largest_value() -> None:
-    seen = gave({"0": np.array([1.0, 2.00002, 4.0], np.float32)}, EAGER, padded=False)
+    seen = gave({"0": np.array([1.0, 2.00002, 4.0], np.float32)}, EAGER, is_padded=False)
     assert seen.error == pytest.approx(5e-6, rel=0.01)
 
 
@@ -73,14 +81,14 @@ def test_a_missing_kernel_is_named_with_the_line_of_the_users_code() -> None:
         "InvalidArgumentError: Detected unsupported operations when trying to compile graph __inference_f_1: _Arg (No "
         "registered '_Arg' OpKernel for XLA_CPU_JIT), Unique (No registered 'Unique' OpKernel for XLA_CPU_JIT)"
     )
-    seen = raised(
+    seen = describe_error(
         reason, 'File "home/limits/known.py", line 2, in f\nFile "execute.py", line 1', "known.py", ["", " y"]
     )
     assert seen == LimitWay(outcome="raises", told="XLA has no kernel for Unique", place="known.py:2", code="y")
 
 
 def test_of_an_operation_in_a_loop_its_own_line_is_named() -> None:
-    seen = raised("InvalidArgumentError: Input 1", OF_A_LOOP, "known.py", ["def", "loop", "max"])
+    seen = describe_error("InvalidArgumentError: Input 1", OF_A_LOOP, "known.py", ["def", "loop", "max"])
     assert (seen.place, seen.code) == ("known.py:3", "max")
 
 
@@ -94,7 +102,7 @@ def test_of_an_operation_in_a_loop_its_own_line_is_named() -> None:
     ],
 )
 def test_a_line_comes_from_the_functions_own_file_alone(details: str, place: str) -> None:
-    assert raised("ValueError: no", details, "known.py", ["first", "second"]).place == place
+    assert describe_error("ValueError: no", details, "known.py", ["first", "second"]).place == place
 
 
 def test_an_error_is_told_without_folders_and_without_what_is_said_of_all_of_its_kind() -> None:
@@ -102,7 +110,7 @@ def test_an_error_is_told_without_folders_and_without_what_is_said_of_all_of_its
         "TypeError: no, at /home/me/model.py:3. The error occurred while tracing the function f at /home/me/model.py:1 "
         'for jit. (File "/home/me/model.py", line 3, in f)'
     )
-    assert raised(reason, "", "known.py", []).told == "TypeError: no, at model.py:3."
+    assert describe_error(reason, "", "known.py", []).told == "TypeError: no, at model.py:3."
 
 
 def test_a_statement_agrees_only_where_all_that_follows_from_it_was_seen() -> None:
@@ -116,7 +124,7 @@ def test_where_nothing_follows_from_a_statement_nothing_agrees() -> None:
 
 
 def test_another_error_than_the_one_that_is_meant_does_not_agree() -> None:
-    surprising = unexpected(LIMIT, {"tf/jit": Raised("Where", "")}, [])  # type: ignore[arg-type]
+    surprising = find_unexpected(LIMIT, {"tf/jit": Raised("Where", "")}, [])  # type: ignore[arg-type]
     assert surprising.keys() == {"tf/jit"} and agrees(LIMIT, surprising) is None
     assert agrees(LIMIT, {"tf/autocluster"})
 
@@ -134,11 +142,11 @@ def test_a_statement_neither_agrees_nor_differs_where_a_worker_was_lost() -> Non
     lost = {**LIMIT.ways, "tf/jit": LimitWay(told="the worker died")}
     assert agrees(replace(LIMIT, ways=lost), ()) is None
     assert agrees(replace(LIMIT, ways={"tf/eager": LimitWay(told="the worker died")}), ()) is None
-    assert unexpected(replace(LIMIT, ways=lost), {}, []) == {"tf/jit": "expected raises, found nothing"}
+    assert find_unexpected(replace(LIMIT, ways=lost), {}, []) == {"tf/jit": "expected raises, found nothing"}
 
 
 def test_what_came_out_as_known_is_no_surprise() -> None:
-    assert unexpected(LIMIT, RAISES, ["Unique"]) == {}  # type: ignore[arg-type]
+    assert find_unexpected(LIMIT, RAISES, ["Unique"]) == {}  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -154,15 +162,15 @@ def test_what_came_out_as_known_is_no_surprise() -> None:
 def test_what_came_out_otherwise_is_said(
     limit: Limit, raises: dict[str, Raised], outside: list[str], said: str
 ) -> None:
-    found = unexpected(limit, raises, outside)  # type: ignore[arg-type]
+    found = find_unexpected(limit, raises, outside)  # type: ignore[arg-type]
     assert said in "; ".join(f"{way}: {text}" for way, text in found.items())
 
 
 def test_operations_outside_of_clusters_are_those_of_the_last_call() -> None:
     first = [KernelRun("a:Cast")]
     last = [KernelRun("x:_Arg"), KernelRun("cluster_0/r:_XlaRun"), KernelRun("u:Unique"), KernelRun("v:Unique")]
-    assert clustered([first, last]) == (1, ("Unique",))
-    assert clustered([]) == (0, ())
+    assert count_clusters([first, last]) == (1, ("Unique",))
+    assert count_clusters([]) == (0, ())
 
 
 @pytest.mark.parametrize(
@@ -178,7 +186,7 @@ def test_operations_outside_of_clusters_are_those_of_the_last_call() -> None:
     ],
 )
 def test_a_stream_is_counted_only_where_every_call_gave_a_result(kept: SideLedger, seen: LimitWay) -> None:
-    found = counted(kept)
+    found = count_compilations(kept)
     assert (found.outcome, found.lost) == (seen.outcome, seen.lost)
     assert found.told == (seen.told or "of 2 calls")
 

@@ -15,7 +15,7 @@ from compare.machines.carried_files import Carried
 
 
 def names(carried: Carried) -> set[str]:
-    return set(zipfile.ZipFile(io.BytesIO(carried.packed())).namelist())
+    return set(zipfile.ZipFile(io.BytesIO(carried.pack())).namelist())
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_ports_of_one_folder_and_of_two(folder: Path, tmp_path: Path) -> None:
     assert carried.port(folder / "port.py") == "0/port.py"
     assert carried.port(folder / "helper.py") == "0/helper.py"
     assert carried.port(tmp_path / "other" / "port.py") == "1/port.py"
-    packed = zipfile.ZipFile(io.BytesIO(carried.packed()))
+    packed = zipfile.ZipFile(io.BytesIO(carried.pack()))
     assert packed.read("1/port.py") == b"another" and packed.read("0/port.py") == b"port.py"
 
 
@@ -53,7 +53,7 @@ def test_the_same_files_are_the_same_bytes(folder: Path) -> None:
     for _ in range(2):
         carried = Carried(without=folder / "out")
         carried.port(folder / "port.py")
-        packed.append(carried.packed())
+        packed.append(carried.pack())
     assert packed[0] == packed[1]
 
 
@@ -81,7 +81,7 @@ def test_a_link_to_a_port_travels_with_the_folder_that_it_lies_in(folder: Path, 
     (tmp_path / "links" / "helper.py").write_text("beside the link")
     carried = Carried(without=tmp_path / "out")
     assert carried.port(tmp_path / "links" / "mine.py") == "0/mine.py"
-    packed = zipfile.ZipFile(io.BytesIO(carried.packed()))
+    packed = zipfile.ZipFile(io.BytesIO(carried.pack()))
     assert packed.read("0/mine.py") == b"port.py" and packed.read("0/helper.py") == b"beside the link"
 
 

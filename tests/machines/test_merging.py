@@ -7,7 +7,7 @@ import dataclasses
 from msgspec.structs import replace
 
 from compare.history.likeness import differences
-from compare.machines.merging import Given, in_common, merged, untold
+from compare.machines.merging import Given, in_common, merge, part_without_result
 from compare.plain_json import to_json
 from compare.record import results_file
 from compare.record.cost_parts import Entry, Limits
@@ -35,7 +35,7 @@ def given(name: str, node: str, environment: Environment, entry: Entry, lost_on:
 def record(*each: Given, lost: str = "") -> Record:
     known = {name: Node(host=name, environment=SMALL) for name in ("a", "b", "c")}
     known |= {lost: Node(host=lost, environment=SMALL, lost="it died")} if lost else {}
-    return merged(each, {}, [one.name for one in each], known, "smoke")
+    return merge(each, {}, [one.name for one in each], known, "smoke")
 
 
 def test_each_workload_names_its_node_and_unlike_machines_share_no_figure() -> None:
@@ -66,8 +66,8 @@ def test_of_a_single_node_it_is_an_ordinary_record() -> None:
 
 
 def test_what_no_node_gave_says_why() -> None:
-    part = untold(get("add"), "smoke", "expected a result, found none", ("a", "b"))
-    found = merged([], {"add": part}, ["add"], {"a": Node(host="a"), "b": Node(host="b")}, "smoke")
+    part = part_without_result(get("add"), "smoke", "expected a result, found none", ("a", "b"))
+    found = merge([], {"add": part}, ["add"], {"a": Node(host="a"), "b": Node(host="b")}, "smoke")
     (failure,) = found.workloads["add"].failures
     assert failure.reason == "expected a result, found none" and list(found.nodes) == ["a", "b"]
 

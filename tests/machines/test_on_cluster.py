@@ -16,7 +16,7 @@ from compare.commands import _asked, _on_cluster
 from compare.errors import RequestError
 from compare.machines import suite_on_cluster
 from compare.machines.scheduling import Node, Schedule
-from compare.machines.suite_on_cluster import Suite, Where, check_alike, told_nodes
+from compare.machines.suite_on_cluster import Suite, Where, check_alike, usable_nodes
 from compare.plain_json import to_json
 from compare.progress import Reporter, Silent
 from compare.record.envelope import Environment, Record
@@ -35,7 +35,7 @@ OWN = suite_on_cluster.own()
 
 @pytest.mark.parametrize("command", ["run", "bench"])
 def test_every_option_travels_stays_or_is_refused(command: str) -> None:
-    options = cli.parsed([command])
+    options = cli.parse_options([command])
     known = (*_on_cluster.TRAVELS, *_on_cluster.HERE, *_on_cluster.REFUSED)
     assert set(vars(options)) - {"version", "print_completion"} <= set(known)
     assert len(known) == len(set(known))
@@ -50,13 +50,13 @@ def given(monkeypatch: pytest.MonkeyPatch, *line: str) -> Suite:
         return RunResult(Record(schema=1, workloads={}))
 
     monkeypatch.setattr(_on_cluster, "run", run)
-    _on_cluster.on_cluster(cli.parsed([*line, "--ray", "auto"]), timed=True)
+    _on_cluster.on_cluster(cli.parse_options([*line, "--ray", "auto"]), with_timing=True)
     return suites[0]
 
 
 def again(arguments: tuple[str, ...]) -> argparse.Namespace:
     """What a node makes of a task's arguments."""
-    return cli.parsed(arguments)
+    return cli.parse_options(arguments)
 
 
 def test_a_node_is_told_what_was_told_here(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +66,7 @@ def test_a_node_is_told_what_was_told_here(monkeypatch: pytest.MonkeyPatch) -> N
         "--pass", "forward", "--seed", "7", "--timeout", "9",
     )  # fmt: skip
     suite = given(monkeypatch, *line, "--size", "smoke")
-    asked = vars(cli.parsed(line))
+    asked = vars(cli.parse_options(line))
     for task, name in zip(suite.tasks, ("add", "mnist_mlp"), strict=True):
         told = again(task.arguments)
         assert (task.name, told.workloads, told.size) == (name, [name], "smoke")
@@ -124,7 +124,7 @@ def node(id: str, host: str = "h", **versions: str) -> ClusterNode:
 
 
 def test_nodes_of_one_host_are_told_apart() -> None:
-    found = told_nodes([node("1", "a"), node("2", "b"), node("3", "a")], Silent())
+    found = usable_nodes([node("1", "a"), node("2", "b"), node("3", "a")], Silent())
     assert {name: each.id for name, each in found.items()} == {"a#1": "1", "b": "2", "a#2": "3"}
 
 
@@ -136,27 +136,29 @@ def test_nodes_of_unlike_versions_are_refused_with_both() -> None:
     with pytest.raises(RequestError, match=line):
         check_alike({"a": {"jax": "0.10.2", "tensorflow": "2.21.0"}, "b": {"jax": "0.9.0", "tensorflow": None}})
     with pytest.raises(RequestError, match=r"jaxport's sources [0-9a-f]+ on this machine and other on h#1"):
-        told_nodes([node("1", **{"jaxport's sources": "other"}), node("2", **{"jaxport's sources": "other"})], Silent())
+        usable_nodes(
+            [node("1", **{"jaxport's sources": "other"}), node("2", **{"jaxport's sources": "other"})], Silent()
+        )
 
 
 def test_a_node_that_says_nothing_is_left_out_and_without_any_it_is_refused() -> None:
     silent = ClusterNode("2", "b", reason="no answer within 30 s")
-    assert list(told_nodes([node("1", "a"), silent], Silent())) == ["a"]
+    assert list(usable_nodes([node("1", "a"), silent], Silent())) == ["a"]
     with pytest.raises(RequestError, match=r"found b: no answer within 30 s: install it on each"):
-        told_nodes([silent], Silent())
+        usable_nodes([silent], Silent())
 
 
 def test_the_workloads_are_those_of_a_run_here() -> None:
-    options = cli.parsed(["run", "--size", "smoke"])
+    options = cli.parse_options(["run", "--size", "smoke"])
     named = [workload.name for workload in _asked.workloads(options)]
     assert named == _asked.references(options)
 
 
 def test_what_a_task_refuses_is_said_as_it_said_it() -> None:
     refused = TaskResult(2, "a warning\njaxport: expected a function 'f' in g.py, found h: name one\n", 0.0)
-    assert suite_on_cluster.said(refused, "a") == "expected a function 'f' in g.py, found h: name one"
+    assert suite_on_cluster.last_line(refused, "a") == "expected a function 'f' in g.py, found h: name one"
     died = TaskResult(-9, "", 0.0)
-    assert suite_on_cluster.said(died, "a") == ("expected a record from a, found exit code -9: it said nothing")
+    assert suite_on_cluster.last_line(died, "a") == ("expected a record from a, found exit code -9: it said nothing")
 
 
 class Scripted:
@@ -186,7 +188,7 @@ def test_what_came_back_before_the_cluster_was_lost_stands() -> None:
     work = suite_on_cluster._Work(Suite(tasks, b"", "smoke", timed=False), side, nodes)
     schedule = Schedule(2, [Node("a", "1", "m")], 3, False, lambda _: None)
     where = Where("here:1", 5, 3)
-    found = work.result(schedule, suite_on_cluster._interrupted(work, schedule, ["add", "scale_and_add"], where))
+    found = work.result(schedule, suite_on_cluster._work_on(work, schedule, ["add", "scale_and_add"], where))
     parts = found.record.workloads
     assert parts["add"].node == "a" and parts["add"].parity == part.parity
     (failure,) = parts["scale_and_add"].failures

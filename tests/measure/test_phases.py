@@ -14,12 +14,12 @@ import pytest
 from phase_times import parts, told
 
 from compare.bench import phases
-from compare.files import converted
+from compare.files import convert_plain
 from compare.inputs.at_size import Prepared, prepare
 from compare.measure import phase_processes as run
 from compare.measure.measurements import Measurements, measure_phases
 from compare.measure.phase_processes import Workers
-from compare.measure.timed_sets import timed
+from compare.measure.timed_sets import prepare_timing
 from compare.plain_json import to_json
 from compare.progress import Silent
 from compare.prove.collect import Collected
@@ -142,7 +142,7 @@ def test_a_mode_that_compiled_nothing_has_neither_times_nor_phases_of_its_own(
 ) -> None:
     profile = {"tf/autocluster": Profile(same_as="tf/graph"), "tf/graph": Profile()}
     collected = Collected("tf", modes={"forward": ["graph", "autocluster"]}, profile=profile)
-    to_time = timed(example, {"tf": collected}, Workload())
+    to_time = prepare_timing(example, {"tf": collected}, Workload())
     assert to_time.modes == {"tf": ["graph"]}
 
     def launch(side: str, scratch: Path, python: str | None, timeout_s: float, settings: Settings) -> Side:
@@ -222,7 +222,7 @@ def test_jax_has_phases_that_add_up_and_a_cache_that_the_next_process_finds(exam
 def test_tensorflow_tells_of_jit_what_it_tells_and_no_more(example: Prepared, tmp_path: Path) -> None:
     with closing(Workers({"tf": Source()}, tmp_path, 120).start("tf")) as side:
         requests.load(side, example.loading)
-        compiled, graph = (converted(requests.phases(side, mode), phases.Start) for mode in ("jit", "graph"))
+        compiled, graph = (convert_plain(requests.phases(side, mode), phases.Start) for mode in ("jit", "graph"))
         dispatch = requests.dispatch(side, calls=20)
     process, memory = phases.process_of(compiled), phases.memory_of(compiled)
     assert process.compile_derived

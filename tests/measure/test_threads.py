@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from compare.bench.threads import allowed_processors, cpu_seconds, judge, parallelism, spent
+from compare.bench.threads import allowed_processors, cpu_seconds, judge, parallelism, seconds_spent
 from compare.hlo import probes
 from compare.inputs.at_size import prepare
 from compare.measure import used_threads
@@ -38,7 +38,7 @@ def test_processor_time_is_told_thread_by_thread(tmp_path: Path) -> None:
 
 
 def test_what_was_spent_counts_new_threads_and_leaves_out_idle_ones() -> None:
-    assert spent({"1": 1.0, "2": 5.0}, {"1": 1.5, "2": 5.0, "3": 2.0}) == [2.0, 0.5]
+    assert seconds_spent({"1": 1.0, "2": 5.0}, {"1": 1.5, "2": 5.0, "3": 2.0}) == [2.0, 0.5]
 
 
 @pytest.mark.parametrize(

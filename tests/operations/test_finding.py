@@ -43,16 +43,16 @@ def test_a_word_that_matches_nothing_is_refused_with_an_offer(word: str, offer: 
 
 
 def test_a_version_without_rows_has_those_of_another() -> None:
-    assert FINDER.found("Gather").version == "GatherV2"
-    assert FINDER.found("Gather").about == FINDER.found("GatherV2").about != ()
-    assert FINDER.found("GatherV2").version == "GatherV2"
+    assert FINDER.find("Gather").version == "GatherV2"
+    assert FINDER.find("Gather").about == FINDER.find("GatherV2").about != ()
+    assert FINDER.find("GatherV2").version == "GatherV2"
 
 
 def test_an_operation_that_the_table_lacks_has_nothing() -> None:
-    found = FINDER.found("MyOwnOp")
+    found = FINDER.find("MyOwnOp")
     assert (found.operation, found.about, found.version, found.gotchas) == (None, (), "MyOwnOp", ())
 
 
 def test_gotchas_are_those_of_operations_before_those_of_layers() -> None:
-    assert "activations/relu_as_maximum" in FINDER.found("Relu").gotchas
-    assert "activations/keras_relu_max_value" not in FINDER.found("Relu").gotchas
+    assert "activations/relu_as_maximum" in FINDER.find("Relu").gotchas
+    assert "activations/keras_relu_max_value" not in FINDER.find("Relu").gotchas

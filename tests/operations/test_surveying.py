@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compare.counterparts.rows import Layer, Operation
-from compare.operations.surveying import expression, joined, subject
+from compare.operations.surveying import expression, join, subject
 from workloads._raw_operations import XLA_DEVICE, Registered, Traced, Trial, Tried
 
 KERNELS = {"CPU": {"T": ("float32",)}}
@@ -37,20 +37,20 @@ def test_a_row_is_not_about_what_only_stands_around_it() -> None:
 def test_an_operation_has_rows_within_and_backward() -> None:
     rows = [Operation("tf.square(x)"), Operation("tf.nn.gelu(x)")]
     tried = Tried((Traced(("Square",), ("Mul", "Square")), Traced(("Erf", "Square"), ())))
-    table = joined(registered(Square=KERNELS, Mul=KERNELS, Erf=KERNELS), rows, tried)
+    table = join(registered(Square=KERNELS, Mul=KERNELS, Erf=KERNELS), rows, tried)
     assert (table["Square"].rows, table["Square"].within) == (("tf.square",), ("tf.nn.gelu",))
     assert (table["Mul"].rows, table["Mul"].backward) == ((), ("tf.square",))
 
 
 def test_what_compiled_without_a_kernel_was_folded_and_does_not_compile() -> None:
     tried = Tried((), {"Spence": Trial("compiled", "no kernel of Spence for XLA")})
-    spence = joined(registered(Spence=KERNELS), [], tried)["Spence"]
+    spence = join(registered(Spence=KERNELS), [], tried)["Spence"]
     assert (spence.xla, spence.outcome, spence.folded) == ("no kernel", "refused", True)
 
 
 def test_what_compiled_with_a_kernel_compiles() -> None:
     tried = Tried((), {"Abs": Trial("compiled", "", ("axis",), ("abs",), alone=True)})
-    found = joined(registered(Abs={**KERNELS, XLA_DEVICE: {}}), [], tried)["Abs"]
+    found = join(registered(Abs={**KERNELS, XLA_DEVICE: {}}), [], tried)["Abs"]
     assert (found.xla, found.folded, found.alone) == ("compiled", False, True)
     assert (found.constants, found.opcodes) == (("axis",), ("abs",))
 

@@ -19,6 +19,14 @@ FLOAT32 = Rounding(unit=2.0**-24, tiny=2.0**-126, largest=3.4e38, times=10)
 EXACT = np.array([1.0, 2.0, 3.0])
 
 
+@pytest.mark.parametrize(
+    ("beside", "is_real"),
+    [((BREAKS,) * 4, True), ((BREAKS, BREAKS, HOLDS, BOTH), True), ((BREAKS, HOLDS, BOTH, UNJUDGED), False)],
+)
+def test_a_break_that_most_calls_beside_it_do_not_share_is_chance(beside: tuple[str, ...], is_real: bool) -> None:
+    assert stability.recurs([Outcome(status) for status in beside]) is is_real
+
+
 def outcome(values: Values, rounding: Rounding) -> Outcome:
     return stability.worst(stability.by_leaf(values, rounding).values())
 

@@ -15,7 +15,7 @@ from compare.devices.cluster import cluster
 from compare.errors import RequestError
 from compare.planning import planned_clusters, sized_steps
 from compare.planning.mesh_layouts import Layout
-from compare.planning.planned_clusters import Asked, check_hosts, planned
+from compare.planning.planned_clusters import Asked, check_hosts, plan_cluster
 from compare.planning.sized_steps import SizedSteps
 from compare.progress import Silent
 from compare.record.base import known
@@ -60,10 +60,10 @@ def row(monkeypatch: pytest.MonkeyPatch, peak: Callable[[int], float], most: int
         found = Layout("data", {"data": 2})
         return planned_clusters._Compiled(found, {**figures, "peak_bytes": peak(step)}, frozenset(), ())
 
-    monkeypatch.setattr(planned_clusters, "_compiled", compiled)
+    monkeypatch.setattr(planned_clusters, "_compile", compiled)
     monkeypatch.setattr(planned_clusters, "missing", lambda worker, device: "")
     steps: Any = Steps(most)
-    (found,) = planned(T4, steps, Asked(("data",), deepening=True), None, Silent()).layouts  # pyright: ignore
+    (found,) = plan_cluster(T4, steps, Asked(("data",), deepening=True), None, Silent()).layouts  # pyright: ignore
     return found
 
 
@@ -107,7 +107,7 @@ def test_a_batch_that_this_machine_cannot_draw_is_told_by_the_line() -> None:
 def test_no_more_examples_are_drawn_than_fit_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sized_steps, "MOST_INPUT_BYTES", 1000)
     steps = SizedSteps(None, _registry.get("mnist_mlp"), "smoke", None, tmp_path)  # pyright: ignore
-    with steps._drawn(1, None) as one:
+    with steps._draw(1, None) as one:
         of_one = sum(math.prod(spec.shape) * np.dtype(spec.dtype).itemsize for spec in one.inputs.values())
     assert steps.most_examples() == 1000 // of_one > 1
 

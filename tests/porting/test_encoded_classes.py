@@ -53,7 +53,7 @@ def test_values_are_drawn_for_every_bin_and_classes_that_there_are() -> None:
         (L.CategoryEncoding(5), "int32", "low=0, high=5"),
     ):
         model = of(layer, (2,), dtype)
-        (spec,) = input_specs(_keras_compiled.of_model(model), written_of(model), trained=False).values()
+        (spec,) = input_specs(_keras_compiled.of_model(model), written_of(model), with_training=False).values()
         assert spec.endswith(f"{ends})"), spec
 
 

@@ -6,8 +6,8 @@ import keyword
 import pytest
 from flax import nnx
 
-from compare.porting.identifiers import OF_MODULES, Names, class_identifier, commented, identifier, snake
-from compare.porting.safe_expressions import UnwritableError, checked, literal
+from compare.porting.identifiers import OF_MODULES, Names, class_identifier, comment_text, identifier, snake
+from compare.porting.safe_expressions import UnwritableError, check, literal
 
 HOSTILE = (
     "class", "None", "match", "train", "eval", "self", "jax", "1st", "a-b c", "层", "é", "", "__init__", "__class__",
@@ -26,7 +26,7 @@ def test_a_name_becomes_an_identifier(name: str) -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_name_in_a_comment_and_in_a_docstring_stays_there(name: str) -> None:
-    tree = ast.parse(f'def f():\n    """{commented(name)}."""\n    return 1  # {commented(name)}\n')
+    tree = ast.parse(f'def f():\n    """{comment_text(name)}."""\n    return 1  # {comment_text(name)}\n')
     (function,) = tree.body
     assert isinstance(function, ast.FunctionDef) and len(function.body) == 2
 
@@ -52,11 +52,11 @@ def test_every_public_attribute_of_a_module_is_kept_free() -> None:
 )  # fmt: skip
 def test_an_expression_calls_nothing_but_jax(text: str) -> None:
     with pytest.raises(UnwritableError):
-        checked(text, frozenset({"x", "y", "z"}))
+        check(text, frozenset({"x", "y", "z"}))
 
 
 def test_an_expression_of_jax_is_one() -> None:
-    assert checked("jax.nn.relu(self.a(x)[:, -1], y=(1, 'os'))", frozenset({"x"}))
+    assert check("jax.nn.relu(self.a(x)[:, -1], y=(1, 'os'))", frozenset({"x"}))
 
 
 def test_a_literal_is_read_back_as_it_was() -> None:

@@ -293,8 +293,8 @@ def test_what_is_frozen_is_left_out_of_the_step() -> None:
         "FROZEN = (('a_b_depthwise',), ('a_b_pointwise',), )" in training.text
         and "argnums=nnx.DiffState(0, TRAINED)" in training.text
     )
-    assert "wrt=TRAINED" in jax_source(written, trained=True, frozen=True)
-    assert "TRAINED" not in jax_source(written, trained=True, frozen=False)
+    assert "wrt=TRAINED" in jax_source(written, with_training=True, has_frozen=True)
+    assert "TRAINED" not in jax_source(written, with_training=True, has_frozen=False)
 
 
 class Scaled(L.Layer):

@@ -82,7 +82,7 @@ def test_who_interrupts_the_judging_is_told_that_the_port_was_written(
 
     def main(_: argparse.Namespace) -> int:
         options = argparse.Namespace(tf_python=None, jax_python=None, timeout=60.0, json=True)
-        return init._judged(options, tmp_path / "port", tmp_path / "port" / "port.py")
+        return init._judge(options, tmp_path / "port", tmp_path / "port" / "port.py")
 
     monkeypatch.setattr(whole_run, "run", interrupted)
     monkeypatch.setattr(port_writing.port_files, "get_each", lambda _: [])

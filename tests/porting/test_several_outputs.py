@@ -122,7 +122,7 @@ def written_loss(model: Any) -> tuple[Callable[..., Any], list[np.ndarray[Any, A
     function = training.text[training.text.index("def loss(") :].split("\n\n\n")[0]
     scope: dict[str, Any] = {"jnp": jnp, "jax": jax, "optax": optax, "jaxport": jaxport, "Any": Any}
     exec(re.sub(r"model: \w+", "model: Any", function), scope)
-    specs = input_specs(architecture, written, trained=True)
+    specs = input_specs(architecture, written, with_training=True)
     numbers = np.random.default_rng(2)
     targets = []
     for name, text in specs.items():
@@ -171,7 +171,7 @@ def test_the_judge_hands_targets_to_keras_as_a_user_does(name: str) -> None:
     again.set_weights(model.get_weights())
     predictions = again(x, training=True)
     assert float(
-        again.compute_loss(x, _keras_outputs.filled(again, targets, predictions), predictions)
+        again.compute_loss(x, _keras_outputs.fill_targets(again, targets, predictions), predictions)
     ) == pytest.approx(float(by_user), rel=1e-6)
 
 
@@ -293,7 +293,7 @@ def test_targets_have_the_sizes_that_the_outputs_have_for_what_is_drawn() -> Non
     model = keras.Model(image, outputs)
     model.compile("sgd", {"mask": MSE, "kind": keras.losses.SparseCategoricalCrossentropy(from_logits=True)})
     architecture = _keras_compiled.of_model(model)
-    specs = input_specs(architecture, model_source(architecture), trained=True)
+    specs = input_specs(architecture, model_source(architecture), with_training=True)
     assert specs == {
         "x": "ArraySpec((batch, 64, 64, 3,))",
         "targets_1": "ArraySpec((batch,), 'int32', low=0, high=5)",

@@ -24,7 +24,7 @@ from compare.weights.planning import plan
 from jaxport import _module_reading, ports, stateful
 from tf_reference import _keras_compiled, _keras_port, _keras_weights, _recurrent_states
 from tf_reference._keras_variables import recurrent_states
-from tf_reference._session import _contracted as contracted
+from tf_reference._session import _contract as contracted
 from workloads._arrays import draw
 from workloads._spec import ArraySpec
 from workloads._target import WeightsError
@@ -176,7 +176,7 @@ class Judged:
         target = _module_reading.of_module(self.module(self.written.text)(rngs=nnx.Rngs(0)))
         found = plan(source, arrays, target, self.written.names, {})
         assert [finding.line for finding in found.findings] == []
-        made = receipts.made(("", "", ""), found, source, arrays, target, {}, "")
+        made = receipts.make_receipt(("", "", ""), found, source, arrays, target, {}, "")
         self._receipt.write_text(json.dumps(receipts.plain(made)))
 
     def module(self, text: str) -> Any:

@@ -93,7 +93,7 @@ def test_the_port_computes_what_the_whole_model_does_of_strings(kind: str, made:
 def test_integers_are_drawn_from_those_that_a_lookup_gives(kind: str, made: Callable[[str], Any]) -> None:
     model = made(kind)
     architecture = _keras_compiled.of_model(model)
-    specs = input_specs(architecture, written_of(model), trained=False)
+    specs = input_specs(architecture, written_of(model), with_training=False)
     for (name, size), spec in zip(INPUTS[kind].items(), specs.values(), strict=True):
         assert spec.endswith(f"low=0, high={size})" if size else ")") and ("high" in spec) == bool(size), (name, spec)
 

@@ -62,7 +62,7 @@ def test_floats_that_are_tokens_are_looked_up_and_drawn_as_integers() -> None:
     written, module = module_of(model)
     given = np.random.default_rng(1).integers(0, 30, (3, 5)).astype("float32")
     assert distance(module(jnp.asarray(given)), model(given)) < BOUND
-    specs = input_specs(_keras_compiled.of_model(model), written, trained=False)
+    specs = input_specs(_keras_compiled.of_model(model), written, with_training=False)
     assert list(specs.values()) == ["ArraySpec((batch, 5,), 'int32', low=0, high=30)"]
 
 
@@ -103,7 +103,7 @@ def test_what_gradients_move_is_none_of_them() -> None:
 def test_floats_that_are_more_than_tokens_are_drawn_as_floats() -> None:
     x = keras.Input((3,))
     model = keras.Model(x, L.Concatenate()([L.Flatten()(L.Embedding(9, 2)(x)), L.Dense(2)(x)]))
-    specs = input_specs(_keras_compiled.of_model(model), written_of(model), trained=False)
+    specs = input_specs(_keras_compiled.of_model(model), written_of(model), with_training=False)
     assert list(specs.values()) == ["ArraySpec((batch, 3,), low=0, high=9)"]
 
 

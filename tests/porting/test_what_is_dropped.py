@@ -20,7 +20,7 @@ from jaxport._same_masks import drop_by_place
 from jaxport.recurrent_dropout import DroppingCell
 from jaxport.sequences import over_steps
 from tf_reference import _keras_port, _keras_weights
-from tf_reference._same_masks import dropped, noise_of
+from tf_reference._same_masks import drop, noise_of
 from workloads._same_masks import threshold
 
 L = keras.layers
@@ -263,7 +263,7 @@ def test_channels_come_first_where_the_layer_says_so() -> None:
 def test_at_a_rate_of_zero_integers_stay_what_they_are() -> None:
     module = nnx.Dropout(0.0, rngs=nnx.Rngs(0))
     drop_by_place(module)
-    assert dropped(tf.constant([3, 4]), 0.0).numpy().tolist() == module(jnp.array([3, 4])).tolist() == [3, 4]
+    assert drop(tf.constant([3, 4]), 0.0).numpy().tolist() == module(jnp.array([3, 4])).tolist() == [3, 4]
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_both_sides_drop_the_same_elements(shape: list[int], rate: float, data: 
     drop_by_place(module)
     x = np.ones(shape, "float32")
     noise = [1 if axis in alike else None for axis in range(len(shape))]
-    assert np.array_equal(np.asarray(module(jnp.asarray(x))), np.asarray(dropped(tf.constant(x), rate, noise)))
+    assert np.array_equal(np.asarray(module(jnp.asarray(x))), np.asarray(drop(tf.constant(x), rate, noise)))
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.01, 0.1, 0.5, 0.9, 1.0])
@@ -295,7 +295,7 @@ def test_both_sides_drop_the_same_elements(shape: list[int], rate: float, data: 
 def test_as_many_are_dropped_as_the_rate_says_and_neighbours_along_no_axis_alike(
     shape: tuple[int, ...], rate: float
 ) -> None:
-    kept = np.asarray(dropped(tf.ones(shape), rate)) != 0
+    kept = np.asarray(drop(tf.ones(shape), rate)) != 0
     spread = 5 * math.sqrt(rate * (1 - rate) / kept.size)
     assert abs(kept.mean() - (1 - rate)) <= spread
     for axis, size in enumerate(shape):

@@ -21,7 +21,7 @@ from compare.porting.rest_source import PORT
 from compare.porting.safe_expressions import UnwritableError
 from compare.porting.writing_ports import TRAINING, texts
 from tf_reference import _keras_compiled
-from tf_reference._keras_described import described
+from tf_reference._keras_described import describe
 
 L, optimizers = keras.layers, keras.optimizers
 
@@ -95,7 +95,7 @@ def test_averages_and_accumulations_are_those_of_keras(make: Callable[[], Any]) 
     draws = np.random.default_rng(0)
     weights = draws.normal(size=(3, 2)).astype("float32")
     theirs, ours, keras_optimizer = keras.Variable(weights), jnp.asarray(weights), make()
-    text = optimizer_expression(described(keras_optimizer))
+    text = optimizer_expression(describe(keras_optimizer))
     optimizer = eval(text, {"jaxport": jaxport, "optax": optax})
     state = optimizer.init(ours)
     for _ in range(13):
@@ -116,7 +116,7 @@ def test_averages_and_accumulations_are_those_of_keras(make: Callable[[], Any]) 
 )
 def test_what_optax_does_otherwise_is_left(optimizer: Any) -> None:
     with pytest.raises(UnwritableError):
-        optimizer_expression(described(optimizer))
+        optimizer_expression(describe(optimizer))
 
 
 def test_an_average_that_only_the_end_of_fit_uses_is_said() -> None:

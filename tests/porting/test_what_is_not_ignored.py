@@ -15,7 +15,7 @@ import jaxport
 from compare.porting.model_source import model_source
 from compare.porting.training_source import training_source
 from tf_reference import _keras_compiled
-from tf_reference._gradients import densified
+from tf_reference._gradients import densify
 from tf_reference._keras_port import keras_port
 
 L = keras.layers
@@ -106,7 +106,7 @@ def apart_in_fit(make: Callable[[], Any]) -> float:
     theirs.train_on_batch(x, y)
     with tf.GradientTape() as tape:
         loss = ours.compute_loss(None, y, ours(x, training=True), None)
-    ours.optimizer.apply(densified(tape.gradient(loss, ours.trainable_variables)), ours.trainable_variables)
+    ours.optimizer.apply(densify(tape.gradient(loss, ours.trainable_variables)), ours.trainable_variables)
     return max(
         float(np.abs(one - two).max()) for one, two in zip(ours.get_weights(), theirs.get_weights(), strict=True)
     )

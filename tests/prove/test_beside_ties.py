@@ -179,7 +179,7 @@ def test_numbers_are_moved_within_their_range() -> None:
 def test_round_numbers_are_left_as_they_are() -> None:
     def is_moved(factors: tuple[float, ...], x: list[float]) -> bool:
         whole, twin = gradient(FIRST, factors, of=0.5), Twin("", False, {}, {}, {})
-        moved = dataclasses.replace(whole, artifact=disturbing.disturbed(whole.artifact, 1e-9, spared=SPARED))
+        moved = dataclasses.replace(whole, artifact=disturbing.disturb(whole.artifact, 1e-9, spared_bits=SPARED))
         ran = [running(each, twin)([{"x": np.array(x)}])[0]["y"] for each in (whole, moved)]
         return bool((ran[0] != ran[1]).any())
 

@@ -43,7 +43,10 @@ def record(folder: Path) -> dict[str, Any]:
 
 
 def test_a_cliff_is_found_with_the_line_that_made_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["clusters", "f.py:whole", "f.py:cut", "--input", "x=f32[16,16]", "--expect", "90%"]) == 0
+    assert (
+        cli.main(["compilation", "clusters", "f.py:whole", "f.py:cut", "--input", "x=f32[16,16]", "--expect", "90%"])
+        == 0
+    )
     shown = " ".join(capsys.readouterr().out.split())
     assert "f.py:whole against f.py:cut: 1 cluster before, 2 after" in shown
     assert "only in the second, and outside: Unique: TensorFlow does not compile it: Unique op f.py:11" in shown
@@ -58,7 +61,7 @@ def test_a_cliff_is_found_with_the_line_that_made_it(folder: Path, capsys: pytes
 
 
 def test_a_function_of_which_nothing_is_compiled_says_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["clusters", "f.py:small", "--input", "x=f32[16,16]", "--expect", "50%"]) == 1
+    assert cli.main(["compilation", "clusters", "f.py:small", "--input", "x=f32[16,16]", "--expect", "50%"]) == 1
     captured = capsys.readouterr()
     assert "f.py:small: nothing was compiled: none of 3 nodes is in a cluster" in captured.out
     assert "jaxport: expected 50% of the nodes of f.py:small in clusters, found 0%" in captured.err
@@ -68,7 +71,7 @@ def test_a_function_of_which_nothing_is_compiled_says_so(folder: Path, capsys: p
 def test_the_workload_s_step_is_run_and_jax_s_program_stands_beside(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(["clusters", "mnist_mlp", "--json"]) == 0
+    assert cli.main(["compilation", "clusters", "mnist_mlp", "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["clusterings"]
     assert found["pass"] == "step" and found["graph"]["clusters"]
     assert found["jit"]["instructions"] and found["jax"]["instructions"] and found["jax"]["kernels"]
@@ -99,7 +102,7 @@ def test_a_program_is_launched_and_what_it_left_is_read(
 
     (folder / "train.py").write_text(PROGRAM)
     expected = 0 if code == "0" else 1
-    assert cli.main(["launch", *flags, "-o", "out", "--", sys.executable, "train.py", code]) == expected
+    assert cli.main(["compilation", "launch", *flags, "-o", "out", "--", sys.executable, "train.py", code]) == expected
     captured = capfd.readouterr()
     assert "(16, 16)" in captured.out and "to stderr" in captured.err
     assert "mark_for_compilation_pass" not in captured.err

@@ -126,7 +126,7 @@ def test_numbers_stay_in_the_declared_range() -> None:
 def test_every_number_is_placed_however_small_the_input() -> None:
     numbers = [float(each) for each in range(7)]
     for size, cases in ((1, 7), (3, 3), (16, 1)):
-        drawn = [_marks.placed(numbers, ArraySpec((size,)), 0, case) for case in range(cases)]
+        drawn = [_marks.place_marks(numbers, ArraySpec((size,)), 0, case) for case in range(cases)]
         assert set(np.concatenate(drawn).tolist()) == set(numbers)
 
 
@@ -175,3 +175,10 @@ def test_numbers_that_either_program_decides_by_tell_them_apart() -> None:
     assert differing(suggested(lambda x: x > 50.0, lambda x: x > 5.0, specs))
     assert differing(suggested(lambda x: jnp.clip(x, -30.0, 30.0), lambda x: x, specs))
     assert not differing(suggested(lambda x: x > 50.0, lambda x: ~(x <= 50.0), specs))
+
+
+def test_ties_take_no_place_of_the_numbers_that_a_program_compares_with() -> None:
+    numbers, spec = [float(number) for number in range(2, 12)], ArraySpec((4,))
+    alone = _marks.around_floats(numbers, spec)
+    with_ties = _marks.around_floats(numbers, spec, [0.5, -1.5, 1 / 3])
+    assert len(alone) == _marks.MOST and with_ties == [*alone, 0.5, -1.5]

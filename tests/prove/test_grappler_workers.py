@@ -56,7 +56,7 @@ def changes(record: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def test_the_power_of_the_running_example_is_a_square(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["grappler", "running_example", "--expect-bit-equal"]) == 0
+    assert cli.main(["compilation", "grappler", "running_example", "--expect-bit-equal"]) == 0
     text = capsys.readouterr().out
     assert "arithmetic_optimization (not made without)\n    Pow → Square\n      running_example.py" in text
     assert "results with and without Grappler: equal to the last bit" in text
@@ -70,7 +70,7 @@ def test_the_power_of_the_running_example_is_a_square(folder: Path, capsys: pyte
 
 
 def test_fusing_folding_and_inlining_each_by_what_shows_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["grappler", "f.py:fused", "--input", "x=f32[4,4]", "--json"]) == 0
+    assert cli.main(["compilation", "grappler", "f.py:fused", "--input", "x=f32[4,4]", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     found = changes(record)
     assert found["Relu"]["kind"] == "fused" and found["Relu"]["needs"] == ["remapping"]
@@ -89,7 +89,7 @@ def test_fusing_folding_and_inlining_each_by_what_shows_it(folder: Path, capsys:
 def test_a_function_that_is_left_as_a_call_has_results_and_what_it_became_is_not_known(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(["grappler", "f.py:calling", "--input", "x=f32[4,4]"]) == 0
+    assert cli.main(["compilation", "grappler", "f.py:calling", "--input", "x=f32[4,4]"]) == 0
     text = capsys.readouterr().out
     assert "nothing read it" not in text and "after Grappler is not known: TensorFlow shows the call" in text
     record = json.loads((folder / "jaxport-grappler" / "grappler.json").read_text())
@@ -100,14 +100,14 @@ def test_a_function_that_is_left_as_a_call_has_results_and_what_it_became_is_not
 
 
 def test_random_numbers_are_not_compared(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["grappler", "f.py:random", "--input", "x=f32[4,4]", "--expect-bit-equal"]) == 1
+    assert cli.main(["compilation", "grappler", "f.py:random", "--input", "x=f32[4,4]", "--expect-bit-equal"]) == 1
     captured = capsys.readouterr()
     assert "results: not comparable: two calls of the same graph differ" in captured.out
     assert "expected results of f.py:random equal to the last bit, found results: not comparable" in captured.err
 
 
 def test_what_cannot_be_traced_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["grappler", "f.py:eager_only", "--input", "x=f32[4,4]"]) == 2
+    assert cli.main(["compilation", "grappler", "f.py:eager_only", "--input", "x=f32[4,4]"]) == 2
     assert "object has no attribute 'numpy'" in capsys.readouterr().err
-    assert cli.main(["grappler", "running_example", "--input", "x=f32[4,4]"]) == 2
+    assert cli.main(["compilation", "grappler", "running_example", "--input", "x=f32[4,4]"]) == 2
     assert "expected FILE.py:FUNCTION with --input, found running_example: drop --input" in capsys.readouterr().err

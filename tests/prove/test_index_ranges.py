@@ -78,7 +78,7 @@ def test_what_the_original_refuses_is_drawn_within_the_table(
     assert len(calls) == 4 and not said["failures"]
     drawn = np.concatenate([arrays["e"].ravel() for arrays in twin_of(within).cases.values()])
     assert set(drawn.tolist()) == set(range(table))
-    assert f"--input 'e=i32[...]:0..{table}'" in said["remarks"][0]
+    assert f"'e=i32[...]:0..{table}'" in said["remarks"][0]
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ import pytest
 from graph_pairs import AFTER, BEFORE, Nodes
 
 from compare.grappler import switches
-from compare.grappler.aligning import aligned
+from compare.grappler.aligning import align_nodes
 from compare.prove import optimizing
 from compare.record.grappler_part import Optimization, OptimizedNode
 from compare.sides.workers import WorkerSet
 
-FOUND = Optimization(before=BEFORE, after=AFTER, rewrites=aligned(BEFORE, AFTER))
+FOUND = Optimization(before=BEFORE, after=AFTER, rewrites=align_nodes(BEFORE, AFTER))
 
 
 def ascribed(monkeypatch: pytest.MonkeyPatch, again: Nodes, found: Optimization = FOUND) -> tuple[Optimization, int]:

@@ -15,8 +15,8 @@ from compare.parity.evidence import OracleSource
 from compare.prove.oracle import Doubles
 from compare.prove.original_modes import AskEager, Eager
 from compare.prove.other_modes import with_eager, with_xla
-from compare.record.vocabulary import PASS
-from workloads._framework import FORWARD, Parameter, Program, Result, Twin
+from compare.record.vocabulary import FAIL, PASS
+from workloads._framework import FORWARD, GRADIENTS, Parameter, Program, Result, Twin
 from workloads._spec import Arrays
 
 pytestmark = pytest.mark.usefixtures("programs_here")
@@ -100,3 +100,41 @@ def test_eager_mode_is_asked_of_suggested_cases_that_alone_fail(port: str, passe
         return
     assert calls == [FORWARD]
     assert (judge(told).verdict == PASS) is passes
+
+
+@pytest.mark.parametrize(("error", "passes"), [(0.0, True), (1e-7, False)])
+def test_a_port_is_as_right_as_eager_mode_where_xla_is_less_accurate(error: float, passes: bool) -> None:
+    """As of singular values, which XLA computes to 3e-8: far less than what modes disagree by."""
+    case, exact = MORE["constants0"], np.array([1.0, 2.0, 3.0])
+    arrays: dict[tuple[str, str, str], Arrays] = {
+        ("tf", FORWARD, "constants0"): {"output": exact * (1 + 3e-8)},
+        ("jax", FORWARD, "constants0"): {"output": exact * (1 + error)},
+    }
+    evidence = Evidence("port", outputs={}, doubles=arrays, oracle={("tf", FORWARD): OracleSource("native")})
+    doubles = Doubles(arrays=arrays, cases={"constants0": case})
+    held = held_leaves(evidence)
+    by_eager = with_eager(evidence, held, doubles, lambda pass_, calls: [Eager({}, {"output": exact}) for _ in calls])
+    assert judge(evidence).gates["semantics"].verdict == FAIL
+    assert (judge(by_eager).gates["semantics"].verdict == PASS) is passes
+
+
+@pytest.mark.parametrize(("of_eager", "says"), [(2.0, True), (1.0, False)])
+def test_gradients_are_not_judged_where_the_modes_give_other_results(of_eager: float, says: bool) -> None:
+    """As at a cutoff: which side of it a value comes out on differs, and so does all that follows."""
+    case = MORE["constants0"]
+    results = {"tf": 1.0, "jax": of_eager * (1 + 1e-9 * (not says))}
+    arrays: dict[tuple[str, str, str], Arrays] = {
+        (side, pass_, "constants0"): {"output": np.full(3, value if pass_ == FORWARD else value * 7)}
+        for side, value in results.items()
+        for pass_ in (FORWARD, GRADIENTS)
+    }
+    oracle = {("tf", pass_): OracleSource("native") for pass_ in (FORWARD, GRADIENTS)}
+    evidence = Evidence("port", outputs={}, doubles=arrays, oracle=oracle)
+    doubles = Doubles(arrays=arrays, cases={"constants0": case})
+
+    def eager(pass_: str, calls: Sequence[Arrays]) -> list[Eager]:
+        return [Eager({}, {"output": np.full(3, of_eager if pass_ == FORWARD else 5.0)}) for _ in calls]
+
+    told = with_eager(evidence, held_leaves(evidence), doubles, eager)
+    assert (("jax", GRADIENTS, "constants0") not in told.doubles) is says
+    assert any("not judged" in remark for remark in told.remarks) is says

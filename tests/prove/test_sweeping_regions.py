@@ -54,8 +54,8 @@ def swept(prepared: Prepared, original: Function, port: Function) -> SweptRegion
 def regions_of(prepared: Prepared, original: Function, port: Function) -> Split | None:
     base = first_inputs(twin_of(prepared), prepared.inputs)
     probes = split_programs.spread_out(plan_calls(prepared.inputs, twin_of(prepared)))
-    drawn = [[*_sweeps.drawn(probe, prepared.inputs, base).values()] for probe in probes]
-    split = split_programs.SplitPrograms("forward", prepared, Pair(program(original), program(port)))
+    drawn = [[*_sweeps.draw_inputs(probe, prepared.inputs, base).values()] for probe in probes]
+    split = split_programs.split_on_cases(prepared, Pair(program(original), program(port)))
     return split.find_regions([Pair(arrays, arrays) for arrays in drawn])
 
 
@@ -156,7 +156,8 @@ def test_a_program_with_random_draws_is_swept_whole(prepared: Prepared) -> None:
 def test_regions_that_compute_alike_from_the_same_cut_points_are_there_once(prepared: Prepared) -> None:
     split = regions_of(prepared, scaled, scaled_otherwise)
     assert split is not None and split.opened is not None
-    opened, regions = split.opened.programs.regions, split.opened.regions
+    (group,) = split.opened.groups
+    opened, regions = group.programs.regions, group.regions
     once, twice = (merge_regions(opened * count, regions).graphs.left for count in (1, 2))
     assert len(once) == len(twice) and len(twice.results) == 2 * len(once.results)
 
@@ -178,14 +179,14 @@ def test_values_that_agree_on_the_drawn_cases_alone_are_no_cut_point(
     prepared: Prepared, monkeypatch: pytest.MonkeyPatch, port: Function, holds: bool
 ) -> None:
     """No drawn number comes to 60: there, the maximum alone has the values of what is cut off."""
-    found, refuted = split_programs.find_refuted, set[Matched]()
+    found, refuted = open_regions.find_refuted, set[Matched]()
 
     def finding(*of: Any) -> set[Matched]:
         more = found(*of)
         refuted.update(more)
         return more
 
-    monkeypatch.setattr(split_programs, "find_refuted", finding)
+    monkeypatch.setattr(open_regions, "find_refuted", finding)
     assert (swept(prepared, cut_off, port) is not None) == holds
     assert refuted
 
@@ -196,6 +197,21 @@ def test_regions_whose_arrays_have_no_room_are_not_judged_alone(
     monkeypatch.setattr(open_regions, "budget", lambda: 1)
     assert swept(prepared, scaled, scaled_otherwise) is None
     assert swept(prepared, scaled, scaled) is not None
+
+
+@pytest.mark.parametrize(("third", "holds"), [(8.0, True), (8.001, False)])
+def test_regions_that_have_no_room_together_are_judged_in_groups(
+    prepared: Prepared, monkeypatch: pytest.MonkeyPatch, third: float, holds: bool
+) -> None:
+    def thrice(scale: Function, last: Function) -> Function:
+        return lambda x: jnp.cos(last(jnp.cos(scale(jnp.cos(scale(x))))))
+
+    original, port = thrice(scaled, scaled), thrice(scaled_otherwise, lambda x: jnp.tanh(x) * third)
+    # One region reads and computes three arrays of 64 numbers: TensorFlow's cut point, and its value on both sides.
+    monkeypatch.setattr(open_regions, "budget", lambda: 3 * 64 * 12)
+    split = regions_of(prepared, original, port)
+    assert split is not None and split.opened is not None and len(split.opened.groups) == 3
+    assert (swept(prepared, original, port) is not None) == holds
 
 
 def test_programs_may_come_as_far_apart_as_rounding_takes_the_original(prepared: Prepared) -> None:

@@ -86,7 +86,7 @@ def test_a_port_is_proved_and_its_report_rendered_again(installed: Installed) ->
 
 
 def test_its_pages_open_where_they_were_built(installed: Installed) -> None:
-    done = installed.run("jaxport", "docs", "--print-path")
+    done = installed.run("jaxport", "lookup", "docs", "--print-path")
     if (ROOT / "compare" / "documentation" / "index.html").exists():
         assert Path(done.stdout.strip()).is_relative_to(installed.programs.parent)
     else:

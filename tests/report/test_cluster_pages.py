@@ -18,7 +18,7 @@ from compare.record.clustering_part import (
     OneProgram,
 )
 from compare.report.cluster_pages import write_clusters, write_launch
-from compare.report.cluster_pictures import drawn
+from compare.report.cluster_pictures import draw
 from compare.report.cluster_rows import launch_lines
 from compare.report.cluster_tables import print_clustering, print_launch
 from compare.report.terminal import PlainConsole
@@ -33,14 +33,14 @@ def shown(clustering: Clustering) -> str:
 
 
 def test_the_picture_has_a_box_a_cluster_and_colours_what_is_outside() -> None:
-    digraph, boxes = drawn("f", recorded())
+    digraph, boxes = draw("f", recorded())
     assert digraph.source.count("subgraph cluster_") == 2 and boxes == 14
     assert "cluster_1 (5 nodes)" in digraph.source and "XLA has no kernel for it" in digraph.source
 
 
 def test_a_large_graph_has_one_box_a_cluster() -> None:
     many = graph(*(node(f"n{number}", "Mul", "cluster_0") for number in range(400)), node("u", "Unique"))
-    digraph, boxes = drawn("f", many)
+    digraph, boxes = draw("f", many)
     assert boxes == 2 and "400 nodes" in digraph.source
 
 

@@ -68,7 +68,7 @@ def test_where_a_gpu_computed_threads_only_launched() -> None:
 
 
 def test_power_is_what_was_planted_and_the_smallest_that_is_called(workload: dict[str, Any]) -> None:
-    assert [(row.name, row.ratio, row.verdict) for row in timing_notes.planted(workload_of(workload))][2:] == [
+    assert [(row.name, row.ratio, row.verdict) for row in timing_notes.planted_rows(workload_of(workload))][2:] == [
         ("jax/jit +5 %", "1.05x", "inconclusive"),
         ("jax/jit +10 %", "1.10x", "slower"),
     ]

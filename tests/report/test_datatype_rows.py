@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from compare.record.datatypes_part import TypedFunction, TypedProgram, TypedRow
-from compare.report.datatype_rows import computed, stand_ins
+from compare.report.datatype_rows import computation_lines, stand_ins
 
 
 def told(asks: dict[str, int], computes: dict[str, int]) -> str:
     program = TypedProgram("jax", ("bfloat16",), computes=computes, asks=asks, converts={"bf16 to f32": 1})
-    (line,) = computed(TypedFunction("mean", ("x",), 8, (TypedRow("bfloat16", programs=(program,)),)))
+    (line,) = computation_lines(TypedFunction("mean", ("x",), 8, (TypedRow("bfloat16", programs=(program,)),)))
     return line
 
 

@@ -9,11 +9,11 @@ import pytest
 from graph_pairs import AFTER, BEFORE, constant, node
 from msgspec.structs import replace
 
-from compare.grappler.aligning import aligned, explained, grouped
+from compare.grappler.aligning import align_nodes, explain_rewrites, group_rewrites
 from compare.record.grappler_part import NodeRewrite, Optimization, ResultsHeld
 from compare.report.grappler_changes import passes, rewrite_rows
 from compare.report.grappler_pages import write_optimization
-from compare.report.grappler_pictures import drawn
+from compare.report.grappler_pictures import draw
 from compare.report.grappler_rows import constants_line, headline, kernel_lines, result_lines, traced_line
 from compare.report.grappler_tables import print_optimization
 from compare.report.terminal import PlainConsole
@@ -22,8 +22,8 @@ HOSTILE = '<script>alert(1)</script>\\N"\x1b[31m\u202e'
 
 
 def ascribed(**told: object) -> Optimization:
-    rewrites = [replace(each, **told) for each in explained(aligned(BEFORE, AFTER), BEFORE, AFTER)]
-    return Optimization(name="f", before=BEFORE, after=AFTER, rewrites=grouped(rewrites), same_again=True)
+    rewrites = [replace(each, **told) for each in explain_rewrites(align_nodes(BEFORE, AFTER), BEFORE, AFTER)]
+    return Optimization(name="f", before=BEFORE, after=AFTER, rewrites=group_rewrites(rewrites), same_again=True)
 
 
 def shown(found: Optimization) -> str:
@@ -92,7 +92,7 @@ def test_what_did_not_run_is_told_without_a_reason() -> None:
 
 
 def test_equal_graphs_are_called_unchanged_and_no_others() -> None:
-    same = Optimization(before=BEFORE, after=BEFORE, rewrites=aligned(BEFORE, BEFORE))
+    same = Optimization(before=BEFORE, after=BEFORE, rewrites=align_nodes(BEFORE, BEFORE))
     assert headline(same) == "Grappler changed none of 8 nodes"
     assert headline(ascribed()) != headline(same)
 
@@ -134,7 +134,9 @@ def test_inlining_is_not_put_down_to_grappler() -> None:
 
 def test_a_computed_constant_is_shown_with_its_size() -> None:
     before, after = (constant("a", "2.0"), node("mul", "Mul", "a", "a")), (constant("mul", "4.0"),)
-    found = Optimization(before=before, after=after, rewrites=grouped(explained(aligned(before, after), before, after)))
+    found = Optimization(
+        before=before, after=after, rewrites=group_rewrites(explain_rewrites(align_nodes(before, after), before, after))
+    )
     assert (
         constants_line(found) == "1 constant computed by Grappler, 4 B in all; the largest is mul, Const float32[] 4.0"
     )
@@ -142,21 +144,21 @@ def test_a_computed_constant_is_shown_with_its_size() -> None:
 
 
 def test_both_graphs_are_drawn_with_what_changed_in_colour() -> None:
-    before, boxes = drawn("before", BEFORE, ascribed())
+    before, boxes = draw("before", BEFORE, ascribed())
     assert boxes == 7 and "gone after" in before.source and before.source.count('fillcolor="#f2c9cf"') == 2
-    after, boxes = drawn("after", AFTER, ascribed())
+    after, boxes = draw("after", AFTER, ascribed())
     assert boxes == 5 and "Square" in after.source and "style=dashed" in after.source
 
 
 def test_of_a_large_graph_only_what_changed_is_drawn() -> None:
     many = tuple(node(f"n{number}", "Mul") for number in range(400))
-    assert drawn("before", (*many, *BEFORE), Optimization(rewrites=(NodeRewrite(name="pow"),)))[1] == 1
+    assert draw("before", (*many, *BEFORE), Optimization(rewrites=(NodeRewrite(name="pow"),)))[1] == 1
 
 
 def test_a_page_escapes_what_a_function_is_called(tmp_path: Path) -> None:
     before = (node(HOSTILE, HOSTILE, line=HOSTILE), node("r", "_Retval", HOSTILE))
-    rewrites = explained(aligned(before, ()), before, ())
-    found = Optimization(name=HOSTILE, before=before, rewrites=grouped(rewrites), failed={HOSTILE: HOSTILE})
+    rewrites = explain_rewrites(align_nodes(before, ()), before, ())
+    found = Optimization(name=HOSTILE, before=before, rewrites=group_rewrites(rewrites), failed={HOSTILE: HOSTILE})
     page = Path(write_optimization(found, tmp_path)[-1]).read_text()
     assert "<script>alert" not in page and "\x1b" not in page and "\u202e" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pages import Page
 
-from compare.report.hlo_page import joined, page, payload, write_hlo_page
+from compare.report.hlo_page import join_values, page, payload, write_hlo_page
 from compare.report.showable import printable
 
 
@@ -27,7 +27,7 @@ def test_partners_stand_beside_each_other_and_the_left_order_is_kept() -> None:
     right = side(
         "jax", node("0", "parameter"), node("1", "cosine", "0"), node("2", "tanh", "1"), node("3", "sine", "0")
     )
-    assert keys(joined(left, right, {"0": "0", "1": "3", "2": "1"})) == [
+    assert keys(join_values(left, right, {"0": "0", "1": "3", "2": "1"})) == [
         ("0", "0"), ("1", "3"), ("2", "1"), ("3", None), (None, "2"),
     ]  # fmt: skip
 
@@ -37,7 +37,7 @@ def test_a_constant_of_the_right_stands_before_what_reads_it() -> None:
     right = side(
         "jax", node("0", "parameter"), node("9", "constant"), node("1", "sine", "0"), node("2", "add", "1", "9")
     )
-    assert keys(joined(left, right, {"0": "0", "1": "1", "2": "2"})) == [
+    assert keys(join_values(left, right, {"0": "0", "1": "1", "2": "2"})) == [
         ("0", "0"), ("1", "1"), (None, "9"), ("2", "2"),
     ]  # fmt: skip
 
@@ -57,7 +57,7 @@ def pairs_of_programs(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any], 
 @given(pairs_of_programs())
 def test_every_value_has_one_row_beside_its_partner_whatever_is_matched(programs: Any) -> None:
     left, right, partners = programs
-    rows = keys(joined(left, right, partners))
+    rows = keys(join_values(left, right, partners))
     assert sorted(one for one, _ in rows if one is not None) == sorted(each["id"] for each in left["nodes"])
     assert sorted(two for _, two in rows if two is not None) == sorted(each["id"] for each in right["nodes"])
     assert {one: two for one, two in rows if one is not None and two is not None} == partners
@@ -67,7 +67,7 @@ def test_every_value_has_one_row_beside_its_partner_whatever_is_matched(programs
 def test_operands_stand_above_their_users_where_the_matches_allow_it(programs: Any) -> None:
     left, right, _ = programs
     in_order = {each["id"]: each["id"] for each, _ in zip(left["nodes"], right["nodes"], strict=False)}
-    rows = keys(joined(left, right, in_order))
+    rows = keys(join_values(left, right, in_order))
     for number, each_side in enumerate((left, right)):
         places = {row[number]: at for at, row in enumerate(rows)}
         for each in each_side["nodes"]:

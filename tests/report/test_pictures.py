@@ -17,7 +17,7 @@ from hlo_programs import exported
 
 from compare.hlo import executing, levels, showing
 from compare.report import pictures
-from compare.report.pictures import drawn, kind_of, write_picture
+from compare.report.pictures import draw, kind_of, write_picture
 
 MATRIX = np.ones((8, 8), np.float32)
 SVG = "{http://www.w3.org/2000/svg}"
@@ -68,7 +68,7 @@ def edges(picture: graphviz.Digraph) -> list[tuple[str, str, str]]:
 
 
 def test_kernels_are_boxes_around_their_values_nested_as_they_call_each_other() -> None:
-    picture, count = drawn(SMALL)
+    picture, count = draw(SMALL)
     assert count == 4
     assert clusters(picture) == ["call (matrix)", "dot_fusion (matrix)", "tanh_fusion (elementwise)"]
     assert re.search(
@@ -77,25 +77,25 @@ def test_kernels_are_boxes_around_their_values_nested_as_they_call_each_other() 
 
 
 def test_edges_have_the_shape_of_what_flows() -> None:
-    assert edges(drawn(SMALL)[0]) == [
+    assert edges(draw(SMALL)[0]) == [
         ("v0", "v1", "f32[8]"), ("v1", "v2", "f32[8,2]"), ("v2", "v3", "f32[8]"), ("v3", "r0", ""),
     ]  # fmt: skip
 
 
 def test_only_what_has_a_partner_is_tinted() -> None:
-    found = boxes(drawn(SMALL)[0])
+    found = boxes(draw(SMALL)[0])
     assert kind_of(SMALL["nodes"][1])[0] in found["v1"] and "dashed" not in found["v1"]
     assert pictures.UNMATCHED in found["v3"] and "dashed" in found["v3"]
 
 
 def test_without_another_program_every_value_is_tinted() -> None:
     alone = module(node("0", "dot", matched=None))
-    assert kind_of(alone["nodes"][0])[0] in boxes(drawn(alone)[0])["v0"]
-    assert "without a partner" not in drawn(alone)[0].source
+    assert kind_of(alone["nodes"][0])[0] in boxes(draw(alone)[0])["v0"]
+    assert "without a partner" not in draw(alone)[0].source
 
 
 def test_a_box_tells_its_name_and_source() -> None:
-    assert 'tooltip="dot.1 model.py:1"' in boxes(drawn(SMALL)[0])["v1"]
+    assert 'tooltip="dot.1 model.py:1"' in boxes(draw(SMALL)[0])["v1"]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_box_tells_its_name_and_source() -> None:
      ("custom-call", "library"), ("while", "control"), ("parameter", "input"), ("tanh", "elementwise")],
 )  # fmt: skip
 def test_operations_are_coloured_by_kind_and_every_kind_in_the_picture_is_in_its_legend(opcode: str, kind: str) -> None:
-    picture, _ = drawn(module(node("0", opcode)))
+    picture, _ = draw(module(node("0", opcode)))
     color, name = kind_of(node("0", opcode))
     assert name == kind
     assert f'<td bgcolor="{color}">{kind}</td>' in picture.source
@@ -117,13 +117,13 @@ def test_operations_are_coloured_by_kind_and_every_kind_in_the_picture_is_in_its
 )  # fmt: skip
 def test_a_kernel_is_of_its_most_telling_kind(opcodes: list[str], kind: str) -> None:
     values = [node(str(at), op, place=("fusion",)) for at, op in enumerate(opcodes)]
-    assert clusters(drawn(module(*values))[0]) == [f"fusion ({kind})"]
+    assert clusters(draw(module(*values))[0]) == [f"fusion ({kind})"]
 
 
 def test_a_large_module_shows_kernels_and_not_their_values() -> None:
     small, large = (chain(count, lambda at: f"fusion.{at // 50}") for count in (pictures.WHOLE, pictures.WHOLE + 1))
-    assert len(boxes(drawn(small)[0])) == pictures.WHOLE
-    picture, count = drawn(large)
+    assert len(boxes(draw(small)[0])) == pictures.WHOLE
+    picture, count = draw(large)
     assert (count, len(boxes(picture)), clusters(picture)) == (8, 8, [])
     assert "fusion.1 (elementwise)\n50 values: 50 add" in picture.source
     assert len(edges(picture)) == 8
@@ -132,15 +132,15 @@ def test_a_large_module_shows_kernels_and_not_their_values() -> None:
 def test_the_body_of_a_loop_is_a_box_whose_results_lead_back_and_a_reducer_is_none() -> None:
     body = {"name": "body", "nodes": [node("1.0.0", "parameter"), node("1.0.1", "tanh", "1.0.0")], "results": ["1.0.1"]}
     loop, total = (node("1", op, "0", regions=[body], place=("call",)) for op in ("while", "reduce"))
-    picture, count = drawn(module(node("0", "parameter"), loop))
+    picture, count = draw(module(node("0", "parameter"), loop))
     assert (count, clusters(picture)) == (4, ["call (control)", "body of while.1 (elementwise)"])
     assert re.search(r'"v1\.0\.1" -> v1 \[constraint=false style=dashed\]', picture.source)
-    assert drawn(module(node("0", "parameter"), total))[1] == 2
+    assert draw(module(node("0", "parameter"), total))[1] == 2
 
 
 def test_the_tuple_that_hands_out_results_is_no_box() -> None:
     found = module(node("0", "parameter"), node("1", "tuple", "0"))
-    assert list(boxes(drawn(found | {"results": ["0"]})[0])) == ["v0"]
+    assert list(boxes(draw(found | {"results": ["0"]})[0])) == ["v0"]
 
 
 @pytest.mark.usefixtures("dot")

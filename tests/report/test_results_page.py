@@ -19,7 +19,7 @@ from places import DATA
 from rich.console import Console
 
 from compare.commands._conclusion import Conclusion
-from compare.commands.compare import concluded
+from compare.commands.compare import conclude
 from compare.history.moves import Recurrence
 from compare.record.envelope import SCHEMA, Record
 from compare.record.results_file import load_plain
@@ -50,7 +50,7 @@ def of(*plain: dict[str, Any]) -> str:
 
 
 def sentence(workload: dict[str, Any]) -> str:
-    return standing("one", markdown.escaped(workload_of(workload))).sentence
+    return standing("one", markdown.escape(workload_of(workload))).sentence
 
 
 # Ahead, and not ahead
@@ -354,7 +354,7 @@ def test_the_page_comes_out_without_what_stands_above_the_workloads(part: str) -
         assert of(RECORD | {"workloads": {"bare": None}} | {part: changed}).startswith("# Results\n")
 
 
-# What `jaxport compare` prints
+# What `jaxport history compare` prints
 
 
 def printed(*recurrences: Recurrence, terminal: bool = False) -> str:
@@ -376,14 +376,14 @@ def test_a_confirmed_regression_has_its_row_its_line_and_the_last_word() -> None
         "confirmed add: jax/jit vs tf/jit: medians, for context: "
         "jax/jit 600 µs then 660 µs, tf/jit 1.00 ms then 1.00 ms" in lines
     )
-    assert concluded(compared(0.6, 0.7, 0.66)) == Conclusion("fail", "1 confirmed regression in 1 ratio")
+    assert conclude(compared(0.6, 0.7, 0.66)) == Conclusion("fail", "1 confirmed regression in 1 ratio")
 
 
 def test_a_regression_seen_once_asks_for_another_run() -> None:
     changes = compared(0.6, 0.7)
     assert "regressed, not confirmed" in printed(*changes)
     said = "0 confirmed regressions in 1 ratio; 1 seen once: run again to confirm"
-    assert concluded(changes) == Conclusion("pass", said)
+    assert conclude(changes) == Conclusion("pass", said)
 
 
 def test_what_was_not_compared_says_why_and_never_steers_the_terminal() -> None:

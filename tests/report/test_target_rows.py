@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from target_views import KERNEL, NOTE, OF_ONE, cell, on_tpu, target
 
-from compare.files import converted
+from compare.files import convert_plain
 from compare.record.target_part import Target
 from compare.report import target_rows
 
 
 def on_device(**more: Any) -> Target:
-    return converted(target(**more), Target)
+    return convert_plain(target(**more), Target)
 
 
 def said(**more: Any) -> str:
@@ -41,7 +41,7 @@ def test_a_bound_is_called_by_what_binds_each() -> None:
 
 
 def test_a_device_that_lists_no_launches_is_counted_in_kernels() -> None:
-    sentence = target_rows.sentence("v5e:2x2", converted(on_tpu(), Target))
+    sentence = target_rows.sentence("v5e:2x2", convert_plain(on_tpu(), Target))
     assert sentence.startswith("On v5e:2x2, XLA makes 17 kernels of either program")
 
 

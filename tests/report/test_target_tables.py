@@ -10,7 +10,7 @@ from pages import decoded
 from rich.console import Console
 from target_views import NOTE, OF_ONE, cell, on_tpu, target
 
-from compare.files import converted
+from compare.files import convert_plain
 from compare.record.target_part import Target
 from compare.report.console import print_overview
 from compare.report.numbers import MISSING
@@ -22,7 +22,7 @@ def printed(*rows: tuple[str, str, dict[str, Any]], width: int | None = None) ->
     """The lines of a pipe, or of a terminal of that width."""
     file = io.StringIO()
     console = PlainConsole(file=file, force_terminal=width is not None, width=width, color_system=None)
-    print_targets([(name, device, converted(plain, Target)) for name, device, plain in rows], console)
+    print_targets([(name, device, convert_plain(plain, Target)) for name, device, plain in rows], console)
     return file.getvalue().splitlines()
 
 
@@ -98,7 +98,7 @@ def test_no_name_steers_the_terminal_or_reads_as_markup() -> None:
     file = io.StringIO()
     rows = [(evil, evil, hostile), ("long" * 100, "H100", target())]
     print_targets(
-        [(name, device, converted(plain, Target)) for name, device, plain in rows], Console(file=file, width=80)
+        [(name, device, convert_plain(plain, Target)) for name, device, plain in rows], Console(file=file, width=80)
     )
     lines = file.getvalue().splitlines()
     assert "\x1b" not in "".join(lines) and "[red]x[/red]" in "".join(lines)

@@ -27,11 +27,11 @@ class Told(Side):
     """A side that says which files it has imported."""
 
     def __init__(self, imported: list[str]) -> None:
-        self._imported = imported
+        self._imports = imported
 
     def call(self, method: str, parameters: object, arrays: object = None) -> Reply:
         assert method == "imported"
-        return Reply(self._imported)
+        return Reply(self._imports)
 
     def close(self) -> None:
         """Nothing is held."""
@@ -69,7 +69,7 @@ class Kept:
     def again(self) -> Judgement:
         self.said.clear()
         judgements = Judgements(self.folder, Request([]))
-        return judgements.judged(self.both, self.prepared, self.judge, self.said.append)  # pyright: ignore
+        return judgements.judge(self.both, self.prepared, self.judge, self.said.append)  # pyright: ignore
 
     @property
     def file(self) -> Path:

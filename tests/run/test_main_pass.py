@@ -92,7 +92,7 @@ def test_bench_times_the_pass_and_says_so_on_every_page(port: list[str], capsys:
     page = Path("jaxport-report/report.html").read_text()
     assert "<dt>compiled and timed</dt><dd>gradients</dd>" in page
     assert "No lower bound: the declared cost is that of the forward pass" in page
-    assert cli.main(["results", "jaxport-report", "-o", "results.md"]) == 0
+    assert cli.main(["report", "markdown", "jaxport-report", "-o", "results.md"]) == 0
     text = Path("results.md").read_text()
     assert "\n## cubes, gradients\n" in text and "timed on the gradients" in text
 

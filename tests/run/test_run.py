@@ -259,7 +259,7 @@ def test_a_training_step_is_timed_with_its_state_threaded_and_donated(
         [each], {"jax": Source()}, Plan(1, 1, budget_s=0.2, threads=1), tmp_path, 300, Told()
     )["mnist_mlp"]
     assert measured.failures == []
-    found = timed_samples.summarise(measured, recorded=["tf"]).timing
+    found = timed_samples.summarise(measured, recorded_sides=["tf"]).timing
     assert set(found.modes) == {"jax/jit", "jax/donated"}
     assert set(found.cells) == {"jax@jax"}
     assert set(found.null) == {"jax/jit vs itself"}

@@ -26,7 +26,7 @@ from compare.sides.settings import Settings
 from compare.sides.sources import require_device
 from compare.sides.workers import WorkerSet
 from jaxport import _device as jax_device
-from workloads._device import CPU, GPU, HIGHEST, ON_CPU, TF32, Device, DeviceAbsent, asked
+from workloads._device import CPU, GPU, HIGHEST, ON_CPU, TF32, Device, DeviceAbsent, device_asked_for
 
 GPU_0 = Device(GPU, precision=HIGHEST)
 
@@ -45,11 +45,11 @@ def options(*given: str) -> argparse.Namespace:
 
 @pytest.mark.parametrize("device", [ON_CPU, GPU_0, Device(GPU, 3, TF32, True), Device(CPU, 0, TF32, False, GPU)])
 def test_a_worker_reads_the_device_that_it_was_told_of(device: Device) -> None:
-    assert asked(device.told()) == device
+    assert device_asked_for(device.told()) == device
 
 
 def test_without_a_word_a_process_computes_on_the_cpu_with_nothing_pinned() -> None:
-    assert asked({}) == ON_CPU
+    assert device_asked_for({}) == ON_CPU
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_every_process_that_stands_for_a_side_gets_it(tmp_path: Path, monkeypatc
     with Workers({"jax": source}, tmp_path, 60).once("jax", dump=tmp_path / "dump"):
         measuring = told()
     for found in (judging, measuring):
-        assert asked(found) == GPU_0
+        assert device_asked_for(found) == GPU_0
         assert found["CUDA_VISIBLE_DEVICES"] == "7"
         assert found["XLA_FLAGS"].startswith("--xla_mine=1")
 
@@ -187,7 +187,7 @@ def test_jax_on_a_gpu_is_let_pass_and_named(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
     monkeypatch.setattr(jax, "devices", lambda: [found])
     jax_device.require(GPU_0)
-    assert jax_device.described(found) == "gpu nvidia h100 80gb hbm3"
+    assert jax_device.describe_device(found) == "gpu nvidia h100 80gb hbm3"
 
 
 @pytest.mark.process

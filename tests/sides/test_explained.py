@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compare.sides.explained import explained
+from compare.sides.explained import explain
 
 MISTAKES = {
     "an attribute": ("import workloads\nworkloads.MINE", "workloads"),
@@ -22,7 +22,7 @@ def failure(folder: Path, code: str) -> str:
     try:
         exec(compile(code, str(file), "exec"), {})
     except (ImportError, AttributeError) as error:
-        return explained(error)
+        return explain(error)
     raise AssertionError("expected an error, found none")
 
 

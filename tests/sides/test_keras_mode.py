@@ -142,7 +142,7 @@ def test_each_mode_is_compiled_as_it_says_and_auto_is_without_xla_on_a_cpu(told:
     side, twin = TensorFlow(), twin_of(told["mnist_mlp"])
     side.load(twin)
     handed = side._loaded.session("float32").model
-    assert [_keras.compiled(handed, mode).jit_compile for mode in KERAS_MODES] == [True, False, True]
+    assert [_keras.compile_for(handed, mode).jit_compile for mode in KERAS_MODES] == [True, False, True]
     untold = keras.Model(handed.keras.inputs, handed.keras.outputs)
     untold.compile(optimizer=handed.optimizer, loss=handed.keras.loss)
     assert untold.jit_compile == any(each.device_type != "CPU" for each in tf.config.list_physical_devices())

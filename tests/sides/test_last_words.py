@@ -14,7 +14,7 @@ from places import ROOT
 
 import compare
 from compare.sides import explained, last_words, worker
-from compare.sides.worker import described
+from compare.sides.worker import describe_failure
 
 WARNING = "/a/site-packages/b.py:3: UserWarning: something else is deprecated"
 NATIVE = "W0000 00:00:1700000000.000000 12 cpu_utils.cc:60] Could not identify the machine"
@@ -83,7 +83,7 @@ def test_what_is_quoted_is_of_bounded_length() -> None:
 
 @pytest.mark.parametrize(("code", "says"), [(3, "with exit code 3"), (-9, "by signal SIGKILL"), (-40, "by signal 40")])
 def test_an_end_has_a_name(code: int, says: str) -> None:
-    assert last_words.ended(code) == says
+    assert last_words.describe_end(code) == says
 
 
 SCAN = """\
@@ -163,7 +163,7 @@ def raising(error: Exception) -> None:
 def reason_of(call: Callable[[], Any]) -> str:
     with pytest.raises((RuntimeError, ValueError)) as caught:
         call()
-    return described(caught.value)["reason"]
+    return describe_failure(caught.value)["reason"]
 
 
 def test_an_error_out_of_a_library_names_the_users_line() -> None:
@@ -181,7 +181,7 @@ def test_an_error_is_of_bounded_length() -> None:
 
 
 def test_every_signal_is_named_or_numbered() -> None:
-    assert all(last_words.ended(-number).startswith("by signal ") for number in range(1, signal.NSIG))
+    assert all(last_words.describe_end(-number).startswith("by signal ") for number in range(1, signal.NSIG))
 
 
 @pytest.mark.parametrize("room", sorted(path.parent.name for path in (ROOT / "compare").glob("*/__init__.py")))
@@ -208,7 +208,7 @@ def test_whatever_the_users_code_raises_costs_its_request_alone(
     def raising(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(worker, "_hosted", lambda _: None)
+    monkeypatch.setattr(worker, "_create_host", lambda _: None)
     monkeypatch.setattr(worker, "answer", raising)
     replies = io.BytesIO()
     assert worker.serve("jax", io.BytesIO(b'{"number": 1}\n{"number": 2}\n'), replies)

@@ -83,7 +83,19 @@ def test_a_signal_reaches_the_program_and_what_it_left_is_read(tmp_path: Path, n
     if signal.getsignal(number) is signal.SIG_IGN:
         pytest.skip("ignored here, as under nohup: a shell cannot trap it")
     script = f"trap 'echo caught >&2; exit 5' TERM HUP; : > {tmp_path}/up; while :; do sleep 0.05; done"
-    command = [sys.executable, "-m", "compare", "launch", "-o", str(tmp_path / "out"), "--", "sh", "-c", script]
+    command = [
+        sys.executable,
+        "-m",
+        "compare",
+        "compilation",
+        "launch",
+        "-o",
+        str(tmp_path / "out"),
+        "--",
+        "sh",
+        "-c",
+        script,
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while not (tmp_path / "up").exists():
         time.sleep(0.01)

@@ -40,7 +40,7 @@ def begun(folder: Path) -> subprocess.Popen[str]:
 def use(folder: Path) -> None:
     """What a later program does there."""
     with processes.scratch_folder(), leftovers.folder_beside(folder / "out"):
-        writing._swept.clear()
+        writing._clean_folders.clear()
         writing.write_atomically(folder / "results.json", "{}")
 
 

@@ -30,11 +30,11 @@ def state() -> Iterator[ProcessState]:
 
 def told(state: ProcessState, settings: Mapping[str, str] = SETTINGS) -> list[str]:
     """What is changed, but for what pytest changes itself."""
-    return [each for each in state.changed(settings) if "PYTEST_CURRENT_TEST" not in each]
+    return [each for each in state.find_changes(settings) if "PYTEST_CURRENT_TEST" not in each]
 
 
 def test_nothing_is_changed_where_nothing_was(state: ProcessState) -> None:
-    assert (told(state), state.replaced()) == ([], [])
+    assert (told(state), state.find_replacements()) == ([], [])
 
 
 def test_each_of_what_a_process_shares_is_told_with_both_values(
@@ -79,8 +79,8 @@ def test_a_function_that_was_replaced_is_named(
 ) -> None:
     kept = getattr(module, name)
     monkeypatch.setattr(module, name, lambda *given, **named: kept(*given, **named))
-    assert state.replaced() == [f"{module.__name__}.{name}"]
-    assert is_ours(state.replaced()[0]) == ours
+    assert state.find_replacements() == [f"{module.__name__}.{name}"]
+    assert is_ours(state.find_replacements()[0]) == ours
 
 
 def test_what_a_port_changes_is_a_remark_and_what_it_replaces_of_ours_a_failure() -> None:

@@ -166,7 +166,7 @@ def test_results_that_nobody_holds_any_more_leave_the_worker() -> None:
 
 
 def test_workers_shared_by_several_commands_outlive_the_interruption_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "_started", processes._Started())
+    monkeypatch.setattr(processes, "_own_processes", processes._Started())
     with programs_apart_from_others():
         kept = executing.compile_bytecode(doubling())
         processes.end()

@@ -54,7 +54,7 @@ def host(framework: Framework) -> Worker:
 
 def replied(host: Host, monkeypatch: pytest.MonkeyPatch, *requests: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What a worker with this host writes, its first message left out."""
-    monkeypatch.setattr(worker, "_hosted", lambda side: host)
+    monkeypatch.setattr(worker, "_create_host", lambda side: host)
     lines = b"".join(json.dumps({"sent": "", "reply": "", **request}).encode() + b"\n" for request in requests)
     said = io.BytesIO()
     worker.serve("jax", io.BytesIO(lines), said)

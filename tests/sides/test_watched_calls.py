@@ -12,7 +12,7 @@ import pytest
 from compare.inputs.call_streams import parse_call, stream
 from compare.sides import requests
 from compare.sides._side import SIDES, BadTarget, SideError
-from compare.sides.call_arguments import CallLeaf, Leaves, packed, unpacked
+from compare.sides.call_arguments import CallLeaf, Leaves, pack, unpack
 from compare.sides.client import LiveSide
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet
@@ -147,14 +147,14 @@ def test_a_call_that_fails_costs_itself(workers: WorkerSet, files: dict[str, str
 
 def test_arguments_come_back_as_they_were_sent() -> None:
     call = parse_call("x={'a': [f32[2,B], (1, None)], 'b': 'text'}, k=np.int8(3), y=-2.5, z=True")
-    leaves, arrays = packed(call)
-    again = unpacked(msgspec.convert(leaves, Leaves), arrays)
+    leaves, arrays = pack(call)
+    again = unpack(msgspec.convert(leaves, Leaves), arrays)
     assert again == call and type(again["k"]) is np.int8 and type(again["x"]["a"]) is list
-    leaves, arrays = packed({"x": (np.arange(3),)}, "before")
+    leaves, arrays = pack({"x": (np.arange(3),)}, "before")
     assert list(arrays) == ["before0"]
-    assert unpacked(msgspec.convert(leaves, Leaves), arrays)["x"][0].tolist() == [0, 1, 2]
+    assert unpack(msgspec.convert(leaves, Leaves), arrays)["x"][0].tolist() == [0, 1, 2]
 
 
 def test_leaves_that_make_no_structure_are_refused() -> None:
     with pytest.raises(ValueError, match="expected the path"):
-        unpacked([CallLeaf((), (), "python", 1)], {})
+        unpack([CallLeaf((), (), "python", 1)], {})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from compare.ladder.layer_verdicts import Captured
-from workloads._layer_calls import NO_CALL, LayerCall, LayerCalls, numbered, value_digest
+from workloads._layer_calls import NO_CALL, LayerCall, LayerCalls, number_paths, value_digest
 
 Function = Callable[[np.ndarray], np.ndarray]
 
@@ -42,7 +42,7 @@ def captured(
     calls: list[LayerCall] = []
     arrays: dict[str, np.ndarray] = {}
     noted = [layer for layer in chain if layer.noted]
-    numbers = dict(zip(map(id, noted), numbered(layer.path for layer in noted), strict=True))
+    numbers = dict(zip(map(id, noted), number_paths(layer.path for layer in noted), strict=True))
     theirs = {ours: at for at, ours in (matches or {}).items()}
     for layer in chain:
         before = layer.function(value)

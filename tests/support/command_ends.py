@@ -98,8 +98,8 @@ Scenario = tuple[Callable[[], Conclusion | None], str | None]
 
 SCENARIOS: dict[str, dict[str, Scenario]] = {
     "run": RUN,
-    "bench": RUN,
-    "report": RUN,
+    "bench ports": RUN,
+    "report html": RUN,
     "locate": {
         "agrees": (lambda: searched(AGREES, AGREES), PASS),
         "departs": (lambda: searched(AGREES, DEPARTS), FAIL),
@@ -129,24 +129,24 @@ SCENARIOS: dict[str, dict[str, Scenario]] = {
         "told": (lambda: explained(interrupted=False), None),
         "interrupted": (lambda: explained(interrupted=True), INCOMPLETE),
     },
-    "crossing": SIZES,
-    "blocks": SIZES,
-    "tune": {
-        "the search ended": (lambda: tune.concluded({"port": tuned("")}), PASS),
-        "parity fails": (lambda: tune.concluded({"port": tuned(REASON)}), FAIL),
+    "crossing sizes": SIZES,
+    "crossing blocks": SIZES,
+    "tune options": {
+        "the search ended": (lambda: tune.conclude({"port": tuned("")}), PASS),
+        "parity fails": (lambda: tune.conclude({"port": tuned(REASON)}), FAIL),
     },
-    "ablate": {
-        "bit-equal": (lambda: ablate.concluded({"port": Ablation(rows=(LeftOut(results=BIT_EQUAL),))}, True), PASS),
-        "parity fails": (lambda: ablate.concluded({"port": Ablation(reason=REASON)}, True), FAIL),
+    "tune ablate": {
+        "bit-equal": (lambda: ablate.conclude({"port": Ablation(rows=(LeftOut(results=BIT_EQUAL),))}, True), PASS),
+        "parity fails": (lambda: ablate.conclude({"port": Ablation(reason=REASON)}, True), FAIL),
         "gates were lost": (
-            lambda: ablate.concluded({"port": Ablation(rows=(LeftOut("cse", results=UNJUDGED),))}, True), NOT_JUDGED,
+            lambda: ablate.conclude({"port": Ablation(rows=(LeftOut("cse", results=UNJUDGED),))}, True), NOT_JUDGED,
         ),
         "no gates were asked": (
-            lambda: ablate.concluded({"port": Ablation(rows=(LeftOut("cse", results=UNJUDGED),))}, False), PASS,
+            lambda: ablate.conclude({"port": Ablation(rows=(LeftOut("cse", results=UNJUDGED),))}, False), PASS,
         ),
-        "nothing was left out": (lambda: ablate.concluded({"port": Ablation()}, True), NOT_JUDGED),
+        "nothing was left out": (lambda: ablate.conclude({"port": Ablation()}, True), NOT_JUDGED),
     },
-    "calibrate": {
+    "bench calibrate": {
         "as promised": (lambda: calibrated(10), PASS),
         "too few detected": (lambda: calibrated(5), FAIL),
         "a side is missing": (lambda: calibrated(10, modes=1), INCOMPLETE),
@@ -157,9 +157,9 @@ SCENARIOS: dict[str, dict[str, Scenario]] = {
         "unequal": (lambda: aligned(equal=False, assumes=(), left_only=1, right_only=2), FAIL),
         "could not be aligned": (lambda: aligned(reason=REASON), NOT_JUDGED),
         "no such level": (aligned, NOT_JUDGED),
-        "no pair": (lambda: hlo.concluded([], "algebraic"), NOT_JUDGED),
-        "nothing is expected": (lambda: hlo.unaligned([pair_of(equal=False)]), None),
-        "nothing could be compared": (lambda: hlo.unaligned([pair_of(reason=REASON)]), NOT_JUDGED),
+        "no pair": (lambda: hlo.conclude([], "algebraic"), NOT_JUDGED),
+        "nothing is expected": (lambda: hlo.conclude_unaligned([pair_of(equal=False)]), None),
+        "nothing could be compared": (lambda: hlo.conclude_unaligned([pair_of(reason=REASON)]), NOT_JUDGED),
         "equal on the device": (lambda: on_target(True), PASS),
         "unequal on the device": (lambda: on_target(False), FAIL),
         "not compiled for the device": (lambda: on_target(None), NOT_JUDGED),
@@ -171,7 +171,7 @@ SCENARIOS: dict[str, dict[str, Scenario]] = {
         "was not to be run": (lambda: planned(agrees=None, judged=False), PASS),
         "no figures": (lambda: planned(agrees=True, peak_bytes=None), INCOMPLETE),
     },
-    "recompiles": {
+    "compilation recompiles": {
         "no limit": (lambda: counted(None, compilations=3, failed=0), None),
         "within": (lambda: counted(3, compilations=3, failed=0), PASS),
         "more": (lambda: counted(2, compilations=3, failed=0), FAIL),
@@ -180,12 +180,12 @@ SCENARIOS: dict[str, dict[str, Scenario]] = {
         "not called": (lambda: counted(None, error=REASON), INCOMPLETE),
     },
     "distribute": {
-        "holds": (lambda: distribute.concluded([Distribution(name="port", verdict=PASS)]), PASS),
-        "fails": (lambda: distribute.concluded([Distribution(verdict=PASS), Distribution(verdict=FAIL)]), FAIL),
-        "no strategy": (lambda: distribute.concluded([Distribution(verdict=NOT_JUDGED)]), NOT_JUDGED),
-        "no verdict": (lambda: distribute.concluded([Distribution()]), NOT_JUDGED),
+        "holds": (lambda: distribute.conclude([Distribution(name="port", verdict=PASS)]), PASS),
+        "fails": (lambda: distribute.conclude([Distribution(verdict=PASS), Distribution(verdict=FAIL)]), FAIL),
+        "no strategy": (lambda: distribute.conclude([Distribution(verdict=NOT_JUDGED)]), NOT_JUDGED),
+        "no verdict": (lambda: distribute.conclude([Distribution()]), NOT_JUDGED),
     },
-    "datatypes": {
+    "lookup datatypes": {
         "holds": (lambda: typed(HOLDS, REFUSED), PASS),
         "differs": (lambda: typed(LOST, DIFFERS), FAIL),
         "lost": (lambda: typed(HOLDS, LOST), INCOMPLETE),
@@ -193,31 +193,31 @@ SCENARIOS: dict[str, dict[str, Scenario]] = {
         "the port refuses": (lambda: typed(REFUSED, HOLDS), NOT_JUDGED),
         "the port is not judged": (lambda: typed(UNJUDGED_TYPE, HOLDS), NOT_JUDGED),
     },
-    "clusters": {
+    "compilation clusters": {
         "enough": (lambda: clustered("a", ""), PASS),
         "too few": (lambda: clustered("a", "", ""), FAIL),
-        "no graph": (lambda: clusters.concluded(Clustering(name="f"), 0.0), NOT_JUDGED),
+        "no graph": (lambda: clusters.conclude(Clustering(name="f"), 0.0), NOT_JUDGED),
         "no node": (lambda: clustered(expected=0.0), NOT_JUDGED),
     },
-    "limits": {
-        "as known": (lambda: limits.concluded([Limit("a", expected={"tf/jit": "same"})]), PASS),
-        "otherwise": (lambda: limits.concluded([Limit("a", unexpected="tf/jit: expected same, found other")]), FAIL),
-        "nothing is known": (lambda: limits.concluded([Limit("a")]), NOT_JUDGED),
+    "lookup limits": {
+        "as known": (lambda: limits.conclude([Limit("a", expected={"tf/jit": "same"})]), PASS),
+        "otherwise": (lambda: limits.conclude([Limit("a", unexpected="tf/jit: expected same, found other")]), FAIL),
+        "nothing is known": (lambda: limits.conclude([Limit("a")]), NOT_JUDGED),
     },
-    "figures": {
-        "ran": (lambda: figures.concluded([MeasuredExperiment()]), PASS),
-        "failed": (lambda: figures.concluded([MeasuredExperiment(), MeasuredExperiment(reason=REASON)]), INCOMPLETE),
-        "no experiment": (lambda: figures.concluded([]), NOT_JUDGED),
+    "lookup figures": {
+        "ran": (lambda: figures.conclude([MeasuredExperiment()]), PASS),
+        "failed": (lambda: figures.conclude([MeasuredExperiment(), MeasuredExperiment(reason=REASON)]), INCOMPLETE),
+        "no experiment": (lambda: figures.conclude([]), NOT_JUDGED),
     },
-    "grappler": {
-        "bit-equal": (lambda: grappler.concluded(Optimization(results=ResultsHeld(bit_equal=True))), PASS),
-        "other bits": (lambda: grappler.concluded(Optimization(results=ResultsHeld())), FAIL),
-        "not compared": (lambda: grappler.concluded(Optimization()), NOT_JUDGED),
+    "compilation grappler": {
+        "bit-equal": (lambda: grappler.conclude(Optimization(results=ResultsHeld(bit_equal=True))), PASS),
+        "other bits": (lambda: grappler.conclude(Optimization(results=ResultsHeld())), FAIL),
+        "not compared": (lambda: grappler.conclude(Optimization()), NOT_JUDGED),
     },
-    "launch": {
-        "ended with 0": (lambda: launch.concluded(Launched(exit_code=0)), PASS),
-        "ended with 3": (lambda: launch.concluded(Launched(exit_code=3)), FAIL),
-        "killed": (lambda: launch.concluded(Launched(signal="SIGKILL")), FAIL),
+    "compilation launch": {
+        "ended with 0": (lambda: launch.conclude(Launched(exit_code=0)), PASS),
+        "ended with 3": (lambda: launch.conclude(Launched(exit_code=3)), FAIL),
+        "killed": (lambda: launch.conclude(Launched(signal="SIGKILL")), FAIL),
     },
     "profile": {
         "a kernel": (lambda: of_line("model.py:8", "model.py:9"), PASS),
@@ -225,33 +225,33 @@ SCENARIOS: dict[str, dict[str, Scenario]] = {
         "an empty profile": (of_line, FAIL),
     },
     "bugreport": {
-        "whole": (lambda: bugreport.concluded(OUT, 0), PASS),
-        "a part is missing": (lambda: bugreport.concluded(OUT, 2), INCOMPLETE),
+        "whole": (lambda: bugreport.conclude(OUT, 0), PASS),
+        "a part is missing": (lambda: bugreport.conclude(OUT, 2), INCOMPLETE),
     },
     "export": {
-        "whole": (lambda: export.concluded(OUT, ()), PASS),
-        "a form is missing": (lambda: export.concluded(OUT, LACKING), INCOMPLETE),
+        "whole": (lambda: export.conclude(OUT, ()), PASS),
+        "a form is missing": (lambda: export.conclude(OUT, LACKING), INCOMPLETE),
     },
     "record": {
-        "whole": (lambda: record_.concluded(OUT, ()), PASS),
-        "a part is missing": (lambda: record_.concluded(OUT, LACKING), INCOMPLETE),
+        "whole": (lambda: record_.conclude(OUT, ()), PASS),
+        "a part is missing": (lambda: record_.conclude(OUT, LACKING), INCOMPLETE),
     },
     "replay": {
         "the same": (replayed, PASS),
         "other results": (lambda: replayed(scale=2.0), FAIL),
         "refused": (lambda: replayed(refused="unknown custom call"), FAIL),
-        "no module": (lambda: replay.concluded([], []), NOT_JUDGED),
+        "no module": (lambda: replay.conclude([], []), NOT_JUDGED),
         "a dump": (lambda: replay.concluded_dump(ReplayedDump(modules=(ReplayedModule(),))), PASS),
         "a dump with a module that fails": (
             lambda: replay.concluded_dump(ReplayedDump(modules=(ReplayedModule(failure=REASON),))), FAIL,
         ),
         "a dump without a module": (lambda: replay.concluded_dump(ReplayedDump()), NOT_JUDGED),
     },
-    "compare": CHANGES,
-    "history": CHANGES,
+    "history compare": CHANGES,
+    "history show": CHANGES,
     "weights": {
-        "carried": (lambda: weights.concluded(0, OUT), PASS),
-        "does not fit": (lambda: weights.concluded(3, OUT), FAIL),
+        "carried": (lambda: weights.conclude(0, OUT), PASS),
+        "does not fit": (lambda: weights.conclude(3, OUT), FAIL),
         "carried back": (lambda: returned(2), PASS),
         "trained since": (lambda: returned(2, "dense/kernel"), FAIL),
         "carried back nothing": (lambda: returned(0), FAIL),
@@ -261,16 +261,16 @@ SCENARIOS: dict[str, dict[str, Scenario]] = {
         "a blocker": (lambda: diagnosed("note", BLOCKER), FAIL),
         "not traced": (lambda: diagnosed(not_traced=REASON), NOT_JUDGED),
     },
-    "gotchas": {
+    "lookup gotchas": {
         "as said": (lambda: tried(PASS, PASS), PASS),
         "otherwise": (lambda: tried(PASS, FAIL, ""), FAIL),
         "a side was lost": (lambda: tried(PASS, ""), NOT_JUDGED),
         "a gate is not judged": (lambda: tried(NOT_JUDGED), NOT_JUDGED),
         "no entry": (tried, NOT_JUDGED),
     },
-    "ops": {
-        "none is missing": (lambda: ops.concluded("model", ()), PASS),
-        "one is missing": (lambda: ops.concluded("model", ("MaxPoolWithArgmax",)), FAIL),
+    "lookup ops": {
+        "none is missing": (lambda: ops.conclude("model", ()), PASS),
+        "one is missing": (lambda: ops.conclude("model", ("MaxPoolWithArgmax",)), FAIL),
     },
 }  # fmt: skip
 """By command, how it can end: what its conclusion is made of, and the verdict; None where nothing was to be judged."""

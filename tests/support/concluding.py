@@ -34,7 +34,7 @@ from compare.commands import (
 from compare.commands import compare as compare_
 from compare.commands import next as next_
 from compare.commands._conclusion import Conclusion
-from compare.commands._output import concluded
+from compare.commands._output import conclude
 from compare.gotchas.trying import Attempt, Trial
 from compare.history.moves import REGRESSED, SEEN_ONCE, Change, Recurrence
 from compare.prove.locating import Located
@@ -69,20 +69,20 @@ def run(*verdicts: Verdict, failures: tuple[Failure, ...] = ()) -> Conclusion:
         )
         for at, verdict in enumerate(verdicts)
     }
-    return concluded(Record(schema=1, workloads=workloads))
+    return conclude(Record(schema=1, workloads=workloads))
 
 
 def searched(*verdicts: str, reason: str = REASON) -> Conclusion:
     """`jaxport locate` of passes of which so much is said."""
     passes = {f"pass{at}": Located(verdict, reason=reason) for at, verdict in enumerate(verdicts)}
-    return locate.concluded({"port": passes})
+    return locate.conclude({"port": passes})
 
 
 def climbed(*verdicts: str) -> Conclusion:
     """`jaxport next` of rungs that say so."""
     rungs = tuple(Rung(f"rung{at}", verdict) for at, verdict in enumerate(verdicts))
     fails = next((rung.name for rung in rungs if rung.verdict == FAIL), "")
-    return next_.concluded(Ladder("port", fails, rungs))
+    return next_.conclude(Ladder("port", fails, rungs))
 
 
 def whole(gates: Verdict) -> Conclusion:
@@ -105,7 +105,7 @@ def _initialized(gates: Verdict, unwritten: tuple[str, ...]) -> Conclusion:
         patch.setattr(port_writing.port_files, "get_each", lambda _: [])
         patch.setattr(port_writing.whole_run, "run", lambda *_: SimpleNamespace())
         patch.setattr(init, "deliver", lambda *_: run(gates))
-        conclusion = init._concluded(options, port)
+        conclusion = init._conclude(options, port)
     assert conclusion is not None
     return conclusion
 
@@ -121,20 +121,20 @@ def explained(interrupted: bool) -> Conclusion | None:
 
 
 def surveyed(*parities: Verdict, interrupted: bool = False) -> Conclusion:
-    """`jaxport crossing` and `jaxport blocks` of one function at so many sizes."""
+    """`jaxport crossing` and `jaxport crossing blocks` of one function at so many sizes."""
     runs = tuple(SizedRun(parity=parity) for parity in parities)
-    return _size_surveys.concluded(Crossings(series=(SizeSeries("softmax", runs=runs),), interrupted=interrupted))
+    return _size_surveys.conclude(Crossings(series=(SizeSeries("softmax", runs=runs),), interrupted=interrupted))
 
 
 def calibrated(called: int, modes: int = 2) -> Conclusion:
-    """`jaxport calibrate` of ten runs, of which so many detect a slowdown."""
+    """`jaxport bench calibrate` of ten runs, of which so many detect a slowdown."""
     mode = ModeCalibration(10, 10, (0.01,), {"+10 %": called}, {"+10 %": 10}, {}, None)
-    return calibrate.concluded({f"mode{at}": mode for at in range(modes)}, runs=10, sides=2)
+    return calibrate.conclude({f"mode{at}": mode for at in range(modes)}, runs=10, sides=2)
 
 
 def changed(*verdicts: str) -> Conclusion:
-    """`jaxport compare` and `jaxport history` of a ratio a verdict, as its last change has it."""
-    return compare_.concluded(
+    """`jaxport history compare` and `jaxport history` of a ratio a verdict, as its last change has it."""
+    return compare_.conclude(
         [
             Recurrence("port", str(at), SEEN_ONCE if verdict == REGRESSED else verdict, False, (),
                        (Change("port", str(at), verdict),))
@@ -144,25 +144,25 @@ def changed(*verdicts: str) -> Conclusion:
 
 
 def confirmed() -> Conclusion:
-    """`jaxport compare` of a ratio that regressed in two later runs."""
-    return compare_.concluded([Recurrence("port", "a", REGRESSED, True, (), (Change("port", "a", REGRESSED),) * 2)])
+    """`jaxport history compare` of a ratio that regressed in two later runs."""
+    return compare_.conclude([Recurrence("port", "a", REGRESSED, True, (), (Change("port", "a", REGRESSED),) * 2)])
 
 
 def clustered(*clusters_of_nodes: str, expected: float = 0.5) -> Conclusion:
-    """`jaxport clusters --expect` of nodes in these clusters."""
+    """`jaxport compilation clusters --expect` of nodes in these clusters."""
     nodes = tuple(GraphNode(str(at), cluster=cluster) for at, cluster in enumerate(clusters_of_nodes))
-    return clusters.concluded(Clustering(name="f", graph=ClusteredGraph(nodes=nodes)), expected)
+    return clusters.conclude(Clustering(name="f", graph=ClusteredGraph(nodes=nodes)), expected)
 
 
 def typed(*statuses: str) -> Conclusion:
-    """`jaxport datatypes` of a function whose modes came out so in one type."""
+    """`jaxport lookup datatypes` of a function whose modes came out so in one type."""
     modes = tuple(TypedMode(mode, status) for mode, status in zip(("jax/jit", "tf/jit"), statuses, strict=False))
-    return datatypes.concluded([TypedFunction(name="f", rows=(TypedRow(dtype="float16", modes=modes),))])
+    return datatypes.conclude([TypedFunction(name="f", rows=(TypedRow(dtype="float16", modes=modes),))])
 
 
 def aligned(**level: Any) -> Conclusion:
     """`jaxport hlo --expect-equal algebraic` of a pair of whose level that is said; without anything it has none."""
-    return hlo.concluded([pair_of(**level)], "algebraic")
+    return hlo.conclude([pair_of(**level)], "algebraic")
 
 
 def pair_of(**level: Any) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def on_target(equal: bool | None) -> Conclusion:
     """`jaxport hlo --expect-equal optimized --target` of a pair that is equal here, and so on a device."""
     target = {"tf@jax": None, "jax@jax": None, "equal": equal, "differences": ["another fusion"]}
     pair = {"name": "port", "levels": {"optimized": {"equal": True}}, "targets": {"H100": target}}
-    return hlo.concluded([pair], "optimized")
+    return hlo.conclude([pair], "optimized")
 
 
 def planned(agrees: bool | None, peak_bytes: int | None = 8, judged: bool = True) -> Conclusion:
@@ -184,37 +184,37 @@ def planned(agrees: bool | None, peak_bytes: int | None = 8, judged: bool = True
         judged=(JudgedLayout("data", agrees=agrees),) if judged else (),
         clusters=(PlannedCluster(target="H100:2", layouts=layouts),),
     )
-    return plan.concluded(Planned(steps=(step,)), judged)
+    return plan.conclude(Planned(steps=(step,)), judged)
 
 
 def counted(most: int | None, **side: Any) -> Conclusion | None:
-    """`jaxport recompiles` of a side, with a limit or without."""
-    return recompiles.concluded(RecompilationLedger(sides={"jax": SideLedger(**side)}), most)
+    """`jaxport compilation recompiles` of a side, with a limit or without."""
+    return recompiles.conclude(RecompilationLedger(sides={"jax": SideLedger(**side)}), most)
 
 
 def replayed(scale: float = 1.0, refused: str = "") -> Conclusion:
     """`jaxport replay` of a module with one result, which one compiler gives that much larger."""
     expected = np.ones(2, np.float32)
     result = Compared("r", (2,), "float32", {HERE: difference(expected * np.float32(scale), expected, None)})
-    return replay.concluded([Replayed("m", "", "", (result,), {HERE: refused} if refused else {})], [{}])
+    return replay.conclude([Replayed("m", "", "", (result,), {HERE: refused} if refused else {})], [{}])
 
 
 def tried(*ports: str) -> Conclusion:
-    """`jaxport gotchas --run` of controls whose right port came out so."""
+    """`jaxport lookup gotchas --run` of controls whose right port came out so."""
     entry: Any = SimpleNamespace(id="theme/name")
-    return gotchas.concluded([Trial(entry, None, Attempt(verdict)) for verdict in ports])
+    return gotchas.conclude([Trial(entry, None, Attempt(verdict)) for verdict in ports])
 
 
 def diagnosed(*severities: str, not_traced: str = "") -> Conclusion:
     """`jaxport doctor --strict` of a model with such findings."""
     findings = tuple(Finding(severity, "compilation", "MaxPool", "") for severity in severities)  # type: ignore[arg-type]
-    return doctor.concluded(Diagnosis(target="model.keras", kind="keras", findings=findings, not_traced=not_traced))
+    return doctor.conclude(Diagnosis(target="model.keras", kind="keras", findings=findings, not_traced=not_traced))
 
 
 def of_line(*sources: str) -> Conclusion:
     """`jaxport profile --line` of kernels that come from these lines."""
     kernels = tuple(ProfiledKernel(sources=(source,)) for source in sources)
-    return profile.concluded(ReadProfile(kernels=kernels), "model.py:8")
+    return profile.conclude(ReadProfile(kernels=kernels), "model.py:8")
 
 
 def returned(leaves: int, *changed_leaves: str) -> Conclusion:

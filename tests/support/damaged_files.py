@@ -23,8 +23,8 @@ def records(seed: int = 0) -> Iterator[Case]:
     good = json.loads((DATA / "record_full.json").read_text())
     asks: list[Callable[[Path], list[str]]] = [
         lambda folder: ["report", str(folder / "r.json"), "-o", str(folder / "out")],
-        lambda folder: ["results", str(folder / "r.json"), "-o", str(folder / "out" / "r.md")],
-        lambda folder: ["compare", str(DATA / "record_full.json"), str(folder / "r.json")],
+        lambda folder: ["report", "markdown", str(folder / "r.json"), "-o", str(folder / "out" / "r.md")],
+        lambda folder: ["history", "compare", str(DATA / "record_full.json"), str(folder / "r.json")],
         lambda folder: ["report", str(folder / "r.json"), "--json"],
     ]
     for number, case in enumerate(every_damage("records", "r.json", as_bytes(damaged_json(good, generator)), asks[0])):

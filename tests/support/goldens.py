@@ -53,7 +53,7 @@ def explained() -> Any:
     plan = Plan(5, 5, threads=available_processors())
     with foreign_code_apart():
         request = Request([_registry.get("add")], plans=[plan], extras=Extras(handover=True))
-        return shortened(to_json(further_evidence.gathered(whole_run.run(request, Silent()).record, request, Silent())))
+        return shortened(to_json(further_evidence.gather(whole_run.run(request, Silent()).record, request, Silent())))
 
 
 def shortened(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from functools import cache
 
@@ -32,8 +33,8 @@ DEAR: Mapping[str, int] = {
 CHEAP = 2
 """Seconds of a core that a port of any other theme takes."""
 
-ONE_OF_DEAR = 3
-"""Entries of a dear theme of which one is tried; `make zoo` tries each."""
+ONE_OF_DEAR, ONE_OF_CHEAP = 3, 2
+"""Entries of a theme of which one is tried; `make zoo` tries each."""
 
 
 def themes(half: int) -> list[str]:
@@ -52,9 +53,16 @@ def seconds(theme: str) -> int:
 
 
 def tried_entries(themes: Collection[str]) -> list[Entry]:
-    """The entries of some themes that a session tries: all, or of a dear theme one of ONE_OF_DEAR."""
-    of = [entry for entry in _catalogue.entries() if entry.theme in themes]
-    return [entry for number, entry in enumerate(of) if ZOO or entry.theme not in DEAR or number % ONE_OF_DEAR == 0]
+    """The entries of some themes that a session tries, in the order of the catalogue: of each theme one of a few."""
+    number: Counter[str] = Counter()
+    entries: list[Entry] = []
+    for entry in _catalogue.entries():
+        if entry.theme in themes:
+            step = ONE_OF_DEAR if entry.theme in DEAR else ONE_OF_CHEAP
+            if ZOO or number[entry.theme] % step == 0:
+                entries.append(entry)
+            number[entry.theme] += 1
+    return entries
 
 
 def not_as_said(theme: str, chosen: tuple[str, ...]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from compare.grappler.aligning import aligned, explained, grouped
+from compare.grappler.aligning import align_nodes, explain_rewrites, group_rewrites
 from compare.record.grappler_part import HeldConstant, NodeRewrite, OptimizedNode
 
 Nodes = tuple[OptimizedNode, ...]
@@ -47,7 +47,7 @@ AFTER: Nodes = (
 
 def changes(before: Nodes, after: Nodes) -> dict[str, NodeRewrite]:
     """By node, what became of it; no pass is known."""
-    return {each.name: each for each in grouped(explained(aligned(before, after), before, after))}
+    return {each.name: each for each in group_rewrites(explain_rewrites(align_nodes(before, after), before, after))}
 
 
 def kinds(before: Nodes, after: Nodes) -> dict[str, str]:

@@ -51,7 +51,7 @@ MUTANTS = (
     ),
     Mutant("gates i, f, o, g", "lstm", "i, f, g, o = jnp.split", "i, f, o, g = jnp.split"),
     Mutant("forget gate opened twice", "lstm", "jax.nn.sigmoid(f)", "jax.nn.sigmoid(f + 1)"),
-    Mutant("padding runs through the hidden state", "lstm", "jnp.where(at[1], following[0], hidden)", "following[0]"),
+    Mutant("padding runs through the hidden state", "lstm", "jnp.where(x[1], following[0], hidden)", "following[0]"),
     Mutant("mask one step too long", "lstm", "< lengths", "<= lengths"),
     Mutant("softmax over the batch", "lstm", "sequences, lengths))", "sequences, lengths), axis=0)"),
     Mutant("kernel meets the state after", "lstm", "return state, (hidden,", "return state, (state[0],", "gradients"),
@@ -63,5 +63,5 @@ MUTANTS = (
     Mutant("hidden and cell swapped", "lstm_cell", '"hidden": hidden, "cell": cell', '"hidden": cell, "cell": hidden'),
     Mutant("state as (cell, hidden)", "lstm_cell", "(hidden, cell))", "(cell, hidden))"),
     Mutant("no bias", "lstm_cell", " + weights.bias[...])\n    return _next", ")\n    return _next"),
-    Mutant("cell not squashed", "lstm_cell", "squashed = jnp.tanh(following)", "squashed = following"),
+    Mutant("cell not squashed", "lstm_cell", "cell_tanh = jnp.tanh(following)", "cell_tanh = following"),
 )

@@ -29,7 +29,7 @@ MUTANTS = (
     Mutant(
         "every overlap drops, kept or not",
         "mask_rcnn",
-        "dropping & kept[:, None]",
+        "dropping & survivors[:, None]",
         "dropping & usable[:, None]",
         part="surviving",
     ),

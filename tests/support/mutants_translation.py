@@ -16,7 +16,7 @@ MUTANTS = (
     Mutant("reading backwards not turned round", "seq2seq", "outputs[::-1, 1]", "outputs[:, 1]"),
     Mutant("state after the last word", "seq2seq", "last[1]", "last[0]"),
     Mutant("padding encoded", "seq2seq", "jnp.where(mask, gru_step(", "jnp.where(True, gru_step("),
-    Mutant("padding attended to", "seq2seq", "@ score + masked", "@ score"),
+    Mutant("padding attended to", "seq2seq", "@ score + mask_scores", "@ score"),
     Mutant("fed what is asked for", "seq2seq", "target[:, :-1]", "target[:, 1:]"),
     Mutant("mean over padding", "seq2seq", "/ words.sum()", "/ words.size", gate="gradients"),
     Mutant(
@@ -75,13 +75,13 @@ MUTANTS = (
     Mutant(
         "labels not smoothed",
         "translation",
-        "- (1 - smoothing) * picked - smoothing * logits.mean(-1)",
-        "- picked",
+        "- (1 - smoothing) * target_logits - smoothing * logits.mean(-1)",
+        "- target_logits",
         gate="gradients",
     ),
     Mutant("second beta of the default", "translation", "beta_2=translation.BETA_2, ", "", gate="training"),
     Mutant("warm-up one step late", "translation", "(step + 1).astype", "step.astype", gate="training"),
-    Mutant("caches of other beams", "translation_decode", 'kept.at[rows].get(mode="promise_in_bounds")', "kept"),
+    Mutant("caches of other beams", "translation_decode", 'cache.at[rows].get(mode="promise_in_bounds")', "cache"),
     Mutant("own position not seen", "translation_decode", "<= time", "< time"),
     Mutant("position of the first word", "translation_decode", "states.dtype)[state.time]", "states.dtype)[0]"),
     Mutant(

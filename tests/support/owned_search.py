@@ -8,7 +8,7 @@ from owned_machines import Machine
 
 from compare.bench.pairs import Measured
 from compare.progress import Silent
-from compare.tuning.candidate_options import Option, Options, named
+from compare.tuning.candidate_options import Option, Options, flags_text
 from compare.tuning.option_search import Refused, Search
 from compare.tuning.screening import AGAIN, DEFAULT, Confirmed, Rules
 
@@ -36,20 +36,20 @@ class Owned:
         self.judged: list[str] = []
 
     def digest(self, options: Options) -> str:
-        name = named(options)
+        name = flags_text(options)
         if name in self.refused:
             raise Refused(f"No such compile option: '{next(iter(options))}'")
         return self.same.get(name, name) or DEFAULT
 
     def race(self, candidates: Mapping[str, Options], number: int) -> Measured[str]:
-        assert all(named(options) == name for name, options in candidates.items() if name not in (DEFAULT, AGAIN))
+        assert all(flags_text(options) == name for name, options in candidates.items() if name not in (DEFAULT, AGAIN))
         self.raced.append(tuple(candidates))
         self.numbers.append(number)
         return self.machine(list(candidates), number)
 
     def judge(self, options: Options) -> str:
-        self.judged.append(named(options))
-        return "rounding gate: too far" if named(options) in self.wrong else ""
+        self.judged.append(flags_text(options))
+        return "rounding gate: too far" if flags_text(options) in self.wrong else ""
 
 
 def searched(

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from compare.files import converted
+from compare.files import convert_plain
 from compare.record.envelope import SCHEMA, Record
 from compare.record.results_file import decode
 from compare.record.workload_part import Workload
@@ -100,4 +100,4 @@ def decodable(workloads: Iterable[dict[str, Any] | None]) -> Iterator[Workload]:
     """Those that a record may hold: a list of texts or whole numbers may be null, and holds no null."""
     for plain in workloads:
         with contextlib.suppress(msgspec.ValidationError):
-            yield Workload() if plain is None else converted(plain, Workload)
+            yield Workload() if plain is None else convert_plain(plain, Workload)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compare.bench import phases
-from compare.files import converted
+from compare.files import convert_plain
 from compare.record.cost_parts import Stages
 
 
@@ -27,7 +27,7 @@ def told(**changed: Any) -> dict[str, Any]:
 
 def process_of(told: dict[str, Any]) -> Stages:
     """What is made of it."""
-    return phases.process_of(converted(told, phases.Start))
+    return phases.process_of(convert_plain(told, phases.Start))
 
 
 def parts(process: Stages) -> float:

@@ -39,7 +39,7 @@ class ProgramsHere(Executor):
     def compare(self, left: Held, right: Held, pairs: Sequence[held.Places], tolerance: float) -> list[Equal | None]:
         assert isinstance(left, _Held)
         assert isinstance(right, _Held)
-        return held.compared(left.results, right.results, pairs, tolerance)
+        return held.compare_results(left.results, right.results, pairs, tolerance)
 
     def let_go(self) -> None:
         """Nothing: it is forgotten as it is."""
@@ -62,14 +62,14 @@ class _Steps(Runnable):
         return self._loaded.each(calls)
 
     def hold(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Held:
-        return _Held(held.held(self.each(calls), tolerance))
+        return _Held(held.hold_results(self.each(calls), tolerance))
 
     def fingerprints(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Sequence[Sequence[Fingerprint]]:
-        return xla.fingerprinted(self._loaded, calls, tolerance)
+        return xla.take_fingerprints(self._loaded, calls, tolerance)
 
 
 class _Compiled(Executable):
-    def __init__(self, loaded: bindings.Loaded) -> None:
+    def __init__(self, loaded: bindings.LoadedProgram) -> None:
         self._loaded = loaded
 
     @property
@@ -80,7 +80,7 @@ class _Compiled(Executable):
         return [list(results) for results in self._loaded.each(calls)]
 
     def hold(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Held:
-        return _Held(held.held(self.each(calls), tolerance))
+        return _Held(held.hold_results(self.each(calls), tolerance))
 
     def fingerprints(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Sequence[Sequence[Fingerprint]]:
-        return xla.fingerprinted(self._loaded, calls, tolerance)
+        return xla.take_fingerprints(self._loaded, calls, tolerance)

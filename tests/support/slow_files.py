@@ -4,6 +4,7 @@ SLOW = (
     "test_blocks_command.py",
     "test_browser.py",
     "test_bugreport.py",
+    "test_built_pages.py",
     "test_bundle_workers.py",
     "test_calls_alone_left.py",
     "test_carried_optimizers.py",
@@ -93,8 +94,10 @@ HEAVY = (
     "test_calls_left.py",
     "test_catalogue.py",
     "test_check.py",
+    "test_check_live_models.py",
     "test_check_state.py",
     "test_check_weights.py",
+    "test_compare_programs.py",
     "test_compiler_stages.py",
     "test_conditions.py",
     "test_convolution.py",
@@ -102,6 +105,7 @@ HEAVY = (
     "test_displays.py",
     "test_elementwise.py",
     "test_exact_constants.py",
+    "test_examples_in_docstrings.py",
     "test_files_of_keras.py",
     "test_forgetting.py",
     "test_further.py",
@@ -119,7 +123,7 @@ HEAVY = (
     "test_locate_proofs.py",
     "test_locating.py",
     "test_loss_scaling.py",
-    "test_near_choices.py",
+    "test_by_regions.py",
     "test_numpy_model.py",
     "test_operation_map.py",
     "test_own_steps.py",
@@ -141,6 +145,7 @@ HEAVY = (
 """What `make check` leaves to `make test`: they start no process, but import TensorFlow or take about as long."""
 
 LONGEST = (
+    "test_built_pages.py",
     "test_contract.py",
     "test_functions.py",
     "test_grappler_workers.py",

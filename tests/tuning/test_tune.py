@@ -95,7 +95,7 @@ def test_a_platform_without_known_options_is_one_line() -> None:
     with pytest.raises(
         RequestError, match=r"expected a platform whose options are known \(cpu, gpu\), found tpu: name some"
     ):
-        tuner._known(tuner.Plan(), "tpu")
+        tuner._options_of(tuner.Plan(), "tpu")
 
 
 # A process that dies

@@ -18,7 +18,7 @@ from compare.inputs.request import Extras, Plan
 from compare.report import overviews, results_page
 from compare.report.console import print_overview
 from compare.report.html import render
-from compare.report.markdown import escaped
+from compare.report.markdown import escape
 from compare.sides import requests
 from compare.sides._side import BadTarget, Unavailable
 from compare.sides.client import LiveSide
@@ -174,7 +174,7 @@ def test_page_and_console_show_it_beside_the_untuned_ratio(
 
 def test_the_page_of_results_names_the_options_and_both_ratios(judged: dict[str, Any]) -> None:
     page = results_page.page(decoded(judged))
-    assert f"Compiler options of jax/tuned: {escaped(YNN)}=." in page
+    assert f"Compiler options of jax/tuned: {escape(YNN)}=." in page
     assert "| jax/tuned vs tf/" in page and "| jax/tuned vs jax/jit |" in page
     assert "; with its compiler options jax/tuned vs tf/" in page
 

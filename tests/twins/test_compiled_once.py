@@ -18,7 +18,7 @@ staged = tf.function(lambda x: tf.sin(x) * x, jit_compile=True)
 argument = tf.ones(4)
 staged(argument)
 with tempfile.TemporaryDirectory() as folder:
-    with _mode_calls.switched("jit"), tf.profiler.experimental.Profile(folder):
+    with _mode_calls.switch("jit"), tf.profiler.experimental.Profile(folder):
         staged(argument)
     (trace,) = Path(folder).rglob("*.xplane.pb")
     print(sum(event.name.endswith("Compiler::RunBackend") for event in _private.events(trace.read_bytes())))

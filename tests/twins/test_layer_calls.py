@@ -27,5 +27,5 @@ def test_a_layer_that_raised_is_around_none_that_is_called_after_it() -> None:
         except ValueError:
             return dense(x)
 
-    noted, _ = layer_calls(model, [tf.ones((1, 3))], differentiated=False)
+    noted, _ = layer_calls(model, [tf.ones((1, 3))], with_gradients=False)
     assert [call.path for call in noted.calls] == ["dense"]

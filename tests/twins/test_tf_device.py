@@ -36,7 +36,7 @@ def test_a_timed_call_on_a_gpu_ends_when_the_device_has_done_its_work(with_gpu: 
         with_gpu.append("called")
         return x
 
-    assert _mode_calls.finished(call, one) is one
+    assert _mode_calls.finish(call, one) is one
     assert with_gpu == ["called", "waited"]
 
 
@@ -51,7 +51,7 @@ def test_every_entry_of_the_dispatch_waits_for_the_device(with_gpu: list[str]) -
 def test_on_the_cpu_nothing_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_device, "has_gpu", lambda: False)
     monkeypatch.setattr(tf.test.experimental, "sync_devices", lambda: pytest.fail("waited for the CPU"))
-    _mode_calls.finished(tf.identity, tf.constant(1.0))
+    _mode_calls.finish(tf.identity, tf.constant(1.0))
 
 
 @pytest.mark.parametrize(("gpu", "platform"), [(True, "CUDA"), (False, "CPU")])
@@ -89,7 +89,7 @@ def test_the_precision_of_products_is_in_the_program(precision: str, written: st
     squared = tf.function(lambda x: x @ x, jit_compile=True)
     lowered = squared.experimental_get_compiler_ir(tf.zeros((2, 2)))(stage="stablehlo")
     assert f"precision = [{written}, {written}]" in lowered
-    assert _device.pinned(device) == {"matmul_precision": precision}
+    assert _device.pinned_settings(device) == {"matmul_precision": precision}
 
 
 def test_a_gpu_is_named_as_jax_names_it(with_gpu: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,4 +97,4 @@ def test_a_gpu_is_named_as_jax_names_it(with_gpu: list[str], monkeypatch: pytest
     monkeypatch.setattr(
         tf.config.experimental, "get_device_details", lambda gpu: {"device_name": "NVIDIA H100 80GB HBM3"}
     )
-    assert _device.described() == "gpu nvidia h100 80gb hbm3"
+    assert _device.describe_device() == "gpu nvidia h100 80gb hbm3"

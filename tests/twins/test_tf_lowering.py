@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tf_reference._lowering import lowered
+from tf_reference._lowering import lower
 from tf_reference._mode_calls import compilable
 from workloads._framework import Unsupported, has_no_gradient
 
@@ -86,13 +86,13 @@ def staged(function: Callable[..., Any]) -> Any:
 def test_each_argument_and_variable_is_a_parameter(name: str) -> None:
     function, parameters = FUNCTIONS[name]
     for differentiated in (function, gradient(function)):
-        of = lowered(staged(differentiated), [X])
+        of = lower(staged(differentiated), [X])
 
         assert len(of.layout.parameters) == parameters == 1 + len(of.concrete.captured_inputs)
 
 
 def test_updates_of_variables_are_results_beside_a_captured_shape() -> None:
-    of = lowered(staged(updating), [X])
+    of = lower(staged(updating), [X])
 
     assert of.layout.aliases == {1: 1, 2: 2}
 
@@ -101,7 +101,7 @@ def test_an_argument_that_XLA_has_to_know_is_named_by_the_operation_that_asks() 
     sized = staged(lambda x: tf.ones(tf.cast(x, tf.int32)))
 
     with pytest.raises(Unsupported, match="XLA has to know input 0 of TensorFlow's Fill when it compiles"):
-        lowered(sized, [X])
+        lower(sized, [X])
 
 
 @pytest.mark.parametrize("stage", [lambda function: function, tf.function], ids=["op by op", "as a graph"])

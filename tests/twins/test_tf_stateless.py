@@ -16,7 +16,7 @@ from compare.sides import mapped, wire
 from compare.sides.requests import Loading
 from jaxport._framework import Jax
 from tf_reference._framework import TensorFlow
-from tf_reference._stateless import _held, _Rewriting, lowered_for, stateless
+from tf_reference._stateless import _hold, _Rewriting, lowered_for, stateless
 from workloads import _registry
 from workloads._device import GPU, HIGHEST, ON_CPU, Device
 from workloads._framework import Program, Unsupported
@@ -152,7 +152,7 @@ def graph_node(graph: Any, name: str) -> Any:
 def rewriting(graph: Any, handle: str, held: Held) -> _Rewriting:
     copied = type(graph)()
     copied.CopyFrom(graph)
-    return _Rewriting(copied, {handle: _held(held.kernel)})
+    return _Rewriting(copied, {handle: _hold(held.kernel)})
 
 
 def test_a_program_for_a_gpu_needs_none_and_has_no_stage_that_does() -> None:

@@ -128,15 +128,15 @@ class Pair:
     def apart(self, fresh: bool = False, **planted: np.ndarray) -> list[str]:
         """What the steps of both show, with other arrays in the state."""
         assert self.source.optimizer is not None
-        trained = continuing.trained(self.source.optimizer, self.weights.moves)
+        trained = continuing.trained_weights(self.source.optimizer, self.weights.moves)
         gradients = continuing.gradients(trained, self.arrays)
         state = {**self.slots.arrays, **planted}
         sent = {f"weights/{path}": each for path, each in self.weights.arrays.items()}
-        sent |= {f"state/{path}": each for path, each in state.items()} | continuing.carried(trained, gradients)
-        here = _optimizer_reading.stepped(self.optimizer, self.held, sent, continuing.STEPS, fresh)
+        sent |= {f"state/{path}": each for path, each in state.items()} | continuing.carry(trained, gradients)
+        here = _optimizer_reading.take_steps(self.optimizer, self.held, sent, continuing.STEPS, fresh)
         keys = _keras_weights.keys(self.model)
-        there = _keras_optimizer.stepped(self.model, keys, gradients, continuing.STEPS, fresh)
-        found = continuing.apart(self.weights.arrays, continuing.carried(trained, there), here, "here")
+        there = _keras_optimizer.take_steps(self.model, keys, gradients, continuing.STEPS, fresh)
+        found = continuing.apart(self.weights.arrays, continuing.carry(trained, there), here, "here")
         return [each.line for each in found]
 
 
@@ -269,7 +269,7 @@ def test_a_weight_that_keras_does_not_train_has_to_rest() -> None:
     pair = pair_of(ALIKE["adam"])
     assert pair.source.optimizer is not None
     untrained = dataclasses.replace(pair.source.optimizer, trained=pair.source.optimizer.trained[:-1])
-    trained = continuing.trained(untrained, pair.weights.moves)
+    trained = continuing.trained_weights(untrained, pair.weights.moves)
     gradients = continuing.gradients(trained, pair.arrays)
     assert not any("norm/beta" in name for name in gradients)
     start = {"norm.bias": pair.weights.arrays["norm.bias"]}

@@ -95,7 +95,7 @@ class Carried:
 
     def difference(self) -> float:
         variables = jax.eval_shape(self.module.init, jax.random.key(0), *self.x)
-        found = self.module.apply(weights.replaced(variables, self.plan.arrays), *self.x)
+        found = self.module.apply(weights.replace_values(variables, self.plan.arrays), *self.x)
         found = nn.relu(found) if self.wanted.min() == 0 else found  # the Dense of the model has an activation
         return float(np.linalg.norm(found - self.wanted) / np.linalg.norm(self.wanted))
 

@@ -33,7 +33,7 @@ def weights(tmp_path: Path) -> Path:
     found = plan(source, arrays, target, {}, {})
     path = tmp_path / "w.safetensors"
     save_file(dict(found.arrays), path)
-    made = receipt.made(("m.keras", "", "port.py:Port"), found, source, arrays, target, {}, "")
+    made = receipt.make_receipt(("m.keras", "", "port.py:Port"), found, source, arrays, target, {}, "")
     receipt.beside(path).write_text(json.dumps(receipt.plain(made)))
     return path
 

@@ -57,7 +57,7 @@ def test_a_module_that_a_rule_writes_takes_the_weights(name: str) -> None:
         if inner or module is None or not module.class_name:
             continue
         tried += 1
-        target = _module_reading.of_module(Written(constructors.written(module)))
+        target = _module_reading.of_module(Written(constructors.constructor_text(module)))
         found = plan(source, arrays, target, {}, {})
         assert [each.line for each in found.findings] == []
         assert [each.advice for each in found.told] == [()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workloads._mesh_rules import is_transformer, largest_axis, split_axis, undivided
+from workloads._mesh_rules import is_transformer, largest_axis, split_axis, why_undivided
 
 BLOCK = {
     "layer0/attention/query/kernel": (8, 4, 2),
@@ -36,9 +36,11 @@ def test_without_such_names_the_last_axis_is_split() -> None:
 
 
 def test_what_does_not_divide_is_named() -> None:
-    assert undivided(BLOCK, 4) == ""
-    assert undivided(BLOCK, 8).startswith("expected heads that 8 divides, found 4 of layer0/attention/query/kernel: ")
-    assert "expected features that 2 divides, found 3 of kernel" in undivided({"kernel": (6, 3)}, 2)
+    assert why_undivided(BLOCK, 4) == ""
+    assert why_undivided(BLOCK, 8).startswith(
+        "expected heads that 8 divides, found 4 of layer0/attention/query/kernel: "
+    )
+    assert "expected features that 2 divides, found 3 of kernel" in why_undivided({"kernel": (6, 3)}, 2)
 
 
 @pytest.mark.parametrize(

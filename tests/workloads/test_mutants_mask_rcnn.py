@@ -79,7 +79,7 @@ def backbone(twin: Any, losing: Any, case: str) -> Any:
 
 
 def doubled(twin: Any, losing: Any, case: str) -> Any:
-    return twin._doubled(levels_of(case)[0])
+    return twin._double(levels_of(case)[0])
 
 
 def masks(twin: Any, losing: Any, case: str) -> Any:

@@ -64,7 +64,7 @@ def test_no_function_is_without_a_statement() -> None:
 
 def test_a_name_stands_for_one_limit() -> None:
     assert not set(STATEMENTS) & (set(STREAMS) | set(limits()))
-    # The stream `add` is asked for by `jaxport recompiles`, the workload by `jaxport run`.
+    # The stream `add` is asked for by `jaxport compilation recompiles`, the workload by `jaxport run`.
     assert set(STATEMENTS) & set(_registry.names()) == set()
 
 

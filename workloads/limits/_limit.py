@@ -55,5 +55,5 @@ def limits() -> dict[str, tuple[str, Limit]]:
     """By name, every limit and its theme: a file of the package that has such pairs has a tuple LIMITS."""
     package = importlib.import_module(PACKAGE)
     themes = sorted(module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_"))
-    declared = {theme: getattr(importlib.import_module(f"{PACKAGE}.{theme}"), "LIMITS", ()) for theme in themes}
-    return {limit.name: (theme, limit) for theme, pairs in declared.items() for limit in pairs}
+    limits_by_theme = {theme: getattr(importlib.import_module(f"{PACKAGE}.{theme}"), "LIMITS", ()) for theme in themes}
+    return {limit.name: (theme, limit) for theme, pairs in limits_by_theme.items() for limit in pairs}

@@ -87,5 +87,7 @@ def statements() -> dict[str, tuple[str, Statement]]:
     """By name, every statement and its theme: a file of the package that has some has a tuple STATEMENTS."""
     package = importlib.import_module(__package__ or "")
     themes = sorted(module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_"))
-    declared = {theme: getattr(importlib.import_module(f"{__package__}.{theme}"), "STATEMENTS", ()) for theme in themes}
-    return {one.name: (theme, one) for theme, several in declared.items() for one in several}
+    statements_by_theme = {
+        theme: getattr(importlib.import_module(f"{__package__}.{theme}"), "STATEMENTS", ()) for theme in themes
+    }
+    return {one.name: (theme, one) for theme, several in statements_by_theme.items() for one in several}

@@ -43,18 +43,18 @@ def align(
       UnreadableProgram: a program cannot be read, or brought to that level.
     """
     subjects = Pair(left, right)
-    alignment = _aligned(_problem(subjects, level, cases))
-    return dataclasses.replace(alignment, assumes=_assumed(subjects, alignment))
+    alignment = _align(_problem(subjects, level, cases))
+    return dataclasses.replace(alignment, assumes=_find_assumptions(subjects, alignment))
 
 
-def _assumed(subjects: Pair[Subject], alignment: Alignment) -> tuple[str, ...]:
+def _find_assumptions(subjects: Pair[Subject], alignment: Alignment) -> tuple[str, ...]:
     """What must hold of the inputs for programs to be equal; nothing where they are equal without assuming it."""
     forms = alignment.left, alignment.right
-    fired = {change.assumes for form in forms for change in form.changes if change.assumes}
-    if not fired or not alignment.is_equal:
+    assumptions = {change.assumes for form in forms for change in form.changes if change.assumes}
+    if not assumptions or not alignment.is_equal:
         return ()
-    strict = _aligned(_problem(subjects, alignment.level, (), assuming=False))
-    return () if strict.is_equal else tuple(sorted(fired))
+    strict = _align(_problem(subjects, alignment.level, (), assuming=False))
+    return () if strict.is_equal else tuple(sorted(assumptions))
 
 
 def _problem(subjects: Pair[Subject], level: str, cases: Sequence[Arguments], assuming: bool = True) -> Problem:
@@ -82,39 +82,39 @@ def _bytes_of_arguments(cases: Sequence[Arguments]) -> int:
     return 2 * max(sum(sizes.values()) for sizes in sides)
 
 
-def _aligned(problem: Problem) -> Alignment:
+def _align(problem: Problem) -> Alignment:
     """Every matcher in order, until none finds more; then what is only alike, and where the two first differ."""
     graphs = problem.graphs
     numbering = Numbering(problem.forms, as_written=problem.level == RAW)
-    regions = Regions(problem, numbering, _aligned)
-    known = [*problem.slots, *numbering.matches(problem.slots)]
-    values = _values(problem, known)
-    chosen = ByValue(graphs, numbering, values)
+    regions = Regions(problem, numbering, _align)
+    matches = [*problem.slots, *numbering.matches(problem.slots)]
+    values = _values(problem, matches)
+    by_value = ByValue(graphs, numbering, values)
     before = -1
-    while before < len(known):
-        before = len(known)
-        for matcher in (chosen, numbering, regions):
-            known += matcher.matches(known)
-    similar = alike(graphs, known)
-    bodies = regions.alignments([*known, *similar], known)
+    while before < len(matches):
+        before = len(matches)
+        for matcher in (by_value, numbering, regions):
+            matches += matcher.matches(matches)
+    similar = alike(graphs, matches)
+    bodies = regions.alignments([*matches, *similar], matches)
     return Alignment(
         problem.level,
         problem.forms.left,
         problem.forms.right,
-        matches=tuple(known),
-        frontier=tuple(frontier(problem, known, similar, bodies, values.untried)),
+        matches=tuple(matches),
+        frontier=tuple(frontier(problem, matches, similar, bodies, values.untried)),
         alike=tuple(similar),
         regions=tuple(bodies),
-        results=_results(problem, numbering, known),
+        results=_results(problem, numbering, matches),
         notes=values.notes,
     )
 
 
-def _values(problem: Problem, known: Sequence[Match]) -> EqualValues:
+def _values(problem: Problem, matches: Sequence[Match]) -> EqualValues:
     if problem.runs is None:
         return EqualValues({})
     try:
-        return equal_values(problem.graphs, known, problem.runs)
+        return equal_values(problem.graphs, matches, problem.runs)
     except UnreadableProgram as error:
         return EqualValues({}, notes=(f"nothing was compared by running it: {error}",))
     finally:
@@ -122,10 +122,10 @@ def _values(problem: Problem, known: Sequence[Match]) -> EqualValues:
         executing.let_go()
 
 
-def _results(problem: Problem, numbering: Numbering, known: Sequence[Match]) -> tuple[ResultMatch, ...]:
-    numbers = numbering.numbers(known)
-    direct = {(match.left, match.right): match for match in known}
-    by_left = {match.left: match for match in known}
+def _results(problem: Problem, numbering: Numbering, matches: Sequence[Match]) -> tuple[ResultMatch, ...]:
+    numbers = numbering.numbers(matches)
+    direct = {(match.left, match.right): match for match in matches}
+    by_left = {match.left: match for match in matches}
     results: list[ResultMatch] = []
     for name, left, right in ((result.name, result.left, result.right) for result in problem.results):
         if left is None or right is None or numbers.left[left] != numbers.right[right]:

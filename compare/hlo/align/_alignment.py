@@ -77,10 +77,10 @@ class FrontierEntry:
     node: int = -1
 
     @property
-    def explained(self) -> str:
+    def explanation_name(self) -> str:
         """The name of the known difference between frontends that this is, or of the rule; "" of neither."""
-        is_known = self.explanation and self.explanation.kind in (ReasonKind.FRONTEND, ReasonKind.RULE)
-        return self.explanation.name if self.explanation and is_known else ""
+        has_name = self.explanation and self.explanation.kind in (ReasonKind.FRONTEND, ReasonKind.RULE)
+        return self.explanation.name if self.explanation and has_name else ""
 
 
 @dataclass(frozen=True)
@@ -140,17 +140,17 @@ class Alignment:
     @property
     def left_only(self) -> tuple[int, ...]:
         """Values of the left program without a partner."""
-        taken = {match.left for match in self.matches}
-        return tuple(key for key in self.left.graph.nodes if key not in taken)
+        matched_keys = {match.left for match in self.matches}
+        return tuple(key for key in self.left.graph.nodes if key not in matched_keys)
 
     @property
     def right_only(self) -> tuple[int, ...]:
         """Values of the right program without a partner."""
-        taken = {match.right for match in self.matches}
-        return tuple(key for key in self.right.graph.nodes if key not in taken)
+        matched_keys = {match.right for match in self.matches}
+        return tuple(key for key in self.right.graph.nodes if key not in matched_keys)
 
     @property
-    def matched(self) -> int:
+    def match_count(self) -> int:
         """How many values of the left program have a partner."""
         return len(self.left.graph) - len(self.left_only)
 
@@ -166,30 +166,30 @@ class Alignment:
             not self.assumes
             and all(result.equal for result in self.results)
             and all(region.alignment.is_equal for region in self.regions)
-            and not _computed(self.left.graph, self.left_only)
-            and not _computed(self.right.graph, self.right_only)
+            and not _drop_unread_parameters(self.left.graph, self.left_only)
+            and not _drop_unread_parameters(self.right.graph, self.right_only)
         )
 
     @property
     def reasons(self) -> tuple[ReasonGroup, ...]:
         """Every place grouped by its reason, the reason with most places first; places without one come last."""
         groups: dict[Reason | None, list[FrontierEntry]] = {}
-        for alignment in (self, *(region.alignment for region in self.nested())):
+        for alignment in (self, *(region.alignment for region in self.walk_regions())):
             for entry in alignment.frontier:
                 groups.setdefault(entry.explanation, []).append(entry)
-        ordered = sorted(groups.items(), key=lambda group: (group[0] is None, -len(group[1])))
-        return tuple(ReasonGroup(reason, tuple(places)) for reason, places in ordered)
+        sorted_groups = sorted(groups.items(), key=lambda group: (group[0] is None, -len(group[1])))
+        return tuple(ReasonGroup(reason, tuple(places)) for reason, places in sorted_groups)
 
-    def nested(self) -> Iterator[RegionAlignment]:
+    def walk_regions(self) -> Iterator[RegionAlignment]:
         """The alignments of all bodies, those of a body after its own."""
         for region in self.regions:
             yield region
-            yield from region.alignment.nested()
+            yield from region.alignment.walk_regions()
 
 
-def _computed(graph: Graph, keys: tuple[int, ...]) -> list[int]:
-    unread = set(unread_parameters(graph))
-    return [key for key in keys if key not in unread]
+def _drop_unread_parameters(graph: Graph, keys: tuple[int, ...]) -> list[int]:
+    unread_keys = set(unread_parameters(graph))
+    return [key for key in keys if key not in unread_keys]
 
 
 def unread_parameters(graph: Graph) -> list[int]:

@@ -11,7 +11,7 @@ from compare.hlo.align._problem import Problem
 from compare.hlo.align.calls import Positions
 from compare.hlo.align.equal_values import Arguments, Runs
 from compare.hlo.align.slots import ResultPair, random_array
-from compare.hlo.align.state import SlotPairs, flattened, slot_values, slots_of
+from compare.hlo.align.state import SlotPairs, flatten_slots, slot_values, slots_of
 from compare.hlo.graph import Graph
 from compare.hlo.pair import Pair
 from compare.hlo.rewriting import Rewritten
@@ -39,7 +39,7 @@ def body_problem(
         level=outer.level,
         labels=outer.labels,
         forms=bodies.map(form_of),
-        slots=_matched(bodies, slots),
+        slots=_match_slots(bodies, slots),
         results=ends,
         names=bodies.map(_names),
         paired_by_name=False,
@@ -47,7 +47,7 @@ def body_problem(
     )
 
 
-def _matched(bodies: Pair[Graph], slots: SlotPairs) -> list[Match]:
+def _match_slots(bodies: Pair[Graph], slots: SlotPairs) -> list[Match]:
     values = bodies.map(slot_values)
     nodes = bodies.map(lambda body: body.nodes)
     ends = [
@@ -72,7 +72,7 @@ def _names(body: Graph) -> dict[int, str]:
 
 
 def _runs(outer: Runs, bodies: Pair[Graph], slots: SlotPairs) -> Runs | None:
-    left, right = bodies.map(flattened)
+    left, right = bodies.map(flatten_slots)
     if left is None or right is None:
         return None
     return Runs(Pair(left, right), lambda: _random_cases(bodies, slots), outer.tolerance, outer.budget, loops=False)

@@ -48,44 +48,49 @@ class Numbering:
         self._asked: list[Match] | None = None
         self._answered: Pair[Numbers] = Pair({}, {})
 
-    def numbers(self, known: Sequence[Match]) -> Pair[Numbers]:
+    def numbers(self, known_matches: Sequence[Match]) -> Pair[Numbers]:
         """The number of every value of either graph."""
         # Matchers ask in turn, and most of them have found nothing in between.
-        if self._asked != known:
-            self._asked, self._answered = [*known], self.numbered(_classes(known, self._graphs.left))
+        if self._asked != known_matches:
+            self._asked, self._answered = (
+                [*known_matches],
+                self.extend_numbers(_classes(known_matches, self._graphs.left)),
+            )
         return self._answered
 
-    def numbered(self, given: Pair[Numbers]) -> Pair[Numbers]:
+    def extend_numbers(self, start_numbers: Pair[Numbers]) -> Pair[Numbers]:
         """The same from negative numbers that some values have been given."""
         return Pair(
-            self._numbered(self._graphs.left, self.operations.left, given.left),
-            self._numbered(self._graphs.right, self.operations.right, given.right),
+            self._number_values(self._graphs.left, self.operations.left, start_numbers.left),
+            self._number_values(self._graphs.right, self.operations.right, start_numbers.right),
         )
 
-    def matches(self, known: Sequence[Match]) -> list[Match]:
+    def matches(self, known_matches: Sequence[Match]) -> list[Match]:
         """Values that have a number of the other graph and no partner yet."""
-        left, right = self.numbers(known)
+        left, right = self.numbers(known_matches)
         partners = {number: key for key, number in reversed(right.items())}
         matches = [
             Match(key, partners[number], NUMBER)
-            for key, number in _without({match.left for match in known}, left)
+            for key, number in _without({match.left for match in known_matches}, left)
             if number in partners
         ]
-        taken = {match.right for match in known} | {match.right for match in matches}
+        right_keys = {match.right for match in known_matches} | {match.right for match in matches}
         partners = {number: key for key, number in reversed(left.items())}
-        twice = [Match(partners[number], key, NUMBER) for key, number in _without(taken, right) if number in partners]
+        twice = [
+            Match(partners[number], key, NUMBER) for key, number in _without(right_keys, right) if number in partners
+        ]
         return matches + twice
 
-    def _numbered(self, graph: Graph, operations: Mapping[int, Operation], given: Numbers) -> Numbers:
+    def _number_values(self, graph: Graph, operations: Mapping[int, Operation], start_numbers: Numbers) -> Numbers:
         numbers: Numbers = {}
         table = self._table
         for node in graph:
-            number = given.get(node.id)
+            number = start_numbers.get(node.id)
             if number is None:
                 operation = operations[node.id]
                 operands = [numbers[key] for key in node.operands]
-                ordered = operation.order(operands) if operation.order else operands
-                number = table.setdefault((operation.signature, *ordered), len(table))
+                operands_in_order = operation.order(operands) if operation.order else operands
+                number = table.setdefault((operation.signature, *operands_in_order), len(table))
             numbers[node.id] = number
         return numbers
 
@@ -120,24 +125,24 @@ def _free_of_order(node: Node) -> tuple[Hashable, Order | None]:
         return node.attributes, None
     if direction in ("EQ", "NE"):
         return node.attributes, sorted
-    mirrored = dict(node.attributes) | {"comparison_direction": MIRRORED[direction]}
-    return tuple(sorted(mirrored.items())), _reversed
+    mirrored_attributes = dict(node.attributes) | {"comparison_direction": MIRRORED[direction]}
+    return tuple(sorted(mirrored_attributes.items())), _reverse
 
 
-def _reversed(operands: list[int]) -> list[int]:
+def _reverse(operands: list[int]) -> list[int]:
     return operands[::-1]
 
 
-def _without(taken: set[int], numbers: Numbers) -> list[tuple[int, int]]:
-    return [(key, number) for key, number in numbers.items() if key not in taken]
+def _without(keys_to_skip: set[int], numbers: Numbers) -> list[tuple[int, int]]:
+    return [(key, number) for key, number in numbers.items() if key not in keys_to_skip]
 
 
-def _classes(known: Iterable[Match], left: Graph) -> Pair[Numbers]:
+def _classes(known_matches: Iterable[Match], left_graph: Graph) -> Pair[Numbers]:
     """A negative number for each set of values that matches hold together."""
     parents: list[int] = []
     sets: Pair[Numbers] = Pair({}, {})
-    for match in known:
-        if not _holds_as_it_is(match, left):
+    for match in known_matches:
+        if not _holds_as_it_is(match, left_graph):
             continue
         ends = (sets.left, match.left), (sets.right, match.right)
         roots = [_root(parents, numbers[key]) for numbers, key in ends if key in numbers]
@@ -150,14 +155,14 @@ def _classes(known: Iterable[Match], left: Graph) -> Pair[Numbers]:
     return sets.map(lambda numbers: {key: -1 - _root(parents, number) for key, number in numbers.items()})
 
 
-def _holds_as_it_is(match: Match, left: Graph) -> bool:
+def _holds_as_it_is(match: Match, left_graph: Graph) -> bool:
     """Whether what is computed from one of two values alike is computed from the other: not where one is transposed.
 
     The parts of a loop's state are matched one by one, for they may stand in another order.
     """
     if match.matcher == VALUE:
         return not match.note
-    return match.matcher not in (REGION, SLOT) or left.nodes[match.left].shape.dtype != "tuple"
+    return match.matcher not in (REGION, SLOT) or left_graph.nodes[match.left].shape.dtype != "tuple"
 
 
 def _root(parents: list[int], key: int) -> int:

@@ -42,47 +42,51 @@ class ByValue:
             self._pairs.left[ids.left].append(ids)
             self._pairs.right[ids.right].append(ids)
 
-    def matches(self, known: Sequence[Match]) -> list[Match]:
+    def matches(self, known_matches: Sequence[Match]) -> list[Match]:
         """The best partner of every value that has none: of its own opcode, then at its own depth, then the nearest.
 
         Operands stand before their users, so a match may rest on one that was just made.
         """
         if not self._values.pairs:
             return []
-        numbers = self._numbering.numbers(known)
-        made: set[Ids] = set()
+        numbers = self._numbering.numbers(known_matches)
+        new_pairs: set[Ids] = set()
         matches: list[Match] = []
-        taken = Pair({match.left for match in known}, {match.right for match in known})
-        untried = Pair(self._resting_on_untried(0, taken.left), self._resting_on_untried(1, taken.right))
+        matched_keys = Pair({match.left for match in known_matches}, {match.right for match in known_matches})
+        untried_keys = Pair(
+            self._resting_on_untried(0, matched_keys.left), self._resting_on_untried(1, matched_keys.right)
+        )
 
         def same(left: int, right: int) -> bool:
-            return numbers.left[left] == numbers.right[right] or (left, right) in made
+            return numbers.left[left] == numbers.right[right] or (left, right) in new_pairs
 
-        for nodes, pairs, partnered in zip(self._nodes, self._pairs, taken, strict=True):
+        for nodes, pairs, side_keys in zip(self._nodes, self._pairs, matched_keys, strict=True):
             for key in nodes:
-                if key in partnered or key not in pairs:
+                if key in side_keys or key not in pairs:
                     continue
-                allowed = [
+                allowed_pairs = [
                     ids
                     for ids in pairs[key]
-                    if ids.left not in untried.left and ids.right not in untried.right and self._is_allowed(ids, same)
+                    if ids.left not in untried_keys.left
+                    and ids.right not in untried_keys.right
+                    and self._is_allowed(ids, same)
                 ]
-                if allowed:
-                    best = min(allowed, key=self._preference)
-                    taken.left.add(best.left)
-                    taken.right.add(best.right)
+                if allowed_pairs:
+                    best = min(allowed_pairs, key=self._preference)
+                    matched_keys.left.add(best.left)
+                    matched_keys.right.add(best.right)
                     matches.append(self._match(best, same))
                     # What is computed from a value and from its transpose is not one.
-                    made.update([best] if not matches[-1].note else [])
+                    new_pairs.update([best] if not matches[-1].note else [])
         return matches
 
-    def _resting_on_untried(self, side: int, taken: set[int]) -> set[int]:
+    def _resting_on_untried(self, side: int, matched_keys: set[int]) -> set[int]:
         """Values of one side that are computed from what no case has tried, not by way of one that has a partner."""
         resting = set[int]()
         for key, node in self._nodes[side].items() if self._values.untried[side] else ():
             # What depends on no parameter takes the same branch whatever comes in.
             if (
-                key not in taken
+                key not in matched_keys
                 and key not in self._values.fixed[side]
                 and (key in self._values.untried[side] or not resting.isdisjoint(node.operands))
             ):

@@ -100,10 +100,10 @@ class Calls:
         leaving = Pair(self.callers.left.leaving(left), self.callers.right.leaving(right))
         pairs = tuple(pair_states(bodies, entering, leaving))
         slots = _slot_pairs(bodies.left.graph, bodies.right.graph, pairs)
-        given = frozenset(
+        equal_slots = frozenset(
             slot for slot, (one, other) in zip(slots, pairs, strict=True) if entering.left[one] == entering.right[other]
         )
-        return PairedCall((slots, slots), (pairs, _ONLY), (given, given), pairs, True, True)
+        return PairedCall((slots, slots), (pairs, _ONLY), (equal_slots, equal_slots), pairs, True, True)
 
     def _entering(self, caller: Caller, loop: Node) -> list[Hashable]:
         (state,) = loop.operands
@@ -114,10 +114,10 @@ class Calls:
         return self.form_of(body)
 
     def _branches(self, left: Node, right: Node) -> PairedCall:
-        chosen, *operands = left.operands
-        other_chosen, *other_operands = right.operands
+        index, *operands = left.operands
+        other_index, *other_operands = right.operands
         slots: list[SlotPairs] = []
-        given: list[frozenset[Pair[Slot]]] = []
+        equal_slots: list[frozenset[Pair[Slot]]] = []
         for body, other, operand, other_operand in zip(
             left.regions, right.regions, operands, other_operands, strict=True
         ):
@@ -125,28 +125,32 @@ class Calls:
             pairs = tuple(pair_by_keys(_branch_keys(body, state), _branch_keys(other, other_state)))
             slots.append(_slot_pairs(body, other, pairs))
             same = (state[mine] == other_state[theirs] for mine, theirs in pairs)
-            given.append(frozenset(slot for slot, holds in zip(slots[-1], same, strict=True) if holds))
+            equal_slots.append(frozenset(slot for slot, holds in zip(slots[-1], same, strict=True) if holds))
         bodies = zip(left.regions, right.regions, strict=True)
         results = tuple(_in_order(body.results, other.results) for body, other in bodies)
-        same = self.callers.left.numbers[chosen] == self.callers.right.numbers[other_chosen]
-        return PairedCall(tuple(slots), results, tuple(given), min(results, key=len), same)
+        same = self.callers.left.numbers[index] == self.callers.right.numbers[other_index]
+        return PairedCall(tuple(slots), results, tuple(equal_slots), min(results, key=len), same)
 
     def _reducer(self, left: Node, right: Node) -> PairedCall:
         """Of several inputs, each has its slots, its result and its part of the value."""
         inputs = len(left.shape.parts) or 1
-        called, others = self.callers.left.operands(left), self.callers.right.operands(right)
-        moved = _in_order(range(inputs), range(len(right.shape.parts) or 1))
-        if inputs > 1 and len(called) == len(others):
-            pairs = pair_by_keys([[number] for number in called[:inputs]], [[number] for number in others[:inputs]])
-            moved = tuple(pairs) if len(pairs) == inputs else moved
-        order = _moved(left.opcode, dict(moved), len(left.operands))
-        same = len(called) == len(others) and [others[at] for at in order] == called
-        slots = tuple(_reducer_slots(*bodies, dict(moved)) for bodies in zip(left.regions, right.regions, strict=True))
+        left_operands, others = self.callers.left.operands(left), self.callers.right.operands(right)
+        input_pairs = _in_order(range(inputs), range(len(right.shape.parts) or 1))
+        if inputs > 1 and len(left_operands) == len(others):
+            pairs = pair_by_keys(
+                [[number] for number in left_operands[:inputs]], [[number] for number in others[:inputs]]
+            )
+            input_pairs = tuple(pairs) if len(pairs) == inputs else input_pairs
+        order = _order_operands(left.opcode, dict(input_pairs), len(left.operands))
+        same = len(left_operands) == len(others) and [others[position] for position in order] == left_operands
+        slots = tuple(
+            _reducer_slots(*bodies, dict(input_pairs)) for bodies in zip(left.regions, right.regions, strict=True)
+        )
         results = tuple(
-            moved if len(body.results) == inputs else _in_order(body.results, other.results)
+            input_pairs if len(body.results) == inputs else _in_order(body.results, other.results)
             for body, other in zip(left.regions, right.regions, strict=True)
         )
-        return PairedCall(slots, results, tuple(map(frozenset, slots)), moved, same)
+        return PairedCall(slots, results, tuple(map(frozenset, slots)), input_pairs, same)
 
 
 def _branch_keys(body: Graph, state: Sequence[Hashable]) -> list[list[Hashable]]:
@@ -155,7 +159,7 @@ def _branch_keys(body: Graph, state: Sequence[Hashable]) -> list[list[Hashable]]
 
 
 def _in_order(left: Sequence[object], right: Sequence[object]) -> Positions:
-    return tuple((at, at) for at in range(min(len(left), len(right))))
+    return tuple((position, position) for position in range(min(len(left), len(right))))
 
 
 def _slot_pairs(left: Graph, right: Graph, pairs: Positions) -> SlotPairs:
@@ -163,25 +167,31 @@ def _slot_pairs(left: Graph, right: Graph, pairs: Positions) -> SlotPairs:
     return tuple(Pair(slots[one], others[other]) for one, other in pairs)
 
 
-def _moved(opcode: str, moved: Mapping[int, int], operands: int) -> list[int]:
+def _order_operands(opcode: str, input_partners: Mapping[int, int], operands: int) -> list[int]:
     """By operand, the operand of the other side that is the same one: inputs first, then what belongs to each."""
-    order = [moved[at] for at in range(len(moved))]
+    order = [input_partners[position] for position in range(len(input_partners))]
     if opcode == "scatter":
         # Indices, which are for all inputs, stand before the updates.
-        return [*order, len(order), *(len(order) + 1 + at for at in order)]
+        return [*order, len(order), *(len(order) + 1 + position for position in order)]
     blocks, rest = divmod(operands, len(order))
-    return list(range(operands)) if rest else [block * len(order) + at for block in range(blocks) for at in order]
+    return (
+        list(range(operands))
+        if rest
+        else [block * len(order) + position for block in range(blocks) for position in order]
+    )
 
 
-def _reducer_slots(left: Graph, right: Graph, moved: Mapping[int, int]) -> SlotPairs:
+def _reducer_slots(left: Graph, right: Graph, input_partners: Mapping[int, int]) -> SlotPairs:
     """Of reducers, the accumulated inputs come before the new ones; a comparator has both of an input side by side."""
-    inputs, slots = len(moved), len(slots_of(left))
+    inputs, slots = len(input_partners), len(slots_of(left))
     if slots != len(slots_of(right)):
         return ()
-    pairs = [(at, at) for at in range(slots)]
+    pairs = [(position, position) for position in range(slots)]
     if inputs > 1 and slots == 2 * inputs:
         together = len(left.results) == inputs
-        blocks = [(block * inputs + one, block * inputs + other) for block in (0, 1) for one, other in moved.items()]
-        beside = [(2 * one + which, 2 * other + which) for one, other in moved.items() for which in (0, 1)]
+        blocks = [
+            (block * inputs + one, block * inputs + other) for block in (0, 1) for one, other in input_partners.items()
+        ]
+        beside = [(2 * one + which, 2 * other + which) for one, other in input_partners.items() for which in (0, 1)]
         pairs = blocks if together else beside
     return _slot_pairs(left, right, tuple(pairs))

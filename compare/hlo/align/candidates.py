@@ -64,24 +64,24 @@ def candidates(values: Pair[TellingValues], open_: Pair[list[int]], tolerance: f
       tolerance: float32's, relative to each value's scale.
     """
     pairs = set(_alike(values, open_.left, tolerance))
-    return pairs | {pair.swapped for pair in _alike(values.swapped, open_.right, tolerance)}
+    return pairs | {pair.mirror for pair in _alike(values.mirror, open_.right, tolerance)}
 
 
 def _alike(values: Pair[TellingValues], open_: Iterable[int], tolerance: float) -> Iterator[Pair[int]]:
     """Open values of the left graph with values of the right one."""
-    asking, asked = values
-    buckets = _buckets(asked, tolerance)
+    left_values, right_values = values
+    buckets = _buckets(right_values, tolerance)
     for key in open_:
-        if key not in asking.prints:
+        if key not in left_values.prints:
             continue
-        prints, opcode = asking.prints[key], asking.graph.nodes[key].opcode
+        prints, opcode = left_values.prints[key], left_values.graph.nodes[key].opcode
         first, *_ = prints
         within = _within(first, tolerance)
         near = _keys(first, within, 4 * within)
         lists = [buckets.get((kind, *bucket), []) for kind in (opcode, "") for bucket in near]
-        others = {near_by for places in lists for near_by in _nearest(places, asking.places[key])}
+        others = {near_by for places in lists for near_by in _nearest(places, left_values.places[key])}
         for other in sorted(others):
-            pairs = zip(prints, asked.prints[other], strict=True)
+            pairs = zip(prints, right_values.prints[other], strict=True)
             if all(could_be_equal(one, another, within) for one, another in pairs):
                 yield Pair(key, other)
 
@@ -115,5 +115,5 @@ def _keys(print_: Fingerprint, within: float, margin: float) -> set[Key]:
 
 
 def _nearest(places: Sequence[GraphPosition], place: GraphPosition) -> Iterator[int]:
-    at = bisect_left(places, place)
-    return (near.id for near in places[max(0, at - _NEAREST) : at + _NEAREST])
+    index = bisect_left(places, place)
+    return (near.id for near in places[max(0, index - _NEAREST) : index + _NEAREST])

@@ -68,7 +68,7 @@ def _own(left: Node, right: Node) -> Iterator[str]:
         one, other = dict(left.attributes), dict(right.attributes)
         for name in sorted(one.keys() | other.keys()):
             if one.get(name) != other.get(name):
-                yield f"{name} {said(one.get(name, ()))} -> {said(other.get(name, ()))}"
+                yield f"{name} {attribute_text(one.get(name, ()))} -> {attribute_text(other.get(name, ()))}"
 
 
 def _literals(one: np.ndarray, other: np.ndarray) -> Iterator[str]:
@@ -78,8 +78,8 @@ def _literals(one: np.ndarray, other: np.ndarray) -> Iterator[str]:
     if differs.size and one.size == 1:
         yield f"literal {one[0]!s} -> {other[0]!s}"
     elif differs.size:
-        at = int(differs[0])
-        yield f"literal at {differs.size} of {one.size} places, first {one[at]!s} -> {other[at]!s}"
+        first = int(differs[0])
+        yield f"literal at {differs.size} of {one.size} places, first {one[first]!s} -> {other[first]!s}"
 
 
 def _operands(left: Node, right: Node, graphs: Pair[Graph], partners: Partners) -> Iterator[str]:
@@ -87,34 +87,35 @@ def _operands(left: Node, right: Node, graphs: Pair[Graph], partners: Partners) 
     if len(one) != len(other):
         yield f"{len(one)} operands -> {len(other)}"
         return
-    if left.opcode in COMMUTATIVE and any(_paired(one, other[::-1], partners)):
+    if left.opcode in COMMUTATIVE and any(_are_partners(one, other[::-1], partners)):
         other = other[::-1]
-    if all(_paired(one, other, partners)):
+    if all(_are_partners(one, other, partners)):
         return
-    if len(one) == 2 and all(_paired(one, other[::-1], partners)):
+    if len(one) == 2 and all(_are_partners(one, other[::-1], partners)):
         yield "operands swapped"
         return
-    for at, (mine, theirs) in enumerate(zip(one, other, strict=True)):
+    for position, (mine, theirs) in enumerate(zip(one, other, strict=True)):
         # Where an operand has no partner at all, it is what was changed.
         if (mine, theirs) not in partners and partners.of_left(mine) and partners.has_right(theirs):
-            yield f"operand {at} rewired: {_called(graphs.left.nodes[mine])} -> {_called(graphs.right.nodes[theirs])}"
+            before, after = _label(graphs.left.nodes[mine]), _label(graphs.right.nodes[theirs])
+            yield f"operand {position} rewired: {before} -> {after}"
 
 
-def _paired(one: Sequence[int], other: Sequence[int], partners: Partners) -> list[bool]:
+def _are_partners(one: Sequence[int], other: Sequence[int], partners: Partners) -> list[bool]:
     return [pair in partners for pair in zip(one, other, strict=True)]
 
 
-def _called(node: Node) -> str:
+def _label(node: Node) -> str:
     return f"{node.opcode} {node.name}"
 
 
-def said(value: Any) -> str:
+def attribute_text(value: Any) -> str:
     """An attribute in the manner of HLO text, messages by their fields that are set."""
     if not isinstance(value, tuple):
         return str(value)
     if value and all(map(_is_field, value)):
-        return f"{{{', '.join(f'{name}: {said(inner)}' for name, inner in value)}}}"
-    return f"({', '.join(map(said, value))})"
+        return f"{{{', '.join(f'{name}: {attribute_text(inner)}' for name, inner in value)}}}"
+    return f"({', '.join(map(attribute_text, value))})"
 
 
 def _is_field(value: Any) -> bool:

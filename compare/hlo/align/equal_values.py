@@ -13,7 +13,7 @@ from compare.hlo import executing
 from compare.hlo.align._alignment import Match
 from compare.hlo.align.candidates import TellingValues, candidates, places_of
 from compare.hlo.align.intermediates import Intermediates, depending_on
-from compare.hlo.align.untried import deciding, untried
+from compare.hlo.align.untried import deciding, find_untried
 from compare.hlo.arrays.fingerprints import Fingerprint
 from compare.hlo.arrays.held import Places
 from compare.hlo.arrays.layouts import Equal, Layout
@@ -72,29 +72,32 @@ _MEMO: Memo[Equal | None] = Memo(1 << 16)
 """By what two values are: whether they are equal, which all levels ask of the same ones."""
 
 
-def equal_values(graphs: Pair[Graph], known: Iterable[Match], runs: Runs) -> EqualValues:
+def equal_values(graphs: Pair[Graph], known_matches: Iterable[Match], runs: Runs) -> EqualValues:
     """Run both graphs and find the values without a partner that are equal to any value of the other one.
 
     Args:
       graphs: to be aligned.
-      known: matches that were found before; they are not repeated.
+      known_matches: matches that were found before; they are not repeated.
       runs: what is run for it, and how.
 
     Raises:
       UnreadableProgram: this process's XLA cannot run a graph, for another reason than a call of a library.
     """
-    fixed = graphs.map(_fixed)
-    known = list(known)
+    fixed_keys = graphs.map(_find_fixed_keys)
+    known_matches = list(known_matches)
     open_ = Pair(
-        _open(graphs.left, {match.left for match in known}), _open(graphs.right, {match.right for match in known})
+        _open(graphs.left, {match.left for match in known_matches}),
+        _open(graphs.right, {match.right for match in known_matches}),
     )
     if not any(open_):
-        return EqualValues({}, fixed=fixed)
+        return EqualValues({}, fixed=fixed_keys)
     cases = runs.cases()
     arguments = Pair([left for left, _ in cases], [right for _, right in cases])
     sides = Pair(
-        _intermediates(runs, runs.graphs.left, _wanted(graphs, open_), open_.left, arguments.left),
-        _intermediates(runs, runs.graphs.right, _wanted(graphs.swapped, open_.swapped), open_.right, arguments.right),
+        _intermediates(runs, runs.graphs.left, _keys_to_run(graphs, open_), open_.left, arguments.left),
+        _intermediates(
+            runs, runs.graphs.right, _keys_to_run(graphs.mirror, open_.mirror), open_.right, arguments.right
+        ),
     )
     prints: Pair[Prints] = sides.map(lambda side: side.fingerprints())
     bits = Pair(
@@ -102,14 +105,14 @@ def equal_values(graphs: Pair[Graph], known: Iterable[Match], runs: Runs) -> Equ
         _evidence(runs.graphs.right, prints.right, arguments.right),
     )
     telling = Pair(
-        _telling(graphs.left, prints.left, bits.left, fixed.left),
-        _telling(graphs.right, prints.right, bits.right, fixed.right),
+        _telling(graphs.left, prints.left, bits.left, fixed_keys.left),
+        _telling(graphs.right, prints.right, bits.right, fixed_keys.right),
     )
-    pairs = _verified(candidates(telling, open_, runs.tolerance), sides, prints, runs.tolerance)
-    constant = _same_content(open_, prints, fixed)
+    pairs = _verify(candidates(telling, open_, runs.tolerance), sides, prints, runs.tolerance)
+    constant = _same_content(open_, prints, fixed_keys)
     idle = Pair(_idle(graphs.left, prints.left), _idle(graphs.right, prints.right))
-    never = Pair(untried(graphs.left, prints.left), untried(graphs.right, prints.right))
-    return EqualValues(pairs | constant, bits, fixed, idle, never, (*sides.left.notes, *sides.right.notes))
+    never = Pair(find_untried(graphs.left, prints.left), find_untried(graphs.right, prints.right))
+    return EqualValues(pairs | constant, bits, fixed_keys, idle, never, (*sides.left.notes, *sides.right.notes))
 
 
 def _idle(graph: Graph, prints: Prints) -> set[int]:
@@ -121,16 +124,16 @@ def _idle(graph: Graph, prints: Prints) -> set[int]:
     }
 
 
-def _fixed(graph: Graph) -> set[int]:
+def _find_fixed_keys(graph: Graph) -> set[int]:
     parameters = set(graph.parameters)
     return set(graph.nodes) - depending_on(graph, lambda node: node.id in parameters)
 
 
-def _open(graph: Graph, taken: set[int]) -> list[int]:
-    return [node.id for node in graph if node.id not in taken and node.shape.is_array]
+def _open(graph: Graph, matched_keys: set[int]) -> list[int]:
+    return [node.id for node in graph if node.id not in matched_keys and node.shape.is_array]
 
 
-def _wanted(graphs: Pair[Graph], open_: Pair[list[int]]) -> list[int]:
+def _keys_to_run(graphs: Pair[Graph], open_: Pair[list[int]]) -> list[int]:
     """Of the left graph, open values, what they are made of, and what open ones of the right one could be equal to.
 
     Only values of as many elements can be equal. What tells of branches and loops is wanted too.
@@ -138,10 +141,12 @@ def _wanted(graphs: Pair[Graph], open_: Pair[list[int]]) -> list[int]:
     sizes, others = graphs.map(_sizes)
     every, open_sizes = set(others.values()), {others[key] for key in open_.right}
     operands = (operand for key in open_.left for operand in graphs.left.nodes[key].operands)
-    asked = {*open_.left, *operands}
+    open_and_operands = {*open_.left, *operands}
     telling = deciding(graphs.left)
     return [
-        key for key, size in sizes.items() if size in open_sizes or key in telling or (key in asked and size in every)
+        key
+        for key, size in sizes.items()
+        if size in open_sizes or key in telling or (key in open_and_operands and size in every)
     ]
 
 
@@ -150,12 +155,12 @@ def _sizes(graph: Graph) -> dict[int, int]:
 
 
 def _intermediates(
-    runs: Runs, graph: Graph, wanted: list[int], asked: list[int], arguments: Sequence[Sequence[np.ndarray]]
+    runs: Runs, graph: Graph, keys: list[int], open_keys: list[int], arguments: Sequence[Sequence[np.ndarray]]
 ) -> Intermediates:
     if not runs.loops:
         endless = depending_on(graph, lambda node: node.opcode == "while")
-        wanted = [key for key in wanted if key not in endless]
-    return Intermediates(graph, arguments, wanted, asked, runs.budget // 2, runs.tolerance)
+        keys = [key for key in keys if key not in endless]
+    return Intermediates(graph, arguments, keys, open_keys, runs.budget // 2, runs.tolerance)
 
 
 def _evidence(graph: Graph, prints: Prints, arguments: Sequence[Sequence[np.ndarray]]) -> dict[int, float]:
@@ -165,11 +170,11 @@ def _evidence(graph: Graph, prints: Prints, arguments: Sequence[Sequence[np.ndar
         for key, first, *others in zip(graph.parameters, *arguments, strict=True)
         if any(not _same(first, other) for other in others)
     }
-    changed = depending_on(graph, lambda node: node.id in moving)
+    changing_keys = depending_on(graph, lambda node: node.id in moving)
     bits: dict[int, float] = {}
     for key, cases in prints.items():
         different = {case.content: case.bits for case in cases}
-        still = key in changed and len(different) == 1
+        still = key in changing_keys and len(different) == 1
         bits[key] = 0.0 if still else sum(different.values())
     return bits
 
@@ -178,41 +183,41 @@ def _same(one: np.ndarray, other: np.ndarray) -> bool:
     return one is other or one.tobytes() == other.tobytes()
 
 
-def _telling(graph: Graph, prints: Prints, bits: Mapping[int, float], fixed: set[int]) -> TellingValues:
-    kept = {key: cases for key, cases in prints.items() if key not in fixed and bits[key] >= _LEAST_BITS}
-    return TellingValues(graph, kept, places_of(graph))
+def _telling(graph: Graph, prints: Prints, bits: Mapping[int, float], fixed_keys: set[int]) -> TellingValues:
+    telling_prints = {key: cases for key, cases in prints.items() if key not in fixed_keys and bits[key] >= _LEAST_BITS}
+    return TellingValues(graph, telling_prints, places_of(graph))
 
 
-def _verified(
+def _verify(
     pairs: Iterable[Ids], sides: Pair[Intermediates], prints: Pair[Prints], tolerance: float
 ) -> dict[Ids, Equal]:
     """Pairs whose arrays are equal indeed, in an order that does not depend on the memory that is free."""
-    ordered = sorted(pairs)
-    told = _MEMO.get_all(
-        [_contents_of(ids, prints, tolerance) for ids in ordered],
-        lambda unknown: _compared([ordered[at] for at in unknown], sides, prints, tolerance),
+    sorted_pairs = sorted(pairs)
+    verdicts = _MEMO.get_all(
+        [_contents_of(ids, prints, tolerance) for ids in sorted_pairs],
+        lambda unknown: _compare([sorted_pairs[index] for index in unknown], sides, prints, tolerance),
     )
-    return {ids: equal for ids, equal in zip(ordered, told, strict=True) if equal is not None}
+    return {ids: equal for ids, equal in zip(sorted_pairs, verdicts, strict=True) if equal is not None}
 
 
-def _compared(
+def _compare(
     pairs: Sequence[Ids], sides: Pair[Intermediates], prints: Pair[Prints], tolerance: float
 ) -> list[Equal | None]:
     """How each pair of values is equal; group by group, so that few arrays are held at a time."""
-    told: dict[Ids, Equal | None] = {ids: Equal(Layout(), 0.0) for ids in pairs if _are_one(ids, prints)}
-    rest = [ids for ids in pairs if ids not in told]
+    verdicts: dict[Ids, Equal | None] = {ids: Equal(Layout(), 0.0) for ids in pairs if _are_one(ids, prints)}
+    rest = [ids for ids in pairs if ids not in verdicts]
     sides.left.narrow({ids.left for ids in rest})
     sides.right.narrow({ids.right for ids in rest})
-    grouped: dict[Ids, list[Ids]] = defaultdict(list)
+    pairs_by_groups: dict[Ids, list[Ids]] = defaultdict(list)
     for ids in rest:
-        grouped[Pair(sides.left.group_of[ids.left], sides.right.group_of[ids.right])].append(ids)
-    last = max((groups.left for groups in grouped), default=0)
-    for groups in sorted(grouped, key=partial(_there_and_back, last)):
+        pairs_by_groups[Pair(sides.left.group_of[ids.left], sides.right.group_of[ids.right])].append(ids)
+    last = max((groups.left for groups in pairs_by_groups), default=0)
+    for groups in sorted(pairs_by_groups, key=partial(_there_and_back, last)):
         left, right = sides.left.group(groups.left), sides.right.group(groups.right)
-        for batch in _batches(grouped[groups], prints):
+        for batch in _batches(pairs_by_groups[groups], prints):
             places = [Places(sides.left.place_of[one], sides.right.place_of[other]) for one, other in batch]
-            told |= dict(zip(batch, executing.compare(left, right, places, tolerance), strict=True))
-    return [told[ids] for ids in pairs]
+            verdicts |= dict(zip(batch, executing.compare(left, right, places, tolerance), strict=True))
+    return [verdicts[ids] for ids in pairs]
 
 
 def _batches(pairs: Sequence[Ids], prints: Pair[Prints]) -> Iterator[list[Ids]]:
@@ -232,8 +237,8 @@ def _batches(pairs: Sequence[Ids], prints: Pair[Prints]) -> Iterator[list[Ids]]:
 
 def _are_one(ids: Ids, prints: Pair[Prints]) -> bool:
     """Whether two values have the same bytes and shape in every case: nothing is left to compare."""
-    printed = zip(prints.left[ids.left], prints.right[ids.right], strict=True)
-    return all(one.content == other.content for one, other in printed)
+    print_pairs = zip(prints.left[ids.left], prints.right[ids.right], strict=True)
+    return all(one.content == other.content for one, other in print_pairs)
 
 
 def _contents_of(ids: Ids, prints: Pair[Prints], tolerance: float) -> tuple[tuple[bytes, ...], float]:
@@ -247,17 +252,17 @@ def _there_and_back(last: int, groups: Ids) -> tuple[int, int]:
     return -groups.left, groups.right if (last - groups.left) % 2 else -groups.right
 
 
-def _same_content(open_: Pair[list[int]], prints: Pair[Prints], fixed: Pair[set[int]]) -> dict[Ids, Equal]:
+def _same_content(open_: Pair[list[int]], prints: Pair[Prints], fixed_keys: Pair[set[int]]) -> dict[Ids, Equal]:
     """Values that depend on no parameter, one of them open, and are the same to the bit, shape included."""
-    left, right = _contents(prints.left, fixed.left), _contents(prints.right, fixed.right)
+    left, right = _contents(prints.left, fixed_keys.left), _contents(prints.right, fixed_keys.right)
     first = Pair(_by_content(left), _by_content(right))
     pairs = {(key, first.right.get(left[key])) for key in open_.left if key in left}
     pairs |= {(first.left.get(right[key]), key) for key in open_.right if key in right}
     return {Pair(one, other): Equal(Layout(), 0.0) for one, other in pairs if one is not None and other is not None}
 
 
-def _contents(prints: Prints, fixed: set[int]) -> dict[int, bytes]:
-    return {key: first.content for key, (first, *_) in prints.items() if key in fixed}
+def _contents(prints: Prints, fixed_keys: set[int]) -> dict[int, bytes]:
+    return {key: first.content for key, (first, *_) in prints.items() if key in fixed_keys}
 
 
 def _by_content(contents: dict[int, bytes]) -> dict[bytes, int]:

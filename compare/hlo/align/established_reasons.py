@@ -19,7 +19,12 @@ class Established:
     """The reasons of one side's places; the places of both sides that one reason explains have equal reasons."""
 
     def __init__(
-        self, problem: Problem, side: int, matches: Iterable[Match], closest: Mapping[int, Match], parted: Iterable[int]
+        self,
+        problem: Problem,
+        side: int,
+        matches: Iterable[Match],
+        closest: Mapping[int, Match],
+        parting_keys: Iterable[int],
     ) -> None:
         """Collect what reasons rest on.
 
@@ -28,16 +33,16 @@ class Established:
           side: 0 for the left program, 1 for the right one.
           matches: the values that are equal in both.
           closest: by value of this side, what stands in its place on the other.
-          parted: the values of this side whose bodies part in places of their own.
+          parting_keys: the values of this side whose bodies part in places of their own.
         """
         self._problem, self._side = problem, side
         self._graph, self._other = problem.forms[side].graph, problem.forms[1 - side].graph
         self._users, self._other_users = self._graph.users, self._other.users
-        self._closest, self._parted = closest, frozenset(parted)
+        self._closest, self._parted = closest, frozenset(parting_keys)
         self._partners: dict[int, Match] = {}
         for match in matches:
             self._partners.setdefault(_end(match, side), match)
-        self.absorbed = _absorbed(self._graph, self._partners.keys())
+        self.absorbed = _find_absorbed_keys(self._graph, self._partners.keys())
         self._retyped = _retyped_parameters(problem, side) if problem.paired_by_name else {}
 
     def of(self, node: Node) -> Reason | None:
@@ -63,9 +68,9 @@ class Established:
     def _alone(self) -> str:
         """The parameters of one name on this side alone that something reads."""
         others = self._problem.names[1 - self._side].values()
-        unread = {*unread_parameters(self._graph), *self._partners}
+        keys_to_skip = {*unread_parameters(self._graph), *self._partners}
         names = self._problem.names[self._side].items()
-        alone = sorted(name for key, name in names if key not in unread and name not in others)
+        alone = sorted(name for key, name in names if key not in keys_to_skip and name not in others)
         more = [f"{len(alone) - _MOST_NAMED} more"] if len(alone) > _MOST_NAMED else []
         return ", ".join([*alone[:_MOST_NAMED], *more])
 
@@ -113,7 +118,7 @@ class Established:
         used_for = self._first_matched(node.id) if node.id in self.absorbed else []
         if not used_for:
             return None
-        places = {key: at for at, key in enumerate(self._problem.forms[0].graph.nodes)}
+        places = {key: position for position, key in enumerate(self._problem.forms[0].graph.nodes)}
         match = min(used_for, key=lambda candidate: places[candidate.left])
         ends = [form.graph.nodes[key] for form, key in zip(self._problem.forms, (match.left, match.right), strict=True)]
         where = " and ".join(
@@ -124,29 +129,29 @@ class Established:
         return Reason(ReasonKind.FORMULA, f"another formula for {ends[0].opcode} {ends[0].name}", meaning)
 
     def _first_matched(self, key: int) -> list[Match]:
-        waiting, seen, matched = [key], {key}, []
+        waiting, seen_keys, matches = [key], {key}, []
         while waiting:
             for user in self._users[waiting.pop()]:
                 if user in self._partners:
-                    matched.append(self._partners[user])
-                elif user not in seen:
-                    seen.add(user)
+                    matches.append(self._partners[user])
+                elif user not in seen_keys:
+                    seen_keys.add(user)
                     waiting.append(user)
-        return matched
+        return matches
 
 
 def _end(match: Match, side: int) -> int:
     return match.right if side else match.left
 
 
-def _absorbed(graph: Graph, matched: Iterable[int]) -> set[int]:
+def _find_absorbed_keys(graph: Graph, partners: Iterable[int]) -> set[int]:
     """Values without a partner that reach no result but through values that have one."""
-    taken = set(matched)
-    reaching = {key for key in graph.results if key not in taken}
+    matched_keys = set(partners)
+    reaching = {key for key in graph.results if key not in matched_keys}
     for node in reversed(list(graph)):
         if node.id in reaching:
-            reaching.update(key for key in node.operands if key not in taken)
-    return set(graph.nodes) - taken - reaching
+            reaching.update(key for key in node.operands if key not in matched_keys)
+    return set(graph.nodes) - matched_keys - reaching
 
 
 def _retyped_parameters(problem: Problem, side: int) -> dict[int, tuple[int, Reason]]:
@@ -164,12 +169,12 @@ def _retyped_parameters(problem: Problem, side: int) -> dict[int, tuple[int, Rea
         same_dimensions = shapes[0].dimensions == shapes[1].dimensions
         types = tuple(shape.dtype if same_dimensions else str(shape) for shape in shapes)
         by_types.setdefault((types[0], types[1]), []).append(key)
-    retyped: dict[int, tuple[int, Reason]] = {}
+    reasons: dict[int, tuple[int, Reason]] = {}
     for types, keys in by_types.items():
         left, right = types if side == 0 else types[::-1]
         reason = _type_reason(problem.labels, (left, right), sorted(here[key] for key in keys))
-        retyped |= {key: (there[here[key]], reason) for key in keys}
-    return retyped
+        reasons |= {key: (there[here[key]], reason) for key in keys}
+    return reasons
 
 
 def _type_reason(labels: tuple[str, str], types: tuple[str, str], names: list[str]) -> Reason:

@@ -56,7 +56,8 @@ class _Rewriting:
         self._reasons: dict[tuple[str, str], Reason] = {}
         self._read = 0
         self._placed = {
-            key: self._writer.parameter(graph.nodes[key], f"parameter {at}") for at, key in enumerate(graph.parameters)
+            key: self._writer.parameter(graph.nodes[key], f"parameter {position}")
+            for position, key in enumerate(graph.parameters)
         }
 
     def reason(self, node: Node) -> Reason | None:
@@ -122,10 +123,13 @@ def _wraps(node: Node, graph: Graph) -> bool:
     """`i + n` where `i < 0`, else `i`."""
     if node.opcode != "select" or node.shape.dtype[0] not in "su":
         return False
-    test, added = graph.nodes[node.operands[0]], graph.nodes[node.operands[1]]
+    test, addition = graph.nodes[node.operands[0]], graph.nodes[node.operands[1]]
     below = test.opcode == "compare" and test.attribute("comparison_direction") == "LT"
     return (
-        below and _number(test.operands[1], graph) == 0 and added.opcode == "add" and node.operands[2] in added.operands
+        below
+        and _number(test.operands[1], graph) == 0
+        and addition.opcode == "add"
+        and node.operands[2] in addition.operands
     )
 
 
@@ -192,8 +196,8 @@ def _picks_logit(node: Node, graph: Graph) -> bool:
     """A gather of single logits, or the scatter of one number that is its gradient."""
     if node.opcode == "gather":
         return any(
-            reader.opcode == "exponential" for subtracted in _readers(graph.nodes[node.operands[0]], graph)
-            if subtracted.opcode == "subtract" for reader in _readers(subtracted, graph)
+            reader.opcode == "exponential" for difference in _readers(graph.nodes[node.operands[0]], graph)
+            if difference.opcode == "subtract" for reader in _readers(difference, graph)
         )  # fmt: skip
     if node.opcode != "scatter" or _number(node.operands[0], graph) != 0:
         return False
@@ -218,46 +222,46 @@ def _rsqrt_derivative(node: Node, graph: Graph) -> bool:
     return node.operands[1] == (root.operands[0] if node.opcode == "divide" else root.id)
 
 
-def _known(name: str, meaning: str, *parts: Callable[[Node, Graph], bool]) -> tuple[Explanation, ...]:
+def _difference(name: str, meaning: str, *parts: Callable[[Node, Graph], bool]) -> tuple[Explanation, ...]:
     """One difference between the frontends, which may look another way on either side."""
     return tuple(Explanation(Reason(ReasonKind.FRONTEND, name, meaning), part) for part in parts)
 
 
 EXPLANATIONS = (
-    *_known(
+    *_difference(
         "unused argument", "TensorFlow keeps an argument that nothing reads, JAX leaves it out", _unused_argument
     ),
-    *_known("index wrap-around", "JAX counts a negative index from the end, TensorFlow does not", _index_wrap),
-    *_known(
+    *_difference("index wrap-around", "JAX counts a negative index from the end, TensorFlow does not", _index_wrap),
+    *_difference(
         "NaN for invalid indices",
         "JAX's gathers fill with NaN where an index is out of bounds; TensorFlow's cross-entropy, where a label is",
         _part_of(_checks_index),
     ),
-    *_known(
+    *_difference(
         "clamped scatter",
         "JAX's gradient of a clipping gather clips its indices too, TensorFlow's drops what is out of bounds",
         _part_of(_clamps_scattered),
     ),
-    *_known(
+    *_difference(
         "one-hot labels",
-        "TensorFlow's sparse cross-entropy compares labels with an iota and multiplies by the one-hot, "
-        "JAX's gathers one logit and scatters its gradient",
+        "one side compares with an iota and multiplies by the one-hot, as TensorFlow's sparse cross-entropy does; "
+        "the other gathers, and scatters its gradient",
         _part_of(_one_hot),
         _part_of(_picks_logit),
     ),
-    *_known(
+    *_difference(
         "softmax normalized elsewhere",
         "by the sum of exponentials TensorFlow divides a softmax, and JAX what the softmax is multiplied by",
         _part_of(_normalizes),
     ),
-    *_known(
+    *_difference(
         "logarithm of a softmax",
         "TensorFlow subtracts the logarithm from each logit, JAX adds it to the maximum",
         _part_of(_logs),
     ),
-    *_known(
+    *_difference(
         "derivative of tanh", "TensorFlow's is 1 - t * t, JAX's (1 - t) * (1 + t), multiplied out", _tanh_derivative
     ),
-    *_known("derivative of rsqrt", "TensorFlow's is made of r * r * r, JAX's of r / v", _rsqrt_derivative),
+    *_difference("derivative of rsqrt", "TensorFlow's is made of r * r * r, JAX's of r / v", _rsqrt_derivative),
 )  # fmt: skip
 """In the order in which they are tried."""

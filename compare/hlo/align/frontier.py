@@ -19,7 +19,7 @@ def frontier(
     matches: Iterable[Match],
     alike: Sequence[Match],
     regions: Sequence[RegionAlignment],
-    untried: Pair[set[int]],
+    untried_keys: Pair[set[int]],
 ) -> list[FrontierEntry]:
     """The first differences, left side first; parameters that nothing reads and tuples are none.
 
@@ -28,34 +28,34 @@ def frontier(
       matches: the values that are equal in both.
       alike: pairs that stand in one place and are not equal.
       regions: the alignments of bodies, loops' and branches', whose differences are their own.
-      untried: conditionals and loops that no case went through.
+      untried_keys: conditionals and loops that no case went through.
     """
     matches = list(matches)
-    taken = {match.left for match in matches}, {match.right for match in matches}
+    matched_keys = {match.left for match in matches}, {match.right for match in matches}
     closest = {match.left: match for match in alike}, {match.right: match for match in alike}
-    parted = _parted(regions)
+    parting_counts = _count_partings(regions)
     entries: list[FrontierEntry] = []
     for side in (0, 1):
-        established = Established(problem, side, matches, closest[side], parted[side])
-        places = _Places(problem, side, established, closest[side], parted[side], untried[side])
-        entries += [places.entry(node) for node in _first(problem.forms[side].graph, taken[side])]
+        reasons = Established(problem, side, matches, closest[side], parting_counts[side])
+        places = _Places(problem, side, reasons, closest[side], parting_counts[side], untried_keys[side])
+        entries += [places.entry(node) for node in _first(problem.forms[side].graph, matched_keys[side])]
     return entries
 
 
-def _first(graph: Graph, taken: set[int]) -> list[Node]:
-    known = taken | set(unread_parameters(graph))
+def _first(graph: Graph, matched_keys: set[int]) -> list[Node]:
+    keys_behind = matched_keys | set(unread_parameters(graph))
     first: list[Node] = []
     for node in graph:
-        if node.id in known or not all(operand in known for operand in node.operands):
+        if node.id in keys_behind or not all(operand in keys_behind for operand in node.operands):
             continue
         if node.opcode == "tuple":
-            known.add(node.id)
+            keys_behind.add(node.id)
         else:
             first.append(node)
     return first
 
 
-def _parted(regions: Sequence[RegionAlignment]) -> tuple[dict[int, int], dict[int, int]]:
+def _count_partings(regions: Sequence[RegionAlignment]) -> tuple[dict[int, int], dict[int, int]]:
     """By value of either side, in how many places its bodies part."""
     counts: tuple[dict[int, int], dict[int, int]] = {}, {}
     for region in regions:
@@ -71,18 +71,18 @@ class _Places:
         self,
         problem: Problem,
         side: int,
-        established: Established,
+        reasons: Established,
         closest: dict[int, Match],
-        parted: dict[int, int],
-        untried: set[int],
+        parting_counts: dict[int, int],
+        untried_keys: set[int],
     ) -> None:
         self._nodes = problem.forms[side].graph.nodes
         self._others = problem.forms[1 - side].graph.nodes
         self._label, self._other = problem.labels[side], problem.labels[1 - side]
         self._names, self._other_names = problem.names[side], problem.names[1 - side]
         self._side = side
-        self._closest, self._parted, self._untried = closest, parted, untried
-        self._established = established
+        self._closest, self._parted, self._untried = closest, parting_counts, untried_keys
+        self._established = reasons
 
     def entry(self, node: Node) -> FrontierEntry:
         """One value as an entry."""
@@ -104,26 +104,26 @@ class _Places:
 
     def _of_operation(self, node: Node) -> str:
         what = "such constant" if node.opcode == "constant" else f"{node.opcode}{self._operands(node)}"
-        said = [f"no {what} in {self._other}"]
+        clauses = [f"no {what} in {self._other}"]
         if self._parted.get(node.id):
-            said.append(f"bodies part in {self._parted[node.id]} places")
+            clauses.append(f"bodies part in {self._parted[node.id]} places")
         if node.id in self._untried:
-            said.append(
+            clauses.append(
                 _UNTRIED.get(node.opcode, "it holds branches or loops of which nobody knows whether a case took them")
             )
         if node.id in self._closest:
-            said.append(self._nearest(self._closest[node.id]))
+            clauses.append(self._nearest(self._closest[node.id]))
         if node.id in self._established.absorbed:
-            said.append("all that comes of it is matched: another formula for the same values")
-        return "; ".join(said)
+            clauses.append("all that comes of it is matched: another formula for the same values")
+        return "; ".join(clauses)
 
     def _operands(self, node: Node) -> str:
         if not node.operands:
             return ""
-        named = [self._called(self._nodes[key]) for key in node.operands[:_MOST_OPERANDS]]
-        return f" of {', '.join(named)}{', ...' if len(node.operands) > _MOST_OPERANDS else ''}"
+        labels = [self._operand_label(self._nodes[key]) for key in node.operands[:_MOST_OPERANDS]]
+        return f" of {', '.join(labels)}{', ...' if len(node.operands) > _MOST_OPERANDS else ''}"
 
-    def _called(self, node: Node) -> str:
+    def _operand_label(self, node: Node) -> str:
         if node.opcode == "parameter":
             return self._names.get(node.id, node.name)
         if node.literal is not None and node.literal.size == 1:

@@ -13,7 +13,7 @@ from compare.hlo.arrays.fingerprints import Fingerprint
 from compare.hlo.arrays.room import MOST
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import Held
-from compare.hlo.graph import Graph, Node, Shape, needed
+from compare.hlo.graph import Graph, Node, Shape, find_needed
 from compare.hlo.steps import are_of_arrays
 from compare.hlo.values import PreparedGraph
 
@@ -37,19 +37,19 @@ class Intermediates:
         self,
         graph: Graph,
         cases: Sequence[Sequence[np.ndarray]],
-        wanted: Sequence[int],
-        asked: Collection[int],
+        keys: Sequence[int],
+        open_keys: Collection[int],
         budget: int,
         tolerance: float,
     ) -> None:
-        self._graph, self._cases, self._asked, self._tolerance = graph, cases, asked, tolerance
+        self._graph, self._cases, self._asked, self._tolerance = graph, cases, open_keys, tolerance
         self._budget = budget // max(1, len(cases))
         self.notes: list[str] = []
         self._runs: dict[tuple[int, ...], PreparedGraph] = {}
-        self._regroup(self._runnable(list(wanted)))
+        self._regroup(self._runnable(list(keys)))
 
     def _regroup(self, keys: list[int]) -> None:
-        self._groups = _grouped(self._graph, keys, self._budget)
+        self._groups = _group_by_size(self._graph, keys, self._budget)
         self.group_of = {key: number for number, group in enumerate(self._groups) for key in group}
         self.place_of = {key: place for group in self._groups for place, key in enumerate(group)}
         self._kept_group: int | None = None
@@ -63,20 +63,20 @@ class Intermediates:
     def fingerprints(self) -> dict[int, Sequence[Fingerprint]]:
         """By node, the fingerprint of its value in each case."""
         if len(self._groups) > 1 and are_of_arrays(self._graph):
-            return self._of_none_kept()
+            return self._fingerprint_in_runs()
         return {
             key: fingerprint
             for number, group in enumerate(self._groups)
             for key, fingerprint in zip(group, self.group(number).fingerprints, strict=True)
         }
 
-    def _of_none_kept(self) -> dict[int, Sequence[Fingerprint]]:
+    def _fingerprint_in_runs(self) -> dict[int, Sequence[Fingerprint]]:
         """The same where nothing is kept: in few runs, each a request that has a time limit."""
         keys = [key for group in self._groups for key in group]
         fingerprints: dict[int, Sequence[Fingerprint]] = {}
-        for part in _grouped(self._graph, keys, MOST // max(1, len(self._cases))):
-            prepared = _prepared(self._graph, part)
-            fingerprints |= zip(part, prepared.fingerprints(self._cases, self._tolerance), strict=True)
+        for part in _group_by_size(self._graph, keys, MOST // max(1, len(self._cases))):
+            prepared_graph = _prepare(self._graph, part)
+            fingerprints |= zip(part, prepared_graph.fingerprints(self._cases, self._tolerance), strict=True)
         return fingerprints
 
     def group(self, number: int) -> Held:
@@ -86,29 +86,29 @@ class Intermediates:
             self._kept = None
             group = tuple(self._groups[number])
             if group not in self._runs:
-                self._runs[group] = _prepared(self._graph, group)
+                self._runs[group] = _prepare(self._graph, group)
             self._kept_group, self._kept = number, self._runs[group].hold(self._cases, self._tolerance)
         return self._kept
 
-    def _runnable(self, wanted: list[int]) -> list[int]:
+    def _runnable(self, keys: list[int]) -> list[int]:
         """What of the wanted values this process can compute."""
         unknown = depending_on(self._graph, _is_unknown)
-        wanted = self._without(wanted, unknown, "they depend on a constant that is not known")
+        keys = self._without(keys, unknown, "they depend on a constant that is not known")
         calls = depending_on(self._graph, lambda node: node.opcode == "custom-call")
-        if calls.isdisjoint(wanted):
-            return wanted
+        if calls.isdisjoint(keys):
+            return keys
         try:
-            _prepared(self._graph, [key for key in wanted if key in calls])
+            _prepare(self._graph, [key for key in keys if key in calls])
         except UnreadableProgram as error:
-            return self._without(wanted, calls, str(error))
-        return wanted
+            return self._without(keys, calls, str(error))
+        return keys
 
-    def _without(self, wanted: list[int], foreign: set[int], reason: str) -> list[int]:
-        kept = [key for key in wanted if key not in foreign]
-        missed = foreign.intersection(wanted, self._asked)
-        if missed:
-            self.notes.append(f"{len(missed)} values were not compared by running them: {reason}")
-        return kept
+    def _without(self, keys: list[int], foreign: set[int], reason: str) -> list[int]:
+        rest = [key for key in keys if key not in foreign]
+        missing = foreign.intersection(keys, self._asked)
+        if missing:
+            self.notes.append(f"{len(missing)} values were not compared by running them: {reason}")
+        return rest
 
 
 def _is_unknown(node: Node) -> bool:
@@ -125,27 +125,27 @@ def depending_on(graph: Graph, cause: Callable[[Node], bool]) -> set[int]:
     return depending
 
 
-def _needed(graph: Graph, wanted: Iterable[int]) -> Graph:
+def _trim(graph: Graph, keys: Iterable[int]) -> Graph:
     """The graph without what the wanted values do not need; its parameters stay."""
-    alive = needed(graph.nodes, (*graph.parameters, *wanted))
+    alive = find_needed(graph.nodes, (*graph.parameters, *keys))
     return dataclasses.replace(graph, nodes={key: node for key, node in graph.nodes.items() if key in alive})
 
 
-def _prepared(graph: Graph, wanted: Sequence[int]) -> PreparedGraph:
-    return values.prepare_in_steps(_needed(graph, wanted), wanted)
+def _prepare(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
+    return values.prepare_in_steps(_trim(graph, keys), keys)
 
 
-def _grouped(graph: Graph, wanted: Sequence[int], budget: int) -> list[list[int]]:
+def _group_by_size(graph: Graph, keys: Sequence[int], budget: int) -> list[list[int]]:
     """Wanted arrays in order, in groups of at most so many bytes; a larger one is alone."""
     groups: list[list[int]] = []
-    held = 0
-    for key in wanted:
+    group_bytes = 0
+    for key in keys:
         size = bytes_of(graph.nodes[key].shape)
-        if not groups or held + size > budget:
+        if not groups or group_bytes + size > budget:
             groups.append([])
-            held = 0
+            group_bytes = 0
         groups[-1].append(key)
-        held += size
+        group_bytes += size
     return groups
 
 

@@ -33,13 +33,13 @@ _RELATED = (
 _FAMILY = {opcode: number for number, family in enumerate(_RELATED) for opcode in family}
 
 
-def alike(graphs: Pair[Graph], known: Sequence[Match]) -> list[Match]:
+def alike(graphs: Pair[Graph], known_matches: Sequence[Match]) -> list[Match]:
     """Pairs without a partner, each value in one at most, the most similar first; their notes say what was changed.
 
     Candidates are reached only through operands and users that are matched, or alike themselves: what is
     far from everything that both programs have stays alone.
     """
-    search = _Search(graphs, known)
+    search = _Search(graphs, known_matches)
     pairs = search.pairs()
     partners, nodes = search.partners, graphs.map(lambda graph: graph.nodes)
     return [
@@ -58,11 +58,11 @@ def alike(graphs: Pair[Graph], known: Sequence[Match]) -> list[Match]:
 class _Search:
     """Greedy best-first search; the score of a pair grows as its neighbours find partners."""
 
-    def __init__(self, graphs: Pair[Graph], known: Sequence[Match]) -> None:
+    def __init__(self, graphs: Pair[Graph], known_matches: Sequence[Match]) -> None:
         self._nodes = graphs.map(lambda graph: graph.nodes)
         self._users = graphs.map(lambda graph: graph.users)
-        self._places = graphs.map(lambda graph: {node.id: at for at, node in enumerate(graph)})
-        self._known = [(match.left, match.right) for match in known]
+        self._places = graphs.map(lambda graph: {node.id: position for position, node in enumerate(graph)})
+        self._known = [(match.left, match.right) for match in known_matches]
         self.partners = Partners(self._known)
         self._open = Pair(
             set(graphs.left.nodes) - {left for left, _ in self._known},
@@ -125,23 +125,23 @@ class _Search:
         opcode = 3.0 if left.opcode == right.opcode else 1.5 * _are_related(left.opcode, right.opcode)
         operands = 3.0 * self._share(left.operands, right.operands, left.opcode in COMMUTATIVE)
         users = self._users.left[left.id][:_MOST_USERS], self._users.right[right.id][:_MOST_USERS]
-        place = operands + 2.0 * self._share(*users, unordered=True)
+        place = operands + 2.0 * self._share(*users, any_order=True)
         shape = 1.0 if left.shape == right.shape else 0.5 * (left.shape.dimensions == right.shape.dimensions)
         return opcode + place + shape + _shared_words(left.op_name, right.op_name) if place else 0.0
 
-    def _share(self, left: Sequence[int], right: Sequence[int], unordered: bool) -> float:
+    def _share(self, left: Sequence[int], right: Sequence[int], any_order: bool) -> float:
         """How many of two lists are partners; where order counts, those in another place for half."""
         if not left or not right:
             return 0.0
         others = set(right)
-        held = somewhere = 0
-        for at, one in enumerate(left):
+        in_place = somewhere = 0
+        for index, one in enumerate(left):
             partners = self.partners.of_left(one)
             if partners:
                 somewhere += not others.isdisjoint(partners)
-                held += at < len(right) and right[at] in partners
-        shared = somewhere if unordered else held + 0.5 * max(0, somewhere - held)
-        return shared / max(len(left), len(right))
+                in_place += index < len(right) and right[index] in partners
+        score = somewhere if any_order else in_place + 0.5 * max(0, somewhere - in_place)
+        return score / max(len(left), len(right))
 
 
 def _open_among(users: Sequence[int], open_: set[int]) -> list[int]:

@@ -40,63 +40,63 @@ class Regions:
         self._aligned: dict[Hashable, Alignment] = {}
         self._shown: dict[int, Alignment] = {}
 
-    def matches(self, known: Sequence[Match]) -> list[Match]:
+    def matches(self, known_matches: Sequence[Match]) -> list[Match]:
         """Values without a partner whose bodies are the same and called with the same; of a tuple, part by part."""
         if not all(self._entered):
             return []
-        taken = Pair({match.left for match in known}, {match.right for match in known})
+        matched_keys = Pair({match.left for match in known_matches}, {match.right for match in known_matches})
         matches: list[Match] = []
-        calls = self._calls(known)
-        for left, right in self._likely(taken, calls.callers):
+        calls = self._calls(known_matches)
+        for left, right in self._likely(matched_keys, calls.callers):
             likely = self._same_parts(left, right, calls.callers) or self._equal(left, right, calls.call(left, right))
             for match in likely:
-                if match.left not in taken.left or match.right not in taken.right:
+                if match.left not in matched_keys.left or match.right not in matched_keys.right:
                     matches.append(match)
-                    taken.left.add(match.left)
-                    taken.right.add(match.right)
+                    matched_keys.left.add(match.left)
+                    matched_keys.right.add(match.right)
         return matches
 
-    def alignments(self, pairs: Sequence[Match], known: Sequence[Match]) -> list[RegionAlignment]:
+    def alignments(self, pairs: Sequence[Match], known_matches: Sequence[Match]) -> list[RegionAlignment]:
         """The bodies of values that are matched or alike, aligned."""
         if not all(self._entered):
             return []
-        calls = self._calls(known)
-        aligned: list[RegionAlignment] = []
+        calls = self._calls(known_matches)
+        alignments: list[RegionAlignment] = []
         for match in pairs:
             left, right = self._nodes.left[match.left], self._nodes.right[match.right]
             if left.regions and _are_akin(left, right):
                 bodies = enumerate(self._bodies(left, right, calls.call(left, right)))
-                aligned += [RegionAlignment(left.id, right.id, at, self._within(body)) for at, body in bodies]
-        return aligned
+                alignments += [RegionAlignment(left.id, right.id, index, self._within(body)) for index, body in bodies]
+        return alignments
 
-    def _calls(self, known: Sequence[Match]) -> Calls:
-        numbers, graphs = self._numbering.numbers(known), self._problem.graphs
-        left = Caller(graphs.left, numbers.left, self._read.left)
-        return Calls(Pair(left, Caller(graphs.right, numbers.right, self._read.right)), self._form)
+    def _calls(self, known_matches: Sequence[Match]) -> Calls:
+        numbers, graphs = self._numbering.numbers(known_matches), self._problem.graphs
+        left_caller = Caller(graphs.left, numbers.left, self._read.left)
+        return Calls(Pair(left_caller, Caller(graphs.right, numbers.right, self._read.right)), self._form)
 
     def _form(self, body: Graph) -> Rewritten:
         if body not in self._forms:
             self._forms[body] = as_form(body)
         return self._forms[body]
 
-    def _likely(self, taken: Pair[set[int]], callers: Pair[Caller]) -> Iterator[tuple[Node, Node]]:
+    def _likely(self, matched_keys: Pair[set[int]], callers: Pair[Caller]) -> Iterator[tuple[Node, Node]]:
         """Pairs without partners that share most of what they are called with, the nearest first."""
         users: dict[Hashable, list[_Entered]] = defaultdict(list)
-        for at, node in enumerate(self._entered.right):
-            if node.id not in taken.right:
+        for index, node in enumerate(self._entered.right):
+            if node.id not in matched_keys.right:
                 for part in set(callers.right.parts(node)):
-                    users[part].append(_Entered(at, node))
-        for at, node in enumerate(self._entered.left):
-            if node.id in taken.left:
+                    users[part].append(_Entered(index, node))
+        for index, node in enumerate(self._entered.left):
+            if node.id in matched_keys.left:
                 continue
-            shared = Counter(
+            common_parts = Counter(
                 other
                 for part in set(callers.left.parts(node))
                 for other in users.get(part, [])[:_MOST_USERS]
-                if other.node.id not in taken.right and _are_akin(node, other.node)
+                if other.node.id not in matched_keys.right and _are_akin(node, other.node)
             )
-            if shared:
-                yield node, min(shared, key=lambda other: (-shared[other], abs(other.at - at))).node
+            if common_parts:
+                yield node, min(common_parts, key=lambda other: (-common_parts[other], abs(other.at - index))).node
 
     def _bodies(self, left: Node, right: Node, call: PairedCall) -> list[Alignment]:
         alignments: list[Alignment] = []
@@ -119,8 +119,8 @@ class Regions:
         matches = [Match(read[one], others[other], REGION) for one, other in outputs if one in read and other in others]
         if len(matches) < max(len(read), len(others)) or not matches:
             return matches
-        moved = ", ".join(f"part {one} is {other}" for one, other in outputs if one != other)
-        return [*matches, Match(left.id, right.id, REGION, note=moved), *self._called_with(left, right)]
+        note = ", ".join(f"part {one} is {other}" for one, other in outputs if one != other)
+        return [*matches, Match(left.id, right.id, REGION, note=note), *self._called_with(left, right)]
 
     def _same_parts(self, left: Node, right: Node, callers: Pair[Caller]) -> list[Match]:
         """The two where all that is read of either is matched already: a tuple has no value beside its parts."""
@@ -163,19 +163,21 @@ def equal_outputs(call: PairedCall, bodies: Sequence[Alignment]) -> Positions:
     if not call.loop:
         return tuple(
             pair
-            for at, pair in enumerate(call.outputs)
+            for index, pair in enumerate(call.outputs)
             if all(
-                body.holds(0 if len(body.results) == 1 else at, given)
-                for body, given in zip(depends, call.given, strict=True)
+                body.holds(0 if len(body.results) == 1 else index, start_slots)
+                for body, start_slots in zip(depends, call.given, strict=True)
             )
         )
     body, condition = depends
-    (held, _), (slots, _) = call.given, call.slots
-    while condition.holds(0, held):
-        kept = frozenset(slot for at, slot in enumerate(slots) if slot in held and body.holds(at, held))
-        if kept == held:
-            return tuple(pair for at, pair in enumerate(call.outputs) if slots[at] in held)
-        held = kept
+    (equal_slots, _), (slots, _) = call.given, call.slots
+    while condition.holds(0, equal_slots):
+        still_equal = frozenset(
+            slot for index, slot in enumerate(slots) if slot in equal_slots and body.holds(index, equal_slots)
+        )
+        if still_equal == equal_slots:
+            return tuple(pair for index, pair in enumerate(call.outputs) if slots[index] in equal_slots)
+        equal_slots = still_equal
     return ()
 
 
@@ -189,9 +191,9 @@ class _Dependence:
         mine, theirs = reads(left), reads(right)
         self._reads = [Pair(mine[left.results[one]], theirs[right.results[other]]) for one, other in results]
 
-    def holds(self, at: int, held: frozenset[Pair[Slot]]) -> bool:
+    def holds(self, index: int, equal_slots: frozenset[Pair[Slot]]) -> bool:
         """Whether the result at this position is the same where the slots that are held are."""
-        if at >= len(self._equal) or not self._equal[at]:
+        if index >= len(self._equal) or not self._equal[index]:
             return False
-        read = self._reads[at]
-        return read.left <= {slot.left for slot in held} and read.right <= {slot.right for slot in held}
+        read = self._reads[index]
+        return read.left <= {slot.left for slot in equal_slots} and read.right <= {slot.right for slot in equal_slots}

@@ -28,7 +28,7 @@ class ResultPair:
 
 def parameter_names(subject: Subject, graph: Graph) -> dict[int, str]:
     """By id, what fills each parameter; its position where nobody says."""
-    names = subject.parameters or [f"parameter {at}" for at in range(len(graph.parameters))]
+    names = subject.parameters or [f"parameter {position}" for position in range(len(graph.parameters))]
     return dict(zip(graph.parameters, names, strict=True))
 
 
@@ -43,8 +43,8 @@ def _parameter_pairs(subjects: Pair[Subject], graphs: Pair[Graph]) -> list[tuple
         left, right = graphs.left.parameters, graphs.right.parameters
         return list(zip(left, right, strict=True)) if len(left) == len(right) else []
     places = {name: key for key, name in parameter_names(subjects.right, graphs.right).items()}
-    named = parameter_names(subjects.left, graphs.left).items()
-    return [(key, places[name]) for key, name in named if name in places]
+    left_names = parameter_names(subjects.left, graphs.left).items()
+    return [(key, places[name]) for key, name in left_names if name in places]
 
 
 def result_pairs(subjects: Pair[Subject], graphs: Pair[Graph]) -> list[ResultPair]:
@@ -56,7 +56,7 @@ def result_pairs(subjects: Pair[Subject], graphs: Pair[Graph]) -> list[ResultPai
 
 
 def _result_ids(subject: Subject, graph: Graph, are_named: bool) -> dict[str, int]:
-    names = subject.results if are_named else [str(at) for at in range(len(graph.results))]
+    names = subject.results if are_named else [str(position) for position in range(len(graph.results))]
     return dict(zip(names, graph.results, strict=True))
 
 

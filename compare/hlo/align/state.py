@@ -27,8 +27,8 @@ _ROUNDS = 8
 
 def slot_values(body: Graph) -> dict[Slot, int]:
     """By slot, the value in the body that holds it; a part of a tuple that nothing reads has none."""
-    positions = {key: at for at, key in enumerate(body.parameters)}
-    values = {Slot(at): key for key, at in positions.items() if body.nodes[key].shape.is_array}
+    positions = {key: position for position, key in enumerate(body.parameters)}
+    values = {Slot(position): key for key, position in positions.items() if body.nodes[key].shape.is_array}
     for node in body:
         if node.opcode == "get-tuple-element":
             (state,) = node.operands
@@ -40,12 +40,12 @@ def slot_values(body: Graph) -> dict[Slot, int]:
 def slots_of(body: Graph) -> dict[Slot, Shape]:
     """Every slot and its shape, in order."""
     slots: dict[Slot, Shape] = {}
-    for at, key in enumerate(body.parameters):
+    for position, key in enumerate(body.parameters):
         shape = body.nodes[key].shape
         if shape.dtype == "tuple":
-            slots |= {Slot(at, part): inner for part, inner in enumerate(shape.parts)}
+            slots |= {Slot(position, part): inner for part, inner in enumerate(shape.parts)}
         else:
-            slots[Slot(at)] = shape
+            slots[Slot(position)] = shape
     return slots
 
 
@@ -61,20 +61,20 @@ def parts_read(graph: Graph) -> dict[int, dict[int, int]]:
 
 def reads(body: Graph) -> dict[int, frozenset[Slot]]:
     """By value, the slots that it depends on."""
-    given = {key: frozenset({slot}) for slot, key in slot_values(body).items()}
+    own_slots = {key: frozenset({slot}) for slot, key in slot_values(body).items()}
     empty: frozenset[Slot] = frozenset()
     # Sets are shared by values that depend on the same: of a large body most do.
-    known: dict[frozenset[frozenset[Slot]], frozenset[Slot]] = {}
+    unions: dict[frozenset[frozenset[Slot]], frozenset[Slot]] = {}
     slots_read: dict[int, frozenset[Slot]] = {}
     for node in body:
         parts = frozenset(slots_read[key] for key in node.operands)
-        if parts not in known:
-            known[parts] = empty.union(*parts)
-        slots_read[node.id] = given.get(node.id, known[parts])
+        if parts not in unions:
+            unions[parts] = empty.union(*parts)
+        slots_read[node.id] = own_slots.get(node.id, unions[parts])
     return slots_read
 
 
-def flattened(body: Graph) -> Graph | None:
+def flatten_slots(body: Graph) -> Graph | None:
     """The body with a parameter for each slot, so that it can be called with arrays.
 
     Every value of the body is in it under its own id. None where a slot is a tuple itself, or no array.
@@ -84,12 +84,12 @@ def flattened(body: Graph) -> Graph | None:
         return None
     last = max(body.nodes)
     places = {
-        slot: body.parameters[slot.parameter] if slot.part is None else last + at
-        for at, slot in enumerate(slots, start=1)
+        slot: body.parameters[slot.parameter] if slot.part is None else last + position
+        for position, slot in enumerate(slots, start=1)
     }
     nodes: dict[int, Node] = {}
-    for at, (slot, key) in enumerate(places.items()):
-        number = (("parameter_number", at),)
+    for position, (slot, key) in enumerate(places.items()):
+        number = (("parameter_number", position),)
         nodes[key] = Node(key, f"slot {slot.parameter} {slot.part}", "parameter", slots[slot], attributes=number)
     for node in body:
         if node.opcode == "parameter" and node.shape.dtype == "tuple":
@@ -115,13 +115,13 @@ def pair_by_keys(left: Keys, right: Keys) -> list[tuple[int, int]]:
     pairs: list[tuple[int, int]] = []
     for rank in range(min(map(len, (*left, *right)), default=0)):
         places: dict[Hashable, list[int]] = defaultdict(list)
-        for at, keys in reversed(theirs.items()):
-            places[keys[rank]].append(at)
-        for at, keys in list(mine.items()):
+        for position, keys in reversed(theirs.items()):
+            places[keys[rank]].append(position)
+        for position, keys in list(mine.items()):
             if keys[rank] is not None and places[keys[rank]]:
                 other = places[keys[rank]].pop()
-                pairs.append((at, other))
-                del mine[at], theirs[other]
+                pairs.append((position, other))
+                del mine[position], theirs[other]
     return sorted(pairs)
 
 
@@ -155,17 +155,17 @@ def _starts(body: Rewritten, entering: Sequence[Hashable]) -> list[Start]:
 
 def _all_keys(starts: Sequence[Start], roles: Sequence[int], leaving: Mapping[int, int]) -> list[list[Hashable]]:
     parts = enumerate(zip(starts, roles, strict=True))
-    return [_keys(start, role, leaving.get(at)) for at, (start, role) in parts]
+    return [_keys(start, role, leaving.get(position)) for position, (start, role) in parts]
 
 
 def _keys(start: Start, role: int, end: int | None) -> list[Hashable]:
     shape, _ = start
-    ended = None if end is None else (shape, end)
+    shape_and_end = None if end is None else (shape, end)
     return [
         (start, role, end),
         (start, role),
         None if end is None else (start, end),
-        ended,
+        shape_and_end,
         start,
         (shape, role),
         shape,
@@ -185,7 +185,9 @@ def _roles(bodies: Pair[Rewritten], starts: Pair[list[Start]]) -> Pair[list[int]
 
     roles = starts.map(lambda side: [number(start) for start in side])
     for _ in range(_ROUNDS):
-        numbers = numbering.numbered(Pair(_given(bodies.left, roles.left), _given(bodies.right, roles.right)))
+        numbers = numbering.extend_numbers(
+            Pair(_number_slots(bodies.left, roles.left), _number_slots(bodies.right, roles.right))
+        )
         before = len({*roles.left, *roles.right})
         roles = Pair(
             next_roles(bodies.left, roles.left, numbers.left), next_roles(bodies.right, roles.right, numbers.right)
@@ -195,6 +197,6 @@ def _roles(bodies: Pair[Rewritten], starts: Pair[list[Start]]) -> Pair[list[int]
     return roles
 
 
-def _given(body: Rewritten, roles: Sequence[int]) -> Numbers:
+def _number_slots(body: Rewritten, roles: Sequence[int]) -> Numbers:
     by_slot = dict(zip(slots_of(body.graph), roles, strict=True))
     return {key: by_slot[slot] for slot, key in slot_values(body.graph).items()}

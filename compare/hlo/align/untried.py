@@ -16,17 +16,17 @@ _ENTERED = frozenset({"conditional", "while"})
 
 def deciding(graph: Graph) -> set[int]:
     """The values that tell which branches were taken, and whether a loop was entered."""
-    told: set[int] = set()
+    keys: set[int] = set()
     read = parts_read(graph)
     for node in graph:
         if node.opcode == "conditional":
-            told.add(node.operands[0])
+            keys.add(node.operands[0])
         elif node.opcode == "while":
-            told.update(*_before_and_after(node, graph, read))
-    return told
+            keys.update(*_before_and_after(node, graph, read))
+    return keys
 
 
-def untried(graph: Graph, prints: Mapping[int, Sequence[Fingerprint]]) -> set[int]:
+def find_untried(graph: Graph, prints: Mapping[int, Sequence[Fingerprint]]) -> set[int]:
     """The conditionals one of whose branches no case took, and the loops that changed nothing in any case.
 
     Of what has others within, nobody knows: a body's values are not told.
@@ -44,20 +44,20 @@ def _is_untried(node: Node, graph: Graph, read: PartsRead, contents: Mapping[int
     if any(inner.opcode in _ENTERED for region in node.regions for inner in region.walk()):
         return True
     if node.opcode == "conditional":
-        return len(_taken(node, graph, contents.get(node.operands[0], ()))) < len(node.regions)
+        return len(_taken_branches(node, graph, contents.get(node.operands[0], ()))) < len(node.regions)
     if node.opcode != "while":
         return False
-    known = [ends for ends in _before_and_after(node, graph, read) if all(end in contents for end in ends)]
-    return all(contents[before] == contents[after] for before, after in known)
+    state_ends = [ends for ends in _before_and_after(node, graph, read) if all(end in contents for end in ends)]
+    return all(contents[before] == contents[after] for before, after in state_ends)
 
 
-def _taken(node: Node, graph: Graph, contents: Sequence[bytes]) -> set[int]:
+def _taken_branches(node: Node, graph: Graph, contents: Sequence[bytes]) -> set[int]:
     """The branches that cases took; an index that is none is the last one's."""
     last = len(node.regions) - 1
     if graph.nodes[node.operands[0]].shape.dtype == "pred":
         numbers = {content_of(np.asarray(True)): 0}
     else:
-        numbers = {content_of(np.asarray(at, np.int32)): at for at in range(last)}
+        numbers = {content_of(np.asarray(index, np.int32)): index for index in range(last)}
     return {numbers.get(content, last) for content in contents}
 
 

@@ -73,8 +73,8 @@ def fingerprint(array: np.ndarray, tolerance: float, content: bytes = b"") -> Fi
       tolerance: float32's.
       content: the array's digest, where `content_of` has told it already.
     """
-    known = content or content_of(array)
-    return _MEMO.get((known, tolerance), lambda: _computed(array, known, tolerance))
+    digest = content or content_of(array)
+    return _MEMO.get((digest, tolerance), lambda: _compute(array, digest, tolerance))
 
 
 def content_of(array: np.ndarray) -> bytes:
@@ -85,15 +85,15 @@ def content_of(array: np.ndarray) -> bytes:
     return content.digest()
 
 
-def _computed(array: np.ndarray, content: bytes, tolerance: float) -> Fingerprint:
+def _compute(array: np.ndarray, content: bytes, tolerance: float) -> Fingerprint:
     flat = array.ravel()
     if not is_float(array.dtype):
         kind = "pred" if array.dtype == np.bool_ else "integer"
         nothing = (0, 0, 0), 0.0, (0.0, 0.0, 0.0)
-        return Fingerprint(flat.size, kind, _hashed(flat), *nothing, _entropy(np.sort(_sampled(flat))), content)
+        return Fingerprint(flat.size, kind, _hash_elements(flat), *nothing, _entropy(np.sort(_sample(flat))), content)
     special, largest, sums = _survey(flat)
     finite = flat[np.isfinite(_magnitudes(flat))] if any(special) else flat
-    sample = np.sort(_magnitudes(_sampled(finite)))
+    sample = np.sort(_magnitudes(_sample(finite)))
     scale = _scale(finite, sample, largest)
     bits = _bits(finite, sample, scale, tolerance_of(array.dtype, tolerance))
     plain = sums if scale == largest > 1 / _SQUARED else None
@@ -143,17 +143,17 @@ def _sums(chunk: np.ndarray) -> tuple[float, float, float]:
     return float(total), float(np.abs(chunk, out=chunk).sum()), float(square)
 
 
-def _hashed(flat: np.ndarray) -> int:
+def _hash_elements(flat: np.ndarray) -> int:
     """A sum over hashed elements, so that it does not depend on their order."""
-    mixed = flat.astype(np.int64).astype(np.uint64)
-    mixed ^= mixed >> np.uint64(31)
-    mixed *= np.uint64(0x7FB5D329728EA185)
-    mixed ^= mixed >> np.uint64(27)
-    mixed *= np.uint64(0x81DADEF4BC2DD44D)
-    return int(np.add.reduce(mixed ^ (mixed >> np.uint64(33)), dtype=np.uint64))
+    words = flat.astype(np.int64).astype(np.uint64)
+    words ^= words >> np.uint64(31)
+    words *= np.uint64(0x7FB5D329728EA185)
+    words ^= words >> np.uint64(27)
+    words *= np.uint64(0x81DADEF4BC2DD44D)
+    return int(np.add.reduce(words ^ (words >> np.uint64(33)), dtype=np.uint64))
 
 
-def _sampled(flat: np.ndarray) -> np.ndarray:
+def _sample(flat: np.ndarray) -> np.ndarray:
     """At most some thousand elements, at the same random places of every array of this size."""
     if flat.size <= _SAMPLE:
         return flat
@@ -181,10 +181,10 @@ def _largest_but(chunk: np.ndarray, filling: np.ndarray) -> float:
     return float(np.max(np.abs(chunk), where=rest, initial=0.0))
 
 
-def _runs(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _runs(sorted_values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The different values of a sorted array, and how often each occurs."""
-    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))[: ordered.size])
-    return ordered[starts], np.diff(starts, append=ordered.size)
+    starts = np.flatnonzero(np.concatenate(([True], sorted_values[1:] != sorted_values[:-1]))[: sorted_values.size])
+    return sorted_values[starts], np.diff(starts, append=sorted_values.size)
 
 
 def _spread(finite: np.ndarray, scale: float) -> tuple[float, float, float]:
@@ -204,12 +204,12 @@ def _over(sums: np.ndarray, elements: int, scale: float) -> tuple[float, float, 
     return float(mean / scale), float(magnitude / scale), math.sqrt(square) / scale
 
 
-def _entropy(ordered: np.ndarray) -> float:
+def _entropy(sorted_values: np.ndarray) -> float:
     """Bits of an array of these values in random order; they are given sorted."""
-    if ordered.size < 2:
+    if sorted_values.size < 2:
         return 0.0
-    shares = _runs(ordered)[1] / ordered.size
-    return float(-(shares * np.log2(shares)).sum() * ordered.size)
+    shares = _runs(sorted_values)[1] / sorted_values.size
+    return float(-(shares * np.log2(shares)).sum() * sorted_values.size)
 
 
 def _bits(finite: np.ndarray, sample: np.ndarray, scale: float, within: float) -> float:

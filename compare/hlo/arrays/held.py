@@ -35,15 +35,17 @@ class HeldResults:
     fingerprints: Sequence[Sequence[Fingerprint]]
 
 
-def held(calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> HeldResults:
+def hold_results(calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> HeldResults:
     """The results of several calls of one program, with their fingerprints; `tolerance` is float32's."""
     arrays = list(zip(*calls, strict=True))
     contents = iter(list(_THREADS.map(content_of, [row for result in arrays for row in result])))
-    told = [[fingerprint(row, tolerance, next(contents)) for row in result] for result in arrays]
-    return HeldResults(arrays, told)
+    fingerprints = [[fingerprint(row, tolerance, next(contents)) for row in result] for result in arrays]
+    return HeldResults(arrays, fingerprints)
 
 
-def compared(left: HeldResults, right: HeldResults, pairs: Sequence[Places], tolerance: float) -> list[Equal | None]:
+def compare_results(
+    left: HeldResults, right: HeldResults, pairs: Sequence[Places], tolerance: float
+) -> list[Equal | None]:
     """By pair, how the two results are equal in every call; None where they are not.
 
     Args:
@@ -52,10 +54,10 @@ def compared(left: HeldResults, right: HeldResults, pairs: Sequence[Places], tol
       pairs: which are compared.
       tolerance: float32's, relative to each value's scale.
     """
-    return [_compared(left, right, pair, tolerance) for pair in pairs]
+    return [_compare(left, right, pair, tolerance) for pair in pairs]
 
 
-def _compared(left: HeldResults, right: HeldResults, pair: Places, tolerance: float) -> Equal | None:
-    printed = zip(left.fingerprints[pair.left], right.fingerprints[pair.right], strict=True)
-    scales = [max(one.scale, other.scale) for one, other in printed]
+def _compare(left: HeldResults, right: HeldResults, pair: Places, tolerance: float) -> Equal | None:
+    print_pairs = zip(left.fingerprints[pair.left], right.fingerprints[pair.right], strict=True)
+    scales = [max(one.scale, other.scale) for one, other in print_pairs]
     return laid_out(list(zip(left.arrays[pair.left], right.arrays[pair.right], strict=True)), scales, tolerance)

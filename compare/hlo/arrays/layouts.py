@@ -25,9 +25,9 @@ class Layout:
     reshaped: bool = False
 
     def __str__(self) -> str:
-        said = [f"transposed by {self.left}"] if self.left else []
-        said += [f"right transposed by {self.right}"] if self.right else []
-        return ", ".join(said + (["reshaped"] if self.reshaped else []))
+        parts = [f"transposed by {self.left}"] if self.left else []
+        parts += [f"right transposed by {self.right}"] if self.right else []
+        return ", ".join(parts + (["reshaped"] if self.reshaped else []))
 
     def views(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Both arrays, their elements in one order."""
@@ -50,8 +50,8 @@ def layouts(left: tuple[int, ...], right: tuple[int, ...]) -> Iterator[Layout]:
     yield Layout(reshaped=bare != other)
     fits = sorted(bare) == sorted(other)
     for order in _orders(left):
-        moved = tuple(left[axis] for axis in order)
-        if not fits or _bare(moved) == other:
+        shape = tuple(left[axis] for axis in order)
+        if not fits or _bare(shape) == other:
             yield Layout(left=order, reshaped=not fits)
     if not fits:
         yield from (Layout(right=order, reshaped=True) for order in _orders(right))
@@ -86,14 +86,14 @@ def laid_out(cases: Sequence[tuple[np.ndarray, np.ndarray]], scales: Sequence[fl
     (left, right), *_ = cases
     for layout in layouts(left.shape, right.shape):
         arguments = [(*arrays, layout, scale, tolerance) for arrays, scale in zip(cases, scales, strict=True)]
-        if all(_probed(*case) for case in arguments):
+        if all(_probe(*case) for case in arguments):
             gaps = [distance(*case) for case in arguments]
             if None not in gaps:
                 return Equal(layout, max(gap for gap in gaps if gap is not None))
     return None
 
 
-def _probed(left: np.ndarray, right: np.ndarray, layout: Layout, scale: float, tolerance: float) -> bool:
+def _probe(left: np.ndarray, right: np.ndarray, layout: Layout, scale: float, tolerance: float) -> bool:
     """Whether some elements agree: most arrangements are wrong, and large arrays take time."""
     if left.size <= _PROBES:
         return True

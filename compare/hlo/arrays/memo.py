@@ -23,14 +23,14 @@ class Memo(Generic[Value]):
     def get_all(self, keys: Sequence[Hashable], compute: Callable[[list[int]], Sequence[Value]]) -> list[Value]:
         """The results of several keys; those that are not known are computed together, told by their places."""
         # Held by name: another thread may forget all of it meanwhile.
-        known = self._known
+        memory = self._known
         places: dict[Hashable, int] = {}
-        for at, key in enumerate(keys):
-            if key not in known:
-                places.setdefault(key, at)
-        computed = dict(zip(places, compute(list(places.values())), strict=True)) if places else {}
-        results = [computed[key] if key in computed else known[key] for key in keys]
-        if len(known) + len(computed) > self._most:
-            self._known = known = {}
-        known.update(computed)
+        for index, key in enumerate(keys):
+            if key not in memory:
+                places.setdefault(key, index)
+        new_results = dict(zip(places, compute(list(places.values())), strict=True)) if places else {}
+        results = [new_results[key] if key in new_results else memory[key] for key in keys]
+        if len(memory) + len(new_results) > self._most:
+            self._known = memory = {}
+        memory.update(new_results)
         return results

@@ -15,20 +15,22 @@ _LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "m
 """Of a container, by cgroup v2 and v1: its limit, and what it takes. https://docs.kernel.org/admin-guide/cgroup-v2.html"""
 
 
-def budget(reserved: int = 0, memory: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int:
+def budget(reserve: int = 0, memory: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int:
     """Bytes to keep at a time: a third of what the machine and the container have left, within `LEAST` and `MOST`.
 
     Where the platform tells nothing, it is the least.
 
     Args:
-      reserved: bytes of what is left that are needed for something else.
+      reserve: bytes of what is left that are needed for something else.
       memory: what Linux says of the machine's.
       group: of a container's limits.
     """
     free = _FREE.search(memory.read_text()) if memory.exists() else None
-    left = [int(free[1]) * 1024] if free else []
-    left += [limit - taken for limit, taken in (_limit(group / most, group / now) for most, now in _LIMITS) if limit]
-    return min(MOST, max(LEAST, (min(left, default=0) - reserved) // _SHARE))
+    free_bytes = [int(free[1]) * 1024] if free else []
+    free_bytes += [
+        limit - usage for limit, usage in (_limit(group / most, group / now) for most, now in _LIMITS) if limit
+    ]
+    return min(MOST, max(LEAST, (min(free_bytes, default=0) - reserve) // _SHARE))
 
 
 def _limit(most: Path, now: Path) -> tuple[int, int]:

@@ -97,33 +97,33 @@ def read_buffers(module: DumpedModule) -> Buffers | None:
 def from_texts(texts: Mapping[str, str], files: tuple[str, ...] = ()) -> Buffers:
     """The same of the texts of reports by the end of their name: "buffer-assignment", "memory-usage-report", ..."""
     everything = "\n".join(texts.values())
-    defined = dict(_DEFINED.findall(everything))
-    allocations = list(_allocations(texts.get("buffer-assignment", ""), defined))
-    reported = [int(total) for total in _TOTAL.findall(texts.get("memory-usage-report", ""))]
+    definitions = dict(_DEFINED.findall(everything))
+    allocations = list(_allocations(texts.get("buffer-assignment", ""), definitions))
+    totals = [int(total) for total in _TOTAL.findall(texts.get("memory-usage-report", ""))]
     peak = _PEAK.search(everything)
     live = _LIVE.findall(peak[2]) if peak else []
     return _buffers(
-        files, allocations, sum(reported) if reported else None, [LiveValue(name, int(size)) for name, size in live]
+        files, allocations, sum(totals) if totals else None, [LiveValue(name, int(size)) for name, size in live]
     )
 
 
-def _allocations(text: str, defined: Mapping[str, str]) -> Iterable[Allocation]:
+def _allocations(text: str, definitions: Mapping[str, str]) -> Iterable[Allocation]:
     heads = list(_ALLOCATION.finditer(text))
     ends = [*(head.start() for head in heads[1:]), len(text)]
     for head, end in zip(heads, ends, strict=False):
-        values = tuple(_value(match, defined.get(match[1], "")) for match in _VALUE.finditer(text, head.end(), end))
+        values = tuple(_value(match, definitions.get(match[1], "")) for match in _VALUE.finditer(text, head.end(), end))
         yield Allocation(int(head[1]), int(head[2]), _use(head[3]), head[3], values)
 
 
-def _use(said: str) -> str:
+def _use(use_text: str) -> str:
     for word, use in ((r"parameter \d", PARAMETER), ("constant", CONSTANT), ("thread-local", THREAD_LOCAL)):
-        if re.search(rf"\b{word}", said):
+        if re.search(rf"\b{word}", use_text):
             return use
-    return OUTPUT if "maybe-live-out" in said else TEMP
+    return OUTPUT if "maybe-live-out" in use_text else TEMP
 
 
-def _value(match: re.Match[str], defined: str) -> Value:
-    opcode, op_name = _OPCODE.search(defined), _OP_NAME.search(defined)
+def _value(match: re.Match[str], definition: str) -> Value:
+    opcode, op_name = _OPCODE.search(definition), _OP_NAME.search(definition)
     return Value(
         instruction=match[2],
         index=match[3] or "",
@@ -142,32 +142,35 @@ def _from_proto(module: DumpedModule) -> Buffers | None:
     file: DumpedFile = dumped_programs.stage_file(module, grammar.AFTER)
     if file.details["format"] == "txt":
         return None
-    parsed = proto.new("HloProto")
+    hlo = proto.new("HloProto")
     try:
-        parsed.ParseFromString(file.data())
+        hlo.ParseFromString(file.data())
     except (message.DecodeError, UnicodeDecodeError) as error:
         raise UnreadableProgram(f"expected an HloProto, found {file.bytes} other bytes: dump it again") from error
     return _buffers(
-        (file.path.name,), [_declared(allocation) for allocation in parsed.buffer_assignment.buffer_allocations]
+        (file.path.name,), [_read_allocation(allocation) for allocation in hlo.buffer_assignment.buffer_allocations]
     )
 
 
-def _declared(allocation: object) -> Allocation:
+def _read_allocation(allocation: object) -> Allocation:
     flags = {
         PARAMETER: getattr(allocation, "is_entry_computation_parameter", False),
         CONSTANT: getattr(allocation, "is_constant", False),
         THREAD_LOCAL: getattr(allocation, "is_thread_local", False),
         OUTPUT: getattr(allocation, "maybe_live_out", False),
     }
-    said = [use for use, holds in flags.items() if holds] or [TEMP]
+    uses = [use for use, holds in flags.items() if holds] or [TEMP]
     number, size = getattr(allocation, "index", 0), getattr(allocation, "size", 0)
-    return Allocation(number, size, said[0], ", ".join(said), ())
+    return Allocation(number, size, uses[0], ", ".join(uses), ())
 
 
 def _buffers(
-    files: tuple[str, ...], allocations: list[Allocation], reported: int | None = None, peak: Iterable[LiveValue] = ()
+    files: tuple[str, ...],
+    allocations: list[Allocation],
+    reported_bytes: int | None = None,
+    peak: Iterable[LiveValue] = (),
 ) -> Buffers:
     by_use = {use: sum(allocation.bytes for allocation in allocations if allocation.use == use) for use in USES}
-    total = sum(by_use.values()) if allocations or reported is None else reported
-    ordered = sorted(allocations, key=lambda allocation: (-allocation.bytes, allocation.number))
-    return Buffers(files, total, reported, by_use, tuple(ordered), tuple(peak))
+    total = sum(by_use.values()) if allocations or reported_bytes is None else reported_bytes
+    sorted_allocations = sorted(allocations, key=lambda allocation: (-allocation.bytes, allocation.number))
+    return Buffers(files, total, reported_bytes, by_use, tuple(sorted_allocations), tuple(peak))

@@ -14,7 +14,7 @@ from compare import files
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.dumps import grammar
 from compare.hlo.dumps.grammar import Key, Origin
-from workloads._foreign import MEBIBYTE, Unusable, check, said
+from workloads._foreign import MEBIBYTE, Unusable, check, error_line
 
 MOST_BYTES = 256 * MEBIBYTE
 """Of one file, unpacked: the dumps of the largest models of the zoo have a tenth of it, and text is read as lines."""
@@ -58,13 +58,13 @@ class DumpedFile:
         if self.path.suffix != ".gz":
             return data
         try:
-            with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-                unpacked = packed.read(MOST_BYTES + 1)
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+                content = stream.read(MOST_BYTES + 1)
         except (OSError, EOFError, zlib.error) as error:
             raise UnreadableProgram(f"expected a gzip file, found {error}: dump it again") from error
-        if len(unpacked) > MOST_BYTES:
+        if len(content) > MOST_BYTES:
             raise UnreadableProgram(f"expected a gzip file of up to {MOST_BYTES} bytes, found more: dump it again")
-        return unpacked
+        return content
 
 
 @dataclass(frozen=True)
@@ -111,41 +111,41 @@ def listing(directory: Path, besides: Path | None = None) -> Listing:
     Raises:
       UnreadableProgram: it is not there, no directory, or holds no module.
     """
-    listed = [entry for entry in _entries(directory) if besides is None or not files.is_same(entry, besides)]
-    entries = [file for entry in listed for file in _opened(entry)]
-    keys = grammar.known(entry.name for entry in entries if not entry.is_dir())
-    owned: dict[Key, list[DumpedFile]] = {key: [] for key in keys}
+    top_entries = [entry for entry in _entries(directory) if besides is None or not files.is_same(entry, besides)]
+    entries = [file for entry in top_entries for file in _expand(entry)]
+    keys = grammar.find_modules(entry.name for entry in entries if not entry.is_dir())
+    files_by_key: dict[Key, list[DumpedFile]] = {key: [] for key in keys}
     unknown: list[tuple[Path, int]] = []
     for entry in entries:
         member = _folder(entry, keys) if entry.is_dir() else _file(entry, keys)
         if member is None:
             unknown.append((entry, _size(entry)))
         else:
-            owned.setdefault(member[0], []).extend(member[1])
-    if not owned:
-        raise UnreadableProgram(_refused(directory, f"{len(unknown)} other files" if unknown else "nothing"))
-    return Listing(tuple(_module(key, owned[key]) for key in sorted(owned)), tuple(unknown))
+            files_by_key.setdefault(member[0], []).extend(member[1])
+    if not files_by_key:
+        raise UnreadableProgram(_refusal(directory, f"{len(unknown)} other files" if unknown else "nothing"))
+    return Listing(tuple(_module(key, files_by_key[key]) for key in sorted(files_by_key)), tuple(unknown))
 
 
 def _entries(directory: Path) -> list[Path]:
     if not os.path.isdir(directory):
-        raise UnreadableProgram(_refused(directory, "a file" if os.path.exists(directory) else "no such directory"))
+        raise UnreadableProgram(_refusal(directory, "a file" if os.path.exists(directory) else "no such directory"))
     try:
         return sorted(directory.iterdir())
     except OSError as error:
-        raise UnreadableProgram(_refused(directory, said(error))) from error
+        raise UnreadableProgram(_refusal(directory, error_line(error))) from error
 
 
-def _opened(entry: Path) -> list[Path]:
+def _expand(entry: Path) -> list[Path]:
     """The files of a module that has a folder of its name, as under --xla_dump_hlo_to_subfolder; else the entry."""
     if not entry.is_dir():
         return [entry]
     inside = sorted(file for file in entry.rglob("*") if not file.is_dir())
-    names = {name for _, name in grammar.known(file.name for file in inside)}
+    names = {name for _, name in grammar.find_modules(file.name for file in inside)}
     return [file for file in inside if grammar.parse(file.name)] if entry.name in names else [entry]
 
 
-def _refused(directory: Path, problem: str) -> str:
+def _refusal(directory: Path, problem: str) -> str:
     return f"expected modules dumped by XLA in {directory}, found {problem}: set XLA_FLAGS=--xla_dump_to={directory}"
 
 
@@ -153,7 +153,7 @@ def _file(path: Path, keys: frozenset[Key]) -> tuple[Key, list[DumpedFile]] | No
     name = grammar.parse(path.name, keys)
     if name is None:
         return None
-    return (name.number, name.name), [_dumped(path, name.kind, name.details, name.timestamp)]
+    return (name.number, name.name), [_describe_file(path, name.kind, name.details, name.timestamp)]
 
 
 def _folder(path: Path, keys: frozenset[Key]) -> tuple[Key, list[DumpedFile]] | None:
@@ -161,10 +161,10 @@ def _folder(path: Path, keys: frozenset[Key]) -> tuple[Key, list[DumpedFile]] | 
     if key is None:
         return None
     inside = sorted(file for file in path.rglob("*") if not file.is_dir())
-    return key, [_dumped(file, grammar.INPUT) for file in inside]
+    return key, [_describe_file(file, grammar.INPUT) for file in inside]
 
 
-def _dumped(path: Path, kind: str, details: Mapping[str, str] | None = None, timestamp: str = "") -> DumpedFile:
+def _describe_file(path: Path, kind: str, details: Mapping[str, str] | None = None, timestamp: str = "") -> DumpedFile:
     try:
         if kind in _TEXTS:
             check(path, MOST_BYTES)

@@ -34,7 +34,7 @@ def read_file(file: DumpedFile) -> DumpedProgram:
     if file.details.get("format") != _TEXT:
         return DumpedProgram(proto.read_module(file.data()))
     text = file.text()
-    return DumpedProgram(proto.read_module(_parsed(text)), frozenset(_LEFT_OUT.findall(text)))
+    return DumpedProgram(proto.read_module(_parse(text)), frozenset(_LEFT_OUT.findall(text)))
 
 
 def stage_file(module: DumpedModule, stage: str) -> DumpedFile:
@@ -63,21 +63,21 @@ def stage_bytes(module: DumpedModule, stage: str) -> tuple[bytes, frozenset[str]
 
 def pass_files(module: DumpedModule) -> list[DumpedFile]:
     """The HLO after each dumped pass, in order: of text and proto the proto, of several dumps the newest."""
-    chosen: dict[str, DumpedFile] = {}
+    newest: dict[str, DumpedFile] = {}
     for file in sorted(
-        module.of(grammar.PASS), key=lambda dumped: (dumped.timestamp, dumped.details["format"] != _TEXT)
+        module.of(grammar.PASS), key=lambda dump_file: (dump_file.timestamp, dump_file.details["format"] != _TEXT)
     ):
-        chosen[file.details["order"]] = file
-    return [chosen[order] for order in sorted(chosen)]
+        newest[file.details["order"]] = file
+    return [newest[order] for order in sorted(newest)]
 
 
-def _parsed(text: str) -> bytes:
+def _parse(text: str) -> bytes:
     # Before jaxlib has registered its own error, XLA's parser raises a plain RuntimeError.
     try:
         return hlo_from_text(text)
     except (RuntimeError, UnreadableProgram) as error:
-        said = [line for line in str(error.__cause__ or error).splitlines() if line.strip()]
+        lines = [line for line in str(error.__cause__ or error).splitlines() if line.strip()]
         raise UnreadableProgram(
-            f"expected HLO text that this jaxlib's XLA reads, found {' '.join(said[:2])}: "
+            f"expected HLO text that this jaxlib's XLA reads, found {' '.join(lines[:2])}: "
             "dump with --xla_dump_hlo_as_proto"
         ) from error

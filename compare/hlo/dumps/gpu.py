@@ -103,8 +103,8 @@ def read_thunks(file: str, text: str) -> Thunks:
         Thunk(int(match[2]), match[3], indents.index(len(match[1])), match[4].strip())
         for match in _THUNK.finditer(text)
     )
-    launched = sum(thunk.launches for thunk in thunks)
-    return Thunks(file, launched, dict(Counter(thunk.kind for thunk in thunks).most_common()), thunks)
+    launch_count = sum(thunk.launches for thunk in thunks)
+    return Thunks(file, launch_count, dict(Counter(thunk.kind for thunk in thunks).most_common()), thunks)
 
 
 def _entry(match: re.Match[str], body: str) -> PtxKernel:

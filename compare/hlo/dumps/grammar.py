@@ -96,7 +96,7 @@ class FileName:
     timestamp: str = ""
 
 
-def known(names: Iterable[str]) -> frozenset[Key]:
+def find_modules(names: Iterable[str]) -> frozenset[Key]:
     """The modules that file names with a tail that cannot be mistaken belong to."""
     matches = (pattern.fullmatch(name) for name in names for pattern in _WHOLE)
     return frozenset((int(match["number"]), match["name"]) for match in matches if match)
@@ -107,16 +107,16 @@ def parse(filename: str, modules: frozenset[Key] = frozenset()) -> FileName | No
 
     Args:
       filename: without its folder.
-      modules: what `known` found in all names of the directory.
+      modules: what `find_modules` found in all names of the directory.
     """
-    drawn = _FUSIONS.fullmatch(filename)
-    if drawn:
-        return FileName(int(drawn["number"]), drawn["name"], PICTURE, "_fusion.html", {})
+    picture = _FUSIONS.fullmatch(filename)
+    if picture:
+        return FileName(int(picture["number"]), picture["name"], PICTURE, "_fusion.html", {})
     start = _START.fullmatch(filename)
     if start is None:
         return None
     number, rest = int(start["number"]), start["rest"]
-    name, tail = _divided(rest, [name for owner, name in modules if owner == number])
+    name, tail = _divide(rest, [name for owner, name in modules if owner == number])
     kind, details = _read(tail)
     return FileName(number, name, kind, tail, details, start["timestamp"] or "")
 
@@ -130,7 +130,7 @@ def parse_folder(folder: str, modules: frozenset[Key]) -> Key | None:
     return key if key in modules or not any(owner == key[0] for owner, _ in modules) else None
 
 
-def _divided(rest: str, names: list[str]) -> tuple[str, str]:
+def _divide(rest: str, names: list[str]) -> tuple[str, str]:
     """A module's name and the tail after it; of the names that fit, the longest."""
     fitting = [name for name in names if rest.startswith(f"{name}.")]
     if fitting:
@@ -180,9 +180,9 @@ def origin(name: str) -> Origin:
     if tensorflow:
         forward = "forward" if tensorflow["role"] == "forward" else ""
         function = tensorflow["function"] or tensorflow["forward"]
-        return Origin("TensorFlow", _spelled(function), direction=tensorflow["backward"] or forward)
-    return Origin("JAX", _spelled(jax["function"])) if jax else Origin()
+        return Origin("TensorFlow", _spell(function), direction=tensorflow["backward"] or forward)
+    return Origin("JAX", _spell(jax["function"])) if jax else Origin()
 
 
-def _spelled(function: str) -> str:
+def _spell(function: str) -> str:
     return "<lambda>" if function in _LAMBDAS else function

@@ -66,13 +66,13 @@ def kernels(module: DumpedModule) -> tuple[Kernel, ...]:
 
 def lowered(module: DumpedModule) -> tuple[Mlir, ...]:
     """The MLIR files of a module: first what the frontend handed over, then its kernels step by step."""
-    handed = [file for file in module.of(grammar.INPUT) if file.path.suffix == ".mlir"]
+    inputs = [file for file in module.of(grammar.INPUT) if file.path.suffix == ".mlir"]
     order = ("", "pre-optimization", "post-optimization", "post-lowering")
     files = sorted(
         module.of(grammar.MLIR),
         key=lambda file: (file.details.get("kernel", ""), order.index(file.details.get("detail", ""))),
     )
-    return tuple(_mlir(file) for file in [*handed, *files])
+    return tuple(_mlir(file) for file in [*inputs, *files])
 
 
 def read_code(file: str, text: str, size: int) -> Code:
@@ -86,7 +86,7 @@ def read_code(file: str, text: str, size: int) -> Code:
     lines = list(_instructions(text))
     vectors = {vector: _width(vector) for line in lines for vector in _VECTOR.findall(line)}
     widest = max(vectors, key=lambda vector: (vectors[vector], vector), default=None)
-    preferred = _PREFERRED.search(text)
+    preference = _PREFERRED.search(text)
     return Code(
         file=file,
         bytes=size,
@@ -95,7 +95,7 @@ def read_code(file: str, text: str, size: int) -> Code:
         vector=f"{widest[0]}{widest[1]} x {widest[2]}" if widest else "",
         vector_bits=vectors[widest] if widest else 0,
         vector_instructions=sum(bool(_VECTOR.search(line)) for line in lines),
-        preferred_bits=int(preferred[1]) if preferred else None,
+        preferred_bits=int(preference[1]) if preference else None,
     )
 
 

@@ -143,14 +143,14 @@ def _passes(
     files = dumped_programs.pass_files(module)
     last = before
     for file in files:
-        stage = _counted(file, problems)
+        stage = _count_file(file, problems)
         yield _pass(file.details, file.path.name, last, stage)
         last = stage
     if files and after:
         yield _pass({}, after.file, last, after)
 
 
-def _counted(file: DumpedFile, problems: list[UnreadFile]) -> Stage | None:
+def _count_file(file: DumpedFile, problems: list[UnreadFile]) -> Stage | None:
     try:
         return count(file.path.name, dumped_programs.read_file(file))
     except UnreadableProgram as error:
@@ -159,17 +159,17 @@ def _counted(file: DumpedFile, problems: list[UnreadFile]) -> Stage | None:
 
 
 def _pass(details: Mapping[str, str], file: str, last: Stage | None, stage: Stage | None) -> PassStep:
-    changed, opcodes = "unknown", {}
+    change, opcodes = "unknown", {}
     if last and stage:
         opcodes = difference(last.opcodes, stage.opcodes)
-        changed = "instructions" if opcodes else "nothing" if last.structure == stage.structure else "structure"
+        change = "instructions" if opcodes else "nothing" if last.structure == stage.structure else "structure"
     return PassStep(
         order=details.get("order", ""),
         pipeline=details.get("pipeline", ""),
         after=details.get("after", ""),
         file=file,
         instructions=stage.instructions if stage else None,
-        changed=changed,
+        changed=change,
         opcodes=opcodes,
     )
 
@@ -208,8 +208,8 @@ def _steps(graph: Graph, depth: int = 0) -> Iterator[ExecutedInstruction]:
 
 
 def _step(node: Node, depth: int) -> ExecutedInstruction:
-    fused = node.opcode == "fusion"
-    inside = [instruction for region in node.regions for instruction in region.walk()] if fused else []
+    is_fusion = node.opcode == "fusion"
+    inside = [instruction for region in node.regions for instruction in region.walk()] if is_fusion else []
     within = Counter(instruction.opcode for instruction in inside if instruction.opcode != "parameter")
     kind = node.attribute("custom_call_target") or node.attribute("fusion_kind") or ""
     return ExecutedInstruction(

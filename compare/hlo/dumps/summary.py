@@ -59,21 +59,21 @@ def summarize(directory: Path, besides: Path | None = None) -> Dump:
     Raises:
       UnreadableProgram: it is not there, no directory, or holds no module.
     """
-    listed = listing(directory, besides)
+    contents = listing(directory, besides)
     return Dump(
         schema=SCHEMA,
         directory=str(directory),
-        modules=tuple(_module(directory, module) for module in listed.modules),
+        modules=tuple(_module(directory, module) for module in contents.modules),
         unknown=tuple(
             FileEntry(f"{path.name}/" if path.is_dir() else path.name, size, "of no module")
-            for path, size in listed.unknown
+            for path, size in contents.unknown
         ),
     )
 
 
 def _module(directory: Path, module: DumpedModule) -> ModuleSummary:
     read = stages.read_stages(module)
-    assigned, problems = _buffers(module)
+    buffer_report, problems = _buffers(module)
     return ModuleSummary(
         number=module.number,
         name=module.name,
@@ -86,10 +86,10 @@ def _module(directory: Path, module: DumpedModule) -> ModuleSummary:
         mlir=llvm.lowered(module),
         ptx=gpu.ptx(module),
         thunks=gpu.thunks(module),
-        buffers=assigned,
+        buffers=buffer_report,
         options=_options(module),
         files=tuple(_entry(directory, file) for files in module.files.values() for file in files),
-        problems=(*read.problems, *problems, *_unread(module)),
+        problems=(*read.problems, *problems, *_unread_files(module)),
     )
 
 
@@ -100,7 +100,7 @@ def _buffers(module: DumpedModule) -> tuple[buffers.Buffers | None, tuple[Unread
         return None, (UnreadFile("buffer assignment", str(error)),)
 
 
-def _unread(module: DumpedModule) -> tuple[UnreadFile, ...]:
+def _unread_files(module: DumpedModule) -> tuple[UnreadFile, ...]:
     return tuple(UnreadFile(file.path.name, f"found {file.unread}") for file in module.of(grammar.OTHER) if file.unread)
 
 

@@ -67,21 +67,21 @@ class _Block:
     lines: tuple[str, ...]
 
 
-def kernels(module: DumpedModule, disassembled: Mapping[str, str] | None = None) -> tuple[KernelCode, ...]:
+def kernels(module: DumpedModule, assembly: Mapping[str, str] | None = None) -> tuple[KernelCode, ...]:
     """The kernels that XLA wrote code for, by name; what a library computes has none.
 
     Args:
       module: as it was dumped.
-      disassembled: by name of an object file, what `objdump -d` says of it; None where nothing disassembles.
+      assembly: by name of an object file, what `objdump -d` says of it; None where nothing disassembles.
     """
     codes: dict[str, KernelCode] = {}
     for file in module.of(grammar.LLVM):
         if file.details["detail"] == "with-opt":
             codes |= {code.kernel: code for code in of_llvm(file.text())}
-    for text in (disassembled or {}).values():
-        for name, (fused, arithmetic) in of_assembly(text).items():
+    for text in (assembly or {}).values():
+        for name, (fused_count, arithmetic) in of_assembly(text).items():
             if name in codes:
-                codes[name] = replace(codes[name], fused=fused, arithmetic=arithmetic)
+                codes[name] = replace(codes[name], fused=fused_count, arithmetic=arithmetic)
     return tuple(codes[name] for name in sorted(codes))
 
 
@@ -95,10 +95,10 @@ def _without_names(text: str) -> str:
     """LLVM IR without what names the kernel: functions by their place, and no metadata, which holds names of arrays."""
     lines = [line for line in text.splitlines() if not line.startswith(("!", ";", "source_filename"))]
     names = [match[1].strip() for line in lines if (match := _FUNCTION.match(line))]
-    stripped = "\n".join(lines)
-    for place, name in sorted(enumerate(names), key=lambda placed: -len(placed[1])):
-        stripped = stripped.replace(name, f"function {place}")
-    return stripped
+    body = "\n".join(lines)
+    for place, name in sorted(enumerate(names), key=lambda entry: -len(entry[1])):
+        body = body.replace(name, f"function {place}")
+    return body
 
 
 def of_llvm(text: str) -> tuple[KernelCode, ...]:
@@ -115,10 +115,10 @@ def of_assembly(text: str) -> dict[str, tuple[int, int]]:
             name = symbol[1]
             counts[name] = (0, 0)
         elif name and (instruction := _INSTRUCTION.match(line)):
-            fused, arithmetic = counts[name]
+            fused_count, arithmetic = counts[name]
             mnemonic = instruction[1]
             counts[name] = (
-                fused + bool(_FUSED.match(mnemonic)),
+                fused_count + bool(_FUSED.match(mnemonic)),
                 arithmetic + bool(_MACHINE_ARITHMETIC.match(mnemonic)),
             )
     return counts
@@ -127,14 +127,14 @@ def of_assembly(text: str) -> dict[str, tuple[int, int]]:
 def _functions(text: str) -> Iterator[tuple[str, list[_Block]]]:
     name, blocks, label, lines = "", [], "entry", []
     for line in text.splitlines():
-        if defined := _FUNCTION.match(line):
-            name, blocks, label, lines = defined[1].strip(), [], "entry", []
+        if function_match := _FUNCTION.match(line):
+            name, blocks, label, lines = function_match[1].strip(), [], "entry", []
         elif name and line == "}":
             yield name, [*blocks, _Block(label, tuple(lines))]
             name = ""
-        elif name and (labelled := _LABEL.match(line)):
+        elif name and (label_match := _LABEL.match(line)):
             blocks.append(_Block(label, tuple(lines)))
-            label, lines = labelled[1], []
+            label, lines = label_match[1], []
         elif name:
             lines.append(line)
 
@@ -156,8 +156,8 @@ def _repeats(block: _Block) -> bool:
 
 def _busyness(block: _Block) -> tuple[int, int]:
     """Elements that its arithmetic computes, then all that it moves."""
-    computed = sum(_lanes(line) for line in block.lines if _ARITHMETIC.search(line))
-    return computed, sum(_lanes(line) for line in block.lines)
+    lanes = sum(_lanes(line) for line in block.lines if _ARITHMETIC.search(line))
+    return lanes, sum(_lanes(line) for line in block.lines)
 
 
 def _lanes(line: str) -> int:
@@ -183,7 +183,7 @@ def _turn(block: _Block) -> int | None:
         if counter is None:
             continue
         incoming = {label: value for value, label in _INCOMING.findall(counter[2])}
-        counted, step = steps.get(incoming.get(block.label, ""), ("", 0))
-        if counted == counter[1]:
+        counter_name, step = steps.get(incoming.get(block.label, ""), ("", 0))
+        if counter_name == counter[1]:
             return step
     return None

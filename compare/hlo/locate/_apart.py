@@ -65,15 +65,15 @@ class _Walk:
         if (left, right) not in self._known:
             if depth > _DEEPEST or len(self._known) > _MOST:
                 return None
-            self._known[left, right] = self._compared(left, right, depth + 1)
+            self._known[left, right] = self._compare(left, right, depth + 1)
         return self._known[left, right]
 
-    def _compared(self, left: int, right: int, depth: int) -> Differences:
+    def _compare(self, left: int, right: int, depth: int) -> Differences:
         mine, theirs = self._programs.left.node(left), self._programs.right.node(right)
         if left in self._programs.left.constants and right in self._programs.right.constants:
             return self._constants(left, right)
-        departed = left in self._parting.departed.left or right in self._parting.departed.right
-        if not departed and mine.shape.elements == theirs.shape.elements:
+        departs = left in self._parting.departed.left or right in self._parting.departed.right
+        if not departs and mine.shape.elements == theirs.shape.elements:
             return (OperationDifference(OPERAND, left, right),)
         if mine.opcode != theirs.opcode:
             return self._through(mine, theirs, depth)
@@ -117,13 +117,13 @@ class _Walk:
             return self._all(mine.operands[:half], theirs.operands[:half], depth)
         if len(mine.operands) != 2 or straight == ():
             return straight
-        crossed = self._all(mine.operands, theirs.operands[::-1], depth)
+        across = self._all(mine.operands, theirs.operands[::-1], depth)
         # Which factor of a product stands first is a matter of its axes, which are held against each other.
         if mine.opcode in COMMUTATIVE or mine.opcode == "dot":
             return min(
-                (differences for differences in (straight, crossed) if differences is not None), key=len, default=None
+                (differences for differences in (straight, across) if differences is not None), key=len, default=None
             )
-        return (OperationDifference(SWAPPED, mine.id, theirs.id),) if crossed == () else straight
+        return (OperationDifference(SWAPPED, mine.id, theirs.id),) if across == () else straight
 
     def _all(self, mine: tuple[int, ...], theirs: tuple[int, ...], depth: int) -> Differences:
         differences: dict[OperationDifference, None] = {}

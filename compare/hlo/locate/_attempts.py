@@ -38,45 +38,45 @@ class Parting:
     @cached_property
     def results(self) -> list[str]:
         """Names of the results that differ."""
-        ends, departed = self.right.program.results, set(self.departed.right)
-        return [name for name, key in ends.items() if name in self.left.program.results and key in departed]
+        ends, departing_keys = self.right.program.results, set(self.departed.right)
+        return [name for name, key in ends.items() if name in self.left.program.results and key in departing_keys]
 
-    def reached(self, key: int) -> frozenset[str]:
+    def results_after(self, key: int) -> frozenset[str]:
         """Names of the results that differ and that a value of the right program has a part in."""
-        if key in self._reached:
-            return self._reached[key]
+        if key in self._results_after:
+            return self._results_after[key]
         users = self.right.program.users[key]
-        return frozenset[str]().union(*(self._reached.get(user, frozenset()) for user in users))
+        return frozenset[str]().union(*(self._results_after.get(user, frozenset()) for user in users))
 
     @cached_property
-    def _reached(self) -> dict[int, frozenset[str]]:
+    def _results_after(self) -> dict[int, frozenset[str]]:
         names: dict[int, list[str]] = {}
         for name in self.results:
             names.setdefault(self.right.program.results[name], []).append(name)
-        reached: dict[int, frozenset[str]] = {}
+        names_after: dict[int, frozenset[str]] = {}
         for key in reversed(self.departed.right):
-            further = (reached.get(user, frozenset()) for user in self.right.program.users[key])
-            reached[key] = frozenset(names.get(key, ())).union(*further)
-        return reached
+            further = (names_after.get(user, frozenset()) for user in self.right.program.users[key])
+            names_after[key] = frozenset(names.get(key, ())).union(*further)
+        return names_after
 
 
-def part(left: MeasuredProgram, right: MeasuredProgram, agreed: Agreement) -> Parting:
+def part(left: MeasuredProgram, right: MeasuredProgram, agreement: Agreement) -> Parting:
     """Where two programs first differ, from what they agree on.
 
     Args:
       left: the original with its values.
       right: the port with its own.
-      agreed: values that both have.
+      agreement: values that both have.
     """
-    departed = Pair(_departed(left, right, agreed.left), _departed(right, left, agreed.right))
-    started = Pair(first(left.program, departed.left), first(right.program, departed.right))
-    return Parting(left, right, agreed, departed, started.map(tuple))
+    departing = Pair(_find_departing(left, right, agreement.left), _find_departing(right, left, agreement.right))
+    starts = Pair(first(left.program, departing.left), first(right.program, departing.right))
+    return Parting(left, right, agreement, departing, starts.map(tuple))
 
 
-def _departed(side: MeasuredProgram, other: MeasuredProgram, agreed: Mapping[int, object]) -> tuple[int, ...]:
+def _find_departing(side: MeasuredProgram, other: MeasuredProgram, agreement: Mapping[int, object]) -> tuple[int, ...]:
     # What only one side returns departs from nothing.
     alone = [key for name, key in side.program.results.items() if name not in other.program.results]
-    return tuple(departing(side.program, [*agreed, *alone]))
+    return tuple(departing(side.program, [*agreement, *alone]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,14 +103,14 @@ def attempts(parting: Parting, key: int) -> Iterator[Attempt]:
         alike = [candidate for candidate in parting.departed.left if can_stand_for(left, candidate, kind)]
     starting = [start for start in alike if start in parting.first.left]
     same = [start for start in starting if left.program.node(start).opcode == node.opcode]
-    yield from (changed(parting, key, start) for start in same)
+    yield from (attempt_change(parting, key, start) for start in same)
     if key in parting.first.right:
-        yield from _bypassed(parting, key)
-    yield from (changed(parting, key, start) for start in starting if start not in same)
+        yield from _attempt_bypasses(parting, key)
+    yield from (attempt_change(parting, key, start) for start in starting if start not in same)
     if node.opcode not in SPREAD:
-        yield from _skipped(parting, key)
+        yield from _attempt_skips(parting, key)
     if node.opcode not in SPREAD and key not in parting.first.right:
-        yield from _bypassed(parting, key)
+        yield from _attempt_bypasses(parting, key)
     # What stands for a value that every departure passes through is such a value itself.
     later = [
         partner
@@ -118,7 +118,9 @@ def attempts(parting: Parting, key: int) -> Iterator[Attempt]:
         if partner not in starting
         and (partner in parting.narrow.left if key in parting.narrow.right else not _unlike(parting, key, partner)[0])
     ]
-    yield from (changed(parting, key, partner) for partner in sorted(later, key=lambda one: _unlike(parting, key, one)))
+    yield from (
+        attempt_change(parting, key, partner) for partner in sorted(later, key=lambda one: _unlike(parting, key, one))
+    )
 
 
 def can_stand_for(side: MeasuredProgram, key: int, kind: tuple[int, str]) -> bool:
@@ -137,7 +139,7 @@ def _unlike(parting: Parting, key: int, other: int) -> tuple[bool, int]:
     return parting.right.program.node(key).opcode != parting.left.program.node(other).opcode, other
 
 
-def changed(parting: Parting, key: int, other: int) -> Attempt:
+def attempt_change(parting: Parting, key: int, other: int) -> Attempt:
     """The attempt to give a value of the right program what one of the left is.
 
     Args:
@@ -148,7 +150,7 @@ def changed(parting: Parting, key: int, other: int) -> Attempt:
     return Attempt(CHANGED, key, other, Switch(VALUE, key), parting.left.measured.arrays[other])
 
 
-def _bypassed(parting: Parting, key: int) -> Iterator[Attempt]:
+def _attempt_bypasses(parting: Parting, key: int) -> Iterator[Attempt]:
     """Operations left out: in their place an agreeing value that they begin with."""
     side, program = parting.right, parting.right.program
     if key not in side.measured.arrays or program.node(key).opcode == RESULT:
@@ -161,19 +163,21 @@ def _bypassed(parting: Parting, key: int) -> Iterator[Attempt]:
             yield Attempt(EXTRA, key, None, Switch(VALUE, key), arrays)
 
 
-def _skipped(parting: Parting, key: int) -> Iterator[Attempt]:
+def _attempt_skips(parting: Parting, key: int) -> Iterator[Attempt]:
     """An operation put before it: its operand replaced by what the left program makes of the same value."""
     left, right = parting.left, parting.right
     for operand in dict.fromkeys(right.program.node(key).operands):
         if operand in parting.departed.right:
             continue
-        same = parting.agreement.right.get(operand) or parting.agreement.right.get(right.program.carried(operand), ())
+        same = parting.agreement.right.get(operand) or parting.agreement.right.get(
+            right.program.original_of(operand), ()
+        )
         partners = () if operand in right.program.constants else same
         read = dict.fromkeys(reader for partner in partners for reader in left.program.readers(partner))
         for other in read:
             arrays = left.measured.arrays.get(other) if other in parting.departed.left else None
-            known = right.measured.arrays.get(operand)
-            arrays = _filling(arrays, known[0]) if arrays and known else None
+            own_arrays = right.measured.arrays.get(operand)
+            arrays = _filling(arrays, own_arrays[0]) if arrays and own_arrays else None
             if arrays and _read_alike(parting, other, key):
                 yield Attempt(MISSING, key, other, Switch(READING, operand), arrays)
 
@@ -195,10 +199,12 @@ def _read_alike(parting: Parting, left: int, right: int) -> bool:
 
 
 def _narrow(
-    side: MeasuredProgram, departed: Sequence[int], started: Sequence[int], results: Sequence[str]
+    side: MeasuredProgram, departing_keys: Sequence[int], starts: Sequence[int], results: Sequence[str]
 ) -> frozenset[int]:
     ends = [side.program.results[name] for name in results]
-    return frozenset(key for key in departed if not _behind_all(side, ends, set(departed) - {key}) & set(started))
+    return frozenset(
+        key for key in departing_keys if not _behind_all(side, ends, set(departing_keys) - {key}) & set(starts)
+    )
 
 
 def behind(side: MeasuredProgram, key: int, within: Sequence[int]) -> set[int]:
@@ -213,10 +219,10 @@ def behind(side: MeasuredProgram, key: int, within: Sequence[int]) -> set[int]:
 
 
 def _behind_all(side: MeasuredProgram, keys: Sequence[int], within: set[int]) -> set[int]:
-    waiting, reached, nodes = list(keys), set[int](), side.program.graph.nodes
+    waiting, keys_behind, nodes = list(keys), set[int](), side.program.graph.nodes
     while waiting:
         current = waiting.pop()
-        if current not in reached:
-            reached.add(current)
+        if current not in keys_behind:
+            keys_behind.add(current)
             waiting += [operand for operand in nodes[current].operands if operand in within]
-    return reached
+    return keys_behind

@@ -21,7 +21,7 @@ class Blamed(NamedTuple):
     right: int | None
 
 
-def blamed(parting: Parting, attempt: Attempt | None) -> Blamed:
+def assign_blame(parting: Parting, attempt: Attempt | None) -> Blamed:
     """The first departing operations that a departure comes from."""
     if attempt is not None and attempt.kind == MISSING:
         return Blamed(MISSING, attempt.left, attempt.right)
@@ -33,15 +33,15 @@ def blamed(parting: Parting, attempt: Attempt | None) -> Blamed:
     if attempt is not None and attempt.kind == EXTRA:
         return Blamed(EXTRA, None, theirs[0])
     if attempt is None and all(parting.right.program.node(key).opcode == RESULT for key in theirs):
-        return _returned(parting)
+        return _blame_result(parting)
     pairs = [(own, other) for other in theirs for own in mine]
     if not pairs:
         return Blamed(CHANGED, next(iter(mine), None), next(iter(theirs), None))
     left, right = max(pairs, key=lambda pair: likeness(parting, *pair))
-    return Blamed(CHANGED, _sibling(parting, _made(parting.left, left), right), right)
+    return Blamed(CHANGED, _sibling(parting, _maker(parting.left, left), right), right)
 
 
-def _made(side: MeasuredProgram, key: int) -> int:
+def _maker(side: MeasuredProgram, key: int) -> int:
     """What a result is made by; any other value itself."""
     node = side.program.node(key)
     return node.operands[0] if node.opcode == RESULT else key
@@ -64,39 +64,39 @@ def _sibling(parting: Parting, left: int, right: int) -> int:
     return next(iter(same), left)
 
 
-def _behind(side: MeasuredProgram, started: list[int], key: int, departed: tuple[int, ...]) -> list[int]:
-    reached = behind(side, key, departed)
-    return [start for start in started if start in reached] or [key]
+def _behind(side: MeasuredProgram, starts: list[int], key: int, departing_keys: tuple[int, ...]) -> list[int]:
+    keys_behind = behind(side, key, departing_keys)
+    return [start for start in starts if start in keys_behind] or [key]
 
 
-def _returned(parting: Parting) -> Blamed:
+def _blame_result(parting: Parting) -> Blamed:
     """Results that agree with other values of the left program, or with none since they are constants."""
     left, right = parting.left, parting.right
     name, *_ = parting.results
     end = left.program.results[name]
-    (expected,), (returned,) = left.program.node(end).operands, right.program.node(right.program.results[name]).operands
+    (expected,), (actual,) = left.program.node(end).operands, right.program.node(right.program.results[name]).operands
     within = behind(left, end, parting.departed.left)
     read = {operand for key in within for operand in left.program.node(key).operands}
-    if returned not in right.program.constants and not read & set(parting.agreement.right.get(returned, ())):
-        return Blamed(CHANGED, expected, returned)
+    if actual not in right.program.constants and not read & set(parting.agreement.right.get(actual, ())):
+        return Blamed(CHANGED, expected, actual)
     starts = [key for key in parting.first.left if key in within and key != end]
-    best = max(starts, key=lambda start: (len(_shared(parting, start)), -start), default=expected)
+    best = max(starts, key=lambda start: (len(_shared_operands(parting, start)), -start), default=expected)
     return Blamed(MISSING, best, right.program.results[name])
 
 
-def _shared(parting: Parting, left: int) -> list[int]:
+def _shared_operands(parting: Parting, left_key: int) -> list[int]:
     """What a left operation reads that the right program computes as well, or is given."""
     left_program = parting.left.program
-    return [key for operand in left_program.node(left).operands for key in _partners(parting, operand)]
+    return [key for operand in left_program.node(left_key).operands for key in _partners(parting, operand)]
 
 
 def _partners(parting: Parting, operand: int) -> list[int]:
     """The right program's own of a value that a left operation reads, copies seen through."""
-    carried = parting.left.program.carried(operand)
-    partners = parting.agreement.left.get(operand) or parting.agreement.left.get(carried, ())
+    original = parting.left.program.original_of(operand)
+    partners = parting.agreement.left.get(operand) or parting.agreement.left.get(original, ())
     return (
-        [parting.right.program.carried(partners[0])]
-        if partners and carried not in parting.left.program.constants
+        [parting.right.program.original_of(partners[0])]
+        if partners and original not in parting.left.program.constants
         else []
     )
 
@@ -119,7 +119,7 @@ def place(side: MeasuredProgram, key: int | None) -> OperationPlace | None:
     """Where an operation stands; one without a line stands where what it reads does."""
     if key is None:
         return None
-    key = _made(side, key)
+    key = _maker(side, key)
     node = side.program.node(key)
     return OperationPlace(
         side.program.label,
@@ -133,7 +133,7 @@ def place(side: MeasuredProgram, key: int | None) -> OperationPlace | None:
 
 def _line(program: Computation, key: int) -> str:
     """Its own line, or that of the nearest operation that has one, first of what it is computed from."""
-    near = (program.node(key).source, program.node(program.carried(key)).source)
+    near = (program.node(key).source, program.node(program.original_of(key)).source)
     own = next(filter(None, near), "")
     return own or _nearest(program, key, lambda one: program.node(one).operands) or _nearest(
         program, key, lambda one: program.users[one]
@@ -141,34 +141,34 @@ def _line(program: Computation, key: int) -> str:
 
 
 def _nearest(program: Computation, key: int, step: Callable[[int], Sequence[int]]) -> str:
-    reached, seen = [key], {key}
-    while reached:
-        reached = [key for one in reached for key in step(one) if key not in seen]
-        seen.update(reached)
-        source = next(filter(None, (program.node(key).source for key in reached)), "")
+    border, seen_keys = [key], {key}
+    while border:
+        border = [key for one in border for key in step(one) if key not in seen_keys]
+        seen_keys.update(border)
+        source = next(filter(None, (program.node(key).source for key in border)), "")
         if source:
             return source
     return ""
 
 
-def where_missing(parting: Parting, left: int, reader: int) -> int:
+def where_missing(parting: Parting, left_key: int, reader: int) -> int:
     """The right operation after which one is missing: what makes the value that it should read.
 
     Where all that it should read is given to the program, the first of what reads the same.
 
     Args:
       parting: where the programs first differ.
-      left: the operation that the right program lacks.
+      left_key: the operation that the right program lacks.
       reader: the right operation that should read its value.
     """
     program = parting.right.program
-    shared = _shared(parting, left)
-    made = [key for key in shared if key not in program.graph.parameters]
-    used = {key for key in made if reader in program.readers(key)}
-    if used:
-        return max(used)
-    readers = [reader for key in shared for reader in program.readers(key)]
-    opcode = parting.left.program.node(left).opcode
+    shared_keys = _shared_operands(parting, left_key)
+    computed_keys = [key for key in shared_keys if key not in program.graph.parameters]
+    read_keys = {key for key in computed_keys if reader in program.readers(key)}
+    if read_keys:
+        return max(read_keys)
+    readers = [reader for key in shared_keys for reader in program.readers(key)]
+    opcode = parting.left.program.node(left_key).opcode
     alike = [reader for reader in readers if program.node(reader).opcode == opcode]
     if program.node(reader).opcode != RESULT or not readers:
         return reader

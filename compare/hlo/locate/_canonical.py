@@ -64,10 +64,10 @@ class Computation:
                 constants.add(node.id)
         return frozenset(constants)
 
-    def carried(self, key: int) -> int:
+    def original_of(self, key: int) -> int:
         """The value that a value is nothing but a copy of, whatever its shape or type."""
         (key,) = self.node(key).operands if self.node(key).opcode == RESULT else (key,)
-        return self.graph.carried(key)
+        return self.graph.original_of(key)
 
     def unspread(self, key: int) -> int:
         """The value whose elements a value has in their order, whatever its shape."""
@@ -77,13 +77,13 @@ class Computation:
 
     def comes_from(self, key: int, other: int) -> bool:
         """Whether a value is computed from another."""
-        waiting, seen = [key], set[int]()
+        waiting, seen_keys = [key], set[int]()
         while waiting:
             operand = waiting.pop()
-            if operand not in seen:
-                seen.add(operand)
+            if operand not in seen_keys:
+                seen_keys.add(operand)
                 waiting += self.node(operand).operands
-        return other in seen and key != other
+        return other in seen_keys and key != other
 
     def readers(self, key: int) -> list[int]:
         """What reads a value or copies of it, and computes something."""
@@ -98,7 +98,7 @@ class Computation:
 
     def slot(self, key: int) -> str:
         """What fills a parameter, or what a copy of one is a copy of; "" of any other value."""
-        return dict(zip(self.graph.parameters, self.slots, strict=True)).get(self.carried(key), "")
+        return dict(zip(self.graph.parameters, self.slots, strict=True)).get(self.original_of(key), "")
 
     def node(self, key: int) -> Node:
         """The node of a value."""
@@ -114,12 +114,12 @@ def program(label: str, graph: Graph, slots: Sequence[str], results: Sequence[st
       slots: what fills each parameter.
       results: the name of each result.
     """
-    slots = tuple(slots) or tuple(f"parameter {at}" for at in range(len(graph.parameters)))
-    names = tuple(results) or tuple(f"result {at}" for at in range(len(graph.results)))
+    slots = tuple(slots) or tuple(f"parameter {position}" for position in range(len(graph.parameters)))
+    names = tuple(results) or tuple(f"result {position}" for position in range(len(graph.results)))
     first = max(graph.nodes, default=0) + 1
     ends = {
-        first + at: Node(first + at, name, RESULT, graph.nodes[key].shape, (key,))
-        for at, (name, key) in enumerate(zip(names, graph.results, strict=True))
+        first + position: Node(first + position, name, RESULT, graph.nodes[key].shape, (key,))
+        for position, (name, key) in enumerate(zip(names, graph.results, strict=True))
     }
     return Computation(
         label,

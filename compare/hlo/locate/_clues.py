@@ -20,24 +20,24 @@ from compare.hlo.slot_names import is_moving_average, is_weight
 _NEAR = 2
 
 
-def clue(parting: Parting, attempt: Attempt | None, blamed: Blamed) -> Clue:
+def clue(parting: Parting, attempt: Attempt | None, blame: Blamed) -> Clue:
     """All that the two operations and their surroundings give away.
 
     Args:
       parting: where the programs first differ.
       attempt: what made results agree; None of nothing.
-      blamed: the operations.
+      blame: the operations.
     """
-    left = _Surroundings(parting.left, blamed.left)
+    left = _Surroundings(parting.left, blame.left)
     # What stands where an operation is missing is not to blame.
-    right = _Surroundings(parting.right, None if blamed.kind == MISSING else blamed.right)
-    to_blame = {MISSING: [left], EXTRA: [right]}.get(blamed.kind, [left, right])
+    right = _Surroundings(parting.right, None if blame.kind == MISSING else blame.right)
+    to_blame = {MISSING: [left], EXTRA: [right]}.get(blame.kind, [left, right])
     op_names = [*left.op_names, *right.op_names]
     return Clue(
-        kind=blamed.kind,
+        kind=blame.kind,
         ops=Pair(left.opcode, right.opcode),
         constants=Pair(left.constants, right.constants),
-        changed=tuple(_changed(left.node, right.node)) if left.node and right.node else (),
+        changed=tuple(_name_changes(left.node, right.node)) if left.node and right.node else (),
         in_gradient=in_gradient(op_names),
         in_softmax=in_softmax(op_names),
         near=frozenset(opcode for side in to_blame for opcode in side.around),
@@ -48,15 +48,15 @@ def clue(parting: Parting, attempt: Attempt | None, blamed: Blamed) -> Clue:
         ends_loop=GOES_ON in parting.results,
         swapped=bool(left.key is not None and right.key is not None and are_swapped(parting, left.key, right.key)),
         at_edges=_only_at_edges(parting),
-        cut=blamed.kind == MISSING and (attempt is None or _ends_a_branch(parting, blamed.left)),
+        cut=blame.kind == MISSING and (attempt is None or _ends_a_branch(parting, blame.left)),
         windows=Pair(_windows(left.node), _windows(right.node)),
         arrays=Pair(left.reads_array, right.reads_array),
     )
 
 
-def _ends_a_branch(parting: Parting, left: int | None) -> bool:
+def _ends_a_branch(parting: Parting, left_key: int | None) -> bool:
     """Whether a sum has a term that the right program does not compute at all: a gradient's second path."""
-    node = parting.left.program.node(left) if left is not None else None
+    node = parting.left.program.node(left_key) if left_key is not None else None
     return node is not None and node.opcode == "add" and any(key in parting.departed.left for key in node.operands)
 
 
@@ -114,13 +114,13 @@ class _Surroundings:
         program = self.side.program
         near: set[int] = set() if self.key is None else {self.key}
         for _ in range(_NEAR):
-            reached = {key for one in near for key in (*program.node(one).operands, *program.users[one])}
-            carried = {program.carried(key) if program.node(key).opcode != RESULT else key for key in reached}
-            near |= {key for key in carried | reached if key not in program.constants}
+            neighbours = {key for one in near for key in (*program.node(one).operands, *program.users[one])}
+            originals = {program.original_of(key) if program.node(key).opcode != RESULT else key for key in neighbours}
+            near |= {key for key in originals | neighbours if key not in program.constants}
         return {program.node(key).opcode for key in near if key != self.key}
 
 
-def _changed(left: Node, right: Node) -> list[str]:
+def _name_changes(left: Node, right: Node) -> list[str]:
     """Names of what differs: attributes, "batch" of a product's batch axes, "reducer"."""
     if left.opcode != right.opcode:
         return []

@@ -13,14 +13,14 @@ def counts(program: Computation, key: int) -> set[float]:
     node = program.node(key)
     sizes: list[int] = []
     if node.opcode == "reduce":
-        sizes = [program.node(node.operands[0]).shape.dimensions[at] for at in node.attribute("dimensions", ())]
+        sizes = [program.node(node.operands[0]).shape.dimensions[axis] for axis in node.attribute("dimensions", ())]
     elif node.opcode == "reduce-window":
         sizes = [
             int(dict(dimension).get("size", 1))
             for dimension in dict(node.attribute("window", ())).get("dimensions", ())
         ]
     elif node.opcode == "dot":
-        sizes = _contracted(program, key)
+        sizes = _contracted_sizes(program, key)
     elif node.opcode == "broadcast" and key not in program.constants:
         # The gradient of a sum hands one number to all elements.
         before = max(program.node(node.operands[0]).shape.elements, 1)
@@ -32,16 +32,16 @@ def counts(program: Computation, key: int) -> set[float]:
 
 def depths(program: Computation, key: int) -> set[float]:
     """Roots of how many numbers a product adds up for every element."""
-    return {math.sqrt(math.prod(_contracted(program, key)))} if program.node(key).opcode == "dot" else set()
+    return {math.sqrt(math.prod(_contracted_sizes(program, key)))} if program.node(key).opcode == "dot" else set()
 
 
-def _contracted(program: Computation, key: int) -> list[int]:
+def _contracted_sizes(program: Computation, key: int) -> list[int]:
     node = program.node(key)
     axes = dict(node.attribute("dot_dimension_numbers", ())).get("lhs_contracting_dimensions", ())
-    return [program.node(node.operands[0]).shape.dimensions[at] for at in axes]
+    return [program.node(node.operands[0]).shape.dimensions[axis] for axis in axes]
 
 
-def transformed(program: Computation, key: int) -> set[float]:
+def transform_lengths(program: Computation, key: int) -> set[float]:
     """The lengths of a Fourier transform, multiplied, and their root."""
     node = program.node(key)
     if node.opcode != "fft":
@@ -55,6 +55,6 @@ def squares(program: Computation, key: int) -> set[float]:
     node = program.node(key)
     if node.opcode != "reduce":
         return set()
-    added = program.node(program.carried(node.operands[0]))
-    squared = added.opcode == "multiply" and len({program.carried(operand) for operand in added.operands}) == 1
-    return counts(program, key) if squared else set()
+    addend = program.node(program.original_of(node.operands[0]))
+    is_square = addend.opcode == "multiply" and len({program.original_of(operand) for operand in addend.operands}) == 1
+    return counts(program, key) if is_square else set()

@@ -42,22 +42,22 @@ def agreement(left: MeasuredProgram, right: MeasuredProgram) -> Agreement:
         if _agree(left, mine, right, theirs):
             partners.left.setdefault(mine, []).append(theirs)
             partners.right.setdefault(theirs, []).append(mine)
-    return Agreement(_sorted(partners.left, left, right), _sorted(partners.right, right, left))
+    return Agreement(_sort_partners(partners.left, left, right), _sort_partners(partners.right, right, left))
 
 
-def _sorted(
-    matched: Mapping[int, list[int]], own: MeasuredProgram, other: MeasuredProgram
+def _sort_partners(
+    partners_of: Mapping[int, list[int]], own: MeasuredProgram, other: MeasuredProgram
 ) -> dict[int, tuple[int, ...]]:
     def unlike(key: int, partner: int) -> tuple[bool, int]:
         return own.program.node(key).opcode != other.program.node(partner).opcode, partner
 
-    return {key: tuple(sorted(partners, key=lambda one: unlike(key, one))) for key, partners in matched.items()}
+    return {key: tuple(sorted(partners, key=lambda one: unlike(key, one))) for key, partners in partners_of.items()}
 
 
 def _candidates(left: MeasuredProgram, right: MeasuredProgram) -> list[tuple[int, int]]:
     """Pairs of one size and kind whose sums are near enough; results by name."""
-    shared = left.program.results.keys() & right.program.results.keys()
-    pairs = [(left.program.results[name], right.program.results[name]) for name in sorted(shared)]
+    shared_names = left.program.results.keys() & right.program.results.keys()
+    pairs = [(left.program.results[name], right.program.results[name]) for name in sorted(shared_names)]
     buckets = _buckets(left)
     for kind, theirs in _buckets(right).items():
         mine = buckets.get(kind, [])
@@ -65,7 +65,7 @@ def _candidates(left: MeasuredProgram, right: MeasuredProgram) -> list[tuple[int
         slack = np.array([_slack(left, key) for key in mine])
         for key in theirs if mine else []:
             near = np.abs(sums - _sum(right, key)) <= slack + _slack(right, key)
-            pairs += [(mine[at], key) for at in np.flatnonzero(near)]
+            pairs += [(mine[index], key) for index in np.flatnonzero(near)]
     return pairs
 
 
@@ -122,33 +122,35 @@ def _is_constant(left: MeasuredProgram, mine: int, right: MeasuredProgram, their
     return mine in left.program.constants or theirs in right.program.constants
 
 
-def departing(program: Computation, agreed: Collection[int]) -> list[int]:
+def departing(program: Computation, agreed_keys: Collection[int]) -> list[int]:
     """Values that do not agree and from which others that do not lead to a result that does not, in order."""
-    same = agreeing(program, agreed)
+    same = agreeing(program, agreed_keys)
     waiting = [key for key in program.results.values() if key not in same]
-    departed: set[int] = set()
+    departing_keys: set[int] = set()
     while waiting:
         key = waiting.pop()
-        if key not in departed:
-            departed.add(key)
+        if key not in departing_keys:
+            departing_keys.add(key)
             waiting += [operand for operand in program.node(key).operands if operand not in same]
-    return [key for key in program.graph.nodes if key in departed]
+    return [key for key in program.graph.nodes if key in departing_keys]
 
 
-def agreeing(program: Computation, agreed: Collection[int]) -> set[int]:
+def agreeing(program: Computation, agreed_keys: Collection[int]) -> set[int]:
     """What agrees: arrays as told, parameters, constants, and tuples and copies of what does."""
-    known = set(agreed) | set(program.constants) | set(program.graph.parameters)
-    ends = {key for key in program.results.values() if key not in agreed}
+    keys = set(agreed_keys) | set(program.constants) | set(program.graph.parameters)
+    ends = {key for key in program.results.values() if key not in agreed_keys}
     for node in program.graph:
-        if node.opcode in SPREAD and node.operands[0] in known:
-            known.add(node.id)
+        if node.opcode in SPREAD and node.operands[0] in keys:
+            keys.add(node.id)
         elif not node.shape.is_array:
             parts = node.operands if node.opcode == "tuple" else program.users[node.id]
-            if all(part in known for part in parts):
-                known.add(node.id)
-    return known - ends
+            if all(part in keys for part in parts):
+                keys.add(node.id)
+    return keys - ends
 
 
-def first(program: Computation, departed: Collection[int]) -> list[int]:
+def first(program: Computation, departing_keys: Collection[int]) -> list[int]:
     """Departing values none of whose operands departs."""
-    return [key for key in departed if not any(operand in departed for operand in program.node(key).operands)]
+    return [
+        key for key in departing_keys if not any(operand in departing_keys for operand in program.node(key).operands)
+    ]

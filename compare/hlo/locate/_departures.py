@@ -12,14 +12,14 @@ from compare.hlo.causes import CHANGED, GATES, MISSING, PARTS, UNKNOWN, Cause
 from compare.hlo.levels import STRUCTURE, Subject, at_level
 from compare.hlo.locate import _inside_regions, _naming
 from compare.hlo.locate._attempts import Attempt, Parting, part
-from compare.hlo.locate._blame import Blamed, blamed, place, where_missing
+from compare.hlo.locate._blame import Blamed, assign_blame, place, where_missing
 from compare.hlo.locate._canonical import Case, Computation, program
 from compare.hlo.locate._clues import clue
 from compare.hlo.locate._departing import MeasuredProgram, agreement
 from compare.hlo.locate._edges import only_at_edges
 from compare.hlo.locate._findings import Departure, Findings, OperationPlace, Sample
 from compare.hlo.locate._measured import DOUBLE, MeasuredValues, Precision, distance, exact, measure, size
-from compare.hlo.locate._parts import Reordered, reordered
+from compare.hlo.locate._parts import Reordered, find_reordering
 from compare.hlo.locate._proofs import cause_of, cause_of_all
 from compare.hlo.locate._search import board, mends, search
 from compare.hlo.locate._spot import spots
@@ -117,42 +117,46 @@ def between(left: RanProgram, right: RanProgram) -> Findings:
     parting = part(left.side, right.side, agreement(left.side, right.side))
     if not parting.results:
         return Findings((), ())
-    whole = reordered(parting, right.arguments)
+    whole = find_reordering(parting, right.arguments)
     if whole is not None:
         return Findings((_of_parts(parting, whole),), tuple(parting.results))
-    partings, confirmed = _found(parting, right.arguments)
-    explained = None if confirmed and len(partings) == 1 else _explained(parting, left, right)
-    if explained is not None:
-        return Findings((explained,), tuple(parting.results))
-    searched = Searched(left, right, confirmed, alone=len(partings) == 1)
-    departures = merged(departure for at, attempt in partings for departure in _departures(searched, at, attempt))
-    cascade = parting.departed.map(lambda departed: max(len(departed) - len(departures), 0))
+    partings, is_confirmed = _find_attempts(parting, right.arguments)
+    one_cause = None if is_confirmed and len(partings) == 1 else _explain_all(parting, left, right)
+    if one_cause is not None:
+        return Findings((one_cause,), tuple(parting.results))
+    search_result = Searched(left, right, is_confirmed, alone=len(partings) == 1)
+    departures = merge(
+        departure
+        for attempt_parting, attempt in partings
+        for departure in _departures(search_result, attempt_parting, attempt)
+    )
+    cascade = parting.departed.map(lambda keys: max(len(keys) - len(departures), 0))
     return Findings(tuple(departures), tuple(parting.results), cascade)
 
 
-def _explained(parting: Parting, left: RanProgram, right: RanProgram) -> Departure | None:
+def _explain_all(parting: Parting, left: RanProgram, right: RanProgram) -> Departure | None:
     """One change to the port that gives every result, however many values it changes on the way; None of none."""
-    blame = blamed(parting, None)
+    blame = assign_blame(parting, None)
     every = spots(parting, None, blame, clue(parting, None, blame), lambda: only_at_edges(left, right))
     small = all(len(spot.theirs.computing) <= _MOST_OPERATIONS for spot in every)
-    explained = cause_of_all(every) if small else None
+    cause = cause_of_all(every) if small else None
     # No value is told: those of the operations that are named may be of two formulas.
-    return explained and dataclasses.replace(_told(parting, None, blame, explained), value=None, by_change=True)
+    return cause and dataclasses.replace(_describe(parting, None, blame, cause), value=None, by_change=True)
 
 
-def _of_parts(parting: Parting, reordered: Reordered) -> Departure:
+def _of_parts(parting: Parting, reordering: Reordered) -> Departure:
     """Parts that are read in another order: no operation is another one, and the line is that which cuts them out."""
-    cause, label = (GATES if reordered.gates else PARTS), parting.right.program.label
+    cause, label = (GATES if reordering.gates else PARTS), parting.right.program.label
     where = OperationPlace(
-        label, reordered.part.opcode, reordered.part.name, str(reordered.part.shape), reordered.part.source
+        label, reordering.part.opcode, reordering.part.name, str(reordering.part.shape), reordering.part.source
     )
-    told = reordered.told(parting.left.program.label)
+    difference = reordering.difference(parting.left.program.label)
     return Departure(
         CHANGED,
-        reordered.part.opcode,
+        reordering.part.opcode,
         None,
         where,
-        told,
+        difference,
         cause.name,
         cause.remedy,
         value=None,
@@ -162,24 +166,24 @@ def _of_parts(parting: Parting, reordered: Reordered) -> Departure:
     )
 
 
-def _found(parting: Parting, arguments: Sequence[Sequence[np.ndarray]]) -> tuple[list[Found], bool]:
+def _find_attempts(parting: Parting, arguments: Sequence[Sequence[np.ndarray]]) -> tuple[list[Found], bool]:
     """Attempts, each where those before have been made, in the order of the program; whether all results agree then."""
     switches = board(parting, arguments)
-    given: Given = {}
+    changes: Given = {}
     partings: list[Found] = []
     while parting.results and len(partings) < _MOST:
-        attempt = search(parting, switches, given)
+        attempt = search(parting, switches, changes)
         partings.append((parting, attempt))
         if attempt is None:
             break
-        given = {**given, attempt.switch: attempt.arrays}
-        if mends(parting, switches, given):
+        changes = {**changes, attempt.switch: attempt.arrays}
+        if mends(parting, switches, changes):
             return sorted(partings, key=_order), True
-        parting = _repaired(parting, switches, given, len(arguments))
+        parting = _repair(parting, switches, changes, len(arguments))
     return sorted(partings, key=_order), False
 
 
-def merged(departures: Iterable[Departure]) -> list[Departure]:
+def merge(departures: Iterable[Departure]) -> list[Departure]:
     """The departures, each once: an optimizer departs alike for every weight."""
     by_place: dict[tuple[object, ...], Departure] = {}
     for departure in departures:
@@ -190,23 +194,23 @@ def merged(departures: Iterable[Departure]) -> list[Departure]:
             departure.inside,
             departure.right and departure.right.source,
         )
-        known = by_place.get(where)
-        by_place[where] = dataclasses.replace(known, times=known.times + 1) if known else departure
+        earlier = by_place.get(where)
+        by_place[where] = dataclasses.replace(earlier, times=earlier.times + 1) if earlier else departure
     return list(by_place.values())
 
 
-def _order(parted: Found) -> int:
+def _order(parting_and_attempt: Found) -> int:
     """The place in the left program, whose order both share."""
-    parting, attempt = parted
-    _, left, right = blamed(parting, attempt)
+    parting, attempt = parting_and_attempt
+    _, left, right = assign_blame(parting, attempt)
     read = parting.right.program.node(right).operands if right is not None else ()
     partners = [key for operand in read for key in parting.agreement.right.get(operand, ())[:1]]
     return left if left is not None else max(partners, default=0)
 
 
-def _repaired(parting: Parting, switches: Switchboard, given: Given, cases: int) -> Parting:
+def _repair(parting: Parting, switches: Switchboard, changes: Given, cases: int) -> Parting:
     """Where programs first differ once the right one is given some of the left one's values."""
-    runs = [switches.run(given, at) for at in range(cases)]
+    runs = [switches.run(changes, case) for case in range(cases)]
     side = parting.right
     arrays = {key: [run.get(key, array) for run, array in zip(runs, values, strict=True)]
               for key, values in side.measured.arrays.items()}  # fmt: skip
@@ -216,12 +220,12 @@ def _repaired(parting: Parting, switches: Switchboard, given: Given, cases: int)
     return part(parting.left, right, agreement(parting.left, right))
 
 
-def _departures(searched: Searched, parting: Parting, attempt: Attempt | None) -> list[Departure]:
+def _departures(search_result: Searched, parting: Parting, attempt: Attempt | None) -> list[Departure]:
     """The departure that an attempt shows, or those that it consists of inside of a loop or branch."""
-    blame = blamed(parting, attempt)
-    inside = _inside(searched.left, searched.right, blame.left, blame.right)
-    told = _told(parting, attempt, blame, _cause(searched, parting, attempt, blame))
-    return inside or [dataclasses.replace(told, confirmed=searched.confirmed)]
+    blame = assign_blame(parting, attempt)
+    inside = _inside(search_result.left, search_result.right, blame.left, blame.right)
+    departure = _describe(parting, attempt, blame, _cause(search_result, parting, attempt, blame))
+    return inside or [dataclasses.replace(departure, confirmed=search_result.confirmed)]
 
 
 def _inside(mine: RanProgram, theirs: RanProgram, left: int | None, right: int | None) -> list[Departure]:
@@ -235,14 +239,16 @@ def _inside(mine: RanProgram, theirs: RanProgram, left: int | None, right: int |
         first = run_computation(own, states, rough, mine.precision)
         return between(first, run_computation(other, others, rough, theirs.precision)).departures
 
-    return _inside_regions.enter(_entered(mine, left), _entered(theirs, right), judge)
+    return _inside_regions.enter(_enter(mine, left), _enter(theirs, right), judge)
 
 
-def _entered(ran: RanProgram, key: int) -> _inside_regions.Entered:
+def _enter(ran: RanProgram, key: int) -> _inside_regions.Entered:
     return _inside_regions.Entered(ran.side.program, ran.side.program.node(key), ran.arguments)
 
 
-def _told(parting: Parting, attempt: Attempt | None, blame: Blamed, proved: tuple[Cause, str]) -> Departure:
+def _describe(
+    parting: Parting, attempt: Attempt | None, blame: Blamed, cause_and_proof: tuple[Cause, str]
+) -> Departure:
     """A departure that is confirmed, in words."""
     kind, left, right = blame
     stands = (
@@ -250,7 +256,7 @@ def _told(parting: Parting, attempt: Attempt | None, blame: Blamed, proved: tupl
     )
     mine, theirs = place(parting.left, left), place(parting.right, stands)
     to_blame = mine if kind == MISSING and mine is not None else theirs
-    cause, more = proved
+    cause, more = cause_and_proof
     return Departure(
         kind=kind,
         op=to_blame.op if to_blame else "",
@@ -265,25 +271,25 @@ def _told(parting: Parting, attempt: Attempt | None, blame: Blamed, proved: tupl
     )
 
 
-def _cause(searched: Searched, parting: Parting, attempt: Attempt | None, blame: Blamed) -> tuple[Cause, str]:
+def _cause(search_result: Searched, parting: Parting, attempt: Attempt | None, blame: Blamed) -> tuple[Cause, str]:
     """The cause that is proved, and what its proof says."""
-    if attempt is not None and not searched.confirmed:
+    if attempt is not None and not search_result.confirmed:
         return UNKNOWN, ""
 
     def at_edges() -> bool:
-        return only_at_edges(searched.left, searched.right)
+        return only_at_edges(search_result.left, search_result.right)
 
-    return cause_of(spots(parting, attempt, blame, clue(parting, attempt, blame), at_edges), searched.alone)
+    return cause_of(spots(parting, attempt, blame, clue(parting, attempt, blame), at_edges), search_result.alone)
 
 
 def _sample(parting: Parting, attempt: Attempt | None, left: int | None, right: int | None) -> Sample | None:
     mine, theirs = parting.left.measured.arrays, parting.right.measured.arrays
-    sampled = None
+    result = None
     if attempt is None or attempt.left == left:
-        sampled = sample(mine.get(left if left is not None else -1), theirs.get(right if right is not None else -1))
-    if sampled is None and attempt is not None:
-        sampled = sample(attempt.arrays, theirs.get(attempt.switch.key))
-    return sampled
+        result = sample(mine.get(left if left is not None else -1), theirs.get(right if right is not None else -1))
+    if result is None and attempt is not None:
+        result = sample(attempt.arrays, theirs.get(attempt.switch.key))
+    return result
 
 
 def sample(left: Sequence[np.ndarray] | None, right: Sequence[np.ndarray] | None) -> Sample | None:
@@ -295,7 +301,7 @@ def sample(left: Sequence[np.ndarray] | None, right: Sequence[np.ndarray] | None
         apart = distance(mine.ravel(), theirs.ravel())
         differs = ~np.isclose(a, b, rtol=1e-7, atol=1e-9 * size(mine), equal_nan=True)
         if apart and differs.any():
-            at = int(np.argmax(differs))
-            index = tuple(int(place) for place in np.unravel_index(at, theirs.shape))
-            return Sample(index, float(a[at].real), float(b[at].real), apart / (size(mine) or 1.0))
+            flat_index = int(np.argmax(differs))
+            index = tuple(int(place) for place in np.unravel_index(flat_index, theirs.shape))
+            return Sample(index, float(a[flat_index].real), float(b[flat_index].real), apart / (size(mine) or 1.0))
     return None

@@ -19,9 +19,9 @@ _SLACK = 100.0
 
 def only_at_edges(left: RanProgram, right: RanProgram) -> bool:
     """Whether all shared results agree in every case whose arguments are moved off their edges."""
-    for at, smooth in enumerate(left.smooth):
+    for case, smooth in enumerate(left.smooth):
         if not smooth:
-            mine, theirs = (ran.side.measured.again(_moved(ran, ran.arguments[at])) for ran in (left, right))
+            mine, theirs = (ran.side.measured.again(_move(ran, ran.arguments[case])) for ran in (left, right))
             names = left.side.program.results.keys() & right.side.program.results.keys()
             ends = [(left.side.program.results[name], right.side.program.results[name]) for name in names]
             if not all(_near(mine[one], theirs[other], left.precision.floor) for one, other in ends):
@@ -29,7 +29,7 @@ def only_at_edges(left: RanProgram, right: RanProgram) -> bool:
     return True
 
 
-def _moved(ran: RanProgram, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
+def _move(ran: RanProgram, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Every float by a little of its own, the same on both sides."""
     return [_off(array, slot) for slot, array in zip(ran.side.program.slots, arguments, strict=True)]
 

@@ -30,15 +30,15 @@ def constant_of_the_left(spot: Spot) -> float | None:
     numbers = [number for key in mine.computing for number in _naming.constants_of(mine.side, key)]
     if len(read) != 1:
         return None
-    (replaced,) = read
-    if not spot.theirs.side.program.node(replaced).shape.dtype.startswith(("f", "s", "u")):
+    (old_constant,) = read
+    if not spot.theirs.side.program.node(old_constant).shape.dtype.startswith(("f", "s", "u")):
         return None
     for number in list(dict.fromkeys(numbers))[:_MOST_NUMBERS]:
         draft = spot.theirs.draft()
-        constant = draft.full(number, draft.nodes[replaced].shape)
+        constant = draft.full(number, draft.nodes[old_constant].shape)
         operands = draft.nodes[right].operands
-        draft.change(right, operands=tuple(constant if key == replaced else key for key in operands))
-        if spot.mended(draft.run()):
+        draft.change(right, operands=tuple(constant if key == old_constant else key for key in operands))
+        if spot.accepts(draft.run()):
             return number
     return None
 
@@ -52,7 +52,7 @@ def swapped_operands(spot: Spot) -> bool:
     node = draft.nodes[right]
     one, other = (draft.nodes[key].shape for key in node.operands)
     draft.change(right, operands=node.operands[::-1])
-    return one == other and spot.mended(draft.run())
+    return one == other and spot.accepts(draft.run())
 
 
 def another_operand(spot: Spot) -> bool:
@@ -61,31 +61,31 @@ def another_operand(spot: Spot) -> bool:
     if left is None or right is None or right not in spot.theirs.nodes:
         return False
     partners = spot.parting.agreement
-    wanted = list(spot.parting.left.program.node(left).operands)
+    expected_operands = list(spot.parting.left.program.node(left).operands)
     own = list(spot.parting.right.program.node(right).operands)
     for key in list(own):
-        partner = next((operand for operand in wanted if operand in partners.right.get(key, ())), None)
+        partner = next((operand for operand in expected_operands if operand in partners.right.get(key, ())), None)
         if partner is not None:
             own.remove(key)
-            wanted.remove(partner)
-    return any(_rewired(spot, right, key, operand) for key in own for operand in wanted)
+            expected_operands.remove(partner)
+    return any(_rewiring_mends(spot, right, key, operand) for key in own for operand in expected_operands)
 
 
-def _rewired(spot: Spot, right: int, operand: int, wanted: int) -> bool:
+def _rewiring_mends(spot: Spot, right: int, operand: int, expected_operand: int) -> bool:
     program, nodes = spot.parting.right.program, spot.parting.right.program.graph.nodes
-    carried = spot.parting.left.program.carried(wanted)
-    partners = [*spot.parting.agreement.left.get(wanted, ()), *spot.parting.agreement.left.get(carried, ())]
+    original = spot.parting.left.program.original_of(expected_operand)
+    partners = [*spot.parting.agreement.left.get(expected_operand, ()), *spot.parting.agreement.left.get(original, ())]
     alike = [key for key in partners if nodes[key].shape.elements == nodes[operand].shape.elements]
     if not alike or operand in program.constants:
         return False
     shape = nodes[operand].shape
-    given = [np.asarray(array).reshape(shape.dimensions) for array in spot.parting.right.measured.arrays[alike[0]]]
-    if given[0].dtype != values_dtype(shape):
+    arrays = [np.asarray(array).reshape(shape.dimensions) for array in spot.parting.right.measured.arrays[alike[0]]]
+    if arrays[0].dtype != values_dtype(shape):
         return False
     draft = spot.theirs.draft()
-    another = draft.leaf(shape, given)
+    another = draft.leaf(shape, arrays)
     draft.change(right, operands=tuple(another if key == operand else key for key in draft.nodes[right].operands))
-    return spot.mended(draft.run())
+    return spot.accepts(draft.run())
 
 
 def another_weight(spot: Spot) -> bool:
@@ -98,32 +98,34 @@ def another_weight(spot: Spot) -> bool:
         (key, other)
         for key in read
         for other in weights
-        if program.carried(key) != other and arrays[key][0].size == arrays[other][0].size
+        if program.original_of(key) != other and arrays[key][0].size == arrays[other][0].size
     ]
-    given = [_exchanged(spot, key, other, both) for key, other in pairs for both in (False, True)]
-    return any(map(spot.mended, spot.theirs.draft().runs(given))) if given else False
+    changes = [_exchange(spot, key, other, both) for key, other in pairs for both in (False, True)]
+    return any(map(spot.accepts, spot.theirs.draft().runs(changes))) if changes else False
 
 
-def _exchanged(spot: Spot, key: int, other: int, both: bool) -> dict[int, Arrays]:
+def _exchange(spot: Spot, key: int, other: int, both: bool) -> dict[int, Arrays]:
     """One weight in place of another; `both`: each in place of the other."""
     program, arrays = spot.theirs.side.program, spot.parting.right.measured.arrays
-    exchanged: dict[int, Arrays] = {}
+    changes: dict[int, Arrays] = {}
     for leaf in spot.theirs.leaves:
-        given = {program.carried(key): other, other: program.carried(key) if both else other}.get(program.carried(leaf))
-        if given is not None:
-            exchanged[leaf] = [new.reshape(old.shape) for new, old in zip(arrays[given], arrays[leaf], strict=True)]
-    return exchanged
+        source = {program.original_of(key): other, other: program.original_of(key) if both else other}.get(
+            program.original_of(leaf)
+        )
+        if source is not None:
+            changes[leaf] = [new.reshape(old.shape) for new, old in zip(arrays[source], arrays[leaf], strict=True)]
+    return changes
 
 
 def epsilon_elsewhere(spot: Spot) -> bool:
     """The small number added before or after another operation."""
-    return any(spot.mended(draft.run()) for draft in itertools.islice(_moved_epsilons(spot), _MOST_PLACES))
+    return any(spot.accepts(draft.run()) for draft in itertools.islice(_moved_epsilons(spot), _MOST_PLACES))
 
 
 def _moved_epsilons(spot: Spot) -> Iterator[Draft]:
     program = spot.theirs.side.program
-    added = [key for key in spot.theirs.nodes if program.node(key).opcode == "add" and tiny_constant(spot, key)]
-    for key in added[:2]:
+    additions = [key for key in spot.theirs.nodes if program.node(key).opcode == "add" and tiny_constant(spot, key)]
+    for key in additions[:2]:
         epsilon = tiny_constant(spot, key)
         (operand,) = [candidate for candidate in program.node(key).operands if candidate not in program.constants]
         for place in (*spot.theirs.leaves, *spot.theirs.computing):
@@ -143,21 +145,21 @@ def epsilon_before_correction(spot: Spot) -> float | None:
     sqrt(v) + epsilon over sqrt(c) is sqrt(v / c) + epsilon / sqrt(c).
     """
     program = spot.theirs.side.program
-    added = [key for key in spot.theirs.nodes if program.node(key).opcode == "add" and tiny_constant(spot, key)]
-    if spot.mine is None or len(added) != 1:
+    additions = [key for key in spot.theirs.nodes if program.node(key).opcode == "add" and tiny_constant(spot, key)]
+    if spot.mine is None or len(additions) != 1:
         return None
-    (key,) = added
+    (key,) = additions
     shape = program.node(key).shape
     draft = spot.theirs.draft()
     leaf = draft.leaf(shape, spot.actual)
     draft.change(key, operands=tuple(leaf if one in program.constants else one for one in draft.nodes[key].operands))
     candidates = [(epsilon, correction) for epsilon in _epsilons(spot) for correction in _corrections(spot)]
-    given = [
+    changes = [
         {leaf: [np.full(shape.dimensions, epsilon / number**0.5, values_dtype(shape)) for number in correction]}
         for epsilon, correction in candidates
     ]
-    mended = zip(candidates, draft.runs(given) if given else [], strict=False)
-    return next((epsilon for (epsilon, _), values in mended if spot.mended(values)), None)
+    outcomes = zip(candidates, draft.runs(changes) if changes else [], strict=False)
+    return next((epsilon for (epsilon, _), values in outcomes if spot.accepts(values)), None)
 
 
 def _epsilons(spot: Spot) -> list[float]:
@@ -190,7 +192,7 @@ def tiny_constant(spot: Spot, key: int) -> float:
     return numbers[0] if len(numbers) == 1 and is_tiny(numbers[0]) else 0.0
 
 
-def widened(spot: Spot) -> bool:
+def widening_mends(spot: Spot) -> bool:
     """Without rounding to fewer bits than the left value has."""
     wide = spot.expected[0].dtype
     name = {"float64": "f64", "float32": "f32"}.get(str(wide))
@@ -205,7 +207,7 @@ def widened(spot: Spot) -> bool:
             draft.redirect(key, node.operands[0])
         if node.opcode == "parameter" and key in narrow:
             draft.redirect(key, draft.add("convert", Shape(name, node.shape.dimensions), (key,)))
-    return bool(narrow or _rounds(spot)) and spot.mended(draft.run())
+    return bool(narrow or _rounds(spot)) and spot.accepts(draft.run())
 
 
 def _rounds(spot: Spot) -> bool:

@@ -45,13 +45,13 @@ class Excerpt:
         return Draft(self)
 
 
-def excerpt(side: MeasuredProgram, target: int, departed: Collection[int], cut: Collection[int] = ()) -> Excerpt:
+def excerpt(side: MeasuredProgram, target: int, departing_keys: Collection[int], cut: Collection[int] = ()) -> Excerpt:
     """What a value is computed by, back to what does not depart or is in `cut`; constants belong to it.
 
     Args:
       side: the program.
       target: the value.
-      departed: values that the other program does not have.
+      departing_keys: values that the other program does not have.
       cut: values to stop at besides.
     """
     program = side.program
@@ -60,9 +60,9 @@ def excerpt(side: MeasuredProgram, target: int, departed: Collection[int], cut: 
         key = waiting.pop()
         # A tuple cannot be given: its parts can.
         node = program.node(key)
-        inside = key in departed or key in program.constants or not node.shape.is_array
+        inside = key in departing_keys or key in program.constants or not node.shape.is_array
         # What is spread or shaped anew is looked at as it was before.
-        inside = inside or (node.opcode in SPREAD and node.operands[0] not in departed)
+        inside = inside or (node.opcode in SPREAD and node.operands[0] not in departing_keys)
         if key in cut or not inside:
             leaves[key] = None
         elif key not in inner:
@@ -127,27 +127,28 @@ class Draft:
         """What the target is now, in every case; None where XLA takes no such program."""
         return next(iter(self.runs([{}])), None)
 
-    def runs(self, given: Sequence[Mapping[int, Arrays]]) -> list[list[np.ndarray]]:
+    def runs(self, change_sets: Sequence[Mapping[int, Arrays]]) -> list[list[np.ndarray]]:
         """The same with other arrays for some leaves, compiled once; nothing where XLA takes no such program."""
-        graph = Graph("draft", self._ordered(), tuple(self._leaves), (self.target,))
+        graph = Graph("draft", self._sort_nodes(), tuple(self._leaves), (self.target,))
         try:
-            prepared = values.prepare(graph, (self.target,))
+            prepared_graph = values.prepare(graph, (self.target,))
         except UnreadableProgram:
             # A change that makes no program proves nothing.
             return []
         cases = range(len(next(iter(self._part.side.measured.arrays.values()))))
         return [
             [
-                prepared([changes.get(key, arrays)[at] for key, arrays in self._leaves.items()])[self.target]
-                for at in cases
+                prepared_graph([changes.get(key, arrays)[case] for key, arrays in self._leaves.items()])[self.target]
+                for case in cases
             ]
-            for changes in given
+            for changes in change_sets
         ]
 
-    def _ordered(self) -> dict[int, Node]:
+    def _sort_nodes(self) -> dict[int, Node]:
         """All leaves, and what the target needs, operands first."""
         order = {
-            key: self.nodes[key].but(attributes=(("parameter_number", at),)) for at, key in enumerate(self._leaves)
+            key: self.nodes[key].but(attributes=(("parameter_number", position),))
+            for position, key in enumerate(self._leaves)
         }
         waiting = [self.target]
         while waiting:

@@ -46,7 +46,7 @@ class Departure:
       value: the departing value on both sides; None where they cannot be held against each other.
       inside: loops and branches that it stands in, outermost first.
       times: in how many places it stands on this line, such as once for every weight.
-      gotchas: what to ask `jaxport gotchas` for; "" where the catalogue has nothing about the cause.
+      gotchas: what to ask `jaxport lookup gotchas` for; "" where the catalogue has nothing about the cause.
       confirmed: whether every result agrees once this value is given as the left has it; for one of several
         departures, once all are.
       by_change: whether no value was given, and what the cause says was changed instead.

@@ -23,22 +23,22 @@ Proof = Callable[[Spot], str | None]
 
 def wherever(proof: Proof) -> Proof:
     """The same of what is computed from the value, a few operations on: a function may end there."""
-    return lambda spot: next((said for said in map(proof, (spot, *spot.wider)) if said is not None), None)
+    return lambda spot: next((answer for answer in map(proof, (spot, *spot.wider)) if answer is not None), None)
 
 
 Named = Callable[[Arrays, Arrays, Sequence[float]], Function | None]
 """Which function gives a value of another."""
 
 
-def _both(spot: Spot, told: Callable[[Arrays, Arrays, Sequence[float]], T | None], read: Arrays) -> Pair[T] | None:
+def _both(spot: Spot, describe: Callable[[Arrays, Arrays, Sequence[float]], T | None], read: Arrays) -> Pair[T] | None:
     """What is told of the left value and of the right one by what both read; None where that is one thing, or nothing.
 
     Args:
       spot: the left value and the right one.
-      told: what there is to say of a value (the second arrays) by what is read (the first), within bounds.
+      describe: what there is to say of a value (the second arrays) by what is read (the first), within bounds.
       read: a value that both programs read.
     """
-    left, right = told(read, spot.expected, spot.bounds), told(read, spot.actual, spot.bounds)
+    left, right = describe(read, spot.expected, spot.bounds), describe(read, spot.actual, spot.bounds)
     return None if left is None or right is None or left == right else Pair(left, right)
 
 
@@ -50,18 +50,18 @@ def _read_whole(spot: Spot) -> Iterator[Arrays]:
             yield read
 
 
-def _functions(spot: Spot, named: Named) -> Pair[Function] | None:
+def _functions(spot: Spot, recognise: Named) -> Pair[Function] | None:
     """The functions of the same value that the left and the right program compute."""
-    fitting = (_both(spot, named, read) for read in _read_whole(spot) if is_real(read[0]))
+    fitting = (_both(spot, recognise, read) for read in _read_whole(spot) if is_real(read[0]))
     return next(filter(None, fitting), None)
 
 
-def function(wanted: Callable[[Function, Function], bool], named: Named = _known_functions.activation) -> Proof:
+def function(accepts: Callable[[Function, Function], bool], recognise: Named = _known_functions.activation) -> Proof:
     """That both are functions of every element of one value, wanted ones."""
 
     def proof(spot: Spot) -> str | None:
-        functions = _functions(spot, named)
-        if functions is None or not wanted(functions.left, functions.right):
+        functions = _functions(spot, recognise)
+        if functions is None or not accepts(functions.left, functions.right):
             return None
         return _computes(spot, functions)
 
@@ -146,12 +146,12 @@ def reduction(holds: Callable[[Reduction, Reduction], bool]) -> Proof:
     return proof
 
 
-def moved(spot: Spot) -> str | None:
+def explain_order(spot: Spot) -> str | None:
     """That one side has the elements of the other in another order."""
     if spot.expected[0].size != spot.actual[0].size or not _known_functions.is_told_apart(spot.actual):
         return None
-    said = _known_functions.moved(spot.expected, spot.actual)
-    return f"it is what {spot.parting.left.program.label} has, {said}" if said else None
+    description = _known_functions.describe_order(spot.expected, spot.actual)
+    return f"it is what {spot.parting.left.program.label} has, {description}" if description else None
 
 
 def is_mean(one: Reduction, other: Reduction) -> bool:

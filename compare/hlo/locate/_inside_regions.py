@@ -13,7 +13,7 @@ from compare.hlo.locate._canonical import Computation, program, runnable
 from compare.hlo.locate._findings import Departure
 from compare.hlo.locate._measured import distance, size
 from compare.hlo.pair import Pair
-from compare.hlo.region_programs import PreparedLoop, State, flattened, given
+from compare.hlo.region_programs import PreparedLoop, State, flatten, region_operands
 
 _TURNS = 3
 """Turns of a loop whose states its body is run on."""
@@ -60,13 +60,15 @@ def enter(left: Entered, right: Entered, judge: Judge) -> list[Departure]:
     departures: list[Departure] = []
     for mine, theirs in zip(_branches(left), _branches(right), strict=False):
         if mine and theirs and mine.states and theirs.states:
-            names = _paired(Pair(mine.states, theirs.states))
-            results = Pair(mine, theirs).map(lambda region: [f"result {at}" for at in range(len(region.graph.results))])
-            departures += _judged(mine, theirs, names, results, judge, "branch of the conditional")
+            names = _pair_names(Pair(mine.states, theirs.states))
+            results = Pair(mine, theirs).map(
+                lambda region: [f"result {position}" for position in range(len(region.graph.results))]
+            )
+            departures += _judge(mine, theirs, names, results, judge, "branch of the conditional")
     return departures
 
 
-def _judged(left: Region, right: Region, slots: Pair[list[str]], results: Pair[list[str]], judge: Judge,
+def _judge(left: Region, right: Region, slots: Pair[list[str]], results: Pair[list[str]], judge: Judge,
             inside: str) -> list[Departure]:  # fmt: skip
     departures = judge(
         program(left.label, left.graph, slots.left, results.left), left.states,
@@ -93,17 +95,17 @@ class _LoopRuns:
         return Region(self.label, self.condition, [state for states in runs for state in states])
 
 
-def _loop_runs(entered: Entered) -> _LoopRuns | None:
+def _loop_runs(entry: Entered) -> _LoopRuns | None:
     """A loop with its states in the first turns; None where its state is no tuple of arrays."""
-    body, condition = (flattened(region) for region in entered.node.regions)
+    body, condition = (flatten(region) for region in entry.node.regions)
     if body is None or condition is None:
         return None
-    starts = _parts(entered, entered.node.operands)
+    starts = _parts(entry, entry.node.operands)
     runs: list[list[State]] = [[] for _ in starts]
     for turn in itertools.islice(PreparedLoop(body, condition).turns(starts), _MOST_TURNS):
         for case, state in turn.reached.items():
             runs[case].append(state)
-    return _LoopRuns(entered.computation.label, body, condition, runs)
+    return _LoopRuns(entry.computation.label, body, condition, runs)
 
 
 def _loops(left: _LoopRuns | None, right: _LoopRuns | None, judge: Judge) -> list[Departure]:
@@ -111,38 +113,38 @@ def _loops(left: _LoopRuns | None, right: _LoopRuns | None, judge: Judge) -> lis
         return []
     first = Pair([states[0] for states in left.runs], [states[0] for states in right.runs])
     last = Pair([states[-1] for states in left.runs], [states[-1] for states in right.runs])
-    names = _paired(first, last)
-    mine, theirs = _aligned(left.runs, right.runs, names, _TURNS)
-    departures = _judged(left.body_on(mine), right.body_on(theirs), names, names, judge, "body of the while")
+    names = _pair_names(first, last)
+    mine, theirs = _align_states(left.runs, right.runs, names, _TURNS)
+    departures = _judge(left.body_on(mine), right.body_on(theirs), names, names, judge, "body of the while")
     if departures:
         return departures
-    mine, theirs = _aligned(left.runs, right.runs, names, _MOST_TURNS)
+    mine, theirs = _align_states(left.runs, right.runs, names, _MOST_TURNS)
     conditions = left.condition_on(mine), right.condition_on(theirs)
-    return _judged(*conditions, names, Pair([GOES_ON], [GOES_ON]), judge, "condition of the while")
+    return _judge(*conditions, names, Pair([GOES_ON], [GOES_ON]), judge, "condition of the while")
 
 
-def _aligned(
+def _align_states(
     left: Sequence[Sequence[State]], right: Sequence[Sequence[State]], names: Pair[list[str]], most: int
 ) -> Pair[list[list[State]]]:
     """States of both loops, by case and turn: what they share is as the left loop has it."""
-    shared = {name: at for at, name in enumerate(names.left)}
+    left_positions = {name: position for position, name in enumerate(names.left)}
     both: Pair[list[list[State]]] = Pair([], [])
     for mine, theirs in zip(left, right, strict=True):
         turns = list(zip(mine, theirs, strict=False))[:most]
         both.left.append([state for state, _ in turns])
-        both.right.append([_shared(state, other, shared, names.right) for state, other in turns])
+        both.right.append([_share_state(state, other, left_positions, names.right) for state, other in turns])
     return both
 
 
-def _shared(state: State, other: State, shared: Mapping[str, int], names: Sequence[str]) -> State:
+def _share_state(state: State, other: State, left_positions: Mapping[str, int], names: Sequence[str]) -> State:
     """The right loop's state, with the left loop's parts where they have one name."""
     return [
-        state[shared[name]].reshape(own.shape).astype(own.dtype) if name in shared else own
+        state[left_positions[name]].reshape(own.shape).astype(own.dtype) if name in left_positions else own
         for name, own in zip(names, other, strict=True)
     ]
 
 
-def _paired(*states: Pair[list[State]]) -> Pair[list[str]]:
+def _pair_names(*states: Pair[list[State]]) -> Pair[list[str]]:
     """Names of the parts of two regions' states: one name where all of the states are alike, or else the first ones.
 
     Args:
@@ -150,18 +152,18 @@ def _paired(*states: Pair[list[State]]) -> Pair[list[str]]:
     """
     first = states[0].map(lambda cases: len(cases[0]))
     names: dict[int, str] = {}
-    taken: set[int] = set()
+    paired_parts: set[int] = set()
     for depth in range(len(states), 0, -1):
-        for at in range(first.right):
-            free = [part for part in range(first.left) if part not in taken]
-            alike = (part for part in free if all(_alike(pair, part, at) for pair in states[:depth]))
-            part = next(alike, None) if at not in names else None
+        for position in range(first.right):
+            free = [part for part in range(first.left) if part not in paired_parts]
+            alike = (part for part in free if all(_alike(pair, part, position) for pair in states[:depth]))
+            part = next(alike, None) if position not in names else None
             if part is not None:
-                names[at] = f"state {part}"
-                taken.add(part)
+                names[position] = f"state {part}"
+                paired_parts.add(part)
     return Pair(
         [f"state {part}" for part in range(first.left)],
-        [names.get(at, f"another state {at}") for at in range(first.right)],
+        [names.get(position, f"another state {position}") for position in range(first.right)],
     )
 
 
@@ -175,27 +177,27 @@ def _alike(states: Pair[list[State]], part: int, other: int) -> bool:
     )
 
 
-def _parts(entered: Entered, operands: Sequence[int]) -> list[State]:
+def _parts(entry: Entered, operands: Sequence[int]) -> list[State]:
     """By case, the arrays that a region is given, tuples taken apart."""
-    graph = entered.computation.graph
-    keys = given(graph, operands)
-    prepared = values.prepare(runnable(graph), keys)
-    by_case = [prepared(arguments) for arguments in entered.arguments]
+    graph = entry.computation.graph
+    keys = region_operands(graph, operands)
+    prepared_graph = values.prepare(runnable(graph), keys)
+    by_case = [prepared_graph(arguments) for arguments in entry.arguments]
     return [[arrays[key] for key in keys] for arrays in by_case]
 
 
-def _branches(entered: Entered) -> list[Region | None]:
+def _branches(entry: Entered) -> list[Region | None]:
     """The branch for 0 or false first, each on the cases that take it."""
-    computation = entered.computation
-    chosen, *operands = entered.node.operands
-    regions = list(zip(entered.node.regions, operands, strict=True))
-    numbers = [int(state[0].flat[0]) for state in _parts(entered, [chosen])]
-    if computation.node(chosen).shape.dtype == "pred":
+    computation = entry.computation
+    selector, *operands = entry.node.operands
+    regions = list(zip(entry.node.regions, operands, strict=True))
+    numbers = [int(state[0].flat[0]) for state in _parts(entry, [selector])]
+    if computation.node(selector).shape.dtype == "pred":
         regions.reverse()
     branches: list[Region | None] = []
-    for at, (region, operand) in enumerate(regions):
-        body = flattened(region)
-        states = _parts(entered, [operand])
-        taken = [state for state, number in zip(states, numbers, strict=True) if number == at]
-        branches.append(Region(computation.label, body, taken) if body else None)
+    for index, (region, operand) in enumerate(regions):
+        body = flatten(region)
+        states = _parts(entry, [operand])
+        own_states = [state for state, number in zip(states, numbers, strict=True) if number == index]
+        branches.append(Region(computation.label, body, own_states) if body else None)
     return branches

@@ -155,8 +155,8 @@ def _slope(x: Arrays, y: Arrays) -> float | None:
     # Of numbers of one sign alone it is no more than a factor.
     if not (a < 0).any() or not (a > 0).any():
         return None
-    at = int(np.argmin(a))
-    return float(b[at] / a[at])
+    lowest = int(np.argmin(a))
+    return float(b[lowest] / a[lowest])
 
 
 def power(x: Arrays, y: Arrays, bounds: Sequence[float]) -> float | None:
@@ -198,12 +198,12 @@ def division(a: Arrays, b: Arrays, y: Arrays, bounds: Sequence[float]) -> str:
       bounds: by case, the largest difference that rounding explains.
     """
     # What a division by zero gives is nobody's choice of rounding.
-    kept = [np.flatnonzero(exact(array).ravel()) for array in b]
+    all_positions = [np.flatnonzero(exact(array).ravel()) for array in b]
     if not (is_told_apart(a) and a[0].size == b[0].size == y[0].size):
         return ""
     cases = [
-        (*(exact(array).ravel()[at].astype(float) for array in arrays), bound)
-        for at, *arrays, bound in zip(kept, a, b, y, bounds, strict=True)
+        (*(exact(array).ravel()[positions].astype(float) for array in arrays), bound)
+        for positions, *arrays, bound in zip(all_positions, a, b, y, bounds, strict=True)
     ]
     for name, function in DIVISIONS.items():
         with np.errstate(all="ignore"):
@@ -269,8 +269,8 @@ def reduction(x: Arrays, y: Arrays, bounds: Sequence[float]) -> Reduction | None
             if name in SOFTMAXES and not np.isfinite(x[0]).all():
                 continue
             with np.errstate(all="ignore"):
-                reduced = [np.asarray(function(exact(array), axis=axes)) for array in x]
-            if all(same(*pair) for pair in zip(y, reduced, bounds, strict=True)):
+                reductions = [np.asarray(function(exact(array), axis=axes)) for array in x]
+            if all(same(*pair) for pair in zip(y, reductions, bounds, strict=True)):
                 return Reduction(name, axes)
     return None
 
@@ -280,22 +280,22 @@ def _axes(rank: int) -> Iterator[tuple[int, ...]]:
         yield from itertools.combinations(range(rank), many)
 
 
-def moved(x: Arrays, y: Arrays) -> str:
+def describe_order(x: Arrays, y: Arrays) -> str:
     """How the elements of a value were put into another order, "" where they were not or otherwise."""
     rank = x[0].ndim
     for axes in _axes(rank):
         if all(np.array_equal(np.flip(a, axes).ravel(), b.ravel()) for a, b in zip(x, y, strict=True)):
-            return f"reversed along {_listed(axes)}"
+            return f"reversed along {_join(axes)}"
     for order in itertools.permutations(range(rank)):
         if all(np.array_equal(np.transpose(a, order).ravel(), b.ravel()) for a, b in zip(x, y, strict=True)):
-            return f"transposed by {_listed(order)}"
+            return f"transposed by {_join(order)}"
     for axis, by in itertools.product(range(rank), (1, -1)):
         if all(np.array_equal(np.roll(a, by, axis).ravel(), b.ravel()) for a, b in zip(x, y, strict=True)):
             return f"rolled by {by} along {axis}"
     return ""
 
 
-def _listed(axes: Sequence[int]) -> str:
+def _join(axes: Sequence[int]) -> str:
     return ", ".join(map(str, axes))
 
 
@@ -313,10 +313,10 @@ def factor(x: Arrays, y: Arrays, bounds: Sequence[float], few: bool = False) -> 
     a, b = (np.concatenate([exact(array).ravel() for array in arrays]) for arrays in (x, y))
     if a.size != b.size:
         return None
-    at = int(np.argmax(np.where(np.isfinite(a), np.abs(a), 0)))
-    if not a[at] or not np.isfinite(b[at]) or not b[at]:
+    largest = int(np.argmax(np.where(np.isfinite(a), np.abs(a), 0)))
+    if not a[largest] or not np.isfinite(b[largest]) or not b[largest]:
         return None
-    ratio = complex(b[at] / a[at])
+    ratio = complex(b[largest] / a[largest])
     multiple = ratio.real
     if abs(ratio.imag) > _ROUNDED * abs(multiple):
         return None

@@ -70,25 +70,27 @@ def measure(program: Computation, cases: Sequence[Sequence[np.ndarray]], smooth:
     Raises:
       UnreadableProgram: this process's XLA cannot run it.
     """
-    lifted, constants = _lifted(runnable(program.graph))
-    wanted = wanted_of(program)
-    prepared = values.prepare(lifted, wanted)
-    measured = MeasuredValues(
-        {key: [] for key in wanted}, {key: [] for key in wanted}, lambda given: prepared([*given, *constants])
+    graph, constants = _lift_constants(runnable(program.graph))
+    keys = wanted_of(program)
+    prepared_graph = values.prepare(graph, keys)
+    measurement = MeasuredValues(
+        {key: [] for key in keys}, {key: [] for key in keys}, lambda inputs: prepared_graph([*inputs, *constants])
     )
     for arguments, is_smooth in zip(cases, smooth, strict=True):
-        base = prepared([*arguments, *constants])
-        spreads = dict.fromkeys(wanted, 0.0)
+        base = prepared_graph([*arguments, *constants])
+        spreads = dict.fromkeys(keys, 0.0)
         for seed in range(_DRAWS):
             generator = np.random.default_rng(seed)
-            moved = [_moved(array, precision.moved * is_smooth, generator) for array in arguments]
-            again = prepared([*moved, *(_moved(constant, _CONSTANTS, generator) for constant in constants)])
-            spreads = {key: max(spreads[key], distance(base[key], again[key])) for key in wanted}
+            near_arguments = [_disturb(array, precision.moved * is_smooth, generator) for array in arguments]
+            again = prepared_graph(
+                [*near_arguments, *(_disturb(constant, _CONSTANTS, generator) for constant in constants)]
+            )
+            spreads = {key: max(spreads[key], distance(base[key], again[key])) for key in keys}
         terms = _terms(program, base)
-        for key in wanted:
-            measured.arrays[key].append(base[key])
-            measured.bounds[key].append(_bound(base[key], terms.get(key, 0.0), spreads[key], precision))
-    return measured
+        for key in keys:
+            measurement.arrays[key].append(base[key])
+            measurement.bounds[key].append(_bound(base[key], terms.get(key, 0.0), spreads[key], precision))
+    return measurement
 
 
 def wanted_of(program: Computation) -> list[int]:
@@ -137,8 +139,8 @@ def _terms(program: Computation, base: dict[int, np.ndarray]) -> dict[int, float
     terms: dict[int, float] = {}
     for key, node in program.graph.nodes.items():
         own = [size(base[operand]) for operand in node.operands if operand in base and node.opcode in _SUMS]
-        passed = [terms.get(operand, 0.0) for operand in node.operands if node.opcode in _ADDING]
-        terms[key] = max([*own, *passed], default=0.0)
+        operand_terms = [terms.get(operand, 0.0) for operand in node.operands if node.opcode in _ADDING]
+        terms[key] = max([*own, *operand_terms], default=0.0)
     return terms
 
 
@@ -151,13 +153,13 @@ def _bound(value: np.ndarray, terms: float, spread: float, precision: Precision)
     return max(_MARGIN * spread if steady else 0.0, precision.floor * size(value), precision.cancelled * terms)
 
 
-def _moved(array: np.ndarray, by: float, generator: np.random.Generator) -> np.ndarray:
+def _disturb(array: np.ndarray, by: float, generator: np.random.Generator) -> np.ndarray:
     if array.dtype.kind != "f" or not by:
         return array
     return disturb_array(array, by, generator).astype(array.dtype)
 
 
-def _lifted(graph: Graph) -> tuple[Graph, list[np.ndarray]]:
+def _lift_constants(graph: Graph) -> tuple[Graph, list[np.ndarray]]:
     """The graph with every constant that looks rounded as one more parameter, and those constants."""
     nodes, constants, parameters = dict(graph.nodes), [], list(graph.parameters)
     for node in graph:
@@ -171,5 +173,5 @@ def _lifted(graph: Graph) -> tuple[Graph, list[np.ndarray]]:
 
 def _looks_rounded(literal: np.ndarray) -> bool:
     mantissa, _ = np.frexp(literal[np.isfinite(literal)].astype(np.float64))
-    scaled = mantissa * 2.0**_SIMPLE_BITS
-    return bool(np.any(scaled != np.rint(scaled)))
+    multiples = mantissa * 2.0**_SIMPLE_BITS
+    return bool(np.any(multiples != np.rint(multiples)))

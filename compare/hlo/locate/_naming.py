@@ -28,12 +28,12 @@ def difference(parting: Parting, kind: Kind, left: int | None, right: int | None
     """
     label, port = parting.left.program.label, parting.right.program.label
     if kind == MISSING and left is not None:
-        return f"{label} computes {told(parting.left, left)} here, {port} nothing"
+        return f"{label} computes {operation_text(parting.left, left)} here, {port} nothing"
     if right is None or left is None:
         side, key = (parting.left, left) if right is None else (parting.right, right)
         assert key is not None
         extra = f", {label} nothing" if kind == EXTRA else ""
-        return f"{side.program.label} computes {told(side, key)} here{extra}"
+        return f"{side.program.label} computes {operation_text(side, key)} here{extra}"
     differences = list(_differences(parting, left, right))
     if differences:
         return "; ".join(differences)
@@ -48,11 +48,11 @@ def _differences(parting: Parting, left: int, right: int) -> Iterator[str]:
     if dtype != port_dtype and "pred" not in (dtype, port_dtype):
         yield f"{port_dtype} where {label} has {dtype}"
     if mine.opcode != theirs.opcode:
-        yield f"{told(parting.right, right)} where {label} has {told(parting.left, left)}"
+        yield f"{operation_text(parting.right, right)} where {label} has {operation_text(parting.left, left)}"
         return
     constants, port_constants = constants_of(parting.left, left), constants_of(parting.right, right)
     if constants != port_constants and constants and port_constants:
-        yield f"the constant is {_listed(port_constants)}, {label} has {_listed(constants)}"
+        yield f"the constant is {_join_numbers(port_constants)}, {label} has {_join_numbers(constants)}"
     yield from _tables(parting, mine, theirs)
     for name in changed_attributes(mine, theirs):
         for field, ours, other in fields(name, mine.attribute(name), theirs.attribute(name)):
@@ -71,22 +71,22 @@ def _operands(parting: Parting, mine: Node, theirs: Node) -> Iterator[str]:
         return
     expected, others = list(mine.operands), list[int]()
     for key in theirs.operands:
-        same = next((wanted for wanted in expected if wanted in parting.agreement.right.get(key, ())), None)
+        same = next((partner for partner in expected if partner in parting.agreement.right.get(key, ())), None)
         if same is not None:
             expected.remove(same)
         elif key not in parting.right.program.constants:
             others.append(key)
     expected = [key for key in expected if key not in parting.left.program.constants]
-    for key, wanted in zip(others, expected, strict=False):
+    for key, partner in zip(others, expected, strict=False):
         label = parting.left.program.label
-        own, other = _told_apart(parting, key, wanted)
+        own, other = _told_apart(parting, key, partner)
         yield f"it reads {own} where {label} reads {other}"
 
 
 def _told_apart(parting: Parting, right: int, left: int) -> tuple[str, str]:
     """Two values in words that differ: what they are computed from is told until it does, and else their lines."""
     for depth in range(_DEEPEST):
-        own, other = described(parting.right, right, depth), described(parting.left, left, depth)
+        own, other = describe(parting.right, right, depth), describe(parting.left, left, depth)
         if own != other:
             return own, other
     own, other = (_with_line(side, key) for side, key in ((parting.right, right), (parting.left, left)))
@@ -94,12 +94,12 @@ def _told_apart(parting: Parting, right: int, left: int) -> tuple[str, str]:
 
 
 def _with_line(side: MeasuredProgram, key: int) -> str:
-    carried = side.program.node(side.program.carried(key))
-    line = side.program.node(key).source or carried.source
-    return f"{described(side, key, 0)} ({line.rpartition('/')[2] or carried.name})"
+    original = side.program.node(side.program.original_of(key))
+    line = side.program.node(key).source or original.source
+    return f"{describe(side, key, 0)} ({line.rpartition('/')[2] or original.name})"
 
 
-def described(side: MeasuredProgram, key: int, depth: int) -> str:
+def describe(side: MeasuredProgram, key: int, depth: int) -> str:
     """A value in words: what fills it, or the operation that makes it, and so many operations before it.
 
     Args:
@@ -108,12 +108,12 @@ def described(side: MeasuredProgram, key: int, depth: int) -> str:
       depth: how many operations before it are named.
     """
     program = side.program
-    key = program.carried(key)
+    key = program.original_of(key)
     operands = [operand for operand in program.node(key).operands if operand not in program.constants]
     if program.slot(key) or not depth or not operands:
-        return named(side, key)
-    read = " and ".join(described(side, operand, depth - 1) for operand in operands[:_MOST_READ])
-    return f"{named(side, key)} of {read}"
+        return value_text(side, key)
+    read = " and ".join(describe(side, operand, depth - 1) for operand in operands[:_MOST_READ])
+    return f"{value_text(side, key)} of {read}"
 
 
 def _tables(parting: Parting, mine: Node, theirs: Node) -> Iterator[str]:
@@ -124,21 +124,21 @@ def _tables(parting: Parting, mine: Node, theirs: Node) -> Iterator[str]:
             continue
         label = parting.left.program.label
         if left.shape != right.shape:
-            yield f"it reads a constant {_shaped(right)} where {label} reads one of {_shaped(left)}"
+            yield f"it reads a constant {_shape_text(right)} where {label} reads one of {_shape_text(left)}"
         elif not np.array_equal(left, right, equal_nan=left.dtype.kind == "f"):
-            yield f"this constant {_shaped(right)} differs from {label}'s {_first_apart(left, right)}"
+            yield f"this constant {_shape_text(right)} differs from {label}'s {_first_apart(left, right)}"
 
 
-def _shaped(array: np.ndarray) -> str:
+def _shape_text(array: np.ndarray) -> str:
     return f"{array.dtype}[{','.join(map(str, array.shape))}]"
 
 
 def _first_apart(left: np.ndarray, right: np.ndarray) -> str:
     differs = ~((left == right) | ((left != left) & (right != right)))
-    at = tuple(int(place) for place in np.argwhere(differs)[0])
-    where = f"[{', '.join(map(str, at))}]"
+    index = tuple(int(place) for place in np.argwhere(differs)[0])
+    where = f"[{', '.join(map(str, index))}]"
     count = int(np.sum(differs))
-    return f"in {count} of {left.size} elements: at {where} it is {right[at]:.7g} against {left[at]:.7g}"
+    return f"in {count} of {left.size} elements: at {where} it is {right[index]:.7g} against {left[index]:.7g}"
 
 
 def are_swapped(parting: Parting, left: int, right: int) -> bool:
@@ -157,28 +157,28 @@ def are_swapped(parting: Parting, left: int, right: int) -> bool:
     return first in other and second in one and not (first in one and second in other)
 
 
-def told(side: MeasuredProgram, key: int) -> str:
+def operation_text(side: MeasuredProgram, key: int) -> str:
     """An operation in words: its opcode and the constant that it reads."""
     node = side.program.node(key)
     constants = constants_of(side, key)
-    by = f" by {_listed(constants)}" if constants and len(node.operands) > 1 and not node.regions else ""
+    by = f" by {_join_numbers(constants)}" if constants and len(node.operands) > 1 and not node.regions else ""
     inner = f" ({' '.join(opcodes(node.regions[0]))})" if node.regions and node.opcode == "reduce" else ""
     return f"{node.opcode}{inner}{by}"
 
 
-def named(side: MeasuredProgram, key: int) -> str:
+def value_text(side: MeasuredProgram, key: int) -> str:
     """A value in words: what fills it, or the operation that makes it."""
     slot = side.program.slot(key)
     if slot:
         return slot
-    return f"the {told(side, side.program.carried(key))}"
+    return f"the {operation_text(side, side.program.original_of(key))}"
 
 
 def constants_of(side: MeasuredProgram, key: int) -> tuple[float, ...]:
     """Values of the constant operands of an operation, of those that are one number throughout."""
     constants = []
     for operand in side.program.node(key).operands:
-        arrays = side.measured.arrays.get(side.program.carried(operand))
+        arrays = side.measured.arrays.get(side.program.original_of(operand))
         if arrays and operand in side.program.constants and arrays[0].size == 1:
             constants.append(float(arrays[0].flat[0].real))
     return tuple(constants)
@@ -196,7 +196,7 @@ def opcodes(region: Iterable[Node]) -> list[str]:
     return [node.opcode for node in region if node.opcode not in ("parameter", "tuple")]
 
 
-def _listed(constants: tuple[float, ...]) -> str:
+def _join_numbers(constants: tuple[float, ...]) -> str:
     return " and ".join(map(_number, constants))
 
 
@@ -234,13 +234,13 @@ def _named_fields(value: Any) -> dict[str, Any] | None:
         return {}
     if not isinstance(value, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
         return None
-    named: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for field, inner in value:
         rows = [_named_fields(part) for part in inner] if isinstance(inner, tuple) else [None]
         if not rows or any(row is None for row in rows):
-            named[field] = inner
+            fields[field] = inner
             continue
-        known = [row for row in rows if row is not None]
-        for part in dict.fromkeys(part for row in known for part in row):
-            named[part] = tuple(row.get(part, 0) for row in known)
-    return named
+        messages = [row for row in rows if row is not None]
+        for part in dict.fromkeys(part for row in messages for part in row):
+            fields[part] = tuple(row.get(part, 0) for row in messages)
+    return fields

@@ -14,7 +14,7 @@ from compare.hlo import values
 from compare.hlo.graph import Graph, Node
 from compare.hlo.locate._attempts import Parting
 from compare.hlo.locate._canonical import Computation, runnable
-from compare.hlo.locate._search import mended
+from compare.hlo.locate._search import count_mended
 
 _MOST_PARTS = 4
 _MOST_MOVED = 3
@@ -58,15 +58,15 @@ class Reordered:
     moved: tuple[tuple[Range, Range], ...]
     gates: bool
 
-    def told(self, label: str) -> str:
+    def difference(self, label: str) -> str:
         """What is read, and what has to be."""
-        read, wanted = (
+        read, expected = (
             ", ".join(f"{start}:{limit}" for start, limit in ranges) for ranges in zip(*self.moved, strict=True)
         )
-        return f"it reads the parts {read} where {label} reads {wanted}"
+        return f"it reads the parts {read} where {label} reads {expected}"
 
 
-def reordered(parting: Parting, cases: Sequence[Sequence[np.ndarray]]) -> Reordered | None:
+def find_reordering(parting: Parting, cases: Sequence[Sequence[np.ndarray]]) -> Reordered | None:
     """The parts whose order alone makes the results differ; None where there are none."""
     program = parting.right.program
     size = sum(1 for _ in program.graph.walk())
@@ -75,7 +75,7 @@ def reordered(parting: Parting, cases: Sequence[Sequence[np.ndarray]]) -> Reorde
         orders = [order for order in _orders(parts) if _may_be_misread(parting, split, order)]
         for order in orders if len(orders) * size <= _MOST_NODES else []:
             if _agrees(parting, _read_in(program.graph, split, order), cases):
-                return _told(program, split, order)
+                return _describe(program, split, order)
     return None
 
 
@@ -96,11 +96,11 @@ def _departs_behind(parting: Parting, key: int) -> bool:
     A value that joins this one with another and agrees was computed from the right part. A function of the part alone
     proves nothing: TensorFlow has the same value where a gate of a recurrent cell is taken for another.
     """
-    program, departed = parting.right.program, set(parting.departed.right)
+    program, departing_keys = parting.right.program, set(parting.departed.right)
     waiting = list(program.users[key])
     while waiting:
         user = waiting.pop()
-        if user in departed:
+        if user in departing_keys:
             return True
         variables = {operand for operand in program.node(user).operands if operand not in program.constants}
         if len(variables) == 1:
@@ -110,9 +110,9 @@ def _departs_behind(parting: Parting, key: int) -> bool:
 
 def _agrees(parting: Parting, graph: Graph, cases: Sequence[Sequence[np.ndarray]]) -> bool:
     program = parting.right.program
-    prepared = values.prepare(runnable(graph), list(program.results.values()))
+    prepared_graph = values.prepare(runnable(graph), list(program.results.values()))
     names = [name for name in program.results if name in parting.left.program.results]
-    return mended(parting, lambda at: prepared(cases[at]), names) == len(names)
+    return count_mended(parting, lambda case: prepared_graph(cases[case]), names) == len(names)
 
 
 def _splits(graph: Graph) -> dict[Split, list[Range]]:
@@ -144,7 +144,7 @@ def _cut(graph: Graph, node: Node) -> Cut | None:
     if node.opcode != "slice":
         return None
     whole = graph.nodes[node.operands[0]].shape.dimensions
-    cuts = [Cut(Split(whole, at), part) for at, part in enumerate(_ranges(node)) if part != (0, whole[at])]
+    cuts = [Cut(Split(whole, axis), part) for axis, part in enumerate(_ranges(node)) if part != (0, whole[axis])]
     return next(iter(cuts)) if len(cuts) == 1 else None
 
 
@@ -163,11 +163,11 @@ def _orders(parts: Sequence[Range]) -> Iterator[dict[Range, Range]]:
 
 
 def _read_in(graph: Graph, split: Split, order: Mapping[Range, Range]) -> Graph:
-    nodes = {key: _moved(graph, node, split, order) for key, node in graph.nodes.items()}
+    nodes = {key: _move_cut(graph, node, split, order) for key, node in graph.nodes.items()}
     return dataclasses.replace(graph, nodes=nodes)
 
 
-def _moved(graph: Graph, node: Node, split: Split, order: Mapping[Range, Range]) -> Node:
+def _move_cut(graph: Graph, node: Node, split: Split, order: Mapping[Range, Range]) -> Node:
     regions = tuple(_read_in(region, split, order) for region in node.regions)
     cut = _cut(graph, node)
     if cut is None or cut.split != split or cut.part not in order:
@@ -179,7 +179,7 @@ def _moved(graph: Graph, node: Node, split: Split, order: Mapping[Range, Range])
     return node.but(attributes=attributes)
 
 
-def _told(program: Computation, split: Split, order: Mapping[Range, Range]) -> Reordered:
+def _describe(program: Computation, split: Split, order: Mapping[Range, Range]) -> Reordered:
     for graph in _graphs(program.graph):
         for node in graph:
             cut = _cut(graph, node)

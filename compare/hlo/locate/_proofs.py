@@ -14,7 +14,7 @@ from compare.hlo.causes import CAUSES, CHANGED, EXTRA, MISSING, UNKNOWN, Cause, 
 from compare.hlo.locate import _edits, _fitting, _known_functions
 from compare.hlo.locate._apart import CONSTANT, OPERAND, REDUCER, SWAPPED, TRANSPOSED, OperationDifference
 from compare.hlo.locate._canonical import Computation
-from compare.hlo.locate._counting import counts, depths, squares, transformed
+from compare.hlo.locate._counting import counts, depths, squares, transform_lengths
 from compare.hlo.locate._fitting import Proof
 from compare.hlo.locate._measured import exact, is_float
 from compare.hlo.locate._spot import Spot
@@ -23,15 +23,15 @@ from compare.hlo.slot_names import is_weight
 _LOGARITHMS = (math.log(2), math.log(10))
 
 
-def proved(spots: list[Spot], cause: Cause) -> str | None:
+def prove_cause(spots: list[Spot], cause: Cause) -> str | None:
     """What the proof of a cause says, which has to hold of every spot; None where it is not made."""
-    said: list[str] = []
+    answers: list[str] = []
     for spot in spots:
         one = PROOFS[cause.name](spot)
         if one is None:
             return None
-        said.append(one)
-    return next(filter(None, said), "") if said else None
+        answers.append(one)
+    return next(filter(None, answers), "") if answers else None
 
 
 def cause_of(spots: list[Spot], alone: bool) -> tuple[Cause, str]:
@@ -56,9 +56,9 @@ def cause_of_all(spots: list[Spot]) -> tuple[Cause, str] | None:
 def _first_proved(spots: list[Spot], causes: list[Cause]) -> tuple[Cause, str] | None:
     for cause in causes:
         fits = bool(spots) and cause.recognises(spots[0].clue)
-        said = proved(spots, cause) if fits else None
-        if said is not None:
-            return cause, said
+        answer = prove_cause(spots, cause) if fits else None
+        if answer is not None:
+            return cause, answer
     return None
 
 
@@ -71,8 +71,8 @@ def _of(differences: Collection[OperationDifference] | None, *what: str) -> list
 def _but_for_counts(spot: Spot) -> list[OperationDifference]:
     """What both differ in; that a mean over another number of elements divides by another comes with that."""
     apart = list(spot.apart or ())
-    kept = [difference for difference in apart if difference.what != CONSTANT or not _is_of_counts(spot, difference)]
-    return kept or apart
+    rest = [difference for difference in apart if difference.what != CONSTANT or not _is_of_counts(spot, difference)]
+    return rest or apart
 
 
 def _is_of_counts(spot: Spot, difference: OperationDifference) -> bool:
@@ -103,7 +103,7 @@ def _changed_to(holds: Callable[[Spot], bool]) -> Proof:
 
 def _either(*proofs: Proof) -> Proof:
     def proof(spot: Spot) -> str | None:
-        return next((said for said in (prove(spot) for prove in proofs) if said is not None), None)
+        return next((answer for answer in (prove(spot) for prove in proofs) if answer is not None), None)
 
     return proof
 
@@ -115,8 +115,8 @@ def _numbers(spot: Spot) -> str | None:
     number = _edits.constant_of_the_left(spot)
     if number is None:
         return None
-    named = spot.clue.pair is not None or spot.clue.kind != CHANGED
-    return "" if named else f"with {number:.9g} for its constant, {spot.parting.right.program.label} agrees"
+    has_name = spot.clue.pair is not None or spot.clue.kind != CHANGED
+    return "" if has_name else f"with {number:.9g} for its constant, {spot.parting.right.program.label} agrees"
 
 
 def _epsilon_before_correction(spot: Spot) -> str | None:
@@ -152,7 +152,7 @@ def _residual(spot: Spot) -> str | None:
     program = (spot.parting.left if spot.blamed.kind == MISSING else spot.parting.right).program
     if key is None or program.node(key).opcode != "add":
         return None
-    one, other = (program.carried(operand) for operand in program.node(key).operands)
+    one, other = (program.original_of(operand) for operand in program.node(key).operands)
     return "" if program.comes_from(one, other) or program.comes_from(other, one) else None
 
 
@@ -163,12 +163,12 @@ def _slope(spot: Spot) -> str | None:
     return _numbers(spot) if branch and all(0 < slope < 1 for slope in clue.pair or ()) else None
 
 
-def _factor(*wanted: float, few: bool = False) -> Proof:
+def _factor(*factors: float, few: bool = False) -> Proof:
     """That the value is the left's but for a factor, one of these where there are any."""
 
     def proof(spot: Spot) -> str | None:
         factor = spot.factor(few)
-        if factor is None or (wanted and not is_close(factor, *wanted)):
+        if factor is None or (factors and not is_close(factor, *factors)):
             return None
         return f"it is {1 / factor:.6g} times what {spot.parting.left.program.label} has"
 
@@ -179,7 +179,7 @@ def _nearby(spot: Spot, numbers: Callable[[Computation, int], set[float]]) -> se
     return {number for program, key in spot.linear for number in numbers(program, key)}
 
 
-def _counted(spot: Spot) -> str | None:
+def _factor_is_count(spot: Spot) -> str | None:
     """That the factor is the number of elements of what is added up nearby."""
     factor = spot.factor(few=True)
     if factor is None or not is_count(factor):
@@ -199,7 +199,7 @@ def _depth(spot: Spot) -> str | None:
 
 def _transform(spot: Spot) -> str | None:
     by = spot.factor(few=True)
-    return "" if by is not None and by > 0 and is_close(max(by, 1 / by), *_nearby(spot, transformed)) else None
+    return "" if by is not None and by > 0 and is_close(max(by, 1 / by), *_nearby(spot, transform_lengths)) else None
 
 
 def _one_less(spot: Spot) -> str | None:
@@ -213,8 +213,8 @@ def _one_less(spot: Spot) -> str | None:
 
 def _logarithm(spot: Spot) -> str | None:
     by = spot.factor(few=True)
-    taken = any(program.node(key).opcode == "log" for program, key in spot.linear)
-    return "" if taken and is_close(by, *_LOGARITHMS, *(1 / logarithm for logarithm in _LOGARITHMS)) else None
+    has_logarithm = any(program.node(key).opcode == "log" for program, key in spot.linear)
+    return "" if has_logarithm and is_close(by, *_LOGARITHMS, *(1 / logarithm for logarithm in _LOGARITHMS)) else None
 
 
 def _each_case(spot: Spot) -> str | None:
@@ -227,7 +227,7 @@ def _each_case(spot: Spot) -> str | None:
     return "" if None not in factors else None
 
 
-def _decayed(spot: Spot) -> str | None:
+def _weight_decay(spot: Spot) -> str | None:
     """That both differ by a multiple of a weight."""
     program = spot.theirs.side.program
     slots = {key: program.slot(key) for key in program.graph.parameters}
@@ -250,7 +250,7 @@ def _index(spot: Spot) -> str | None:
     return f"off by {max(off, key=abs)}" if off - {0} and len(off | {0}) == 2 else None
 
 
-def _stopped(spot: Spot) -> str | None:
+def _gradient_stop(spot: Spot) -> str | None:
     """That a gradient, or one of the terms that it is a sum of, is nothing at all."""
     program = spot.theirs.side.program
     if spot.blamed.kind != MISSING or spot.mine is None:
@@ -270,10 +270,10 @@ _LAYS_OUT = ("convolution_dimension_numbers", *_REARRANGES)
 _AXES = ("reduce", "concatenate", "sort", "reverse", "broadcast", "iota")
 
 PROOFS: Mapping[str, Proof] = {
-    "narrow type": _changed_to(_edits.widened),
+    "narrow type": _changed_to(_edits.widening_mends),
     "subgradient at an edge": _at_edges,
     "value at an edge": _at_edges,
-    "stop_gradient": _stopped,
+    "stop_gradient": _gradient_stop,
     "epsilon": _numbers,
     "place of epsilon": _changed_to(_edits.epsilon_elsewhere),
     "epsilon of an optimizer": _epsilon_before_correction,
@@ -290,18 +290,18 @@ PROOFS: Mapping[str, Proof] = {
     "transposed kernel": _only(*_CONTRACTS, among=("dot", "transpose")),
     "layout": _only(*_LAYS_OUT, among=("convolution", "transpose")),
     "kernel of a transposed convolution": _of_weight("reverse"),
-    "order of elements": _fitting.wherever(_fitting.moved),
+    "order of elements": _fitting.wherever(_fitting.explain_order),
     "operands swapped": _either(_only(SWAPPED), _changed_to(_edits.swapped_operands)),
     "weights swapped": _changed_to(_edits.another_weight),
     "slope of leaky relu": _either(_fitting.function(_fitting.is_slope), _slope),
     "optimizer's averages": _numbers,
-    "weight decay": _decayed,
+    "weight decay": _weight_decay,
     "bias correction": _each_case,
     "power": _fitting.wherever(_fitting.power),
     "learning rate": _either(_numbers, _factor(few=True)),
     "scale by the root of the depth": _depth,
     "norm of the Fourier transform": _transform,
-    "mean or sum": _either(_counted, _fitting.reduction(_fitting.is_mean)),
+    "mean or sum": _either(_factor_is_count, _fitting.reduction(_fitting.is_mean)),
     "another reduction": _either(_only(REDUCER), _fitting.reduction(_fitting.same_axes)),
     "index": _index,
     "integer division": _fitting.wherever(_fitting.division),

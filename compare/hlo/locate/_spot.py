@@ -56,7 +56,7 @@ class Spot:
         """What the two computations differ in; None where one has operations that the other has not."""
         return apart(self.parting, self.mine.target, self.theirs.target) if self.mine else None
 
-    def mended(self, values: Arrays | None) -> bool:
+    def accepts(self, values: Arrays | None) -> bool:
         """Whether these arrays are what the value has to be."""
         if values is None:
             return False
@@ -71,7 +71,7 @@ class Spot:
         for side, part in parts:
             for key in _nearest(side.program, part):
                 arrays = side.measured.arrays.get(key)
-                if arrays and not any(_equal(arrays, known) for known in read):
+                if arrays and not any(_equal(arrays, other) for other in read):
                     read.append(arrays)
         return read[:_MOST_LEAVES]
 
@@ -82,25 +82,25 @@ class Spot:
     @cached_property
     def wider(self) -> list[Spot]:
         """The same of the values that are computed from this one, given what it has to be, the nearest first."""
-        program, departed = self.theirs.side.program, set(self.parting.departed.right)
+        program, departing_keys = self.theirs.side.program, set(self.parting.departed.right)
         further: dict[int, None] = {}
-        reached = [self.theirs.target]
+        keys = [self.theirs.target]
         for _ in range(_FURTHER):
-            reached = [user for key in reached for user in program.users[key] if user in departed]
-            further |= dict.fromkeys(reached)
-        return [spot for spot in map(self._at, list(further)[:_MOST_FURTHER]) if spot is not None]
+            keys = [user for key in keys for user in program.users[key] if user in departing_keys]
+            further |= dict.fromkeys(keys)
+        return [spot for spot in map(self._spot_at, list(further)[:_MOST_FURTHER]) if spot is not None]
 
-    def _at(self, key: int) -> Spot | None:
-        side, departed = self.theirs.side, set(self.parting.departed.right)
+    def _spot_at(self, key: int) -> Spot | None:
+        side, departing_keys = self.theirs.side, set(self.parting.departed.right)
         if key not in side.measured.arrays:
             return None
-        draft = excerpt(side, key, departed, cut=[self.theirs.target]).draft()
+        draft = excerpt(side, key, departing_keys, cut=[self.theirs.target]).draft()
         shape = side.program.node(self.theirs.target).shape
-        given = [np.asarray(array).reshape(shape.dimensions).astype(values_dtype(shape)) for array in self.expected]
-        runs = draft.runs([{self.theirs.target: given}])
+        arrays = [np.asarray(array).reshape(shape.dimensions).astype(values_dtype(shape)) for array in self.expected]
+        runs = draft.runs([{self.theirs.target: arrays}])
         if not runs:
             return None
-        whole = excerpt(side, key, departed)
+        whole = excerpt(side, key, departing_keys)
         actual = side.measured.arrays[key]
         return dataclasses.replace(
             self, mine=None, theirs=whole, expected=runs[0], actual=actual, bounds=_bounds(side, key), origin=self
@@ -114,14 +114,14 @@ class Spot:
         return [(program, key) for program, target in sides for key in _linear(program, target)]
 
 
-def spots(parting: Parting, attempt: Attempt | None, blamed: Blamed, clue: Clue,
+def spots(parting: Parting, attempt: Attempt | None, blame: Blamed, clue: Clue,
           at_edges: Callable[[], bool]) -> list[Spot]:  # fmt: skip
     """The value that an attempt gives, or without one every result that differs.
 
     Args:
       parting: where the programs first differ.
       attempt: what made results agree; None of nothing.
-      blamed: the operations that are named.
+      blame: the operations that are named.
       clue: what they give away.
       at_edges: whether results agree once all cases are moved off ties and bounds.
     """
@@ -130,19 +130,19 @@ def spots(parting: Parting, attempt: Attempt | None, blamed: Blamed, clue: Clue,
         # An operand that is replaced agrees: it is a leaf of its own excerpt.
         theirs = excerpt(parting.right, attempt.switch.key, set(parting.departed.right))
         mine = None if attempt.left is None else excerpt(parting.left, attempt.left, set(parting.departed.left))
-        given = (parting.right, theirs.target) if attempt.left is None else (parting.left, attempt.left)
+        side_and_key = (parting.right, theirs.target) if attempt.left is None else (parting.left, attempt.left)
         actual = right[theirs.target]
-        return [Spot(parting, clue, blamed, mine, theirs, attempt.arrays, actual, _bounds(*given), at_edges)]
-    return [_spot_of_result(parting, name, blamed, clue, at_edges) for name in parting.results]
+        return [Spot(parting, clue, blame, mine, theirs, attempt.arrays, actual, _bounds(*side_and_key), at_edges)]
+    return [_spot_of_result(parting, name, blame, clue, at_edges) for name in parting.results]
 
 
-def _spot_of_result(parting: Parting, name: str, blamed: Blamed, clue: Clue, at_edges: Callable[[], bool]) -> Spot:
+def _spot_of_result(parting: Parting, name: str, blame: Blamed, clue: Clue, at_edges: Callable[[], bool]) -> Spot:
     left, right = parting.left, parting.right
     end, other = left.program.results[name], right.program.results[name]
     mine = excerpt(left, end, set(parting.departed.left))
     theirs = excerpt(right, other, set(parting.departed.right))
     expected, actual = left.measured.arrays[end], right.measured.arrays[other]
-    return Spot(parting, clue, blamed, mine, theirs, expected, actual, _bounds(left, end), at_edges)
+    return Spot(parting, clue, blame, mine, theirs, expected, actual, _bounds(left, end), at_edges)
 
 
 def _bounds(side: MeasuredProgram, key: int) -> list[float]:
@@ -165,12 +165,12 @@ def _nearest(program: Computation, part: Excerpt) -> list[int]:
 def _linear(program: Computation, target: int) -> list[int]:
     linear: dict[int, None] = {target: None}
     for step in (lambda key: program.node(key).operands, lambda key: program.users[key]):
-        reached = [target]
+        border = [target]
         for _ in range(_NEAR):
-            reached = [
-                neighbour for key in reached if key == target or _is_linear(program, key) for neighbour in step(key)
+            border = [
+                neighbour for key in border if key == target or _is_linear(program, key) for neighbour in step(key)
             ]
-            linear |= dict.fromkeys(reached)
+            linear |= dict.fromkeys(border)
     return list(linear)
 
 

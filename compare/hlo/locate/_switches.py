@@ -32,13 +32,13 @@ Given = Mapping[Switch, Sequence[np.ndarray]]
 class Switchboard:
     """Runs a program with values given in place of what it computes."""
 
-    def __init__(self, program: Computation, departed: Collection[int], read: Collection[int],
+    def __init__(self, program: Computation, departing_keys: Collection[int], read: Collection[int],
                  cases: Sequence[Sequence[np.ndarray]]) -> None:  # fmt: skip
-        """`departed` are the values that can be given, `read` those that can be given to readers among them."""
-        builder = _Builder(runnable(program.graph), program, departed, read)
+        """`departing_keys` are the values that can be given, `read` those that can be given to readers among them."""
+        builder = _Builder(runnable(program.graph), program, departing_keys, read)
         self._cases, self._shapes, self._graph = cases, builder.shapes, builder.graph()
-        self._all = {key: builder.placed[key] for key in departed if program.node(key).shape.is_array}
-        self._results = {key: placed for key, placed in self._all.items() if program.node(key).opcode == RESULT}
+        self._all = {key: builder.placed[key] for key in departing_keys if program.node(key).shape.is_array}
+        self._results = {key: place for key, place in self._all.items() if program.node(key).opcode == RESULT}
 
     def can(self, switch: Switch) -> bool:
         """Whether there is such a switch."""
@@ -58,27 +58,27 @@ class Switchboard:
         # Most searches end before this is wanted, and many results take long to compile.
         return values.prepare(self._graph, list(self._all.values()))
 
-    def results(self, given: Given, at: int) -> dict[int, np.ndarray]:
+    def results(self, changes: Given, case: int) -> dict[int, np.ndarray]:
         """The results that depart, in one case."""
-        return self.each([given], at)[0]
+        return self.each([changes], case)[0]
 
-    def each(self, given: Sequence[Given], at: int) -> list[dict[int, np.ndarray]]:
+    def each(self, change_sets: Sequence[Given], case: int) -> list[dict[int, np.ndarray]]:
         """The same of several sets of values that are given."""
-        results = self._few.each([self._arguments(changed, at) for changed in given])
-        return [{key: values[placed] for key, placed in self._results.items()} for values in results]
+        results = self._few.each([self._arguments(change_set, case) for change_set in change_sets])
+        return [{key: values[place] for key, place in self._results.items()} for values in results]
 
-    def run(self, given: Given, at: int) -> dict[int, np.ndarray]:
+    def run(self, changes: Given, case: int) -> dict[int, np.ndarray]:
         """All departing values in one case."""
-        values = self._many(self._arguments(given, at))
-        return {key: values[placed] for key, placed in self._all.items()}
+        values = self._many(self._arguments(changes, case))
+        return {key: values[place] for key, place in self._all.items()}
 
-    def _arguments(self, given: Given, at: int) -> list[np.ndarray]:
-        arguments = list(self._cases[at])
+    def _arguments(self, changes: Given, case: int) -> list[np.ndarray]:
+        arguments = list(self._cases[case])
         for switch, shape in self._shapes.items():
-            if switch not in given:
+            if switch not in changes:
                 arguments += [_OFF, self._nothing[shape]]
                 continue
-            array = np.asarray(given[switch][at]).reshape(shape.dimensions).astype(values_dtype(shape))
+            array = np.asarray(changes[switch][case]).reshape(shape.dimensions).astype(values_dtype(shape))
             arguments += [_ON, array]
         return arguments
 
@@ -96,7 +96,9 @@ def values_dtype(shape: Shape) -> np.dtype:
 
 
 class _Builder:
-    def __init__(self, graph: Graph, program: Computation, departed: Collection[int], read: Collection[int]) -> None:
+    def __init__(
+        self, graph: Graph, program: Computation, departing_keys: Collection[int], read: Collection[int]
+    ) -> None:
         self._graph, self._nodes = graph, dict[int, Node]()
         self._last = max(graph.nodes)
         self._parameters = list(graph.parameters)
@@ -104,27 +106,27 @@ class _Builder:
         self.placed: dict[int, int] = {}
         readings: dict[int, int] = {}
         for node in graph:
-            known = readings if node.id in departed else {}
-            operands = tuple(known.get(key, self.placed[key]) for key in node.operands)
+            replacements = readings if node.id in departing_keys else {}
+            operands = tuple(replacements.get(key, self.placed[key]) for key in node.operands)
             self._nodes[node.id] = node.but(operands=operands)
             self.placed[node.id] = node.id
             if not node.shape.is_array or program.node(node.id).opcode == RESULT:
                 continue
-            if node.id in departed and node.opcode not in SPREAD:
-                self.placed[node.id] = self._switched(node, Switch(VALUE, node.id))
+            if node.id in departing_keys and node.opcode not in SPREAD:
+                self.placed[node.id] = self._add_switch(node, Switch(VALUE, node.id))
             elif node.id in read:
-                readings[node.id] = self._switched(node, Switch(READING, node.id))
+                readings[node.id] = self._add_switch(node, Switch(READING, node.id))
 
     def graph(self) -> Graph:
         """The program with its switches."""
         return dataclasses.replace(self._graph, nodes=self._nodes, parameters=tuple(self._parameters))
 
-    def _switched(self, node: Node, switch: Switch) -> int:
+    def _add_switch(self, node: Node, switch: Switch) -> int:
         self.shapes[switch] = node.shape
         mask = Shape("pred", node.shape.dimensions)
-        flag, given = self._parameter(Shape("pred")), self._parameter(node.shape)
-        chosen = self._add("broadcast", mask, (flag,))
-        return self._add("select", node.shape, (chosen, given, node.id))
+        flag, argument = self._parameter(Shape("pred")), self._parameter(node.shape)
+        test = self._add("broadcast", mask, (flag,))
+        return self._add("select", node.shape, (test, argument, node.id))
 
     def _parameter(self, shape: Shape) -> int:
         key = self._add("parameter", shape, (), (("parameter_number", len(self._parameters)),))

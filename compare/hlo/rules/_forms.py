@@ -62,7 +62,7 @@ def is_splat(key: int, graph: Writer, value: float) -> bool:
     return bool(number == value) and (value != 0 or np.signbit(number) == np.signbit(value))
 
 
-def filled(value: np.generic | float, shape: Shape, graph: Writer) -> int:
+def fill(value: np.generic | float, shape: Shape, graph: Writer) -> int:
     """An array of one number, in the form that all of them have: a scalar constant, broadcast.
 
     Args:
@@ -90,7 +90,7 @@ def is_normal(value: Any) -> bool:
     return bool(np.isfinite(size)) and size >= float(ml_dtypes.finfo(value.dtype).smallest_normal)
 
 
-def reshaped(key: int, dimensions: Sequence[int], graph: Writer) -> int:
+def reshape(key: int, dimensions: Sequence[int], graph: Writer) -> int:
     """The same elements in the same order in another shape.
 
     Args:
@@ -101,7 +101,7 @@ def reshaped(key: int, dimensions: Sequence[int], graph: Writer) -> int:
     return graph.add("reshape", Shape(graph[key].shape.dtype, tuple(dimensions)), (key,))
 
 
-def transposed(key: int, order: Sequence[int], graph: Writer) -> int:
+def transpose(key: int, order: Sequence[int], graph: Writer) -> int:
     """Dimension i of the result is dimension order[i] of the value.
 
     Args:
@@ -110,11 +110,11 @@ def transposed(key: int, order: Sequence[int], graph: Writer) -> int:
       graph: to write to.
     """
     shape = graph[key].shape
-    moved = Shape(shape.dtype, tuple(shape.dimensions[at] for at in order))
-    return graph.add("transpose", moved, (key,), (("dimensions", tuple(order)),))
+    new_shape = Shape(shape.dtype, tuple(shape.dimensions[axis] for axis in order))
+    return graph.add("transpose", new_shape, (key,), (("dimensions", tuple(order)),))
 
 
-def broadcasted(key: int, onto: Sequence[int], dimensions: Sequence[int], graph: Writer) -> int:
+def broadcast(key: int, onto: Sequence[int], dimensions: Sequence[int], graph: Writer) -> int:
     """Dimension i of the value becomes dimension onto[i] of the result; the others repeat it.
 
     Args:
@@ -135,7 +135,7 @@ def spread(key: int, dimensions: Sequence[int], graph: Writer) -> int:
       dimensions: of the result.
       graph: to write to.
     """
-    return key if not dimensions else broadcasted(key, (), dimensions, graph)
+    return key if not dimensions else broadcast(key, (), dimensions, graph)
 
 
 def again(node: Node, operands: Sequence[int], shape: Shape, graph: Writer) -> int:
@@ -150,14 +150,14 @@ def again(node: Node, operands: Sequence[int], shape: Shape, graph: Writer) -> i
     return graph.add(node.opcode, shape, operands, node.attributes, regions=node.regions)
 
 
-def squeezed(dimensions: Sequence[int]) -> tuple[int, ...]:
+def squeeze(dimensions: Sequence[int]) -> tuple[int, ...]:
     """Without dimensions of size 1."""
     return tuple(size for size in dimensions if size != 1)
 
 
 def inverse(order: Sequence[int]) -> tuple[int, ...]:
     """The permutation that undoes this one."""
-    return tuple(order.index(at) for at in range(len(order)))
+    return tuple(order.index(axis) for axis in range(len(order)))
 
 
 def groups(before: Sequence[int], after: Sequence[int]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -168,14 +168,14 @@ def groups(before: Sequence[int], after: Sequence[int]) -> list[tuple[tuple[int,
     pairs: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
     left = right = 0
     while left < len(before):
-        starts, taken, made = (left, right), before[left], after[right]
-        while taken != made:
-            if taken < made:
+        starts, before_size, after_size = (left, right), before[left], after[right]
+        while before_size != after_size:
+            if before_size < after_size:
                 left += 1
-                taken *= before[left]
+                before_size *= before[left]
             else:
                 right += 1
-                made *= after[right]
+                after_size *= after[right]
         left, right = left + 1, right + 1
         pairs.append((tuple(range(starts[0], left)), tuple(range(starts[1], right))))
     return pairs

@@ -9,7 +9,7 @@ import numpy as np
 
 from compare.hlo.graph import Node
 from compare.hlo.rewriting import Rule, Writer
-from compare.hlo.rules._forms import filled, is_float, is_integer, is_normal, is_splat, only, splat
+from compare.hlo.rules._forms import fill, is_float, is_integer, is_normal, is_splat, only, splat
 
 _MOST_FACTORS = 8
 """Longer products stay as they are: a chain of n would be taken apart n times."""
@@ -19,9 +19,9 @@ def _neutral(node: Node, graph: Writer) -> int | None:
     """Numbers that change nothing, to the bit."""
     if node.opcode in ("add", "multiply", "maximum", "minimum"):
         value = _neutral_number(node)
-        for at in (0, 1):
-            if value is not None and is_splat(node.operands[at], graph, value):
-                return node.operands[1 - at]
+        for index in (0, 1):
+            if value is not None and is_splat(node.operands[index], graph, value):
+                return node.operands[1 - index]
     if (node.opcode == "subtract" and is_splat(node.operands[1], graph, 0.0)) or (
         node.opcode == "divide" and is_splat(node.operands[1], graph, 1.0)
     ):
@@ -39,9 +39,9 @@ def _neutral_number(node: Node) -> float | None:
 def _add_zero(node: Node, graph: Writer) -> int | None:
     if not is_float(node.shape):
         return None
-    for at in (0, 1):
-        if is_splat(node.operands[at], graph, 0.0):
-            return node.operands[1 - at]
+    for index in (0, 1):
+        if is_splat(node.operands[index], graph, 0.0):
+            return node.operands[1 - index]
     return None
 
 
@@ -50,7 +50,7 @@ def _sum_from_zero(node: Node, graph: Writer) -> int | None:
         return None
     if not is_float(node.shape) or not is_splat(node.operands[1], graph, -0.0):
         return None
-    operands = (node.operands[0], filled(0.0, graph[node.operands[1]].shape, graph))
+    operands = (node.operands[0], fill(0.0, graph[node.operands[1]].shape, graph))
     return graph.add(node.opcode, node.shape, operands, node.attributes, regions=node.regions)
 
 
@@ -59,15 +59,15 @@ def _subtract_constant(node: Node, graph: Writer) -> int | None:
     if value is None or not (is_float(node.shape) or is_integer(node.shape)):
         return None
     with np.errstate(over="ignore"):
-        return graph.add("add", node.shape, (node.operands[0], filled(np.negative(value), node.shape, graph)))
+        return graph.add("add", node.shape, (node.operands[0], fill(np.negative(value), node.shape, graph)))
 
 
 def _add_negated(node: Node, graph: Writer) -> int | None:
-    for at in (1, 0) if node.opcode == "add" else (1,):
-        inner = graph[node.operands[at]]
+    for index in (1, 0) if node.opcode == "add" else (1,):
+        inner = graph[node.operands[index]]
         if inner.opcode == "negate":
             opcode = "subtract" if node.opcode == "add" else "add"
-            return graph.add(opcode, node.shape, (node.operands[1 - at], inner.operands[0]))
+            return graph.add(opcode, node.shape, (node.operands[1 - index], inner.operands[0]))
     return None
 
 
@@ -75,14 +75,14 @@ def _negated_product(node: Node, graph: Writer) -> int | None:
     """Signs are written after products and quotients."""
     if node.opcode == "divide" and not is_float(node.shape):
         return None
-    for at in (0, 1):
-        inner = graph[node.operands[at]]
+    for index in (0, 1):
+        inner = graph[node.operands[index]]
         if inner.opcode == "negate":
             operands = list(node.operands)
-            operands[at] = inner.operands[0]
+            operands[index] = inner.operands[0]
             return graph.add("negate", node.shape, (graph.add(node.opcode, node.shape, operands),))
-        if node.opcode == "multiply" and is_splat(node.operands[at], graph, -1):
-            return graph.add("negate", node.shape, (node.operands[1 - at],))
+        if node.opcode == "multiply" and is_splat(node.operands[index], graph, -1):
+            return graph.add("negate", node.shape, (node.operands[1 - index],))
     return None
 
 
@@ -91,11 +91,11 @@ def _negated_constant(node: Node, graph: Writer) -> int | None:
     inner = graph[node.operands[0]]
     if inner.opcode not in ("multiply", "divide"):
         return None
-    for at in (0, 1):
-        value = splat(inner.operands[at], graph)
+    for index in (0, 1):
+        value = splat(inner.operands[index], graph)
         if value is not None and is_float(inner.shape):
             operands = list(inner.operands)
-            operands[at] = filled(np.negative(value), node.shape, graph)
+            operands[index] = fill(np.negative(value), node.shape, graph)
             return graph.add(inner.opcode, node.shape, operands)
     return None
 
@@ -121,23 +121,23 @@ def _divide_exactly(node: Node, graph: Writer) -> int | None:
     inverse = _inverse(node, graph)
     if inverse is None or abs(np.frexp(float(inverse))[0]) != 0.5:
         return None
-    return graph.add("multiply", node.shape, (node.operands[0], filled(inverse, node.shape, graph)))
+    return graph.add("multiply", node.shape, (node.operands[0], fill(inverse, node.shape, graph)))
 
 
 def _divide_by_constant(node: Node, graph: Writer) -> int | None:
     inverse = _inverse(node, graph)
     if inverse is None:
         return None
-    return graph.add("multiply", node.shape, (node.operands[0], filled(inverse, node.shape, graph)))
+    return graph.add("multiply", node.shape, (node.operands[0], fill(inverse, node.shape, graph)))
 
 
 def _times_reciprocal(node: Node, graph: Writer) -> int | None:
     if not is_float(node.shape):
         return None
-    for at in (0, 1):
-        divisor = _reciprocal_of(node.operands[at], graph)
+    for index in (0, 1):
+        divisor = _reciprocal_of(node.operands[index], graph)
         if divisor is not None:
-            return graph.add("divide", node.shape, (node.operands[1 - at], divisor))
+            return graph.add("divide", node.shape, (node.operands[1 - index], divisor))
     return None
 
 
@@ -179,24 +179,24 @@ def _order_factors(node: Node, graph: Writer) -> int | None:
         and sum(splat(factor, graph) is not None for factor in all_factors) < 2
     ):
         return None
-    return _multiplied(all_factors, node, graph)
+    return _multiply(all_factors, node, graph)
 
 
 def _is_ordered(operands: Sequence[int], all_factors: tuple[int, ...], graph: Writer) -> bool:
     first, second = operands
     return any(
-        last == all_factors[-1] and factors(rest, graph) == all_factors[:-1] and _chained(rest, graph)
+        last == all_factors[-1] and factors(rest, graph) == all_factors[:-1] and _is_chain(rest, graph)
         for rest, last in ((first, second), (second, first))
     )
 
 
-def _chained(key: int, graph: Writer) -> bool:
+def _is_chain(key: int, graph: Writer) -> bool:
     """Whether a product was made factor by factor, in their order."""
     node = graph[key]
     return node.opcode != "multiply" or _is_ordered(node.operands, factors(key, graph), graph)
 
 
-def _multiplied(all_factors: Sequence[int], node: Node, graph: Writer) -> int | None:
+def _multiply(all_factors: Sequence[int], node: Node, graph: Writer) -> int | None:
     numbers = [splat(factor, graph) for factor in all_factors if splat(factor, graph) is not None]
     rest = [factor for factor in all_factors if splat(factor, graph) is None]
     if len(numbers) > 1:
@@ -204,13 +204,13 @@ def _multiplied(all_factors: Sequence[int], node: Node, graph: Writer) -> int | 
             together = np.multiply.reduce(np.asarray(numbers))
         if is_float(node.shape) and not is_normal(together):
             return None
-        rest.append(filled(together, node.shape, graph))
+        rest.append(fill(together, node.shape, graph))
     else:
         rest.extend(factor for factor in all_factors if splat(factor, graph) is not None)
-    made = rest[0]
+    result = rest[0]
     for factor in rest[1:]:
-        made = graph.add("multiply", node.shape, (made, factor))
-    return made
+        result = graph.add("multiply", node.shape, (result, factor))
+    return result
 
 
 ARITHMETIC = (

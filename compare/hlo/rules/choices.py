@@ -7,7 +7,7 @@ import numpy as np
 from compare.hlo.graph import Node
 from compare.hlo.numbering import COMMUTATIVE, MIRRORED
 from compare.hlo.rewriting import Rule, Writer
-from compare.hlo.rules._forms import filled, is_float, is_integer, is_splat, splat, spread
+from compare.hlo.rules._forms import fill, is_float, is_integer, is_splat, splat, spread
 
 _OPPOSITE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "LE": "GT", "GT": "LE", "GE": "LT"}
 
@@ -19,7 +19,7 @@ def _sort_operands(node: Node, graph: Writer) -> int | None:
     return graph.add(node.opcode, node.shape, (second, first), node.attributes)
 
 
-def _compared(node: Node, direction: str, operands: tuple[int, ...], graph: Writer) -> int:
+def _compare(node: Node, direction: str, operands: tuple[int, ...], graph: Writer) -> int:
     attributes = tuple(attribute for attribute in node.attributes if attribute[0] != "comparison_direction")
     return graph.add("compare", node.shape, operands, (*attributes, ("comparison_direction", direction)))
 
@@ -27,10 +27,10 @@ def _compared(node: Node, direction: str, operands: tuple[int, ...], graph: Writ
 def _mirror_comparison(node: Node, graph: Writer) -> int | None:
     direction = node.attribute("comparison_direction")
     if direction in MIRRORED:
-        return _compared(node, MIRRORED[direction], node.operands[::-1], graph)
-    ordered = tuple(sorted(node.operands, key=lambda key: graph.digests[key]))
-    if direction in ("EQ", "NE") and ordered != node.operands:
-        return _compared(node, direction, ordered, graph)
+        return _compare(node, MIRRORED[direction], node.operands[::-1], graph)
+    sorted_operands = tuple(sorted(node.operands, key=lambda key: graph.digests[key]))
+    if direction in ("EQ", "NE") and sorted_operands != node.operands:
+        return _compare(node, direction, sorted_operands, graph)
     return None
 
 
@@ -39,12 +39,12 @@ def _strict_comparison(node: Node, graph: Writer) -> int | None:
         return None
     if not is_integer(graph[node.operands[0]].shape):
         return None
-    for at, step in ((1, 1), (0, -1)):
-        value = splat(node.operands[at], graph)
+    for index, step in ((1, 1), (0, -1)):
+        value = splat(node.operands[index], graph)
         if value is not None and value != (np.iinfo(value.dtype).max if step > 0 else np.iinfo(value.dtype).min):
             operands = list(node.operands)
-            operands[at] = filled(value.dtype.type(int(value) + step), graph[node.operands[at]].shape, graph)
-            return _compared(node, "LT", tuple(operands), graph)
+            operands[index] = fill(value.dtype.type(int(value) + step), graph[node.operands[index]].shape, graph)
+            return _compare(node, "LT", tuple(operands), graph)
     return None
 
 
@@ -56,7 +56,7 @@ def _negated_comparison(node: Node, graph: Writer) -> int | None:
     # Beside a NaN neither x < y nor x >= y holds.
     if direction not in ("EQ", "NE") and not is_integer(graph[inner.operands[0]].shape):
         return None
-    return _compared(inner, _OPPOSITE[direction], inner.operands, graph)
+    return _compare(inner, _OPPOSITE[direction], inner.operands, graph)
 
 
 def _double_negation(node: Node, graph: Writer) -> int | None:
@@ -72,32 +72,32 @@ def _idempotent(node: Node, graph: Writer) -> int | None:
 def _logic(node: Node, graph: Writer) -> int | None:
     if node.shape.dtype != "pred":
         return None
-    for at in (0, 1):
-        value = splat(node.operands[at], graph)
+    for index in (0, 1):
+        value = splat(node.operands[index], graph)
         if value is not None:
             # True is neutral to "and" and decides "or"; False the other way round.
-            return node.operands[1 - at] if bool(value) == (node.opcode == "and") else node.operands[at]
+            return node.operands[1 - index] if bool(value) == (node.opcode == "and") else node.operands[index]
     return None
 
 
 def _one_choice(node: Node, graph: Writer) -> int | None:
-    decided, then, otherwise = node.operands
+    predicate, then, otherwise = node.operands
     if then == otherwise:
         return then
-    value = splat(decided, graph)
+    value = splat(predicate, graph)
     return None if value is None else (then if value else otherwise)
 
 
 def _positive_choice(node: Node, graph: Writer) -> int | None:
-    decided, then, otherwise = node.operands
-    inner = graph[decided]
+    predicate, then, otherwise = node.operands
+    inner = graph[predicate]
     if inner.opcode == "not":
         return graph.add("select", node.shape, (inner.operands[0], otherwise, then))
     if inner.opcode != "compare":
         return None
     direction = inner.attribute("comparison_direction")
     if direction == "NE" or (direction == "LE" and is_integer(graph[inner.operands[0]].shape)):
-        positive = _compared(inner, _OPPOSITE[direction], inner.operands, graph)
+        positive = _compare(inner, _OPPOSITE[direction], inner.operands, graph)
         return graph.add("select", node.shape, (positive, otherwise, then))
     return None
 
@@ -105,11 +105,11 @@ def _positive_choice(node: Node, graph: Writer) -> int | None:
 def _choice_of_numbers(node: Node, graph: Writer) -> int | None:
     if node.shape.dtype == "pred":
         return None
-    decided, then, otherwise = node.operands
+    predicate, then, otherwise = node.operands
     if is_splat(then, graph, 1) and is_splat(otherwise, graph, 0):
-        return graph.add("convert", node.shape, (decided,))
+        return graph.add("convert", node.shape, (predicate,))
     if is_splat(then, graph, 0) and is_splat(otherwise, graph, 1):
-        return graph.add("convert", node.shape, (graph.add("not", graph[decided].shape, (decided,)),))
+        return graph.add("convert", node.shape, (graph.add("not", graph[predicate].shape, (predicate,)),))
     return None
 
 
@@ -118,10 +118,10 @@ def _truth_compared(node: Node, graph: Writer) -> int | None:
     if graph[node.operands[0]].shape.dtype != "pred":
         return None
     direction = node.attribute("comparison_direction")
-    for at in (0, 1) if direction in ("EQ", "NE") else ():
-        value = splat(node.operands[at], graph)
+    for index in (0, 1) if direction in ("EQ", "NE") else ():
+        value = splat(node.operands[index], graph)
         if value is not None:
-            rest = node.operands[1 - at]
+            rest = node.operands[1 - index]
             return rest if bool(value) == (direction == "EQ") else graph.add("not", node.shape, (rest,))
     return None
 
@@ -131,7 +131,7 @@ def _same_sides(node: Node, graph: Writer) -> int | None:
         return None
     if not is_integer(graph[node.operands[0]].shape):
         return None
-    return filled(np.bool_(node.attribute("comparison_direction") in ("EQ", "LE", "GE")), node.shape, graph)
+    return fill(np.bool_(node.attribute("comparison_direction") in ("EQ", "LE", "GE")), node.shape, graph)
 
 
 def _clamp_in_two(node: Node, graph: Writer) -> int | None:

@@ -21,9 +21,9 @@ class Loop:
     test: Graph
 
     @property
-    def fixed(self) -> set[int]:
+    def fixed_slots(self) -> set[int]:
         """Slots that every step hands on as they are."""
-        return {at for at, key in enumerate(self.body.results) if key == self.body.parameters[at]}
+        return {position for position, key in enumerate(self.body.results) if key == self.body.parameters[position]}
 
 
 def _loop(node: Node, graph: Writer) -> Loop | None:
@@ -43,11 +43,11 @@ def _parts(key: int, graph: Writer) -> tuple[int, ...]:
         return (key,)
     if node.opcode == "tuple":
         return node.operands
-    return tuple(_part(key, at, part, graph) for at, part in enumerate(node.shape.parts))
+    return tuple(_part(key, index, part, graph) for index, part in enumerate(node.shape.parts))
 
 
-def _part(key: int, at: int, shape: Shape, graph: Writer) -> int:
-    return graph.add("get-tuple-element", shape, (key,), (("tuple_index", at),))
+def _part(key: int, index: int, shape: Shape, graph: Writer) -> int:
+    return graph.add("get-tuple-element", shape, (key,), (("tuple_index", index),))
 
 
 def _constants_inside(node: Node, graph: Writer) -> int | None:
@@ -55,14 +55,20 @@ def _constants_inside(node: Node, graph: Writer) -> int | None:
     loop = _loop(node, graph)
     if loop is None:
         return None
-    known = {at: _constant(loop.start[at], graph) for at in sorted(loop.fixed) if _constant(loop.start[at], graph)}
-    if not known or len(known) == len(loop.start):
+    constants = {
+        position: _constant(loop.start[position], graph)
+        for position in sorted(loop.fixed_slots)
+        if _constant(loop.start[position], graph)
+    }
+    if not constants or len(constants) == len(loop.start):
         return None
-    kept = [at for at in range(len(loop.start)) if at not in known]
-    places = {at: place for place, at in enumerate(kept)}
-    regions = put_together(loop.body, places, known, kept), put_together(loop.test, places, known)
-    made = _made(node, [loop.start[at] for at in kept], regions, graph)
-    return _state(node, loop, {at: made_at for made_at, at in enumerate(kept)}, made, graph)
+    positions = [position for position in range(len(loop.start)) if position not in constants]
+    places = {position: place for place, position in enumerate(positions)}
+    regions = put_together(loop.body, places, constants, positions), put_together(loop.test, places, constants)
+    new_loop = _make(node, [loop.start[position] for position in positions], regions, graph)
+    return _state(
+        node, loop, {position: new_position for new_position, position in enumerate(positions)}, new_loop, graph
+    )
 
 
 def _constant(key: int, graph: Writer) -> list[Node]:
@@ -74,16 +80,16 @@ def _constant(key: int, graph: Writer) -> list[Node]:
     return []
 
 
-def _made(node: Node, start: Sequence[int], regions: tuple[Graph, ...], graph: Writer) -> int:
+def _make(node: Node, start: Sequence[int], regions: tuple[Graph, ...], graph: Writer) -> int:
     shape = Shape("tuple", parts=tuple(graph[key].shape for key in start))
     return graph.add(node.opcode, shape, (graph.add("tuple", shape, start),), node.attributes, regions=regions)
 
 
-def _state(node: Node, loop: Loop, places: dict[int, int], made: int, graph: Writer) -> int:
+def _state(node: Node, loop: Loop, places: dict[int, int], new_loop: int, graph: Writer) -> int:
     """What the loop returned before, from the one that was made; what never changes is what it was."""
     parts = [
-        key if at in loop.fixed else _part(made, places[at], graph[key].shape, graph)
-        for at, key in enumerate(loop.start)
+        key if position in loop.fixed_slots else _part(new_loop, places[position], graph[key].shape, graph)
+        for position, key in enumerate(loop.start)
     ]
     return graph.add("tuple", node.shape, parts) if node.shape.dtype == "tuple" else parts[0]
 
@@ -96,22 +102,22 @@ def _ordered_state(node: Node, graph: Writer) -> int | None:
     order = sorted(set(colours))
     if colours == order and node.shape.dtype == "tuple":
         return None
-    places = {at: order.index(colour) for at, colour in enumerate(colours)}
+    places = {position: order.index(colour) for position, colour in enumerate(colours)}
     first = [colours.index(colour) for colour in order]
     regions = put_together(loop.body, places, results=first), put_together(loop.test, places)
-    made = _made(node, [loop.start[at] for at in first], regions, graph)
-    return _state(node, loop, places, made, graph)
+    new_loop = _make(node, [loop.start[position] for position in first], regions, graph)
+    return _state(node, loop, places, new_loop, graph)
 
 
 def _unchanged_state(node: Node, graph: Writer) -> int | None:
-    loop, at = graph[node.operands[0]], node.attribute("tuple_index")
+    loop, index = graph[node.operands[0]], node.attribute("tuple_index")
     if loop.opcode != "while":
         return None
     body = loop.regions[0]
-    handed = body.nodes[body.results[at]] if len(body.results) == len(loop.shape.parts) else None
-    if handed is None or handed.operands != body.parameters or handed.opcode != node.opcode:
+    result = body.nodes[body.results[index]] if len(body.results) == len(loop.shape.parts) else None
+    if result is None or result.operands != body.parameters or result.opcode != node.opcode:
         return None
-    return _part(loop.operands[0], at, node.shape, graph) if handed.attribute("tuple_index") == at else None
+    return _part(loop.operands[0], index, node.shape, graph) if result.attribute("tuple_index") == index else None
 
 
 def _colours(loop: Loop, graph: Writer) -> list[bytes]:
@@ -120,38 +126,38 @@ def _colours(loop: Loop, graph: Writer) -> list[bytes]:
     Names are refined until no step splits them further. Slots that still share a name hold the same value at every
     step, whatever it is.
     """
-    colours = [_hashed(graph.digests[key]) for key in loop.start]
+    colours = [_hash(graph.digests[key]) for key in loop.start]
     while len(set(colours)) < len(colours):
         step = rewrite(loop.body, graph.rules, [colour.hex() for colour in colours])
         digests = [step.digests[key] for key in step.graph.results]
-        finer = [_hashed(colour + digest) for colour, digest in zip(colours, digests, strict=True)]
+        finer = [_hash(colour + digest) for colour, digest in zip(colours, digests, strict=True)]
         if len(set(finer)) == len(set(colours)):
             return colours
         colours = finer
     return colours
 
 
-def _hashed(data: bytes) -> bytes:
+def _hash(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
-def _decided(node: Node, graph: Writer) -> int | None:
+def _decide_branch(node: Node, graph: Writer) -> int | None:
     """A branch that is always taken stands in place of the choice."""
     value = splat(node.operands[0], graph)
     if value is None:
         return None
-    at = (0 if value else 1) if graph[node.operands[0]].shape.dtype == "pred" else int(value)
-    at = at if 0 <= at < len(node.regions) else len(node.regions) - 1
-    return _inlined(node, node.regions[at], node.operands[1 + at], graph)
+    index = (0 if value else 1) if graph[node.operands[0]].shape.dtype == "pred" else int(value)
+    index = index if 0 <= index < len(node.regions) else len(node.regions) - 1
+    return _inline(node, node.regions[index], node.operands[1 + index], graph)
 
 
-def _inlined(node: Node, region: Graph, operand: int, graph: Writer) -> int:
+def _inline(node: Node, region: Graph, operand: int, graph: Writer) -> int:
     """What a branch returns, its operations among the others."""
-    placed = {region.parameters[0]: operand}
+    new_keys = {region.parameters[0]: operand}
     for inner in region:
-        if inner.id not in placed:
-            placed[inner.id] = graph.write(inner.but(operands=tuple(placed[key] for key in inner.operands)))
-    results = [placed[key] for key in region.results]
+        if inner.id not in new_keys:
+            new_keys[inner.id] = graph.write(inner.but(operands=tuple(new_keys[key] for key in inner.operands)))
+    results = [new_keys[key] for key in region.results]
     whole = len(results) == 1 and graph[results[0]].shape == node.shape
     return results[0] if whole else graph.add("tuple", node.shape, results)
 
@@ -181,10 +187,10 @@ def _ordered_branches(node: Node, graph: Writer) -> int | None:
         if apart is None:
             return None
         read = read_by(apart, apart.results)
-        handed = sorted({parts[at] for at in read}, key=lambda part: graph.digests[part])
-        places = {at: handed.index(parts[at]) for at in read}
-        shape = Shape("tuple", parts=tuple(graph[part].shape for part in handed))
-        operands.append(graph.add("tuple", shape, handed))
+        inputs = sorted({parts[position] for position in read}, key=lambda part: graph.digests[part])
+        places = {position: inputs.index(parts[position]) for position in read}
+        shape = Shape("tuple", parts=tuple(graph[part].shape for part in inputs))
+        operands.append(graph.add("tuple", shape, inputs))
         regions.append(put_together(apart, places))
     if tuple(operands) == node.operands:
         return None
@@ -197,7 +203,7 @@ def _same_branches(node: Node, graph: Writer) -> int | None:
     branches = {graph.region(region)[1] for region in node.regions}
     if len(branches) != 1:
         return None
-    return _inlined(node, node.regions[0], node.operands[1], graph)
+    return _inline(node, node.regions[0], node.operands[1], graph)
 
 
 CONTROL = (
@@ -214,7 +220,7 @@ CONTROL = (
         ("get-tuple-element",),
         _unchanged_state,
     ),
-    Rule("decided branches", "a branch that is always taken is no branch", ("conditional",), _decided),
+    Rule("decided branches", "a branch that is always taken is no branch", ("conditional",), _decide_branch),
     Rule(
         "branches by truth",
         "a choice between two by a number that was a truth value is one by that",

@@ -9,7 +9,7 @@ import numpy as np
 
 from compare.hlo.graph import Node, Shape
 from compare.hlo.rewriting import Rule, Writer
-from compare.hlo.rules._forms import ELEMENTWISE, filled, is_float, is_integer, numpy_type, splat, spread
+from compare.hlo.rules._forms import ELEMENTWISE, fill, is_float, is_integer, numpy_type, splat, spread
 from compare.hlo.rules.forwarding import holds_all
 
 _LARGEST = 4096
@@ -62,7 +62,7 @@ def _count_up(node: Node, graph: Writer) -> int | None:
 
 
 def _iota_of_one(node: Node, graph: Writer) -> int | None:
-    return filled(0, node.shape, graph) if node.shape.dimensions == (1,) else None
+    return fill(0, node.shape, graph) if node.shape.dimensions == (1,) else None
 
 
 def _move(node: Node, graph: Writer) -> int | None:
@@ -71,10 +71,10 @@ def _move(node: Node, graph: Writer) -> int | None:
     literal = graph[node.operands[0]].literal
     if literal is None or literal.size > _LARGEST:
         return None
-    return graph.constant(np.ascontiguousarray(_moved(node, literal)), node.shape.dtype)
+    return graph.constant(np.ascontiguousarray(_rearrange(node, literal)), node.shape.dtype)
 
 
-def _moved(node: Node, literal: np.ndarray) -> np.ndarray:
+def _rearrange(node: Node, literal: np.ndarray) -> np.ndarray:
     if node.opcode == "reshape":
         return literal.reshape(node.shape.dimensions)
     if node.opcode == "slice":
@@ -108,8 +108,10 @@ def _converts(source: Node, dtype: str) -> bool:
     if literal is None or not np.isfinite(literal).all():
         return False
     if is_float(Shape(dtype)):
-        rounded = np.abs(literal.astype(numpy_type(dtype)))
-        return bool(np.all((literal == 0) | ((rounded >= np.finfo(rounded.dtype).tiny) & np.isfinite(rounded))))
+        magnitudes = np.abs(literal.astype(numpy_type(dtype)))
+        return bool(
+            np.all((literal == 0) | ((magnitudes >= np.finfo(magnitudes.dtype).tiny) & np.isfinite(magnitudes)))
+        )
     return bool(np.all(literal == literal.astype(numpy_type(dtype))))
 
 
@@ -123,18 +125,18 @@ def _compute(node: Node, graph: Writer) -> int | None:
         return None
     if not all(_numeric(graph[key].shape) for key in node.operands) or not _numeric(node.shape):
         return None
-    known = [_known(key, graph) for key in node.operands]
-    if any(operand is None for operand in known):
+    operand_values = [_constant_value(key, graph) for key in node.operands]
+    if any(operand is None for operand in operand_values):
         return None
     with np.errstate(all="ignore"):
-        folded = _computed(node, [operand for operand in known if operand is not None])
-    if folded is None or not all(_certain(literal) for literal in (folded, *known) if literal is not None):
+        value = _evaluate(node, [operand for operand in operand_values if operand is not None])
+    if value is None or not all(_certain(literal) for literal in (value, *operand_values) if literal is not None):
         return None
-    whole = np.broadcast_to(np.asarray(folded, numpy_type(node.shape.dtype)), node.shape.dimensions)
+    whole = np.broadcast_to(np.asarray(value, numpy_type(node.shape.dtype)), node.shape.dimensions)
     return graph.constant(np.ascontiguousarray(whole).reshape(node.shape.dimensions), node.shape.dtype)
 
 
-def _known(key: int, graph: Writer) -> Any:
+def _constant_value(key: int, graph: Writer) -> Any:
     node = graph[key]
     if node.opcode == "iota" and len(node.shape.dimensions) == 1:
         return np.arange(node.shape.elements).astype(numpy_type(node.shape.dtype))
@@ -143,27 +145,27 @@ def _known(key: int, graph: Writer) -> Any:
     return splat(key, graph)
 
 
-def _computed(node: Node, known: list[Any]) -> Any:
-    kind = known[0].dtype.kind
+def _evaluate(node: Node, operands: list[Any]) -> Any:
+    kind = operands[0].dtype.kind
     if node.opcode == "compare":
-        return _COMPARE[node.attribute("comparison_direction")](*known)
+        return _COMPARE[node.attribute("comparison_direction")](*operands)
     if node.opcode == "select":
-        return np.where(*known)
+        return np.where(*operands)
     if node.opcode in _LOGICAL:
-        return _LOGICAL[node.opcode](*known) if kind != "f" else None
+        return _LOGICAL[node.opcode](*operands) if kind != "f" else None
     if node.opcode in _EXACT:
-        return _EXACT[node.opcode](*known) if kind != "b" else None
+        return _EXACT[node.opcode](*operands) if kind != "b" else None
     if node.opcode in _FLOATS and kind == "f":
-        return _FLOATS[node.opcode](*known)
-    if node.opcode in ("divide", "remainder") and kind in "iu" and (np.asarray(known[1]) > 0).all():
-        return _truncated(node.opcode, known)
+        return _FLOATS[node.opcode](*operands)
+    if node.opcode in ("divide", "remainder") and kind in "iu" and (np.asarray(operands[1]) > 0).all():
+        return _truncate(node.opcode, operands)
     return None
 
 
-def _truncated(opcode: str, known: list[Any]) -> Any:
+def _truncate(opcode: str, operands: list[Any]) -> Any:
     """Division of integers towards 0, as XLA has it; NumPy rounds down."""
-    rest = np.fmod(*known)
-    return rest if opcode == "remainder" else (known[0] - rest) // known[1]
+    rest = np.fmod(*operands)
+    return rest if opcode == "remainder" else (operands[0] - rest) // operands[1]
 
 
 def _certain(value: Any) -> bool:

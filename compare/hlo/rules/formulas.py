@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compare.hlo.graph import Node
 from compare.hlo.rewriting import Rule, Writer
-from compare.hlo.rules._forms import filled, is_float, is_integer, is_splat, splat
+from compare.hlo.rules._forms import fill, is_float, is_integer, is_splat, splat
 
 _POWERS = range(2, 9)
 
@@ -30,14 +30,14 @@ def _inverse_power(node: Node, exponent: float, graph: Writer) -> int | None:
     if -exponent not in (1, *_POWERS):
         return None
     below = _whole_power(node, base, int(-exponent), graph)
-    return graph.add("divide", node.shape, (filled(1.0, node.shape, graph), below))
+    return graph.add("divide", node.shape, (fill(1.0, node.shape, graph), below))
 
 
 def _whole_power(node: Node, base: int, exponent: int, graph: Writer) -> int:
-    made = base
+    power = base
     for _ in range(exponent - 1):
-        made = graph.add("multiply", node.shape, (made, base))
-    return made
+        power = graph.add("multiply", node.shape, (power, base))
+    return power
 
 
 def _divided_root(node: Node, graph: Writer) -> int | None:
@@ -57,25 +57,25 @@ def _logistic(node: Node, graph: Writer) -> int | None:
     if not is_splat(node.operands[0], graph, 1.0):
         return None
     below = graph[node.operands[1]]
-    for at in (0, 1) if below.opcode == "add" else ():
-        raised = graph[below.operands[at]]
-        if raised.opcode == "exponential" and is_splat(below.operands[1 - at], graph, 1.0):
-            return graph.add("logistic", node.shape, (graph.add("negate", node.shape, raised.operands),))
+    for index in (0, 1) if below.opcode == "add" else ():
+        exponential = graph[below.operands[index]]
+        if exponential.opcode == "exponential" and is_splat(below.operands[1 - index], graph, 1.0):
+            return graph.add("logistic", node.shape, (graph.add("negate", node.shape, exponential.operands),))
     return None
 
 
 def _near_one(node: Node, graph: Writer) -> int | None:
     """`exp(x) - 1` and `log(1 + x)`."""
     if node.opcode == "add" and is_float(node.shape):
-        for at in (0, 1):
-            raised = graph[node.operands[at]]
-            if raised.opcode == "exponential" and is_splat(node.operands[1 - at], graph, -1.0):
-                return graph.add("exponential-minus-one", node.shape, raised.operands)
+        for index in (0, 1):
+            exponential = graph[node.operands[index]]
+            if exponential.opcode == "exponential" and is_splat(node.operands[1 - index], graph, -1.0):
+                return graph.add("exponential-minus-one", node.shape, exponential.operands)
     below = graph[node.operands[0]] if node.opcode == "log" else None
-    for at in (0, 1) if below is not None and below.opcode == "add" else ():
+    for index in (0, 1) if below is not None and below.opcode == "add" else ():
         assert below is not None
-        if is_splat(below.operands[1 - at], graph, 1.0):
-            return graph.add("log-plus-one", node.shape, (below.operands[at],))
+        if is_splat(below.operands[1 - index], graph, 1.0):
+            return graph.add("log-plus-one", node.shape, (below.operands[index],))
     return None
 
 
@@ -93,8 +93,8 @@ def _extremum(node: Node, graph: Writer) -> int | None:
     """The larger or smaller of two, by a comparison."""
     if not (is_float(node.shape) or is_integer(node.shape)):
         return None
-    decided, then, otherwise = node.operands
-    test = graph[decided]
+    predicate, then, otherwise = node.operands
+    test = graph[predicate]
     if test.opcode != "compare" or test.attribute("comparison_direction") not in ("LT", "LE"):
         return None
     if test.operands == (then, otherwise):
@@ -114,22 +114,22 @@ def _positive_part(node: Node, graph: Writer) -> int | None:
     return graph.add("compare", node.shape, (below, rest), node.attributes)
 
 
-def _masked(node: Node, graph: Writer) -> int | None:
+def _mask(node: Node, graph: Writer) -> int | None:
     """`x * mask`, the mask 1 where something holds and 0 elsewhere."""
     if not is_float(node.shape):
         return None
-    for at in (0, 1):
-        mask = graph[node.operands[at]]
+    for index in (0, 1):
+        mask = graph[node.operands[index]]
         if mask.opcode == "convert" and graph[mask.operands[0]].shape.dtype == "pred":
-            kept = (mask.operands[0], node.operands[1 - at], filled(0.0, node.shape, graph))
-            return graph.add("select", node.shape, kept)
+            operands = (mask.operands[0], node.operands[1 - index], fill(0.0, node.shape, graph))
+            return graph.add("select", node.shape, operands)
     return None
 
 
 def _finite_guard(node: Node, graph: Writer) -> int | None:
     """`x` where it is finite, else 0."""
-    decided, then, otherwise = node.operands
-    test = graph[decided]
+    predicate, then, otherwise = node.operands
+    test = graph[predicate]
     guards = test.opcode == "is-finite" and test.operands[0] == then
     return then if guards and splat(otherwise, graph) == 0 else None
 
@@ -138,14 +138,14 @@ def _wrapped_index(node: Node, graph: Writer) -> int | None:
     """`i + n` where `i < 0`, else `i`."""
     if not is_integer(node.shape):
         return None
-    decided, then, otherwise = node.operands
-    test, added = graph[decided], graph[then]
+    predicate, then, otherwise = node.operands
+    test, addition = graph[predicate], graph[then]
     below_zero = test.opcode == "compare" and test.attribute("comparison_direction") == "LT"
     if not below_zero or test.operands[0] != otherwise or splat(test.operands[1], graph) != 0:
         return None
-    if added.opcode != "add" or otherwise not in added.operands:
+    if addition.opcode != "add" or otherwise not in addition.operands:
         return None
-    size = splat(added.operands[1 - added.operands.index(otherwise)], graph)
+    size = splat(addition.operands[1 - addition.operands.index(otherwise)], graph)
     return otherwise if size is not None and int(size) > 0 else None
 
 
@@ -163,7 +163,7 @@ FORMULAS = (
     Rule("larger and smaller", "a choice by a < b is the larger or the smaller, but for NaN and -0.0", ("select",),
          _extremum, numerics=True, assumes="no value is NaN"),
     Rule("positive parts", "max(x, 0) is above 0 where x is", ("compare",), _positive_part),
-    Rule("masks", "x times a mask is x or 0, but where x is not finite", ("multiply",), _masked, numerics=True,
+    Rule("masks", "x times a mask is x or 0, but where x is not finite", ("multiply",), _mask, numerics=True,
          assumes="masked values are finite"),
     Rule("finite guards", "x unless it is not finite, as of a maximum, is x", ("select",), _finite_guard, numerics=True,
          assumes="guarded values are finite"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compare.hlo.graph import Node
 from compare.hlo.rewriting import Rule, Writer
-from compare.hlo.rules._forms import FLOATS, INTEGERS, reshaped, transposed
+from compare.hlo.rules._forms import FLOATS, INTEGERS, reshape, transpose
 
 _IDENTITIES = frozenset({"copy", "opt-barrier", "add-dependency"})
 _CALLED_IDENTITIES = frozenset({"Sharding", "annotate_device_placement", "LayoutConstraint"})
@@ -39,7 +39,7 @@ def _reorders(node: Node) -> bool:
 
 
 def _drop_reverse(node: Node, graph: Writer) -> int | None:
-    if any(node.shape.dimensions[at] > 1 for at in node.attribute("dimensions", ())):
+    if any(node.shape.dimensions[axis] > 1 for axis in node.attribute("dimensions", ())):
         return None
     return node.operands[0]
 
@@ -58,9 +58,9 @@ def _edges(node: Node) -> list[int]:
 def _drop_rounding(node: Node, graph: Writer) -> int | None:
     if node.shape.dtype not in FLOATS:
         return None
-    kept = node.attribute("exponent_bits", 0), node.attribute("mantissa_bits", 0)
+    bits = node.attribute("exponent_bits", 0), node.attribute("mantissa_bits", 0)
     own = _EXPONENTS[node.shape.dtype], FLOATS[node.shape.dtype]
-    return node.operands[0] if kept[0] >= own[0] and kept[1] >= own[1] else None
+    return node.operands[0] if bits[0] >= own[0] and bits[1] >= own[1] else None
 
 
 def _join_converts(node: Node, graph: Writer) -> int | None:
@@ -101,9 +101,9 @@ def _spell_bitcast(node: Node, graph: Writer) -> int | None:
         tuple(reversed(layout)) or tuple(range(len(shape.dimensions)))
         for layout, shape in zip(layouts, (source, node.shape), strict=True)
     )
-    flat = transposed(node.operands[0], before, graph)
-    flat = reshaped(flat, [node.shape.dimensions[at] for at in after], graph)
-    return transposed(flat, [after.index(at) for at in range(len(after))], graph)
+    flat = transpose(node.operands[0], before, graph)
+    flat = reshape(flat, [node.shape.dimensions[axis] for axis in after], graph)
+    return transpose(flat, [after.index(axis) for axis in range(len(after))], graph)
 
 
 FORWARDING = (

@@ -9,7 +9,7 @@ import numpy as np
 
 from compare.hlo.graph import Attributes, Node, Shape
 from compare.hlo.rewriting import Rule, Writer
-from compare.hlo.rules._forms import INTEGERS, filled, is_integer, reshaped, splat
+from compare.hlo.rules._forms import INTEGERS, fill, is_integer, reshape, splat
 
 _NUMBERS = {"gather": "gather_dimension_numbers", "scatter": "scatter_dimension_numbers"}
 _FIRST_INDEX = {"gather": 1, "scatter": 1, "dynamic-slice": 1, "dynamic-update-slice": 2}
@@ -17,9 +17,9 @@ _FIRST_INDEX = {"gather": 1, "scatter": 1, "dynamic-slice": 1, "dynamic-update-s
 _BATCHING = {"gather": "start_indices_batching_dims", "scatter": "scatter_indices_batching_dims"}
 
 
-def _with(node: Node, name: str, changed: Mapping[str, Any]) -> Attributes:
+def _with(node: Node, name: str, new_fields: Mapping[str, Any]) -> Attributes:
     """The attributes with some fields of one message changed; fields that are 0 or empty are not written."""
-    fields = {**dict(node.attribute(name, ())), **changed}
+    fields = {**dict(node.attribute(name, ())), **new_fields}
     order = [
         "offset_dims", "update_window_dims", "collapsed_slice_dims", "inserted_window_dims", "start_index_map",
         "scatter_dims_to_operand_dims", "index_vector_dim", "operand_batching_dims", "input_batching_dims",
@@ -38,12 +38,12 @@ def _implicit_vectors(node: Node, graph: Writer) -> int | None:
     indices = graph[node.operands[1]].shape.dimensions
     if along >= len(indices) or indices[along] != 1:
         return None
-    rest = [size for at, size in enumerate(indices) if at != along]
-    batching = tuple(at - (at > along) for at in numbers.get(_BATCHING[node.opcode], ()))
-    changed = {"index_vector_dim": len(rest), _BATCHING[node.opcode]: batching}
+    rest = [size for axis, size in enumerate(indices) if axis != along]
+    batching = tuple(axis - (axis > along) for axis in numbers.get(_BATCHING[node.opcode], ()))
+    new_fields = {"index_vector_dim": len(rest), _BATCHING[node.opcode]: batching}
     operands = [*node.operands]
-    operands[1] = reshaped(node.operands[1], rest, graph)
-    attributes = _with(node, _NUMBERS[node.opcode], changed)
+    operands[1] = reshape(node.operands[1], rest, graph)
+    attributes = _with(node, _NUMBERS[node.opcode], new_fields)
     return graph.add(node.opcode, node.shape, operands, attributes, regions=node.regions)
 
 
@@ -52,7 +52,7 @@ def _narrow_indices(node: Node, graph: Writer) -> int | None:
         return None
     first = _FIRST_INDEX[node.opcode]
     last = 2 if node.opcode in _NUMBERS else len(node.operands)
-    operands = [narrow(key, graph) if first <= at < last else key for at, key in enumerate(node.operands)]
+    operands = [narrow(key, graph) if first <= index < last else key for index, key in enumerate(node.operands)]
     if tuple(operands) == node.operands:
         return None
     # All start indices of a slice are of one type.
@@ -66,28 +66,28 @@ def narrow(key: int, graph: Writer) -> int:
     node = graph[key]
     if node.opcode == "reshape" and graph[node.operands[0]].opcode == "convert":
         inner = narrow(node.operands[0], graph)
-        return key if inner == node.operands[0] else reshaped(inner, node.shape.dimensions, graph)
+        return key if inner == node.operands[0] else reshape(inner, node.shape.dimensions, graph)
     source = graph[node.operands[0]].shape if node.opcode == "convert" else node.shape
     if not is_integer(source) or not is_integer(node.shape) or source.dtype[0] != node.shape.dtype[0]:
         return key
     return node.operands[0] if INTEGERS[source.dtype] < INTEGERS[node.shape.dtype] else key
 
 
-def _unclamped(key: int, highest: int, graph: Writer) -> int:
+def _drop_clamps(key: int, highest: int, graph: Writer) -> int:
     """An index before it was clamped to a range that holds 0..highest: XLA clamps it to those itself."""
     node = graph[key]
     if node.opcode == "reshape":
-        inner = _unclamped(node.operands[0], highest, graph)
-        return key if inner == node.operands[0] else reshaped(inner, node.shape.dimensions, graph)
+        inner = _drop_clamps(node.operands[0], highest, graph)
+        return key if inner == node.operands[0] else reshape(inner, node.shape.dimensions, graph)
     if node.opcode == "clamp" and is_integer(node.shape):
         low, high = splat(node.operands[0], graph), splat(node.operands[2], graph)
         return node.operands[1] if _holds(low, 0, high, highest) else key
     if node.opcode in ("maximum", "minimum") and is_integer(node.shape):
-        for at in (0, 1):
-            bound = splat(node.operands[at], graph)
+        for index in (0, 1):
+            bound = splat(node.operands[index], graph)
             low, high = (bound, np.int64(highest)) if node.opcode == "maximum" else (np.int64(0), bound)
             if _holds(low, 0, high, highest):
-                return _unclamped(node.operands[1 - at], highest, graph)
+                return _drop_clamps(node.operands[1 - index], highest, graph)
     return key
 
 
@@ -97,10 +97,10 @@ def _holds(low: Any, least: int, high: Any, most: int) -> bool:
 
 def _drop_clamp(node: Node, graph: Writer) -> int | None:
     if node.opcode == "gather":
-        mapped = dict(node.attribute("gather_dimension_numbers", ())).get("start_index_map", ())
+        axes = dict(node.attribute("gather_dimension_numbers", ())).get("start_index_map", ())
         sizes = node.attribute("gather_slice_sizes")
-        room = {graph[node.operands[0]].shape.dimensions[at] - sizes[at] for at in mapped}
-        free = _unclamped(node.operands[1], room.pop(), graph) if len(room) == 1 else node.operands[1]
+        room = {graph[node.operands[0]].shape.dimensions[axis] - sizes[axis] for axis in axes}
+        free = _drop_clamps(node.operands[1], room.pop(), graph) if len(room) == 1 else node.operands[1]
         return None if free == node.operands[1] else graph.add(
             "gather", node.shape, (node.operands[0], free), node.attributes
         )  # fmt: skip
@@ -116,18 +116,18 @@ def _room(node: Node, graph: Writer) -> list[int]:
     """How far a slice can start into each dimension."""
     whole = graph[node.operands[0]].shape.dimensions
     part = node.shape if node.opcode == "dynamic-slice" else graph[node.operands[1]].shape
-    return [size - taken for size, taken in zip(whole, part.dimensions, strict=True)]
+    return [size - extent for size, extent in zip(whole, part.dimensions, strict=True)]
 
 
 def _start(key: int, room: int, graph: Writer) -> int:
     """The start without clamps, as a constant within bounds where it is one, 0 where there is no other."""
-    key = _unclamped(key, room, graph)
+    key = _drop_clamps(key, room, graph)
     value = splat(key, graph)
     if room == 0:
-        return key if value == 0 else filled(0, graph[key].shape, graph)
+        return key if value == 0 else fill(0, graph[key].shape, graph)
     if value is None or 0 <= value <= room:
         return key
-    return filled(0 if value < 0 else room, graph[key].shape, graph)
+    return fill(0 if value < 0 else room, graph[key].shape, graph)
 
 
 def _constant_start(node: Node, graph: Writer) -> int | None:
@@ -136,10 +136,10 @@ def _constant_start(node: Node, graph: Writer) -> int | None:
     if any(start is None or not 0 <= start <= most for start, most in zip(starts, room, strict=True)):
         return None
     first = [int(start) for start in starts]
-    return sliced(node.operands[0], first, node.shape.dimensions, graph)
+    return slice_part(node.operands[0], first, node.shape.dimensions, graph)
 
 
-def sliced(key: int, starts: Sequence[int], sizes: Sequence[int], graph: Writer) -> int:
+def slice_part(key: int, starts: Sequence[int], sizes: Sequence[int], graph: Writer) -> int:
     """A part of a value that begins at these indices.
 
     Args:
@@ -149,8 +149,8 @@ def sliced(key: int, starts: Sequence[int], sizes: Sequence[int], graph: Writer)
       graph: to write to.
     """
     dimensions = tuple(
-        tuple((name, value) for name, value in (("start", at), ("limit", at + size), ("stride", 1)) if value)
-        for at, size in zip(starts, sizes, strict=True)
+        tuple((name, value) for name, value in (("start", start), ("limit", start + size), ("stride", 1)) if value)
+        for start, size in zip(starts, sizes, strict=True)
     )
     shape = Shape(graph[key].shape.dtype, tuple(sizes))
     return graph.add("slice", shape, (key,), (("slice_dimensions", dimensions),))
@@ -159,18 +159,18 @@ def sliced(key: int, starts: Sequence[int], sizes: Sequence[int], graph: Writer)
 def _one_index(node: Node, graph: Writer) -> int | None:
     """A gather of one slice."""
     numbers = dict(node.attribute("gather_dimension_numbers", ()))
-    mapped = numbers.get("start_index_map", ())
-    if numbers.get("operand_batching_dims") or graph[node.operands[1]].shape.elements != len(mapped):
+    axes = numbers.get("start_index_map", ())
+    if numbers.get("operand_batching_dims") or graph[node.operands[1]].shape.elements != len(axes):
         return None
-    flat = reshaped(node.operands[1], (len(mapped),), graph)
-    zero = filled(0, Shape(graph[flat].shape.dtype), graph)
+    flat = reshape(node.operands[1], (len(axes),), graph)
+    zero = fill(0, Shape(graph[flat].shape.dtype), graph)
     starts = [zero] * len(graph[node.operands[0]].shape.dimensions)
-    for at, dimension in enumerate(mapped):
-        starts[dimension] = reshaped(sliced(flat, (at,), (1,), graph), (), graph)
+    for position, dimension in enumerate(axes):
+        starts[dimension] = reshape(slice_part(flat, (position,), (1,), graph), (), graph)
     sizes = node.attribute("gather_slice_sizes")
     shape = Shape(node.shape.dtype, tuple(sizes))
     part = graph.add("dynamic-slice", shape, (node.operands[0], *starts), (("dynamic_slice_sizes", tuple(sizes)),))
-    return reshaped(part, node.shape.dimensions, graph)
+    return reshape(part, node.shape.dimensions, graph)
 
 
 def _whole_update(node: Node, graph: Writer) -> int | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from compare.hlo.graph import Attributes, Node, Shape
 from compare.hlo.rewriting import Rule, Writer
-from compare.hlo.rules._forms import groups, reshaped, squeezed, transposed
+from compare.hlo.rules._forms import groups, reshape, squeeze, transpose
 
 
 @dataclass(frozen=True)
@@ -25,14 +25,14 @@ class Operand:
     @property
     def free(self) -> tuple[int, ...]:
         """The other dimensions, in order: those of the result."""
-        return tuple(at for at in range(len(self.dimensions)) if at not in (*self.contracted, *self.batch))
+        return tuple(axis for axis in range(len(self.dimensions)) if axis not in (*self.contracted, *self.batch))
 
     @property
     def free_sizes(self) -> tuple[int, ...]:
         """Their sizes."""
-        return tuple(self.dimensions[at] for at in self.free)
+        return tuple(self.dimensions[axis] for axis in self.free)
 
-    def moved(self, key: int, dimensions: tuple[int, ...], to: Mapping[int, int]) -> Operand:
+    def move(self, key: int, dimensions: tuple[int, ...], to: Mapping[int, int]) -> Operand:
         """The same of another value, in which each dimension stands elsewhere.
 
         Args:
@@ -40,8 +40,8 @@ class Operand:
           dimensions: of the other value.
           to: by dimension of this operand, that of the other value.
         """
-        contracted, batch = (tuple(to[at] for at in places) for places in (self.contracted, self.batch))
-        return Operand(key, dimensions, contracted, batch)
+        contracted_axes, batch = (tuple(to[axis] for axis in places) for places in (self.contracted, self.batch))
+        return Operand(key, dimensions, contracted_axes, batch)
 
 
 def product_of(node: Node, graph: Writer) -> tuple[Operand, Operand]:
@@ -68,7 +68,7 @@ def product(left: Operand, right: Operand, dot: Node, graph: Writer) -> int:
       dot: that it stands for: its dtype, and how it computes.
       graph: to write to.
     """
-    batches = tuple(left.dimensions[at] for at in left.batch)
+    batches = tuple(left.dimensions[axis] for axis in left.batch)
     numbers = (
         ("lhs_contracting_dimensions", left.contracted),
         ("rhs_contracting_dimensions", right.contracted),
@@ -90,36 +90,36 @@ def _absorb_transpose(node: Node, graph: Writer) -> int | None:
     if not _is_plain(node):
         return None
     pair = list(product_of(node, graph))
-    for at, operand in enumerate(pair):
+    for index, operand in enumerate(pair):
         inner = graph[operand.key]
         if inner.opcode == "transpose":
             order = inner.attribute("dimensions")
             source = graph[inner.operands[0]].shape.dimensions
-            pair[at] = operand.moved(inner.operands[0], source, dict(enumerate(order)))
-            made = product(pair[0], pair[1], node, graph)
-            return _in_order(made, pair, at, [order[free] for free in operand.free], graph)
+            pair[index] = operand.move(inner.operands[0], source, dict(enumerate(order)))
+            new_product = product(pair[0], pair[1], node, graph)
+            return _in_order(new_product, pair, index, [order[free] for free in operand.free], graph)
     return None
 
 
-def _in_order(made: int, pair: Sequence[Operand], at: int, wanted: Sequence[int], graph: Writer) -> int:
+def _in_order(new_product: int, pair: Sequence[Operand], index: int, free_order: Sequence[int], graph: Writer) -> int:
     """The product with the free dimensions of one operand in another order."""
-    first = len(pair[0].batch) + (len(pair[0].free) if at else 0)
-    order = list(range(len(graph[made].shape.dimensions)))
-    order[first : first + len(wanted)] = [first + pair[at].free.index(free) for free in wanted]
-    return transposed(made, order, graph)
+    first = len(pair[0].batch) + (len(pair[0].free) if index else 0)
+    order = list(range(len(graph[new_product].shape.dimensions)))
+    order[first : first + len(free_order)] = [first + pair[index].free.index(free) for free in free_order]
+    return transpose(new_product, order, graph)
 
 
 def _sort_batches(node: Node, graph: Writer) -> int | None:
     if not _is_plain(node):
         return None
     left, right = product_of(node, graph)
-    order = sorted(range(len(left.batch)), key=lambda at: left.batch[at])
+    order = sorted(range(len(left.batch)), key=lambda index: left.batch[index])
     if order == list(range(len(order))):
         return None
-    pair = [replace(operand, batch=tuple(operand.batch[at] for at in order)) for operand in (left, right)]
-    made = product(pair[0], pair[1], node, graph)
+    pair = [replace(operand, batch=tuple(operand.batch[index] for index in order)) for operand in (left, right)]
+    new_product = product(pair[0], pair[1], node, graph)
     rest = range(len(order), len(node.shape.dimensions))
-    return transposed(made, [*(order.index(at) for at in range(len(order))), *rest], graph)
+    return transpose(new_product, [*(order.index(index) for index in range(len(order))), *rest], graph)
 
 
 def _squeeze_product(node: Node, graph: Writer) -> int | None:
@@ -127,16 +127,18 @@ def _squeeze_product(node: Node, graph: Writer) -> int | None:
     if not _is_plain(node) or 1 not in node.shape.dimensions:
         return None
     pair = product_of(node, graph)
-    kept_batches = [at for at, index in enumerate(pair[0].batch) if pair[0].dimensions[index] != 1]
+    kept_batches = [position for position, index in enumerate(pair[0].batch) if pair[0].dimensions[index] != 1]
     small = []
     for operand in pair:
-        batch = tuple(operand.batch[at] for at in kept_batches)
-        kept = sorted((*batch, *operand.contracted, *(at for at in operand.free if operand.dimensions[at] != 1)))
-        sizes = tuple(operand.dimensions[at] for at in kept)
-        to = {at: place for place, at in enumerate(kept)}
-        small.append(replace(operand, batch=batch).moved(reshaped(operand.key, sizes, graph), sizes, to))
-    made = product(small[0], small[1], node, graph)
-    return reshaped(made, node.shape.dimensions, graph)
+        batch = tuple(operand.batch[position] for position in kept_batches)
+        axes = sorted(
+            (*batch, *operand.contracted, *(position for position in operand.free if operand.dimensions[position] != 1))
+        )
+        sizes = tuple(operand.dimensions[position] for position in axes)
+        to = {position: place for place, position in enumerate(axes)}
+        small.append(replace(operand, batch=batch).move(reshape(operand.key, sizes, graph), sizes, to))
+    new_product = product(small[0], small[1], node, graph)
+    return reshape(new_product, node.shape.dimensions, graph)
 
 
 def _absorb_reshape(node: Node, graph: Writer) -> int | None:
@@ -144,20 +146,20 @@ def _absorb_reshape(node: Node, graph: Writer) -> int | None:
     if not _is_plain(node):
         return None
     pair = list(product_of(node, graph))
-    for at, operand in enumerate(pair):
+    for index, operand in enumerate(pair):
         inner = graph[operand.key]
         if inner.opcode != "reshape" or 1 in operand.dimensions or 0 in operand.dimensions:
             continue
-        source = squeezed(graph[inner.operands[0]].shape.dimensions)
-        to = _unmerged(operand, source)
+        source = squeeze(graph[inner.operands[0]].shape.dimensions)
+        to = _unmerge(operand, source)
         if to is None or source == operand.dimensions:
             continue
-        pair[at] = operand.moved(reshaped(inner.operands[0], source, graph), source, to)
-        return reshaped(product(pair[0], pair[1], node, graph), node.shape.dimensions, graph)
+        pair[index] = operand.move(reshape(inner.operands[0], source, graph), source, to)
+        return reshape(product(pair[0], pair[1], node, graph), node.shape.dimensions, graph)
     return None
 
 
-def _unmerged(operand: Operand, source: tuple[int, ...]) -> dict[int, int] | None:
+def _unmerge(operand: Operand, source: tuple[int, ...]) -> dict[int, int] | None:
     """Where each contracted dimension and batch stands in the source, if the reshape leaves them alone."""
     to: dict[int, int] = {}
     for before, after in groups(source, operand.dimensions):
@@ -202,15 +204,15 @@ def _convolution(
 
 
 def _absorb_convolution_transpose(node: Node, graph: Writer) -> int | None:
-    for at, names in enumerate((_INPUT, _KERNEL)):
-        inner = graph[node.operands[at]]
+    for index, names in enumerate((_INPUT, _KERNEL)):
+        inner = graph[node.operands[index]]
         if inner.opcode == "transpose":
             order = inner.attribute("dimensions")
             roles = _roles(node)
-            moved = roles | {name: tuple(order[place] for place in roles[name]) for name in names}
+            new_roles = roles | {name: tuple(order[place] for place in roles[name]) for name in names}
             keys = list(node.operands)
-            keys[at] = inner.operands[0]
-            return _convolution(node, moved, keys, node.shape, graph)
+            keys[index] = inner.operands[0]
+            return _convolution(node, new_roles, keys, node.shape, graph)
     return None
 
 
@@ -222,10 +224,10 @@ def _convolution_result(node: Node, graph: Writer) -> int | None:
     if order == tuple(range(len(order))):
         return None
     inside = tuple(range(1, len(order) - 1))
-    moved = roles | dict(zip(_OUTPUT, ((0,), (len(order) - 1,), inside), strict=True))
-    shape = Shape(node.shape.dtype, tuple(node.shape.dimensions[at] for at in order))
-    made = _convolution(node, moved, node.operands, shape, graph)
-    return transposed(made, [order.index(at) for at in range(len(order))], graph)
+    new_roles = roles | dict(zip(_OUTPUT, ((0,), (len(order) - 1,), inside), strict=True))
+    shape = Shape(node.shape.dtype, tuple(node.shape.dimensions[axis] for axis in order))
+    new_convolution = _convolution(node, new_roles, node.operands, shape, graph)
+    return transpose(new_convolution, [order.index(axis) for axis in range(len(order))], graph)
 
 
 PRODUCTS = (

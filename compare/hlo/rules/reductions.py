@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compare.hlo.graph import Node, Shape
 from compare.hlo.rewriting import Rule, Writer
-from compare.hlo.rules._forms import only, reshaped, spread, squeezed, transposed
+from compare.hlo.rules._forms import only, reshape, spread, squeeze, transpose
 
 
-def _reduced(node: Node, key: int, dimensions: tuple[int, ...], shape: Shape, graph: Writer) -> int:
+def _reduce(node: Node, key: int, dimensions: tuple[int, ...], shape: Shape, graph: Writer) -> int:
     attributes = (("dimensions", dimensions),)
     return graph.add("reduce", shape, (key, node.operands[1]), attributes, regions=node.regions)
 
@@ -29,13 +29,13 @@ def _squeeze(node: Node, graph: Writer) -> int | None:
         return None
     source = graph[node.operands[0]].shape.dimensions
     along = node.attribute("dimensions", ())
-    kept = [at for at, size in enumerate(source) if size != 1]
-    small = tuple(kept.index(at) for at in along if at in kept)
-    if len(kept) == len(source) or (along and not small):
+    axes = [axis for axis, size in enumerate(source) if size != 1]
+    small = tuple(axes.index(axis) for axis in along if axis in axes)
+    if len(axes) == len(source) or (along and not small):
         return None
-    key = reshaped(node.operands[0], squeezed(source), graph)
-    made = _reduced(node, key, small, Shape(node.shape.dtype, squeezed(node.shape.dimensions)), graph)
-    return reshaped(made, node.shape.dimensions, graph)
+    key = reshape(node.operands[0], squeeze(source), graph)
+    result = _reduce(node, key, small, Shape(node.shape.dtype, squeeze(node.shape.dimensions)), graph)
+    return reshape(result, node.shape.dimensions, graph)
 
 
 def _of_one(node: Node, graph: Writer) -> int | None:
@@ -43,9 +43,9 @@ def _of_one(node: Node, graph: Writer) -> int | None:
     if not _is_plain(node) or only(node) is None:
         return None
     source = graph[node.operands[0]].shape.dimensions
-    if any(source[at] != 1 for at in node.attribute("dimensions", ())):
+    if any(source[axis] != 1 for axis in node.attribute("dimensions", ())):
         return None
-    key = reshaped(node.operands[0], node.shape.dimensions, graph)
+    key = reshape(node.operands[0], node.shape.dimensions, graph)
     start = spread(node.operands[1], node.shape.dimensions, graph)
     return graph.add(only(node) or "", node.shape, (start, key))
 
@@ -55,14 +55,14 @@ def _absorb_transpose(node: Node, graph: Writer) -> int | None:
     if inner is None or inner.opcode != "transpose":
         return None
     order = inner.attribute("dimensions")
-    along = [order[at] for at in node.attribute("dimensions", ())]
+    along = [order[axis] for axis in node.attribute("dimensions", ())]
     if along != sorted(along):
         return None
-    rest = [order[at] for at in range(len(order)) if at not in node.attribute("dimensions", ())]
+    rest = [order[axis] for axis in range(len(order)) if axis not in node.attribute("dimensions", ())]
     source = graph[inner.operands[0]].shape.dimensions
-    shape = Shape(node.shape.dtype, tuple(source[at] for at in sorted(rest)))
-    made = _reduced(node, inner.operands[0], tuple(along), shape, graph)
-    return transposed(made, [sorted(rest).index(at) for at in rest], graph)
+    shape = Shape(node.shape.dtype, tuple(source[axis] for axis in sorted(rest)))
+    result = _reduce(node, inner.operands[0], tuple(along), shape, graph)
+    return transpose(result, [sorted(rest).index(axis) for axis in rest], graph)
 
 
 def _window_of_ones(node: Node, graph: Writer) -> int | None:

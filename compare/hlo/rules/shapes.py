@@ -13,13 +13,13 @@ from compare.hlo.rewriting import Rule, Writer
 from compare.hlo.rules._forms import (
     ELEMENTWISE,
     again,
-    broadcasted,
+    broadcast,
     groups,
-    reshaped,
+    reshape,
     splat,
     spread,
-    squeezed,
-    transposed,
+    squeeze,
+    transpose,
 )
 
 _MOVES = ("reshape", "transpose", "broadcast")
@@ -35,24 +35,24 @@ def _join_transposes(node: Node, graph: Writer) -> int | None:
     inner = graph[node.operands[0]]
     if inner.opcode != "transpose":
         return None
-    order = [inner.attribute("dimensions")[at] for at in node.attribute("dimensions")]
-    return transposed(inner.operands[0], order, graph)
+    order = [inner.attribute("dimensions")[axis] for axis in node.attribute("dimensions")]
+    return transpose(inner.operands[0], order, graph)
 
 
 def _join_broadcasts(node: Node, graph: Writer) -> int | None:
     inner = graph[node.operands[0]]
     if inner.opcode != "broadcast":
         return None
-    onto = [node.attribute("dimensions", ())[at] for at in inner.attribute("dimensions", ())]
-    return broadcasted(inner.operands[0], onto, node.shape.dimensions, graph)
+    onto = [node.attribute("dimensions", ())[axis] for axis in inner.attribute("dimensions", ())]
+    return broadcast(inner.operands[0], onto, node.shape.dimensions, graph)
 
 
 def _order_broadcast(node: Node, graph: Writer) -> int | None:
     onto = node.attribute("dimensions", ())
     if list(onto) == sorted(onto):
         return None
-    order = sorted(range(len(onto)), key=lambda at: onto[at])
-    return broadcasted(transposed(node.operands[0], order, graph), sorted(onto), node.shape.dimensions, graph)
+    order = sorted(range(len(onto)), key=lambda axis: onto[axis])
+    return broadcast(transpose(node.operands[0], order, graph), sorted(onto), node.shape.dimensions, graph)
 
 
 def _broadcast_moved(node: Node, graph: Writer) -> int | None:
@@ -63,53 +63,55 @@ def _broadcast_moved(node: Node, graph: Writer) -> int | None:
     onto = inner.attribute("dimensions", ())
     if node.opcode == "transpose":
         order = node.attribute("dimensions")
-        return broadcasted(inner.operands[0], [order.index(at) for at in onto], node.shape.dimensions, graph)
+        return broadcast(inner.operands[0], [order.index(axis) for axis in onto], node.shape.dimensions, graph)
     if not onto:
         return spread(inner.operands[0], node.shape.dimensions, graph)
-    moved = _onto_reshaped(onto, inner.shape.dimensions, node.shape.dimensions)
-    return None if moved is None else broadcasted(inner.operands[0], moved, node.shape.dimensions, graph)
+    new_onto = _onto_reshaped(onto, inner.shape.dimensions, node.shape.dimensions)
+    return None if new_onto is None else broadcast(inner.operands[0], new_onto, node.shape.dimensions, graph)
 
 
 def _onto_reshaped(onto: Sequence[int], before: Sequence[int], after: Sequence[int]) -> list[int] | None:
     if 0 in before or 1 in (*before, *after):
         return None
-    moved: list[int] = []
+    new_onto: list[int] = []
     for left, right in groups(before, after):
         if not set(left) & set(onto):
             continue
         if len(left) != 1 or len(right) != 1:
             return None
-        moved.append(right[0])
-    return moved
+        new_onto.append(right[0])
+    return new_onto
 
 
 def _squeeze_broadcast(node: Node, graph: Writer) -> int | None:
     onto = node.attribute("dimensions", ())
     if not onto or 1 not in node.shape.dimensions:
         return None
-    kept = [at for at, size in enumerate(node.shape.dimensions) if size != 1]
-    small = reshaped(node.operands[0], squeezed(graph[node.operands[0]].shape.dimensions), graph)
-    made = broadcasted(small, [kept.index(at) for at in onto if at in kept], squeezed(node.shape.dimensions), graph)
-    return reshaped(made, node.shape.dimensions, graph)
+    axes = [axis for axis, size in enumerate(node.shape.dimensions) if size != 1]
+    small = reshape(node.operands[0], squeeze(graph[node.operands[0]].shape.dimensions), graph)
+    result = broadcast(
+        small, [axes.index(axis) for axis in onto if axis in axes], squeeze(node.shape.dimensions), graph
+    )
+    return reshape(result, node.shape.dimensions, graph)
 
 
 def _squeeze_transpose(node: Node, graph: Writer) -> int | None:
     if 1 not in node.shape.dimensions:
         return None
     source = graph[node.operands[0]].shape.dimensions
-    kept = [at for at, size in enumerate(source) if size != 1]
-    order = [kept.index(at) for at in node.attribute("dimensions") if at in kept]
-    return reshaped(
-        transposed(reshaped(node.operands[0], squeezed(source), graph), order, graph), node.shape.dimensions, graph
+    axes = [axis for axis, size in enumerate(source) if size != 1]
+    order = [axes.index(axis) for axis in node.attribute("dimensions") if axis in axes]
+    return reshape(
+        transpose(reshape(node.operands[0], squeeze(source), graph), order, graph), node.shape.dimensions, graph
     )
 
 
 def _squeeze_elementwise(node: Node, graph: Writer) -> int | None:
     if 1 not in node.shape.dimensions:
         return None
-    small = Shape(node.shape.dtype, squeezed(node.shape.dimensions))
-    operands = [reshaped(key, small.dimensions, graph) if graph[key].shape.dimensions else key for key in node.operands]
-    return reshaped(again(node, operands, small, graph), node.shape.dimensions, graph)
+    small = Shape(node.shape.dtype, squeeze(node.shape.dimensions))
+    operands = [reshape(key, small.dimensions, graph) if graph[key].shape.dimensions else key for key in node.operands]
+    return reshape(again(node, operands, small, graph), node.shape.dimensions, graph)
 
 
 def _spread_scalars(node: Node, graph: Writer) -> int | None:
@@ -130,23 +132,23 @@ def _sink(node: Node, graph: Writer) -> int | None:
         return None
     if all(graph[key].opcode not in _MOVES for key in node.operands):
         return None
-    moved = [key for key in node.operands if splat(key, graph) is None]
-    first = graph[moved[0]] if moved else graph[node.operands[0]]
+    keys = [key for key in node.operands if splat(key, graph) is None]
+    first = graph[keys[0]] if keys else graph[node.operands[0]]
     if first.opcode not in _MOVES:
         return None
-    if any(not _moves_alike(graph[key], first, graph) for key in moved):
+    if any(not _moves_alike(graph[key], first, graph) for key in keys):
         return None
     source = graph[first.operands[0]].shape.dimensions
-    source = squeezed(source) if first.opcode == "reshape" else source
+    source = squeeze(source) if first.opcode == "reshape" else source
     if source == node.shape.dimensions and first.opcode == "reshape":
         return None
     operands = [_source(key, source, graph) for key in node.operands]
     small = again(node, operands, Shape(node.shape.dtype, source), graph)
     fields = {"operands": (small,), "shape": node.shape, "attributes": first.attributes}
-    return graph.add("reshape", node.shape, (small,)) if first.opcode == "reshape" else _moved(first, fields, graph)
+    return graph.add("reshape", node.shape, (small,)) if first.opcode == "reshape" else _move(first, fields, graph)
 
 
-def _moved(first: Node, fields: dict[str, object], graph: Writer) -> int:
+def _move(first: Node, fields: dict[str, object], graph: Writer) -> int:
     node = first.but(**fields)
     return graph.add(node.opcode, node.shape, node.operands, node.attributes)
 
@@ -155,14 +157,14 @@ def _moves_alike(node: Node, first: Node, graph: Writer) -> bool:
     if node.opcode != first.opcode or node.attributes != first.attributes:
         return False
     here, there = (graph[operation.operands[0]].shape.dimensions for operation in (node, first))
-    return squeezed(here) == squeezed(there) if node.opcode == "reshape" else here == there
+    return squeeze(here) == squeeze(there) if node.opcode == "reshape" else here == there
 
 
 def _source(key: int, dimensions: tuple[int, ...], graph: Writer) -> int:
     """The operand before it was moved; of a number, as many of them."""
     node = graph[key]
     if splat(key, graph) is None:
-        return reshaped(node.operands[0], dimensions, graph) if node.opcode == "reshape" else node.operands[0]
+        return reshape(node.operands[0], dimensions, graph) if node.opcode == "reshape" else node.operands[0]
     return spread(node.operands[0] if node.opcode == "broadcast" else key, dimensions, graph)
 
 
@@ -171,7 +173,7 @@ def _iota_by_row(node: Node, graph: Writer) -> int | None:
         return None
     (along,) = node.attribute("dimensions")
     row = Shape(node.shape.dtype, (node.shape.dimensions[along],))
-    return broadcasted(graph.add("iota", row, (), (("dimensions", (0,)),)), (along,), node.shape.dimensions, graph)
+    return broadcast(graph.add("iota", row, (), (("dimensions", (0,)),)), (along,), node.shape.dimensions, graph)
 
 
 SHAPES = (

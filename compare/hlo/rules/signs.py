@@ -6,7 +6,7 @@ import numpy as np
 
 from compare.hlo.graph import Node
 from compare.hlo.rewriting import Rule, Writer
-from compare.hlo.rules._forms import filled, is_float, is_integer, is_splat, only, splat
+from compare.hlo.rules._forms import fill, is_float, is_integer, is_splat, only, splat
 
 _DEEPEST = 6
 """How far back a value is looked into."""
@@ -69,7 +69,7 @@ def _float_test(node: Node, graph: Writer) -> int | None:
         return None
     if not is_float(graph[node.operands[1]].shape) or splat(node.operands[0], graph) != 0:
         return None
-    return filled(np.bool_(True), node.shape, graph) if never_negative(node.operands[1], graph) else None
+    return fill(np.bool_(True), node.shape, graph) if never_negative(node.operands[1], graph) else None
 
 
 def _integer_test(node: Node, graph: Writer) -> int | None:
@@ -80,9 +80,9 @@ def _integer_test(node: Node, graph: Writer) -> int | None:
     if not is_integer(graph[below].shape):
         return None
     if is_splat(above, graph, 0) and never_negative(below, graph):
-        return filled(np.bool_(False), node.shape, graph)
+        return fill(np.bool_(False), node.shape, graph)
     if is_splat(below, graph, -1) and never_negative(above, graph):
-        return filled(np.bool_(True), node.shape, graph)
+        return fill(np.bool_(True), node.shape, graph)
     return None
 
 

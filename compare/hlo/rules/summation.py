@@ -9,7 +9,7 @@ import numpy as np
 
 from compare.hlo.graph import Node
 from compare.hlo.rewriting import Rule, Writer
-from compare.hlo.rules._forms import is_float, is_splat, only, transposed
+from compare.hlo.rules._forms import is_float, is_splat, only, transpose
 from compare.hlo.rules.products import product, product_of
 
 
@@ -22,9 +22,9 @@ def _joined_reductions(node: Node, graph: Writer) -> int | None:
     inner = graph[node.operands[0]] if _reduces(node) else None
     if inner is None or not _reduces(inner) or not _joins(node, inner, graph):
         return None
-    rank, done = len(graph[inner.operands[0]].shape.dimensions), inner.attribute("dimensions", ())
-    kept = [at for at in range(rank) if at not in done]
-    along = {*done, *(kept[at] for at in node.attribute("dimensions", ()))}
+    rank, inner_axes = len(graph[inner.operands[0]].shape.dimensions), inner.attribute("dimensions", ())
+    rest = [axis for axis in range(rank) if axis not in inner_axes]
+    along = {*inner_axes, *(rest[axis] for axis in node.attribute("dimensions", ()))}
     attributes = (("dimensions", tuple(sorted(along))),)
     return graph.add("reduce", node.shape, inner.operands, attributes, regions=node.regions)
 
@@ -37,18 +37,18 @@ def _joined_windows(node: Node, graph: Writer) -> int | None:
     tiles = [dict(dimension) for dimension in dict(inner.attribute("window", ())).get("dimensions", ())]
     whole = graph[inner.operands[0]].shape.dimensions
     along = node.attribute("dimensions", ())
-    for at, (tile, size, made) in enumerate(zip(tiles, whole, inner.shape.dimensions, strict=True)):
-        if not _is_tiling(tile, size, made) or (tile.get("size", 1) != 1 and at not in along):
+    for axis, (tile, size, count) in enumerate(zip(tiles, whole, inner.shape.dimensions, strict=True)):
+        if not _is_tiling(tile, size, count) or (tile.get("size", 1) != 1 and axis not in along):
             return None
     return graph.add("reduce", node.shape, inner.operands, node.attributes, regions=node.regions)
 
 
-def _is_tiling(tile: dict[str, int], size: int, made: int) -> bool:
+def _is_tiling(tile: dict[str, int], size: int, count: int) -> bool:
     """Whether every element is in one window, and in one only."""
     plain = tile.get("window_dilation", 1) == 1 and tile.get("base_dilation", 1) == 1
     first = tile.get("padding_low", 0)
-    covered = made * tile.get("size", 1) - first
-    return plain and tile.get("size", 1) == tile.get("stride", 1) and first >= 0 and covered >= size
+    reach = count * tile.get("size", 1) - first
+    return plain and tile.get("size", 1) == tile.get("stride", 1) and first >= 0 and reach >= size
 
 
 def _joins(node: Node, inner: Node, graph: Writer) -> bool:
@@ -64,10 +64,13 @@ def _contracted_in_order(node: Node, graph: Writer) -> int | None:
     if len(node.operands) != 2:
         return None
     left, right = product_of(node, graph)
-    order = sorted(range(len(left.contracted)), key=lambda at: left.contracted[at])
+    order = sorted(range(len(left.contracted)), key=lambda position: left.contracted[position])
     if order == list(range(len(order))):
         return None
-    pair = [replace(operand, contracted=tuple(operand.contracted[at] for at in order)) for operand in (left, right)]
+    pair = [
+        replace(operand, contracted=tuple(operand.contracted[position] for position in order))
+        for operand in (left, right)
+    ]
     return product(pair[0], pair[1], node, graph)
 
 
@@ -79,17 +82,21 @@ def _transposed_product(node: Node, graph: Writer) -> int | None:
     left, right = product_of(inner, graph)
     batches, rows, columns = len(left.batch), len(left.free), len(right.free)
     # Where each dimension of the product is once its operands have changed places.
-    places = [*range(batches), *(batches + columns + at for at in range(rows)), *range(batches, batches + columns)]
+    places = [
+        *range(batches),
+        *(batches + columns + position for position in range(rows)),
+        *range(batches, batches + columns),
+    ]
     order = node.attribute("dimensions")
-    changed = [places[at] for at in order]
-    here, there = _inversions(order), _inversions(changed)
+    new_order = [places[position] for position in order]
+    here, there = _inversions(order), _inversions(new_order)
     if there > here or (there == here and graph.digests[left.key] <= graph.digests[right.key]):
         return None
-    return transposed(product(right, left, inner, graph), changed, graph)
+    return transpose(product(right, left, inner, graph), new_order, graph)
 
 
 def _inversions(order: Sequence[int]) -> int:
-    return sum(order[at] > later for at in range(len(order)) for later in order[at + 1 :])
+    return sum(order[index] > later for index in range(len(order)) for later in order[index + 1 :])
 
 
 SUMMATION = (

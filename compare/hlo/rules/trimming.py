@@ -4,36 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compare.hlo.graph import Graph, Node, Shape, needed
+from compare.hlo.graph import Graph, Node, Shape, find_needed
 from compare.hlo.rules._state_tuples import put_together, read_by, taken_apart
 
 
-def trimmed(graph: Graph) -> Graph:
+def trim(graph: Graph) -> Graph:
     """The graph with every loop, those within regions included, cut down to the state that something reads.
 
     What stays keeps its id; state that no test, no other state and no user of the loop reads is gone.
     """
-    return _trimmed(graph, {})
+    return _trim(graph, {})
 
 
-def _trimmed(graph: Graph, done: dict[Graph, Graph]) -> Graph:
-    if graph in done:
-        return done[graph]
+def _trim(graph: Graph, results: dict[Graph, Graph]) -> Graph:
+    if graph in results:
+        return results[graph]
     if not any(node.regions for node in graph):
         return graph
-    alive = needed(graph.nodes, (*graph.results, *graph.parameters))
+    alive = find_needed(graph.nodes, (*graph.results, *graph.parameters))
     inner = {
-        node.id: node.but(regions=tuple(_trimmed(region, done) for region in node.regions)) if node.regions else node
+        node.id: node.but(regions=tuple(_trim(region, results) for region in node.regions)) if node.regions else node
         for node in graph
         if node.id in alive
     }
-    trimmed = Graph(graph.name, inner, graph.parameters, graph.results)
-    users = trimmed.users
-    for node in list(trimmed):
+    result = Graph(graph.name, inner, graph.parameters, graph.results)
+    users = result.users
+    for node in list(result):
         if node.opcode == "while":
-            trimmed = _without_unread(trimmed, node, users[node.id])
-    done[graph] = trimmed
-    return trimmed
+            result = _without_unread(result, node, users[node.id])
+    results[graph] = result
+    return result
 
 
 def _without_unread(graph: Graph, loop: Node, users: Sequence[int]) -> Graph:
@@ -46,29 +46,29 @@ def _without_unread(graph: Graph, loop: Node, users: Sequence[int]) -> Graph:
     body, test = (taken_apart(region, loop.shape.parts) for region in loop.regions)
     if body is None or test is None or len(body.results) != len(state.operands):
         return graph
-    kept = _needed(body, test, {reader.attribute("tuple_index") for reader in readers})
-    return graph if len(kept) == len(state.operands) else _cut(graph, loop, readers, kept, (body, test))
+    slots = _slots_to_keep(body, test, {reader.attribute("tuple_index") for reader in readers})
+    return graph if len(slots) == len(state.operands) else _cut(graph, loop, readers, slots, (body, test))
 
 
-def _needed(body: Graph, test: Graph, read: set[int]) -> list[int]:
-    needed = read | read_by(test, test.results)
+def _slots_to_keep(body: Graph, test: Graph, read: set[int]) -> list[int]:
+    slots = read | read_by(test, test.results)
     while True:
-        more = needed | read_by(body, [body.results[at] for at in needed])
-        if more == needed:
-            return sorted(needed)
-        needed = more
+        more = slots | read_by(body, [body.results[position] for position in slots])
+        if more == slots:
+            return sorted(slots)
+        slots = more
 
 
-def _cut(graph: Graph, loop: Node, readers: list[Node], kept: list[int], apart: tuple[Graph, Graph]) -> Graph:
-    places = {at: place for place, at in enumerate(kept)}
+def _cut(graph: Graph, loop: Node, readers: list[Node], slots: list[int], apart: tuple[Graph, Graph]) -> Graph:
+    places = {position: place for place, position in enumerate(slots)}
     body, test = apart
-    regions = put_together(body, places, results=kept), put_together(test, places)
-    shape = Shape("tuple", parts=tuple(loop.shape.parts[at] for at in kept))
+    regions = put_together(body, places, results=slots), put_together(test, places)
+    shape = Shape("tuple", parts=tuple(loop.shape.parts[position] for position in slots))
     state = graph.nodes[loop.operands[0]]
-    operands = tuple(state.operands[at] for at in kept)
+    operands = tuple(state.operands[position] for position in slots)
     # Another loop may start from the same tuple.
     start = state.but(id=max(graph.nodes) + 1, operands=operands, shape=shape)
-    changed = {loop.id: loop.but(operands=(start.id,), shape=shape, regions=regions)} | {
+    new_nodes = {loop.id: loop.but(operands=(start.id,), shape=shape, regions=regions)} | {
         reader.id: reader.but(attributes=(("tuple_index", places[reader.attribute("tuple_index")]),))
         for reader in readers
     }
@@ -76,5 +76,5 @@ def _cut(graph: Graph, loop: Node, readers: list[Node], kept: list[int], apart: 
     for node in graph:
         if node.id == loop.id:
             nodes[start.id] = start
-        nodes[node.id] = changed.get(node.id, node)
+        nodes[node.id] = new_nodes.get(node.id, node)
     return Graph(graph.name, nodes, graph.parameters, graph.results)

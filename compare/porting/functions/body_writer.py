@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from compare.porting.functions.constant_parts import without_constant_parts
-from compare.porting.functions.folded_sizes import folded, folded_parts
-from compare.porting.functions.needed_nodes import needed, readers, uses
+from compare.porting.functions.folded_sizes import fold, folded_parts
+from compare.porting.functions.needed_nodes import needed_numbers, readers, uses
 from compare.porting.functions.rule_calls import Call, plain_dtype
 from compare.porting.functions.rules_of_random import REASONS
 from compare.porting.functions.statements import Line, Statement, Variable
@@ -37,11 +37,11 @@ class BodyWriter:
       given: what stands for its inputs.
     """
 
-    def __init__(self, module: Module, body: Body, given: Sequence[Value]) -> None:
+    def __init__(self, module: Module, body: Body, inputs: Sequence[Value]) -> None:
         self.module, self.body = module, without_constant_parts(body)
         self.statements: list[Statement] = []
-        self.values: dict[Place, Value] = {(at, 0): value for at, value in zip(body.inputs, given, strict=True)}
-        self._needed = needed(self.body, [place for place, _ in body.outputs])
+        self.values: dict[Place, Value] = {(index, 0): value for index, value in zip(body.inputs, inputs, strict=True)}
+        self._needed = needed_numbers(self.body, [place for place, _ in body.outputs])
         self._uses = uses(self.body, self._needed)
         self._readers = readers(self.body, self._needed)
         self._comment = ""
@@ -49,32 +49,32 @@ class BodyWriter:
 
     def write(self) -> list[Value]:
         """Its statements, and what it returns."""
-        for at in sorted(self._needed):
-            self._write(at)
+        for index in sorted(self._needed):
+            self._write(index)
         return [self.values[place] for place in self.body.outputs]
 
-    def write_backwards(self, gradient: Gradient, given: Sequence[Value]) -> None:
+    def write_backwards(self, gradient: Gradient, inputs: Sequence[Value]) -> None:
         """Write the nodes of a gradient of its own, which takes these and what is written already."""
-        self.values |= {(at, 0): value for at, value in zip(gradient.given, given, strict=True) if at >= 0}
-        for at in sorted(needed(self.body, [place[0] for place in gradient.returned if place is not None])):
-            if (at, 0) not in self.values:
-                self._write(at)
+        self.values |= {(index, 0): value for index, value in zip(gradient.given, inputs, strict=True) if index >= 0}
+        for index in sorted(needed_numbers(self.body, [place[0] for place in gradient.returned if place is not None])):
+            if (index, 0) not in self.values:
+                self._write(index)
 
-    def _write(self, at: int) -> None:
-        node = self.body.nodes[at]
-        if (at, 0) in self.values or not node.results:
+    def _write(self, index: int) -> None:
+        node = self.body.nodes[index]
+        if (index, 0) in self.values or not node.results:
             return
         values = [self.values[place] for place in node.inputs]
-        results = self._tried(at, node, values)
-        self.values |= {(at, number): value for number, value in enumerate(results)}
+        results = self._try(index, node, values)
+        self.values |= {(index, number): value for number, value in enumerate(results)}
 
-    def _tried(self, at: int, node: Node, values: list[Value]) -> list[Value]:
+    def _try(self, index: int, node: Node, values: list[Value]) -> list[Value]:
         """A node by its rule; else by its rule from what is known of its inputs; else what it is; else a place."""
-        reason, known = "", self._known(node, values)
-        for given in (values, known) if known != values else (values,):
+        reason, known_values = "", self._as_numbers(node, values)
+        for inputs in (values, known_values) if known_values != values else (values,):
             before = self.module.state, len(self.statements), len(self._renamed)
             try:
-                results = self._results(at, node, given)
+                results = self._results(index, node, inputs)
             except UnwritableError as error:
                 reason = reason or str(error)
                 self._forget(*before)
@@ -82,28 +82,28 @@ class BodyWriter:
                 self.module.written[node.type] += 1
                 return results
         if not node.known:
-            return self._left(node, values, reason)
+            return self._leave(node, values, reason)
         self.module.written[node.type] += 1
-        return self._computed(node)
+        return self._precompute(node)
 
-    def _forget(self, state: State, statements: int, renamed: int) -> None:
+    def _forget(self, state: State, statements: int, count: int) -> None:
         """Forget what was written of a node since, and the variables that it made of what it takes."""
         self.module.restore(state)
         del self.statements[statements:]
-        while len(self._renamed) > renamed:
+        while len(self._renamed) > count:
             place, value = self._renamed.pop()
             self.values[place] = value
 
-    def _known(self, node: Node, values: Sequence[Value]) -> list[Value]:
+    def _as_numbers(self, node: Node, values: Sequence[Value]) -> list[Value]:
         """The inputs of a node as numbers, where no input of the function changes them."""
-        known = []
-        for value, (at, number) in zip(values, node.inputs, strict=True):
-            keys = self.body.nodes[at].known
+        results = []
+        for value, (index, number) in zip(values, node.inputs, strict=True):
+            keys = self.body.nodes[index].known
             array = self.module.arrays[keys[number]] if keys and value.host is None else None
-            known.append(value if array is None else replace(value, text="", host=np.asarray(array)))
-        return known
+            results.append(value if array is None else replace(value, text="", host=np.asarray(array)))
+        return results
 
-    def _results(self, at: int, node: Node, values: list[Value]) -> list[Value]:
+    def _results(self, index: int, node: Node, values: list[Value]) -> list[Value]:
         self._comment = ""
         node = replace(node, type=OF_VARIABLES.get(node.type, node.type))
         result = node.results[0]
@@ -114,20 +114,20 @@ class BodyWriter:
         if node.type in self.module.calls:
             return self.module.calls[node.type](self, node)
         if node.known and not node.inputs:
-            return self._computed(node)
+            return self._precompute(node)
         if node.type in CONTROL:
             # It calls this writer for the bodies that a node has.
             from compare.porting.functions import control_flow
 
-            return control_flow.results(self, at, node, values)
+            return control_flow.results(self, index, node, values)
         if node.type in LISTS:
             # Likewise: what it writes are expressions of its own.
             from compare.porting.functions import tensor_lists
 
-            return tensor_lists.results(self, at, node, values)
+            return tensor_lists.results(self, index, node, values)
         if node.type in SAME:
             return [replace(values[0], result=result)]
-        host = folded(node, values)
+        host = fold(node, values)
         if host is not None:
             return [Value(result, host=host)]
         parts = folded_parts(node, values)
@@ -137,64 +137,64 @@ class BodyWriter:
         if node.type in TEMPLATES:
             texts = [call.template(TEMPLATES[node.type])]
         elif node.type in RULES:
-            made = RULES[node.type](call)
-            texts = [made] if isinstance(made, str) else list(made)
+            expression = RULES[node.type](call)
+            texts = [expression] if isinstance(expression, str) else list(expression)
         else:
             raise UnwritableError(REASONS.get(node.type, "no rule writes it"))
-        written = self.assigned(at, node, texts)
-        if node.type == "Pack" and len(values) == 1 and written[0].text == plain(texts[0]):
-            return [replace(written[0], only=plain(call.array(0)))]
-        return written
+        variables = self.assign_results(index, node, texts)
+        if node.type == "Pack" and len(values) == 1 and variables[0].text == plain(texts[0]):
+            return [replace(variables[0], only=plain(call.array(0)))]
+        return variables
 
-    def assigned(self, at: int, node: Node, texts: Sequence[str]) -> list[Value]:
+    def assign_results(self, index: int, node: Node, texts: Sequence[str]) -> list[Value]:
         """What expressions give, one for each result or one of all: in line, or a variable.
 
         Args:
-          at: number of a node.
+          index: number of a node.
           node: itself.
           texts: of its results; "*" and an expression of all of them.
         """
         if texts[0] == "*":
-            return self.assign(plain(texts[1]), node.results, self.wanted(at, node))
+            return self.assign(plain(texts[1]), node.results, self.wanted_names(index, node))
         values = []
         for number, text in enumerate(texts):
             value = Value(node.results[number], text=plain(text))
-            if not self._stays_in_line(at, number, node, value.text):
-                wanted = self.wanted(at, node)[number]
-                (value,) = self.assign(value.text, [node.results[number]], [wanted])
+            if not self._stays_in_line(index, number, node, value.text):
+                wanted_name = self.wanted_names(index, node)[number]
+                (value,) = self.assign(value.text, [node.results[number]], [wanted_name])
             values.append(value)
         return values
 
-    def assign(self, text: str, results: Sequence[Result], wanted: Sequence[str]) -> list[Value]:
+    def assign(self, text: str, results: Sequence[Result], wanted_names: Sequence[str]) -> list[Value]:
         """Variables for what an expression gives; several of what gives a tuple.
 
         Args:
           text: the expression.
           results: what it gives.
-          wanted: what they are to be called.
+          wanted_names: what they are to be called.
         """
-        variables = [Variable(self.module.token(), name) for name in wanted]
+        variables = [Variable(self.module.token(), name) for name in wanted_names]
         self.statements.append(Line(text, tuple(variables), self._comment))
         self._comment = ""
         return [Value(result, text=variable.token) for result, variable in zip(results, variables, strict=True)]
 
-    def _stays_in_line(self, at: int, number: int, node: Node, text: str) -> bool:
+    def _stays_in_line(self, index: int, number: int, node: Node, text: str) -> bool:
         if self._comment:
             return False
         if is_atom(text):
             return True
-        readers = self._readers.get((at, number), [])
-        if self._uses[at, number] > 1 or len(text) > _MOST_IN_LINE:
+        readers = self._readers.get((index, number), [])
+        if self._uses[index, number] > 1 or len(text) > _MOST_IN_LINE:
             return False
         if any(reader.bodies or reader.type in CONTROL for reader in readers):
             return False
         other = all(reader.line != node.line and reader.type != "Identity" for reader in readers)
         return not (node.assigned and readers and other)
 
-    def wanted(self, at: int, node: Node) -> list[str]:
+    def wanted_names(self, index: int, node: Node) -> list[str]:
         """What the results of a node are to be called."""
         number = len(node.results)
-        readers = [reader for place in range(number) for reader in self._readers.get((at, place), [])]
+        readers = [reader for place in range(number) for reader in self._readers.get((index, place), [])]
         leaves = not readers or any(reader.line != node.line or reader.type == "Identity" for reader in readers)
         own = snake(node.type)
         if node.assigned and leaves:
@@ -209,7 +209,7 @@ class BodyWriter:
             raise UnwritableError("it holds texts")
         return self._of_numbers(np.asarray(self.module.arrays[node.constant]), node, result)
 
-    def _computed(self, node: Node) -> list[Value]:
+    def _precompute(self, node: Node) -> list[Value]:
         """What TensorFlow computed of a node that no input of the function changes; nothing of another one."""
         arrays = [np.asarray(self.module.arrays[key]) for key in node.known]
         return [self._of_numbers(array, node, result) for array, result in zip(arrays, node.results, strict=False)]
@@ -219,17 +219,17 @@ class BodyWriter:
         if array.size <= MOST_IN_TEXT or regular(array, "dtype", str):
             return Value(result, host=array)
         of = "constant" if node.constant else snake(node.type)
-        return Value(result, text=self.kept(array, node.assigned[0] if node.assigned else of, result))
+        return Value(result, text=self.keep_array(array, node.assigned[0] if node.assigned else of, result))
 
-    def kept(self, array: np.ndarray[Any, Any], wanted: str, result: Result) -> str:
+    def keep_array(self, array: np.ndarray[Any, Any], name: str, result: Result) -> str:
         """The expression of an array that is kept in a file.
 
         Args:
           array: itself.
-          wanted: what it is to be called there.
+          name: what it is to be called there.
           result: its type.
         """
-        return f"jnp.asarray(CONSTANTS[{keep(self.module.constants, array, wanted)!r}], {self.dtype(result)})"
+        return f"jnp.asarray(CONSTANTS[{keep(self.module.constants, array, name)!r}], {self.dtype(result)})"
 
     def _sizes(self, node: Node) -> list[Value]:
         sizes = []
@@ -241,7 +241,7 @@ class BodyWriter:
             if value.host is not None:
                 shape = value.host.shape
             items: list[Any] = [
-                size if size is not None else f"{self.named(value, node.inputs[number])}.shape[{axis}]"
+                size if size is not None else f"{self.name_value(value, node.inputs[number])}.shape[{axis}]"
                 for axis, size in enumerate(shape)
             ]
             host = np.array(items, object if any(isinstance(item, str) for item in items) else np.int64)
@@ -249,25 +249,27 @@ class BodyWriter:
                 host = np.array(len(items))
             if node.type == "Size":
                 texts = [str(item) for item in items]
-                known = all(isinstance(item, int) for item in items)
-                host = np.array(int(np.prod(items)) if known else f"({' * '.join(texts)})", None if known else object)
+                is_known = all(isinstance(item, int) for item in items)
+                host = np.array(
+                    int(np.prod(items)) if is_known else f"({' * '.join(texts)})", None if is_known else object
+                )
             sizes.append(Value(result, host=host))
         return sizes
 
-    def named(self, value: Value, place: Place) -> str:
+    def name_value(self, value: Value, place: Place) -> str:
         """A value as a variable."""
         text = self.array(value)
         if is_atom(text):
             return text
         node = self.body.nodes[place[0]]
-        (made,) = self.assign(text, [value.result], [self.wanted(place[0], node)[place[1]]])
+        (variable_value,) = self.assign(text, [value.result], [self.wanted_names(place[0], node)[place[1]]])
         self._renamed.append((place, value))
-        self.values[place] = made
-        return made.text
+        self.values[place] = variable_value
+        return variable_value.text
 
-    def variable(self, node: Node, at: int) -> str:
+    def variable(self, node: Node, index: int) -> str:
         """An input of a node as a variable."""
-        return self.named(self.values[node.inputs[at]], node.inputs[at])
+        return self.name_value(self.values[node.inputs[index]], node.inputs[index])
 
     def array(self, value: Value) -> str:
         """An expression of an array of the type that TensorFlow has."""
@@ -283,26 +285,28 @@ class BodyWriter:
             if text:
                 return text
         if host.size > MOST_IN_TEXT:
-            return self.kept(host, "constant", result)
+            return self.keep_array(host, "constant", result)
         return f"jnp.array({elements_text(host, result.dtype, result.follows)}, {dtype})"
 
-    def _of_list(self, reserved: Reserved) -> str:
+    def _of_list(self, reservation: Reserved) -> str:
         """The array of a list that is not full yet: what is not written is zeros."""
-        if reserved.items and [str(k) for k in range(len(reserved.items))] == [at for at, _ in reserved.items]:
-            whole = reserved.length in (str(len(reserved.items)), "0")
+        if reservation.items and [str(k) for k in range(len(reservation.items))] == [
+            index for index, _ in reservation.items
+        ]:
+            whole = reservation.length in (str(len(reservation.items)), "0")
             if whole:
-                return f"jnp.stack([{', '.join(text for _, text in reserved.items)}])"
-        if reserved.shape is None and not reserved.items:
+                return f"jnp.stack([{', '.join(text for _, text in reservation.items)}])"
+        if reservation.shape is None and not reservation.items:
             raise UnwritableError("the shape of the elements of a list is not known where it is made")
-        places = [int(at) for at, _ in reserved.items if at.isdigit()]
-        length = reserved.length
+        places = [int(index) for index, _ in reservation.items if index.isdigit()]
+        length = reservation.length
         if length.isdigit() and places:
             length = str(max(int(length), max(places) + 1))
-        sizes = [length] + [str(size) for size in reserved.shape or ()]
-        if reserved.shape is None:
-            sizes.append(f"*{reserved.items[0][1]}.shape")
-        made = f"jnp.zeros({tuple_text(sizes)}, {self.dtype(reserved.element)})"
-        return made + "".join(f".at[{at}].set({text})" for at, text in reserved.items)
+        sizes = [length] + [str(size) for size in reservation.shape or ()]
+        if reservation.shape is None:
+            sizes.append(f"*{reservation.items[0][1]}.shape")
+        text_of_zeros = f"jnp.zeros({tuple_text(sizes)}, {self.dtype(reservation.element)})"
+        return text_of_zeros + "".join(f".at[{index}].set({text})" for index, text in reservation.items)
 
     def dtype(self, result: Result) -> str:
         """The type of a result."""
@@ -316,17 +320,17 @@ class BodyWriter:
         """Say something behind the line that is written next."""
         self._comment = comment
 
-    def _left(self, node: Node, values: Sequence[Value], reason: str) -> list[Value]:
+    def _leave(self, node: Node, values: Sequence[Value], reason: str) -> list[Value]:
         """A function that raises, called with the arrays that the node takes."""
         self.module.left[node.type] += 1
         self._comment = ""
-        given = ", ".join(text for value in values if (text := self._expressed(value)))
+        arguments = ", ".join(text for value in values if (text := self._express(value)))
         name = f"{snake(node.type)}_{len(self.module.unwritten) + 1}"
         self.module.unwritten.append(Unwritten(name, node.type, node.line, reason))
         results = node.results
-        return self.assign(f"{name}({given})", results, [snake(node.type)] * len(results))
+        return self.assign(f"{name}({arguments})", results, [snake(node.type)] * len(results))
 
-    def _expressed(self, value: Value) -> str:
+    def _express(self, value: Value) -> str:
         """A value as an expression; "" of what is no array, as a text is none."""
         try:
             return self.array(value)

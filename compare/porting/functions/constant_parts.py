@@ -20,12 +20,12 @@ def without_constant_parts(body: Body) -> Body:
       body: itself.
     """
     cut = set[int]()
-    for at, node in enumerate(body.nodes):
+    for index, node in enumerate(body.nodes):
         # TensorFlow gives no results of a branch itself, only what stands for them behind it.
-        led = any(place[0] in cut or body.nodes[place[0]].type in CONTROL for place in node.inputs)
-        if node.known and (led or node.type not in _WRITTEN or node.type in CONTROL):
-            cut.add(at)
+        is_after_cut = any(place[0] in cut or body.nodes[place[0]].type in CONTROL for place in node.inputs)
+        if node.known and (is_after_cut or node.type not in _WRITTEN or node.type in CONTROL):
+            cut.add(index)
     if not cut:
         return body
-    nodes = (replace(node, inputs=()) if at in cut else node for at, node in enumerate(body.nodes))
+    nodes = (replace(node, inputs=()) if index in cut else node for index, node in enumerate(body.nodes))
     return replace(body, nodes=tuple(nodes))

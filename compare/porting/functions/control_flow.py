@@ -8,7 +8,7 @@ from compare.porting.functions.body_writer import BodyWriter
 from compare.porting.functions.counted_loops import source
 from compare.porting.functions.loops import loop
 from compare.porting.functions.own_gradients import own_gradient
-from compare.porting.functions.written_bodies import defined, function
+from compare.porting.functions.written_bodies import define, function
 from compare.porting.functions.written_module import LEFT_OUT
 from compare.porting.functions.written_values import Value
 from compare.porting.safe_expressions import UnwritableError
@@ -17,12 +17,12 @@ from workloads._function_graph import Node
 _STATE = frozenset({"resource", "string"})
 
 
-def results(writer: BodyWriter, at: int, node: Node, values: list[Value]) -> list[Value]:
+def results(writer: BodyWriter, index: int, node: Node, values: list[Value]) -> list[Value]:
     """What a node with bodies gives.
 
     Args:
       writer: of the body that it stands in.
-      at: its number there.
+      index: its number there.
       node: itself.
       values: that it takes.
 
@@ -30,7 +30,7 @@ def results(writer: BodyWriter, at: int, node: Node, values: list[Value]) -> lis
       UnwritableError: it is not written.
     """
     if node.type == "IdentityN":
-        return own_gradient(writer, at, node, values)
+        return own_gradient(writer, index, node, values)
     graph = writer.module.graph
     if not node.bodies:
         raise UnwritableError("what it calls cannot be read")
@@ -45,15 +45,15 @@ def results(writer: BodyWriter, at: int, node: Node, values: list[Value]) -> lis
     # Each is a variable, since its bodies may read it several times.
     for place in node.inputs:
         if writer.values[place].host is None and writer.values[place].text:
-            writer.named(writer.values[place], place)
-    given = [writer.values[place] for place in node.inputs]
+            writer.name_value(writer.values[place], place)
+    inputs = [writer.values[place] for place in node.inputs]
     if node.type.endswith("PartitionedCall"):
-        return _inner(writer, node.bodies["f"][0], given)
+        return _inner(writer, node.bodies["f"][0], inputs)
     if node.type.endswith("If"):
-        return _branches(writer, at, node, given)
+        return _branches(writer, index, node, inputs)
     if node.type.endswith("Case"):
-        return _cases(writer, at, node, given)
-    return loop(writer, at, node, given)
+        return _cases(writer, index, node, inputs)
+    return loop(writer, index, node, inputs)
 
 
 def _hands_on(writer: BodyWriter, node: Node, k: int) -> bool:
@@ -64,24 +64,24 @@ def _hands_on(writer: BodyWriter, node: Node, k: int) -> bool:
     return source(body, body.outputs[k]) == (body.inputs[k], 0)
 
 
-def _inner(writer: BodyWriter, number: int, given: Sequence[Value]) -> list[Value]:
+def _inner(writer: BodyWriter, number: int, inputs: Sequence[Value]) -> list[Value]:
     """The statements of a function, in the place of its call."""
-    inner = BodyWriter(writer.module, writer.module.graph.bodies[number], given)
-    returned = inner.write()
+    inner = BodyWriter(writer.module, writer.module.graph.bodies[number], inputs)
+    outputs = inner.write()
     writer.statements += inner.statements
-    return returned
+    return outputs
 
 
-def _branches(writer: BodyWriter, at: int, node: Node, given: Sequence[Value]) -> list[Value]:
-    if given[0].is_known and given[0].host is not None and given[0].host.ndim == 0:
-        taken = "then_branch" if given[0].host else "else_branch"
-        return _inner(writer, node.bodies[taken][0], given[1:])
+def _branches(writer: BodyWriter, index: int, node: Node, inputs: Sequence[Value]) -> list[Value]:
+    if inputs[0].is_known and inputs[0].host is not None and inputs[0].host.ndim == 0:
+        branch_taken = "then_branch" if inputs[0].host else "else_branch"
+        return _inner(writer, node.bodies[branch_taken][0], inputs[1:])
     names = [
-        _branch(writer, node.bodies[attribute][0], wanted, given[1:])
-        for attribute, wanted in (("then_branch", "then"), ("else_branch", "otherwise"))
+        _branch(writer, node.bodies[attribute][0], wanted_name, inputs[1:])
+        for attribute, wanted_name in (("then_branch", "then"), ("else_branch", "otherwise"))
     ]
-    text = f"jax.lax.cond({_truth(writer, node, given[0])}, {names[0]}, {names[1]})"
-    return writer.assign(text, node.results, writer.wanted(at, node))
+    text = f"jax.lax.cond({_truth(writer, node, inputs[0])}, {names[0]}, {names[1]})"
+    return writer.assign(text, node.results, writer.wanted_names(index, node))
 
 
 def _truth(writer: BodyWriter, node: Node, value: Value) -> str:
@@ -93,17 +93,17 @@ def _truth(writer: BodyWriter, node: Node, value: Value) -> str:
     return f"{writer.variable(node, 0) if value.host is None else writer.array(value)} != 0"
 
 
-def _cases(writer: BodyWriter, at: int, node: Node, given: Sequence[Value]) -> list[Value]:
+def _cases(writer: BodyWriter, index: int, node: Node, inputs: Sequence[Value]) -> list[Value]:
     """The last branch is that of every number that has none."""
     numbers = node.bodies["branches"]
-    names = [_branch(writer, number, f"branch_{k}", given[1:]) for k, number in enumerate(numbers)]
+    names = [_branch(writer, number, f"branch_{k}", inputs[1:]) for k, number in enumerate(numbers)]
     last = len(numbers) - 1
     which = writer.variable(node, 0)
     text = f"jax.lax.switch(jnp.where({which} < 0, {last}, {which}), [{', '.join(names)}])"
-    return writer.assign(text, node.results, writer.wanted(at, node))
+    return writer.assign(text, node.results, writer.wanted_names(index, node))
 
 
-def _branch(writer: BodyWriter, number: int, wanted: str, given: Sequence[Value]) -> str:
+def _branch(writer: BodyWriter, number: int, wanted_name: str, inputs: Sequence[Value]) -> str:
     """The name of a function of nothing, which a branch becomes."""
-    returned, inner = function(writer, writer.module.graph.bodies[number], given)
-    return defined(writer, wanted, inner, (), [inner.array(value) for value in returned])
+    outputs, inner = function(writer, writer.module.graph.bodies[number], inputs)
+    return define(writer, wanted_name, inner, (), [inner.array(value) for value in outputs])

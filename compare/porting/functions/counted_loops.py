@@ -64,19 +64,21 @@ def _is_whole(text: str) -> bool:
     return depth == 0
 
 
-def counted(writer: BodyWriter, body: Body, condition: Body, given: Sequence[Value], fixed: set[int]) -> Count | None:
+def count_steps(
+    writer: BodyWriter, body: Body, condition: Body, inputs: Sequence[Value], constant_inputs: set[int]
+) -> Count | None:
     """The counter of a loop, where all that its condition says is that one by one it comes to an end.
 
     Args:
       writer: of the body that the loop stands in.
       body: of the loop.
       condition: of the loop.
-      given: what its variables begin with.
-      fixed: the numbers of those that never change.
+      inputs: what its variables begin with.
+      constant_inputs: the numbers of those that never change.
     """
     counters: dict[int, Count] = {}
-    for compared in _conjunction(condition, condition.outputs[0]):
-        count = _counter(writer, body, condition, compared, given, fixed)
+    for comparison in _conjunction(condition, condition.outputs[0]):
+        count = _counter(writer, body, condition, comparison, inputs, constant_inputs)
         if count is None or (count.at in counters and counters[count.at] != count):
             return None
         counters[count.at] = count
@@ -84,29 +86,29 @@ def counted(writer: BodyWriter, body: Body, condition: Body, given: Sequence[Val
     if len(every) == 1:
         return every[0][1]
     # They end together, or the first to end ends the loop; the loop's own counter says the same as the user's.
-    known = [(steps, counter) for steps, counter in every if steps is not None]
-    if len(known) < len(every) or len({steps[0] for steps, _ in known}) != 1:
+    known_counts = [(steps, counter) for steps, counter in every if steps is not None]
+    if len(known_counts) < len(every) or len({steps[0] for steps, _ in known_counts}) != 1:
         return None
-    least = min(steps[1] for steps, _ in known)
-    return max((counter for steps, counter in known if steps[1] == least), key=lambda counter: counter.at)
+    least = min(steps[1] for steps, _ in known_counts)
+    return max((counter for steps, counter in known_counts if steps[1] == least), key=lambda counter: counter.at)
 
 
 def _counter(
-    writer: BodyWriter, body: Body, condition: Body, place: Place, given: Sequence[Value], fixed: set[int]
+    writer: BodyWriter, body: Body, condition: Body, place: Place, inputs: Sequence[Value], constant_inputs: set[int]
 ) -> Count | None:
     node = condition.nodes[place[0]]
     down = node.type in _DOWN
     if not down and node.type not in _UP:
         return None
     counter, end = (_input_of(condition, operand) for operand in node.inputs)
-    if not all(condition.nodes[at].results[number].dtype.startswith("int") for at, number in node.inputs):
+    if not all(condition.nodes[index].results[number].dtype.startswith("int") for index, number in node.inputs):
         return None
-    if counter is None or not _steps_by_one(writer, body, counter, given, down):
+    if counter is None or not _steps_by_one(writer, body, counter, inputs, down):
         return None
-    limit = _limit(writer, condition, node.inputs[1], end, given, fixed)
+    limit = _limit(writer, condition, node.inputs[1], end, inputs, constant_inputs)
     if limit is None:
         return None
-    start, stop = number(writer, given[counter]), number(writer, limit)
+    start, stop = number(writer, inputs[counter]), number(writer, limit)
     if not down:
         return Count(counter, start, stop)
     return Count(counter, stop if node.type == "GreaterEqual" else _one_more(stop), _one_more(start), down=True)
@@ -124,11 +126,11 @@ def _conjunction(body: Body, place: Place) -> list[Place]:
     origin = source(body, place)
     node = body.nodes[origin[0]]
     if node.type == "LogicalAnd":
-        return [compared for given in node.inputs for compared in _conjunction(body, given)]
+        return [comparison for operand in node.inputs for comparison in _conjunction(body, operand)]
     return [origin]
 
 
-def _steps_by_one(writer: BodyWriter, body: Body, k: int, given: Sequence[Value], down: bool) -> bool:
+def _steps_by_one(writer: BodyWriter, body: Body, k: int, inputs: Sequence[Value], down: bool) -> bool:
     node = body.nodes[source(body, body.outputs[k])[0]]
     if node.type not in ("Add", "AddV2", "Sub") or (node.type == "Sub" and not down):
         return False
@@ -138,28 +140,33 @@ def _steps_by_one(writer: BodyWriter, body: Body, k: int, given: Sequence[Value]
         return False
     other = places[1] if places[0] == own else places[0]
     step = body.nodes[other[0]]
-    wanted = -1 if down and node.type != "Sub" else 1
+    wanted_step = -1 if down and node.type != "Sub" else 1
     if step.constant:
-        return bool(writer.module.arrays[step.constant] == wanted)
+        return bool(writer.module.arrays[step.constant] == wanted_step)
     outside = _input_of(body, other)
-    value = None if outside is None else given[outside]
+    value = None if outside is None else inputs[outside]
     if value is None or not value.is_known or value.host is None or outside is None:
         return False
-    return source(body, body.outputs[outside]) == other and value.host.size == 1 and bool(value.host == wanted)
+    return source(body, body.outputs[outside]) == other and value.host.size == 1 and bool(value.host == wanted_step)
 
 
 def _limit(
-    writer: BodyWriter, condition: Body, place: Place, outside: int | None, given: Sequence[Value], fixed: set[int]
+    writer: BodyWriter,
+    condition: Body,
+    place: Place,
+    outside: int | None,
+    inputs: Sequence[Value],
+    constant_inputs: set[int],
 ) -> Value | None:
     node = condition.nodes[source(condition, place)[0]]
     if node.constant:
         return Value(node.results[0], host=writer.module.arrays[node.constant])
-    return given[outside] if outside is not None and outside in fixed else None
+    return inputs[outside] if outside is not None and outside in constant_inputs else None
 
 
 def _input_of(body: Body, place: Place) -> int | None:
-    at, _ = source(body, place)
-    return body.inputs.index(at) if at in body.inputs else None
+    index, _ = source(body, place)
+    return body.inputs.index(index) if index in body.inputs else None
 
 
 def source(body: Body, place: Place) -> Place:

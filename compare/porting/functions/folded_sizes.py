@@ -34,7 +34,7 @@ _UNARY: Mapping[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
-def folded(node: Node, values: Sequence[Value]) -> Host | None:
+def fold(node: Node, values: Sequence[Value]) -> Host | None:
     """What a node is, where Python can say it; None where arrays are needed.
 
     Args:
@@ -44,13 +44,13 @@ def folded(node: Node, values: Sequence[Value]) -> Host | None:
     hosts = [value.host for value in values]
     if any(host is None for host in hosts) or not hosts:
         return None
-    given: list[Host] = [host for host in hosts if host is not None]
-    if sum(host.size for host in given) > MOST_IN_TEXT or len(node.results) != 1:
+    operands: list[Host] = [host for host in hosts if host is not None]
+    if sum(host.size for host in operands) > MOST_IN_TEXT or len(node.results) != 1:
         return None
-    computed = _of_integers(node, given)
-    if computed is not None and computed.size > MOST_IN_TEXT:
+    result = _of_integers(node, operands)
+    if result is not None and result.size > MOST_IN_TEXT:
         return None
-    return computed
+    return result
 
 
 def folded_parts(node: Node, values: Sequence[Value]) -> list[Host] | None:
@@ -63,42 +63,42 @@ def folded_parts(node: Node, values: Sequence[Value]) -> list[Host] | None:
     hosts = [value.host for value in values]
     if any(host is None for host in hosts) or node.type not in ("Unpack", "Split", "SplitV"):
         return None
-    given: list[Host] = [host for host in hosts if host is not None]
-    of = given[1] if node.type == "Split" else given[0]
-    if of.ndim != 1 or any(host.dtype == object for host in given if host is not of):
+    operands: list[Host] = [host for host in hosts if host is not None]
+    of = operands[1] if node.type == "Split" else operands[0]
+    if of.ndim != 1 or any(host.dtype == object for host in operands if host is not of):
         return None
     number = len(node.results)
     if node.type == "Unpack":
-        return [_repacked(element) for element in of]
+        return [_repack(element) for element in of]
     if node.type == "Split":
-        return [_repacked(part) for part in np.split(of, number)]
-    sizes = [int(size) for size in given[1]]
+        return [_repack(part) for part in np.split(of, number)]
+    sizes = [int(size) for size in operands[1]]
     sizes = [of.size - sum(sizes) - 1 if size < 0 else size for size in sizes]
-    return [_repacked(of[sum(sizes[:at]) : sum(sizes[: at + 1])]) for at in range(number)]
+    return [_repack(of[sum(sizes[:index]) : sum(sizes[: index + 1])]) for index in range(number)]
 
 
-def _of_integers(node: Node, given: list[Host]) -> Host | None:
+def _of_integers(node: Node, operands: list[Host]) -> Host | None:
     dtype = node.results[0].dtype
-    known = all(host.dtype != object for host in given)
+    is_known = all(host.dtype != object for host in operands)
     if node.type in _ARITHMETIC:
-        integers = all(host.dtype == object or host.dtype.kind in "iub" for host in given)
-        if integers and not _divides_by_zero(node, given):
-            return _elementwise(node.type, given[0], given[1])
-        if known and node.type in _FLOATS:
-            return _ARITHMETIC[node.type][0](given[0], given[1])
-    if known and node.type in _BINARY:
-        return np.asarray(_BINARY[node.type](given[0], given[1]))
-    if known and node.type in _UNARY:
+        integers = all(host.dtype == object or host.dtype.kind in "iub" for host in operands)
+        if integers and not _divides_by_zero(node, operands):
+            return _elementwise(node.type, operands[0], operands[1])
+        if is_known and node.type in _FLOATS:
+            return _ARITHMETIC[node.type][0](operands[0], operands[1])
+    if is_known and node.type in _BINARY:
+        return np.asarray(_BINARY[node.type](operands[0], operands[1]))
+    if is_known and node.type in _UNARY:
         with np.errstate(all="ignore"):
-            return np.asarray(_UNARY[node.type](given[0]))
+            return np.asarray(_UNARY[node.type](operands[0]))
     if node.type == "Cast":
-        return _cast(given[0], dtype, node.results[0].follows)
-    return _moved(node, given)
+        return _cast(operands[0], dtype, node.results[0].follows)
+    return _move(node, operands)
 
 
-def _divides_by_zero(node: Node, given: list[Host]) -> bool:
+def _divides_by_zero(node: Node, operands: list[Host]) -> bool:
     return node.type in ("FloorDiv", "FloorMod") and any(
-        isinstance(divisor, str) or divisor == 0 for divisor in given[1].flat
+        isinstance(divisor, str) or divisor == 0 for divisor in operands[1].flat
     )
 
 
@@ -108,14 +108,14 @@ def _elementwise(kind: str, left: Host, right: Host) -> Host:
     items = [
         template.format(a, b) if isinstance(a, str) or isinstance(b, str) else compute(int(a), int(b)) for a, b in pairs
     ]
-    return _packed(items, pairs.shape)
+    return _pack(items, pairs.shape)
 
 
-def _packed(items: Sequence[Any], shape: Sequence[int]) -> Host:
+def _pack(items: Sequence[Any], shape: Sequence[int]) -> Host:
     if any(isinstance(item, str) for item in items):
-        made = np.empty(len(items), object)
-        made[:] = items
-        return made.reshape(shape)
+        result = np.empty(len(items), object)
+        result[:] = items
+        return result.reshape(shape)
     return np.array([item.item() if hasattr(item, "item") else item for item in items]).reshape(shape)
 
 
@@ -128,56 +128,56 @@ def _cast(value: Host, dtype: str, follows: bool) -> Host | None:
     return value.astype("float64" if follows and dtype.startswith("float") else dtype)
 
 
-def _moved(node: Node, given: list[Host]) -> Host | None:
+def _move(node: Node, operands: list[Host]) -> Host | None:
     """Elements that are put together, chosen or arranged anew."""
-    first = given[0]
+    first = operands[0]
     match node.type:
         case "StopGradient" | "Snapshot":
             return first
         case "Pack":
             axis = node.attributes.get("axis")
-            return _repacked(np.stack(given, axis if isinstance(axis, int) else 0))
-        case "ConcatV2" if given[-1].dtype != object and all(host.ndim for host in given[:-1]):
-            return _repacked(np.concatenate(given[:-1], int(given[-1].reshape(())[()])))
-        case "StridedSlice" if all(host.dtype != object for host in given[1:]):
-            return _repacked(first[indices(node, *given[1:])])
-        case "Slice" if first.ndim == 1 and all(host.dtype != object for host in given[1:]):
-            begin, size = int(given[1][0]), int(given[2][0])
-            return _repacked(first[begin : None if size < 0 else begin + size])
-        case "Prod" if first.ndim == 1 and given[1].size == 1 and not node.attributes.get("keep_dims"):
+            return _repack(np.stack(operands, axis if isinstance(axis, int) else 0))
+        case "ConcatV2" if operands[-1].dtype != object and all(host.ndim for host in operands[:-1]):
+            return _repack(np.concatenate(operands[:-1], int(operands[-1].reshape(())[()])))
+        case "StridedSlice" if all(host.dtype != object for host in operands[1:]):
+            return _repack(first[indices(node, *operands[1:])])
+        case "Slice" if first.ndim == 1 and all(host.dtype != object for host in operands[1:]):
+            begin, size = int(operands[1][0]), int(operands[2][0])
+            return _repack(first[begin : None if size < 0 else begin + size])
+        case "Prod" if first.ndim == 1 and operands[1].size == 1 and not node.attributes.get("keep_dims"):
             return _product(first)
-        case "GatherV2" if first.ndim == 1 and given[1].dtype != object and given[2].dtype != object:
-            return _repacked(first[given[1].astype(int)])
-        case "Reshape" if given[1].dtype != object:
-            return first.reshape([int(size) for size in given[1]])
-        case "ExpandDims" if given[1].dtype != object:
-            return np.expand_dims(first, int(given[1].reshape(())[()]))
+        case "GatherV2" if first.ndim == 1 and operands[1].dtype != object and operands[2].dtype != object:
+            return _repack(first[operands[1].astype(int)])
+        case "Reshape" if operands[1].dtype != object:
+            return first.reshape([int(size) for size in operands[1]])
+        case "ExpandDims" if operands[1].dtype != object:
+            return np.expand_dims(first, int(operands[1].reshape(())[()]))
         case "Squeeze":
             axes = node.attributes.get("squeeze_dims")
             return np.squeeze(first, tuple(map(int, axes)) if isinstance(axes, list) and axes else None)
-        case "Range" if all(host.dtype != object for host in given):
-            return np.array(range(*(int(host) for host in given))) if given[0].dtype.kind in "iu" else None
-        case "Fill" if given[0].dtype != object and np.prod(given[0]) <= MOST_IN_TEXT:
-            return _repacked(np.full([int(size) for size in given[0]], given[1][()], given[1].dtype))
-        case "SelectV2" if given[0].ndim == 0:
-            return _chosen(*given)
-        case "BroadcastArgs" if all(host.dtype != object for host in given):
-            return np.array(np.broadcast_shapes(*(tuple(int(i) for i in shape) for shape in given)))
+        case "Range" if all(host.dtype != object for host in operands):
+            return np.array(range(*(int(host) for host in operands))) if operands[0].dtype.kind in "iu" else None
+        case "Fill" if operands[0].dtype != object and np.prod(operands[0]) <= MOST_IN_TEXT:
+            return _repack(np.full([int(size) for size in operands[0]], operands[1][()], operands[1].dtype))
+        case "SelectV2" if operands[0].ndim == 0:
+            return _choose(*operands)
+        case "BroadcastArgs" if all(host.dtype != object for host in operands):
+            return np.array(np.broadcast_shapes(*(tuple(int(i) for i in shape) for shape in operands)))
     return None
 
 
-def _chosen(condition: Host, yes: Host, no: Host) -> Host | None:
+def _choose(condition: Host, yes: Host, no: Host) -> Host | None:
     """One of two numbers; where an expression decides, an expression of both."""
     if condition.dtype != object:
         return np.broadcast_arrays(yes, no)[0 if condition else 1]
     if yes.ndim or no.ndim:
         return None
-    return _packed([f"({yes[()]} if {condition[()]} else {no[()]})"], ())
+    return _pack([f"({yes[()]} if {condition[()]} else {no[()]})"], ())
 
 
-def _repacked(value: Any) -> Host:
+def _repack(value: Any) -> Host:
     array = np.asarray(value, object) if isinstance(value, str) else np.asarray(value)
-    return _packed(array.reshape(-1).tolist(), array.shape) if array.dtype == object else array
+    return _pack(array.reshape(-1).tolist(), array.shape) if array.dtype == object else array
 
 
 def _product(value: Host) -> Host:
@@ -186,4 +186,4 @@ def _product(value: Host) -> Host:
     if not texts:
         return np.array(int(np.prod(numbers)) if value.dtype.kind in "iu" else np.prod(numbers))
     times = int(np.prod(numbers)) if numbers else 1
-    return _packed([f"({' * '.join(([str(times)] if times != 1 else []) + texts)})"], ())
+    return _pack([f"({' * '.join(([str(times)] if times != 1 else []) + texts)})"], ())

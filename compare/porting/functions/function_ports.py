@@ -11,7 +11,7 @@ from safetensors.numpy import save
 
 from compare.doctor.predicted_port import PredictedPort
 from compare.inputs.functions import of_known_sizes, parse_inputs
-from compare.porting.formatting import formatted
+from compare.porting.formatting import format_source
 from compare.porting.functions.function_source import CONSTANTS, MODULE, WrittenFunction, function_source
 from compare.porting.port_folders import BUILDS, PORT, TEST_FILE, original_from, written_anew
 from compare.porting.port_source import TEST
@@ -42,8 +42,8 @@ class FunctionPort:
     @property
     def coverage(self) -> str:
         """How many operations were written, of how many."""
-        done, left = self.written.operations.total(), self.written.left.total()
-        return f"{done} of {done + left} operations written"
+        count, unwritten_count = self.written.operations.total(), self.written.left.total()
+        return f"{count} of {count + unwritten_count} operations written"
 
 
 def write(reference: str, inputs: Sequence[str], folder: Path, worker: ModelWorker) -> FunctionPort:
@@ -59,14 +59,14 @@ def write(reference: str, inputs: Sequence[str], folder: Path, worker: ModelWork
       RequestError: it cannot be read.
     """
     specs = parse_inputs(inputs)
-    given = of_known_sizes(specs)
-    written = function_source(*worker.function_graph(reference, given))
-    unformatted = texts(written, specs, given, original_from(folder, reference))
-    contents: dict[str, str | bytes] = {file: formatted(text, file) for file, text in unformatted.items()}
-    if written.constants:
-        contents[CONSTANTS] = save({key: np.ascontiguousarray(array) for key, array in written.constants.items()})
+    sized_specs = of_known_sizes(specs)
+    function = function_source(*worker.function_graph(reference, sized_specs))
+    plain_texts = texts(function, specs, sized_specs, original_from(folder, reference))
+    contents: dict[str, str | bytes] = {file: format_source(text, file) for file, text in plain_texts.items()}
+    if function.constants:
+        contents[CONSTANTS] = save({key: np.ascontiguousarray(array) for key, array in function.constants.items()})
     with written_anew(folder, FILES, contents):
-        return FunctionPort(folder, written)
+        return FunctionPort(folder, function)
 
 
 def predict_port(reference: str, inputs: Sequence[str], worker: ModelWorker) -> PredictedPort:
@@ -80,42 +80,42 @@ def predict_port(reference: str, inputs: Sequence[str], worker: ModelWorker) -> 
     Raises:
       RequestError: it cannot be read.
     """
-    written = function_source(*worker.function_graph(reference, of_known_sizes(parse_inputs(inputs))))
-    return PredictedPort(tuple(place.told for place in written.unwritten))
+    function = function_source(*worker.function_graph(reference, of_known_sizes(parse_inputs(inputs))))
+    return PredictedPort(tuple(place.told for place in function.unwritten))
 
 
 def texts(
-    written: WrittenFunction, specs: Mapping[str, ArraySpec[int | str]], given: Sequence[object], original: str
+    function: WrittenFunction, specs: Mapping[str, ArraySpec[int | str]], arguments: Sequence[object], original: str
 ) -> Mapping[str, str]:
     """What is written, by the name of the file, not formatted.
 
     Args:
-      written: the function.
+      function: the function.
       specs: of its inputs.
-      given: name, shape and dtype of each.
+      arguments: name, shape and dtype of each.
       original: FILE.py:NAME from the folder of the port.
     """
-    contents = {MODULE: written.text, PORT: _port(written, specs, original), TEST_FILE: TEST}
-    if written.weights:
-        contents[BUILDS["tf"]] = _BUILD_TF.format(original=original, given=list(given))
-        contents[BUILDS["jax"]] = _BUILD_JAX.format(name=written.name)
+    contents = {MODULE: function.text, PORT: _port(function, specs, original), TEST_FILE: TEST}
+    if function.weights:
+        contents[BUILDS["tf"]] = _BUILD_TF.format(original=original, given=list(arguments))
+        contents[BUILDS["jax"]] = _BUILD_JAX.format(name=function.name)
     return contents
 
 
-def _port(written: WrittenFunction, specs: Mapping[str, ArraySpec[int | str]], original: str) -> str:
+def _port(function: WrittenFunction, specs: Mapping[str, ArraySpec[int | str]], original: str) -> str:
     inputs = " ".join(f"{name!r}: {_spec(spec)}," for name, spec in specs.items())
     weights = " ".join(
-        f"{name!r}: ArraySpec({weight.result.shape!r}, {weight.result.dtype!r}{_drawn(weight)}),"
-        for name, weight in written.weights.items()
+        f"{name!r}: ArraySpec({weight.result.shape!r}, {weight.result.dtype!r}{_spec_text(weight)}),"
+        for name, weight in function.weights.items()
     )
     tf = f"{BUILDS['tf']}:build" if weights else original
-    jax = f"{BUILDS['jax']}:build" if weights else f"{MODULE}:{written.name}"
-    return f'''"""{written.name}: what both sides compute. Judge it with `jaxport run port.py`."""
+    jax = f"{BUILDS['jax']}:build" if weights else f"{MODULE}:{function.name}"
+    return f'''"""{function.name}: what both sides compute. Judge it with `jaxport run port.py`."""
 
 from workloads import ArraySpec, Workload
 
 port = Workload(
-    name={written.name!r},
+    name={function.name!r},
     summary="written by jaxport init",
     inputs={{ {inputs} }},
     {f"weights={{ {weights} }}," if weights else ""}
@@ -126,7 +126,7 @@ port = Workload(
 '''
 
 
-def _drawn(weight: Captured) -> str:
+def _spec_text(weight: Captured) -> str:
     """What is drawn for a variable is as large as what it holds, and not below 0 where none of that is."""
     if weight.ends is None:
         return f", scale={float(f'{weight.scale:.3g}')!r}" if weight.scale else ""

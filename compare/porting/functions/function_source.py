@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from compare.porting.functions.body_writer import BodyWriter
-from compare.porting.functions.statements import rendered
+from compare.porting.functions.statements import render
 from compare.porting.functions.written_module import LEFT_OUT, Module, Unwritten, short
 from compare.porting.functions.written_values import Value, tuple_text
-from compare.porting.identifiers import Names, commented, identifier
+from compare.porting.identifiers import Names, comment_text, identifier
 from compare.porting.regular_arrays import MOST_IN_TEXT
 from workloads._function_graph import Captured, FunctionGraph, Result
 from workloads._inspection import Plain
@@ -56,42 +56,42 @@ def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
     """
     module = Module(graph, arrays)
     body = graph.bodies[0]
-    names, tokens, given, parameters = Names(), dict[str, str](), list[Value](), list[str]()
-    for name, at in zip(graph.inputs, body.inputs, strict=False):
-        result, token = body.nodes[at].results[0], module.token()
+    names, tokens, inputs, parameters = Names(), dict[str, str](), list[Value](), list[str]()
+    for name, index in zip(graph.inputs, body.inputs, strict=False):
+        result, token = body.nodes[index].results[0], module.token()
         tokens[token] = names.of(identifier(name, "x"))
         parameters.append(tokens[token])
-        given.append(Value(result, text=token))
+        inputs.append(Value(result, text=token))
         if result.follows and not module.follows:
             module.follows = f"{token}.real.dtype" if result.dtype.startswith("complex") else f"{token}.dtype"
-    weights = {captured.name: captured for captured in graph.captured if captured.is_variable}
-    writer = BodyWriter(module, body, [*given, *(_captured(captured, module) for captured in graph.captured)])
-    returned = writer.write()
-    result = _returned(graph.returned, [writer.array(value) for value in returned])
+    weights = {capture.name: capture for capture in graph.captured if capture.is_variable}
+    writer = BodyWriter(module, body, [*inputs, *(_captured_value(capture, module) for capture in graph.captured)])
+    results = writer.write()
+    result = _result_text(graph.returned, [writer.array(value) for value in results])
     name = identifier(graph.name, "function")
-    reserved = [name, *(place.name for place in module.unwritten)]
-    lines = rendered(writer.statements, result, tokens, reserved, list(tokens))
+    names_reserved = [name, *(place.name for place in module.unwritten)]
+    lines = render(writer.statements, result, tokens, names_reserved, list(tokens))
     effects = [
-        f"# {commented(effect.type)} is left out: {commented(short(effect.line))}"
+        f"# {comment_text(effect.type)} is left out: {comment_text(short(effect.line))}"
         for effect in body.effects
         if effect.type in LEFT_OUT
     ]
-    dropped = [effect for effect in body.effects if effect.type not in LEFT_OUT]
-    for effect in dropped:
+    effects_dropped = [effect for effect in body.effects if effect.type not in LEFT_OUT]
+    for effect in effects_dropped:
         reason = "it has an effect, and nothing that is returned needs it"
-        unwritten = Unwritten(
+        place = Unwritten(
             f"{identifier(effect.type.lower(), 'place')}_effect_{len(module.unwritten) + 1}",
             effect.type,
             effect.line,
             reason,
         )
-        module.unwritten.append(unwritten)
+        module.unwritten.append(place)
         module.left[effect.type] += 1
-        lines.insert(0, f"{unwritten.name}()")
+        lines.insert(0, f"{place.name}()")
     not_trained = _not_trained(graph.captured)
     takes = [f"{WEIGHTS}: Any"] * bool(weights) + [f"{parameter}: jax.Array" for parameter in parameters]
     kind = "jax.Array" if isinstance(graph.returned, dict) and "tensor" in graph.returned else "Any"
-    docstring = _docstring(graph, parameters, returned, body.nodes, body.inputs)
+    docstring = _docstring(graph, parameters, results, body.nodes, body.inputs)
     head = [docstring, *effects, *([_WITHOUT_GRADIENT] if not_trained else [])]
     text = "\n".join([
         f'"""{name}, in jax.numpy."""\n',
@@ -123,39 +123,39 @@ LOADED = f'CONSTANTS = load_file(Path(__file__).parent / "{CONSTANTS}")\n\n'
 """The line that reads large constants."""
 
 
-def _not_trained(captured: Sequence[Captured]) -> list[str]:
-    held = [variable for variable in captured if variable.is_variable and not variable.trainable]
-    return [variable.name for variable in held if variable.result.dtype.startswith(("float", "bfloat", "complex"))]
+def _not_trained(captures: Sequence[Captured]) -> list[str]:
+    variables = [variable for variable in captures if variable.is_variable and not variable.trainable]
+    return [variable.name for variable in variables if variable.result.dtype.startswith(("float", "bfloat", "complex"))]
 
 
-def _captured(captured: Captured, module: Module) -> Value:
-    if captured.is_variable:
-        return Value(captured.result, text=f"{WEIGHTS}[{captured.name!r}]")
-    array = module.arrays.get(captured.name)
+def _captured_value(capture: Captured, module: Module) -> Value:
+    if capture.is_variable:
+        return Value(capture.result, text=f"{WEIGHTS}[{capture.name!r}]")
+    array = module.arrays.get(capture.name)
     if array is None:
-        return Value(captured.result)
+        return Value(capture.result)
     if array.size <= MOST_IN_TEXT:
-        return Value(captured.result, host=np.asarray(array))
-    module.constants[captured.name] = np.asarray(array)
-    return Value(captured.result, text=f"jnp.asarray(CONSTANTS[{captured.name!r}])")
+        return Value(capture.result, host=np.asarray(array))
+    module.constants[capture.name] = np.asarray(array)
+    return Value(capture.result, text=f"jnp.asarray(CONSTANTS[{capture.name!r}])")
 
 
-def _returned(nest: Plain, texts: Sequence[str]) -> str:
+def _result_text(nest: Plain, texts: Sequence[str]) -> str:
     if isinstance(nest, dict):
         if "tensor" in nest:
             return texts[int(nest["tensor"])]
         if "tuple" in nest:
-            return tuple_text([_returned(element, texts) for element in nest["tuple"]])
-        return f"{{{', '.join(f'{key!r}: {_returned(value, texts)}' for key, value in nest['dict'])}}}"
+            return tuple_text([_result_text(element, texts) for element in nest["tuple"]])
+        return f"{{{', '.join(f'{key!r}: {_result_text(value, texts)}' for key, value in nest['dict'])}}}"
     if isinstance(nest, list):
-        return f"[{', '.join(_returned(element, texts) for element in nest)}]"
+        return f"[{', '.join(_result_text(element, texts) for element in nest)}]"
     return "None"
 
 
 def _place(place: Unwritten) -> str:
     return (
         f"def {place.name}(*given: Any) -> Any:\n"
-        f'    """To be written: {commented(place.type)}."""\n'
+        f'    """To be written: {comment_text(place.type)}."""\n'
         f"    raise NotImplementedError({f'{place.told}: write it here'!r})\n\n"
     )
 
@@ -163,12 +163,14 @@ def _place(place: Unwritten) -> str:
 def _docstring(
     graph: FunctionGraph,
     parameters: Sequence[str],
-    returned: Sequence[Value],
+    results: Sequence[Value],
     nodes: Sequence[Any],
     inputs: Sequence[int],
 ) -> str:
-    takes = ", ".join(f"{name} {_type(nodes[at].results[0])}" for name, at in zip(parameters, inputs, strict=False))
-    gives = ", ".join(_type(value.result) for value in returned)
+    takes = ", ".join(
+        f"{name} {_type(nodes[index].results[0])}" for name, index in zip(parameters, inputs, strict=False)
+    )
+    gives = ", ".join(_type(value.result) for value in results)
     return f'"""{takes} -> {gives}."""'
 
 

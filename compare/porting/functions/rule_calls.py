@@ -27,7 +27,7 @@ class Text(Protocol):
         """An expression of an array."""
         ...
 
-    def variable(self, node: Node, at: int) -> str:
+    def variable(self, node: Node, index: int) -> str:
         """An input of a node as a variable."""
         ...
 
@@ -52,27 +52,27 @@ class Call:
     def __init__(self, node: Node, values: Sequence[Value], text: Text) -> None:
         self.node, self.values, self._text = node, values, text
 
-    def array(self, at: int) -> str:
+    def array(self, index: int) -> str:
         """An input as an array, in parentheses."""
-        return f"({self._text.array(self.values[at])})"
+        return f"({self._text.array(self.values[index])})"
 
-    def operand(self, at: int) -> str:
+    def operand(self, index: int) -> str:
         """An input as an array, or as a number where another input of its type is an array, in parentheses."""
-        value = self.values[at]
+        value = self.values[index]
         scalar = value.host is not None and value.host.ndim == 0
         same = [operand.host is None and operand.result.dtype == value.result.dtype for operand in self.values]
         if scalar and value.host is not None and any(same):
             return f"({literal(value.host[()], value.result.dtype, value.result.follows)})"
-        return self.array(at)
+        return self.array(index)
 
-    def variable(self, at: int) -> str:
+    def variable(self, index: int) -> str:
         """An input as a variable: an expression that may stand twice."""
-        return self._text.variable(self.node, at)
+        return self._text.variable(self.node, index)
 
     def arrays(self, first: int = 0, behind: int | None = None) -> str:
         """Inputs as a list of arrays."""
-        chosen = range(len(self.values))[first:behind]
-        return f"[{', '.join(self.array(at) for at in chosen)}]"
+        numbers = range(len(self.values))[first:behind]
+        return f"[{', '.join(self.array(index) for index in numbers)}]"
 
     def template(self, text: str) -> str:
         """A text with $0 for the first input as an array, and %0 for it as an array or a number."""
@@ -80,80 +80,80 @@ class Call:
             lambda match: self.array(int(match[2])) if match[1] == "$" else self.operand(int(match[2])), text
         )
 
-    def host(self, at: int) -> np.ndarray[Any, Any]:
+    def host(self, index: int) -> np.ndarray[Any, Any]:
         """An input as numbers and expressions of Python's own integers.
 
         Raises:
           UnwritableError: it is computed from arrays.
         """
-        value = self.values[at]
+        value = self.values[index]
         if value.host is None:
-            raise UnwritableError(f"input {at} of it is no constant, nor made of shapes")
+            raise UnwritableError(f"input {index} of it is no constant, nor made of shapes")
         return value.host
 
-    def known(self, at: int) -> np.ndarray[Any, Any]:
+    def known_array(self, index: int) -> np.ndarray[Any, Any]:
         """An input as numbers.
 
         Raises:
           UnwritableError: it is not known.
         """
-        host = self.host(at)
+        host = self.host(index)
         if host.dtype == object:
-            raise UnwritableError(f"input {at} of it is no constant")
+            raise UnwritableError(f"input {index} of it is no constant")
         return host
 
-    def number(self, at: int) -> str:
+    def number(self, index: int) -> str:
         """An input as one of Python's integers."""
-        return str(self.host(at).reshape(())[()])
+        return str(self.host(index).reshape(())[()])
 
-    def numbers(self, at: int) -> str:
+    def numbers(self, index: int) -> str:
         """An input as a tuple of Python's integers."""
-        return tuple_text([str(number) for number in self.host(at).reshape(-1).tolist()])
+        return tuple_text([str(number) for number in self.host(index).reshape(-1).tolist()])
 
-    def integers(self, at: int) -> list[int]:
+    def integers(self, index: int) -> list[int]:
         """An input as integers that are known."""
-        return [int(number) for number in self.known(at).reshape(-1)]
+        return [int(number) for number in self.known_array(index).reshape(-1)]
 
     def attribute(self, name: str, otherwise: Any = None) -> Any:
         """An attribute."""
         value = self.node.attributes.get(name)
         return otherwise if value is None else value
 
-    def rank(self, at: int) -> int:
+    def rank(self, index: int) -> int:
         """How many axes an input has.
 
         Raises:
           UnwritableError: that is not known.
         """
-        rank = self.values[at].rank
+        rank = self.values[index].rank
         if rank is None:
-            raise UnwritableError(f"the rank of input {at} of it is not known")
+            raise UnwritableError(f"the rank of input {index} of it is not known")
         return rank
 
-    def shape(self, at: int) -> tuple[int | None, ...]:
+    def shape(self, index: int) -> tuple[int | None, ...]:
         """The shape of an input.
 
         Raises:
           UnwritableError: its rank is not known.
         """
-        self.rank(at)
-        return self.values[at].result.shape or ()
+        self.rank(index)
+        return self.values[index].result.shape or ()
 
-    def dtype_of(self, at: int) -> str:
+    def dtype_of(self, index: int) -> str:
         """The dtype of an input, by name."""
-        return self.values[at].result.dtype
+        return self.values[index].result.dtype
 
     def dtype(self, result: int = 0) -> str:
         """The dtype of a result, as an expression."""
         return self._text.dtype(self.node.results[result])
 
-    def is_float(self, at: int) -> bool:
+    def is_float(self, index: int) -> bool:
         """Whether an input is of floating-point numbers."""
-        return self.dtype_of(at).startswith(("float", "bfloat"))
+        return self.dtype_of(index).startswith(("float", "bfloat"))
 
-    def is_complex(self, at: int) -> bool:
+    def is_complex(self, index: int) -> bool:
         """Whether an input is of complex numbers."""
-        return self.dtype_of(at).startswith("complex")
+        return self.dtype_of(index).startswith("complex")
 
     def note(self, comment: str) -> None:
         """Say something behind the line."""

@@ -67,17 +67,17 @@ def shares(operations: Mapping[str, RawOperation]) -> Mapping[str, tuple[int, in
     return {kind: (sum(how(name) in WRITTEN for name in names), len(names)) for kind, names in among.items() if names}
 
 
-def _names(function: Any, seen: set[int]) -> Iterator[str]:
+def _names(function: Any, seen_functions: set[int]) -> Iterator[str]:
     """The names that a function of a rule reads, and those that its module's functions read that it calls."""
-    if not isinstance(function, FunctionType) or id(function) in seen:
+    if not isinstance(function, FunctionType) or id(function) in seen_functions:
         return
-    seen.add(id(function))
+    seen_functions.add(id(function))
     names = set(_of_code(function.__code__))
     yield from names
     for name in names:
-        yield from _names(function.__globals__.get(name), seen)
+        yield from _names(function.__globals__.get(name), seen_functions)
     for cell in function.__closure__ or ():
-        yield from _names(cell.cell_contents, seen)
+        yield from _names(cell.cell_contents, seen_functions)
 
 
 def _of_code(code: CodeType) -> Iterator[str]:

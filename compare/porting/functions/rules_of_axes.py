@@ -10,22 +10,22 @@ from compare.porting.functions.written_values import tuple_text
 from compare.porting.safe_expressions import UnwritableError
 
 
-def _axes(call: Call, at: int = 1) -> str:
+def _axes(call: Call, index: int = 1) -> str:
     """The axes of a reduction as an argument; "" of all."""
-    axes = sorted(axis % max(call.rank(0), 1) if call.rank(0) else 0 for axis in call.integers(at))
+    axes = sorted(axis % max(call.rank(0), 1) if call.rank(0) else 0 for axis in call.integers(index))
     if len(axes) == call.rank(0):
         return ""
-    return str(call.integers(at)[0]) if len(axes) == 1 else tuple_text([str(axis) for axis in axes])
+    return str(call.integers(index)[0]) if len(axes) == 1 else tuple_text([str(axis) for axis in axes])
 
 
 def _reduction(function: str, floats: str = "", keep: str = "keep_dims") -> Rule:
     def rule(call: Call) -> str:
         axes = _axes(call)
-        given = [call.array(0), *([axes] if axes else []), *(["keepdims=True"] if call.attribute(keep) else [])]
+        arguments = [call.array(0), *([axes] if axes else []), *(["keepdims=True"] if call.attribute(keep) else [])]
         integer = not call.is_float(0) and not call.is_complex(0)
         if function in ("jnp.sum", "jnp.prod") and integer:
-            given.append("promote_integers=False")
-        return f"{floats if floats and integer else function}({', '.join(given)})"
+            arguments.append("promote_integers=False")
+        return f"{floats if floats and integer else function}({', '.join(arguments)})"
 
     return rule
 
@@ -34,9 +34,9 @@ def _norm(call: Call) -> str:
     if call.is_complex(0):
         raise UnwritableError("it is of complex numbers")
     axes = _axes(call)
-    given = f", {axes}" if axes else ""
-    kept = ", keepdims=True" if call.attribute("keep_dims") else ""
-    return f"jnp.sqrt(jnp.sum(jnp.square({call.array(0)}){given}{kept}))"
+    axes_text = f", {axes}" if axes else ""
+    keepdims = ", keepdims=True" if call.attribute("keep_dims") else ""
+    return f"jnp.sqrt(jnp.sum(jnp.square({call.array(0)}){axes_text}{keepdims}))"
 
 
 def _place_of_extreme(function: str) -> Rule:
@@ -52,12 +52,12 @@ def _cumulative(function: str, neutral: str) -> Rule:
         axis = call.integers(1)[0] % rank
         x, reverse = call.array(0), bool(call.attribute("reverse"))
         if call.attribute("exclusive"):
-            widths = [("1", "0") if at == axis else ("0", "0") for at in range(rank)]
-            chosen = ":, " * axis + (":-1" if not reverse else "1:")
+            widths = [("1", "0") if index == axis else ("0", "0") for index in range(rank)]
+            slices = ":, " * axis + (":-1" if not reverse else "1:")
             if reverse:
                 widths[axis] = ("0", "1")
             pads = tuple_text([f"({low}, {high})" for low, high in widths])
-            x = f"jnp.pad({x}[{chosen}], {pads}, constant_values={neutral})"
+            x = f"jnp.pad({x}[{slices}], {pads}, constant_values={neutral})"
         if function == "cumprod" and call.is_float(0):
             inner = f"jnp.flip({x}, {axis})" if reverse else x
             product = f"jaxport.elementwise.cumprod({inner}, {axis})"
@@ -87,7 +87,7 @@ def _expand(call: Call) -> str:
 
 
 def _squeeze(call: Call) -> str:
-    axes = call.attribute("squeeze_dims") or [at for at, size in enumerate(call.shape(0)) if size == 1]
+    axes = call.attribute("squeeze_dims") or [index for index, size in enumerate(call.shape(0)) if size == 1]
     if not call.attribute("squeeze_dims") and None in call.shape(0):
         raise UnwritableError("which of its axes have size 1 is not known")
     return f"jnp.squeeze({call.array(0)}, {axes[0] if len(axes) == 1 else tuple_text([str(axis) for axis in axes])})"
@@ -95,9 +95,9 @@ def _squeeze(call: Call) -> str:
 
 def _transpose(call: Call) -> str:
     order = call.integers(1)
-    moved = ".T" if order == [1, 0] else f".transpose({', '.join(map(str, order))})"
-    transposed = f"{call.array(0)}{moved}"
-    return f"jnp.conj({transposed})" if call.node.type == "ConjugateTranspose" and call.is_complex(0) else transposed
+    suffix = ".T" if order == [1, 0] else f".transpose({', '.join(map(str, order))})"
+    result = f"{call.array(0)}{suffix}"
+    return f"jnp.conj({result})" if call.node.type == "ConjugateTranspose" and call.is_complex(0) else result
 
 
 def _stack(call: Call) -> str:
@@ -107,7 +107,7 @@ def _stack(call: Call) -> str:
 
 def _unstack(call: Call) -> Sequence[str]:
     x, axis = call.variable(0), int(call.attribute("axis", 0)) % call.rank(0)
-    return [f"{x}[{':, ' * axis}{at}]" for at in range(len(call.node.results))]
+    return [f"{x}[{':, ' * axis}{index}]" for index in range(len(call.node.results))]
 
 
 def _concatenate(call: Call) -> str:
@@ -126,7 +126,7 @@ def _split(call: Call) -> Sequence[str]:
         if whole is None:
             raise UnwritableError("the size of one of its parts is not known")
         sizes = [whole - sum(sizes) - 1 if size < 0 else size for size in sizes]
-    ends = [sum(sizes[: at + 1]) for at in range(number - 1)]
+    ends = [sum(sizes[: index + 1]) for index in range(number - 1)]
     return ("*", f"jnp.split({call.array(0)}, {ends}, {call.integers(2)[0]})")
 
 
@@ -145,11 +145,11 @@ def _slice(call: Call) -> str:
     return f"jax.lax.dynamic_slice({call.array(0)}, {call.array(1)}, {call.numbers(2)})"
 
 
-def _strided(call: Call) -> str:
-    given = [_elements(call, at) for at in (1, 2)]
-    index = indices(call.node, given[0], given[1], call.host(3).tolist())
+def _strided_slice(call: Call) -> str:
+    bounds = [_elements(call, index) for index in (1, 2)]
+    index = indices(call.node, bounds[0], bounds[1], call.host(3).tolist())
     if any(isinstance(part, slice) and "v__" in f"{part.start}{part.stop}" and _is_traced(call) for part in index):
-        return _dynamic(call, given)
+        return _dynamic(call, bounds)
     text = index_text(index)
     return f"{call.array(0)}[{text}]" if text else call.array(0)
 
@@ -158,22 +158,22 @@ def _is_traced(call: Call) -> bool:
     return call.values[1].host is None or call.values[2].host is None
 
 
-def _dynamic(call: Call, given: list[list[object]]) -> str:
+def _dynamic(call: Call, bounds: list[list[object]]) -> str:
     sizes = call.node.results[0].shape
-    if len(given[0]) != 1 or not sizes or sizes[0] is None:
+    if len(bounds[0]) != 1 or not sizes or sizes[0] is None:
         raise UnwritableError("its ends are computed from arrays, and its size is not known")
-    return f"jax.lax.dynamic_slice_in_dim({call.array(0)}, {given[0][0]}, {sizes[0]})"
+    return f"jax.lax.dynamic_slice_in_dim({call.array(0)}, {bounds[0][0]}, {sizes[0]})"
 
 
-def _elements(call: Call, at: int) -> list[object]:
-    if call.values[at].host is not None:
-        return call.host(at).tolist()
-    length = call.shape(at)[0]
-    if length == 1 and call.values[at].only:
-        return [call.values[at].only]
+def _elements(call: Call, index: int) -> list[object]:
+    if call.values[index].host is not None:
+        return call.host(index).tolist()
+    length = call.shape(index)[0]
+    if length == 1 and call.values[index].only:
+        return [call.values[index].only]
     if length is None:
         raise UnwritableError("its ends are computed from arrays")
-    name = call.variable(at)
+    name = call.variable(index)
     return [f"{name}[{position}]" for position in range(length)]
 
 
@@ -183,13 +183,13 @@ def _pad(call: Call) -> str:
     if kind == "MirrorPad":
         return f"jnp.pad({call.array(0)}, {widths}, {str(call.attribute('mode')).lower()!r})"
     # TensorFlow gives no gradient to the value.
-    value = f", constant_values={_fixed(call, 2)}" if kind == "PadV2" else ""
+    value = f", constant_values={_without_gradient(call, 2)}" if kind == "PadV2" else ""
     return f"jnp.pad({call.array(0)}, {widths}{value})"
 
 
-def _fixed(call: Call, at: int) -> str:
+def _without_gradient(call: Call, index: int) -> str:
     """A number, or an array that no gradient goes to."""
-    return call.operand(at) if call.values[at].is_known else f"jax.lax.stop_gradient({call.array(at)})"
+    return call.operand(index) if call.values[index].is_known else f"jax.lax.stop_gradient({call.array(index)})"
 
 
 def _fill(call: Call) -> str:
@@ -205,14 +205,14 @@ def _empty(call: Call) -> str:
 
 
 def _range(call: Call) -> str:
-    start, limit, step = (call.number(at) for at in range(3))
+    start, limit, step = (call.number(index) for index in range(3))
     ends = limit if start == "0" and step == "1" else f"{start}, {limit}" + ("" if step == "1" else f", {step}")
     return f"jnp.arange({ends}, dtype={call.dtype()})"
 
 
 def _linspace(call: Call) -> str:
     # TensorFlow's operation has no gradient; tf.linspace is made of others.
-    ends = f"{_fixed(call, 0)}, {_fixed(call, 1)}"
+    ends = f"{_without_gradient(call, 0)}, {_without_gradient(call, 1)}"
     return f"jnp.linspace({ends}, {call.number(2)}, dtype={call.dtype()})"
 
 
@@ -244,7 +244,7 @@ RULES: Mapping[str, Rule] = {
     "Cumsum": _cumulative("cumsum", "0"), "Cumprod": _cumulative("cumprod", "1"), "TopKV2": _top, "Reshape": _reshape,
     "ExpandDims": _expand, "Squeeze": _squeeze, "Transpose": _transpose, "ConjugateTranspose": _transpose,
     "Pack": _stack, "Unpack": _unstack, "ConcatV2": _concatenate, "Split": _split, "SplitV": _split, "Slice": _slice,
-    "StridedSlice": _strided, "Pad": _pad, "PadV2": _pad, "MirrorPad": _pad, "Fill": _fill, "Empty": _empty,
+    "StridedSlice": _strided_slice, "Pad": _pad, "PadV2": _pad, "MirrorPad": _pad, "Fill": _fill, "Empty": _empty,
     "Range": _range, "LinSpace": _linspace, "CumulativeLogsumexp": _sums_of_exponentials,
     "InvertPermutation": lambda call: f"jnp.argsort({call.array(0)}).astype({call.dtype()})",
     "ReverseV2": _flip, "Roll": _roll,

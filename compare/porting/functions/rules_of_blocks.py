@@ -38,43 +38,43 @@ def _block(call: Call) -> int:
 def _space_to_batch(call: Call) -> str:
     """Blocks go before the batch, the first of them slowest."""
     blocks, rank = call.integers(1), call.rank(0)
-    pads = [[0, 0], *call.known(2).tolist(), *[[0, 0]] * (rank - len(blocks) - 1)]
+    pads = [[0, 0], *call.known_array(2).tolist(), *[[0, 0]] * (rank - len(blocks) - 1)]
     x, shape = call.variable(0), list(call.shape(0))
-    sizes = [str(size) if size is not None else f"{x}.shape[{at}]" for at, size in enumerate(shape)]
-    padded = x if not any(map(any, pads)) else f"jnp.pad({x}, {tuple_text([str(tuple(pad)) for pad in pads])})"
+    sizes = [str(size) if size is not None else f"{x}.shape[{axis}]" for axis, size in enumerate(shape)]
+    padded_text = x if not any(map(any, pads)) else f"jnp.pad({x}, {tuple_text([str(tuple(pad)) for pad in pads])})"
     split, front, outer, inner = [sizes[0]], [], [], []
-    for at, (block, size) in enumerate(zip(blocks, sizes[1:], strict=False)):
-        total = sum(pads[at + 1])
+    for axis, (block, size) in enumerate(zip(blocks, sizes[1:], strict=False)):
+        total = sum(pads[axis + 1])
         split += [f"({size}{f' + {total}' if total else ''}) // {block}", str(block)]
-        front.append(2 * at + 2)
-        outer.append(2 * at + 1)
+        front.append(2 * axis + 2)
+        outer.append(2 * axis + 1)
         inner.append(split[-2])
     rest = list(range(len(split), len(split) + rank - len(blocks) - 1))
     order = ", ".join(map(str, [*front, 0, *outer, *rest]))
     behind = sizes[len(blocks) + 1 :]
-    blocked, whole = ", ".join([*split, *behind]), ", ".join(["-1", *inner, *behind])
-    return f"{padded}.reshape({blocked}).transpose({order}).reshape({whole})"
+    block_sizes, whole = ", ".join([*split, *behind]), ", ".join(["-1", *inner, *behind])
+    return f"{padded_text}.reshape({block_sizes}).transpose({order}).reshape({whole})"
 
 
 def _batch_to_space(call: Call) -> str:
     blocks, rank = call.integers(1), call.rank(0)
-    crops, x = call.known(2).tolist(), call.variable(0)
-    sizes = [str(size) if size is not None else f"{x}.shape[{at}]" for at, size in enumerate(call.shape(0))]
+    crops, x = call.known_array(2).tolist(), call.variable(0)
+    sizes = [str(size) if size is not None else f"{x}.shape[{axis}]" for axis, size in enumerate(call.shape(0))]
     number = len(blocks)
     split = [*map(str, blocks), "-1", *sizes[1:]]
     order = [
         number,
-        *(axis for at in range(number) for axis in (number + 1 + at, at)),
+        *(axis for index in range(number) for axis in (number + 1 + index, index)),
         *range(2 * number + 1, rank + number),
     ]
-    joined = [f"{size} * {block}" for size, block in zip(sizes[1:], blocks, strict=False)]
-    made = (
+    products = [f"{size} * {block}" for size, block in zip(sizes[1:], blocks, strict=False)]
+    result = (
         f"{x}.reshape({', '.join(split)}).transpose({', '.join(map(str, order))})"
-        f".reshape({', '.join(['-1', *joined, *sizes[number + 1 :]])})"
+        f".reshape({', '.join(['-1', *products, *sizes[number + 1 :]])})"
     )
     cut = [slice(None), *(slice(low, -high if high else None) for low, high in crops)]
     text = index_text(tuple(cut))
-    return f"{made}[{text}]" if text else made
+    return f"{result}[{text}]" if text else result
 
 
 def _diagonal_of(call: Call) -> str:
@@ -87,8 +87,8 @@ def _diagonal_part_of(call: Call) -> str:
     x, half = call.variable(0), call.rank(0) // 2
     if half == 1:
         return f"jnp.diagonal({x})"
-    sizes = ", ".join(f"{x}.shape[{at}]" for at in range(half))
-    rows = " * ".join(f"{x}.shape[{at}]" for at in range(half))
+    sizes = ", ".join(f"{x}.shape[{axis}]" for axis in range(half))
+    rows = " * ".join(f"{x}.shape[{axis}]" for axis in range(half))
     return f"jnp.diagonal({x}.reshape({rows}, {rows})).reshape({sizes})"
 
 

@@ -69,16 +69,16 @@ def _own(call: Call) -> str:
         return call.template(_OF_INTEGERS[kind])
     text, gotcha = _OWN[kind]
     if gotcha:
-        call.note(f"jaxport gotchas {gotcha}")
+        call.note(f"jaxport lookup gotchas {gotcha}")
     return call.template(text)
 
 
 def _divide(call: Call) -> str:
     """Div: that of integers goes towards zero."""
-    return call.template("%0 / %1") if call.is_float(0) or call.is_complex(0) else _truncated(call)
+    return call.template("%0 / %1") if call.is_float(0) or call.is_complex(0) else _truncate(call)
 
 
-def _truncated(call: Call) -> str:
+def _truncate(call: Call) -> str:
     return f"jax.lax.div(*jnp.broadcast_arrays({call.array(0)}, {call.array(1)}))"
 
 
@@ -111,14 +111,14 @@ def _power(call: Call) -> str:
 
 
 def _cast(call: Call) -> str:
-    wanted, given = call.node.results[0].dtype, call.dtype_of(0)
+    dtype, input_dtype = call.node.results[0].dtype, call.dtype_of(0)
     if call.attribute("Truncate"):
         raise UnwritableError("it truncates where JAX rounds (Truncate=True)")
-    if given == wanted and call.values[0].result.follows == call.node.results[0].follows:
+    if input_dtype == dtype and call.values[0].result.follows == call.node.results[0].follows:
         return call.array(0)
-    if wanted == "bool":
+    if dtype == "bool":
         return f"{call.array(0)} != 0"
-    if call.is_complex(0) and not wanted.startswith("complex"):
+    if call.is_complex(0) and not dtype.startswith("complex"):
         return f"jnp.real({call.array(0)}).astype({call.dtype()})"
     return f"{call.array(0)}.astype({call.dtype()})"
 
@@ -149,14 +149,14 @@ def _squared_difference(call: Call) -> str:
 
 
 def _sum_of_all(call: Call) -> str:
-    return " + ".join(call.array(at) for at in range(len(call.values)))
+    return " + ".join(call.array(index) for index in range(len(call.values)))
 
 
 def _same(call: Call) -> str:
     return call.array(0)
 
 
-def _checked(call: Call) -> str:
+def _check(call: Call) -> str:
     call.note(f"tf {call.node.type} raises where this does not")
     return call.array(0)
 
@@ -191,7 +191,7 @@ def _cross_entropy(call: Call) -> tuple[str, str]:
 
 
 def _polygamma(call: Call) -> str:
-    order = call.known(0)
+    order = call.known_array(0)
     if (order != np.round(order)).any():
         raise UnwritableError("its order is no whole number")
     return f"jax.scipy.special.polygamma(jnp.array({elements_text(order, 'int32', False)}), {call.array(1)})"
@@ -202,8 +202,8 @@ RULES: Mapping[str, Rule] = {
     "Acosh": _inverse_cosine, "Relu6": _relu6, "SquaredDifference": _squared_difference,
     **dict.fromkeys(_OWN, _own),
     **dict.fromkeys(("Snapshot", "EnsureShape", "PlaceholderWithDefault"), _same),
-    **dict.fromkeys(("CheckNumerics", "CheckNumericsV2"), _checked),
-    "Div": _divide, "TruncateDiv": _truncated, "TruncateMod": _remainder, "Mod": _remainder,
+    **dict.fromkeys(("CheckNumerics", "CheckNumericsV2"), _check),
+    "Div": _divide, "TruncateDiv": _truncate, "TruncateMod": _remainder, "Mod": _remainder,
     "FloorDiv": _floor_divide, "FloorMod": _floor_modulo, "Pow": _power, "Cast": _cast, "LeakyRelu": _leaky,
     "BiasAdd": _bias, "AddN": _sum_of_all, "Select": _select, "Bitcast": _bitcast,
     "SparseSoftmaxCrossEntropyWithLogits": _sparse_cross_entropy,

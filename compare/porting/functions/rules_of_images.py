@@ -21,7 +21,7 @@ def _padding(call: Call) -> str:
     if padding != "EXPLICIT":
         return repr(padding)
     ends = call.attribute("explicit_paddings", [])[2:-2]
-    return tuple_text([f"({ends[at]}, {ends[at + 1]})" for at in range(0, len(ends), 2)])
+    return tuple_text([f"({ends[index]}, {ends[index + 1]})" for index in range(0, len(ends), 2)])
 
 
 def _convolution(call: Call) -> str:
@@ -29,15 +29,15 @@ def _convolution(call: Call) -> str:
     strides, dilations = call.attribute("strides")[1:-1], call.attribute("dilations", [1, 1, 1, 1])[1:-1]
     space = "DHW"[-len(strides) :]
     kernel, groups = call.array(1), ""
-    channels, taken = call.shape(0)[-1], call.shape(1)[-2]
+    channels, input_channels = call.shape(0)[-1], call.shape(1)[-2]
     if call.node.type == "DepthwiseConv2dNative":
         name = call.variable(1)
         kernel, groups = f"{name}.reshape(*{name}.shape[:2], 1, -1)", f", feature_group_count={_size(call, 0, -1)}"
-    elif channels is None or taken is None:
+    elif channels is None or input_channels is None:
         groups = f", feature_group_count={_size(call, 0, -1)} // {_size(call, 1, -2)}"
-    elif taken != channels:
-        groups = f", feature_group_count={channels // taken}"
-    dilated = (
+    elif input_channels != channels:
+        groups = f", feature_group_count={channels // input_channels}"
+    dilation = (
         f", rhs_dilation={tuple_text(list(map(str, dilations)))}"
         if any(dilation != 1 for dilation in dilations)
         else ""
@@ -45,30 +45,30 @@ def _convolution(call: Call) -> str:
     layout = f"('N{space}C', '{space}IO', 'N{space}C')"
     return (
         f"jax.lax.conv_general_dilated({call.array(0)}, {kernel}, {tuple_text(list(map(str, strides)))}, "
-        f"{_padding(call)}{dilated}, dimension_numbers={layout}{groups})"
+        f"{_padding(call)}{dilation}, dimension_numbers={layout}{groups})"
     )
 
 
-def _size(call: Call, at: int, axis: int) -> str:
+def _size(call: Call, index: int, axis: int) -> str:
     """A size of an input: a number where it is known."""
-    known = call.shape(at)[axis]
-    return f"{call.variable(at)}.shape[{axis}]" if known is None else str(known)
+    size = call.shape(index)[axis]
+    return f"{call.variable(index)}.shape[{axis}]" if size is None else str(size)
 
 
-def _transposed(call: Call) -> str:
+def _transposed_convolution(call: Call) -> str:
     _batched_channels(call)
     if any(dilation != 1 for dilation in call.attribute("dilations", [1])) or call.attribute("padding") == "EXPLICIT":
         raise UnwritableError("it is dilated, or padded by numbers of its own")
     strides, sizes = call.attribute("strides")[1:-1], call.host(0).tolist()[1:-1]
-    kernel, given = call.shape(1), call.shape(2)
+    kernel, gradient_shape = call.shape(1), call.shape(2)
     pads = []
     space, axes = "DHW"[-len(strides) :], tuple(range(len(strides)))
-    for size, step, length, seen in zip(sizes, strides, kernel[:-2], given[1:-1], strict=True):
-        if isinstance(size, str) or length is None or seen is None:
+    for size, step, length, gradient_size in zip(sizes, strides, kernel[:-2], gradient_shape[1:-1], strict=True):
+        if isinstance(size, str) or length is None or gradient_size is None:
             raise UnwritableError("the size of its pictures is not known")
-        total = max((seen - 1) * step + length - size, 0) if call.attribute("padding") == "SAME" else 0
+        total = max((gradient_size - 1) * step + length - size, 0) if call.attribute("padding") == "SAME" else 0
         low = length - 1 - total // 2
-        pads.append(f"({low}, {size - ((seen - 1) * step + 1) - low + length - 1})")
+        pads.append(f"({low}, {size - ((gradient_size - 1) * step + 1) - low + length - 1})")
     return (
         f"jax.lax.conv_general_dilated({call.array(2)}, jnp.flip({call.array(1)}, {axes}), {(1,) * len(axes)}, "
         f"{tuple_text(pads)}, "
@@ -86,14 +86,14 @@ def _pool(call: Call) -> str:
     x = call.variable(0)
     if call.node.type.startswith("Max"):
         return f"jax.lax.reduce_window({x}, -jnp.inf, jax.lax.max, {window}, {strides}, {padding!r})"
-    summed = f"jax.lax.reduce_window({x}, 0.0, jax.lax.add, {window}, {strides}, {padding!r})"
+    total = f"jax.lax.reduce_window({x}, 0.0, jax.lax.add, {window}, {strides}, {padding!r})"
     if padding == "VALID":
         number = 1
         for size in call.attribute("ksize"):
             number *= size
-        return f"{summed} / {number}"
-    counted = f"jax.lax.reduce_window(jnp.ones_like({x}), 0.0, jax.lax.add, {window}, {strides}, {padding!r})"
-    return f"{summed} / {counted}"
+        return f"{total} / {number}"
+    count = f"jax.lax.reduce_window(jnp.ones_like({x}), 0.0, jax.lax.add, {window}, {strides}, {padding!r})"
+    return f"{total} / {count}"
 
 
 def _pool_with_places(call: Call) -> list[str]:
@@ -103,8 +103,8 @@ def _pool_with_places(call: Call) -> list[str]:
         raise UnwritableError("its windows reach over examples or channels")
     window, steps = (tuple_text(list(map(str, sizes[1:3]))) for sizes in (ksize, strides))
     batch = ", include_batch=True" if call.attribute("include_batch_in_index") else ""
-    given = f"{call.array(0)}, {window}, {steps}, {call.attribute('padding')!r}, {call.dtype(1)}{batch}"
-    return ["*", f"jaxport.pooling.max_pool_with_argmax({given})"]
+    arguments = f"{call.array(0)}, {window}, {steps}, {call.attribute('padding')!r}, {call.dtype(1)}{batch}"
+    return ["*", f"jaxport.pooling.max_pool_with_argmax({arguments})"]
 
 
 def _resize(call: Call) -> str:
@@ -129,8 +129,8 @@ def _crop(call: Call) -> str:
         raise UnwritableError(f"its method is {call.attribute('method')}")
     value = float(call.attribute("extrapolation_value", 0.0))
     otherwise = f", {value!r}" if value else ""
-    given = ", ".join(call.array(at) for at in range(3))
-    return f"jaxport.resizing.crop_and_resize({given}, {call.numbers(3)}{otherwise}).astype({call.dtype()})"
+    arguments = ", ".join(call.array(index) for index in range(3))
+    return f"jaxport.resizing.crop_and_resize({arguments}, {call.numbers(3)}{otherwise}).astype({call.dtype()})"
 
 
 def _patches(call: Call) -> str:
@@ -165,15 +165,19 @@ def _batch_norm(call: Call) -> list[str]:
     axes = tuple(range(call.rank(0) - 1))
     if call.attribute("is_training", True):
         mean, variance = f"jnp.mean({x}, {axes})", f"jnp.var({x}, {axes})"
-        told = _told(call, x, mean, variance)
+        statistics = _training_statistics(call, x, mean, variance)
     else:
         # TensorFlow gives them no gradient.
-        told = [f"jax.lax.stop_gradient({call.array(at)})" for at in (3, 4)]
-        mean, variance = told
-    return [f"({x} - {mean}) * (jax.lax.rsqrt({variance} + {epsilon}) * {scale}) + {offset}", *told, *["None"] * 3]
+        statistics = [f"jax.lax.stop_gradient({call.array(index)})" for index in (3, 4)]
+        mean, variance = statistics
+    return [
+        f"({x} - {mean}) * (jax.lax.rsqrt({variance} + {epsilon}) * {scale}) + {offset}",
+        *statistics,
+        *["None"] * 3,
+    ]
 
 
-def _told(call: Call, x: str, mean: str, variance: str) -> list[str]:
+def _training_statistics(call: Call, x: str, mean: str, variance: str) -> list[str]:
     """What training says of this batch: its mean, and its variance as of a sample; or both mixed with those before."""
     count = f"({x}.size // {x}.shape[-1])"
     statistics = [mean, f"{variance} * {count} / max({count} - 1, 1)"]
@@ -199,7 +203,7 @@ def _contrast(call: Call) -> str:
 
 RULES: Mapping[str, Rule] = {
     "Conv2D": _convolution, "Conv3D": _convolution, "DepthwiseConv2dNative": _convolution,
-    "Conv2DBackpropInput": _transposed, "Conv3DBackpropInputV2": _transposed,
+    "Conv2DBackpropInput": _transposed_convolution, "Conv3DBackpropInputV2": _transposed_convolution,
     **dict.fromkeys(("MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D"), _pool),
     "MaxPoolWithArgmax": _pool_with_places,
     "ResizeBilinear": _resize, "ResizeNearestNeighbor": _resize, "ResizeBicubic": _cubic, "CropAndResize": _crop,

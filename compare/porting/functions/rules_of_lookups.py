@@ -40,14 +40,15 @@ def _scatter_into(method: str) -> Rule:
 
 def _one_hot(call: Call) -> str:
     axis = int(call.attribute("axis", -1))
-    told = f", axis={axis}" if axis != -1 else ""
+    axis_text = f", axis={axis}" if axis != -1 else ""
     high, low = call.values[2], call.values[3]
     if high.is_known and low.is_known and (high.host, low.host) == (1, 0):
-        return f"jax.nn.one_hot({call.array(0)}, {call.number(1)}, dtype={call.dtype()}{told})"
-    hot = f"jax.nn.one_hot({call.array(0)}, {call.number(1)}, dtype=bool{told})"
+        return f"jax.nn.one_hot({call.array(0)}, {call.number(1)}, dtype={call.dtype()}{axis_text})"
+    hot = f"jax.nn.one_hot({call.array(0)}, {call.number(1)}, dtype=bool{axis_text})"
     # TensorFlow gives no gradient to either value.
     on, off = (
-        call.array(at) if call.values[at].is_known else f"jax.lax.stop_gradient({call.array(at)})" for at in (2, 3)
+        call.array(index) if call.values[index].is_known else f"jax.lax.stop_gradient({call.array(index)})"
+        for index in (2, 3)
     )
     return f"jnp.where({hot}, {on}, {off})"
 
@@ -91,8 +92,8 @@ def _search(side: str) -> Rule:
 def _in_top(call: Call) -> str:
     """Whether fewer than k classes are above the target; ties are within."""
     x, number = call.variable(0), call.operand(2)
-    chosen = f"jnp.take_along_axis({x}, {call.array(1)}[:, None], -1)"
-    return f"(jnp.sum({x} > {chosen}, -1) < {number}) & jnp.isfinite({chosen})[:, 0]"
+    target_values = f"jnp.take_along_axis({x}, {call.array(1)}[:, None], -1)"
+    return f"(jnp.sum({x} > {target_values}, -1) < {number}) & jnp.isfinite({target_values})[:, 0]"
 
 
 def _buckets(call: Call) -> str:

@@ -10,16 +10,16 @@ from compare.porting.safe_expressions import UnwritableError
 
 def _product(call: Call) -> str:
     sides = []
-    for at, plain, adjoint in ((0, "transpose_a", "adj_x"), (1, "transpose_b", "adj_y")):
-        turned = call.attribute(plain) or call.attribute(adjoint)
-        text = f"{call.array(at)}.mT" if turned else call.array(at)
-        sides.append(f"jnp.conj({text})" if call.attribute(adjoint) and call.is_complex(at) else text)
+    for index, plain, adjoint in ((0, "transpose_a", "adj_x"), (1, "transpose_b", "adj_y")):
+        is_transposed = call.attribute(plain) or call.attribute(adjoint)
+        text = f"{call.array(index)}.mT" if is_transposed else call.array(index)
+        sides.append(f"jnp.conj({text})" if call.attribute(adjoint) and call.is_complex(index) else text)
     return " @ ".join(sides)
 
 
 def _einsum(call: Call) -> str:
-    given = ", ".join(call.array(at) for at in range(len(call.values)))
-    return f"jnp.einsum({call.attribute('equation')!r}, {given})"
+    arguments = ", ".join(call.array(index) for index in range(len(call.values)))
+    return f"jnp.einsum({call.attribute('equation')!r}, {arguments})"
 
 
 def _triangular(call: Call) -> str:
@@ -44,8 +44,8 @@ def _diagonal(call: Call) -> str:
     """MatrixDiagV3 and its older forms: a main diagonal, zeros beside it, and no further rows or columns."""
     main = len(call.values) == 1 or (
         call.integers(1) == [0]
-        and all(call.integers(at)[0] in (-1, call.shape(0)[-1]) for at in (2, 3))
-        and not call.known(4).any()
+        and all(call.integers(index)[0] in (-1, call.shape(0)[-1]) for index in (2, 3))
+        and not call.known_array(4).any()
     )
     if not main:
         raise UnwritableError("it is more than a main diagonal with zeros")

@@ -23,18 +23,18 @@ def _ends(call: Call, first: int) -> str:
     return ", ".join(f"jnp.float32({float(str(np.float32(end)))!r})" for end in ends)
 
 
-def _quantized(call: Call) -> str:
+def _quantize(call: Call) -> str:
     return f"jaxport.quantization.fake_quantize({call.array(0)}, {_ends(call, 1)}{_levels(call)})"
 
 
 def _gradients(call: Call) -> list[str] | str:
-    given = f"{call.array(0)}, {call.array(1)}, {_ends(call, 2)}{_levels(call)}"
-    text = f"jaxport.quantization.fake_quantize_gradient({given})"
+    arguments = f"{call.array(0)}, {call.array(1)}, {_ends(call, 2)}{_levels(call)}"
+    text = f"jaxport.quantization.fake_quantize_gradient({arguments})"
     return f"{text}[0]" if "Args" in call.node.type else ["*", text]
 
 
 _KINDS = ("FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel")
 RULES: Mapping[str, Rule] = {
-    **dict.fromkeys(_KINDS, _quantized),
+    **dict.fromkeys(_KINDS, _quantize),
     **{f"{kind}Gradient": _gradients for kind in _KINDS},
 }

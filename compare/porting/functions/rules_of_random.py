@@ -49,7 +49,7 @@ def _seed(call: Call) -> str:
 def _whole(call: Call) -> str:
     if call.node.results[0].dtype != "int32":
         raise UnwritableError(f"it draws {call.node.results[0].dtype}: jaxport.random has int32")
-    ends = ", ".join(call.operand(at) for at in (4, 5))
+    ends = ", ".join(call.operand(index) for index in (4, 5))
     return f"jaxport.random.integers({_seed(call)}, {call.numbers(0)}, {ends})"
 
 

@@ -28,8 +28,8 @@ def indices(node: Node, begin: Any, end: Any, strides: Any) -> Index:
         name: int(_number(node, f"{name}_mask")) for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
     }
     parts: list[Any] = []
-    for at, (low, high, step) in enumerate(zip(begin, end, strides, strict=True)):
-        bit = 1 << at
+    for index, (low, high, step) in enumerate(zip(begin, end, strides, strict=True)):
+        bit = 1 << index
         if masks["ellipsis"] & bit:
             parts.append(Ellipsis)
         elif masks["new_axis"] & bit:

@@ -74,11 +74,11 @@ def read(statement: Statement) -> set[str]:
     return tokens.union(*map(read, statement.body)) if statement.body else tokens
 
 
-def rendered(
+def render(
     statements: Sequence[Statement],
     result: str,
     names: Mapping[str, str],
-    reserved: Sequence[str],
+    names_reserved: Sequence[str],
     own: Sequence[str] = (),
 ) -> list[str]:
     """The lines of a body with its return.
@@ -87,61 +87,72 @@ def rendered(
       statements: in order.
       result: the expression that it returns; "" of none.
       names: of the variables that are there, by token.
-      reserved: names that are taken for the module.
+      names_reserved: names that are taken for the module.
       own: of the variables that are there, those of this body alone, whose names may be given anew.
     """
     last = _last_uses(statements, result)
     alive, lines = dict(names), list[str]()
     outer = frozenset(names) - {*own}
-    for at, statement in enumerate(statements):
+    for index, statement in enumerate(statements):
         if isinstance(statement, Definition):
-            alive[statement.name.token] = _free(statement.name.wanted, alive.values(), reserved)
-            lines += _definition(statement, alive, reserved)
+            alive[statement.name.token] = _free(statement.name.wanted, alive.values(), names_reserved)
+            lines += _definition(statement, alive, names_reserved)
             continue
-        text = _named(statement.text, alive)
-        dying = [token for token in alive if token not in outer and last.get(token, -1) <= at]
+        text = _with_names(statement.text, alive)
+        dying = [token for token in alive if token not in outer and last.get(token, -1) <= index]
         for token in dying:
             alive.pop(token, None)
         for variable in statement.defines:
-            alive[variable.token] = _free(variable.wanted, alive.values(), reserved)
-        assigned = ", ".join(alive[variable.token] for variable in statement.defines)
+            alive[variable.token] = _free(variable.wanted, alive.values(), names_reserved)
+        targets = ", ".join(alive[variable.token] for variable in statement.defines)
         comment = f"  # {statement.comment}" if statement.comment else ""
-        lines.append(f"{assigned} = {text}{comment}" if assigned else f"{text}{comment}")
-    return [*lines, f"return {_named(result, alive)}"] if result else lines
+        lines.append(f"{targets} = {text}{comment}" if targets else f"{text}{comment}")
+    return [*lines, f"return {_with_names(result, alive)}"] if result else lines
 
 
-def _definition(made: Definition, alive: Mapping[str, str], reserved: Sequence[str]) -> list[str]:
+def _definition(definition: Definition, alive: Mapping[str, str], names_reserved: Sequence[str]) -> list[str]:
     inner = dict(alive)
-    for parameter in made.parameters:
-        inner[parameter.token] = _free(parameter.wanted, inner.values(), reserved)
-    given = ", ".join(f"{inner[parameter.token]}: Any" for parameter in made.parameters)
-    body = rendered(made.body, made.result, inner, reserved, [parameter.token for parameter in made.parameters])
-    return ["", f"def {alive[made.name.token]}({given}) -> Any:", *(textwrap.indent(line, "    ") for line in body), ""]
+    for parameter in definition.parameters:
+        inner[parameter.token] = _free(parameter.wanted, inner.values(), names_reserved)
+    parameters_text = ", ".join(f"{inner[parameter.token]}: Any" for parameter in definition.parameters)
+    body = render(
+        definition.body,
+        definition.result,
+        inner,
+        names_reserved,
+        [parameter.token for parameter in definition.parameters],
+    )
+    return [
+        "",
+        f"def {alive[definition.name.token]}({parameters_text}) -> Any:",
+        *(textwrap.indent(line, "    ") for line in body),
+        "",
+    ]
 
 
 def _last_uses(statements: Sequence[Statement], result: str) -> dict[str, int]:
     last: dict[str, int] = {}
-    for at, statement in enumerate(statements):
-        last |= dict.fromkeys(read(statement), at)
+    for index, statement in enumerate(statements):
+        last |= dict.fromkeys(read(statement), index)
     last |= {match[0]: len(statements) for match in TOKEN.finditer(result)}
     # What an inner function reads is read when that is called.
     for statement in reversed(statements):
         if isinstance(statement, Definition):
-            called = last.get(statement.name.token, 0)
-            last |= {token: max(last[token], called) for token in read(statement) if token in last}
+            last_call = last.get(statement.name.token, 0)
+            last |= {token: max(last[token], last_call) for token in read(statement) if token in last}
     return last
 
 
-def _named(text: str, names: Mapping[str, str]) -> str:
+def _with_names(text: str, names: Mapping[str, str]) -> str:
     return TOKEN.sub(lambda match: names[match[0]], text)
 
 
-def _free(wanted: str, taken: Iterable[str], reserved: Iterable[str]) -> str:
+def _free(wanted_name: str, names_taken: Iterable[str], names_reserved: Iterable[str]) -> str:
     """The identifier, or with the first number that makes it new."""
-    base = identifier(wanted, "value")
-    used = {*taken, *reserved, *_RESERVED}
+    base = identifier(wanted_name, "value")
+    names_used = {*names_taken, *names_reserved, *_RESERVED}
     name, number = base, 1
-    while name in used:
+    while name in names_used:
         number += 1
         name = f"{base}_{number}"
     return name

@@ -13,12 +13,12 @@ from compare.porting.safe_expressions import UnwritableError
 from workloads._function_graph import Node, Result
 
 
-def results(writer: BodyWriter, at: int, node: Node, values: Sequence[Value]) -> list[Value]:
+def results(writer: BodyWriter, index: int, node: Node, values: Sequence[Value]) -> list[Value]:
     """What an operation on lists gives.
 
     Args:
       writer: of the body that it stands in.
-      at: its number there.
+      index: its number there.
       node: itself.
       values: that it takes.
 
@@ -27,40 +27,42 @@ def results(writer: BodyWriter, at: int, node: Node, values: Sequence[Value]) ->
     """
     match node.type:
         case "TensorListReserve":
-            return [_made(node, values[0], _length(writer, values[1]))]
+            return [_make(node, values[0], _length(writer, values[1]))]
         case "EmptyTensorList":
-            return [_made(node, values[0], "0")]
+            return [_make(node, values[0], "0")]
         case "TensorListFromTensor":
             return [Value(node.results[0], text=writer.variable(node, 0))]
         case "TensorListSetItem":
-            return [_written(writer, node, values, _length(writer, values[1]), 2)]
+            return [_write(writer, node, values, _length(writer, values[1]), 2)]
         case "TensorListPushBack":
-            return [_pushed(writer, node, values)]
+            return [_push(writer, node, values)]
         case "TensorListLength":
             return [_size(writer, node, values[0])]
     array = f"({writer.array(values[0])})"
     match node.type:
         case "TensorListGetItem":
-            return writer.assigned(at, node, [f"{array}[{_length(writer, values[1])}]"])
+            return writer.assign_results(index, node, [f"{array}[{_length(writer, values[1])}]"])
         case "TensorListGather":
-            return writer.assigned(at, node, [f"jnp.take({array}, {writer.array(values[1])}, 0, mode='clip')"])
+            return writer.assign_results(index, node, [f"jnp.take({array}, {writer.array(values[1])}, 0, mode='clip')"])
         case "TensorListStack":
             return (
                 [Value(node.results[0], text=writer.array(values[0]))]
                 if values[0].text
-                else writer.assigned(at, node, [array])
+                else writer.assign_results(index, node, [array])
             )
     name = writer.variable(node, 0)
-    joined = f"{name}.reshape(-1, *{name}.shape[2:])"
-    return writer.assigned(
-        at, node, [joined, f"jnp.full({name}.shape[0], {name}.shape[1], {writer.dtype(node.results[1])})"]
+    whole = f"{name}.reshape(-1, *{name}.shape[2:])"
+    return writer.assign_results(
+        index, node, [whole, f"jnp.full({name}.shape[0], {name}.shape[1], {writer.dtype(node.results[1])})"]
     )
 
 
-def _made(node: Node, shape: Value, length: str) -> Value:
+def _make(node: Node, shape: Value, length: str) -> Value:
     sizes = shape.host.reshape(-1).tolist() if shape.is_known and shape.host is not None and shape.host.ndim else [-1]
-    known = all(size >= 0 for size in sizes)
-    return Value(node.results[0], reserved=Reserved(length, element(node), tuple(map(int, sizes)) if known else None))
+    is_known = all(size >= 0 for size in sizes)
+    return Value(
+        node.results[0], reserved=Reserved(length, element(node), tuple(map(int, sizes)) if is_known else None)
+    )
 
 
 def element(node: Node) -> Result:
@@ -72,31 +74,35 @@ def element(node: Node) -> Result:
     return Result(str(node.attributes["element_dtype"]), None, bool(node.attributes.get("element_dtype:follows")))
 
 
-def _written(writer: BodyWriter, node: Node, values: Sequence[Value], place: str, at: int) -> Value:
-    text = writer.variable(node, at)
-    reserved = values[0].reserved
-    if reserved is not None and values[0].text == "":
-        items = tuple(entry for entry in reserved.items if entry[0] != place)
-        return Value(node.results[0], reserved=replace(reserved, items=(*items, (place, text))))
+def _write(writer: BodyWriter, node: Node, values: Sequence[Value], place: str, index: int) -> Value:
+    text = writer.variable(node, index)
+    reservation = values[0].reserved
+    if reservation is not None and values[0].text == "":
+        items = tuple(entry for entry in reservation.items if entry[0] != place)
+        return Value(node.results[0], reserved=replace(reservation, items=(*items, (place, text))))
     if node.attributes.get("resize_if_index_out_of_bounds"):
         raise UnwritableError("the list grows where it is written: give the TensorArray its size")
-    (made,) = writer.assign(f"{values[0].text}.at[{place}].set({text})", node.results, ["items"])
-    return made
+    (array,) = writer.assign(f"{values[0].text}.at[{place}].set({text})", node.results, ["items"])
+    return array
 
 
-def _pushed(writer: BodyWriter, node: Node, values: Sequence[Value]) -> Value:
-    reserved = values[0].reserved
-    if reserved is None:
+def _push(writer: BodyWriter, node: Node, values: Sequence[Value]) -> Value:
+    reservation = values[0].reserved
+    if reservation is None:
         name = writer.variable(node, 0)
-        (made,) = writer.assign(f"jnp.concatenate([{name}, {writer.array(values[1])}[None]])", node.results, ["items"])
-        return made
-    return _written(writer, node, values, str(len(reserved.items)), 1)
+        (array,) = writer.assign(f"jnp.concatenate([{name}, {writer.array(values[1])}[None]])", node.results, ["items"])
+        return array
+    return _write(writer, node, values, str(len(reservation.items)), 1)
 
 
-def _size(writer: BodyWriter, node: Node, given: Value) -> Value:
-    if given.reserved is not None:
-        number = max(len(given.reserved.items), int(given.reserved.length)) if given.reserved.length.isdigit() else None
-        text = given.reserved.length
+def _size(writer: BodyWriter, node: Node, list_value: Value) -> Value:
+    if list_value.reserved is not None:
+        number = (
+            max(len(list_value.reserved.items), int(list_value.reserved.length))
+            if list_value.reserved.length.isdigit()
+            else None
+        )
+        text = list_value.reserved.length
         return Value(node.results[0], host=np.array(text, object) if number is None else np.array(number))
     return Value(node.results[0], host=np.array(f"{writer.variable(node, 0)}.shape[0]", object))
 

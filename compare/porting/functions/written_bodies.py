@@ -10,31 +10,31 @@ from compare.porting.functions.written_values import Value, tuple_text
 from workloads._function_graph import Body
 
 
-def function(writer: BodyWriter, body: Body, given: Sequence[Value]) -> tuple[Sequence[Value], BodyWriter]:
+def function(writer: BodyWriter, body: Body, inputs: Sequence[Value]) -> tuple[Sequence[Value], BodyWriter]:
     """What a body returns, and its writer.
 
     Args:
       writer: of the body that calls it.
       body: itself.
-      given: what it takes.
+      inputs: what it takes.
     """
-    inner = BodyWriter(writer.module, body, given)
+    inner = BodyWriter(writer.module, body, inputs)
     return inner.write(), inner
 
 
-def defined(
-    writer: BodyWriter, wanted: str, inner: BodyWriter, parameters: Sequence[Variable], returned: Sequence[str]
+def define(
+    writer: BodyWriter, wanted_name: str, inner: BodyWriter, parameters: Sequence[Variable], results: Sequence[str]
 ) -> str:
     """Define a function of what an inner writer wrote; its name.
 
     Args:
       writer: of the body that it is defined in.
-      wanted: what it is to be called.
+      wanted_name: what it is to be called.
       inner: writer of its statements.
       parameters: of it.
-      returned: expressions of what it returns.
+      results: expressions of what it returns.
     """
-    name = Variable(writer.module.token(), wanted)
-    result = returned[0] if len(returned) == 1 else tuple_text(list(returned))
+    name = Variable(writer.module.token(), wanted_name)
+    result = results[0] if len(results) == 1 else tuple_text(list(results))
     writer.statements.append(Definition(name, tuple(parameters), tuple(inner.statements), result))
     return name.token

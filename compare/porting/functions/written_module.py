@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from compare.porting.functions.written_values import Value
-from compare.porting.identifiers import commented
+from compare.porting.identifiers import comment_text
 from workloads._function_graph import FunctionGraph, Node
 from workloads._spec import Arrays
 
@@ -42,8 +42,8 @@ class Unwritten:
     @property
     def told(self) -> str:
         """Which operation it is, where, and why."""
-        where = f", {commented(short(self.line))}" if self.line else ""
-        return f"{commented(self.type)}{where}: {commented(self.reason)}"
+        where = f", {comment_text(short(self.line))}" if self.line else ""
+        return f"{comment_text(self.type)}{where}: {comment_text(self.reason)}"
 
 
 @dataclass

@@ -118,8 +118,8 @@ class Peer(Framework, ABC):
         """What the forward pass returns in float32."""
         if (pass_, dtype) != (FORWARD, "float32"):
             _refuse(f"{pass_} in {dtype}")
-        staged = self.stage(pass_, case)
-        results = staged.function(staged.variables, *self._inputs({**self._twin.cases[case], **(sent or {})}))
+        program = self.stage(pass_, case)
+        results = program.function(program.variables, *self._inputs({**self._twin.cases[case], **(sent or {})}))
         return {leaf: np.array(value) for leaf, value in results.items()}
 
     def trajectory(
@@ -130,15 +130,15 @@ class Peer(Framework, ABC):
             _refuse(f"training in {dtype}")
         if guide:
             _refuse("training that goes on from another run's weights")
-        staged = self.stage(STEP, next(iter(self._twin.cases)))
-        variables = staged.variables
+        program = self.stage(STEP, next(iter(self._twin.cases)))
+        variables = program.variables
 
         def step(batch: Arrays) -> Any:
             nonlocal variables
-            variables, loss = staged.function(variables, *self._inputs(batch))
+            variables, loss = program.function(variables, *self._inputs(batch))
             return loss
 
-        return trajectory(self._twin, checkpoints, step, lambda: staged.weights(variables))
+        return trajectory(self._twin, checkpoints, step, lambda: program.weights(variables))
 
     def prepare(self, target: str | int) -> Prepared:
         """One call of what the twins are timed on, that waits for all its results.
@@ -150,9 +150,9 @@ class Peer(Framework, ABC):
         inputs = self._inputs(self._twin.cases[case])
         start = time.perf_counter()
         pass_ = self._twin.main_pass or (STEP if self.trains() else FORWARD)
-        staged = self.stage(pass_, case)
-        seconds = _staged_apart(start, staged.function, [staged.variables, *inputs])
-        call = _carrying_variables(staged, inputs) if pass_ == STEP else _waiting(staged, inputs)
+        program = self.stage(pass_, case)
+        seconds = _staged_apart(start, program.function, [program.variables, *inputs])
+        call = _carrying_variables(program, inputs) if pass_ == STEP else _waiting(program, inputs)
         return Prepared(call, **seconds)
 
     def dispatch(self) -> Mapping[str, Entry]:
@@ -189,18 +189,18 @@ def _staged_apart(start: float, function: Any, arguments: Sequence[Any]) -> dict
     return dict(zip(("trace_s", "lower_s", "compile_s"), seconds, strict=True))
 
 
-def _waiting(staged: Staged, inputs: Sequence[jax.Array]) -> Callable[[], object]:
-    return lambda: jax.block_until_ready(staged.function(staged.variables, *inputs))
+def _waiting(program: Staged, inputs: Sequence[jax.Array]) -> Callable[[], object]:
+    return lambda: jax.block_until_ready(program.function(program.variables, *inputs))
 
 
-def _carrying_variables(staged: Staged, inputs: Sequence[jax.Array]) -> Callable[[], None]:
+def _carrying_variables(program: Staged, inputs: Sequence[jax.Array]) -> Callable[[], None]:
     """A training step as a loop runs it: each call starts from the variables that the one before left."""
-    held = staged.variables
+    variables = program.variables
 
     def call() -> None:
-        nonlocal held
-        held, loss = staged.function(held, *inputs)
-        jax.block_until_ready((held, loss))
+        nonlocal variables
+        variables, loss = program.function(variables, *inputs)
+        jax.block_until_ready((variables, loss))
 
     return call
 

@@ -38,14 +38,14 @@ class CallTf(TfPeer):
         twin = self._session.twin
         if twin.weights and not twin.builds:
             target = resolve(twin.target)
-            call = _called(lambda weights, *inputs: leaves(target(weights, *inputs)))
+            call = _call_through_tf(lambda weights, *inputs: leaves(target(weights, *inputs)))
             return Staged(jax.jit(call), on_device(twin.weights_of(case)))
         self._session.reset(case)
-        call = _called(function)
+        call = _call_through_tf(function)
         return Staged(jax.jit(lambda variables, *inputs: call(*inputs)), {})
 
 
-def _called(function: Callable[..., Any]) -> Callable[..., Any]:
+def _call_through_tf(function: Callable[..., Any]) -> Callable[..., Any]:
     # A forward pass changes nothing. By default JAX must assume that it may, and dispatches it the slow way.
     return jax2tf.call_tf(tf.function(function), has_side_effects=False)
 

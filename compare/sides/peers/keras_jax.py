@@ -36,16 +36,16 @@ class KerasJax(Peer):
         # Keras makes what a layer raises anew from its text, which JAX's errors do not take: another error comes out. A
         # cleared session filters again.
         keras.config.disable_traceback_filtering()
-        built = resolve(twin.target)(twin.dimensions, "float32") if twin.builds else None
-        if not isinstance(built, Model) or not built.weights:
+        model = resolve(twin.target)(twin.dimensions, "float32") if twin.builds else None
+        if not isinstance(model, Model) or not model.weights:
             raise Unsupported("its TensorFlow twin is not built of Keras layers")
-        variables = {**built.weights, **{f"state/{name}": value for name, value in built.state.items()}}
+        variables = {**model.weights, **{f"state/{name}": value for name, value in model.state.items()}}
         foreign = [path for path, variable in variables.items() if not isinstance(variable, keras.Variable)]
         if foreign:
             raise Unsupported(
                 f"its TensorFlow twin is not built of Keras layers only: {foreign[0]} is no Keras variable"
             )
-        self._model, self._variables = built, variables
+        self._model, self._variables = model, variables
         self._start = {path: variable.value for path, variable in variables.items()}
 
     def trains(self) -> bool:
@@ -68,20 +68,20 @@ class KerasJax(Peer):
             return leaves(self._model.forward(*inputs))
 
     def _step(self, values: Values, *inputs: jax.Array) -> tuple[Values, Any]:
-        trained = [path for path, variable in self._model.weights.items() if variable.trainable]
+        trainable = [path for path, variable in self._model.weights.items() if variable.trainable]
 
         def loss(weights: Values) -> tuple[Any, tuple[Any, Values]]:
             assert self._model.loss is not None
             with _traced_by_jax(), self._scope(values | weights) as scope:
                 value = self._model.loss(*inputs)
-                scaled = self._model.optimizer.scale_loss(value)
-            return scaled, (value, self._after(scope))
+                scaled_loss = self._model.optimizer.scale_loss(value)
+            return scaled_loss, (value, self._after(scope))
 
-        weights = {path: values[path] for path in trained}
+        weights = {path: values[path] for path in trainable}
         gradients, (value, values) = jax.grad(loss, has_aux=True)(weights)
         with self._scope(values) as scope:
-            variables = [self._variables[path] for path in trained]
-            self._model.optimizer.apply([gradients[path] for path in trained], variables)
+            variables = [self._variables[path] for path in trainable]
+            self._model.optimizer.apply([gradients[path] for path in trainable], variables)
         return self._after(scope), value
 
     def _scope(self, values: Values) -> keras.StatelessScope:

@@ -55,8 +55,8 @@ class Tf2Jax(TfPeer):
 
     def _names(self, concrete: Any, parameters: Mapping[str, Any]) -> dict[str, str]:
         # tf2jax's names are not unique in the graph; its parameters come in the order in which variables were captured.
-        captured = [tensor for tensor in concrete.captured_inputs if tensor.dtype == tf.resource]
-        by_handle = {id(handle): name for handle, name in zip(captured, parameters, strict=True)}
+        resources = [tensor for tensor in concrete.captured_inputs if tensor.dtype == tf.resource]
+        by_handle = {id(handle): name for handle, name in zip(resources, parameters, strict=True)}
         return {path: by_handle[id(variable.handle)] for path, variable in self._session.weights.items()}
 
 

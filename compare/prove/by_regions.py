@@ -1,0 +1,186 @@
+"""Runs in float32 that come apart from float64 where the port in float64 does not: judged region by region.
+
+A relu that rounding turns, or a moment of Adam that is all rounding, takes a run far from another that is as right. A
+region is given the values that TensorFlow's program has there, so that nothing was amplified before it. If each rounds
+as TensorFlow's does, the run is as right as TensorFlow's. It may come no farther apart than roundings of what
+TensorFlow's program is given move its own results: a compiler may break what no region shows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.pair import Pair
+from compare.hlo.promote import PromotionError
+from compare.inputs.at_size import Prepared
+from compare.parity import fails_by_rounding, messages
+from compare.parity.evidence import FLOAT32, TRAJECTORY, Amplified
+from compare.parity.holding import Leaves
+from compare.parity.measure import UNIT_ROUNDOFF, largest, wide
+from compare.prove.collect import Collected
+from compare.prove.moved_arguments import SAMPLES, measure_distances, measure_spread
+from compare.prove.open_regions import Arguments
+from compare.prove.oracle import Doubles
+from compare.prove.region_calls import FINE, RegionCalls
+from compare.prove.running import arguments, running
+from compare.prove.shared_parameters import Slots, paired, without_pairs
+from compare.prove.split_programs import Split, SplitPrograms, split_on_cases
+from compare.prove.step_states import GuidedRun
+from compare.prove.subjects import subjects
+from compare.sides._side import SIDES
+from workloads._framework import STEP, Program, Twin
+from workloads._spec import Arrays
+from workloads._trajectory import LOSS, kept_as
+
+REGION_ROUNDINGS = 4
+"""Of a region: with what one rounding of each of its values does, as many as the rounding gate allows a whole pass."""
+LAST_STATE, MOST_STATES = 10, 3
+"""Of training, so many states are judged, none after more steps than this: each costs that many steps in float64."""
+SAME_STATE = 0.05
+"""Relative to the largest value: states that are farther apart mean something else, as a velocity and a sum do."""
+
+
+@dataclass(frozen=True)
+class RegionJudge:
+    """Judges the runs of one workload that fail in float32 alone.
+
+    Attributes:
+      prepared: the workload, and the arrays that it is judged on.
+      twin: the same with cases that neither side was given.
+      collected: what each side delivered, by side.
+      doubles: the float64 programs, and TensorFlow's weights where training was guided by them.
+      dtype: the narrowest type that is computed in.
+    """
+
+    prepared: Prepared
+    twin: Twin
+    collected: Mapping[str, Collected]
+    doubles: Doubles
+    dtype: str
+
+    def explain(self, runs: Collection[tuple[str, str]], held: Leaves) -> dict[tuple[str, str], Amplified]:
+        """By pass and case, the runs whose regions hold.
+
+        Args:
+          runs: pass and case of each that fails in float32 alone.
+          held: every leaf that was held against a bound.
+        """
+        explained: dict[tuple[str, str], Amplified] = {}
+        for pass_ in sorted({pass_ for pass_, _ in runs}):
+            failing = sorted(case for ran, case in runs if ran == pass_)
+            # What cannot be split, or run, stays a failure.
+            with contextlib.suppress(PromotionError, UnreadableProgram):
+                explained |= {(pass_, case): one for case, one in self._explain(pass_, failing, held)}
+        return explained
+
+    def _explain(self, pass_: str, failing: Sequence[str], held: Leaves) -> Iterator[tuple[str, Amplified]]:
+        known = [self.collected[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in self.collected]
+        programs = [program for program in known if program is not None]
+        if len(programs) < len(SIDES):
+            return
+        if pass_ != STEP:
+            yield from self._explain_cases(pass_, Pair(*programs), failing)
+        elif failing == [TRAJECTORY] and self.doubles.guide:
+            yield from self._explain_training(Pair(*programs), held)
+
+    def _explain_cases(
+        self, pass_: str, programs: Pair[Program], failing: Sequence[str]
+    ) -> Iterator[tuple[str, Amplified]]:
+        calls = [
+            programs.map(lambda program, case=case: arguments(program, self.twin, self.twin.cases[case]))
+            for case in failing
+        ]
+        judged = self._judge(pass_, split_on_cases(self.prepared, programs), calls)
+        if judged is None:
+            return
+        regions, fine = judged
+        original = running(programs.left, self.twin)
+        says = messages.amplified(regions.regions, regions.count_open, len(calls))
+        for case, call, is_fine in zip(failing, calls, fine, strict=True):
+            if is_fine:
+                yield case, Amplified(measure_spread(original, call.left, self._unit), says)
+
+    def _explain_training(self, programs: Pair[Program], held: Leaves) -> Iterator[tuple[str, Amplified]]:
+        failing = _failing_steps(held)
+        early = [step for step in failing if step <= LAST_STATE] or failing[:1]
+        states = sorted({early[round(at)] for at in np.linspace(0, len(early) - 1, MOST_STATES)})
+        guided = GuidedRun(self.twin, self.doubles.guide)
+        exact = [self.doubles.programs.get((side, STEP)) for side in ("tf", "jax")]
+        known = [program for program in exact if program is not None]
+        if len(known) < len(SIDES):
+            return
+        recorded = Pair(*(guided.record(program, states) for program in known))
+        calls = [
+            Pair(*(_fill(program, side[step]) for program, side in zip(programs, recorded, strict=True)))
+            for step in states
+        ]
+        slots = _pair_states(programs, calls)
+        split = Pair(*subjects(programs.left, programs.right, slots=slots))
+        own = {name for side in slots for name in side.results if name.startswith("state ")}
+        shared = set(slots[0].results) & set(slots[1].results)
+        judged = self._judge(STEP, SplitPrograms(split, calls, own - shared), calls)
+        if judged is None or not all(judged[1]):
+            return
+        regions = judged[0]
+        run = running(programs.left, self.twin)
+        moved = (guided.train(run, seed, self._unit) for seed in range(SAMPLES))
+        spread = measure_distances(guided.train(run), moved)
+        yield TRAJECTORY, Amplified(spread, messages.amplified(regions.regions, regions.count_open, len(calls)))
+
+    def _judge(
+        self, pass_: str, programs: SplitPrograms, calls: Sequence[Arguments]
+    ) -> tuple[Split, Sequence[bool]] | None:
+        """The regions, and in which calls all hold; None where the programs cannot be split."""
+        regions = programs.find_regions(calls)
+        if regions is None:
+            return None
+        if regions.opened is None:
+            return regions, [True] * len(calls)
+        judge = RegionCalls(pass_, regions.opened, calls[0], self.dtype, REGION_ROUNDINGS)
+        at_once = regions.opened.at_once
+        outcomes = [
+            outcome
+            for start in range(0, len(calls), at_once)
+            for outcome in judge.judge(calls[start : start + at_once])
+        ]
+        return regions, [outcome.status in FINE for outcome in outcomes]
+
+    @cached_property
+    def _unit(self) -> float:
+        return UNIT_ROUNDOFF[self.dtype]
+
+
+def _failing_steps(held: Leaves) -> list[int]:
+    """Numbers of the steps of the guided run in which a leaf fails, from 1."""
+    leaves = [leaf for leaf in held["training"] if leaf.place.case == TRAJECTORY and fails_by_rounding(leaf)]
+    kept = {known.step for leaf in leaves if (known := kept_as(leaf.place.leaf)) is not None}
+    losses = {leaf.far.index[0] + 1 for leaf in leaves if leaf.place.leaf == LOSS and leaf.far.index}
+    return sorted(kept | losses)
+
+
+def _fill(program: Program, recorded: Arrays) -> list[np.ndarray]:
+    """The arguments of a program of a narrower type."""
+    return [recorded[f"{parameter.kind} {parameter.name}"].astype(parameter.dtype) for parameter in program.parameters]
+
+
+def _pair_states(programs: Pair[Program], calls: Sequence[Arguments]) -> list[Slots]:
+    """Names of what both take, those of states shared only where they hold the same values after some steps."""
+    slots = paired(list(programs))
+    states = {name for name in slots[0].parameters if name.startswith("state ")} & set(slots[1].parameters)
+    places = [(name, *(side.parameters.index(name) for side in slots)) for name in states]
+    differing = {
+        name for name, left, right in places if any(not _is_same(call.left[left], call.right[right]) for call in calls)
+    }
+    return without_pairs(slots, differing)
+
+
+def _is_same(one: np.ndarray, other: np.ndarray) -> bool:
+    if one.shape != other.shape:
+        return False
+    return largest([wide(one) - wide(other)]) <= SAME_STATE * largest([one, other])

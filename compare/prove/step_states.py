@@ -1,0 +1,78 @@
+"""What both step programs take at a few steps of a training run, each from TensorFlow's weights and its own states."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from compare.prove.moved_arguments import move_roundings
+from compare.prove.running import Running, running
+from workloads._compiling import REPEATEDLY
+from workloads._framework import Program, Twin
+from workloads._spec import Arrays
+from workloads._trajectory import kept_as
+from workloads._unroll import unroll
+
+Call = list[np.ndarray]
+"""The arguments of one call of a program."""
+
+
+@dataclass(frozen=True)
+class GuidedRun:
+    """A training run in which each step starts from TensorFlow's float64 weights.
+
+    Attributes:
+      twin: has the batches, and the weights and states to start from.
+      guide: "weights@STEP/PATH" of TensorFlow's run.
+    """
+
+    twin: Twin
+    guide: Arrays
+
+    def train(self, run: Running, seed: int | None = None, unit: float = 0.0) -> Arrays:
+        """The losses and weights of all steps, as a side records them.
+
+        Args:
+          run: the step of either side.
+          seed: of the roundings by which whatever a step takes is moved; None moves nothing.
+          unit: see `measure_spread`.
+
+        Raises:
+          UnreadableProgram: XLA does not run the program apart.
+        """
+
+        def step(call: Call) -> Sequence[np.ndarray]:
+            return run.executable(call if seed is None else move_roundings(call, seed, unit))
+
+        return unroll(step, run.program, self.twin, self._handed_on, self.guide)
+
+    def record(self, program: Program, steps: Collection[int]) -> dict[int, dict[str, np.ndarray]]:
+        """By step, the arguments of a program by kind and name.
+
+        Args:
+          program: the step, in float64, so that its states are not the outcome of choices that rounding made.
+          steps: numbers of steps, from 1.
+
+        Raises:
+          UnreadableProgram: XLA does not run the program apart.
+        """
+        names = [f"{parameter.kind} {parameter.name}" for parameter in program.parameters]
+        last, run = max(steps), running(program, self.twin, REPEATEDLY)
+        numbers = iter(range(1, last + 1))
+        recorded: dict[int, dict[str, np.ndarray]] = {}
+
+        def step(call: Call) -> Sequence[np.ndarray]:
+            if (number := next(numbers)) in steps:
+                recorded[number] = dict(zip(names, call, strict=True))
+            return run.executable(call)
+
+        twin = replace(self.twin, batches={name: array[:last] for name, array in self.twin.batches.items()})
+        unroll(step, program, twin, self._handed_on, self.guide)
+        return recorded
+
+    @property
+    def _handed_on(self) -> Sequence[int]:
+        """After which steps the weights are TensorFlow's."""
+        return sorted({known.step for name in self.guide if (known := kept_as(name)) is not None})

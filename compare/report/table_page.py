@@ -1,0 +1,36 @@
+"""What a notebook shows of times and of programs: a verdict, one table, and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from compare.report import verdicts
+from compare.report.html import TEMPLATES, templates
+
+
+@dataclass(frozen=True)
+class Page:
+    """A piece of HTML without scripts, for a page of somebody else.
+
+    Attributes:
+      name: of what was looked at.
+      verdict: of a record; "" where there is none.
+      titles: of the columns; none of a page without a table.
+      rows: of texts, the first of each being its title.
+      lines: further sentences.
+    """
+
+    name: str
+    verdict: str
+    titles: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    lines: Sequence[str]
+
+
+def render(page: Page) -> str:
+    """The page as HTML. Every string of it is escaped."""
+    style = Markup((TEMPLATES / "check.css").read_text())
+    return templates().get_template("table.html.j2").render(page=page, words=verdicts.WORDS, style=style)

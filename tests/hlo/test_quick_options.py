@@ -1,0 +1,42 @@
+"""Options that make compiling short: of an XLA that does not know one they are left out; no other option is."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+from hlo_programs import exported
+
+from compare.hlo import bindings
+from compare.hlo.bindings import UnreadableProgram
+from jaxport import _private
+from workloads import _compiling
+from workloads._compiling import IN_ORDER, QUICKLY, REPEATEDLY
+
+ABSENT = "xla_of_another_release"
+
+
+def program() -> bytes:
+    return exported(lambda x: jax.numpy.tanh(x) @ x, np.ones((3, 3), np.float32))
+
+
+@pytest.mark.parametrize("options", [IN_ORDER, QUICKLY, REPEATEDLY])
+def test_the_installed_xla_knows_each_of_them(options: dict[str, object]) -> None:
+    for name, value in options.items():
+        jax.jit(lambda x: x + 1, compiler_options={name: value}).lower(0.0).compile()
+
+
+def test_one_that_makes_compiling_short_is_left_out_where_it_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_compiling, "_SOONER", {**_compiling._SOONER, ABSENT: True})
+    x = np.eye(3, dtype=np.float32)
+    expected = np.tanh(x) @ x
+    np.testing.assert_allclose(bindings.load_bytecode(program(), {**QUICKLY, ABSENT: True})([x])[0], expected)
+    compiled = _private.compile_stablehlo(program(), {**QUICKLY, ABSENT: True})
+    np.testing.assert_allclose(compiled([jax.numpy.asarray(x)])[0], expected)
+
+
+def test_any_other_unknown_option_is_refused() -> None:
+    with pytest.raises(UnreadableProgram, match=ABSENT):
+        bindings.load_bytecode(program(), {ABSENT: True})
+    with pytest.raises(jax.errors.JaxRuntimeError, match=ABSENT):
+        _private.compile_stablehlo(program(), {ABSENT: True})
