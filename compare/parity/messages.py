@@ -242,18 +242,21 @@ def not_swept(pass_: str, elements: int) -> str:
     return f"{pass_}: not swept, because hundreds of calls on {elements:,} elements take minutes: judge a smaller size"
 
 
-def regions_hold(pass_: str, regions: int, opened: int, calls: int) -> str:
+def regions_hold(pass_: str, regions: int, opened: int, kinds: int, calls: int) -> str:
     """Structural rules prove some regions of a pass, and the others hold in every call.
 
     Args:
       pass_: forward or gradients.
       regions: how many there are.
       opened: how many are not proved.
+      kinds: how many of these differ: one of each kind runs in a call.
       calls: of the sweep.
     """
     if not opened:
         return f"{pass_}: all {regions} regions are proved equal"
-    return f"{pass_}: {regions - opened} of {regions} regions are proved equal, {opened} hold in {calls} calls"
+    distinct = f" ({kinds} distinct)" if kinds < opened else ""
+    proved = f"{regions - opened} of {regions} regions are proved equal"
+    return f"{pass_}: {proved}, {opened}{distinct} hold in {calls} calls"
 
 
 def amplified(regions: int, opened: int, calls: int) -> str:

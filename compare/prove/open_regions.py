@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from compare.hlo.pair import Pair
 from compare.hlo.write_module import write_graph
 from compare.parity.measure import largest
 from compare.prove.running import MOST_BYTES
+from compare.regions.kinds import MOST_TURNS, RegionKind, group_identical, separate
 from compare.regions.open_programs import OpenPrograms, count_roundings, merge_regions
 from compare.regions.parts import Region, Regions
 from compare.regions.refining import ExactCall, Matched, find_refuted
@@ -33,10 +34,17 @@ Arguments = Pair[Sequence[np.ndarray]]
 
 @dataclass(frozen=True)
 class RegionInputs:
-    """What one call passes to regions: values at cut points, and parameters that one program alone has."""
+    """What one call passes to regions.
+
+    Attributes:
+      shared: values at cut points.
+      own: by program, its parameters that the other one does not have.
+      turn: which region of each kind they belong to.
+    """
 
     shared: Sequence[np.ndarray]
     own: Pair[Sequence[np.ndarray]]
+    turn: int
 
     def of(self, side: int) -> list[np.ndarray]:
         """The arguments of a side's program."""
@@ -54,10 +62,39 @@ class RegionGroup:
     Attributes:
       regions: the split that they belong to.
       programs: both pieces of each.
+      turns: the regions whose values fill the programs, turn by turn; where each region is there, one turn.
+      keys: by turn, ids in TensorFlow's graph of what the regions read, in the order of their shared parameters.
     """
 
     regions: Regions
     programs: OpenPrograms
+    turns: tuple[tuple[Region, ...], ...]
+    keys: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of_all(cls, group: Sequence[Region], regions: Regions) -> RegionGroup:
+        """Each of these regions, from its own values.
+
+        Args:
+          group: regions of the split.
+          regions: the split.
+        """
+        programs = merge_regions(group, regions)
+        return cls(regions, programs, (tuple(group),), (_left_keys(programs.read, regions),))
+
+    @classmethod
+    def of_kinds(cls, kinds: Sequence[RegionKind], regions: Regions) -> RegionGroup:
+        """One region of each kind, from values of several of them in turn.
+
+        Args:
+          kinds: of regions of the split.
+          regions: the split.
+        """
+        separated, firsts = separate(kinds, regions)
+        count = min(MOST_TURNS, max(len(kind.regions) for kind in kinds))
+        turns = tuple(tuple(kind.take_turn(turn) for kind in kinds) for turn in range(count))
+        keys = (_left_keys([at for region in turn for at in region.inputs], regions) for turn in turns)
+        return cls(separated, merge_regions(firsts, separated), turns, tuple(keys))
 
     @cached_property
     def artifacts(self) -> Pair[bytes]:
@@ -79,27 +116,24 @@ class RegionGroup:
         return executing.compile_bytecode(promote.promote(self.artifacts.right), QUICKLY)
 
     @cached_property
-    def keys(self) -> Sequence[int]:
-        """Ids in TensorFlow's graph of what the regions read, in the order of their shared parameters."""
-        return [self.regions.cut_points[at].nodes.left[0] for at in self.programs.read]
-
-    @cached_property
     def roundings(self) -> float:
         """How many roundings in a row any of the pieces makes."""
         return max(count_roundings(region, self.regions.graphs.left) for region in self.programs.regions)
 
-    def select_inputs(self, call: Arguments, values_at: Mapping[int, np.ndarray]) -> RegionInputs:
+    def select_inputs(self, call: Arguments, values_at: Mapping[int, np.ndarray], number: int) -> RegionInputs:
         """What the regions of both sides take in a call.
 
         Args:
           call: arguments of both programs.
           values_at: by id in TensorFlow's graph, the values of this call.
+          number: of the call: regions of a kind take turns.
         """
+        turn = number % len(self.turns)
         own = (
             [arguments[graph.parameters.index(key)] for key in alone]
             for arguments, graph, alone in zip(call, self.regions.graphs, self.programs.alone, strict=True)
         )
-        return RegionInputs([values_at[key] for key in self.keys], Pair(*own))
+        return RegionInputs([values_at[key] for key in self.keys[turn]], Pair(*own), turn)
 
     def find_refuted(self, inputs: Sequence[RegionInputs]) -> set[Matched]:
         """The values that were supposed to be one, and differ in float64 in one of these calls.
@@ -144,7 +178,7 @@ class OpenRegions:
           UnreadableProgram: they are too large together, one by itself is, or the values that they read are.
         """
         room = budget()
-        groups = tuple(RegionGroup(regions, merge_regions(group, regions)) for group in _group(opened, regions, room))
+        groups = tuple(RegionGroup.of_all(group, regions) for group in _group(opened, regions, room))
         operations = max(sum(len(group.programs.graphs[side].nodes) for group in groups) for side in (0, 1))
         if operations > MOST_OPERATIONS:
             raise UnreadableProgram(f"expected at most {MOST_OPERATIONS:,} operations in open regions")
@@ -153,9 +187,19 @@ class OpenRegions:
             raise UnreadableProgram(f"expected {made._bytes:,} bytes for what open regions read, found {room:,}")
         return made
 
+    @cached_property
+    def of_kinds(self) -> OpenRegions:
+        """One region for all that are identical, from values of several of them in turn."""
+        opened = [region for group in self.groups for region in group.programs.regions]
+        regions = self.groups[0].regions
+        kinds = {id(kind.regions[0]): kind for kind in group_identical(opened, regions)}
+        firsts = _group([kind.regions[0] for kind in kinds.values()], regions, budget())
+        groups = (RegionGroup.of_kinds([kinds[id(first)] for first in group], regions) for group in firsts)
+        return OpenRegions(tuple(groups), self.cut_values)
+
     @property
     def count(self) -> int:
-        """How many regions are open."""
+        """How many regions these are."""
         return sum(len(group.programs.regions) for group in self.groups)
 
     @property
@@ -171,15 +215,19 @@ class OpenRegions:
         )
         return max(1, MOST_BYTES // max(1, *of_groups, self._bytes))
 
-    def collect_inputs(self, calls: Sequence[Arguments]) -> list[list[RegionInputs]]:
+    def collect_inputs(self, calls: Sequence[Arguments], first: int = 0) -> list[list[RegionInputs]]:
         """By group, what its regions take in each call.
 
         Args:
           calls: arguments of both programs.
+          first: number of the first call.
         """
         known = self.cut_values.compute(self._keys, [call.left for call in calls])
         return [
-            [group.select_inputs(call, values_at) for call, values_at in zip(calls, known, strict=True)]
+            [
+                group.select_inputs(call, values_at, first + at)
+                for at, (call, values_at) in enumerate(zip(calls, known, strict=True))
+            ]
             for group in self.groups
         ]
 
@@ -198,7 +246,7 @@ class OpenRegions:
 
     @cached_property
     def _keys(self) -> Sequence[int]:
-        return [*dict.fromkeys(key for group in self.groups for key in group.keys)]
+        return [*dict.fromkeys(key for group in self.groups for keys in group.keys for key in keys)]
 
     @cached_property
     def _bytes(self) -> int:
@@ -242,6 +290,11 @@ class CutValues:
             | {key: array for run in runs for key, array in run[at].items()}
             for at, call in enumerate(calls)
         ]
+
+
+def _left_keys(cut_points: Iterable[int], regions: Regions) -> tuple[int, ...]:
+    """Ids in TensorFlow's graph that hold these cut points."""
+    return tuple(regions.cut_points[at].nodes.left[0] for at in cut_points)
 
 
 def _group(opened: Sequence[Region], regions: Regions, room: int) -> Iterator[list[Region]]:

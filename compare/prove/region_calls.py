@@ -44,21 +44,23 @@ class RegionCalls:
     def __init__(self, pass_: str, opened: OpenRegions, base: Arguments, dtype: str, times: float) -> None:
         self._opened = opened
         rounding = measure_rounding(dtype, times, {}, digits=1.0)
-        self._groups = [_GroupCalls(group, opened.cut_values, rounding) for group in opened.groups]
+        self._groups = [_GroupCalls(group, opened.cut_values, (rounding,)) for group in opened.groups]
         if pass_ == GRADIENTS:
             # As of a whole program: what is lost in the rounding of an ordinary gradient is lost anyway.
-            ordinary = zip(self._groups, opened.collect_inputs([base]), strict=True)
-            self._groups = [group.with_floors(dtype, inputs[0]) for group, inputs in ordinary]
+            turns = max(len(group.turns) for group in opened.groups)
+            ordinary = zip(self._groups, opened.collect_inputs([base] * turns), strict=True)
+            self._groups = [group.with_floors(dtype, inputs[: len(group.group.turns)]) for group, inputs in ordinary]
         self.vanishing = rounding.at_most * rounding.unit
         """What rounding leaves of a value that should vanish, relative to those that it is computed of."""
 
-    def judge(self, calls: Sequence[Arguments]) -> list[Outcome]:
+    def judge(self, calls: Sequence[Arguments], first: int = 0) -> list[Outcome]:
         """Judge each call: the outcome of its worst region.
 
         Args:
           calls: arguments of both programs.
+          first: number of the first call: regions of a kind take turns.
         """
-        by_group = zip(self._groups, self._opened.collect_inputs(calls), strict=True)
+        by_group = zip(self._groups, self._opened.collect_inputs(calls, first), strict=True)
         outcomes = [group.judge(inputs) for group, inputs in by_group]
         return [stability.worst(of_call) for of_call in zip(*outcomes, strict=True)]
 
@@ -70,25 +72,21 @@ class _GroupCalls:
     Attributes:
       group: the regions.
       cut_values: tells which of their inputs were rounded.
-      rounding: how values are rounded.
+      roundings: how values are rounded, in each turn or in all.
     """
 
     group: RegionGroup
     cut_values: CutValues
-    rounding: Rounding
+    roundings: tuple[Rounding, ...]
 
-    def with_floors(self, dtype: str, ordinary: RegionInputs) -> _GroupCalls:
+    def with_floors(self, dtype: str, ordinary: Sequence[RegionInputs]) -> _GroupCalls:
         """The same, where an error as large as the rounding of an ordinary gradient counts nothing.
 
         Args:
           dtype: the narrowest type that is computed in.
-          ordinary: what the regions take in an ordinary call.
+          ordinary: what the regions take in an ordinary call, by turn.
         """
-        exact = self.group.compiled_exactly(ordinary.widened(0))
-        gradients = {f"{at}" for at, region in enumerate(self.group.programs.regions) if region.results}
-        by_leaf = _by_leaf(self.group.programs, exact, None, exact)[2]
-        results = {leaf: array for leaf, array in by_leaf.items() if leaf.partition(".")[0] in gradients}
-        return replace(self, rounding=measure_rounding(dtype, self.rounding.times, results, digits=1.0))
+        return replace(self, roundings=tuple(self._measure_floors(dtype, inputs) for inputs in ordinary))
 
     def judge(self, inputs: Sequence[RegionInputs]) -> list[Outcome]:
         """Judge each call: the outcome of its worst region.
@@ -96,12 +94,28 @@ class _GroupCalls:
         Args:
           inputs: what the regions take in each.
         """
+        results = self._run(inputs)
+        outcomes: dict[int, Outcome] = {}
+        for turn in {one.turn for one in inputs}:
+            places = [at for at, one in enumerate(inputs) if one.turn == turn]
+            of_turn = self._judge_turn([inputs[at] for at in places], [results[at] for at in places])
+            outcomes |= zip(places, of_turn, strict=True)
+        return [outcomes[at] for at in range(len(inputs))]
+
+    def _judge_turn(self, inputs: Sequence[RegionInputs], results: Sequence[CallResults]) -> list[Outcome]:
         judged = judge_calls(
-            self._run(inputs),
-            self.rounding,
+            results,
+            self.roundings[inputs[0].turn % len(self.roundings)],
             lambda positions, seed: self._sample([inputs[at] for at in positions], seed),
         )
         return [outcome for _, outcome in judged]
+
+    def _measure_floors(self, dtype: str, ordinary: RegionInputs) -> Rounding:
+        exact = self.group.compiled_exactly(ordinary.widened(0))
+        gradients = {f"{at}" for at, region in enumerate(self.group.turns[ordinary.turn]) if region.results}
+        by_leaf = _by_leaf(self.group.programs, exact, None, exact)[2]
+        results = {leaf: array for leaf, array in by_leaf.items() if leaf.partition(".")[0] in gradients}
+        return measure_rounding(dtype, self.roundings[0].times, results, digits=1.0)
 
     @cached_property
     def _compiled(self) -> Pair[executing.Executable]:
@@ -110,11 +124,7 @@ class _GroupCalls:
     @cached_property
     def _disturbed(self) -> executing.Executable:
         """Compiled once, where a region asks for it."""
-        return executing.compile_bytecode(disturbing.disturb(self.group.exact, self.rounding.unit), QUICKLY)
-
-    @cached_property
-    def _is_rounded(self) -> Sequence[bool]:
-        return [not self.cut_values.is_parameter(key) for key in self.group.keys]
+        return executing.compile_bytecode(disturbing.disturb(self.group.exact, self.roundings[0].unit), QUICKLY)
 
     def _run(self, inputs: Sequence[RegionInputs]) -> list[CallResults]:
         runs = zip(
@@ -131,12 +141,13 @@ class _GroupCalls:
         return [_by_leaf(self.group.programs, run, None, run)[2] for run in runs]
 
     def _move(self, inputs: RegionInputs, seed: int) -> list[np.ndarray]:
-        generator, unit = np.random.default_rng(seed), self.rounding.unit
-        shared = zip(map(widen, inputs.shared), self._is_rounded, strict=True)
+        generator, unit = np.random.default_rng(seed), self.roundings[0].unit
+        is_rounded = (not self.cut_values.is_parameter(key) for key in self.group.keys[inputs.turn])
+        shared = zip(map(widen, inputs.shared), is_rounded, strict=True)
         return [
             *(
-                disturbing.disturb_array(array, unit, generator) if is_rounded and is_float(array) else array
-                for array, is_rounded in shared
+                disturbing.disturb_array(array, unit, generator) if was_rounded and is_float(array) else array
+                for array, was_rounded in shared
             ),
             *map(widen, inputs.own.left),
         ]

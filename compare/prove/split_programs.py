@@ -124,6 +124,11 @@ class Split:
         """How many regions may give other bits."""
         return self.opened.count if self.opened else 0
 
+    @property
+    def count_kinds(self) -> int:
+        """How many of these differ."""
+        return self.opened.of_kinds.count if self.opened else 0
+
 
 def split_on_cases(prepared: Prepared, programs: Pair[Program]) -> SplitPrograms:
     """Both programs of the forward pass or the gradients, matched on cases of the workload.

@@ -72,7 +72,9 @@ def _sweep(pass_: str, prepared: Prepared, programs: Pair[Program], dtype: str) 
     while regions is not None:
         broken = sweep.judge(regions)
         if broken is None:
-            says = messages.regions_hold(pass_, regions.regions, regions.count_open, len(sweep.probes))
+            says = messages.regions_hold(
+                pass_, regions.regions, regions.count_open, regions.count_kinds, len(sweep.probes)
+            )
             return SweptRegions(_reached(pass_, sweep.outcomes), says)
         regions = sweep.split_again(broken)
     return None
@@ -110,14 +112,15 @@ class _Sweep:
         Args:
           regions: that have to hold.
         """
-        opened = regions.opened
+        opened = regions.opened.of_kinds if regions.opened else None
         judges = self._judges(opened) if opened else None
         at_once = min(self._whole.original.at_once, opened.at_once) if opened else self._whole.original.at_once
         left = [probe for probe in self.probes if probe not in self.outcomes]
         for start in range(0, len(left), at_once):
             probes = left[start : start + at_once]
             calls = [self._draw(probe) for probe in probes]
-            judged = judges.judge([*map(self._arguments, calls)]) if judges else [Outcome(HOLDS)] * len(calls)
+            number = len(self.outcomes)
+            judged = judges.judge([*map(self._arguments, calls)], number) if judges else [Outcome(HOLDS)] * len(calls)
             broken = [probe for probe, outcome in zip(probes, judged, strict=True) if outcome.status not in FINE]
             if broken or not self._whole.agree(calls, judges.vanishing if judges else 0.0):
                 return (broken or probes)[0]

@@ -47,6 +47,18 @@ def make_programs(region: Region, regions: Regions) -> RegionPrograms:
     return _programs(region, regions, tuple(region.inputs[at] for at in order))
 
 
+def identify(programs: RegionPrograms) -> bytes:
+    """A digest that is equal where both pieces compute the same of their shared parameters.
+
+    Args:
+      programs: of a region without parameters that one program alone takes.
+    """
+    colors = {at: str(at).encode() for at in range(len(programs.inputs))}
+    alike = programs.graphs.map(lambda graph: _digests_by(graph, colors))
+    results = zip(programs.graphs, alike, strict=True)
+    return b"|".join(b"".join(by_value[key] for key in graph.results) for graph, by_value in results)
+
+
 def _programs(region: Region, regions: Regions, inputs: tuple[int, ...]) -> RegionPrograms:
     left, right = (_program(region, regions, inputs, side) for side in (0, 1))
     return RegionPrograms(Pair(left, right), inputs, region.pieces.map(lambda piece: piece.alone))

@@ -162,6 +162,36 @@ def test_regions_that_compute_alike_from_the_same_cut_points_are_there_once(prep
     assert len(once) == len(twice) and len(twice.results) == 2 * len(once.results)
 
 
+def test_identical_regions_run_as_one(prepared: Prepared) -> None:
+    """Three layers of one formula are a kind, a fourth with another factor is one of its own."""
+
+    def layers(scale: Function, last: Function) -> Function:
+        return lambda x: last(jnp.cos(scale(jnp.cos(scale(jnp.cos(scale(x)))))))
+
+    wide = layers(scaled, lambda x: jnp.tanh(x) * 2 + jnp.tanh(x) * 5)
+    split = regions_of(prepared, wide, layers(scaled_otherwise, lambda x: jnp.tanh(x) * 7))
+    assert split is not None and (split.count_open, split.count_kinds) == (4, 2)
+    assert split.opened is not None
+    (group,) = split.opened.of_kinds.groups
+    # The last of the three layers is not the one that the programs were made of.
+    assert len(group.turns) == 3 and len({keys for keys in group.keys}) == 3
+
+
+@pytest.mark.parametrize("far", [0, 1, 2])
+def test_a_formula_that_breaks_on_the_values_of_one_layer_alone_does_not_hold(prepared: Prepared, far: int) -> None:
+    """Subtracting 1 from an exponential costs four digits where it is near 1, and next to none elsewhere."""
+
+    def layers(increase: Function) -> Function:
+        before: list[Function] = [lambda x: jnp.sin(x) + 2, lambda x: jnp.tanh(x) + 2]
+        before.insert(far, lambda x: jnp.abs(x) + 2.0**-12)
+        return lambda x: jnp.stack([increase(function(x)) for function in before])
+
+    original, port = layers(jnp.expm1), layers(lambda x: jnp.exp(x) - 1)
+    split = regions_of(prepared, original, port)
+    assert split is not None and (split.count_open, split.count_kinds) == (3, 1)
+    assert swept(prepared, original, port) is None
+
+
 def cut_off(x: Any) -> Any:
     return jnp.sin(jnp.where(x > 60.0, 60.0, jnp.maximum(x, 0.0)))
 

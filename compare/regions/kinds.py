@@ -1,0 +1,69 @@
+"""Regions that are identical but for where they stand: sixteen blocks of a ResNet are three kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from compare.regions.parts import CutPoint, Region, Regions
+from compare.regions.pieces import identify, make_programs
+
+MOST_TURNS = 4
+"""So many regions of a kind take turns, spread from the first to the last: their values are of different layers."""
+
+
+@dataclass(frozen=True)
+class RegionKind:
+    """Identical regions: their pieces compute the same two functions, each from values of its own.
+
+    Attributes:
+      regions: in the order of the split; their inputs are in the order of the functions' parameters.
+    """
+
+    regions: tuple[Region, ...]
+
+    def take_turn(self, turn: int) -> Region:
+        """The region whose values are used.
+
+        Args:
+          turn: below `MOST_TURNS`.
+        """
+        turns = min(MOST_TURNS, len(self.regions))
+        return self.regions[(turn % turns) * (len(self.regions) - 1) // max(1, turns - 1)]
+
+
+def group_identical(grouped: Sequence[Region], regions: Regions) -> list[RegionKind]:
+    """These regions by kind, in the order of the first of each.
+
+    A region with parameters that one program alone takes is a kind by itself: no other region has these.
+
+    Args:
+      grouped: regions of the split.
+      regions: the split.
+    """
+    kinds: dict[object, list[Region]] = {}
+    for at, region in enumerate(grouped):
+        made = make_programs(region, regions)
+        kind = at if any(made.alone) else identify(made)
+        kinds.setdefault(kind, []).append(replace(region, inputs=made.inputs))
+    return [RegionKind(tuple(members)) for members in kinds.values()]
+
+
+def separate(kinds: Sequence[RegionKind], regions: Regions) -> tuple[Regions, list[Region]]:
+    """The first region of each kind, all of whose inputs are its own: values of any of its kind may fill them.
+
+    Args:
+      kinds: of regions of the split.
+      regions: the split.
+
+    Returns:
+      The split with a cut point for each of these inputs, in their order, and the regions that read these.
+    """
+    cut_points: list[CutPoint] = []
+    firsts: list[Region] = []
+    for kind in kinds:
+        first = kind.regions[0]
+        inputs = range(len(cut_points), len(cut_points) + len(first.inputs))
+        cut_points += (regions.cut_points[at] for at in first.inputs)
+        firsts.append(replace(first, inputs=tuple(inputs), cut_point=None))
+    return replace(regions, cut_points=tuple(cut_points), regions=tuple(firsts)), firsts
