@@ -178,7 +178,7 @@ def test_numbers_that_either_program_decides_by_tell_them_apart() -> None:
 
 
 def test_ties_take_no_place_of_the_numbers_that_a_program_compares_with() -> None:
-    numbers, spec = [float(number) for number in range(2, 12)], ArraySpec((4,))
+    numbers, spec = [float(number) for number in range(10, 200, 10)], ArraySpec((4,))
     alone = _marks.around_floats(numbers, spec)
     with_ties = _marks.around_floats(numbers, spec, [0.5, -1.5, 1 / 3])
     assert len(alone) == _marks.MOST and with_ties == [*alone, 0.5, -1.5]
