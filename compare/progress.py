@@ -25,6 +25,10 @@ class Reporter(ABC):
         """One step of the stage begins."""
 
     @abstractmethod
+    def detail(self, text: str) -> None:
+        """How far the step at hand is."""
+
+    @abstractmethod
     def result(self, text: str) -> None:
         """Something is known that a reader waits for."""
 
@@ -44,6 +48,9 @@ class Silent(Reporter):
         """Nothing."""
 
     def step(self, text: str) -> None:
+        """Nothing."""
+
+    def detail(self, text: str) -> None:
         """Nothing."""
 
     def result(self, text: str) -> None:
@@ -70,8 +77,12 @@ class Lines(Reporter):
     def step(self, text: str) -> None:
         """Print it where nothing was printed for `QUIET_S`: all steps would flood a log."""
         self._number += 1
+        self.detail(f"{text}, step {self._number} of {max(self._steps, self._number)}")
+
+    def detail(self, text: str) -> None:
+        """Print it where nothing was printed for `QUIET_S`."""
         if self._clock() - self._last >= QUIET_S:
-            self.result(f"{self._stage}: {text}, step {self._number} of {max(self._steps, self._number)}")
+            self.result(f"{self._stage}: {text}")
 
     def result(self, text: str) -> None:
         """Print it as a stage is."""
@@ -120,6 +131,11 @@ class Bars(Reporter):
         if self._task is not None:
             self._progress.update(self._task, advance=1, doing=text, refresh=True)
 
+    def detail(self, text: str) -> None:
+        """Show it beside the bar."""
+        if self._task is not None:
+            self._progress.update(self._task, doing=text, refresh=True)
+
     def result(self, text: str) -> None:
         """Print it above the bar."""
         self._progress.console.print(Text(text), soft_wrap=True)
@@ -128,6 +144,34 @@ class Bars(Reporter):
         if self._task is not None:
             task = self._progress.tasks[self._task]
             self._progress.update(self._task, completed=task.total, doing="")
+
+
+class Countdown:
+    """Tells how many of equal parts of a step are done, and how long the others will take.
+
+    Args:
+      reporter: is told.
+      text: what is done.
+      total: how many parts there are.
+    """
+
+    def __init__(self, reporter: Reporter, text: str, total: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._reporter, self._text, self._total, self._clock = reporter, text, total, clock
+        self._start = clock()
+
+    def show(self, done: int) -> None:
+        """Tell it.
+
+        Args:
+          done: how many parts are.
+        """
+        took = self._clock() - self._start
+        left = f", about {_in_words(took / done * (self._total - done))} left" if done else ""
+        self._reporter.detail(f"{self._text}, {done} of {self._total}{left}")
+
+
+def _in_words(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 def reporter(console: Console, quiet: bool) -> Reporter:

@@ -74,6 +74,10 @@ class NotebookBar(Reporter):
     def step(self, text: str) -> None:
         """Advance it."""
         self._done = min(self._done + 1, self._steps)
+        self.detail(text)
+
+    def detail(self, text: str) -> None:
+        """Show it beside the bar."""
         self._draw(self._page(text))
 
     def result(self, text: str) -> None:
@@ -119,6 +123,10 @@ class InCallersThread(Reporter):
     def step(self, text: str) -> None:
         """One step of the stage begins."""
         self._thread.run(partial(self._shown.step, text))
+
+    def detail(self, text: str) -> None:
+        """How far the step at hand is."""
+        self._thread.run(partial(self._shown.detail, text))
 
     def result(self, text: str) -> None:
         """Something is known that a reader waits for."""

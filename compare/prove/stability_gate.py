@@ -54,7 +54,7 @@ def with_stability(
         return with_sweep(parity, prepared.workload.name, unswept, ())
     port = collected["jax"]
     sweeps = [{}, port.compiler_options] if "tuned" in port.modes.get(FORWARD, ()) else [{}]
-    return swept_with(pool, sweeps, parity, prepared, collected, doubles, failures)
+    return swept_with(pool, sweeps, parity, prepared, collected, doubles, failures, reporter)
 
 
 def swept_with(
@@ -65,6 +65,7 @@ def swept_with(
     collected: Mapping[str, Collected],
     doubles: Doubles,
     failures: list[Failure],
+    reporter: Reporter,
 ) -> Parity:
     """The parity with the results of sweeps of the port.
 
@@ -76,12 +77,13 @@ def swept_with(
       collected: what each side delivered, by side.
       doubles: the float64 evidence.
       failures: gets what fails meanwhile.
+      reporter: told how far the sweep is.
     """
     results: list[Swept] = []
     for options in sweeps:
         try:
             eager = OriginalModes(pool, prepared, collected.get("tf")).eager
-            results.append(sweeping.sweep(prepared, collected, doubles, options, eager))
+            results.append(sweeping.sweep(prepared, collected, doubles, options, eager, reporter))
         except ProgramLost as error:
             failures.append(Failure("both sides", "sweep", str(error)))
             results.append(Swept(reason=f"not judged: {error}", lost=True))

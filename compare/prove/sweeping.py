@@ -20,6 +20,7 @@ from compare.parity.breaks import Broken, Extent, Outcome, Reached, Swept
 from compare.parity.evidence import PORT, TUNED
 from compare.parity.measure import UNIT_ROUNDOFF
 from compare.parity.stability import BREAKS, UNJUDGED, Rounding, Values
+from compare.progress import Countdown, Reporter, Silent
 from compare.prove.collect import FLOAT32, Collected
 from compare.prove.following import Following
 from compare.prove.moved_arguments import clip_to_range, move_roundings
@@ -51,6 +52,7 @@ def sweep(
     doubles: Doubles,
     options: Options | None = None,
     eager: AskEager | None = None,
+    reporter: Reporter = Silent(),  # noqa: B008 - has no state
 ) -> Swept:
     """What each float input may be, by pass.
 
@@ -60,6 +62,7 @@ def sweep(
       doubles: the float64 programs, and their results.
       options: of XLA, that the port is compiled with in mode `jax/tuned`.
       eager: asks TensorFlow's eager mode, which a port may follow where TensorFlow's own modes disagree.
+      reporter: told how far the sweep is.
 
     Raises:
       ProgramLost: a program ended the process that ran it, or did not end.
@@ -75,7 +78,7 @@ def sweep(
         programs = [collected[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in collected]
         by_region = None
         if elements <= MOST_ELEMENTS:
-            by_region = _by_region(pass_, prepared, collected, dtype, options or {})
+            by_region = _by_region(pass_, prepared, collected, dtype, options or {}, reporter)
         if by_region is not None:
             reached += by_region.reached
             reasons.append(by_region.says)
@@ -91,7 +94,7 @@ def sweep(
             continue
         try:
             swept = _Pass(pass_, prepared, *known, dtype, options or {}, eager)
-            reached += swept.reach()
+            reached += swept.reach(reporter)
             findings += swept.findings
         except ProgramLost:
             raise
@@ -101,12 +104,17 @@ def sweep(
 
 
 def _by_region(
-    pass_: str, prepared: Prepared, collected: Mapping[str, Collected], dtype: str, options: Options
+    pass_: str,
+    prepared: Prepared,
+    collected: Mapping[str, Collected],
+    dtype: str,
+    options: Options,
+    reporter: Reporter,
 ) -> SweptRegions | None:
     """What regions say of a pass; nothing where a side gave no program, or a compiler's options act on all of it."""
     programs = [collected[side].programs.get((pass_, FLOAT32)) for side in ("tf", "jax") if side in collected]
     known = [program for program in programs if program is not None]
-    return None if options or len(known) < len(SIDES) else sweep_regions(pass_, prepared, Pair(*known), dtype)
+    return None if options or len(known) < len(SIDES) else sweep_regions(pass_, prepared, Pair(*known), dtype, reporter)
 
 
 def _narrowest(prepared: Prepared) -> str:
@@ -143,10 +151,15 @@ class _Pass:
         self._recurring = 0
         """Breaks that recur in calls beside them."""
 
-    def reach(self) -> Iterator[Reached]:
-        """What each input may be."""
+    def reach(self, reporter: Reporter) -> Iterator[Reached]:
+        """What each input may be.
+
+        Args:
+          reporter: told how far the sweep is.
+        """
         probes = plan_calls(self._specs, self._twin)
-        outcomes = dict(zip(probes, self._outcomes(probes), strict=True))
+        countdown = Countdown(reporter, f"stability, {self._pass}: calls of both programs", len(probes))
+        outcomes = dict(zip(probes, self._outcomes(probes, countdown), strict=True))
         for moved in dict.fromkeys(probe.moved for probe in probes):
             yield self._reach_of(moved, {probe: said for probe, said in outcomes.items() if probe.moved == moved})
 
@@ -162,11 +175,12 @@ class _Pass:
         ordinary = self._exact([self._base])[0] if self._pass == GRADIENTS else {}
         return measure_rounding(self._dtype, times, ordinary, digits=0.5)
 
-    def _outcomes(self, probes: Sequence[Probe]) -> list[Outcome]:
+    def _outcomes(self, probes: Sequence[Probe], countdown: Countdown) -> list[Outcome]:
         """What is said of each call. Roundings are sampled only for those that do not hold without."""
         outcomes: list[Outcome] = []
         at_once = self._exact.at_once
         for start in range(0, len(probes), at_once):
+            countdown.show(start)
             outcomes += [outcome for _, _, outcome in self._judged(probes[start : start + at_once])]
         return outcomes
 

@@ -14,6 +14,7 @@ from compare.inputs.at_size import Prepared
 from compare.parity import messages
 from compare.parity.breaks import Extent, Outcome, Reached
 from compare.parity.stability import HOLDS, UNJUDGED
+from compare.progress import Countdown, Reporter, Silent
 from compare.prove.open_regions import Arguments, OpenRegions
 from compare.prove.region_calls import FINE, RegionCalls
 from compare.prove.running import arguments
@@ -42,7 +43,13 @@ class SweptRegions:
     says: str
 
 
-def sweep_regions(pass_: str, prepared: Prepared, programs: Pair[Program], dtype: str) -> SweptRegions | None:
+def sweep_regions(
+    pass_: str,
+    prepared: Prepared,
+    programs: Pair[Program],
+    dtype: str,
+    reporter: Reporter = Silent(),  # noqa: B008 - has no state
+) -> SweptRegions | None:
     """Judge a pass region by region; None where a region does not hold, or cannot be judged alone.
 
     Then nothing is known of the pass, and the caller sweeps both whole programs.
@@ -52,12 +59,13 @@ def sweep_regions(pass_: str, prepared: Prepared, programs: Pair[Program], dtype
       prepared: the workload, and the arrays that it is judged on.
       programs: TensorFlow's and the port's.
       dtype: the narrowest type that is computed in.
+      reporter: told how far the sweep is.
 
     Raises:
       ProgramLost: a program ended the process that ran it, or did not end.
     """
     try:
-        return _sweep(pass_, prepared, programs, dtype)
+        return _sweep(pass_, prepared, programs, dtype, reporter)
     except executing.ProgramLost:
         # Unreadable as well, but the process is gone.
         raise
@@ -66,8 +74,11 @@ def sweep_regions(pass_: str, prepared: Prepared, programs: Pair[Program], dtype
         return None
 
 
-def _sweep(pass_: str, prepared: Prepared, programs: Pair[Program], dtype: str) -> SweptRegions | None:
-    sweep = _Sweep(pass_, prepared, programs, dtype)
+def _sweep(
+    pass_: str, prepared: Prepared, programs: Pair[Program], dtype: str, reporter: Reporter
+) -> SweptRegions | None:
+    reporter.detail(f"stability, {pass_}: splitting both programs into regions")
+    sweep = _Sweep(pass_, prepared, programs, dtype, reporter)
     regions = sweep.split_first()
     while regions is not None:
         broken = sweep.judge(regions)
@@ -83,7 +94,8 @@ def _sweep(pass_: str, prepared: Prepared, programs: Pair[Program], dtype: str) 
 class _Sweep:
     """The calls of a sweep; each is judged by regions in which all former calls hold too."""
 
-    def __init__(self, pass_: str, prepared: Prepared, programs: Pair[Program], dtype: str) -> None:
+    def __init__(self, pass_: str, prepared: Prepared, programs: Pair[Program], dtype: str, reporter: Reporter) -> None:
+        self._reporter = reporter
         self._pass, self._inputs, self._programs, self._dtype = pass_, prepared.inputs, programs, dtype
         self._twin = twin_of(prepared)
         self._base = first_inputs(self._twin, prepared.inputs)
@@ -94,6 +106,7 @@ class _Sweep:
 
     def split_first(self) -> Split | None:
         """Regions at values that agree in a few calls, far apart; None where there are none."""
+        self._reporter.detail(f"stability, {self._pass}: checking values that both programs have")
         return self._find_regions(spread_out(self.probes))
 
     def split_again(self, broken: Probe) -> Split | None:
@@ -116,7 +129,9 @@ class _Sweep:
         judges = self._judges(opened) if opened else None
         at_once = min(self._whole.original.at_once, opened.at_once) if opened else self._whole.original.at_once
         left = [probe for probe in self.probes if probe not in self.outcomes]
+        countdown = Countdown(self._reporter, f"stability, {self._pass}: calls of regions", len(left))
         for start in range(0, len(left), at_once):
+            countdown.show(start)
             probes = left[start : start + at_once]
             calls = [self._draw(probe) for probe in probes]
             number = len(self.outcomes)

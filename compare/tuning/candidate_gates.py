@@ -83,7 +83,9 @@ class Gates:
         """Far from ordinary inputs too, where it agrees at those."""
         if parity.verdict != PASS:
             return parity
-        return stability_gate.swept_with(self._pool, [options], parity, self._small, collected, self._doubles, failures)
+        return stability_gate.swept_with(
+            self._pool, [options], parity, self._small, collected, self._doubles, failures, self._reporter
+        )
 
 
 def failing(parity: Parity) -> str:

@@ -26,7 +26,7 @@ from compare.bundles.replaying import Compared, Replayed
 from compare.commands import _replay_tables, tune
 from compare.history.moves import Recurrence
 from compare.hlo.locate import Departure, OperationPlace
-from compare.progress import Bars, Lines
+from compare.progress import Bars, Countdown, Lines
 from compare.prove import locating as locating
 from compare.report import terminal
 from compare.report.alignments import print_alignments
@@ -107,6 +107,7 @@ def progressing(console: Console) -> None:
     with Bars(console) if console.is_terminal else Lines(console) as reporter:
         reporter.stage(EVIL, 2)
         reporter.step(EVIL)
+        reporter.detail(EVIL)
         reporter.result(EVIL)
 
 
@@ -197,6 +198,23 @@ def test_a_log_is_never_silent_for_long_while_steps_go_on() -> None:
         "[   0.0 s] port: parity",
         "[  12.5 s] port: parity: jax/jit forward, step 2 of 4",
         "[  41.0 s] port: parity: training, step 4 of 4",
+    ]
+
+
+def test_a_long_step_says_how_far_it_is_and_how_long_the_rest_takes() -> None:
+    now = iter(range(0, 10_000, 11))
+    console, file = plain_console(force_terminal=False)
+    reporter = Lines(console, lambda: float(next(now)))
+    reporter.stage("port: parity", 4)
+    seconds = iter([0.0, 0.0, 10.0, 300.0])
+    countdown = Countdown(reporter, "sweep", 40, lambda: next(seconds))
+    for done in (0, 4, 20):
+        countdown.show(done)
+    assert [line.partition("] ")[2] for line in file.getvalue().splitlines()] == [
+        "port: parity",
+        "port: parity: sweep, 0 of 40",
+        "port: parity: sweep, 4 of 40, about 90 s left",
+        "port: parity: sweep, 20 of 40, about 5 min left",
     ]
 
 

@@ -51,12 +51,16 @@ class Told(Reporter):
     def __init__(self) -> None:
         self.stages: dict[str, tuple[int, list[str]]] = {}
         self.results: list[str] = []
+        self.details: list[str] = []
 
     def stage(self, text: str, steps: int) -> None:
         self.stages[text] = (steps, [])
 
     def step(self, text: str) -> None:
         self.stages[list(self.stages)[-1]][1].append(text)
+
+    def detail(self, text: str) -> None:
+        self.details.append(text)
 
     def result(self, text: str) -> None:
         self.results.append(text)
