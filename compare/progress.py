@@ -159,15 +159,15 @@ class Countdown:
         self._reporter, self._text, self._total, self._clock = reporter, text, total, clock
         self._start = clock()
 
-    def show(self, done: int) -> None:
+    def show(self, count: int) -> None:
         """Tell it.
 
         Args:
-          done: how many parts are.
+          count: how many parts are done.
         """
-        took = self._clock() - self._start
-        left = f", about {_in_words(took / done * (self._total - done))} left" if done else ""
-        self._reporter.detail(f"{self._text}, {done} of {self._total}{left}")
+        seconds = self._clock() - self._start
+        rest = f", about {_in_words(seconds / count * (self._total - count))} left" if count else ""
+        self._reporter.detail(f"{self._text}, {count} of {self._total}{rest}")
 
 
 def _in_words(seconds: float) -> str:

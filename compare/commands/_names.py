@@ -42,6 +42,7 @@ class Group:
 QUESTIONS: Mapping[str, Mapping[str, Command | Group]] = {
     "prove that a port computes the same": {
         "run": Command("prove ports: parity, programs and times, with a report"),
+        "watch": Command("judge a port again whenever you save one of its files"),
         "next": Command("find the first rung at which a port fails, and what to look at"),
         "locate": Command("find the operation at which a port starts to differ"),
         "distribute": Command("check a training step on several devices, with strategies of both frameworks"),
@@ -92,9 +93,18 @@ QUESTIONS: Mapping[str, Mapping[str, Command | Group]] = {
         "plan": Command("bound the time and memory of a training step on clusters that are absent"),
     },
     "explain the time": {
-        "explain": Command("name the causes of a missing speed-up in at most ten sentences, with measurements"),
-        "profile": Command(
-            "show where the time of a recorded profile went, by kernel, phase and line", foreign_code=False
+        "explain": Group(
+            "name the causes of a missing speed-up, and show where time goes",
+            {
+                "ports": Command(
+                    "name the causes of a missing speed-up in at most ten sentences, with measurements",
+                    module="explain",
+                ),
+                "profile": Command(
+                    "show where the time of a recorded profile went, by kernel, phase and line", foreign_code=False
+                ),
+            },
+            default="ports",
         ),
     },
     "share and keep results": {
@@ -173,6 +183,7 @@ OLD_NAMES = {
     "launch": "compilation launch",
     "limits": "lookup limits",
     "ops": "lookup ops",
+    "profile": "explain profile",
     "recompiles": "compilation recompiles",
     "requirements": "list requirements",
     "results": "report markdown",

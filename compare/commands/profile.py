@@ -1,4 +1,4 @@
-"""`jaxport profile`: where the time of a profile went that the user recorded."""
+"""`jaxport explain profile`: where the time of a profile went that the user recorded."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ PATH is a folder, of which the newest profile is read, or one file *.xplane.pb.
 """,
     operands="PATH",
     examples="""\
-  jaxport profile logs                          after jax.profiler.trace("logs"), or tf.profiler's start("logs")
-  jaxport profile logs --line model.py:41       the way back: which kernels come from this line?
-  jaxport profile logs --dump xla-dump          lines from a dump, where the profile holds no module
-  jaxport profile logs --rows 40 --json
+  jaxport explain profile logs                          after jax.profiler.trace("logs"), or tf.profiler's start("logs")
+  jaxport explain profile logs --line model.py:41       the way back: which kernels come from this line?
+  jaxport explain profile logs --dump xla-dump          lines from a dump, where the profile holds no module
+  jaxport explain profile logs --rows 40 --json
 """,
     holds="the profile was read, and with --line a kernel comes from that line",
     fails="no kernel comes from the line that --line names",

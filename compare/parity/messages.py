@@ -255,8 +255,8 @@ def regions_hold(pass_: str, regions: int, opened: int, kinds: int, calls: int) 
     if not opened:
         return f"{pass_}: all {regions} regions are proved equal"
     distinct = f" ({kinds} distinct)" if kinds < opened else ""
-    proved = f"{regions - opened} of {regions} regions are proved equal"
-    return f"{pass_}: {proved}, {opened}{distinct} hold in {calls} calls"
+    proofs = f"{regions - opened} of {regions} regions are proved equal"
+    return f"{pass_}: {proofs}, {opened}{distinct} hold in {calls} calls"
 
 
 def amplified(regions: int, opened: int, calls: int) -> str:

@@ -90,11 +90,11 @@ class RegionGroup:
           kinds: of regions of the split.
           regions: the split.
         """
-        separated, firsts = separate(kinds, regions)
+        own_inputs, firsts = separate(kinds, regions)
         count = min(MOST_TURNS, max(len(kind.regions) for kind in kinds))
         turns = tuple(tuple(kind.take_turn(turn) for kind in kinds) for turn in range(count))
-        keys = (_left_keys([at for region in turn for at in region.inputs], regions) for turn in turns)
-        return cls(separated, merge_regions(firsts, separated), turns, tuple(keys))
+        keys = (_left_keys([cut for region in turn for cut in region.inputs], regions) for turn in turns)
+        return cls(own_inputs, merge_regions(firsts, own_inputs), turns, tuple(keys))
 
     @cached_property
     def artifacts(self) -> Pair[bytes]:
@@ -190,9 +190,9 @@ class OpenRegions:
     @cached_property
     def of_kinds(self) -> OpenRegions:
         """One region for all that are identical, from values of several of them in turn."""
-        opened = [region for group in self.groups for region in group.programs.regions]
+        all_regions = [region for group in self.groups for region in group.programs.regions]
         regions = self.groups[0].regions
-        kinds = {id(kind.regions[0]): kind for kind in group_identical(opened, regions)}
+        kinds = {id(kind.regions[0]): kind for kind in group_identical(all_regions, regions)}
         firsts = _group([kind.regions[0] for kind in kinds.values()], regions, budget())
         groups = (RegionGroup.of_kinds([kinds[id(first)] for first in group], regions) for group in firsts)
         return OpenRegions(tuple(groups), self.cut_values)
@@ -225,8 +225,8 @@ class OpenRegions:
         known = self.cut_values.compute(self._keys, [call.left for call in calls])
         return [
             [
-                group.select_inputs(call, values_at, first + at)
-                for at, (call, values_at) in enumerate(zip(calls, known, strict=True))
+                group.select_inputs(call, values_at, number)
+                for number, (call, values_at) in enumerate(zip(calls, known, strict=True), first)
             ]
             for group in self.groups
         ]
@@ -294,7 +294,7 @@ class CutValues:
 
 def _left_keys(cut_points: Iterable[int], regions: Regions) -> tuple[int, ...]:
     """Ids in TensorFlow's graph that hold these cut points."""
-    return tuple(regions.cut_points[at].nodes.left[0] for at in cut_points)
+    return tuple(regions.cut_points[cut].nodes.left[0] for cut in cut_points)
 
 
 def _group(opened: Sequence[Region], regions: Regions, room: int) -> Iterator[list[Region]]:

@@ -97,10 +97,10 @@ class _GroupCalls:
         results = self._run(inputs)
         outcomes: dict[int, Outcome] = {}
         for turn in {one.turn for one in inputs}:
-            places = [at for at, one in enumerate(inputs) if one.turn == turn]
-            of_turn = self._judge_turn([inputs[at] for at in places], [results[at] for at in places])
+            places = [place for place, one in enumerate(inputs) if one.turn == turn]
+            of_turn = self._judge_turn([inputs[place] for place in places], [results[place] for place in places])
             outcomes |= zip(places, of_turn, strict=True)
-        return [outcomes[at] for at in range(len(inputs))]
+        return [outcomes[place] for place in range(len(inputs))]
 
     def _judge_turn(self, inputs: Sequence[RegionInputs], results: Sequence[CallResults]) -> list[Outcome]:
         judged = judge_calls(

@@ -32,21 +32,21 @@ class RegionKind:
         return self.regions[(turn % turns) * (len(self.regions) - 1) // max(1, turns - 1)]
 
 
-def group_identical(grouped: Sequence[Region], regions: Regions) -> list[RegionKind]:
+def group_identical(members: Sequence[Region], regions: Regions) -> list[RegionKind]:
     """These regions by kind, in the order of the first of each.
 
     A region with parameters that one program alone takes is a kind by itself: no other region has these.
 
     Args:
-      grouped: regions of the split.
+      members: regions of the split.
       regions: the split.
     """
     kinds: dict[object, list[Region]] = {}
-    for at, region in enumerate(grouped):
-        made = make_programs(region, regions)
-        kind = at if any(made.alone) else identify(made)
-        kinds.setdefault(kind, []).append(replace(region, inputs=made.inputs))
-    return [RegionKind(tuple(members)) for members in kinds.values()]
+    for position, region in enumerate(members):
+        programs = make_programs(region, regions)
+        kind = position if any(programs.alone) else identify(programs)
+        kinds.setdefault(kind, []).append(replace(region, inputs=programs.inputs))
+    return [RegionKind(tuple(identical)) for identical in kinds.values()]
 
 
 def separate(kinds: Sequence[RegionKind], regions: Regions) -> tuple[Regions, list[Region]]:
@@ -64,6 +64,6 @@ def separate(kinds: Sequence[RegionKind], regions: Regions) -> tuple[Regions, li
     for kind in kinds:
         first = kind.regions[0]
         inputs = range(len(cut_points), len(cut_points) + len(first.inputs))
-        cut_points += (regions.cut_points[at] for at in first.inputs)
+        cut_points += (regions.cut_points[cut] for cut in first.inputs)
         firsts.append(replace(first, inputs=tuple(inputs), cut_point=None))
     return replace(regions, cut_points=tuple(cut_points), regions=tuple(firsts)), firsts

@@ -53,7 +53,7 @@ def identify(programs: RegionPrograms) -> bytes:
     Args:
       programs: of a region without parameters that one program alone takes.
     """
-    colors = {at: str(at).encode() for at in range(len(programs.inputs))}
+    colors = {position: str(position).encode() for position in range(len(programs.inputs))}
     alike = programs.graphs.map(lambda graph: _digests_by(graph, colors))
     results = zip(programs.graphs, alike, strict=True)
     return b"|".join(b"".join(by_value[key] for key in graph.results) for graph, by_value in results)

@@ -1,4 +1,4 @@
-"""The page of `jaxport profile`: kernels under their phase, lines and the kernels that they become, and pauses."""
+"""The page of `jaxport explain profile`: kernels by phase, lines and the kernels that they become, and pauses."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,16 @@ _LOADED = ("target", "builds", "dimensions", "inputs", "cases", "sha256", "main_
 """What decides what a worker has loaded: neither the name of the port nor the folder that its arrays lie in."""
 
 
-class RememberingSide(Side):
-    """A side whose worker keeps what it has loaded while the same function is asked for on the same arrays.
+MOST_BYTES = 1 << 30
+"""Of arrays that one side remembers; what was loaded longest ago is forgotten first."""
 
-    What the function gave when it was freshly loaded is what it gives: requests between that may change it, as one that
-    looks into its layers, are followed by a load.
+
+class RememberingSide(Side):
+    """A side that answers a request from memory if the same function got it before on the same arrays.
+
+    A function that is loaded again is loaded in the worker only once a request comes that is not remembered. What the
+    function gave when it was freshly loaded is what it gives: requests between that may change it, as one that looks
+    into its layers, are followed by a load.
 
     Args:
       side: that answers; another one has to be asked by an object of its own.
@@ -35,9 +40,11 @@ class RememberingSide(Side):
     def __init__(self, side: Side) -> None:
         self.name = side.name
         self._side = side
-        self._loaded = ""
-        self._touched = False
-        self._said: dict[str, Reply | SideError] = {}
+        self._current = self._in_worker = ""
+        """Keys of what was asked to be loaded last, and of what the worker has loaded."""
+        self._loading: Mapping[str, Any] = {}
+        self._is_touched = False
+        self._answers: dict[str, dict[str, Reply | SideError]] = {}
 
     @property
     def answering(self) -> Side:
@@ -45,16 +52,20 @@ class RememberingSide(Side):
         return self._side
 
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
-        """What was said to the same request since the function was loaded, else what the side says now."""
+        """The answer to the same request since the function was loaded first, else what the side answers now."""
         if method == "load":
-            self._load(json.dumps({name: parameters.get(name) for name in _LOADED}, sort_keys=True))
+            self._begin(parameters)
         if method not in REMEMBERED:
-            self._touched |= method not in HARMLESS
+            if method not in HARMLESS:
+                self._load_in_worker()
+                self._is_touched = True
             return self._side.call(method, parameters, arrays)
+        answers = self._answers.setdefault(self._current, {})
         key = method if method == "load" else _key(method, parameters, arrays)
-        if key not in self._said:
-            self._said[key] = self._ask(method, parameters, arrays)
-        answer = self._said[key]
+        if key not in answers:
+            answers[key] = self._ask(method, parameters, arrays)
+            self._forget_oldest()
+        answer = answers[key]
         if isinstance(answer, SideError):
             raise answer
         return answer
@@ -62,22 +73,39 @@ class RememberingSide(Side):
     def close(self) -> None:
         """Nothing: the worker belongs to who started it."""
 
-    def _load(self, loading_key: str) -> None:
-        if loading_key != self._loaded:
-            self._said.clear()
-            self._loaded = loading_key
-        elif self._touched:
-            self._said.pop("load", None)
-        self._touched = False
+    def _begin(self, parameters: Mapping[str, Any]) -> None:
+        """Go on with another function, or with the same one as it was when it was loaded."""
+        self._current = json.dumps({name: parameters.get(name) for name in _LOADED}, sort_keys=True)
+        self._loading = parameters
+        if self._is_touched and self._current == self._in_worker:
+            self._in_worker = ""
+        self._is_touched = False
+
+    def _load_in_worker(self) -> None:
+        if self._current != self._in_worker:
+            self._side.call("load", self._loading)
+            self._in_worker = self._current
 
     def _ask(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None) -> Reply | SideError:
         try:
+            if method == "load":
+                reply = self._side.call(method, parameters, arrays)
+                self._in_worker = self._current
+                return reply
+            self._load_in_worker()
             return self._side.call(method, parameters, arrays)
         except SideError as error:
             if error.lost or method == "load":
-                self._load("")
+                self._in_worker = ""
+                self._answers.pop(self._current, None)
                 raise
             return error
+
+    def _forget_oldest(self) -> None:
+        sizes = {key: _count_bytes(answers.values()) for key, answers in self._answers.items()}
+        while len(sizes) > 1 and sum(sizes.values()) > MOST_BYTES:
+            oldest = next(key for key in sizes if key != self._current)
+            del sizes[oldest], self._answers[oldest]
 
 
 class RememberingPool(Pool):
@@ -97,6 +125,16 @@ class RememberingPool(Pool):
         self._remembering = remembering
         self._kept: dict[str, RememberingSide] = {}
 
+    def forget(self, names: Collection[str]) -> None:
+        """Close workers whose files changed, with all that they said; another one starts when it is asked for.
+
+        Args:
+          names: of the sides.
+        """
+        self._workers.close(names)
+        for name in names:
+            self._kept.pop(name, None)
+
     def get(self, name: str) -> Side:
         """As of any pool; a worker in the place of another remembers nothing of that one."""
         side = super().get(name)
@@ -112,3 +150,8 @@ def _key(method: str, parameters: Mapping[str, Any], arrays: Arrays | None) -> s
     for name, array in sorted((arrays or {}).items()):
         digest.update(f"{name} {array.dtype} {array.shape} ".encode() + array.tobytes())
     return digest.hexdigest()
+
+
+def _count_bytes(answers: Iterable[Reply | SideError]) -> int:
+    replies = (answer for answer in answers if isinstance(answer, Reply))
+    return sum(array.nbytes for reply in replies for array in reply.arrays.values())

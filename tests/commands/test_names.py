@@ -20,7 +20,7 @@ DEFAULTS = {name: group.default for name, group in GROUPS.items() if group.defau
 
 OPERANDS = {
     "ablate": ["add"], "clusters": ["add"], "compare": ["1", "2"], "grappler": ["add"], "launch": ["--", "true", "--"],
-    "recompiles": ["argmax", "--no-cures"], "requirements": ["jax"], "results": ["-o", "r.md"],
+    "profile": ["logs"], "recompiles": ["argmax", "--no-cures"], "requirements": ["jax"], "results": ["-o", "r.md"],
 }  # fmt: skip
 """By old name, what the command needs at least."""
 

@@ -1,4 +1,4 @@
-"""`jaxport profile`: what it prints and writes, and its exit codes."""
+"""`jaxport explain profile`: what it prints and writes, and its exit codes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def run_here(programs_here: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_it_names_the_slow_kernel_and_writes_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     slow = step_kernels()[0]
     written(Path("logs"), step_profile(slow))
-    assert cli.main(["profile", "logs", "--rows", "1"]) == 0
+    assert cli.main(["explain", "profile", "logs", "--rows", "1"]) == 0
     said = capsys.readouterr().out
     assert f"the longest is {slow}, 300 µs" in said and "more, on the page" in said
     assert said.splitlines()[-1] == "jaxport-profile/profile.html"
@@ -31,18 +31,18 @@ def test_it_names_the_slow_kernel_and_writes_a_page(capsys: pytest.CaptureFixtur
 
 def test_a_line_gives_its_kernels_or_says_that_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
     path = written(Path("logs"), step_profile())
-    assert cli.main(["profile", str(path), "--line", f"{FILE}:{TANH}"]) == 0
+    assert cli.main(["explain", "profile", str(path), "--line", f"{FILE}:{TANH}"]) == 0
     assert f"from {FILE}:{TANH}" in capsys.readouterr().out
-    assert cli.main(["profile", str(path), "--line", f"{FILE}:1"]) == 1
+    assert cli.main(["explain", "profile", str(path), "--line", f"{FILE}:1"]) == 1
     assert f"no kernel comes from {FILE}:1: of {FILE}, kernels come from line" in capsys.readouterr().out
-    assert cli.main(["profile", str(path), "--line", f"{FILE}:1", "--json"]) == 1
+    assert cli.main(["explain", "profile", str(path), "--line", f"{FILE}:1", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["schema"]
 
 
 def test_a_name_from_a_file_steers_neither_the_terminal_nor_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     hostile = "\x1b[2J<script>\nx"
     written(Path("logs"), space({"python": [Event("a", 0, 1, {"hlo_op": hostile, "hlo_module": hostile})]}))
-    assert cli.main(["profile", "logs"]) == 0
+    assert cli.main(["explain", "profile", "logs"]) == 0
     said = capsys.readouterr().out
     assert "\x1b" not in said and "<script> x" in said
     assert "<script>" not in Path("jaxport-profile/profile.html").read_text()
@@ -64,7 +64,7 @@ def test_what_cannot_be_read_is_one_line(arguments: list[str], said: str, capsys
     Path("notes.txt").write_text("no profile")
     Path("nothing.xplane.pb").touch()
     written(Path("logs"), step_profile())
-    assert cli.main(["profile", *arguments]) == 2
+    assert cli.main(["explain", "profile", *arguments]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert said in line and "internal error" not in line
     assert not Path("jaxport-profile").exists()

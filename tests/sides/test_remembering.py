@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from compare.sides import remembering as remembering_room
 from compare.sides._side import Reply, Side, SideError, Unavailable
 from compare.sides.remembering import RememberingSide
 
@@ -56,10 +57,33 @@ def test_anything_else_is_loaded_and_asked_for_itself(
     sides: tuple[Counting, RememberingSide], other: Mapping[str, Any]
 ) -> None:
     side, remembering = sides
+    answers = []
     for loading in (LOAD, {**LOAD, **other}, LOAD):
         remembering.call("load", loading)
+        answers.append(remembering.call("outputs", OUTPUTS).value)
+    assert side.asked == ["load", "outputs"] * 2
+    assert answers == [2, 4, 2]
+
+
+def test_a_function_is_loaded_again_for_what_it_was_not_asked_for(sides: tuple[Counting, RememberingSide]) -> None:
+    side, remembering = sides
+    for loading in (LOAD, {**LOAD, "sha256": "2"}, LOAD):
+        remembering.call("load", loading)
+    remembering.call("outputs", OUTPUTS)
+    remembering.call("profile", {})
+    assert side.asked == ["load", "load", "load", "outputs", "profile"]
+
+
+def test_the_function_that_was_loaded_longest_ago_is_forgotten_first(
+    sides: tuple[Counting, RememberingSide], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each function gives one number of 8 bytes when it is loaded, and one as its output."""
+    monkeypatch.setattr(remembering_room, "MOST_BYTES", 4 * 8)
+    side, remembering = sides
+    for sha256 in ("1", "2", "3", "2", "1"):
+        remembering.call("load", {**LOAD, "sha256": sha256})
         remembering.call("outputs", OUTPUTS)
-    assert side.asked == ["load", "outputs"] * 3
+    assert side.asked == ["load", "outputs"] * 4
 
 
 def test_requests_that_differ_are_asked_each(sides: tuple[Counting, RememberingSide]) -> None:
@@ -85,7 +109,9 @@ def test_a_function_that_was_looked_into_is_loaded_anew(sides: tuple[Counting, R
         remembering.call("outputs", OUTPUTS)
         remembering.call(method, {})
     remembering.call("load", LOAD)
-    assert side.asked == ["load", "outputs", "layers", "load", "changed"]
+    assert side.asked == ["load", "outputs", "layers", "changed"]
+    remembering.call("outputs", OUTPUTS | {"dtype": "float64"})
+    assert side.asked[4:] == ["load", "outputs"]
     assert remembering.answering is side
 
 

@@ -17,6 +17,7 @@ from concluding import (
     counted,
     diagnosed,
     explained,
+    interrupted_watch,
     left,
     of_line,
     on_target,
@@ -99,6 +100,7 @@ Scenario = tuple[Callable[[], Conclusion | None], str | None]
 SCENARIOS: dict[str, dict[str, Scenario]] = {
     "run": RUN,
     "bench ports": RUN,
+    "watch": RUN | {"interrupted before the first judgement": (interrupted_watch, NOT_JUDGED)},
     "report html": RUN,
     "locate": {
         "agrees": (lambda: searched(AGREES, AGREES), PASS),
@@ -125,7 +127,7 @@ SCENARIOS: dict[str, dict[str, Scenario]] = {
         "places are left, and the rest fails": (lambda: left(FAIL), LEFT),
         "places are left, and the rest is not judged": (lambda: left(NOT_JUDGED), LEFT),
     },
-    "explain": {
+    "explain ports": {
         "told": (lambda: explained(interrupted=False), None),
         "interrupted": (lambda: explained(interrupted=True), INCOMPLETE),
     },
@@ -219,7 +221,7 @@ SCENARIOS: dict[str, dict[str, Scenario]] = {
         "ended with 3": (lambda: launch.conclude(Launched(exit_code=3)), FAIL),
         "killed": (lambda: launch.conclude(Launched(signal="SIGKILL")), FAIL),
     },
-    "profile": {
+    "explain profile": {
         "a kernel": (lambda: of_line("model.py:8", "model.py:9"), PASS),
         "no kernel": (lambda: of_line("model.py:9"), FAIL),
         "an empty profile": (of_line, FAIL),

@@ -29,6 +29,7 @@ from compare.commands import (
     profile,
     recompiles,
     replay,
+    watch,
     weights,
 )
 from compare.commands import compare as compare_
@@ -108,6 +109,17 @@ def _initialized(gates: Verdict, unwritten: tuple[str, ...]) -> Conclusion:
         conclusion = init._conclude(options, port)
     assert conclusion is not None
     return conclusion
+
+
+def interrupted_watch() -> Conclusion:
+    """`jaxport watch` that is interrupted before anything was judged."""
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    files: Any = SimpleNamespace(note=interrupt)
+    unused: Any = None
+    return watch._Watch(unused, OUT, unused, unused).watch(files)
 
 
 def explained(interrupted: bool) -> Conclusion | None:
@@ -212,7 +224,7 @@ def diagnosed(*severities: str, not_traced: str = "") -> Conclusion:
 
 
 def of_line(*sources: str) -> Conclusion:
-    """`jaxport profile --line` of kernels that come from these lines."""
+    """`jaxport explain profile --line` of kernels that come from these lines."""
     kernels = tuple(ProfiledKernel(sources=(source,)) for source in sources)
     return profile.conclude(ReadProfile(kernels=kernels), "model.py:8")
 
