@@ -11,7 +11,7 @@ from compare.hlo.arrays.fingerprints import Fingerprint
 from compare.hlo.executing import Held
 from compare.hlo.graph import Graph
 from compare.hlo.write_module import write_graph
-from workloads._compiling import IN_ORDER
+from workloads._compiling import IN_ORDER, for_size
 
 _UNFUSED = {**IN_ORDER, "xla_disable_hlo_passes": "fusion"}
 """A fused kernel a value takes ten times as long to compile, and its intermediates are rounded otherwise: in the body
@@ -29,7 +29,8 @@ def prepare(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
     """
     arrays = tuple(key for key in keys if graph.nodes[key].shape.is_array)
     bytecode = bindings.bytecode_of_hlo(write_graph(graph, arrays))
-    return PreparedGraph(arrays, executing.compile_bytecode(bytecode, _UNFUSED))
+    options = for_size(_UNFUSED, _count_elements(graph, arrays))
+    return PreparedGraph(arrays, executing.compile_bytecode(bytecode, options))
 
 
 def prepare_in_steps(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
@@ -42,7 +43,12 @@ def prepare_in_steps(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
     plan = steps.plan(graph, arrays)
     if plan is None:
         return prepare(graph, arrays)
-    return PreparedGraph(arrays, executing.compile_steps(plan, _UNFUSED if _rounds(graph) else IN_ORDER))
+    options = for_size(_UNFUSED if _rounds(graph) else IN_ORDER, _count_elements(graph, arrays))
+    return PreparedGraph(arrays, executing.compile_steps(plan, options))
+
+
+def _count_elements(graph: Graph, results: Sequence[int]) -> int:
+    return sum(graph.nodes[key].shape.elements for key in (*graph.parameters, *results))
 
 
 def _rounds(graph: Graph) -> bool:

@@ -21,7 +21,7 @@ from compare.regions.open_programs import OpenPrograms, count_roundings, merge_r
 from compare.regions.parts import Region, Regions
 from compare.regions.refining import ExactCall, Matched, find_refuted
 from compare.regions.sampling import widen
-from workloads._compiling import QUICKLY
+from workloads._compiling import QUICKLY, for_size
 
 MOST_OPERATIONS = 1 << 14
 """Of the open regions together: where no values were matched, regions repeat one another."""
@@ -109,16 +109,26 @@ class RegionGroup:
     @cached_property
     def compiled_exactly(self) -> executing.Executable:
         """The same, compiled: to refute cut points, and to judge by."""
-        return executing.compile_bytecode(self.exact, QUICKLY)
+        return self.compile(self.exact)
 
     @cached_property
     def _port_compiled_exactly(self) -> executing.Executable:
-        return executing.compile_bytecode(promote.promote(self.artifacts.right), QUICKLY)
+        return self.compile(promote.promote(self.artifacts.right))
 
     @cached_property
     def roundings(self) -> float:
         """How many roundings in a row any of the pieces makes."""
         return max(count_roundings(region, self.regions.graphs.left) for region in self.programs.regions)
+
+    def compile(self, artifact: bytes) -> executing.Executable:
+        """A program of these regions, compiled for as many calls as a sweep makes.
+
+        Args:
+          artifact: one of `artifacts`, or made of it.
+        """
+        graph = self.programs.graphs.left
+        elements = sum(graph.nodes[key].shape.elements for key in (*graph.parameters, *graph.results))
+        return executing.compile_bytecode(artifact, for_size(QUICKLY, elements))
 
     def select_inputs(self, call: Arguments, values_at: Mapping[int, np.ndarray], number: int) -> RegionInputs:
         """What the regions of both sides take in a call.

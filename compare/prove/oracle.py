@@ -13,12 +13,12 @@ from compare.inputs.at_size import Prepared
 from compare.parity.evidence import OracleSource, promoted_mode
 from compare.prove.collect import FLOAT32, FLOAT64, Collected
 from compare.prove.placed_training import Placement, train_placed
-from compare.prove.running import running, without_states
+from compare.prove.running import count_elements, running, without_states
 from compare.prove.subjects import twin_of
 from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import Side, SideError
-from workloads._compiling import IN_ORDER, REPEATEDLY
+from workloads._compiling import IN_ORDER, REPEATEDLY, for_size
 from workloads._framework import STEP, Program, Twin
 from workloads._spec import Arrays
 from workloads._trajectory import kept_as
@@ -132,7 +132,8 @@ def _one_pass(jax: Side, collected: Collected, pass_: str, prepared: Prepared, d
     if source.kind == NATIVE:
         runs = {case: collected.doubles[pass_, case] for case in cases}
     else:
-        handle = requests.compile_program(jax, program, IN_ORDER).handle
+        options = for_size(IN_ORDER, count_elements(program))
+        handle = requests.compile_program(jax, program, options).handle
         runs = {case: without_states(program, requests.execute(jax, handle, case)) for case in cases}
     for case, arrays in runs.items():
         doubles.arrays[collected.side, pass_, case] = arrays

@@ -18,7 +18,6 @@ from compare.prove.open_regions import Arguments, CutValues, OpenRegions, Region
 from compare.prove.swept_calls import CallResults, judge_calls, measure_rounding
 from compare.regions.open_programs import OpenPrograms
 from compare.regions.sampling import widen
-from workloads._compiling import QUICKLY
 from workloads._framework import GRADIENTS
 from workloads._spec import Arrays
 
@@ -119,12 +118,12 @@ class _GroupCalls:
 
     @cached_property
     def _compiled(self) -> Pair[executing.Executable]:
-        return self.group.artifacts.map(lambda artifact: executing.compile_bytecode(artifact, QUICKLY))
+        return self.group.artifacts.map(self.group.compile)
 
     @cached_property
     def _disturbed(self) -> executing.Executable:
         """Compiled once, where a region asks for it."""
-        return executing.compile_bytecode(disturbing.disturb(self.group.exact, self.roundings[0].unit), QUICKLY)
+        return self.group.compile(disturbing.disturb(self.group.exact, self.roundings[0].unit))
 
     def _run(self, inputs: Sequence[RegionInputs]) -> list[CallResults]:
         runs = zip(

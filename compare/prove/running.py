@@ -13,7 +13,7 @@ import numpy as np
 
 from compare.hlo import executing
 from compare.hlo.portable import portable
-from workloads._compiling import IN_ORDER
+from workloads._compiling import IN_ORDER, for_size
 from workloads._framework import WEIGHTS, Program, Twin
 from workloads._spec import Arrays
 from workloads._trajectory import LOSS
@@ -51,9 +51,12 @@ class Running:
     @property
     def at_once(self) -> int:
         """How many calls one request may hold."""
-        arrays = (*self.program.parameters, *self.program.results)
-        of_one = sum(math.prod(array.shape) * _ELEMENT_BYTES for array in arrays)
-        return max(1, MOST_BYTES // max(of_one, 1))
+        return max(1, MOST_BYTES // max(count_elements(self.program) * _ELEMENT_BYTES, 1))
+
+
+def count_elements(program: Program) -> int:
+    """How many elements the arrays have that a program takes and returns."""
+    return sum(math.prod(array.shape) for array in (*program.parameters, *program.results))
 
 
 def arguments(program: Program, twin: Twin, case: Arrays) -> list[np.ndarray]:
@@ -89,8 +92,8 @@ def running(program: Program, twin: Twin, options: executing.Options = IN_ORDER)
     Raises:
       UnreadableProgram: XLA does not compile it where its framework is not.
     """
-    given = tuple(sorted(options.items()))
-    return Running(program, _compiled(executing.current(), portable(program.artifact), given), twin)
+    items = tuple(sorted(for_size(options, count_elements(program)).items()))
+    return Running(program, _compiled(executing.current(), portable(program.artifact), items), twin)
 
 
 @functools.lru_cache(maxsize=12)

@@ -11,7 +11,7 @@ from compare.hlo import bindings
 from compare.hlo.bindings import UnreadableProgram
 from jaxport import _private
 from workloads import _compiling
-from workloads._compiling import IN_ORDER, QUICKLY, REPEATEDLY
+from workloads._compiling import IN_ORDER, MANY_ELEMENTS, QUICKLY, REPEATEDLY, for_size
 
 ABSENT = "xla_of_another_release"
 
@@ -40,3 +40,12 @@ def test_any_other_unknown_option_is_refused() -> None:
         bindings.load_bytecode(program(), {ABSENT: True})
     with pytest.raises(jax.errors.JaxRuntimeError, match=ABSENT):
         _private.compile_stablehlo(program(), {ABSENT: True})
+
+
+@pytest.mark.parametrize(("options", "many"), [(IN_ORDER, 1), (QUICKLY, 1), (REPEATEDLY, 1), ({}, None)])
+def test_a_program_of_many_elements_is_optimized_once_more(options: dict[str, object], many: int | None) -> None:
+    """And is compiled alike but for that: sums keep their order."""
+    level = "xla_backend_optimization_level"
+    large = dict(for_size(options, MANY_ELEMENTS + 1))
+    assert for_size(options, MANY_ELEMENTS) == options and large.pop(level, None) == many
+    assert large == {name: value for name, value in options.items() if name != level}
