@@ -329,7 +329,6 @@ PARTICIPLES = {
     "compare/limits": 1,
     "compare/machines": 2,
     "compare/measure": 7,
-    "compare/parity": 154,
     "compare/planning": 3,
     "compare/porting": 5,
     "compare/profiles": 1,
