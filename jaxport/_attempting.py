@@ -13,7 +13,7 @@ from workloads._spec import Arrays
 from workloads._target import resolve
 
 
-def attempted(target: str, arrays: Arrays) -> Attempted:
+def attempt(target: str, arrays: Arrays) -> Attempted:
     """What the function gives.
 
     Args:

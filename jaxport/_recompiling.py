@@ -52,7 +52,7 @@ class Watched:
             case other:
                 raise Unsupported(f"jax.jit has no {other}")
 
-    def described(self) -> str:
+    def describe(self) -> str:
         """How it was staged."""
         numbers = {name for name in self._options if name.endswith("nums") and self._options.get(f"{name[:-4]}names")}
         options_shown = {name: value for name, value in self._options.items() if value and name not in numbers}

@@ -17,7 +17,7 @@ from workloads._spec import Arrays
 from workloads._target import resolve
 
 
-def attempted(target: str, options: dict[str, Any] | None, arrays: Arrays, profile: bool) -> Attempted:
+def attempt(target: str, options: dict[str, Any] | None, arrays: Arrays, profile: bool) -> Attempted:
     """What the function gives.
 
     Args:

@@ -14,7 +14,7 @@ from tf_reference._private import TracedEvent
 from workloads._framework import KernelRun
 
 
-def profiled(call: Callable[[], object], eager: bool) -> list[KernelRun]:
+def profile_call(call: Callable[[], object], eager: bool) -> list[KernelRun]:
     """The kernels of one call in the order in which they started: TF operations and HLO instructions.
 
     On a GPU they are what it ran, in every mode: one operation may be several kernels. Elsewhere the time of an

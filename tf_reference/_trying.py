@@ -39,7 +39,7 @@ class Program:
         return tuple(sorted(name for name in types if definition(name) is not None))
 
 
-def tried(expressions: Sequence[Expression]) -> Tried:
+def try_expressions(expressions: Sequence[Expression]) -> Tried:
     """What becomes of expressions, and of the types of operation in them."""
     traced, programs = [], []
     for expression in expressions:

@@ -47,7 +47,7 @@ class Device:
     def __str__(self) -> str:
         return self.kind if self.kind == CPU else f"{self.kind}:{self.index}"
 
-    def told(self) -> dict[str, str]:
+    def to_environment(self) -> dict[str, str]:
         """The environment variables that tell a worker of it."""
         return {
             DEVICE: str(self),

@@ -52,7 +52,7 @@ class Seen:
 class Watch(Protocol):
     """A staged function whose calls are watched, in a process that compiles nothing else."""
 
-    def described(self) -> str:
+    def describe(self) -> str:
         """How it was staged, in a few words."""
         ...
 

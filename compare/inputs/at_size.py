@@ -262,7 +262,7 @@ def check_batch(workload: Workload, size: str, data: Path | None) -> tuple[Train
     if training is None or examples is None:
         raise RequestError(f"expected a workload that trains, found {workload.name}: it has no batch to enlarge")
     dimensions = workload.dimensions(size)
-    if training.batch not in dimensions or training.batch in training.decided(examples):
+    if training.batch not in dimensions or training.batch in training.infer_dimensions(examples):
         raise RequestError(
             f"expected {training.batch!r} among the dimensions that size {size} of {workload.name} chooses "
             f"({', '.join(dimensions)}), found none to enlarge: name it in Training.batch"

@@ -206,7 +206,7 @@ class Worker(Host):
         """
         staging = Staging(target, static, cure, dynamic, unpack(signature, {}))
         self._watch = self._framework.watch(staging)
-        return self._watch.described()
+        return self._watch.describe()
 
     def watched_call(self, arguments: Leaves, sent: Arrays) -> tuple[Seen, Arrays]:
         """Call the watched function, and report what the framework traced and compiled."""
