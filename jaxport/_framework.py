@@ -235,7 +235,7 @@ class Jax(Framework):
     def optimized(self, handle: int) -> Optimized:
         """What XLA made of a compiled program."""
         _, executable = self._loaded.compiled(handle)
-        return Optimized(executable.optimized, executable.temp_bytes, executable.executable_bytes)
+        return Optimized(executable.optimized_module, executable.temp_bytes, executable.executable_bytes)
 
     def execute(self, handle: int, case: str) -> dict[str, np.ndarray]:
         """Run a compiled program on the arrays of a case."""

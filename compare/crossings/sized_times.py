@@ -98,7 +98,7 @@ def survey(
         for function in series:
             name, sizes = function.workload.name, arrays[function.workload.name]
             reporter.stage(f"{name}: parity at {len(sizes)} sizes of {function.sizes.dimension}", len(sizes) * _STEPS)
-            judgements[name] = [judge(pool, function, size, prepared, reporter) for size, prepared in sizes]
+            judgements[name] = [judge(pool, function, size, instance, reporter) for size, instance in sizes]
         environment = record_parts.environment(pool.environments())
     to_time = [at_size.timed for by_size in judgements.values() for at_size in by_size if at_size.timed is not None]
     samples, was_interrupted = measure(to_time, request, scratch, reporter)
@@ -109,9 +109,9 @@ _STEPS = 18
 """Of the progress at one size, roughly."""
 
 
-def retitle(prepared: Prepared, title: str) -> Prepared:
+def retitle(instance: Prepared, title: str) -> Prepared:
     """The same under a name of its own, which its samples are told apart by."""
-    return dataclasses.replace(prepared, workload=Declared(reference="", name=title))
+    return dataclasses.replace(instance, workload=Declared(reference="", name=title))
 
 
 def as_size_ratio(estimate: stats.Ratio | None, reason: str, level: float) -> SizeRatio:

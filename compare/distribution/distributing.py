@@ -83,7 +83,7 @@ def distribute(
     survey = _Survey(division, request, groups, reporter, scratch)
     for side in sides:
         survey.refer(side)
-    trials = {str(strategy): survey.tried(strategy) for strategy in request.strategies}
+    trials = {str(strategy): survey.attempt(strategy) for strategy in request.strategies}
     strategies = {name: step for name, step in trials.items() if step is not None}
     seconds = survey.times() if request.timed else {}
     strategies = {name: replace(step, seconds=seconds.get(name)) for name, step in strategies.items()}
@@ -141,7 +141,7 @@ class _Survey:
                 self.failures.append(failure_of(error, f"{side}/{reference}"))
         self._ready[f"{side}/{SINGLE}"] = (side, 1, self._asked.devices, SINGLE)
 
-    def tried(self, strategy: Strategy) -> DistributedStep | None:
+    def attempt(self, strategy: Strategy) -> DistributedStep | None:
         """One strategy; None where the twin hands over no such step.
 
         With a worker that is lost it is run once more: in two processes TensorFlow's profiler crashes now and then, and

@@ -60,7 +60,7 @@ class Cluster(Protocol):
         """Start a task on a node."""
         ...
 
-    def finished(self) -> Sequence[Finished]:
+    def wait_for_ends(self) -> Sequence[Finished]:
         """Wait a moment; the tasks that ended."""
         ...
 
@@ -119,7 +119,7 @@ class Schedule:
                 self._told(f"{names[task]} on {node.name}")
                 cluster.submit(task, node)
             if self._running:
-                for task_end in cluster.finished():
+                for task_end in cluster.wait_for_ends():
                     self._take(task_end, names, cluster.now())
             elif there := [until for node, until in self._rests.items() if node not in self.gone]:
                 cluster.wait(max(0.0, min(there) - cluster.now()))

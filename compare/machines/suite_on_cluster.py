@@ -148,7 +148,7 @@ class _Work:
         self._given_to[task] = node.name
         request(RayHost.submit)(self._side, task, node.id, tuple(self._suite.tasks[task].arguments))
 
-    def finished(self) -> list[Finished]:
+    def wait_for_ends(self) -> list[Finished]:
         """Wait a moment; the tasks that ended."""
         task_ends = request(RayHost.finished)(self._side)
         for task_end in task_ends:

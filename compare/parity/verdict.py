@@ -28,7 +28,7 @@ from compare.parity.stability import comparison
 from compare.parity.structure import compare_structure
 from compare.parity.telling import constants
 from compare.record.parity_part import AtSize, Comparison, Deviation, Gate, Parity
-from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS, composed
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS, compose
 from workloads import _spec
 from workloads._dimensions import describe_dimensions
 from workloads._framework import FORWARD, GRADIENTS, KINKS, STEP, is_kinks
@@ -60,7 +60,7 @@ def judge_held(evidence: Evidence, leaves: Leaves) -> Parity:
     """As `judge`, of leaves that were compared before."""
     gates = {name: _gate(evidence, name, gate_leaves) for name, gate_leaves in leaves.items()}
     return Parity(
-        verdict=composed(gate.verdict for gate in gates.values()),
+        verdict=compose(gate.verdict for gate in gates.values()),
         gates=gates,
         oracle={pass_: sources(evidence, pass_) for pass_ in sorted({pass_ for _, pass_ in evidence.oracle})},
         deviations=tuple(
@@ -90,7 +90,7 @@ def with_sweep(parity: Parity, workload: str, swept: Swept, deviations: Sequence
     largest_error = max((reach.error for reach in swept.reached), default=None)
     return replace(
         parity,
-        verdict=composed(gate.verdict for gate in gates.values()),
+        verdict=compose(gate.verdict for gate in gates.values()),
         gates=gates,
         reach=tuple(reach.to_record() for reach in swept.reached),
         findings=(*parity.findings, *first_findings(swept.findings)),
@@ -117,7 +117,7 @@ def with_sizes(parity: Parity, parities: Sequence[tuple[AtSize, Parity | None]],
     reasons = [structure.reason, *failures, *_remark_on_sizes([size for size, _ in parities], varies)]
     verdict = FAIL if failures else structure.verdict
     gates["structure"] = replace(structure, verdict=verdict, reason="; ".join(filter(None, reasons)))
-    verdicts = composed(gate.verdict for gate in gates.values())
+    verdicts = compose(gate.verdict for gate in gates.values())
     return replace(parity, verdict=verdicts, gates=gates, sizes=tuple(size for size, _ in parities))
 
 
@@ -159,7 +159,7 @@ def _join_gates(name: str, gate: Gate, other: Gate, size: str) -> Gate:
         return replace(gate, verdict=FAIL, reason="; ".join(filter(None, (gate.reason, other.reason))))
     if other.verdict == NOT_JUDGED:
         reason = messages.at_sizes(name, size, other.reason)
-        verdict = composed((gate.verdict, NOT_JUDGED))
+        verdict = compose((gate.verdict, NOT_JUDGED))
         return replace(gate, verdict=verdict, reason="; ".join(filter(None, (gate.reason, reason))))
     return gate
 

@@ -58,7 +58,7 @@ class Part(msgspec.Struct, frozen=True):
                 msgspec.structs.force_setattr(self, name, new_value)
 
 
-def known(value: _Value | None) -> _Value:
+def require(value: _Value | None) -> _Value:
     """The value, for who cannot do without it.
 
     Raises:

@@ -30,7 +30,7 @@ class RunRow:
     remark: str
 
     @property
-    def stated(self) -> tuple[tuple[str, str], ...]:
+    def ratios_with_verdicts(self) -> tuple[tuple[str, str], ...]:
         """Every ratio with its verdict."""
         return tuple(zip(self.ratios, self.verdicts, strict=True))
 

@@ -52,7 +52,7 @@ class Renewal:
     def __init__(self) -> None:
         self._services: dict[str, _Service] = {}
 
-    def started(self, side: Side) -> None:
+    def note_start(self, side: Side) -> None:
         """A side has come up. One without a worker holds nothing."""
         if isinstance(side, LiveSide):
             self._services[side.name] = _Service(side, held_bytes(side))
