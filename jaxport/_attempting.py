@@ -14,10 +14,10 @@ from workloads._target import resolve
 
 
 def attempt(target: str, arrays: Arrays) -> Attempted:
-    """What the function gives.
+    """Call a function under jax.jit, and return its results.
 
     Args:
-      target: where it is found.
+      target: names the function.
       arrays: its arguments in order.
     """
     function = resolve(target)

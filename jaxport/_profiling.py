@@ -14,7 +14,7 @@ from workloads._framework import KernelRun
 
 
 def profile_call(call: Callable[[], object]) -> list[KernelRun]:
-    """The HLO instructions that one call ran, in the order in which they started; on a GPU, the kernels that it ran."""
+    """Profile one call: its HLO instructions in the order in which they started; on a GPU, its kernels."""
     with tempfile.TemporaryDirectory() as folder:
         with jax.profiler.trace(folder, profiler_options=_without_python()):
             call()

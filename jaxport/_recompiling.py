@@ -53,7 +53,7 @@ class Watched:
                 raise Unsupported(f"jax.jit has no {other}")
 
     def describe(self) -> str:
-        """How it was staged."""
+        """Describe how it was staged."""
         numbers = {name for name in self._options if name.endswith("nums") and self._options.get(f"{name[:-4]}names")}
         options_shown = {name: value for name, value in self._options.items() if value and name not in numbers}
         return f"{self._maker}({', '.join(f'{name}={value}' for name, value in options_shown.items())})"

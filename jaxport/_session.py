@@ -77,7 +77,7 @@ class Session:
         return [self._array(arrays[name]) for name in self.twin.inputs]
 
     def parameters(self, case: str, replacements: Arrays | None = None) -> Any:
-        """The parameters that a run of this case starts from, or those that were sent in place of its."""
+        """The initial parameters of a run of this case, some of them replaced."""
         return self.parameters_of(self.twin.weights_of(case, replacements))
 
     def parameters_of(self, weights: Arrays) -> Any:

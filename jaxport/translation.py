@@ -73,7 +73,7 @@ class Translator(nnx.Module):
         attention_draws: jax.Array | None = None,
         hidden_draws: jax.Array | None = None,
     ) -> jax.Array:
-        """The memory [batch, length, width]; without draws nothing is dropped.
+        """Encode the source: the memory [batch, length, width]; without draws no dropout.
 
         Args:
           source: i32[batch, length].
@@ -89,13 +89,13 @@ class Translator(nnx.Module):
         return memory
 
     def embed(self, tokens: jax.Array, draws: jax.Array | None) -> jax.Array:
-        """Tokens at their positions, with dropout: [batch, length, width]."""
+        """Embed tokens at their positions, with dropout: [batch, length, width]."""
         rows = self.embedding(tokens)
         values = rows * self.block.width**0.5 + self.sines(tokens.shape[1], rows.dtype)
         return values if draws is None else dropout(values, draws, self.block.rate)
 
     def sines(self, length: int, dtype: jnp.dtype) -> jax.Array:
-        """What tells positions apart: [length, width]."""
+        """Sinusoids that encode positions: [length, width]."""
         return jnp.asarray(translation.positions(length, self.block.width), dtype)
 
 

@@ -1,4 +1,4 @@
-"""What each Keras layer was given and gave in one call of a twin, run op by op."""
+"""The inputs and outputs of each Keras layer in one call of a twin, run op by op."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class _Recording:
 
     @contextmanager
     def note_calls(self, tape: tf.GradientTape | None = None) -> Iterator[None]:
-        """Inside, every call of a Keras layer is noted; a tape watches what each is given and gives."""
+        """Note every call of a Keras layer inside; a tape watches the inputs and outputs of each."""
         self._tape = tape
         with replaced_calls(self._call):
             yield

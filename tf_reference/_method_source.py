@@ -48,7 +48,7 @@ class MethodSource:
         return [parameter.arg for parameter in (*self.tree.args.args[1:], *self.tree.args.kwonlyargs)]
 
     def refusal(self, node: ast.AST) -> Unsupported:
-        """An obstacle with its line."""
+        """Make the error for a node that is not followed, with its line."""
         line = self._first + getattr(node, "lineno", 1) - 1
         return Unsupported(f"{self._file}:{line}, which is not followed: {ast.unparse(node).splitlines()[0][:60]}")
 

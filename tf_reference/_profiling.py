@@ -15,7 +15,7 @@ from workloads._framework import KernelRun
 
 
 def profile_call(call: Callable[[], object], eager: bool) -> list[KernelRun]:
-    """The kernels of one call in the order in which they started: TF operations and HLO instructions.
+    """Profile one call: its TF operations and HLO instructions in the order in which they started.
 
     On a GPU they are what it ran, in every mode: one operation may be several kernels. Elsewhere the time of an
     operation that runs eagerly is that of its whole call, dispatch included.

@@ -48,7 +48,7 @@ class Watched:
                 raise Unsupported(f"tf.function has no {other}")
 
     def describe(self) -> str:
-        """How it was staged."""
+        """Describe how it was staged."""
         options_shown = {name: value for name, value in self._options.items() if value and name != "autograph"}
         return f"tf.function({', '.join(f'{name}={value}' for name, value in options_shown.items())})"
 

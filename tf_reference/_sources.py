@@ -44,7 +44,7 @@ class _Walk:
         self._lines: dict[int, dict[str, str]] = {}
 
     def name_lines(self, graph: Any, calls: str, caller: str) -> Iterator[tuple[str, str]]:
-        """Every operation's name in HLO and its line, those of `graph` before those of what it calls."""
+        """Yield every operation's name in HLO and its line, those of `graph` before those of its callees."""
         if id(graph) not in self._lines:
             self._lines[id(graph)] = _lines(graph)
         lines = self._lines[id(graph)]

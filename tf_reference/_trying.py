@@ -40,7 +40,7 @@ class Program:
 
 
 def try_expressions(expressions: Sequence[Expression]) -> Tried:
-    """What becomes of expressions, and of the types of operation in them."""
+    """Compile and run expressions, and judge the types of operation in them."""
     traced, programs = [], []
     for expression in expressions:
         one, of_expression = _traced(expression)

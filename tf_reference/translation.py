@@ -66,7 +66,7 @@ class Translator(keras.Model):
     def encode(
         self, source: tf.Tensor, embedding_draws: Any = None, attention_draws: Any = None, hidden_draws: Any = None
     ) -> Any:
-        """The memory [batch, length, width]; without draws nothing is dropped.
+        """Encode the source: the memory [batch, length, width]; without draws no dropout.
 
         Args:
           source: i32[batch, length].
@@ -82,12 +82,12 @@ class Translator(keras.Model):
         return memory
 
     def embed(self, tokens: Any, draws: Any) -> Any:
-        """Tokens at their positions, with dropout: [batch, length, width]."""
+        """Embed tokens at their positions, with dropout: [batch, length, width]."""
         values = self.embedding(tokens) * self.block.width**0.5 + self.sines(tokens.shape[1])
         return values if draws is None else dropout(values, draws, self.block.rate)
 
     def sines(self, length: int) -> tf.Tensor:
-        """What tells positions apart: [length, width]."""
+        """Sinusoids that encode positions: [length, width]."""
         return tf.constant(translation.positions(length, self.block.width), self.compute_dtype)
 
     def canonical(self) -> dict[str, Any]:

@@ -50,7 +50,7 @@ class Search:
         return tf.gather(final.tokens, order, batch_dims=1), scores
 
     def start(self, memory: Any) -> Beams:
-        """Before the first step: one beam is possible, so that the others do not repeat it."""
+        """Make the state before the first step: one beam is possible, so that the others do not repeat it."""
         batch, block = memory.shape[0], self.model.block
         shape = (batch, self.beams)
         cache = tf.zeros((batch * self.beams, self.steps, block.heads, block.depth), memory.dtype)
@@ -65,7 +65,7 @@ class Search:
         )
 
     def extend(self, state: Beams, projections: list[Any], mask: tf.Tensor) -> Beams:
-        """Every beam by one token; those that ended only by padding, at no cost.
+        """Extend every beam by one token; a beam that ended only by padding, at no cost.
 
         Args:
           state: of the search.
@@ -111,7 +111,7 @@ class Search:
 def _decode_block(
     block: DecoderBlock, states: tf.Tensor, cache: Any, memory: Any, now: tf.Tensor, mask: tf.Tensor
 ) -> tuple[tf.Tensor, Any]:
-    """States [rows, 1, width] through a block; `now` bool[steps] is true at their position in the cache."""
+    """Run states [rows, 1, width] through a block; `now` bool[steps] is true at their position in the cache."""
     earlier = tf.cumsum(tf.cast(now, tf.int32), reverse=True) > 0
 
     def attend(values: tf.Tensor) -> Any:

@@ -48,7 +48,7 @@ class Device:
         return self.kind if self.kind == CPU else f"{self.kind}:{self.index}"
 
     def to_environment(self) -> dict[str, str]:
-        """The environment variables that tell a worker of it."""
+        """The environment variables that describe the device to a worker."""
         return {
             DEVICE: str(self),
             PRECISION: self.precision or "",

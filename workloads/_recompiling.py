@@ -53,7 +53,7 @@ class Watch(Protocol):
     """A staged function whose calls are watched, in a process that compiles nothing else."""
 
     def describe(self) -> str:
-        """How it was staged, in a few words."""
+        """Describe in a few words how it was staged."""
         ...
 
     def call(self, arguments: Named) -> Seen:

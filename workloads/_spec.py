@@ -228,7 +228,7 @@ class Training:
         return self.dataset(path) if self.dataset else self.synthetic(dimensions) if self.synthetic else {}
 
     def infer_dimensions(self, examples: Arrays) -> Dimensions:
-        """The dimensions that the examples decide.
+        """Infer the dimensions that depend on the examples.
 
         Args:
           examples: by input, along the first axis.

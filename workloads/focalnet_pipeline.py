@@ -47,7 +47,7 @@ class Block:
 
     @property
     def projection_width(self) -> int:
-        """What the first product gives each place: query, context, and a gate for every level and the whole."""
+        """The width of the first product: query, context, and a gate for every level and the whole."""
         return 2 * self.width + self.levels + 1
 
 

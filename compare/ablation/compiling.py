@@ -1,4 +1,4 @@
-"""One program compiled by JAX's XLA in a worker, with options of the caller's, and all that can be said of it there."""
+"""Compile one program by JAX's XLA in a worker, with the caller's options, and report on it there."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _passes(module: DumpedModule) -> tuple[str, ...]:
 
 
 def _sequence(module: bytes) -> str:
-    """What runs, in order: each instruction's kind, or the library that has it, and the shape that it gives."""
+    """List what runs, in order: each instruction's kind, or its library, and the shape of its result."""
     entry = read_module.read_message(proto.read_module(module))
     libraries = {call.name: call.target for call in compiled.describe(module).custom_calls}
     return ";".join(f"{libraries.get(node.name, node.opcode)} {node.shape}" for node in compiled.kernels(entry))

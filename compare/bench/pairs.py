@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from compare.bench.clock import NANOSECONDS, Clock
 
 Name = TypeVar("Name", bound=Hashable)
-"""What arms are told apart by: `workloads._modes.Arm`, or the name of a candidate."""
+"""The name of an arm: `workloads._modes.Arm`, or the name of a candidate."""
 
 CALLS, DROPPED = 5, 2
 """Of a round: the first calls find the caches as another arm left them, and go."""

@@ -38,7 +38,7 @@ RUNNER_SOURCE = Path(__file__).with_name("run_exported.py")
 
 @dataclass(frozen=True)
 class ExecutableSize:
-    """What a side's XLA made of the exported program, in bytes; None where it is not told."""
+    """The size of the executable that a side's XLA compiled, in bytes; None where it is not known."""
 
     side: str
     module: int | None
@@ -47,7 +47,7 @@ class ExecutableSize:
 
 @dataclass(frozen=True)
 class Exported:
-    """What could not be delivered, and how large each side's executable is."""
+    """The failures of an export, and the size of each side's executable."""
 
     failures: Sequence[Failure]
     executables: Sequence[ExecutableSize]
@@ -60,7 +60,7 @@ def export(request: Request, folder: Path, scratch: Path, reporter: Reporter) ->
       request: what to export; its targets are not asked for.
       folder: an empty folder.
       scratch: a folder for what is needed meanwhile.
-      reporter: told of every step.
+      reporter: receives every step.
 
     Raises:
       BadTarget: the function that was named does not exist.
@@ -148,7 +148,7 @@ def _write_program(folder: Path, instance: Prepared, program: Program, results: 
 
 
 def _write(folder: Path, environment: Mapping[str, Any], instance: Prepared, program: Program) -> None:
-    """What the folder holds, for the runner and for people."""
+    """Write the index of the folder, for the runner and for people."""
     index = {
         "format": FORMAT,
         "workload": instance.workload.name,

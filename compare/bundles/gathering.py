@@ -67,7 +67,7 @@ def collect(request: Request, folder: Path, scratch: Path, reporter: Reporter) -
       request: what to report on.
       folder: an empty folder for the report.
       scratch: a folder for what is needed meanwhile.
-      reporter: told of every step.
+      reporter: receives every step.
 
     Raises:
       BadTarget: the function that was named does not exist.
@@ -105,7 +105,7 @@ def flags(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def mapped_twin(instance: Prepared) -> Twin:
-    """The arrays of a workload, as a worker has them."""
+    """Map the arrays of a workload, as a worker does."""
     loading = instance.loading
     parameters = {"target": "", "builds": loading.builds, "dimensions": loading.dimensions}
     parameters |= {"cases": loading.cases, "inputs": loading.inputs}
@@ -113,7 +113,7 @@ def mapped_twin(instance: Prepared) -> Twin:
 
 
 class _Workers:
-    """One worker a side, which dumps what it compiles and has the workload loaded."""
+    """One worker for each side, with the workload loaded, which dumps the programs that it compiles."""
 
     def __init__(self, request: Request, instance: Prepared, folder: Path, scratch: Path) -> None:
         self._request, self._instance, self._folder, self._scratch = request, instance, folder.resolve(), scratch

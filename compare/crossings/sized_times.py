@@ -85,8 +85,8 @@ def survey(
       series: functions of different names.
       request: how.
       scratch: a folder for arrays in transit and what was compiled.
-      reporter: is told of every step.
-      judge: asked of every function and size, whose arrays it is given, or why there are none.
+      reporter: receives every step.
+      judge: judges a function at a size; it takes the arrays, or the reason why there are none.
 
     Raises:
       RequestError, BadTarget: a function has no such dimension, its code fails, or it does not exist.
@@ -110,7 +110,7 @@ _STEPS = 18
 
 
 def retitle(instance: Prepared, title: str) -> Prepared:
-    """The same under a name of its own, which its samples are told apart by."""
+    """Give an instance a name of its own, which tells its samples from others."""
     return dataclasses.replace(instance, workload=Declared(reference="", name=title))
 
 
@@ -151,7 +151,7 @@ def measure(
       to_time: of different titles.
       request: how.
       scratch: a folder for arrays in transit and what was compiled.
-      reporter: is told of every step.
+      reporter: receives every step.
 
     Raises:
       KeyboardInterrupt: before anything was timed.

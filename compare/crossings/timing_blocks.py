@@ -48,7 +48,7 @@ def survey(chains: Sequence[Series], request: Asked, scratch: Path, reporter: Re
       chains: of different names, each with its sizes of blocks.
       request: how.
       scratch: a folder for arrays in transit and what was compiled.
-      reporter: is told of every step.
+      reporter: receives every step.
 
     Raises:
       RequestError, BadTarget, KeyboardInterrupt: as `sized_times.survey` does.

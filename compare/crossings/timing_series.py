@@ -36,7 +36,7 @@ def survey(series: Sequence[Series], request: Asked, scratch: Path, reporter: Re
       series: functions of different names.
       request: how.
       scratch: a folder for arrays in transit and what was compiled.
-      reporter: is told of every step.
+      reporter: receives every step.
 
     Raises:
       RequestError, BadTarget, KeyboardInterrupt: as `sized_times.survey` does.

@@ -71,7 +71,7 @@ def distribute(
       request: how.
       groups: the processes that are asked.
       scratch: a folder for arrays.
-      reporter: is told of every step.
+      reporter: receives every step.
 
     Raises:
       RequestError: it cannot be divided so.
@@ -142,10 +142,10 @@ class _Survey:
         self._ready[f"{side}/{SINGLE}"] = (side, 1, self._asked.devices, SINGLE)
 
     def attempt(self, strategy: Strategy) -> DistributedStep | None:
-        """One strategy; None where the twin hands over no such step.
+        """Run one strategy; None where the twin has no such step.
 
-        With a worker that is lost it is run once more: in two processes TensorFlow's profiler crashes now and then, and
-        what crashes every time still fails.
+        A lost worker is replaced and the strategy runs once more: in two processes TensorFlow's profiler crashes now
+        and then. A strategy that crashes every time still fails.
         """
         try:
             return self._try(strategy)

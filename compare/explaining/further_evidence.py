@@ -41,7 +41,7 @@ def gather(record: Record, request: Request, reporter: Reporter) -> Record:
     Args:
       record: of the run.
       request: that it answers.
-      reporter: is told of every step.
+      reporter: receives every step.
     """
     source = request.sources["tf"]
     if source.recorded is not None or source.device.kind != CPU:

@@ -54,7 +54,7 @@ class Prepared(Drawn):
 
     @property
     def without_workload(self) -> Drawn:
-        """The same without the workload: plain data."""
+        """The arrays and sizes without the workload: plain data."""
         return Drawn(**{field.name: getattr(self, field.name) for field in dataclasses.fields(Drawn)})
 
     def on_pass(self, main_pass: str | None, unrolled_steps: int = 0) -> Prepared:
@@ -76,7 +76,7 @@ class Prepared(Drawn):
 def on_pass(
     both: tuple[Prepared, Prepared], main_pass: str | None, unrolled_steps: int = 0
 ) -> tuple[Prepared, Prepared]:
-    """What parity is judged on and what is timed, to be timed on a pass; one object where they are one.
+    """Choose the pass of both instances, that of parity and that of the timing; one object where they are one.
 
     Args:
       both: as `prepare_both` gives them.

@@ -42,7 +42,7 @@ def ask(pool: Pool, instance: Prepared, pass_: str, case: str, names: Mapping[st
       pool: has the sides, with the workload loaded.
       instance: the workload.
       pass_: "forward", or "gradients": layers as the loss calls them, and their gradients.
-      case: whose arrays are used; the first where the sides were not given it.
+      case: whose arrays are used; the first where the sides do not have it.
       names: path of a layer -> that of its module, where something else than the names says so.
 
     Raises:
@@ -61,7 +61,7 @@ def ask(pool: Pool, instance: Prepared, pass_: str, case: str, names: Mapping[st
 
 
 def case_of(instance: Prepared, case: str) -> str:
-    """The case whose layers are looked at: the first where the sides were not given it."""
+    """The case whose layers are compared: the first where the sides do not have this one."""
     return case if case in instance.loading.cases else instance.loading.cases[0]
 
 

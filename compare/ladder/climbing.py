@@ -88,7 +88,7 @@ def climb(pool: Pool, choice: Choice, scratch: Path, reporter: Reporter) -> Ladd
       pool: has the sides.
       choice: what is climbed, and how.
       scratch: the folder to draw arrays into.
-      reporter: told of every step.
+      reporter: receives every step.
 
     Raises:
       RequestError: the workload cannot be drawn.

@@ -54,14 +54,14 @@ class Scheduled:
 
 
 class Cluster(Protocol):
-    """What is asked of a cluster."""
+    """The methods of a cluster."""
 
     def submit(self, task: int, node: Node) -> None:
         """Start a task on a node."""
         ...
 
     def wait_for_ends(self) -> Sequence[Finished]:
-        """Wait a moment; the tasks that ended."""
+        """Wait a moment; return the tasks that ended."""
         ...
 
     def now(self) -> float:

@@ -50,7 +50,7 @@ def measure(
       data: training data; None is the workload's own.
       limit_bytes: of memory.
       workers: start the processes.
-      reporter: is told of every mode and batch size.
+      reporter: receives every mode and batch size.
       sizes: of batches.
       modes: by side.
       main_pass: that is measured.

@@ -54,18 +54,18 @@ class _Answers:
 
 
 def with_peers(instance: Prepared) -> Prepared:
-    """The workload as peers are told of it too: their target is TensorFlow's twin."""
+    """Add the targets of peers to an instance: each runs TensorFlow's twin."""
     targets = {**instance.loading.targets, **dict.fromkeys(PEERS, instance.loading.targets["tf"])}
     return dataclasses.replace(instance, loading=dataclasses.replace(instance.loading, targets=targets))
 
 
 def judge(workers: Workers, small: Prepared, deliveries: Mapping[str, Collected], doubles: Doubles) -> dict[str, Peer]:
-    """Hold every peer against what the port was held against. Asked for where the port's parity holds.
+    """Judge every peer as the port was judged. The port's parity has to hold.
 
     Args:
       workers: that run the peers.
       small: the workload at the size that parity is judged at.
-      deliveries: by side, what was asked of it.
+      deliveries: by side, its results.
       doubles: float64 arrays of both sides.
     """
     with_targets = with_peers(small)

@@ -106,7 +106,7 @@ def measure(
       instance: the workload with its arrays.
       modes: by side, as `timed_sets.Timed` has them.
       workers: start the processes.
-      reporter: is told of every mode.
+      reporter: receives every mode.
       repeats: processes that a median is taken over; a mode takes twice as many, and two more.
     """
     phases_by_mode: dict[str, Phases] = {}

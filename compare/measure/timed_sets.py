@@ -99,7 +99,7 @@ class _Running:
 
 
 def prepare_timing(instance: Prepared, deliveries: Mapping[str, Collected], part: Workload) -> Timed:
-    """What a workload brings to the timing: its modes, but for those that are another one of them.
+    """Collect the modes of a workload to be timed, each distinct one once.
 
     Args:
       instance: its arrays, at the size that is timed.
@@ -133,7 +133,7 @@ def measure(
       plan: how many processes, how long, in which order, on how many threads.
       scratch: a folder for arrays in transit and what was compiled.
       timeout_s: seconds that one request may take.
-      reporter: is told of every workload of every set.
+      reporter: receives every workload of every set.
 
     Raises:
       Interrupted: by Ctrl-C or SIGTERM.

@@ -69,7 +69,7 @@ def plan_cluster(
       steps: of the workload.
       request: what is planned.
       worker: compiles.
-      reporter: told of every layout.
+      reporter: receives every layout.
     """
     links = [link for link in (cluster.inside, cluster.between) if link]
     part = PlannedCluster(

@@ -107,7 +107,7 @@ class _Innermost:
         }
 
     def span_at(self, thread: int, time: int) -> int | None:
-        """The place of the span that began last before a time and had not ended."""
+        """Find the place of the span that began last before a time and had not ended."""
         place = bisect_right(self._starts.get(thread, ()), time) - 1
         while place >= 0 and self._ended[thread][place] >= time:
             if self._spans[self._ordered[thread][place]].end >= time:

@@ -91,7 +91,7 @@ class _Stream:
     traces: int | None
 
     def pad(self, name: str, change: str, size: Callable[[int], int] | None) -> Trial | None:
-        """Zeros after the last element of every axis that varies, up to a size, or the largest."""
+        """Pad every axis that varies with zeros, up to a size, or to the largest."""
         varying = self._varying()
         if not varying:
             return None
@@ -120,7 +120,7 @@ class _Stream:
         return Trial("drop_last", change, self.staging, self.calls[:-1], self.numbers[:-1]) if smaller else None
 
     def restage(self) -> list[Trial | Refused]:
-        """The cures that stage the function otherwise."""
+        """List the cures that stage the function in another way."""
         if self.side == "tf" and (self.traces or 0) <= 1:
             return []
         if self.side == "tf":

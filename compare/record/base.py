@@ -59,7 +59,7 @@ class Part(msgspec.Struct, frozen=True):
 
 
 def require(value: _Value | None) -> _Value:
-    """The value, for who cannot do without it.
+    """Return a value that must be there.
 
     Raises:
       ValueError: it is missing. A judge that took another number in its place would be guessing.

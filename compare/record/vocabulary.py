@@ -18,7 +18,7 @@ Composed = Literal["pass", "fail", "not_judged"]
 
 
 def compose(verdicts: Iterable[str | None]) -> Composed:
-    """Fail where any verdict is fail; else not judged where any is missing or not judged; else pass."""
+    """Compose verdicts: fail where any is fail; else not judged where any is missing or not judged; else pass."""
     distinct = set(verdicts)
     if FAIL in distinct:
         return FAIL

@@ -1,4 +1,4 @@
-"""What is said of functions over their sizes, as text. Pure."""
+"""The times of functions over their sizes, as text. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RunRow:
 
     @property
     def ratios_with_verdicts(self) -> tuple[tuple[str, str], ...]:
-        """Every ratio with its verdict."""
+        """Pairs of a ratio and its verdict."""
         return tuple(zip(self.ratios, self.verdicts, strict=True))
 
 

@@ -53,7 +53,7 @@ def summary(diagnosis: Diagnosis) -> str:
 
 
 def title(finding: Finding) -> str:
-    """What a finding is about: "52 BatchNormalization (epsilon=0.001)"."""
+    """Name the subject of a finding: "52 BatchNormalization (epsilon=0.001)"."""
     times = f"{finding.count} " if finding.count > 1 else ""
     return f"{times}{finding.subject}{f' ({finding.because})' if finding.because else ''}"
 

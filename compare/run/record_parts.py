@@ -93,12 +93,12 @@ def workload(
     examination: Examined | None,
     failures: Sequence[Failure],
 ) -> Workload:
-    """One workload's part; what time tells is added to it later, and failures with it.
+    """Make one workload's part of the record; times and their failures are added later.
 
     Args:
       instance: the workload at the size that is compiled and timed.
       parity_size: that parity was judged at.
-      deliveries: by side, what was asked of it.
+      deliveries: by side, its results.
       parity: None where nothing was judged.
       cells: modules by program@compiler.
       examination: the comparison of both programs; None where one is missing.
@@ -134,7 +134,7 @@ def workload(
 
 
 def _passes(deliveries: Mapping[str, Collected]) -> tuple[str, ...]:
-    """Those that every side has which delivered anything."""
+    """The passes that every delivery has."""
     by_side = [set(evidence.modes) for evidence in deliveries.values()]
     return tuple(pass_ for pass_ in PASSES if by_side and pass_ in set.intersection(*by_side))
 

@@ -38,7 +38,7 @@ def record_side(
       size: None takes the workload's size of the tour.
       data: training data; None is the workload's own.
       scratch: a folder for arrays in transit.
-      reporter: is told of every step.
+      reporter: receives every step.
       main_pass: what a run will compile and time; None is the training step, or else the forward pass.
       parity_size: where a run will judge parity, if not at `size`.
 
@@ -60,7 +60,7 @@ def record_side(
 
 
 def _record_others(side: Side, others: Sequence[Prepared], reporter: Reporter) -> list[Failure]:
-    """Ask for what a run will ask at the other sizes. A size that the side refuses is no failure."""
+    """Request the results of a run at the other sizes. A size that the side refuses is no failure."""
     for instance in others:
         reporter.step(f"{side.name} at {instance.at}")
         delivery = collect_evidence(side, instance, reporter, other_sizes.MODES)

@@ -92,7 +92,7 @@ def run(
 
     Args:
       request: what was asked for.
-      reporter: is told of every step.
+      reporter: receives every step.
       pool: workers that judge it and outlive it; by default it starts its own.
       judgements: what a run that was killed has judged, and this one adds to; None keeps nothing.
 
@@ -304,7 +304,7 @@ def _examine(
     failures: list[Failure],
     reporter: Reporter,
 ) -> Examined | None:
-    """Both programs held against each other; None where a side gave none."""
+    """Compare both programs; None where a side gave none."""
     try:
         pair = program_pairs.of_collected(instance, deliveries, table, pool.environments())
         return program_alignment.examine(pair, ALGEBRA, reporter, Scope.SHOWN_BY_VALUE) if pair else None

@@ -53,7 +53,7 @@ class Renewal:
         self._services: dict[str, _Service] = {}
 
     def note_start(self, side: Side) -> None:
-        """A side has come up. One without a worker holds nothing."""
+        """Note that a side has come up. One without a worker holds no memory."""
         if isinstance(side, LiveSide):
             self._services[side.name] = _Service(side, held_bytes(side))
 

@@ -36,7 +36,7 @@ class Replaceable(Side):
         self.asking = threading.RLock()
 
     def current_worker(self) -> Side:
-        """The worker that there is now."""
+        """Return the present worker; replace a lost one."""
         with self.asking:
             self._workers.replace_lost()
             return self._workers.ensure(self.name)

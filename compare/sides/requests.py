@@ -102,7 +102,7 @@ def load(side: Side, loading: Loading) -> Modes:
 
 
 def load_twin(side: Side, loading: Loading) -> Loaded:
-    """Build the twin; all that it says of itself."""
+    """Build the twin, and return its modes and settings."""
     return request(Worker.load)(side, loading.of(side.name))
 
 

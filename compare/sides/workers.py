@@ -58,9 +58,9 @@ class WorkerSet:
             self.ensure(name)
 
     def ensure(self, name: str) -> Side:
-        """The worker of a name, without waiting for it: another one where there is none, or a request lost it.
+        """Return the worker of a name without waiting for it; start one where there is none, or a request lost it.
 
-        One that died idle stays, so that who loaded it learns of its death.
+        One that died idle stays, so that its user learns of the death.
 
         Raises:
           SideError: it cannot be started.
@@ -99,7 +99,7 @@ class WorkerSet:
             self._sides[name] = self._start(name)
 
     def find_lost(self) -> list[str]:
-        """The names of the workers whose processes ended."""
+        """List the names of the workers whose processes ended."""
         return [name for name, side in list(self._sides.items()) if side.lost or not side.alive]
 
     def replace_lost(self) -> list[str]:

@@ -30,7 +30,7 @@ class Gates:
     Args:
       small: the arrays that parity is judged on.
       pool: the sides that are asked, started when the first candidate is judged.
-      reporter: told of every step.
+      reporter: receives every step.
     """
 
     def __init__(self, small: Prepared, pool: Pool, reporter: Reporter) -> None:

@@ -92,7 +92,7 @@ def tune_workload(
       timeout_s: how long a request may take, in seconds.
       plan: what is searched, and how long it is timed.
       scratch: a folder for what is needed meanwhile.
-      reporter: told of every step.
+      reporter: receives every step.
 
     Raises:
       RequestError: no such size or pass, no options known for the platform, or the compiler rejects one that was asked

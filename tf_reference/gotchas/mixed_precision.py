@@ -22,7 +22,7 @@ BEFORE = [(variable, variable.numpy()) for variable in OPTIMIZER.variables if "l
 
 
 def _call_layer(layer: Any, x: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> Any:
-    """The layer with these weights, which no gradient flows to: a stateless call does not convert them."""
+    """Call the layer with these weights, without gradients to them: a stateless call does not convert them."""
     layer.kernel.assign(kernel)
     layer.bias.assign(bias)
     return layer(x)

@@ -27,7 +27,7 @@ STANDARDIZE.build((None, 4))
 
 
 def _and_moved(outputs: Any) -> tuple[tf.Tensor, ...]:
-    """What a layer hands out, and its moving statistics without gradients."""
+    """Return a layer's output, and its moving statistics without gradients."""
     result, (mean, variance) = outputs
     return result, tf.stop_gradient(mean), tf.stop_gradient(variance)
 

@@ -19,7 +19,7 @@ _LENGTHS = 8
 
 
 def encode(pixels: np.ndarray) -> bytes:
-    """A PNG file of u8[height, width, 3], no row of it filtered (W3C, Portable Network Graphics)."""
+    """Encode u8[height, width, 3] as a PNG file, no row of it filtered (W3C, Portable Network Graphics)."""
     height, width, _ = pixels.shape
     rows = b"".join(b"\0" + row.tobytes() for row in pixels)
     header = struct.pack(">II", width, height) + _RGB_OF_8_BITS
@@ -32,7 +32,7 @@ def _chunk(name: bytes, content: bytes) -> bytes:
 
 
 def decode(file: bytes) -> np.ndarray:
-    """The u8[height, width, 3] of a file that `encode` made."""
+    """Decode a file that `encode` made: u8[height, width, 3]."""
     width, height = struct.unpack(">II", file[16:24])
     start = file.index(b"IDAT") + 4
     (length,) = struct.unpack(">I", file[start - _LENGTHS : start - 4])

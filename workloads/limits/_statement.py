@@ -75,7 +75,7 @@ def outcomes(
     autocluster: Outcome = "same",
     eager: Outcome = "runs",
 ) -> dict[Way, Outcome]:
-    """What a function does by way; without a naive port, none of it."""
+    """The outcome of a function by way; without a naive port, none for it."""
     by_way: dict[Way, Outcome] = {"tf/eager": eager, "tf/autocluster": autocluster, "tf/jit": jit}
     if naive:
         by_way["jax/naive"] = naive
