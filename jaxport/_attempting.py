@@ -13,11 +13,11 @@ from workloads._spec import Arrays
 from workloads._target import resolve
 
 
-def attempted(target: str, arrays: Arrays) -> Attempted:
-    """What the function gives.
+def attempt(target: str, arrays: Arrays) -> Attempted:
+    """Call a function under jax.jit, and return its results.
 
     Args:
-      target: where it is found.
+      target: names the function.
       arrays: its arguments in order.
     """
     function = resolve(target)

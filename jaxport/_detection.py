@@ -179,15 +179,15 @@ def roi_align(
       image: side of the image in pixels.
       size: bins along each axis of a box.
     """
-    pooled = []
+    by_level = []
     for level, features in enumerate(levels):
         side = len(features)
         here = jnp.where(level_of_box == level, jnp.ones((), boxes.dtype), 0)
         rows = _sampling(boxes[:, 0], boxes[:, 2], image, side, size) * here[:, None, None]
         columns = _sampling(boxes[:, 1], boxes[:, 3], image, side, size)
         of_rows = jnp.einsum("nph,hwc->npwc", rows, features)
-        pooled.append(jnp.einsum("nqw,npwc->npqc", columns, of_rows))
-    return sum(pooled[1:], start=pooled[0])
+        by_level.append(jnp.einsum("nqw,npwc->npqc", columns, of_rows))
+    return sum(by_level[1:], start=by_level[0])
 
 
 def _sampling(start: jax.Array, end: jax.Array, image: int, side: int, size: int) -> jax.Array:

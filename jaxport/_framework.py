@@ -17,7 +17,7 @@ import numpy as np
 import optax
 
 from jaxport import _binding, _device, _private
-from jaxport._attempting import attempted
+from jaxport._attempting import attempt
 from jaxport._callers_settings import settings_for_check as settings_for_check
 from jaxport._closures import Found, exportable, use_staged
 from jaxport._digest import digest
@@ -25,7 +25,7 @@ from jaxport._donation import donated_step
 from jaxport._foreign_calls import export_function
 from jaxport._layer_calls import layer_calls
 from jaxport._modes import APART, DONATED, EAGER, JIT, TUNED, Options, declared_options, find_refusal, in_mode
-from jaxport._profiling import profiled
+from jaxport._profiling import profile_call
 from jaxport._recompiling import Watched
 from jaxport._session import Session, named_results
 from jaxport._timed_calls import finish, pass_call, ready_call, training_call, warm_up
@@ -235,12 +235,12 @@ class Jax(Framework):
     def optimized(self, handle: int) -> Optimized:
         """What XLA made of a compiled program."""
         _, executable = self._loaded.compiled(handle)
-        return Optimized(executable.optimized, executable.temp_bytes, executable.executable_bytes)
+        return Optimized(executable.optimized_module, executable.temp_bytes, executable.executable_bytes)
 
     def execute(self, handle: int, case: str) -> dict[str, np.ndarray]:
         """Run a compiled program on the arrays of a case."""
         program, executable = self._loaded.compiled(handle)
-        return program.named(executable(self._device_arguments(program, case)))
+        return program.name_results(executable(self._device_arguments(program, case)))
 
     def unroll(self, handle: int, checkpoints: Sequence[int], guide: Arrays | None = None) -> dict[str, np.ndarray]:
         """A training run of a compiled step program.
@@ -317,7 +317,7 @@ class Jax(Framework):
                 call = self._use(
                     session, pass_, target, lambda function: warm_up(pass_call(session, pass_, function)[0])
                 )
-            return [profiled(call) for _ in range(PROFILED_CALLS)]
+            return [profile_call(call) for _ in range(PROFILED_CALLS)]
 
     def donation(self) -> Donation:
         """The training step as mode `donated` compiles it."""
@@ -341,7 +341,7 @@ class Jax(Framework):
         """
         if mode != JIT:
             raise Unsupported(f"a function is tried under jax.jit alone, and not in mode {mode!r}")
-        return attempted(target, arrays)
+        return attempt(target, arrays)
 
     def _stage(self, session: Session, pass_: str, mode: str) -> Any:
         return self._loaded.function(session.dtype, pass_, mode, partial(self._in_mode, session, pass_, mode))

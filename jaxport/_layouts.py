@@ -54,12 +54,12 @@ def in_canonical_layout(model: Model) -> Model:
         return (lambda weights, *inputs: function(into(weights), *inputs)) if function else None
 
     def stepping(step: Callable[..., Any] | None) -> Callable[..., Any] | None:
-        def stepped(weights: Any, state: Any, *inputs: Any) -> tuple[Any, Any, Any]:
+        def layout_step(weights: Any, state: Any, *inputs: Any) -> tuple[Any, Any, Any]:
             assert step is not None
             parameters, state, loss = step(into(weights), state, *inputs)
             return dict(back(parameters)), state, loss
 
-        return stepped if step else None
+        return layout_step if step else None
 
     return dataclasses.replace(
         model,

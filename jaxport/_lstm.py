@@ -82,15 +82,15 @@ def _backward(
     """Cotangents of `projected` and of `kernel`."""
 
     def step(later: State, x: tuple[jax.Array, tuple[jax.Array, ...]]) -> tuple[State, jax.Array]:
-        present, (_, cell, squashed, i, f, g, o) = x
+        present, (_, cell, tanh_cell, i, f, g, o) = x
         by_hidden, by_cell = (jnp.where(present, by_state, 0) for by_state in later)
-        by_cell = by_cell + by_hidden * o * (1 - squashed * squashed)
+        by_cell = by_cell + by_hidden * o * (1 - tanh_cell * tanh_cell)
         by_gates = jnp.concatenate(
             [
                 by_cell * g * i * (1 - i),
                 by_cell * cell * f * (1 - f),
                 by_cell * i * (1 - g * g),
-                by_hidden * squashed * o * (1 - o),
+                by_hidden * tanh_cell * o * (1 - o),
             ],
             axis=-1,
         )

@@ -39,7 +39,7 @@ class Executable:
     loaded: Any
 
     @property
-    def optimized(self) -> bytes:
+    def optimized_module(self) -> bytes:
         """Serialized HloModuleProto of the optimized module."""
         return self.loaded.hlo_modules()[0].as_serialized_hlo_module_proto()
 

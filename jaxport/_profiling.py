@@ -13,8 +13,8 @@ from workloads._event_statistics import HLO, OF_GRAPH, ON_GPU
 from workloads._framework import KernelRun
 
 
-def profiled(call: Callable[[], object]) -> list[KernelRun]:
-    """The HLO instructions that one call ran, in the order in which they started; on a GPU, the kernels that it ran."""
+def profile_call(call: Callable[[], object]) -> list[KernelRun]:
+    """Profile one call: its HLO instructions in the order in which they started; on a GPU, its kernels."""
     with tempfile.TemporaryDirectory() as folder:
         with jax.profiler.trace(folder, profiler_options=_without_python()):
             call()

@@ -52,8 +52,8 @@ class Watched:
             case other:
                 raise Unsupported(f"jax.jit has no {other}")
 
-    def described(self) -> str:
-        """How it was staged."""
+    def describe(self) -> str:
+        """Describe how it was staged."""
         numbers = {name for name in self._options if name.endswith("nums") and self._options.get(f"{name[:-4]}names")}
         options_shown = {name: value for name, value in self._options.items() if value and name not in numbers}
         return f"{self._maker}({', '.join(f'{name}={value}' for name, value in options_shown.items())})"

@@ -76,9 +76,9 @@ class Session:
         """
         return [self._array(arrays[name]) for name in self.twin.inputs]
 
-    def parameters(self, case: str, sent: Arrays | None = None) -> Any:
-        """The parameters that a run of this case starts from, or those that were sent in place of its."""
-        return self.parameters_of(self.twin.weights_of(case, sent))
+    def parameters(self, case: str, replacements: Arrays | None = None) -> Any:
+        """The initial parameters of a run of this case, some of them replaced."""
+        return self.parameters_of(self.twin.weights_of(case, replacements))
 
     def parameters_of(self, weights: Arrays) -> Any:
         """The parameters that hold some weights.
@@ -88,18 +88,18 @@ class Session:
         """
         return self.model.from_weights({path: self._array(array) for path, array in weights.items()})
 
-    def arguments(self, pass_: str, case: str, sent: Arrays | None = None) -> list[Any]:
+    def arguments(self, pass_: str, case: str, replacements: Arrays | None = None) -> list[Any]:
         """All arguments of a pass function.
 
         Args:
           pass_: the pass.
           case: whose inputs and weights are used.
-          sent: inputs and weights in place of those of the case, by name.
+          replacements: inputs and weights in place of those of the case, by name.
         """
-        parameters = self.parameters(case, sent)
+        parameters = self.parameters(case, replacements)
         state = [self.model.init(parameters)] if pass_ in (STEP, UNROLLED) and self.model.init else []
-        if sent:
-            return [parameters, *state, *self.inputs({**self.twin.cases[case], **sent})]
+        if replacements:
+            return [parameters, *state, *self.inputs({**self.twin.cases[case], **replacements})]
         inputs = self.inputs(self.twin.first_batches) if pass_ == UNROLLED else self.case_inputs(case)
         return [parameters, *state, *inputs]
 
@@ -124,7 +124,7 @@ class Session:
         if pass_ == STEP and self.model.step is not None:
             return self.model.step
         if pass_ == UNROLLED and self.model.step is not None:
-            return self._unrolled
+            return self._unroll
         if pass_ == GRADIENTS and self.twin.is_differentiable:
             return self._gradients
         raise Unsupported(f"the workload has no {pass_} pass")
@@ -175,7 +175,7 @@ class Session:
     def _array(self, array: np.ndarray) -> jax.Array:
         return jnp.asarray(array.astype(dtype_in(array.dtype, self.dtype), copy=False))
 
-    def _unrolled(self, parameters: Any, state: Any, *batches: jax.Array) -> tuple[Any, Any, jax.Array]:
+    def _unroll(self, parameters: Any, state: Any, *batches: jax.Array) -> tuple[Any, Any, jax.Array]:
         """As a step, over batches [steps, ...]; the losses are [steps]."""
         step: Any = self.model.step
 

@@ -102,11 +102,11 @@ def staged_apart(function: Any, arguments: Sequence[Any]) -> dict[str, Any]:
     compiled = lowered.compile()
     times.append(time.perf_counter())
     trace_s, lower_s, compile_s = (end - start for start, end in pairwise(times))
-    analyse = partial(analysed, compiled)
+    analyse = partial(analyse_memory, compiled)
     return {"trace_s": trace_s, "lower_s": lower_s, "compile_s": compile_s, "analyse": analyse}
 
 
-def analysed(compiled: Any) -> Analysis:
+def analyse_memory(compiled: Any) -> Analysis:
     memory = compiled.memory_analysis()
     if memory is None:  # the backend keeps no count
         return Analysis()

@@ -69,8 +69,8 @@ class Classifier(nnx.Module):
 
     def __call__(self, images: jax.Array, draws: jax.Array | None = None) -> jax.Array:
         """Images [batch, height, width, 1], draws u8[batch, features] or None for no dropout -> logits [batch, 10]."""
-        pooled = max_pool(nnx.relu(self.conv2(max_pool(nnx.relu(self.conv1(images))))))
-        flat = pooled.reshape(len(pooled), -1)
+        features = max_pool(nnx.relu(self.conv2(max_pool(nnx.relu(self.conv1(images))))))
+        flat = features.reshape(len(features), -1)
         return self.logits(flat if draws is None else dropout(flat, draws, conv_mnist.DROPOUT_RATE))
 
 

@@ -82,7 +82,7 @@ class FocalModulation(nnx.Module):
     def __init__(self, block: Block, types: dict[str, Any]) -> None:
         width = block.width
         self.splits = (width, 2 * width)
-        self.project = Dense(width, block.projected, **types)
+        self.project = Dense(width, block.projection_width, **types)
         self.focal = nnx.List(Depthwise(size, width, types) for size in block.kernels)
         self.modulate = Dense(width, width, **types)
         self.output = Dense(width, width, **types)

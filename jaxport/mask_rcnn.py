@@ -89,10 +89,10 @@ class Regions(nnx.Module):
         self.classes = Dense(widths[-1], classes + 1, **_wide(kinds))
         self.deltas = Dense(widths[-1], 4 * classes, **_wide(kinds))
 
-    def __call__(self, pooled: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def __call__(self, features: jax.Array) -> tuple[jax.Array, jax.Array]:
         """[batch, regions, pool, pool, channels] -> logits [..., classes + 1], deltas [..., classes, 4]."""
-        leading = pooled.shape[:-3]
-        values = pooled.reshape(*leading, -1)
+        leading = features.shape[:-3]
+        values = features.reshape(*leading, -1)
         for hidden in self.hidden:
             values = nnx.relu(hidden(values))
         return self.classes(values), self.deltas(values).reshape(*leading, -1, 4)
@@ -108,13 +108,13 @@ class Masks(nnx.Module):
         self.upsampling = Upsampling(channels, **kinds)
         self.classes = _convolution(channels, dimensions["classes"], 1, **_wide(kinds))
 
-    def __call__(self, pooled: jax.Array) -> jax.Array:
+    def __call__(self, features: jax.Array) -> jax.Array:
         """[batch, regions, pool, pool, channels] -> logits [batch, regions, 2 pool, 2 pool, classes]."""
-        values = pooled.reshape(-1, *pooled.shape[2:])
+        values = features.reshape(-1, *features.shape[2:])
         for hidden in self.hidden:
             values = nnx.relu(hidden(values))
         logits = self.classes(nnx.relu(self.upsampling(values)))
-        return logits.reshape(*pooled.shape[:2], *logits.shape[1:])
+        return logits.reshape(*features.shape[:2], *logits.shape[1:])
 
 
 class Upsampling(nnx.Module):

@@ -220,18 +220,18 @@ def _constant(spec: Any) -> Any:
     return jax.random.key(0) if jnp.issubdtype(spec.dtype, jax.dtypes.prng_key) else jnp.zeros(spec.shape, spec.dtype)
 
 
-def own_gradient(backward: Callable[..., Any], results: Any, inputs: Any, kept: Any) -> Any:
+def own_gradient(backward: Callable[..., Any], results: Any, inputs: Any, residuals: Any) -> Any:
     """The results as they are, with gradients of their own, as tf.custom_gradient gives them to inputs.
 
     The results themselves are not differentiated: what leads to them may hold loops that JAX has no reverse mode of.
 
     Args:
-      backward: (*kept, *gradients of the results) -> a gradient for each input.
+      backward: (*residuals, *gradients of the results) -> a gradient for each input.
       results: a tuple of arrays.
       inputs: those that gradients go to.
-      kept: what backward needs of the way there.
+      residuals: what backward needs of the way there.
     """
-    return _own_gradient(backward, jax.lax.stop_gradient(results), inputs, kept)
+    return _own_gradient(backward, jax.lax.stop_gradient(results), inputs, residuals)
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))

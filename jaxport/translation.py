@@ -57,23 +57,23 @@ class Translator(nnx.Module):
         """
         words = (source != _parallel_text.PAD)[:, None, None]
         of_source, of_target = parts_of(embedding_draws, 2)
-        memory = self.encoded(source, of_source, encoder_attention_draws, encoder_hidden_draws)
+        memory = self.encode(source, of_source, encoder_attention_draws, encoder_hidden_draws)
         earlier = jnp.tri(target.shape[1], dtype=bool)
-        states = self.embedded(target, of_target)
+        states = self.embed(target, of_target)
         number = len(self.decoder)
         draws = zip(parts_of(decoder_attention_draws, number), parts_of(decoder_hidden_draws, number), strict=True)
         for block, (attention, hidden) in zip(self.decoder, draws, strict=True):
             states = block(states, memory, (earlier, words), attention, hidden)
         return self.embedding.attend(states).astype(self.embedding.param_dtype)
 
-    def encoded(
+    def encode(
         self,
         source: jax.Array,
         embedding_draws: jax.Array | None = None,
         attention_draws: jax.Array | None = None,
         hidden_draws: jax.Array | None = None,
     ) -> jax.Array:
-        """The memory [batch, length, width]; without draws nothing is dropped.
+        """Encode the source: the memory [batch, length, width]; without draws no dropout.
 
         Args:
           source: i32[batch, length].
@@ -82,20 +82,20 @@ class Translator(nnx.Module):
           hidden_draws: u8[layers, 2, batch, length, width].
         """
         words = (source != _parallel_text.PAD)[:, None, None]
-        memory = self.embedded(source, embedding_draws)
+        memory = self.embed(source, embedding_draws)
         for layer, block in enumerate(self.encoder):
             draws = [None if by_layer is None else by_layer[layer] for by_layer in (attention_draws, hidden_draws)]
             memory = block(memory, words, *draws)
         return memory
 
-    def embedded(self, tokens: jax.Array, draws: jax.Array | None) -> jax.Array:
-        """Tokens at their positions, with dropout: [batch, length, width]."""
+    def embed(self, tokens: jax.Array, draws: jax.Array | None) -> jax.Array:
+        """Embed tokens at their positions, with dropout: [batch, length, width]."""
         rows = self.embedding(tokens)
         values = rows * self.block.width**0.5 + self.sines(tokens.shape[1], rows.dtype)
         return values if draws is None else dropout(values, draws, self.block.rate)
 
     def sines(self, length: int, dtype: jnp.dtype) -> jax.Array:
-        """What tells positions apart: [length, width]."""
+        """Sinusoids that encode positions: [length, width]."""
         return jnp.asarray(translation.positions(length, self.block.width), dtype)
 
 

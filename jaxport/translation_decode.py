@@ -139,7 +139,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     def decode(parameters: Parameters, source: jax.Array) -> dict[str, Any]:
         model = nnx.merge(graph, parameters)
         words = source != _parallel_text.PAD
-        memory = model.encoded(source)
+        memory = model.encode(source)
         by_search = {}
         for name, beams in (("greedy", 1), ("beams", dimensions["beams"])):
             tokens, scores = search(model, memory, words, beams, dimensions["steps"])

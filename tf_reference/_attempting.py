@@ -17,14 +17,14 @@ from workloads._spec import Arrays
 from workloads._target import resolve
 
 
-def attempted(target: str, options: dict[str, Any] | None, arrays: Arrays, profile: bool) -> Attempted:
-    """What the function gives.
+def attempt(target: str, options: dict[str, Any] | None, arrays: Arrays, profile: bool) -> Attempted:
+    """Call a function in a mode, and return its results.
 
     Args:
-      target: where it is found.
+      target: names the function.
       options: of tf.function; None calls it eagerly.
       arrays: its arguments in order. Tensors are made in the call: some functions configure devices before the first.
-      profile: whether warm calls are looked at.
+      profile: whether to profile warm calls.
     """
     function = resolve(target)
     stage = _Stage(function, options)

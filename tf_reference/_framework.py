@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_reference import _binding, _clustering, _compiler_stages, _device, _grappler, _keras, _private, _sources
-from tf_reference._attempting import attempted
+from tf_reference._attempting import attempt
 from tf_reference._callers_settings import settings_for_check as settings_for_check
 from tf_reference._compiler_stages import STAGES
 from tf_reference._donation import donated_step
@@ -23,8 +23,18 @@ from tf_reference._forgetting import forget
 from tf_reference._host_arrays import on_host
 from tf_reference._layer_calls import layer_calls
 from tf_reference._lowering import Lowered, lower
-from tf_reference._mode_calls import AUTOCLUSTER, EAGER, GRAPH, JIT, analysed, compilable, finish, in_mode, switch
-from tf_reference._profiling import profiled
+from tf_reference._mode_calls import (
+    AUTOCLUSTER,
+    EAGER,
+    GRAPH,
+    JIT,
+    analyse_lowering,
+    compilable,
+    finish,
+    in_mode,
+    switch,
+)
+from tf_reference._profiling import profile_call
 from tf_reference._recompiling import Watched
 from tf_reference._saving import save
 from tf_reference._session import Session
@@ -294,7 +304,7 @@ class TensorFlow(Framework):
     def execute(self, handle: int, case: str) -> dict[str, np.ndarray]:
         """Run a compiled program on the arrays of a case."""
         program, function = self._loaded.compiled(handle)
-        return program.named(map(on_host, function(*self._arguments(program, case))))
+        return program.name_results(map(on_host, function(*self._arguments(program, case))))
 
     def unroll(self, handle: int, checkpoints: Sequence[int], guide: Arrays | None = None) -> dict[str, np.ndarray]:
         """A training run of a compiled step program.
@@ -330,7 +340,7 @@ class TensorFlow(Framework):
         with switch(target):
             function = self._in_mode(session, main_pass(session), target, tensors)
         trace_s = None if target in (EAGER, *_keras.modes(session.model)) else time.perf_counter() - start
-        analyse = partial(analysed, function, tensors) if target == JIT else Analysis
+        analyse = partial(analyse_lowering, function, tensors) if target == JIT else Analysis
         call = partial(finish, function, *tensors)
         return Prepared(call, trace_s, around=lambda: switch(target), analyse=analyse)
 
@@ -358,7 +368,7 @@ class TensorFlow(Framework):
         call = self.prepare(target).call if isinstance(target, int) else self._prepare_call(target)
         with switch(str(target)):
             call()
-            return [profiled(call, target == EAGER) for _ in range(PROFILED_CALLS)]
+            return [profile_call(call, target == EAGER) for _ in range(PROFILED_CALLS)]
 
     @_once_more
     def clustered(self, pass_: str) -> Clustered:
@@ -421,7 +431,7 @@ class TensorFlow(Framework):
         """
         options = None if mode == EAGER else {"jit_compile": True if mode == JIT else None}
         with switch(mode):
-            return attempted(target, options, arrays, profile=mode == AUTOCLUSTER)
+            return attempt(target, options, arrays, profile=mode == AUTOCLUSTER)
 
     def rebuild(self) -> None:
         """Build every model of the twin anew, and call it once: what it makes on its first call belongs to no graph."""

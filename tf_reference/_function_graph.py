@@ -314,13 +314,13 @@ def _alike(graph: Any, other: Any) -> bool:
 
 
 def _find_needed(roots: Sequence[Any], every: Sequence[Any]) -> list[Any]:
-    open_, seen = list(roots), dict[int, Any]()
+    open_, needed_by_id = list(roots), dict[int, Any]()
     while open_:
         operation = open_.pop()
-        if id(operation) not in seen:
-            seen[id(operation)] = operation
+        if id(operation) not in needed_by_id:
+            needed_by_id[id(operation)] = operation
             open_ += [tensor.op for tensor in operation.inputs]
-    return [operation for operation in every if id(operation) in seen]
+    return [operation for operation in every if id(operation) in needed_by_id]
 
 
 def _effects(graph: Any, every: Sequence[Any], positions: Mapping[int, int]) -> list[Effect]:

@@ -138,7 +138,7 @@ class _Walk:
             operations = [node.operation for node in reading.nodes]
         self.ended_early |= {self._paths[layer_id] for layer_id in trace.ended_early}
         self.ended_whole |= {self._paths[layer_id] for layer_id in trace.ended_whole}
-        return graph, operations, trace.masked
+        return graph, operations, trace.has_mask
 
     def _check_branches(self, model: Any, trace: _traced_calls.Trace) -> None:
         """Raise where Python decides by `training` what a call computes: only that in training was followed."""

@@ -1,4 +1,4 @@
-"""What each Keras layer was given and gave in one call of a twin, run op by op."""
+"""The inputs and outputs of each Keras layer in one call of a twin, run op by op."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def layer_calls(
         # A model that builds its layers at the first call makes calls that no other has.
         function(*tensors)
         if not with_gradients:
-            with recording.entered():
+            with recording.note_calls():
                 result = function(*tensors)
             return recording.to_data(leaves(result), {})
-        with tf.GradientTape(persistent=True) as tape, recording.entered(tape):
+        with tf.GradientTape(persistent=True) as tape, recording.note_calls(tape):
             result = function(*tensors)
         return recording.to_data(leaves(result), _gradients(tape, result, recording.ended))
 
@@ -75,8 +75,8 @@ class _Recording:
         self._tape: tf.GradientTape | None = None
 
     @contextmanager
-    def entered(self, tape: tf.GradientTape | None = None) -> Iterator[None]:
-        """Inside, every call of a Keras layer is noted; a tape watches what each is given and gives."""
+    def note_calls(self, tape: tf.GradientTape | None = None) -> Iterator[None]:
+        """Note every call of a Keras layer inside; a tape watches the inputs and outputs of each."""
         self._tape = tape
         with replaced_calls(self._call):
             yield

@@ -47,8 +47,8 @@ class MethodSource:
         """The names of its parameters behind self."""
         return [parameter.arg for parameter in (*self.tree.args.args[1:], *self.tree.args.kwonlyargs)]
 
-    def refused(self, node: ast.AST) -> Unsupported:
-        """An obstacle with its line."""
+    def refusal(self, node: ast.AST) -> Unsupported:
+        """Make the error for a node that is not followed, with its line."""
         line = self._first + getattr(node, "lineno", 1) - 1
         return Unsupported(f"{self._file}:{line}, which is not followed: {ast.unparse(node).splitlines()[0][:60]}")
 

@@ -77,7 +77,7 @@ def in_mode(function: Callable[..., Any], mode: str, tensors: Sequence[tf.Tensor
     return stage
 
 
-def analysed(function: Any, tensors: Sequence[tf.Tensor]) -> Analysis:
+def analyse_lowering(function: Any, tensors: Sequence[tf.Tensor]) -> Analysis:
     """Times a lowering of its own: that of the first call cannot be told apart from compiling."""
     lower = function.experimental_get_compiler_ir(*tensors)
     start = time.perf_counter()

@@ -44,7 +44,7 @@ def noting(*, functions: bool = True) -> Iterator[Noted]:
       functions: whether those of the user's that layers of Keras call are followed.
     """
     following = _Following(functions)
-    with replaced_calls(following.called):
+    with replaced_calls(following.note_call):
         yield following.noted
 
 
@@ -55,7 +55,7 @@ class _Following:
         self.noted = Noted()
         self._functions, self._inside = functions, False
 
-    def called(
+    def note_call(
         self, original: Callable[..., Any], layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any]
     ) -> Any:
         # What a layer calls in turn is a matter of its own trace, but for what that takes from the tensors here.

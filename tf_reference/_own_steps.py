@@ -103,7 +103,7 @@ class _Following:
                 items=[ast.withitem(context_expr=ast.Call(func=constructor), optional_vars=ast.Name(id=name))]
             ):
                 if self.source.resolve_name(constructor) is not tf.GradientTape:
-                    raise self.source.refused(node)
+                    raise self.source.refusal(node)
                 self.names[name] = Is.TAPE
                 self.body(node.body)
             case ast.For() if self._is_of_metrics(node):
@@ -111,7 +111,7 @@ class _Following:
             case ast.Return(value=value):
                 self.returned = self._result(value)
             case _:
-                raise self.source.refused(node)
+                raise self.source.refusal(node)
 
     def _result(self, value: ast.expr | None) -> Any:
         """What is returned: a loss where it is one; logs are nobody's affair."""
@@ -137,7 +137,7 @@ class _Following:
                 self._apply(call, method)
             case _:
                 if self.value(call) is not Is.LOGS:
-                    raise self.source.refused(call)
+                    raise self.source.refusal(call)
 
     def _apply(self, call: ast.Call, method: str) -> None:
         arguments = call.args
@@ -149,7 +149,7 @@ class _Following:
         gradients = self.value(arguments[0]) if arguments else None
         whole = len(arguments) < 2 or self.value(arguments[1]) is Is.VARIABLES
         if not isinstance(gradients, Gradients) or not whole or self.applied is not None:
-            raise self.source.refused(call)
+            raise self.source.refusal(call)
         self.applied = gradients
 
     def _unpack(self, node: ast.stmt, targets: Sequence[ast.expr], value: ast.expr) -> None:
@@ -160,7 +160,7 @@ class _Following:
         elif isinstance(what, Gradients) and len(names) == 2:
             parts = (what, Is.LOGS)
         else:
-            raise self.source.refused(node)
+            raise self.source.refusal(node)
         self.names |= dict(zip(names, parts, strict=False))
 
     def value(self, node: ast.expr) -> Any:
@@ -190,19 +190,19 @@ class _Following:
     def _number(self, node: ast.expr) -> float:
         value = self.source.resolve_name(node)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.source.refused(node)
+            raise self.source.refusal(node)
         return float(value)
 
     def _sum(self, node: ast.AST, left: Any, right: Any) -> Loss:
         if not isinstance(left, Loss) or not isinstance(right, Loss):
-            raise self.source.refused(node)
+            raise self.source.refusal(node)
         return Loss((*left.terms, *right.terms))
 
     def _product(self, node: ast.AST, left: Any, right: Any) -> Any:
         if isinstance(left, Loss):
             left, right = right, left
         if not isinstance(left, float) or not isinstance(right, Loss):
-            raise self.source.refused(node)
+            raise self.source.refusal(node)
         return Loss(tuple(replace(term, weight=term.weight * left) for term in right.terms))
 
     def _call(self, call: ast.Call) -> Any:
@@ -237,7 +237,7 @@ class _Following:
         training = [keyword for keyword in call.keywords if keyword.arg == "training"]
         in_training = len(training) == 1 and self.source.resolve_name(training[0].value) is True
         if arguments != [Is.INPUTS] or len(call.keywords) != 1 or not in_training:
-            raise self.source.refused(call)
+            raise self.source.refusal(call)
         return Is.PREDICTIONS
 
     def _gradients(self, call: ast.Call) -> Gradients:
@@ -248,7 +248,7 @@ class _Following:
             or not isinstance(arguments[0], Loss)
             or arguments[1] is not Is.VARIABLES
         ):
-            raise self.source.refused(call)
+            raise self.source.refusal(call)
         return Gradients(arguments[0])
 
     def _find_inherited(self, call: ast.Call, method: str) -> Any:
@@ -260,7 +260,7 @@ class _Following:
             return Is.LOGS
         if own and method == "compute_loss":
             return Loss((LossTerm(),))
-        raise self.source.refused(call)
+        raise self.source.refusal(call)
 
     def _defining(self) -> type:
         name = self.source.function.__name__
@@ -274,20 +274,20 @@ class _Following:
         for name, argument in arguments.items():
             is_default = isinstance(argument, ast.Constant) and argument.value in (None, True)
             if not is_default and (name is None or self.value(argument) is not _OF_COMPUTE_LOSS.get(name)):
-                raise self.source.refused(call)
+                raise self.source.refusal(call)
         if not {"y", "y_pred"} <= arguments.keys():
-            raise self.source.refused(call)
+            raise self.source.refusal(call)
         return _computed_loss(self.source.model)
 
     def _loss(self, call: ast.Call, function: Any, arguments: Sequence[Any]) -> Loss | Examples:
         """A loss of Keras' own, of targets and predictions."""
         if list(arguments) != [Is.TARGETS, Is.PREDICTIONS] or call.keywords:
-            raise self.source.refused(call)
+            raise self.source.refusal(call)
         if isinstance(function, keras.losses.Loss) and _keras_variables.is_keras(function):
             return Loss((LossTerm(loss=describe(function)),))
         if inspect.isfunction(function) and function.__module__.startswith("keras."):
             return Examples(describe(function))
-        raise self.source.refused(call)
+        raise self.source.refusal(call)
 
     def _clipped_each(self, node: ast.ListComp, generator: ast.comprehension, element: ast.expr) -> Gradients:
         over = self.value(generator.iter)
@@ -305,4 +305,4 @@ class _Following:
                 if clip and is_target and isinstance(over, Gradients) and not generator.ifs:
                     numbers = tuple(self._number(bound) for bound in bounds)
                     return replace(over, clips=(*over.clips, Clip(clip, numbers)))
-        raise self.source.refused(node)
+        raise self.source.refusal(node)

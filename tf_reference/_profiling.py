@@ -14,8 +14,8 @@ from tf_reference._private import TracedEvent
 from workloads._framework import KernelRun
 
 
-def profiled(call: Callable[[], object], eager: bool) -> list[KernelRun]:
-    """The kernels of one call in the order in which they started: TF operations and HLO instructions.
+def profile_call(call: Callable[[], object], eager: bool) -> list[KernelRun]:
+    """Profile one call: its TF operations and HLO instructions in the order in which they started.
 
     On a GPU they are what it ran, in every mode: one operation may be several kernels. Elsewhere the time of an
     operation that runs eagerly is that of its whole call, dispatch included.

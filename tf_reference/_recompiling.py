@@ -47,8 +47,8 @@ class Watched:
             case other:
                 raise Unsupported(f"tf.function has no {other}")
 
-    def described(self) -> str:
-        """How it was staged."""
+    def describe(self) -> str:
+        """Describe how it was staged."""
         options_shown = {name: value for name, value in self._options.items() if value and name != "autograph"}
         return f"tf.function({', '.join(f'{name}={value}' for name, value in options_shown.items())})"
 

@@ -50,9 +50,9 @@ class Session:
         _check_weights(self.weights, twin.weights, dtype)
         self._initial_state = {name: value.numpy() for name, value in self.state.items()}
 
-    def reset(self, case: str, sent: Arrays | None = None) -> None:
-        """Set every variable to what a run of this case starts from, or of weights that were sent in place of its."""
-        self.assign(self.twin.weights_of(case, sent))
+    def reset(self, case: str, replacements: Arrays | None = None) -> None:
+        """Set every variable to its initial value in a run of this case, some weights replaced."""
+        self.assign(self.twin.weights_of(case, replacements))
         for name, value in self._initial_state.items():
             self.state[name].assign(value)
 

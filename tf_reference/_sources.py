@@ -32,7 +32,7 @@ def sources(graph: Any) -> dict[str, str]:
       graph: the FuncGraph of a ConcreteFunction.
     """
     by_name: dict[str, set[str]] = {}
-    for name, line in _Walk().named(graph, "", ""):
+    for name, line in _Walk().name_lines(graph, "", ""):
         by_name.setdefault(name, set()).add(line)
     return {name: lines.pop() for name, lines in by_name.items() if len(lines) == 1 and "" not in lines}
 
@@ -43,8 +43,8 @@ class _Walk:
     def __init__(self) -> None:
         self._lines: dict[int, dict[str, str]] = {}
 
-    def named(self, graph: Any, calls: str, caller: str) -> Iterator[tuple[str, str]]:
-        """Every operation's name in HLO and its line, those of `graph` before those of what it calls."""
+    def name_lines(self, graph: Any, calls: str, caller: str) -> Iterator[tuple[str, str]]:
+        """Yield every operation's name in HLO and its line, those of `graph` before those of its callees."""
         if id(graph) not in self._lines:
             self._lines[id(graph)] = _lines(graph)
         lines = self._lines[id(graph)]
@@ -54,7 +54,7 @@ class _Walk:
         for operation in graph.get_operations():
             inner = "" if operation.type in _BRANCHES else f"{calls}{operation.name}/"
             for _, callee in callees(graph, operation):
-                yield from self.named(callee, inner, lines[operation.name] or caller)
+                yield from self.name_lines(callee, inner, lines[operation.name] or caller)
 
 
 def _results(graph: Any, lines: dict[str, str], calls: str, caller: str) -> Iterator[tuple[str, str]]:

@@ -57,7 +57,7 @@ class Trace:
     ended_whole: Set[int] = frozenset()
 
     @property
-    def masked(self) -> bool:
+    def has_mask(self) -> bool:
         """Whether what it returns carries a mask."""
         return any(_keras_masks.of(symbol) is not None for symbol in tf.nest.flatten(self.outputs))
 
@@ -191,13 +191,13 @@ def trace(layer: Any, *, training: bool = True) -> Trace:
     if not tensors or not all(isinstance(value, keras.KerasTensor) for value in tensors):
         raise Unsupported(f"expected tensors of the call of {type(layer).__name__}, found something else")
     inputs_by_name = dict(zip(input_names(layer), inputs, strict=True))
-    return _trace(inputs_by_name, nest, outputs, notes, followed=True)
+    return _trace(inputs_by_name, nest, outputs, notes, is_call=True)
 
 
-def _trace(inputs: Mapping[str, Any], nest: Any, outputs: Any, notes: _noted_calls.Noted, *, followed: bool) -> Trace:
+def _trace(inputs: Mapping[str, Any], nest: Any, outputs: Any, notes: _noted_calls.Noted, *, is_call: bool) -> Trace:
     constants = {id(symbol): array for symbol, array in notes.constants}
     ends = {"ended_early": notes.ended_early, "ended_whole": notes.ended_whole}
-    return Trace(inputs, nest, outputs, followed=followed, constants=constants, masks=notes.masks, **ends)
+    return Trace(inputs, nest, outputs, followed=is_call, constants=constants, masks=notes.masks, **ends)
 
 
 def again(graph: Any, names: Sequence[str], functions: bool = True) -> Trace:
@@ -216,7 +216,7 @@ def again(graph: Any, names: Sequence[str], functions: bool = True) -> Trace:
             outputs = graph._run_through_graph(inputs, operation_fn=lambda operation: operation)
     except NOT_FOLLOWED as error:
         raise Unsupported(explain(graph, error)) from error
-    return _trace(dict(zip(names, inputs, strict=True)), nest, as_called(outputs), notes, followed=False)
+    return _trace(dict(zip(names, inputs, strict=True)), nest, as_called(outputs), notes, is_call=False)
 
 
 def as_called(outputs: Any) -> Any:

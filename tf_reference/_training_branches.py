@@ -18,15 +18,15 @@ def name_of(operation: Any) -> str:
     return f"{type(operation).__name__} {sorted(_keras_config.plain_config(settings).items())}"
 
 
-def differ(trained: Graph, still: Graph, identities: Set[str]) -> bool:
+def differ(in_training: Graph, still: Graph, identities: Set[str]) -> bool:
     """Whether two graphs of one call compute something else.
 
     Args:
-      trained: what it computes in training.
+      in_training: what it computes in training.
       still: what it computes otherwise.
       identities: the names of layers whose calls stand for what they are given.
     """
-    return _outline(trained, identities) != _outline(still, identities)
+    return _outline(in_training, identities) != _outline(still, identities)
 
 
 def _outline(graph: Graph, identities: Set[str]) -> Any:

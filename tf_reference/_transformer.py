@@ -181,8 +181,8 @@ class EncoderBlock(keras.layers.Layer):
         def attend(values: Any) -> Any:
             return self.attention(values, values, mask, attention_draws)
 
-        attended = self.attention_residual(inputs, sublayer=attend, draws=first)
-        return self.feed_forward_residual(attended, sublayer=self.feed_forward, draws=second)
+        states = self.attention_residual(inputs, sublayer=attend, draws=first)
+        return self.feed_forward_residual(states, sublayer=self.feed_forward, draws=second)
 
     def canonical(self, prefix: str) -> dict[str, Any]:
         """The variables under the workload's names."""

@@ -39,8 +39,8 @@ class Program:
         return tuple(sorted(name for name in types if definition(name) is not None))
 
 
-def tried(expressions: Sequence[Expression]) -> Tried:
-    """What becomes of expressions, and of the types of operation in them."""
+def try_expressions(expressions: Sequence[Expression]) -> Tried:
+    """Compile and run expressions, and judge the types of operation in them."""
     traced, programs = [], []
     for expression in expressions:
         one, of_expression = _traced(expression)

@@ -27,11 +27,11 @@ def loss_of_step(step: Callable[[], Any]) -> Any:
     """
     losses: list[Any] = []
 
-    def stopped(tape: Any, target: Any, *others: Any, **keywords: Any) -> Any:
+    def stop(tape: Any, target: Any, *others: Any, **keywords: Any) -> Any:
         losses.append(target)
         raise _Reached
 
-    with _gradients_by(stopped):
+    with _gradients_by(stop):
         try:
             step()
         except _Reached:
@@ -49,11 +49,11 @@ def step_with_loss(step: Callable[[], Any]) -> Any:
     losses: list[Any] = []
     original = tf.GradientTape.gradient
 
-    def noted(tape: Any, target: Any, *others: Any, **keywords: Any) -> Any:
+    def note(tape: Any, target: Any, *others: Any, **keywords: Any) -> Any:
         losses.append(target)
         return original(tape, target, *others, **keywords)
 
-    with _gradients_by(noted):
+    with _gradients_by(note):
         step()
     return losses[0]
 

@@ -41,8 +41,8 @@ class Embeddings(keras.layers.Layer):
           segments: i32[batch, length], 0 or 1.
           draws: u8[batch, length, width]; None for no dropout.
         """
-        normed = self.norm(self.tokens(tokens) + self.positions + self.segments(segments))
-        return normed if draws is None else dropout(normed, draws, self.block.rate)
+        states = self.norm(self.tokens(tokens) + self.positions + self.segments(segments))
+        return states if draws is None else dropout(states, draws, self.block.rate)
 
     def canonical(self, prefix: str) -> dict[str, Any]:
         """The variables under the workload's names."""
@@ -125,9 +125,9 @@ class Bert(keras.Model):
         for layer, block in enumerate(self.blocks):
             draws = [None if by_layer is None else by_layer[layer] for by_layer in (attention_draws, hidden_draws)]
             states = block(states, mask, *draws)
-        guessed = self.words(tf.gather(states, positions, batch_dims=1), tokens=self.embeddings.tokens)
+        word_logits = self.words(tf.gather(states, positions, batch_dims=1), tokens=self.embeddings.tokens)
         pairs = self.follows(self.pooler(states[:, 0]))
-        return {"words": guessed, "follows": pairs}
+        return {"words": word_logits, "follows": pairs}
 
     def canonical(self) -> dict[str, Any]:
         """The variables under the workload's names."""
@@ -153,16 +153,16 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     def loss(*inputs: tf.Tensor) -> Any:
         tokens, segments, positions, words, weights, follows, *draws = inputs
         logits = model(tokens, segments, positions, *draws)
-        guessed = tf.nn.sparse_softmax_cross_entropy_with_logits(words, logits["words"])
+        word_losses = tf.nn.sparse_softmax_cross_entropy_with_logits(words, logits["words"])
         pairs = tf.nn.sparse_softmax_cross_entropy_with_logits(follows, logits["follows"])
         # The small constant is BERT's own: a batch in which nothing is masked has no loss.
-        return tf.reduce_sum(weights * guessed) / (tf.reduce_sum(weights) + 1e-5) + tf.reduce_mean(pairs)
+        return tf.reduce_sum(weights * word_losses) / (tf.reduce_sum(weights) + 1e-5) + tf.reduce_mean(pairs)
 
     def step(*inputs: tf.Tensor) -> Any:
         with tf.GradientTape() as tape:
             value = loss(*inputs)
-            scaled = optimizer.scale_loss(value)
-        gradients = tape.gradient(scaled, model.trainable_variables)
+            scaled_loss = optimizer.scale_loss(value)
+        gradients = tape.gradient(scaled_loss, model.trainable_variables)
         optimizer.apply_gradients(zip(densify(gradients), model.trainable_variables, strict=True))
         return value
 

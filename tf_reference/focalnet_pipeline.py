@@ -62,7 +62,7 @@ class FocalModulation(keras.layers.Layer):
     def __init__(self, block: Block, dtype: str) -> None:
         super().__init__(dtype=dtype)
         self.block = block
-        self.project = keras.layers.Dense(block.projected, dtype=dtype)
+        self.project = keras.layers.Dense(block.projection_width, dtype=dtype)
         self.focal = [
             keras.layers.DepthwiseConv2D(size, padding="same", use_bias=False, activation=_gelu, dtype=dtype)
             for size in block.kernels

@@ -55,10 +55,10 @@ class Pyramid(keras.layers.Layer):
 
     def call(self, features: list[tf.Tensor]) -> list[tf.Tensor]:
         """By level, [batch, side, side, width of the level] -> [batch, side, side, channels]."""
-        merged = [lateral(values) for lateral, values in zip(self.laterals, features, strict=True)]
-        for level in reversed(range(len(merged) - 1)):
-            merged[level] = merged[level] + self.double(merged[level + 1])
-        outputs = [output(values) for output, values in zip(self.outputs, merged, strict=True)]
+        maps = [lateral(values) for lateral, values in zip(self.laterals, features, strict=True)]
+        for level in reversed(range(len(maps) - 1)):
+            maps[level] = maps[level] + self.double(maps[level + 1])
+        outputs = [output(values) for output, values in zip(self.outputs, maps, strict=True)]
         return [tf.cast(values, self.variable_dtype) for values in outputs]
 
 
@@ -91,10 +91,10 @@ class Regions(keras.layers.Layer):
         self.classes = _dense(widths[-1], classes + 1, self.variable_dtype)
         self.deltas = _dense(widths[-1], 4 * classes, self.variable_dtype)
 
-    def call(self, pooled: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def call(self, features: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """[batch, regions, pool, pool, channels] -> logits [..., classes + 1], deltas [..., classes, 4]."""
-        leading = pooled.shape[:2]
-        values = tf.reshape(pooled, [*leading, -1])
+        leading = features.shape[:2]
+        values = tf.reshape(features, [*leading, -1])
         for hidden in self.hidden:
             values = tf.nn.relu(hidden(values))
         return self.classes(values), tf.reshape(self.deltas(values), [*leading, -1, 4])
@@ -112,10 +112,10 @@ class Masks(keras.layers.Layer):
         self.upsampling.build((None, None, None, channels))
         self.classes = _convolution(channels, dimensions["classes"], 1, dtype=self.variable_dtype)
 
-    def call(self, pooled: tf.Tensor) -> tf.Tensor:
+    def call(self, features: tf.Tensor) -> tf.Tensor:
         """[batch, regions, pool, pool, channels] -> logits [batch, regions, 2 pool, 2 pool, classes]."""
-        leading = pooled.shape[:2]
-        values = tf.reshape(pooled, [-1, *pooled.shape[2:]])
+        leading = features.shape[:2]
+        values = tf.reshape(features, [-1, *features.shape[2:]])
         for hidden in self.hidden:
             values = tf.nn.relu(hidden(values))
         logits = self.classes(tf.nn.relu(self.upsampling(values)))
@@ -144,10 +144,12 @@ class MaskRCNN(keras.Model):
         sizes = self.sizes
         levels = self.pyramid(self.backbone(images))
         proposals, valid = self._proposals(*self.proposing(levels))
-        logits, deltas = self.regions(self._pooled(levels, proposals, sizes["pool"]))
+        logits, deltas = self.regions(self._pool(levels, proposals, sizes["pool"]))
         detections = _detection.detect(logits, deltas, (proposals, valid), sizes["image"], sizes["detections"])
-        drawn = self.masks(self._pooled(levels, detections["boxes"], sizes["mask_pool"]))
-        own = tf.gather(tf.transpose(drawn, [0, 1, 4, 2, 3]), tf.maximum(detections["classes"] - 1, 0), batch_dims=2)
+        mask_logits = self.masks(self._pool(levels, detections["boxes"], sizes["mask_pool"]))
+        own = tf.gather(
+            tf.transpose(mask_logits, [0, 1, 4, 2, 3]), tf.maximum(detections["classes"] - 1, 0), batch_dims=2
+        )
         masks = tf.where((detections["classes"] > 0)[..., None, None], tf.sigmoid(own), tf.zeros_like(own))
         return detections | {"masks": masks}
 
@@ -166,22 +168,22 @@ class MaskRCNN(keras.Model):
         objects = losses.objects_of(boxes, classes, masks, sizes["image"])
         proposals, valid = self._proposals(tf.stop_gradient(logits), tf.stop_gradient(deltas))
         regions = losses.assign(proposals, valid, objects)
-        of_regions = self.regions(self._pooled(levels, regions.boxes, sizes["pool"]))
-        shown = losses.positive_regions(regions, sizes["mask_regions"])
-        drawn = self.masks(self._pooled(levels, shown.boxes, sizes["mask_pool"]))
+        of_regions = self.regions(self._pool(levels, regions.boxes, sizes["pool"]))
+        positives = losses.positive_regions(regions, sizes["mask_regions"])
+        mask_logits = self.masks(self._pool(levels, positives.boxes, sizes["mask_pool"]))
         return (
             losses.anchor_losses(logits, deltas, self.anchors, objects)
             + losses.region_losses(*of_regions, regions)
-            + losses.mask_loss(drawn, shown, masks, sizes["image"])
+            + losses.mask_loss(mask_logits, positives, masks, sizes["image"])
         )
 
     def _proposals(self, logits: tf.Tensor, deltas: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         sizes = self.sizes
         return _detection.propose(logits, deltas, self.anchors, sizes["image"], sizes["candidates"], sizes["proposals"])
 
-    def _pooled(self, levels: list[tf.Tensor], boxes: tf.Tensor, size: int) -> tf.Tensor:
-        at = _detection.region_levels(boxes, _anchors.level_areas(self.sizes))
-        return _detection.roi_align(levels, boxes, at, self.sizes["image"], size)
+    def _pool(self, levels: list[tf.Tensor], boxes: tf.Tensor, size: int) -> tf.Tensor:
+        level_of_box = _detection.region_levels(boxes, _anchors.level_areas(self.sizes))
+        return _detection.roi_align(levels, boxes, level_of_box, self.sizes["image"], size)
 
 
 def build(dimensions: Dimensions, dtype: str) -> Model:

@@ -148,8 +148,8 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     def step(images: tf.Tensor, labels: tf.Tensor) -> Any:
         with tf.GradientTape() as tape:
             value = loss(images, labels)
-            scaled = optimizer.scale_loss(value)
-        gradients = tape.gradient(scaled, model.trainable_variables)
+            scaled_loss = optimizer.scale_loss(value)
+        gradients = tape.gradient(scaled_loss, model.trainable_variables)
         optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
         return value
 

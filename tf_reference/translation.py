@@ -53,20 +53,20 @@ class Translator(keras.Model):
         """
         words = (source != _parallel_text.PAD)[:, tf.newaxis, tf.newaxis]
         of_source, of_target = parts_of(embedding_draws, 2)
-        memory = self.encoded(source, of_source, encoder_attention_draws, encoder_hidden_draws)
+        memory = self.encode(source, of_source, encoder_attention_draws, encoder_hidden_draws)
         length = target.shape[1]
         earlier = tf.linalg.band_part(tf.ones((1, 1, length, length), tf.bool), -1, 0)
-        states = self.embedded(target, of_target)
+        states = self.embed(target, of_target)
         number = len(self.decoder)
         draws = zip(parts_of(decoder_attention_draws, number), parts_of(decoder_hidden_draws, number), strict=True)
         for block, (attention, hidden) in zip(self.decoder, draws, strict=True):
             states = block(states, memory, (earlier, words), attention, hidden)
         return tf.cast(self.embedding(states, reverse=True), self.variable_dtype)
 
-    def encoded(
+    def encode(
         self, source: tf.Tensor, embedding_draws: Any = None, attention_draws: Any = None, hidden_draws: Any = None
     ) -> Any:
-        """The memory [batch, length, width]; without draws nothing is dropped.
+        """Encode the source: the memory [batch, length, width]; without draws no dropout.
 
         Args:
           source: i32[batch, length].
@@ -75,19 +75,19 @@ class Translator(keras.Model):
           hidden_draws: u8[layers, 2, batch, length, width].
         """
         words = (source != _parallel_text.PAD)[:, tf.newaxis, tf.newaxis]
-        memory = self.embedded(source, embedding_draws)
+        memory = self.embed(source, embedding_draws)
         for layer, block in enumerate(self.encoder):
             draws = [None if by_layer is None else by_layer[layer] for by_layer in (attention_draws, hidden_draws)]
             memory = block(memory, words, *draws)
         return memory
 
-    def embedded(self, tokens: Any, draws: Any) -> Any:
-        """Tokens at their positions, with dropout: [batch, length, width]."""
+    def embed(self, tokens: Any, draws: Any) -> Any:
+        """Embed tokens at their positions, with dropout: [batch, length, width]."""
         values = self.embedding(tokens) * self.block.width**0.5 + self.sines(tokens.shape[1])
         return values if draws is None else dropout(values, draws, self.block.rate)
 
     def sines(self, length: int) -> tf.Tensor:
-        """What tells positions apart: [length, width]."""
+        """Sinusoids that encode positions: [length, width]."""
         return tf.constant(translation.positions(length, self.block.width), self.compute_dtype)
 
     def canonical(self) -> dict[str, Any]:
@@ -125,8 +125,8 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     def step(*inputs: tf.Tensor) -> Any:
         with tf.GradientTape() as tape:
             value = loss(*inputs)
-            scaled = optimizer.scale_loss(value)
-        gradients = tape.gradient(scaled, model.trainable_variables)
+            scaled_loss = optimizer.scale_loss(value)
+        gradients = tape.gradient(scaled_loss, model.trainable_variables)
         optimizer.apply_gradients(zip(densify(gradients), model.trainable_variables, strict=True))
         return value
 

@@ -34,23 +34,23 @@ class Search:
 
     def __call__(self, memory: tf.Tensor, words: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Memory [batch, source, width], words bool[batch, source] -> tokens [batch, beams, steps] and scores."""
-        repeated = tf.repeat(memory, self.beams, axis=0)
-        projected = [block.memory_attention.project(repeated) for block in self.model.decoder]
+        memories = tf.repeat(memory, self.beams, axis=0)
+        projections = [block.memory_attention.project(memories) for block in self.model.decoder]
         mask = tf.repeat(words, self.beams, axis=0)[:, tf.newaxis, tf.newaxis]
 
         def going_on(time: tf.Tensor, *state: Any) -> tf.Tensor:
             return (time < self.steps) & ~tf.reduce_all(Beams(time, *state).ended)
 
-        def extended(*state: Any) -> Beams:
-            return self.extended(Beams(*state), projected, mask)
+        def extend(*state: Any) -> Beams:
+            return self.extend(Beams(*state), projections, mask)
 
-        final = tf.while_loop(going_on, extended, self.started(memory))
+        final = tf.while_loop(going_on, extend, self.start(memory))
         length = tf.reduce_sum(tf.cast(final.tokens != _parallel_text.PAD, memory.dtype), -1)
         scores, order = tf.math.top_k(final.scores / ((5 + length) / 6) ** PENALTY, self.beams)
         return tf.gather(final.tokens, order, batch_dims=1), scores
 
-    def started(self, memory: Any) -> Beams:
-        """Before the first step: one beam is possible, so that the others do not repeat it."""
+    def start(self, memory: Any) -> Beams:
+        """Make the state before the first step: one beam is possible, so that the others do not repeat it."""
         batch, block = memory.shape[0], self.model.block
         shape = (batch, self.beams)
         cache = tf.zeros((batch * self.beams, self.steps, block.heads, block.depth), memory.dtype)
@@ -64,21 +64,21 @@ class Search:
             caches=[(cache, cache) for _ in self.model.decoder],
         )
 
-    def extended(self, state: Beams, projected: list[Any], mask: tf.Tensor) -> Beams:
-        """Every beam by one token; those that ended only by padding, at no cost.
+    def extend(self, state: Beams, projections: list[Any], mask: tf.Tensor) -> Beams:
+        """Extend every beam by one token; a beam that ended only by padding, at no cost.
 
         Args:
           state: of the search.
-          projected: by block, keys and values of the memory.
+          projections: by block, keys and values of the memory.
           mask: bool, false for padding of the memory.
         """
-        logits, caches = self.next_logits(state, projected, mask)
+        logits, caches = self.next_logits(state, projections, mask)
         batch, vocabulary = state.last.shape[0], logits.shape[-1]
         steps = tf.reshape(tf.nn.log_softmax(logits), (batch, self.beams, vocabulary))
         padding = tf.where(tf.range(vocabulary) == _parallel_text.PAD, tf.zeros((), steps.dtype), NEVER)
         totals = state.scores[..., tf.newaxis] + tf.where(state.ended[..., tf.newaxis], padding, steps)
-        scores, chosen = tf.math.top_k(tf.reshape(totals, (batch, -1)), self.beams)
-        parents, last = chosen // vocabulary, chosen % vocabulary
+        scores, choices = tf.math.top_k(tf.reshape(totals, (batch, -1)), self.beams)
+        parents, last = choices // vocabulary, choices % vocabulary
         rows = tf.reshape(parents + tf.range(batch)[:, tf.newaxis] * self.beams, [-1])
         tokens = tf.gather(state.tokens, parents, batch_dims=1)
         return Beams(
@@ -90,28 +90,28 @@ class Search:
             caches=[(tf.gather(key, rows), tf.gather(value, rows)) for key, value in caches],
         )
 
-    def next_logits(self, state: Beams, projected: list[Any], mask: tf.Tensor) -> tuple[tf.Tensor, list[Any]]:
+    def next_logits(self, state: Beams, projections: list[Any], mask: tf.Tensor) -> tuple[tf.Tensor, list[Any]]:
         """Logits [batch * beams, vocabulary] of the next token, and the caches with the last one in them.
 
         Args:
           state: of the search.
-          projected: by block, keys and values of the memory.
+          projections: by block, keys and values of the memory.
           mask: bool, false for padding of the memory.
         """
         model, now = self.model, tf.range(self.steps) == state.time
         tokens = model.embedding(tf.reshape(state.last, (-1, 1))) * model.block.width**0.5
         states = tokens + tf.gather(model.sines(self.steps), state.time)
         caches = []
-        for block, cache, memory in zip(model.decoder, state.caches, projected, strict=True):
-            states, cache = _decoded(block, states, cache, memory, now, mask)
+        for block, cache, memory in zip(model.decoder, state.caches, projections, strict=True):
+            states, cache = _decode_block(block, states, cache, memory, now, mask)
             caches.append(cache)
         return model.embedding(states[:, 0], reverse=True), caches
 
 
-def _decoded(
+def _decode_block(
     block: DecoderBlock, states: tf.Tensor, cache: Any, memory: Any, now: tf.Tensor, mask: tf.Tensor
 ) -> tuple[tf.Tensor, Any]:
-    """States [rows, 1, width] through a block; `now` bool[steps] is true at their position in the cache."""
+    """Run states [rows, 1, width] through a block; `now` bool[steps] is true at their position in the cache."""
     earlier = tf.cumsum(tf.cast(now, tf.int32), reverse=True) > 0
 
     def attend(values: tf.Tensor) -> Any:
@@ -136,7 +136,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
 
     def forward(source: tf.Tensor) -> dict[str, Any]:
         words = source != _parallel_text.PAD
-        memory = model.encoded(source)
+        memory = model.encode(source)
         results = {name: search(memory, words) for name, search in searches.items()}
         # Which words are best has no gradient, and the loop that finds them no bound to unroll it by.
         return {

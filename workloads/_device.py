@@ -47,8 +47,8 @@ class Device:
     def __str__(self) -> str:
         return self.kind if self.kind == CPU else f"{self.kind}:{self.index}"
 
-    def told(self) -> dict[str, str]:
-        """The environment variables that tell a worker of it."""
+    def to_environment(self) -> dict[str, str]:
+        """The environment variables that describe the device to a worker."""
         return {
             DEVICE: str(self),
             PRECISION: self.precision or "",

@@ -112,9 +112,9 @@ class Twin:
         """Whether there is anything to take a gradient with respect to."""
         return bool(self.weights) or bool(self.float_inputs)
 
-    def weights_of(self, case: str, sent: Arrays | None = None) -> dict[str, np.ndarray]:
-        """The canonical weights as this case wants them, or as they were sent in their place."""
-        values = {**self.cases[case], **(sent or {})}
+    def weights_of(self, case: str, replacements: Arrays | None = None) -> dict[str, np.ndarray]:
+        """The canonical weights of this case, some of them replaced."""
+        values = {**self.cases[case], **(replacements or {})}
         return {path: values.get(WEIGHTS + path, array) for path, array in self.weights.items()}
 
     @property
@@ -174,8 +174,8 @@ class Program:
     sources: Mapping[str, str] = field(default_factory=dict)
     """"file:line" of the user's code by the op_name in the program's metadata; empty where the program says it."""
 
-    def named(self, values: Iterable[Any]) -> dict[str, np.ndarray]:
-        """The results by leaf name; `values` are as many arrays of a framework, in order."""
+    def name_results(self, values: Iterable[Any]) -> dict[str, np.ndarray]:
+        """Name the results; `values` are as many arrays of a framework, in order."""
         return {result.name: np.array(value) for result, value in zip(self.results, values, strict=True)}
 
 

@@ -52,8 +52,8 @@ class Seen:
 class Watch(Protocol):
     """A staged function whose calls are watched, in a process that compiles nothing else."""
 
-    def described(self) -> str:
-        """How it was staged, in a few words."""
+    def describe(self) -> str:
+        """Describe in a few words how it was staged."""
         ...
 
     def call(self, arguments: Named) -> Seen:

@@ -227,8 +227,8 @@ class Training:
         """The examples at a size; a path names the file of a dataset."""
         return self.dataset(path) if self.dataset else self.synthetic(dimensions) if self.synthetic else {}
 
-    def decided(self, examples: Arrays) -> Dimensions:
-        """The dimensions that the examples decide.
+    def infer_dimensions(self, examples: Arrays) -> Dimensions:
+        """Infer the dimensions that depend on the examples.
 
         Args:
           examples: by input, along the first axis.

@@ -46,7 +46,7 @@ def unroll(
         return twin.argument(parameter, twin.first_case, program.states) if final_value is None else final_value
 
     def step(batch: Arrays) -> np.ndarray:
-        results = program.named(run([argument(parameter, batch) for parameter in program.parameters]))
+        results = program.name_results(run([argument(parameter, batch) for parameter in program.parameters]))
         final_values.clear()
         final_values.update(results)
         return final_values["loss"]

@@ -46,8 +46,8 @@ class Block:
         return tuple(WINDOW + 2 * level for level in range(self.levels))
 
     @property
-    def projected(self) -> int:
-        """What the first product gives each place: query, context, and a gate for every level and the whole."""
+    def projection_width(self) -> int:
+        """The width of the first product: query, context, and a gate for every level and the whole."""
         return 2 * self.width + self.levels + 1
 
 
@@ -162,7 +162,7 @@ def _block(block: Block) -> dict[str, ArraySpec]:
     }
     return (
         norm_weights(f"{path}/norm1", width)
-        | dense_weights(f"{path}/project", width, block.projected)
+        | dense_weights(f"{path}/project", width, block.projection_width)
         | levels
         | dense_weights(f"{path}/modulate", width, width)
         | dense_weights(f"{path}/output", width, width)
@@ -186,7 +186,7 @@ def cost(dimensions: Dimensions) -> Cost:
         products += 2 * batch * merge.side**2 * kernel * (2 if merge.path == "embed" else 3)
     values = 0
     for block in blocks(dimensions):
-        dense = block.width * (block.projected + 2 * block.width + 2 * EXPANSION * block.width)
+        dense = block.width * (block.projection_width + 2 * block.width + 2 * EXPANSION * block.width)
         depthwise = block.width * sum(size * size for size in block.kernels)
         products += 3 * 2 * batch * block.side**2 * (dense + depthwise)
         values += batch * block.side**2 * block.width

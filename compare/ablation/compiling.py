@@ -1,4 +1,4 @@
-"""One program compiled by JAX's XLA in a worker, with options of the caller's, and all that can be said of it there."""
+"""Compile one program by JAX's XLA in a worker, with the caller's options, and report on it there."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class Compiler:
       side: whose program it is.
     """
 
-    def __init__(self, prepared: Prepared, workers: Workers, side: str) -> None:
-        self._prepared, self._workers = prepared, workers
+    def __init__(self, instance: Prepared, workers: Workers, side: str) -> None:
+        self._instance, self._workers = instance, workers
         self._running = WorkerSet(workers.start, self._load)
         self.disassembler = disassembling.disassembler()
         self.pass_, self.program = self._program(side)
@@ -81,13 +81,13 @@ class Compiler:
         return requests.environment(self._running.get(COMPILER))
 
     def _load(self, side: Side) -> None:
-        requests.load(side, self._prepared.loading)
+        requests.load(side, self._instance.loading)
 
     def _program(self, side: str) -> tuple[str, Program]:
         """The training step, or else the forward pass, as the side hands it to XLA."""
         with WorkerSet(self._workers.start) as workers:
             side_worker = workers.get(side)
-            pass_ = default_pass(requests.load(side_worker, self._prepared.loading))
+            pass_ = default_pass(requests.load(side_worker, self._instance.loading))
             program = requests.program(side_worker, pass_, "float32")
             return pass_, dataclasses.replace(program, artifact=portable(program.artifact))
 
@@ -107,7 +107,7 @@ class Compiler:
         side = self._running.get(COMPILER)
         dump = {"xla_dump_to": str(folder), "xla_dump_hlo_pass_re": ".*", "xla_dump_hlo_as_proto": True}
         program = requests.compile_program(side, self.program, {**options, **dump})
-        cases = self._prepared.loading.cases
+        cases = self._instance.loading.cases
         results = {case: requests.execute(side, program.handle, case) for case in cases}
         ran = kernel_times.profile(requests.profile(side, program.handle)).kernels
         module = directory.modules(folder)[0]
@@ -146,7 +146,7 @@ def _passes(module: DumpedModule) -> tuple[str, ...]:
 
 
 def _sequence(module: bytes) -> str:
-    """What runs, in order: each instruction's kind, or the library that has it, and the shape that it gives."""
+    """List what runs, in order: each instruction's kind, or its library, and the shape of its result."""
     entry = read_module.read_message(proto.read_module(module))
     libraries = {call.name: call.target for call in compiled.describe(module).custom_calls}
     return ";".join(f"{libraries.get(node.name, node.opcode)} {node.shape}" for node in compiled.kernels(entry))

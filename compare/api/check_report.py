@@ -133,6 +133,6 @@ def _text(record: Record, further: Sequence[str]) -> str:
         console.print_overview(record, out)
         for line in further:
             out.print(line, soft_wrap=True)
-        out.print(f"{verdicts.WORDS[headline.verdict]} {headline.qualified}", soft_wrap=True)
+        out.print(f"{verdicts.WORDS[headline.verdict]} {headline.sentence_with_notes}", soft_wrap=True)
 
     return terminal.text_of(show)

@@ -53,6 +53,6 @@ class Root:
         """
         return self.reference(name) if ".py:" in name else str(self.path(name))
 
-    def shown(self, text: str) -> str:
+    def shorten_paths(self, text: str) -> str:
         """A text in which the paths in it are relative."""
         return text.replace(f"{self.folder.resolve()}/", "").replace(f"{self.folder}/", "")

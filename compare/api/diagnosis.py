@@ -75,7 +75,7 @@ def _page(diagnosis: Diagnosis) -> Page:
     """Each finding with what to do about it, then the layers and what is left to write."""
     findings = [
         (
-            words.titled(finding),
+            words.title(finding),
             finding.severity,
             finding.what,
             finding.advice,

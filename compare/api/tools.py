@@ -57,7 +57,7 @@ class Tools:
         with self._answering():
             workload, options = self._workload(tf_fn, jax_fn, inputs, dimensions)
             report = file_check.check(workload, options.timeout_s, Silent(), self._pool)
-            return tool_replies.check_reply(report, self._root.shown)
+            return tool_replies.check_reply(report, self._root.shorten_paths)
 
     def locate(
         self,
@@ -79,7 +79,7 @@ class Tools:
         with self._answering():
             workload, _ = self._workload(tf_fn, jax_fn, inputs, dimensions)
             report = locate_report.locate_files(self._pool, workload, passes or [], Silent())
-            return tool_replies.locate_reply(report, self._root.shown)
+            return tool_replies.locate_reply(report, self._root.shorten_paths)
 
     def next(self, port: str) -> LadderReply:
         """Say which rung of a port fails first, and what to look at: structure, weights, forward, gradients, training.
@@ -91,7 +91,7 @@ class Tools:
         """
         with self._answering():
             ladder = ladders.climb(self._pool, str(self._port(port)), self._timeout_s, Silent())
-            return tool_replies.ladder_reply(ladder, self._root.shown)
+            return tool_replies.ladder_reply(ladder, self._root.shorten_paths)
 
     def gotchas(self, words: list[str]) -> GotchasReply:
         """Look up what TensorFlow and JAX do differently under names that look alike, with the right port.
@@ -122,7 +122,7 @@ class Tools:
         """
         with self._answering(), readable_by_worker(*self._model(model, inputs, custom)) as named_model:
             report = diagnosis.report(diagnosis.diagnose(named_model))
-            return tool_replies.doctor_reply(report, self._root.shown)
+            return tool_replies.doctor_reply(report, self._root.shorten_paths)
 
     def write_port(
         self,
@@ -144,7 +144,7 @@ class Tools:
         with self._answering(), readable_by_worker(*self._model(model, inputs, custom)) as named_model:
             path = self._root.path(folder)
             port = write_port(named_model, path, Writing(Sizes(), force, run=True), Silent())
-            return tool_replies.port_reply(port, self._root.shown)
+            return tool_replies.port_reply(port, self._root.shorten_paths)
 
     @contextmanager
     def _answering(self) -> Iterator[None]:
@@ -153,7 +153,7 @@ class Tools:
             try:
                 yield
             except FORESEEN as error:
-                raise RequestError(self._root.shown(in_python(str(error)))) from error
+                raise RequestError(self._root.shorten_paths(in_python(str(error)))) from error
 
     def _workload(
         self,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 
-from compare.record.base import known
+from compare.record.base import require
 from compare.record.cost_parts import Handover, SizedCall
 
 JUMP = 1.8
@@ -29,13 +29,13 @@ def judge(points: Sequence[SizedCall]) -> Handover:
     too where the two sizes are not next to one another, as how long other threads take to wake varies. Sizes between
     the two that are neither belong to none: near the limit calls go either way.
     """
-    by_size = tuple(sorted(points, key=lambda point: known(point.elements)))
+    by_size = tuple(sorted(points, key=lambda point: require(point.elements)))
     if any(point.threads is None for point in by_size):
         return Handover(by_size, reason="no processor time was counted, so that it is not known which threads computed")
     alone = list(takewhile(lambda point: point.threads == 1, by_size))
     longer_s = JUMP * max(map(_seconds, alone), default=0.0)
     on_several_threads = list(
-        takewhile(lambda point: known(point.threads) > 1 and _seconds(point) >= longer_s, reversed(by_size))
+        takewhile(lambda point: require(point.threads) > 1 and _seconds(point) >= longer_s, reversed(by_size))
     )
     if not alone or not on_several_threads:
         return Handover(by_size, reason=f"no size parts calls on one thread from longer ones: {_range(by_size)}")
@@ -48,7 +48,7 @@ def between(handover: Handover) -> int | None:
     """The size to measure next; None where there is nothing to part, or both sizes are close."""
     if handover.below is None or handover.above is None:
         return None
-    low, high = known(handover.below.elements), known(handover.above.elements)
+    low, high = require(handover.below.elements), require(handover.above.elements)
     middle = (low + high) // 2
     is_tried = any(point.elements == middle for point in handover.points)
     return None if is_tried or high <= CLOSE * low else middle
@@ -59,8 +59,8 @@ def _adjacent(alone: Sequence[SizedCall], next_: SizedCall) -> bool:
 
     Where times are flat up to a size, over four times as many elements, twice the size adds less than a third.
     """
-    smallest, largest = known(alone[0].elements), known(alone[-1].elements)
-    return largest >= 4 * smallest and known(next_.elements) <= 2 * largest
+    smallest, largest = require(alone[0].elements), require(alone[-1].elements)
+    return largest >= 4 * smallest and require(next_.elements) <= 2 * largest
 
 
 def _flat(points: Sequence[SizedCall]) -> bool:
@@ -69,7 +69,7 @@ def _flat(points: Sequence[SizedCall]) -> bool:
 
 
 def _seconds(point: SizedCall) -> float:
-    return known(point.seconds)
+    return require(point.seconds)
 
 
 def _range(points: Sequence[SizedCall]) -> str:

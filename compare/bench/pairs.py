@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from compare.bench.clock import NANOSECONDS, Clock
 
 Name = TypeVar("Name", bound=Hashable)
-"""What arms are told apart by: `workloads._modes.Arm`, or the name of a candidate."""
+"""The name of an arm: `workloads._modes.Arm`, or the name of a candidate."""
 
 CALLS, DROPPED = 5, 2
 """Of a round: the first calls find the caches as another arm left them, and go."""
@@ -81,14 +81,14 @@ def measure(
     min_rounds: int = LEAST_ROUNDS,
     max_rounds: int = MOST_ROUNDS,
     calls: int = CALLS,
-    dropped: int = DROPPED,
+    warmup_calls: int = DROPPED,
     steady_s: float = STEADY_S,
     long_s: float = LONG_S,
     clock: Clock = time.perf_counter_ns,
 ) -> Measured[Name]:
     """Rounds of arms in balanced, shuffled order: one median an arm and round.
 
-    An arm's round is `calls` calls; the first `dropped` find the caches as another arm left them and
+    An arm's round is `calls` calls; the first `warmup_calls` find the caches as another arm left them and
     go. The first round of all calibrates and goes too: where every arm's calls take longer than `steady_s`
     all make fewer from then on. Those whose calls take longer than `long_s`, and much longer than the
     quickest arm's, make the fewest and take part in some of the rounds only, spread evenly over all. How many rounds
@@ -105,29 +105,29 @@ def measure(
       min_rounds: of every arm, however little is left of the budget.
       max_rounds: however much is left of it.
       calls: of an arm in a round.
-      dropped: of these, the first, which are not counted.
+      warmup_calls: of these, the first, which are not counted.
       steady_s: seconds of every arm's call beyond which fewer calls are enough.
       long_s: seconds of an arm's call beyond which the fewest are.
       clock: that tells what the first round took.
 
     Raises:
-      ValueError: two arms of one name, a round of nothing but dropped calls, or an arm that gave
+      ValueError: two arms of one name, a round of nothing but warmup calls, or an arm that gave
         another number of times than it was asked for.
     """
     arms_by_name = _by_name(arms)
-    if not 0 <= dropped < calls:
-        raise ValueError(f"expected to drop fewer than the {calls} calls of a round, found {dropped} dropped")
+    if not 0 <= warmup_calls < calls:
+        raise ValueError(f"expected to drop fewer than the {calls} calls of a round, found {warmup_calls} dropped")
     failures: dict[Name, str] = {}
 
     def run(order: Sequence[Name], plans: Mapping[Name, _Calls]) -> dict[Name, float]:
         return _round([arms_by_name[name] for name in order if name not in failures], plans, failing, failures)
 
-    fewer = _Calls(min(calls, STEADY_CALLS), min(dropped, STEADY_DROPPED))
+    fewer = _Calls(min(calls, STEADY_CALLS), min(warmup_calls, STEADY_DROPPED))
     start = clock()
     first = run(_balance(list(arms_by_name), 0, f"rounds {seed}"), dict.fromkeys(arms_by_name, fewer))
     spent_s = (clock() - start) * NANOSECONDS
     long = _long(first, long_s)
-    plans = _plans(first, long, fewer if min(first.values(), default=0.0) > steady_s else _Calls(calls, dropped))
+    plans = _plans(first, long, fewer if min(first.values(), default=0.0) > steady_s else _Calls(calls, warmup_calls))
     beside_s = max(0.0, spent_s - fewer.made * sum(first.values())) / max(1, len(first))
     costs = {name: plans[name].made * seconds + beside_s for name, seconds in first.items()}
     design = _design(costs, long, budget_s, budget_s - spent_s, min_rounds, max_rounds)

@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from compare.record.base import known
+from compare.record.base import require
 from compare.record.cost_parts import Bandwidth, Limits, Roofline, Share
 
 READ, TRIAD, COPY = "read", "triad", "copy"
@@ -53,7 +53,7 @@ class Bounds:
     dispatch_s: float | None
 
     @property
-    def known(self) -> dict[str, float]:
+    def seconds_by_limit(self) -> dict[str, float]:
         """Seconds by name, of what was measured."""
         every = {MEMORY: self.memory_s, COMPUTE: self.compute_s, DISPATCH: self.dispatch_s}
         return {name: seconds for name, seconds in every.items() if seconds is not None}
@@ -61,12 +61,12 @@ class Bounds:
     @property
     def bound(self) -> str:
         """Which one limits: "memory", "compute" or "dispatch"."""
-        return max(self.known, key=self.known.__getitem__)
+        return max(self.seconds_by_limit, key=self.seconds_by_limit.__getitem__)
 
     @property
     def limit_s(self) -> float:
         """Its seconds."""
-        return self.known[self.bound]
+        return self.seconds_by_limit[self.bound]
 
 
 def bandwidth_of(limits: Limits, kind: str) -> Bandwidth | None:
@@ -101,8 +101,8 @@ def bounds(work: Work, limits: Limits, bandwidth: Bandwidth, dispatch_s: float |
     # Where float32 may be rounded to TensorFloat-32, what it computes is bounded by those products.
     product = limits.gemm.get("tf32") if work.dtype == "f32" else None
     product = product or limits.gemm.get(work.dtype)
-    compute_s = work.flops / known(product.flops_per_s) if product else None
-    return Bounds(work.bytes / known(bandwidth.bytes_per_s), compute_s, dispatch_s)
+    compute_s = work.flops / require(product.flops_per_s) if product else None
+    return Bounds(work.bytes / require(bandwidth.bytes_per_s), compute_s, dispatch_s)
 
 
 def share(limit_s: float, median_s: float) -> Share:

@@ -63,7 +63,7 @@ def difference(actual: np.ndarray, expected: np.ndarray, tolerance: float | None
         scale = measure.scale_of(expected, 0.0)
         return Difference(absolute, absolute / scale, None, True, bound)
     finite = (measure.pattern(actual) == 0) & (measure.pattern(expected) == 0)
-    absolute = measure.distance(actual, expected, 1.0, ignored=~finite).error
+    absolute = measure.distance(actual, expected, 1.0, mask=~finite).error
     alike = not measure.unlike(actual, expected).any()
     relative = absolute / measure.scale_of(expected, 0.0)
     return Difference(absolute, relative, _ulp(actual[finite], expected[finite]), alike, bound)

@@ -38,7 +38,7 @@ RUNNER_SOURCE = Path(__file__).with_name("run_exported.py")
 
 @dataclass(frozen=True)
 class ExecutableSize:
-    """What a side's XLA made of the exported program, in bytes; None where it is not told."""
+    """The size of the executable that a side's XLA compiled, in bytes; None where it is not known."""
 
     side: str
     module: int | None
@@ -47,7 +47,7 @@ class ExecutableSize:
 
 @dataclass(frozen=True)
 class Exported:
-    """What could not be delivered, and how large each side's executable is."""
+    """The failures of an export, and the size of each side's executable."""
 
     failures: Sequence[Failure]
     executables: Sequence[ExecutableSize]
@@ -60,7 +60,7 @@ def export(request: Request, folder: Path, scratch: Path, reporter: Reporter) ->
       request: what to export; its targets are not asked for.
       folder: an empty folder.
       scratch: a folder for what is needed meanwhile.
-      reporter: told of every step.
+      reporter: receives every step.
 
     Raises:
       BadTarget: the function that was named does not exist.
@@ -69,18 +69,18 @@ def export(request: Request, folder: Path, scratch: Path, reporter: Reporter) ->
       UnreadableProgram: what it delivered is not StableHLO that every XLA reads.
     """
     workload = request.workload
-    prepared = prepare_one(workload, choose_size(workload, request.size), request.data, scratch)
+    instance = prepare_one(workload, choose_size(workload, request.size), request.data, scratch)
     reporter.stage(f"{workload.name}: export", 2)
     failures: list[Failure] = []
     executables: list[ExecutableSize] = []
     cache = scratch / "compiled"
     cache.mkdir()
-    with WorkerSet(_starting(request, scratch, cache), lambda side: _load(side, prepared)) as workers:
+    with WorkerSet(_starting(request, scratch, cache), lambda side: _load(side, instance)) as workers:
         reporter.step(JAX)
         jax = workers.get(JAX)
         program = _program(jax)
-        _write_program(folder, prepared, program, _example(jax, prepared))
-        _write(folder, requests.environment(jax), prepared, program)
+        _write_program(folder, instance, program, _example(jax, instance))
+        _write(folder, requests.environment(jax), instance, program)
         _attempt(failures, lambda: write_atomically(folder / EXPORTED, requests.serialized(jax, FORWARD)))
         handle = requests.compile_program(jax, program).handle
         _attempt(failures, lambda: executables.append(_executable_size(jax, handle)))
@@ -104,8 +104,8 @@ def _executable_size(side: Side, handle: int, executable: int | None = None) -> 
     return ExecutableSize(side.name, len(module.module), module.executable_bytes or executable)
 
 
-def _load(side: Side, prepared: Prepared) -> None:
-    requests.load(side, prepared.loading)
+def _load(side: Side, instance: Prepared) -> None:
+    requests.load(side, instance.loading)
 
 
 def _attempt(failures: list[Failure], deliver: Callable[[], object]) -> None:
@@ -122,9 +122,9 @@ def _program(jax: Side) -> Program:
     return replace(program, artifact=portable(program.artifact))
 
 
-def _example(jax: Side, prepared: Prepared) -> Arrays:
+def _example(jax: Side, instance: Prepared) -> Arrays:
     """The results of the first case."""
-    return requests.outputs(jax, "jit", FORWARD, prepared.loading.cases[0], FLOAT32)
+    return requests.outputs(jax, "jit", FORWARD, instance.loading.cases[0], FLOAT32)
 
 
 def _save_model(tf: Side, program: Program, folder: Path, cache: Path, executables: list[ExecutableSize]) -> None:
@@ -134,8 +134,8 @@ def _save_model(tf: Side, program: Program, folder: Path, cache: Path, executabl
     requests.save_model(tf, handle, folder)
 
 
-def _write_program(folder: Path, prepared: Prepared, program: Program, results: Arrays) -> None:
-    twin, case = mapped_twin(prepared), prepared.loading.cases[0]
+def _write_program(folder: Path, instance: Prepared, program: Program, results: Arrays) -> None:
+    twin, case = mapped_twin(instance), instance.loading.cases[0]
     arrays = {
         f"{parameter.kind}/{parameter.name}": twin.argument(parameter, case, program.states)
         for parameter in program.parameters
@@ -147,12 +147,12 @@ def _write_program(folder: Path, prepared: Prepared, program: Program, results: 
     write_atomically(folder / EXAMPLE, npz(example))
 
 
-def _write(folder: Path, environment: Mapping[str, Any], prepared: Prepared, program: Program) -> None:
-    """What the folder holds, for the runner and for people."""
+def _write(folder: Path, environment: Mapping[str, Any], instance: Prepared, program: Program) -> None:
+    """Write the index of the folder, for the runner and for people."""
     index = {
         "format": FORMAT,
-        "workload": prepared.workload.name,
-        "size": prepared.size,
+        "workload": instance.workload.name,
+        "size": instance.size,
         "made_with": {name: environment[name] for name in ("jax", "jaxlib") if name in environment},
         "parameters": [vars(parameter) for parameter in program.parameters],
         "results": [vars(result) for result in program.results],

@@ -67,7 +67,7 @@ def collect(request: Request, folder: Path, scratch: Path, reporter: Reporter) -
       request: what to report on.
       folder: an empty folder for the report.
       scratch: a folder for what is needed meanwhile.
-      reporter: told of every step.
+      reporter: receives every step.
 
     Raises:
       BadTarget: the function that was named does not exist.
@@ -75,12 +75,12 @@ def collect(request: Request, folder: Path, scratch: Path, reporter: Reporter) -
     """
     workload = request.workload
     size = choose_size(workload, request.size)
-    prepared = prepare_one(workload, size, request.data, scratch)
+    instance = prepare_one(workload, size, request.data, scratch)
     reporter.stage(f"{workload.name}: bug report", 2 * len(SIDES) + len(CELLS))
     for name in ("programs", "optimized", "inputs", "outputs", "dumps", "clustering"):
         (folder / name).mkdir()
-    with _Workers(request, prepared, folder, scratch) as workers:
-        report = _Report(prepared, folder, workers, reporter)
+    with _Workers(request, instance, folder, scratch) as workers:
+        report = _Report(instance, folder, workers, reporter)
         for side in SIDES:
             report.add_program(side)
         for side in SIDES:
@@ -104,19 +104,19 @@ def flags(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: environment[name] for name in FLAGS if name in environment}
 
 
-def mapped_twin(prepared: Prepared) -> Twin:
-    """The arrays of a workload, as a worker has them."""
-    loading = prepared.loading
+def mapped_twin(instance: Prepared) -> Twin:
+    """Map the arrays of a workload, as a worker does."""
+    loading = instance.loading
     parameters = {"target": "", "builds": loading.builds, "dimensions": loading.dimensions}
     parameters |= {"cases": loading.cases, "inputs": loading.inputs}
     return wire.unpack_twin(parameters, mapped.load(loading.arrays))
 
 
 class _Workers:
-    """One worker a side, which dumps what it compiles and has the workload loaded."""
+    """One worker for each side, with the workload loaded, which dumps the programs that it compiles."""
 
-    def __init__(self, request: Request, prepared: Prepared, folder: Path, scratch: Path) -> None:
-        self._request, self._prepared, self._folder, self._scratch = request, prepared, folder.resolve(), scratch
+    def __init__(self, request: Request, instance: Prepared, folder: Path, scratch: Path) -> None:
+        self._request, self._instance, self._folder, self._scratch = request, instance, folder.resolve(), scratch
         self._workers = WorkerSet(self._start, self._load)
         self.modes: dict[str, requests.Modes] = {}
         self.failures: list[Failure] = []
@@ -147,15 +147,15 @@ class _Workers:
         return LiveSide(name, self._scratch, self._request.pythons.get(name), self._request.timeout_s, settings)
 
     def _load(self, side: Side) -> None:
-        self.modes[side.name] = requests.load(side, self._prepared.loading)
+        self.modes[side.name] = requests.load(side, self._instance.loading)
 
 
 class _Report:
     """Writes what sides deliver, and lists it."""
 
-    def __init__(self, prepared: Prepared, folder: Path, workers: _Workers, reporter: Reporter) -> None:
-        self._prepared, self._folder, self._workers, self._reporter = prepared, folder, workers, reporter
-        self._case = prepared.loading.cases[0]
+    def __init__(self, instance: Prepared, folder: Path, workers: _Workers, reporter: Reporter) -> None:
+        self._instance, self._folder, self._workers, self._reporter = instance, folder, workers, reporter
+        self._case = instance.loading.cases[0]
         self._programs: dict[str, Program] = {}
         self._outputs: dict[str, Arrays] = {}
         self._cells: dict[str, Any] = {}
@@ -176,7 +176,7 @@ class _Report:
         self._programs[side] = program
         write_atomically(self._folder / "programs" / f"{side}.mlirbc", program.artifact)
         write_atomically(self._folder / "programs" / f"{side}.mlir", f"{bindings.parse(program.artifact)}\n")
-        twin = mapped_twin(self._prepared)
+        twin = mapped_twin(self._instance)
         arguments = [twin.argument(parameter, self._case, program.states) for parameter in program.parameters]
         bundle.save_arrays(arguments, self._folder / "inputs" / f"{side}.safetensors")
 
@@ -219,7 +219,7 @@ class _Report:
 
     def add_targets(self, targets: Targets) -> None:
         """Both programs compiled for every device by JAX's XLA, with what it dumped of them for a GPU."""
-        self._reporter.stage(f"{self._prepared.workload.name}: targets", len(targets.devices))
+        self._reporter.stage(f"{self._instance.workload.name}: targets", len(targets.devices))
         sides = {side: self._workers.ask(side, lambda worker: worker) for side in SIDES}
         live = {side: worker for side, worker in sides.items() if worker is not None}
         if len(live) < len(SIDES):
@@ -240,10 +240,10 @@ class _Report:
         """Everything that was written, and what differs."""
         return {
             "schema": bundle.SCHEMA,
-            "workload": self._prepared.workload.name,
-            "summary": self._prepared.workload.summary,
-            "size": self._prepared.size,
-            "dimensions": dict(self._prepared.dimensions),
+            "workload": self._instance.workload.name,
+            "summary": self._instance.workload.summary,
+            "size": self._instance.size,
+            "dimensions": dict(self._instance.dimensions),
             "pass": {side: self._main(side) for side in self._programs},
             "python": platform.python_version(),
             "modules": [*map(self._program, self._programs), *self._optimized_modules()],

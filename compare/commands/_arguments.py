@@ -21,14 +21,14 @@ DEFAULT_HISTORY = Path(".jaxport/history")
 _FRAMEWORKS = {"tf": "TensorFlow", "jax": "JAX"}
 
 
-def add_workloads(command: argparse.ArgumentParser, required: bool = False) -> None:
+def add_workloads(command: argparse.ArgumentParser, is_required: bool = False) -> None:
     """Add what to work on: workloads or two functions, at which size and on which data.
 
     Args:
       command: the parser to add to.
-      required: whether the command refuses to work without a workload, in place of working on the tour.
+      is_required: whether the command refuses to work without a workload, in place of working on the tour.
     """
-    default = "" if required else " (default: the tour, or with --size all built-in workloads)"
+    default = "" if is_required else " (default: the tour, or with --size all built-in workloads)"
     command.add_argument(
         "workloads", nargs="*", metavar="WORKLOAD",
         help=f"name of a workload (see `jaxport list`) or a port file{default}",

@@ -128,7 +128,7 @@ def overview_of(record: Record, baseline: Mode | None = None) -> str:
 def conclude(record: Record) -> Conclusion:
     """The verdict on all workloads of a record, with what qualifies it."""
     headline = verdicts.headline(record)
-    return Conclusion(headline.verdict, headline.qualified)
+    return Conclusion(headline.verdict, headline.sentence_with_notes)
 
 
 def writable_file(path: Path) -> None:

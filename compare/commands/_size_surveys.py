@@ -25,7 +25,7 @@ from compare.plain_json import to_json, write_json
 from compare.progress import Reporter, reporter
 from compare.record.block_part import ChainsInBlocks
 from compare.record.crossing_part import Crossings
-from compare.record.vocabulary import FAIL, PASS, composed
+from compare.record.vocabulary import FAIL, PASS, compose
 from compare.report import numbers, terminal
 from compare.report.verdicts import INCOMPLETE
 from workloads._declared import AnyWorkload
@@ -95,13 +95,13 @@ def conclude(record: Crossings | ChainsInBlocks) -> Conclusion:
     """The verdict on parity at every size; a result that is missing, or a size that was not reached, is none."""
     runs = [(series.name, run) for series in record.series for run in series.runs]
     sizes = numbers.count_of(len(runs), "size")
-    verdict = composed(run.parity for _, run in runs)
+    verdict = compose(run.parity for _, run in runs)
     if verdict == PASS and (record.interrupted or not runs or any(run.failures for _, run in runs)):
         why = "it was interrupted" if record.interrupted else "results are missing"
         return Conclusion(INCOMPLETE, f"parity holds at {sizes}; {why}")
     if verdict == PASS:
         return Conclusion(PASS, f"parity holds at {sizes}")
     # Composed of these verdicts, it is that of one of them.
-    unlike = [name for name, run in runs if composed([run.parity]) == verdict]
+    unlike = [name for name, run in runs if compose([run.parity]) == verdict]
     outcome = "fails" if verdict == FAIL else "is not judged"
     return Conclusion(verdict, f"parity {outcome} at {len(unlike)} of {sizes}: {list_names(unlike)}")

@@ -54,7 +54,7 @@ timed. Results that are not bit-equal are judged by every parity gate. Takes min
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    _arguments.add_workloads(command, required=True)
+    _arguments.add_workloads(command, is_required=True)
     scope = command.add_argument_group("scope")
     scope.add_argument(
         "--without", action="append", default=[], metavar="PASS",

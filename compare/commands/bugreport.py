@@ -47,7 +47,7 @@ holds what JAX's XLA makes of both programs for devices that are not here.
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    _arguments.add_workloads(command, required=True)
+    _arguments.add_workloads(command, is_required=True)
     _arguments.add_targets(command)
     _arguments.add_workers(command, with_recorded=False, device=False)
     command.add_argument_group("output").add_argument(

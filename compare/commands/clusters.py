@@ -103,12 +103,12 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
-        prepared = [_prepare(workload, options, scratch / str(number)) for number, (_, workload) in enumerate(targets)]
+        instances = [_prepare(workload, options, scratch / str(number)) for number, (_, workload) in enumerate(targets)]
         clusterings = [
             examine(_request(title, ready, pythons, options), scratch / f"{number}" / "clusters", progress)
-            for number, ((title, _), ready) in enumerate(zip(targets, prepared, strict=True))
+            for number, ((title, _), ready) in enumerate(zip(targets, instances, strict=True))
         ]
-        time = _time(prepared, options, scratch, progress) if options.time else None
+        time = _time(instances, options, scratch, progress) if options.time else None
     graphs = [clustering.graph for clustering in clusterings if clustering.graph]
     differing = changes(graphs[0], graphs[1]) if len(graphs) == 2 == len(clusterings) else None
     record = Clusterings(schema=SCHEMA, clusterings=tuple(clusterings), changes=differing, time=time)
@@ -136,15 +136,15 @@ def _prepare(workload: AnyWorkload, options: argparse.Namespace, scratch: Path) 
     return prepare_one(workload, choose_size(workload, options.size), options.data, scratch)
 
 
-def _request(title: str, prepared: Prepared, pythons: Mapping[str, str | None], options: argparse.Namespace) -> Asked:
-    workload = prepared.workload
+def _request(title: str, instance: Prepared, pythons: Mapping[str, str | None], options: argparse.Namespace) -> Asked:
+    workload = instance.workload
     has_port = not isinstance(workload, Workload) or bool(workload.jax)
-    return Asked(prepared, title, options.main_pass, has_port, pythons, options.timeout)
+    return Asked(instance, title, options.main_pass, has_port, pythons, options.timeout)
 
 
-def _time(prepared: Sequence[Prepared], options: argparse.Namespace, scratch: Path, progress: Reporter) -> EditTime:
+def _time(instances: Sequence[Prepared], options: argparse.Namespace, scratch: Path, progress: Reporter) -> EditTime:
     plan = EditPlan(options.time, python=options.tf_python, timeout_s=options.timeout)
-    return time_edit(prepared[0], prepared[1], plan, scratch, progress)
+    return time_edit(instances[0], instances[1], plan, scratch, progress)
 
 
 def _targets(options: argparse.Namespace) -> Sequence[tuple[str, AnyWorkload]]:

@@ -101,10 +101,10 @@ def main(options: argparse.Namespace) -> Conclusion:
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
-        prepared = [_prepare(workload, options.size, scratch) for workload in workloads]
+        instances = [_prepare(workload, options.size, scratch) for workload in workloads]
         workers = stack.enter_context(in_each_type.workers(pythons, options.timeout, scratch))
         asking = Asking(workers, scratch, progress)
-        functions = tuple(in_each_type.survey(ready, dtypes, asking) for ready in prepared)
+        functions = tuple(in_each_type.survey(ready, dtypes, asking) for ready in instances)
         record = TypedFunctions(SCHEMA, functions, requests.versions(workers))
     if options.json:
         terminal.print_json(to_json(record))

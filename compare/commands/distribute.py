@@ -24,7 +24,7 @@ from compare.plain_json import to_json, write_json
 from compare.progress import reporter
 from compare.record.distribution_part import Distribution, Distributions
 from compare.record.envelope import SCHEMA
-from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS, composed
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS, compose
 from compare.report import terminal
 from compare.report.distribution_tables import print_distributions
 from compare.sides.settings import available_processors
@@ -147,8 +147,8 @@ def main(options: argparse.Namespace) -> Conclusion:
 
 def conclude(distributions: Sequence[Distribution]) -> Conclusion:
     """The verdict on every step that was distributed."""
-    verdict = composed(distribution.verdict for distribution in distributions)
-    names = [f"{one.name} on {one.devices} devices" for one in distributions if composed([one.verdict]) == verdict]
+    verdict = compose(distribution.verdict for distribution in distributions)
+    names = [f"{one.name} on {one.devices} devices" for one in distributions if compose([one.verdict]) == verdict]
     sentences = {PASS: "every strategy that was run computes the step", FAIL: "not the step of one device",
                  NOT_JUDGED: "no strategy could be run"}  # fmt: skip
     return Conclusion(verdict, f"{sentences[verdict]}: {list_names(names)}")

@@ -48,7 +48,7 @@ Nothing is judged: `jaxport run` says whether the port is right.
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    _arguments.add_workloads(command, required=True)
+    _arguments.add_workloads(command, is_required=True)
     _arguments.add_workers(command, with_recorded=False, device=False)
     command.add_argument_group("output").add_argument(
         "-o", "--out", type=Path, metavar="FOLDER", help="output folder (default: jaxport-export-WORKLOAD)"

@@ -83,9 +83,9 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
-        prepared = prepare_one(workload, choose_size(workload, options.size), options.data, scratch)
+        instance = prepare_one(workload, choose_size(workload, options.size), options.data, scratch)
         pythons = {TF: options.tf_python}
-        request = Asked(prepared, options.target, options.main_pass, False, pythons, options.timeout)
+        request = Asked(instance, options.target, options.main_pass, False, pythons, options.timeout)
         optimization = optimize(request, scratch, progress)
     paths = write_optimization(optimization, out)
     write_json(out / "grappler.json", to_json(optimization))

@@ -26,7 +26,7 @@ from compare.prove.on_targets import compile_for_all, target_view
 from compare.prove.program_alignment import OPTIMIZED, SHOWN, RegionSearch, Scope, examine
 from compare.prove.program_pairs import Pair
 from compare.record.envelope import SCHEMA
-from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS, composed
+from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS, compose
 from compare.report import terminal
 from compare.report.alignments import print_alignments, write_alignments
 from compare.report.program_texts import file_stem
@@ -212,7 +212,7 @@ def conclude(pairs: Sequence[Mapping[str, Any]], expected: str) -> Conclusion:
     apart = [one for pair in pairs for one in unequal(pair, expected)]
     for _, _, line in apart:
         terminal.complain(line)
-    verdict = composed(verdict for verdict, _, _ in apart) if pairs else NOT_JUDGED
+    verdict = compose(verdict for verdict, _, _ in apart) if pairs else NOT_JUDGED
     outcome = {PASS: "equal", FAIL: "not equal", NOT_JUDGED: "not known to be equal"}[verdict]
     names = [name for one, name, _ in apart if one == verdict] or [pair["name"] for pair in pairs]
     return Conclusion(verdict, f"{outcome} at {expected}: {list_names(names)}")

@@ -71,7 +71,7 @@ _STYLES = {"confirmed": "bold green", "parity fails": "red", "faster when screen
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    _arguments.add_workloads(command, required=True)
+    _arguments.add_workloads(command, is_required=True)
     scope = command.add_argument_group("scope")
     _arguments.add_pass(scope, "what is compiled and timed; parity judges every pass")
     scope.add_argument(
@@ -160,9 +160,9 @@ def _screen(
         pool = Pool(sources, scratch, options.timeout)
         stack.callback(pool.close)
         for workload in workloads:
-            _, prepared = prepare_both(workload, timed_size(workload, options.size), options.data, scratch)
+            _, instance = prepare_both(workload, timed_size(workload, options.size), options.data, scratch)
             side = pool.get("jax")
-            pass_ = chosen_pass(requests.load(side, prepared.loading), plan.main_pass, workload.name)
+            pass_ = chosen_pass(requests.load(side, instance.loading), plan.main_pass, workload.name)
             folder = scratch / f"targets-{workload.name}"
             screenings[workload.name] = target_screening.screen(
                 targets, side, pass_, plan.options, plan.keep_numbers, folder, progress

@@ -85,8 +85,8 @@ def survey(
       series: functions of different names.
       request: how.
       scratch: a folder for arrays in transit and what was compiled.
-      reporter: is told of every step.
-      judge: asked of every function and size, whose arrays it is given, or why there are none.
+      reporter: receives every step.
+      judge: judges a function at a size; it takes the arrays, or the reason why there are none.
 
     Raises:
       RequestError, BadTarget: a function has no such dimension, its code fails, or it does not exist.
@@ -98,7 +98,7 @@ def survey(
         for function in series:
             name, sizes = function.workload.name, arrays[function.workload.name]
             reporter.stage(f"{name}: parity at {len(sizes)} sizes of {function.sizes.dimension}", len(sizes) * _STEPS)
-            judgements[name] = [judge(pool, function, size, prepared, reporter) for size, prepared in sizes]
+            judgements[name] = [judge(pool, function, size, instance, reporter) for size, instance in sizes]
         environment = record_parts.environment(pool.environments())
     to_time = [at_size.timed for by_size in judgements.values() for at_size in by_size if at_size.timed is not None]
     samples, was_interrupted = measure(to_time, request, scratch, reporter)
@@ -109,9 +109,9 @@ _STEPS = 18
 """Of the progress at one size, roughly."""
 
 
-def retitle(prepared: Prepared, title: str) -> Prepared:
-    """The same under a name of its own, which its samples are told apart by."""
-    return dataclasses.replace(prepared, workload=Declared(reference="", name=title))
+def retitle(instance: Prepared, title: str) -> Prepared:
+    """Give an instance a name of its own, which tells its samples from others."""
+    return dataclasses.replace(instance, workload=Declared(reference="", name=title))
 
 
 def as_size_ratio(estimate: stats.Ratio | None, reason: str, level: float) -> SizeRatio:
@@ -151,7 +151,7 @@ def measure(
       to_time: of different titles.
       request: how.
       scratch: a folder for arrays in transit and what was compiled.
-      reporter: is told of every step.
+      reporter: receives every step.
 
     Raises:
       KeyboardInterrupt: before anything was timed.

@@ -48,7 +48,7 @@ def survey(chains: Sequence[Series], request: Asked, scratch: Path, reporter: Re
       chains: of different names, each with its sizes of blocks.
       request: how.
       scratch: a folder for arrays in transit and what was compiled.
-      reporter: is told of every step.
+      reporter: receives every step.
 
     Raises:
       RequestError, BadTarget, KeyboardInterrupt: as `sized_times.survey` does.
@@ -68,16 +68,16 @@ def survey(chains: Sequence[Series], request: Asked, scratch: Path, reporter: Re
     )
 
 
-def _judge(pool: Pool, chain: Series, block: int, prepared: Prepared | str, reporter: Reporter) -> Judged[BlockRun]:
-    if isinstance(prepared, str):
-        return Judged(BlockRun(block=block, parity=NOT_APPLICABLE, reason=prepared))
-    parity, _ = judged_at(pool, prepared, {chain.sizes.dimension: block}, reporter, _JUDGED)
+def _judge(pool: Pool, chain: Series, block: int, instance: Prepared | str, reporter: Reporter) -> Judged[BlockRun]:
+    if isinstance(instance, str):
+        return Judged(BlockRun(block=block, parity=NOT_APPLICABLE, reason=instance))
+    parity, _ = judged_at(pool, instance, {chain.sizes.dimension: block}, reporter, _JUDGED)
     run = BlockRun(block=block, parity=parity.verdict, reason=parity.reason)
     if parity.verdict != PASS:
         return Judged(run)
-    evidence = collect(pool, prepared.loading, WHOLE, reporter)
+    evidence = collect(pool, instance.loading, WHOLE, reporter)
     title = f"{chain.workload.name} in blocks of {block}"
-    return Judged(_with_evidence(run, evidence), Timed(sized_times.retitle(prepared, title), MODES, {}))
+    return Judged(_with_evidence(run, evidence), Timed(sized_times.retitle(instance, title), MODES, {}))
 
 
 def _with_evidence(run: BlockRun, evidence: Seen) -> BlockRun:

@@ -36,7 +36,7 @@ def survey(series: Sequence[Series], request: Asked, scratch: Path, reporter: Re
       series: functions of different names.
       request: how.
       scratch: a folder for arrays in transit and what was compiled.
-      reporter: is told of every step.
+      reporter: receives every step.
 
     Raises:
       RequestError, BadTarget, KeyboardInterrupt: as `sized_times.survey` does.
@@ -56,16 +56,16 @@ def survey(series: Sequence[Series], request: Asked, scratch: Path, reporter: Re
     )
 
 
-def _judge(pool: Pool, series: Series, size: int, prepared: Prepared | str, reporter: Reporter) -> Judged[SizedRun]:
-    if isinstance(prepared, str):
-        return Judged(SizedRun(size=size, parity=NOT_APPLICABLE, reason=prepared))
+def _judge(pool: Pool, series: Series, size: int, instance: Prepared | str, reporter: Reporter) -> Judged[SizedRun]:
+    if isinstance(instance, str):
+        return Judged(SizedRun(size=size, parity=NOT_APPLICABLE, reason=instance))
     dimension = series.sizes.dimension
-    parity, _ = judged_at(pool, prepared, {dimension: size}, reporter, (TF_GRAPH, TF_JIT, JAX_JIT))
+    parity, _ = judged_at(pool, instance, {dimension: size}, reporter, (TF_GRAPH, TF_JIT, JAX_JIT))
     run = SizedRun(size=size, parity=parity.verdict, reason=parity.reason)
     if parity.verdict != PASS:
         return Judged(run)
     title = f"{series.workload.name} at {dimension}={size}"
-    return Judged(run, Timed(sized_times.retitle(prepared, title), MODES, {}))
+    return Judged(run, Timed(sized_times.retitle(instance, title), MODES, {}))
 
 
 def judged_series(

@@ -71,7 +71,7 @@ def distribute(
       request: how.
       groups: the processes that are asked.
       scratch: a folder for arrays.
-      reporter: is told of every step.
+      reporter: receives every step.
 
     Raises:
       RequestError: it cannot be divided so.
@@ -83,7 +83,7 @@ def distribute(
     survey = _Survey(division, request, groups, reporter, scratch)
     for side in sides:
         survey.refer(side)
-    trials = {str(strategy): survey.tried(strategy) for strategy in request.strategies}
+    trials = {str(strategy): survey.attempt(strategy) for strategy in request.strategies}
     strategies = {name: step for name, step in trials.items() if step is not None}
     seconds = survey.times() if request.timed else {}
     strategies = {name: replace(step, seconds=seconds.get(name)) for name, step in strategies.items()}
@@ -141,11 +141,11 @@ class _Survey:
                 self.failures.append(failure_of(error, f"{side}/{reference}"))
         self._ready[f"{side}/{SINGLE}"] = (side, 1, self._asked.devices, SINGLE)
 
-    def tried(self, strategy: Strategy) -> DistributedStep | None:
-        """One strategy; None where the twin hands over no such step.
+    def attempt(self, strategy: Strategy) -> DistributedStep | None:
+        """Run one strategy; None where the twin has no such step.
 
-        With a worker that is lost it is run once more: in two processes TensorFlow's profiler crashes now and then, and
-        what crashes every time still fails.
+        A lost worker is replaced and the strategy runs once more: in two processes TensorFlow's profiler crashes now
+        and then. A strategy that crashes every time still fails.
         """
         try:
             return self._try(strategy)

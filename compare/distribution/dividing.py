@@ -55,8 +55,8 @@ def divide(workload: AnyWorkload, size: str | None, devices: int, steps: int, sc
         raise RequestError(f"expected a workload that trains, found {workload.name}: it has no step to distribute")
     size_name = choose_size(workload, size or ("smoke" if "smoke" in workload.sizes else None))
     port_files.check_batch(workload, size_name, None)
-    prepared = port_files.prepare_one(workload, size_name, None, scratch)
-    examples = int(prepared.dimensions[training.batch])
+    instance = port_files.prepare_one(workload, size_name, None, scratch)
+    examples = int(instance.dimensions[training.batch])
     if examples % devices:
         raise RequestError(
             f"expected a batch of {workload.name} that {devices} devices divide, found {examples} at size {size_name}: "
@@ -64,16 +64,16 @@ def divide(workload: AnyWorkload, size: str | None, devices: int, steps: int, sc
         )
     # The arrays at another batch: what grows with it is what is divided.
     other = port_files.prepare_batch(workload, size_name, 2 * examples, None, scratch)
-    axes = {name: _axis(name, spec.shape, other.inputs[name].shape) for name, spec in prepared.inputs.items()}
+    axes = {name: _axis(name, spec.shape, other.inputs[name].shape) for name, spec in instance.inputs.items()}
     if all(axis is None for axis in axes.values()):
         raise RequestError(f"expected inputs of {workload.name} that grow with {training.batch}, found none")
-    twin_arrays = mapped.load(prepared.loading.arrays)
-    batches = {name: twin_arrays[f"{wire.BATCHES}/{name}"] for name in prepared.inputs}
+    twin_arrays = mapped.load(instance.loading.arrays)
+    batches = {name: twin_arrays[f"{wire.BATCHES}/{name}"] for name in instance.inputs}
     if (count := len(next(iter(batches.values())))) < steps:
         raise RequestError(f"expected at least --steps {steps} steps of training, found {count} in {workload.name}")
     _check_parts_differ(workload.name, batches, axes, devices, steps)
     alike = tuple(name for name, axis in axes.items() if _always_alike(batches[name][:steps], axis, devices))
-    return Divided(prepared, training.batch, examples, axes, alike)
+    return Divided(instance, training.batch, examples, axes, alike)
 
 
 def _axis(name: str, one: tuple[int, ...], other: tuple[int, ...]) -> int | None:

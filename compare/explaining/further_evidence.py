@@ -41,7 +41,7 @@ def gather(record: Record, request: Request, reporter: Reporter) -> Record:
     Args:
       record: of the run.
       request: that it answers.
-      reporter: is told of every step.
+      reporter: receives every step.
     """
     source = request.sources["tf"]
     if source.recorded is not None or source.device.kind != CPU:
@@ -62,18 +62,18 @@ def _with_evidence(part: Part, workload: AnyWorkload, request: Request, reporter
     with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
         scratch = Path(folder)
         try:
-            prepared = prepare_one(workload, choose_size(workload, request.size), request.data, scratch)
-            clustering = share(examine(_request(prepared, request), scratch / "clusters", reporter))
+            instance = prepare_one(workload, choose_size(workload, request.size), request.data, scratch)
+            clustering = share(examine(_request(instance, request), scratch / "clusters", reporter))
         except (RequestError, BadTarget, SideError) as error:
             return replace(part, clustering=ClusteredShare(reason=str(error)))
         return replace(
-            part, clustering=clustering, recompilation=_by_turns(part, workload, prepared, request, reporter)
+            part, clustering=clustering, recompilation=_by_turns(part, workload, instance, request, reporter)
         )
 
 
-def _request(prepared: Prepared, request: Request) -> Asked:
+def _request(instance: Prepared, request: Request) -> Asked:
     pythons = {side: request.sources[side].python for side in SIDES}
-    return Asked(prepared, prepared.title, whole=False, pythons=pythons, timeout_s=request.timeout_s)
+    return Asked(instance, instance.title, whole=False, pythons=pythons, timeout_s=request.timeout_s)
 
 
 def share(clustering: Clustering) -> ClusteredShare:
@@ -95,7 +95,7 @@ def share(clustering: Clustering) -> ClusteredShare:
 
 
 def _by_turns(
-    part: Part, workload: AnyWorkload, prepared: Prepared, request: Request, reporter: Reporter
+    part: Part, workload: AnyWorkload, instance: Prepared, request: Request, reporter: Reporter
 ) -> RecompilationLedger | None:
     """Both functions called at their size and at another that parity holds at; None without a named dimension.
 
@@ -103,11 +103,11 @@ def _by_turns(
     """
     if not isinstance(workload, Workload) or workload.builds or workload.weights:
         return None
-    other = _near(part, prepared.dimensions)
+    other = _near(part, instance.dimensions)
     if other is None:
         return None
-    turns = [workload.input_specs(sizes) for sizes in (prepared.dimensions, {**prepared.dimensions, **other})] * 2
-    stagings = {side: Staging(target) for side, target in prepared.loading.targets.items()}
+    turns = [workload.input_specs(sizes) for sizes in (instance.dimensions, {**instance.dimensions, **other})] * 2
+    stagings = {side: Staging(target) for side, target in instance.loading.targets.items()}
     request_of_turns = keeping.Asked(workload.name, stagings, call_streams.draw_calls(turns), with_cures=False)
     pythons = {side: request.sources[side].python for side in stagings}
     try:

@@ -280,7 +280,7 @@ class LoadedProgram:
     loaded: Any
 
     @property
-    def optimized(self) -> bytes:
+    def optimized_module(self) -> bytes:
         """Serialized HloModuleProto of the optimized module."""
         return self.loaded.hlo_modules()[0].as_serialized_hlo_module_proto()
 

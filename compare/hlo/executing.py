@@ -78,7 +78,7 @@ class Executable(Runnable):
 
     @property
     @abstractmethod
-    def optimized(self) -> bytes:
+    def optimized_module(self) -> bytes:
         """Serialized HloModuleProto of the optimized module."""
 
 

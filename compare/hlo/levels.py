@@ -109,6 +109,6 @@ def _unfuse(subject: Subject) -> Graph:
         raise UnreadableProgram(f"expected all constants of {subject.label}, found {len(subject.unknown)} left out")
     module, _ = inline.inline(subject.hlo)
     bytecode = bindings.bytecode_of_hlo(module.SerializeToString())
-    compiled_module = executing.compile_bytecode(bytecode, _WITHOUT_FUSION).optimized
+    compiled_module = executing.compile_bytecode(bytecode, _WITHOUT_FUSION).optimized_module
     module, places = inline.inline(compiled_module)
     return read_module.read_message(module, subject.sources, places)

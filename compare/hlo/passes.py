@@ -103,7 +103,7 @@ def states(subject: Subject) -> tuple[ModuleState, ...]:
         after_passes = [_state(subject, name[2], name[3], path.read_bytes()) for name, path in files]
         (first,) = Path(folder).glob("*.before_optimizations.hlo.pb")
         before = _state(subject, "", "before_optimizations", first.read_bytes())
-    return (before, *after_passes, _state(subject, "", "optimized", executable.optimized))
+    return (before, *after_passes, _state(subject, "", "optimized", executable.optimized_module))
 
 
 def _state(subject: Subject, pipeline: str, pass_: str, hlo: bytes) -> ModuleState:

@@ -53,18 +53,18 @@ class Prepared(Drawn):
     workload: AnyWorkload = dataclasses.field(kw_only=True)
 
     @property
-    def drawn(self) -> Drawn:
-        """The same without the workload: plain data."""
+    def without_workload(self) -> Drawn:
+        """The arrays and sizes without the workload: plain data."""
         return Drawn(**{field.name: getattr(self, field.name) for field in dataclasses.fields(Drawn)})
 
-    def on_pass(self, main_pass: str | None, unrolled: int = 0) -> Prepared:
+    def on_pass(self, main_pass: str | None, unrolled_steps: int = 0) -> Prepared:
         """The same to be compiled and timed on a pass; None: on the training step, or else the forward pass.
 
         Args:
           main_pass: its name.
-          unrolled: training steps in one program; 0 for one at a time.
+          unrolled_steps: training steps in one program; 0 for one at a time.
         """
-        loading = dataclasses.replace(self.loading, main_pass=main_pass or "", unrolled=unrolled)
+        loading = dataclasses.replace(self.loading, main_pass=main_pass or "", unrolled=unrolled_steps)
         return dataclasses.replace(self, loading=loading)
 
     @property
@@ -73,16 +73,18 @@ class Prepared(Drawn):
         return f"{self.workload.name} at {self.at}" if self.at else self.workload.name
 
 
-def on_pass(both: tuple[Prepared, Prepared], main_pass: str | None, unrolled: int = 0) -> tuple[Prepared, Prepared]:
-    """What parity is judged on and what is timed, to be timed on a pass; one object where they are one.
+def on_pass(
+    both: tuple[Prepared, Prepared], main_pass: str | None, unrolled_steps: int = 0
+) -> tuple[Prepared, Prepared]:
+    """Choose the pass of both instances, that of parity and that of the timing; one object where they are one.
 
     Args:
       both: as `prepare_both` gives them.
       main_pass: None takes the training step, or else the forward pass.
-      unrolled: training steps in one program; 0 for one at a time.
+      unrolled_steps: training steps in one program; 0 for one at a time.
     """
-    small = both[0].on_pass(main_pass, unrolled)
-    return small, small if both[0] is both[1] else both[1].on_pass(main_pass, unrolled)
+    small = both[0].on_pass(main_pass, unrolled_steps)
+    return small, small if both[0] is both[1] else both[1].on_pass(main_pass, unrolled_steps)
 
 
 def named_apart(workloads: Sequence[AnyWorkload]) -> None:
@@ -262,7 +264,7 @@ def check_batch(workload: Workload, size: str, data: Path | None) -> tuple[Train
     if training is None or examples is None:
         raise RequestError(f"expected a workload that trains, found {workload.name}: it has no batch to enlarge")
     dimensions = workload.dimensions(size)
-    if training.batch not in dimensions or training.batch in training.decided(examples):
+    if training.batch not in dimensions or training.batch in training.infer_dimensions(examples):
         raise RequestError(
             f"expected {training.batch!r} among the dimensions that size {size} of {workload.name} chooses "
             f"({', '.join(dimensions)}), found none to enlarge: name it in Training.batch"

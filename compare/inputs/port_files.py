@@ -116,8 +116,8 @@ def prepare_both(
         return at_size.prepare_both(workload, size, data, scratch, judge_at)
     parameters: dict[str, Any] = {"size": size or "", "data": data, "scratch": scratch, "judge_at": judge_at}
     small, large = _request_drawn(workload, Ports.prepare_both, tuple[Drawn, Drawn], **parameters)
-    prepared = _as_prepared(workload, small)
-    return prepared, prepared if small == large else _as_prepared(workload, large)
+    instance = _as_instance(workload, small)
+    return instance, instance if small == large else _as_instance(workload, large)
 
 
 def prepare_one(workload: AnyWorkload, size: str, data: Path | None, scratch: Path) -> Prepared:
@@ -134,25 +134,25 @@ def prepare_one(workload: AnyWorkload, size: str, data: Path | None, scratch: Pa
     """
     if isinstance(workload, Workload):
         return at_size.prepare_one(workload, size, data, scratch)
-    return _as_prepared(
+    return _as_instance(
         workload, _request_drawn(workload, Ports.prepare_one, Drawn, size=size, data=data, scratch=scratch)
     )
 
 
-def prepare_others(prepared: Prepared, scratch: Path) -> list[Prepared | str]:
+def prepare_others(instance: Prepared, scratch: Path) -> list[Prepared | str]:
     """As `at_size.prepare_others`, wherever the workload's functions may be called.
 
     Raises:
       RequestError: its code fails.
     """
-    workload = prepared.workload
-    parameters = {"size": prepared.size, "dimensions": prepared.dimensions, "others": prepared.others}
-    if not prepared.others:
+    workload = instance.workload
+    parameters = {"size": instance.size, "dimensions": instance.dimensions, "others": instance.others}
+    if not instance.others:
         return []
     if isinstance(workload, Workload):
         return at_size.prepare_others(workload, **parameters, scratch=scratch)
     plain = _request_drawn(workload, Ports.prepare_others, list[Drawn | str], **parameters, scratch=scratch)
-    return [other if isinstance(other, str) else _as_prepared(workload, other) for other in plain]
+    return [other if isinstance(other, str) else _as_instance(workload, other) for other in plain]
 
 
 def check_batch(workload: AnyWorkload, size: str, data: Path | None) -> None:
@@ -188,10 +188,10 @@ def prepare_batch(workload: AnyWorkload, size: str, batch: int, data: Path | Non
     if isinstance(workload, Workload):
         return at_size.prepare_batch(workload, size, batch, data, scratch)
     plain = _request_drawn(workload, Ports.prepare_batch, Drawn, size=size, batch=batch, data=data, scratch=scratch)
-    return _as_prepared(workload, plain)
+    return _as_instance(workload, plain)
 
 
-def _as_prepared(workload: Declared, plain: Drawn) -> Prepared:
+def _as_instance(workload: Declared, plain: Drawn) -> Prepared:
     return Prepared(**vars(plain), workload=workload)
 
 

@@ -86,18 +86,18 @@ class Ports(_InChildren):
         """Draw the arrays for parity and those for timing."""
         workload = _registry.get(request.reference)
         pair = at_size.prepare_both(workload, request.size or None, request.data, request.scratch, request.judge_at)
-        return [prepared.drawn for prepared in pair]
+        return [instance.without_workload for instance in pair]
 
     def prepare_one(self, request: PortRequest, /) -> dict[str, Any]:
         """Draw the arrays of one case at a size."""
         workload = _registry.get(request.reference)
-        return to_plain(at_size.prepare_one(workload, request.size, request.data, request.scratch).drawn)
+        return to_plain(at_size.prepare_one(workload, request.size, request.data, request.scratch).without_workload)
 
     def prepare_others(self, request: PortRequest, /) -> list[Any]:
         """Draw the arrays at other values of the dimensions."""
         workload = _registry.get(request.reference)
         others = at_size.prepare_others(workload, request.size, request.dimensions, request.others, request.scratch)
-        return [other if isinstance(other, str) else other.drawn for other in others]
+        return [other if isinstance(other, str) else other.without_workload for other in others]
 
     def check_batch(self, request: PortRequest, /) -> None:
         """Check that the workload has a batch whose size can grow."""
@@ -107,4 +107,4 @@ class Ports(_InChildren):
         """Draw the arrays of a training step at a batch size."""
         workload = _registry.get(request.reference)
         batch = at_size.prepare_batch(workload, request.size, request.batch, request.data, request.scratch)
-        return to_plain(batch.drawn)
+        return to_plain(batch.without_workload)

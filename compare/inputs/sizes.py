@@ -88,7 +88,7 @@ def dimensions_at(workload: Workload, size: str, examples: Arrays | None) -> Dim
       size: a size of the workload.
       examples: training data by input, [examples, ...]; None where nothing is trained.
     """
-    from_examples = workload.training.decided(examples) if workload.training and examples else {}
+    from_examples = workload.training.infer_dimensions(examples) if workload.training and examples else {}
     return {**workload.dimensions(size), **from_examples}
 
 

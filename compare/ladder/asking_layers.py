@@ -35,20 +35,20 @@ class Asked:
     changed: tuple[str, ...] = ()
 
 
-def ask(pool: Pool, prepared: Prepared, pass_: str, case: str, names: Mapping[str, str]) -> Asked:
+def ask(pool: Pool, instance: Prepared, pass_: str, case: str, names: Mapping[str, str]) -> Asked:
     """Layers in one pass, in float64, or where a side has none in float32.
 
     Args:
       pool: has the sides, with the workload loaded.
-      prepared: the workload.
+      instance: the workload.
       pass_: "forward", or "gradients": layers as the loss calls them, and their gradients.
-      case: whose arrays are used; the first where the sides were not given it.
+      case: whose arrays are used; the first where the sides do not have it.
       names: path of a layer -> that of its module, where something else than the names says so.
 
     Raises:
       SideError: a side was lost.
     """
-    case_name = case_of(prepared, case)
+    case_name = case_of(instance, case)
     reason = ""
     for dtype in BOUNDS:
         try:
@@ -60,9 +60,9 @@ def ask(pool: Pool, prepared: Prepared, pass_: str, case: str, names: Mapping[st
     return Asked(Layers(pass_=pass_, case=case_name, reason=reason))
 
 
-def case_of(prepared: Prepared, case: str) -> str:
-    """The case whose layers are looked at: the first where the sides were not given it."""
-    return case if case in prepared.loading.cases else prepared.loading.cases[0]
+def case_of(instance: Prepared, case: str) -> str:
+    """The case whose layers are compared: the first where the sides do not have this one."""
+    return case if case in instance.loading.cases else instance.loading.cases[0]
 
 
 def _ask(pool: Pool, pass_: str, case: str, dtype: str, names: Mapping[str, str]) -> Asked:

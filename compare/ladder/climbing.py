@@ -88,7 +88,7 @@ def climb(pool: Pool, choice: Choice, scratch: Path, reporter: Reporter) -> Ladd
       pool: has the sides.
       choice: what is climbed, and how.
       scratch: the folder to draw arrays into.
-      reporter: told of every step.
+      reporter: receives every step.
 
     Raises:
       RequestError: the workload cannot be drawn.
@@ -117,7 +117,7 @@ class _Climbing:
         self.found: dict[str, Rung] = {}
         self._pool, self._choice, self._scratch, self._reporter = pool, choice, scratch, reporter
         self._names = _names(choice.reference)
-        self._prepared: Prepared = prepare_both(self.workload, choice.request.size, choice.request.data, scratch)[0]
+        self._instance: Prepared = prepare_both(self.workload, choice.request.size, choice.request.data, scratch)[0]
 
     def all(self) -> None:
         """Every rung, until one fails."""
@@ -125,8 +125,8 @@ class _Climbing:
         self._pool.renew()
         self._load()
         layers = self._layers(_framework.FORWARD)
-        collected, failures = self._collect((_framework.FORWARD,))
-        parity, _ = self._judge(collected, failures)
+        deliveries, failures = self._collect((_framework.FORWARD,))
+        parity, _ = self._judge(deliveries, failures)
         self._keep(rungs_of_gates.structure(parity))
         self._ran(failures)
         self._keep(weights_rung(layers))
@@ -136,13 +136,13 @@ class _Climbing:
 
     def _upper(self, layers: Layers) -> None:
         """All gates, with what is far from ordinary inputs, and at other sizes of named dimensions."""
-        collected, failures = self._collect(PASSES)
-        parity, doubles = self._judge(collected, failures)
-        losses = rungs_of_gates.losses(collected, doubles)
+        deliveries, failures = self._collect(PASSES)
+        parity, doubles = self._judge(deliveries, failures)
+        losses = rungs_of_gates.losses(deliveries, doubles)
         parity = stability_gate.with_stability(
-            self._pool, parity, self._prepared, collected, doubles, failures, self._reporter
+            self._pool, parity, self._instance, deliveries, doubles, failures, self._reporter
         )
-        parity = other_sizes.with_others(self._pool, parity, self._prepared, doubles, self._scratch, self._reporter)
+        parity = other_sizes.with_others(self._pool, parity, self._instance, doubles, self._scratch, self._reporter)
         self._keep(rungs_of_gates.forward(parity), layers)
         self._keep(rungs_of_gates.gradients(parity))
         self._keep(rungs_of_gates.optimizer(parity, self.workload))
@@ -170,7 +170,7 @@ class _Climbing:
         """Both halves: what does not load at all, and weights that are not the workload's."""
         for side in SIDES:
             try:
-                requests.load(self._pool.get(side), self._prepared.loading)
+                requests.load(self._pool.get(side), self._instance.loading)
             except BadWeights as error:
                 remark = "outputs were not compared: the weights do not fit"
                 self.found[STRUCTURE] = Rung(STRUCTURE, NOT_APPLICABLE, remarks=(remark,))
@@ -183,29 +183,29 @@ class _Climbing:
     def _layers(self, pass_: str, case: str = "") -> asking_layers.Asked:
         self._reporter.step(f"layers, {pass_}")
         try:
-            return asking_layers.ask(self._pool, self._prepared, pass_, case, self._names)
+            return asking_layers.ask(self._pool, self._instance, pass_, case, self._names)
         except SideError as error:
             return asking_layers.Asked(Layers(pass_=pass_, reason=str(error)))
 
     def _collect(self, passes: Collection[str]) -> tuple[dict[str, Collected], list[Failure]]:
         failures: list[Failure] = []
-        collected = both_sides.both(
+        deliveries = both_sides.both(
             failures,
             lambda name: both_sides.evidence_of(
-                self._pool, name, self._prepared, self._reporter, self._choice.request.modes, passes
+                self._pool, name, self._instance, self._reporter, self._choice.request.modes, passes
             ),
         )
         try:
-            both_sides.check_structure(collected, self._prepared)
+            both_sides.check_structure(deliveries, self._instance)
         except RequestError as error:
             self._keep(Rung(STRUCTURE, FAIL, (str(error),)))
-        return collected, failures
+        return deliveries, failures
 
-    def _judge(self, collected: Mapping[str, Collected], failures: list[Failure]) -> tuple[Parity, Doubles]:
-        drawn_doubles = both_sides.doubles_of(self._pool, collected, self._prepared, failures)
-        doubles = both_sides.with_more_cases(self._pool, collected, drawn_doubles, self._prepared, failures)
-        doubles = both_sides.with_late_steps(doubles, self._prepared, failures)
-        return judging.parity_of(self._pool, self._prepared, collected, doubles, failures), doubles
+    def _judge(self, deliveries: Mapping[str, Collected], failures: list[Failure]) -> tuple[Parity, Doubles]:
+        drawn_doubles = both_sides.doubles_of(self._pool, deliveries, self._instance, failures)
+        doubles = both_sides.with_more_cases(self._pool, deliveries, drawn_doubles, self._instance, failures)
+        doubles = both_sides.with_late_steps(doubles, self._instance, failures)
+        return judging.parity_of(self._pool, self._instance, deliveries, doubles, failures), doubles
 
     def _keep(self, rung: Rung, layers: Layers | None = None) -> None:
         """Keep a rung; one that fails with where it departs.
@@ -224,12 +224,12 @@ class _Climbing:
         if pass_ is None:
             return rung
         if pass_ != _framework.STEP:
-            is_known = layers is not None and layers.case == asking_layers.case_of(self._prepared, rung.case)
+            is_known = layers is not None and layers.case == asking_layers.case_of(self._instance, rung.case)
             rung = replace(rung, layers=layers if is_known else self._layers_again(pass_, rung.case))
         if not self._choice.locate:
             return rung
         self._reporter.step("programs")
-        where = locating.Choice((pass_,), self._prepared.size, self._choice.request.data)
+        where = locating.Choice((pass_,), self._instance.size, self._choice.request.data)
         # Both draw files of the same names.
         apart = Path(tempfile.mkdtemp(dir=self._scratch))
         return locate_operations(self._pool, self.workload, rung, where, apart, self._reporter)
@@ -238,7 +238,7 @@ class _Climbing:
         """Layers in the case that fails; another size may have been loaded since."""
         try:
             for side in SIDES:
-                requests.load(self._pool.get(side), self._prepared.loading)
+                requests.load(self._pool.get(side), self._instance.loading)
         except SideError as error:
             return Layers(pass_=pass_, reason=str(error))
         return self._layers(pass_, case).layers

@@ -134,15 +134,15 @@ def trajectory(parity: Parity, workload: AnyWorkload, losses: Losses) -> Rung:
     return Rung(TRAJECTORY, PASS, (f"losses and weights of {_count_text(training.steps, 'step')} agree",))
 
 
-def losses(collected: Mapping[str, Collected], doubles: Doubles) -> dict[str, np.ndarray]:
+def losses(deliveries: Mapping[str, Collected], doubles: Doubles) -> dict[str, np.ndarray]:
     """The losses of both sides in float64.
 
     Args:
-      collected: what each side delivered, by side.
+      deliveries: what each side delivered, by side.
       doubles: the float64 evidence.
     """
     runs: dict[tuple[str, str], Arrays] = dict(doubles.trajectories)
-    for evidence in collected.values():
+    for evidence in deliveries.values():
         runs |= evidence.trajectories
     return {side_of(mode): run[LOSS] for (mode, dtype), run in runs.items() if dtype == "float64"}
 

@@ -153,6 +153,6 @@ def _clustered_pair(limit: Limit, trying: Trying, scratch: Path) -> dict[str, Li
 
 def _graph(title: str, workload: Workload, trying: Trying, scratch: Path) -> ClusteredGraph | None:
     scratch.mkdir()
-    prepared = prepare_one(workload, choose_size(workload, None), None, scratch)
-    request = clustering.Asked(prepared, title, jax=False, pythons=trying.pythons, timeout_s=trying.timeout_s)
+    instance = prepare_one(workload, choose_size(workload, None), None, scratch)
+    request = clustering.Asked(instance, title, jax=False, pythons=trying.pythons, timeout_s=trying.timeout_s)
     return clustering.examine(request, scratch / "clusters", trying.progress).graph

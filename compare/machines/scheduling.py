@@ -54,14 +54,14 @@ class Scheduled:
 
 
 class Cluster(Protocol):
-    """What is asked of a cluster."""
+    """The methods of a cluster."""
 
     def submit(self, task: int, node: Node) -> None:
         """Start a task on a node."""
         ...
 
-    def finished(self) -> Sequence[Finished]:
-        """Wait a moment; the tasks that ended."""
+    def wait_for_ends(self) -> Sequence[Finished]:
+        """Wait a moment; return the tasks that ended."""
         ...
 
     def now(self) -> float:
@@ -119,7 +119,7 @@ class Schedule:
                 self._told(f"{names[task]} on {node.name}")
                 cluster.submit(task, node)
             if self._running:
-                for task_end in cluster.finished():
+                for task_end in cluster.wait_for_ends():
                     self._take(task_end, names, cluster.now())
             elif there := [until for node, until in self._rests.items() if node not in self.gone]:
                 cluster.wait(max(0.0, min(there) - cluster.now()))

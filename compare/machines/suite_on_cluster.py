@@ -99,7 +99,7 @@ def run(suite: Suite, where: Where, scratch: Path, reporter: Reporter) -> RunRes
       suite: what is given.
       where: the cluster.
       scratch: a folder for what travels.
-      reporter: is told of every task.
+      reporter: receives every task.
 
     Raises:
       RequestError: there is no such cluster, its nodes are unlike each other, or no task can be carried out.
@@ -148,8 +148,8 @@ class _Work:
         self._given_to[task] = node.name
         request(RayHost.submit)(self._side, task, node.id, tuple(self._suite.tasks[task].arguments))
 
-    def finished(self) -> list[Finished]:
-        """Wait a moment; the tasks that ended."""
+    def wait_for_ends(self) -> list[Finished]:
+        """Wait a moment; return the tasks that ended."""
         task_ends = request(RayHost.finished)(self._side)
         for task_end in task_ends:
             if not task_end.lost:
@@ -216,7 +216,7 @@ def usable_nodes(nodes: Sequence[replies.ClusterNode], reporter: Reporter) -> di
 
     Args:
       nodes: all.
-      reporter: is told of those that say nothing.
+      reporter: receives those that say nothing.
 
     Raises:
       RequestError: there are none, or their versions differ.

@@ -50,7 +50,7 @@ def measure(
       data: training data; None is the workload's own.
       limit_bytes: of memory.
       workers: start the processes.
-      reporter: is told of every mode and batch size.
+      reporter: receives every mode and batch size.
       sizes: of batches.
       modes: by side.
       main_pass: that is measured.
@@ -63,11 +63,11 @@ def measure(
     rows: list[Batch] = []
     failures: list[Failure] = []
     for batch in sorted(sizes):
-        prepared = prepare_batch(workload, size, batch, data, workers.scratch).on_pass(main_pass)
+        instance = prepare_batch(workload, size, batch, data, workers.scratch).on_pass(main_pass)
         for mode in list(wanted_modes):
             reporter.step(f"{mode} batch {batch}")
             try:
-                rows.append(_row(prepared, mode, batch, workers))
+                rows.append(_row(instance, mode, batch, workers))
             except SideError as error:
                 wanted_modes.remove(mode)
                 rows.append(Batch(mode=str(mode), batch=batch, reason=error.reason))
@@ -75,9 +75,9 @@ def measure(
     return batches.summarise(limit_bytes, rows), failures
 
 
-def _row(prepared: Prepared, mode: Mode, batch: int, workers: Workers) -> Batch:
+def _row(instance: Prepared, mode: Mode, batch: int, workers: Workers) -> Batch:
     with workers.once(mode.side) as worker:
-        requests.load(worker, prepared.loading)
+        requests.load(worker, instance.loading)
         start = files.convert_plain(requests.phases(worker, mode.name), phases.Start)
     process, memory = phases.process_of(start), phases.memory_of(start)
     baseline, peak = process.baseline_rss_bytes, process.peak_rss_bytes

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from compare.bench import host_limits, roofline
 from compare.bench.roofline import COPY, READ, TRIAD, Work
 from compare.hlo import probes
-from compare.record.base import known
+from compare.record.base import require
 from compare.record.cost_parts import Bandwidth, Limits, Roofline, Throughput
 from compare.record.vocabulary import PASS_WORDS
 from compare.record.workload_part import Workload
@@ -127,8 +127,8 @@ def work_of(part: Workload, program: Program) -> Work | None:
     read, write = traffic(program)
     dtype = part.dtype.replace("bfloat", "bf").replace("float", "f")
     if part.cost is not None:
-        total = known(part.cost.bytes)
-        return Work(known(part.cost.flops), max(0, total - write), min(write, total), dtype)
+        total = require(part.cost.bytes)
+        return Work(require(part.cost.flops), max(0, total - write), min(write, total), dtype)
     counts = [cell.flops for cell in part.compiled.values() if cell.flops is not None]
     return Work(min(counts), read, write, dtype) if counts else None
 
@@ -151,7 +151,7 @@ def of_workload(
       SideError: a side was lost.
     """
     bandwidth = roofline.bandwidth_of(limits, work.kind)
-    if bandwidth is not None and work.bytes < known(bandwidth.working_set_bytes):
+    if bandwidth is not None and work.bytes < require(bandwidth.working_set_bytes):
         bandwidth = measure_working_set(subject, work.kind, round(work.bytes))
     return roofline.place(work, medians, limits, bandwidth, dispatch_s) if bandwidth is not None else None
 

@@ -19,7 +19,7 @@ from compare.parity.structure import compare_structure
 from compare.prove.collect import FLOAT32, Collected
 from compare.prove.oracle import Doubles
 from compare.record.cost_parts import Peer, PeerGate
-from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS, Judgement, composed
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS, Judgement, compose
 from compare.sides import requests
 from compare.sides._side import Side, SideError, Unavailable
 from compare.sides.peers import PEERS
@@ -53,23 +53,23 @@ class _Answers:
     without_training: str = ""
 
 
-def with_peers(prepared: Prepared) -> Prepared:
-    """The workload as peers are told of it too: their target is TensorFlow's twin."""
-    targets = {**prepared.loading.targets, **dict.fromkeys(PEERS, prepared.loading.targets["tf"])}
-    return dataclasses.replace(prepared, loading=dataclasses.replace(prepared.loading, targets=targets))
+def with_peers(instance: Prepared) -> Prepared:
+    """Add the targets of peers to an instance: each runs TensorFlow's twin."""
+    targets = {**instance.loading.targets, **dict.fromkeys(PEERS, instance.loading.targets["tf"])}
+    return dataclasses.replace(instance, loading=dataclasses.replace(instance.loading, targets=targets))
 
 
-def judge(workers: Workers, small: Prepared, collected: Mapping[str, Collected], doubles: Doubles) -> dict[str, Peer]:
-    """Hold every peer against what the port was held against. Asked for where the port's parity holds.
+def judge(workers: Workers, small: Prepared, deliveries: Mapping[str, Collected], doubles: Doubles) -> dict[str, Peer]:
+    """Judge every peer as the port was judged. The port's parity has to hold.
 
     Args:
       workers: that run the peers.
       small: the workload at the size that parity is judged at.
-      collected: by side, what was asked of it.
+      deliveries: by side, its results.
       doubles: float64 arrays of both sides.
     """
     with_targets = with_peers(small)
-    return {peer: _judge_one(workers, peer, with_targets, collected["tf"], doubles) for peer in PEERS}
+    return {peer: _judge_one(workers, peer, with_targets, deliveries["tf"], doubles) for peer in PEERS}
 
 
 def join(to_time: Timed, results: Mapping[str, Peer], main_pass: str) -> Timed:
@@ -173,7 +173,7 @@ def _training(evidence: Evidence) -> list[Held]:
 def _gate(comparisons: Sequence[Held], why_none: str) -> PeerGate:
     if not comparisons:
         return _gate_of(NOT_APPLICABLE, why_none)
-    verdict = composed(comparison.verdict for comparison in comparisons)
+    verdict = compose(comparison.verdict for comparison in comparisons)
     messages = (comparison.message for comparison in comparisons if comparison.verdict == verdict)
     return _gate_of(verdict, "" if verdict == PASS else next(messages))
 

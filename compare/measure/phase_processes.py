@@ -94,7 +94,7 @@ class Workers:
 
 
 def measure(
-    prepared: Prepared,
+    instance: Prepared,
     modes: Mapping[str, Sequence[str]],
     workers: Workers,
     reporter: Reporter,
@@ -103,19 +103,19 @@ def measure(
     """Phases by mode ("tf/jit"), and what failed. A mode whose cold processes fail has none.
 
     Args:
-      prepared: the workload with its arrays.
+      instance: the workload with its arrays.
       modes: by side, as `timed_sets.Timed` has them.
       workers: start the processes.
-      reporter: is told of every mode.
+      reporter: receives every mode.
       repeats: processes that a median is taken over; a mode takes twice as many, and two more.
     """
     phases_by_mode: dict[str, Phases] = {}
     failures: list[Failure] = []
     wanted_modes = [Mode(side, name) for side in workers.live for name in modes.get(side, ())]
-    reporter.stage(f"phases of {prepared.workload.name}", len(wanted_modes))
+    reporter.stage(f"phases of {instance.workload.name}", len(wanted_modes))
     for mode in wanted_modes:
         reporter.step(str(mode))
-        phases_of_mode = _measure_one(_Processes(prepared, mode, workers), repeats, failures)
+        phases_of_mode = _measure_one(_Processes(instance, mode, workers), repeats, failures)
         if phases_of_mode is not None:
             phases_by_mode[str(mode)] = phases_of_mode
     return phases_by_mode, failures

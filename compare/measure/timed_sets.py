@@ -98,20 +98,20 @@ class _Running:
     process: _Process
 
 
-def prepare_timing(prepared: Prepared, collected: Mapping[str, Collected], part: Workload) -> Timed:
-    """What a workload brings to the timing: its modes, but for those that are another one of them.
+def prepare_timing(instance: Prepared, deliveries: Mapping[str, Collected], part: Workload) -> Timed:
+    """Collect the modes of a workload to be timed, each distinct one once.
 
     Args:
-      prepared: its arrays, at the size that is timed.
-      collected: by side, its programs and modes.
+      instance: its arrays, at the size that is timed.
+      deliveries: by side, its programs and modes.
       part: of the record, which says what a call needs.
     """
-    programs = {side: program for side, evidence in collected.items() if (program := evidence.portable) is not None}
-    modes = {side: evidence.distinct_modes for side, evidence in collected.items()}
+    programs = {side: program for side, evidence in deliveries.items() if (program := evidence.portable) is not None}
+    modes = {side: evidence.distinct_modes for side, evidence in deliveries.items()}
     program = programs.get("jax") or programs.get("tf")
     unfit = machine_limits.why_cost_is_unfit(part)
     work = machine_limits.work_of(part, program) if program and not unfit else None
-    return Timed(prepared, modes, programs, work, unfit, part.main_pass, part.unrolled or 1)
+    return Timed(instance, modes, programs, work, unfit, part.main_pass, part.unrolled or 1)
 
 
 def measure(
@@ -133,7 +133,7 @@ def measure(
       plan: how many processes, how long, in which order, on how many threads.
       scratch: a folder for arrays in transit and what was compiled.
       timeout_s: seconds that one request may take.
-      reporter: is told of every workload of every set.
+      reporter: receives every workload of every set.
 
     Raises:
       Interrupted: by Ctrl-C or SIGTERM.

@@ -45,7 +45,7 @@ def bands_of(expected: np.ndarray, originals: Sequence[np.ndarray], model_scale:
 
     Args:
       expected: the float64 values of the original.
-      originals: the same leaf by the original's modes in their own dtype, which tell values from noise.
+      originals: the same leaf by the original's modes in their own dtype, which separate values from noise.
       model_scale: the largest value of the pass, for a leaf of zeros.
     """
     sizes = np.abs(wide(expected))
@@ -64,9 +64,9 @@ def bands_of(expected: np.ndarray, originals: Sequence[np.ndarray], model_scale:
         # Nothing but a fill value and what it spares: zeros are exact, or wrong by something that counts.
         groups, scales = [*groups, zeros], [*scales, 1.0]
     else:
-        home = max((at for at, scale in enumerate(scales) if noise <= NOISE * scale), default=0)
+        home = max((rank for rank, scale in enumerate(scales) if noise <= NOISE * scale), default=0)
         groups[home] = groups[home] | zeros
-    # What is not finite is held against its like, whatever the scale: any band will do.
+    # NaN and infinities are compared with NaN and infinities, whatever the scale: any band will do.
     groups[-1] = groups[-1] | ~finite
     return [Band(scale, ~within) for scale, within in zip(scales, groups, strict=True)]
 
@@ -109,7 +109,7 @@ def _largest(sizes: np.ndarray, within: np.ndarray) -> float:
 
 def _error(within: np.ndarray, expected: np.ndarray, originals: Sequence[np.ndarray]) -> float:
     """The largest error of some elements by the mode of the original that has the smallest; infinite without any."""
-    rounded = (wide(original) for original in originals if is_float(original) and original.shape == expected.shape)
+    runs = (wide(original) for original in originals if is_float(original) and original.shape == expected.shape)
     with np.errstate(invalid="ignore", over="ignore"):
-        errors = (float(np.max(np.abs(original - wide(expected))[within], initial=0.0)) for original in rounded)
+        errors = (float(np.max(np.abs(original - wide(expected))[within], initial=0.0)) for original in runs)
         return min((error for error in errors if not np.isnan(error)), default=np.inf)

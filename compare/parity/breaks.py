@@ -1,4 +1,4 @@
-"""What a sweep tells: what is said of each call, where a pattern of inputs holds, and the break that decides."""
+"""The result of a sweep: an outcome per call, the range of each pattern of inputs, and the break that decides."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compare.record.vocabulary import Judgement
 
 @dataclass(frozen=True)
 class Outcome:
-    """What is said of one call, by its worst element. `error` and `bound` are relative to `exact`'s scale."""
+    """The judgement of one call, by its worst element. `error` and `bound` are relative to `exact`'s scale."""
 
     status: str
     leaf: str = ""
@@ -29,8 +29,8 @@ class Broken:
     Attributes:
       pattern: how its inputs were drawn.
       magnitude: of the inputs.
-      outcome: what is said of it.
-      operation: the first that breaks in the port's program, at `line`; empty where nothing tells it.
+      outcome: the judgement of the call.
+      operation: the first that breaks in the port's program, at `line`; empty where it is not known.
       original_line: where TensorFlow computes the leaf.
     """
 
@@ -41,7 +41,7 @@ class Broken:
     line: str = ""
     original_line: str = ""
 
-    def recorded(self) -> Break:
+    def to_record(self) -> Break:
         """The same in a record."""
         return Break(
             pattern=self.pattern,
@@ -72,14 +72,14 @@ class Extent:
     calls: tuple[Call, ...] = ()
     breaks: tuple[Broken, ...] = ()
 
-    def recorded(self) -> Span:
+    def to_record(self) -> Span:
         """The same in a record."""
-        return Span(self.pattern, self.low, self.high, self.calls, tuple(broken.recorded() for broken in self.breaks))
+        return Span(self.pattern, self.low, self.high, self.calls, tuple(broken.to_record() for broken in self.breaks))
 
 
 @dataclass(frozen=True)
 class Reached:
-    """What the sweep of one input tells in one pass.
+    """The result of sweeping one input in one pass.
 
     Attributes:
       input: its name.
@@ -101,14 +101,14 @@ class Reached:
     message: str = ""
     mode: str = "jax/jit"
 
-    def recorded(self) -> Reach:
+    def to_record(self) -> Reach:
         """The same in a record."""
         return Reach(
             input=self.input,
             pass_=self.pass_,
             verdict=self.verdict,
-            spans=tuple(extent.recorded() for extent in self.extents),
-            worst=self.worst.recorded() if self.worst else None,
+            spans=tuple(extent.to_record() for extent in self.extents),
+            worst=self.worst.to_record() if self.worst else None,
             error=self.error,
             message=self.message,
             mode=self.mode,
@@ -117,7 +117,7 @@ class Reached:
 
 @dataclass(frozen=True)
 class Swept:
-    """What a sweep tells: in which type, and why nothing, or not everything, was swept; `lost` where it did not end."""
+    """The result of a sweep in one type. `reason` says why it skipped inputs; `lost` where it did not end."""
 
     reached: tuple[Reached, ...] = ()
     dtype: str = ""

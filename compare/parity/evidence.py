@@ -103,13 +103,13 @@ class Evidence:
     """gate -> why there can be no evidence for it; without such a reason, a gate whose evidence is missing is not
     judged."""
     refusals: tuple[Failure, ...] = ()
-    """What a side says that it has not for this workload."""
+    """The parts that a side declares missing for this workload."""
     remarks: tuple[str, ...] = ()
-    """What no case judges, said where the outputs hold."""
+    """Remarks on what no case judges, shown where the outputs hold."""
     open_integers: tuple[str, ...] = ()
     """Inputs of 64-bit integers without a declared range: the values drawn say nothing of those of a user."""
     training_remarks: tuple[str, ...] = ()
-    """What no training run judges, said where training holds."""
+    """Remarks on what no training run judges, shown where training holds."""
     ordinary: Mapping[tuple[str, str], float] = field(default_factory=dict)
     """(pass, leaf) -> the largest value at the workload's own size, where another one is judged."""
     regions: Mapping[tuple[str, str], Amplified] = field(default_factory=dict)
@@ -119,7 +119,7 @@ class Evidence:
     port: str = PORT
     """The mode that is judged in any case: the port's main one, or a peer's."""
     computes_in: str = ""
-    """The type that the workload, not the port, says it computes in where that is narrower than its results."""
+    """The type that the workload, not the port, declares for its computation where it is narrower than its results."""
     further: tuple[str, ...] = FURTHER
     """The modes of the original that are judged like the port, and are no measure of its noise."""
     stand_in: str = ""
@@ -161,10 +161,10 @@ class Evidence:
           made_of: these objects.
           compute: computes it.
         """
-        known = self._computed.get(key)
-        if known is None or any(one is not other for one, other in zip(known[0], made_of, strict=True)):
-            known = self._computed[key] = made_of, compute()
-        return known[1]
+        entry = self._computed.get(key)
+        if entry is None or any(one is not other for one, other in zip(entry[0], made_of, strict=True)):
+            entry = self._computed[key] = made_of, compute()
+        return entry[1]
 
     def measured_scales(self, pass_: str, case: str, expected: Arrays) -> Scales:
         """As `scales`, measured anew: of values in the place of the reference's.
@@ -189,29 +189,29 @@ class Evidence:
 
         Far out, an erf leaves 0 or 1e-165, by its formula. No program that is written in float32 gives either there.
         """
-        written = next(
+        dtype = next(
             (run[leaf].dtype for (_, ran, _), run in self.outputs.items() if ran == pass_ and leaf in run), None
         )
-        if written is None or written.name not in UNIT_ROUNDOFF or array.dtype.kind != "f":
+        if dtype is None or dtype.name not in UNIT_ROUNDOFF or array.dtype.kind != "f":
             return array
-        has_no_number = np.abs(array) < float(ml_dtypes.finfo(written).smallest_subnormal)
+        has_no_number = np.abs(array) < float(ml_dtypes.finfo(dtype).smallest_subnormal)
         return np.where(has_no_number, 0.0, array) if has_no_number.any() else array
 
     def float_cases(self, pass_: str) -> tuple[str, ...]:
         """Every case that any mode ran in the twins' own dtypes."""
-        return _ordered({case for _, ran, case in self.outputs if ran == pass_})
+        return _sort_cases({case for _, ran, case in self.outputs if ran == pass_})
 
     def cases(self, pass_: str) -> tuple[str, ...]:
         """Every case that anything ran, in any dtype."""
-        return _ordered({*self.float_cases(pass_), *(case for _, ran, case in self.doubles if ran == pass_)})
+        return _sort_cases({*self.float_cases(pass_), *(case for _, ran, case in self.doubles if ran == pass_)})
 
-    def declared(self, gate: str) -> tuple[Deviation, ...]:
+    def deviations_of(self, gate: str) -> tuple[Deviation, ...]:
         """The deviations that raise this gate's bound."""
         return tuple(deviation for deviation in self.deviations if deviation.gate == gate)
 
     def declared_bound(self, gate: str) -> float:
         """What this gate's bound is raised to, 0 where nothing is declared."""
-        return max((deviation.bound for deviation in self.declared(gate)), default=0.0)
+        return max((deviation.bound for deviation in self.deviations_of(gate)), default=0.0)
 
     def reference_mode(self, pass_: str, case: str) -> str:
         """The mode of the original that stands for it as it is written: eager, or the first other that ran."""
@@ -227,11 +227,11 @@ class Evidence:
           leaf: the name of the result.
         """
         runs = self.trajectories.get((TF_REFERENCE, FLOAT32), {}) if pass_ == STEP else {}
-        written = (runs or self.outputs.get((TF_REFERENCE, pass_, case), {})).get(leaf)
-        return written is not None and written.dtype.name in WIDE
+        array = (runs or self.outputs.get((TF_REFERENCE, pass_, case), {})).get(leaf)
+        return array is not None and array.dtype.name in WIDE
 
     def is_at_fault(self, source: str, pass_: str) -> bool:
-        """Whether a run is missing because the port does not compute it: nobody was lost, and nobody says so."""
+        """Whether a run is missing because the port does not compute it: no worker was lost, and no side refused."""
         side, _, mode = source.partition("/")
         if side == _modes.TF or any(failure.lost for failure in self.failures if failure.side == side):
             return False
@@ -264,7 +264,7 @@ def side_of(source: str) -> str:
     return source if source in (_modes.TF, _modes.JAX) else _modes.parse_mode(source).side
 
 
-def _ordered(cases: Set[str]) -> tuple[str, ...]:
+def _sort_cases(cases: Set[str]) -> tuple[str, ...]:
     # Random cases first: a difference that shows in them is no question of kinks.
     return tuple(sorted(cases, key=lambda case: (is_kinks(case), case)))
 
@@ -276,12 +276,12 @@ def has_kinks(evidence: Evidence) -> bool:
 
 def step_of(name: str, arrays: Arrays) -> int:
     """The training step that a trajectory's array belongs to: its checkpoint, or the length of the curve."""
-    known = kept_as(name)
-    return len(arrays[name]) if known is None else known.step
+    checkpoint = kept_as(name)
+    return len(arrays[name]) if checkpoint is None else checkpoint.step
 
 
 def promoted_mode(side: str) -> str:
-    """What the training runs of a side's promoted step are kept under."""
+    """The mode that stands for the training runs of a side's promoted step."""
     return f"{side}/promoted"
 
 
@@ -295,8 +295,8 @@ def double_mode(evidence: Evidence, side: str) -> str:
       side: "tf" or "jax".
     """
     modes = sorted(mode for mode, dtype in evidence.trajectories if dtype == FLOAT64 and side_of(mode) == side)
-    preferred = promoted_mode(side), TF_REFERENCE if side == _modes.TF else evidence.port
-    return next((mode for mode in (*preferred, *modes) if mode in modes), "")
+    defaults = promoted_mode(side), TF_REFERENCE if side == _modes.TF else evidence.port
+    return next((mode for mode in (*defaults, *modes) if mode in modes), "")
 
 
 def trajectories_as_runs(evidence: Evidence) -> Evidence:

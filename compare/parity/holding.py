@@ -54,14 +54,14 @@ class Bound:
     basis: str = ""
 
     @property
-    def undeclared(self) -> float:
+    def without_declaration(self) -> float:
         """The bound without the declaration."""
         return self.base + min(self.allowance, LARGEST_ALLOWANCE) + self.formula + self.amplified
 
     @property
     def value(self) -> float:
         """The largest relative error that passes."""
-        return max(self.undeclared, self.declared)
+        return max(self.without_declaration, self.declared)
 
     def holds(self, error: float) -> bool:
         """Whether an error is within; a spread that could not be measured excuses nothing."""
@@ -108,7 +108,7 @@ class Held:
         """The largest error that passes; 0 where nothing could be measured."""
         return self.bound.value if self.bound else 0.0
 
-    def recorded(self) -> Comparison:
+    def to_record(self) -> Comparison:
         """The same in a record."""
         return Comparison(
             gate=self.place.gate,
@@ -174,7 +174,7 @@ def missing_runs(
     missing, a float64 run, which the port need not have, or an answer of a worker that was lost.
 
     Args:
-      context: tells why a run is missing.
+      context: knows why a run is missing.
       place: what is compared with what.
       actual: the leaves of one run, None where it is missing.
       expected: the leaves of the other, likewise.
@@ -199,7 +199,7 @@ def leave_open(place: Place, reason: str, dtype: str) -> Held:
       reason: why it is missing.
       dtype: of what is missing.
     """
-    return Held(place, dtype, Distance(math.inf), None, None, NOT_JUDGED, messages.refused(place, reason))
+    return Held(place, dtype, Distance(math.inf), None, None, NOT_JUDGED, messages.cannot_compare(place, reason))
 
 
 def refuse(place: Place, problem: str, dtype: str) -> Held:
@@ -210,7 +210,7 @@ def refuse(place: Place, problem: str, dtype: str) -> Held:
       problem: why it fails.
       dtype: of what was found.
     """
-    message = messages.refused(place, problem)
+    message = messages.cannot_compare(place, problem)
     return Held(place, dtype, Distance(math.inf), None, None, FAIL, message)
 
 
@@ -239,15 +239,17 @@ def hold(
     """
     own_noise = context.noise.get((place.pass_, place.case, place.leaf))
     verdict = PASS if bound.holds(far.error) else FAIL
-    notes = (*notes, *([says] if says else []), *_widened(context.evidence, place, bound))
+    notes = (*notes, *([says] if says else []), *_explain_widening(context.evidence, place, bound))
     message = ""
     if verdict == FAIL or notes:
-        message = messages.measured(place, far, dtype, str(bound), (*notes, *_of_tensorflow(context, place, own_noise)))
+        message = messages.error_beside_bound(
+            place, far, dtype, str(bound), (*notes, *_of_tensorflow(context, place, own_noise))
+        )
     return Held(place, dtype, far, bound, own_noise, verdict, message, says)
 
 
 def _of_tensorflow(context: Context, place: Place, noise: float | None) -> tuple[str, ...]:
-    """How far TensorFlow is from itself; where its modes give different values, which of them the port gives."""
+    """Remark how far TensorFlow's modes differ; where they do, which of them the port agrees with."""
     if noise is None:
         return ()
     evidence = context.evidence
@@ -259,21 +261,22 @@ def _of_tensorflow(context: Context, place: Place, noise: float | None) -> tuple
         theirs = evidence.outputs.get((mode, place.pass_, place.case), {}).get(place.leaf)
         if theirs is not None and theirs.shape == port.shape:
             close[mode] = distance(port, theirs, scale_of(theirs, 0.0)).error < DISAGREES
-    like, unlike = ([mode for mode in close if close[mode] is wanted] for wanted in (True, False))
+    like = [mode for mode in close if close[mode]]
+    unlike = [mode for mode in close if not close[mode]]
     return messages.noise(noise), messages.modes(like, unlike)
 
 
-def _widened(evidence: Evidence, place: Place, bound: Bound) -> tuple[str, ...]:
-    derived = explained(evidence, place.pass_, bound)
-    raised = bound.declared > bound.undeclared
-    return (*derived, *(messages.declared(deviation) for deviation in evidence.declared(place.gate) if raised))
+def _explain_widening(evidence: Evidence, place: Place, bound: Bound) -> tuple[str, ...]:
+    notes = explain_bound(evidence, place.pass_, bound)
+    is_raised = bound.declared > bound.without_declaration
+    return (*notes, *(messages.declaration(deviation) for deviation in evidence.deviations_of(place.gate) if is_raised))
 
 
-def explained(evidence: Evidence, pass_: str, bound: Bound) -> tuple[str, ...]:
-    """What widens a bound without a declaration.
+def explain_bound(evidence: Evidence, pass_: str, bound: Bound) -> tuple[str, ...]:
+    """Explain what widens a bound without a declaration.
 
     Args:
-      evidence: tells where float64 arrays came from.
+      evidence: knows where float64 arrays came from.
       pass_: the pass.
       bound: the bound that is explained.
     """

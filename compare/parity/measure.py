@@ -83,7 +83,7 @@ def scale_of(expected: np.ndarray, model_scale: float) -> float:
     return largest([expected]) or model_scale or 1.0
 
 
-def distance(actual: np.ndarray, expected: np.ndarray, scale: float, ignored: np.ndarray | None = None) -> Distance:
+def distance(actual: np.ndarray, expected: np.ndarray, scale: float, mask: np.ndarray | None = None) -> Distance:
     """max|actual - expected| / scale, over arrays of one shape.
 
     NaN and infinities count nothing where both arrays have them alike, and infinitely where not.
@@ -92,7 +92,7 @@ def distance(actual: np.ndarray, expected: np.ndarray, scale: float, ignored: np
       actual: x[...], numbers of any dtype.
       expected: x[...], of the same shape.
       scale: what the difference is divided by.
-      ignored: bool[...], the elements that count nothing; None ignores none.
+      mask: bool[...], the elements that count nothing; None ignores none.
     """
     if expected.size == 0:
         return Distance(0.0)
@@ -101,9 +101,9 @@ def distance(actual: np.ndarray, expected: np.ndarray, scale: float, ignored: np
     if not np.isfinite(gap).all():
         actual_pattern, expected_pattern = pattern(actual), pattern(expected)
         gap = np.where(actual_pattern == expected_pattern, np.where(actual_pattern == 0, gap, 0.0), np.inf)
-    if ignored is not None:
-        gap = np.where(ignored, 0.0, gap)
-    return at(actual, expected, int(np.argmax(gap)), float(np.max(gap)) / scale)
+    if mask is not None:
+        gap = np.where(mask, 0.0, gap)
+    return distance_at(actual, expected, int(np.argmax(gap)), float(np.max(gap)) / scale)
 
 
 def exact_distance(actual: np.ndarray, expected: np.ndarray, scale: float) -> Distance:
@@ -118,13 +118,13 @@ def exact_distance(actual: np.ndarray, expected: np.ndarray, scale: float) -> Di
     if differing.size == 0:
         return Distance(0.0)
     if is_float(expected):
-        return at(actual, expected, int(differing[0]), float("inf"))
+        return distance_at(actual, expected, int(differing[0]), float("inf"))
     gaps = [abs(int(actual.flat[i]) - int(expected.flat[i])) for i in differing]
     worst = int(np.argmax(np.asarray(gaps, dtype=np.float64)))
-    return at(actual, expected, int(differing[worst]), gaps[worst] / scale)
+    return distance_at(actual, expected, int(differing[worst]), gaps[worst] / scale)
 
 
-def at(actual: np.ndarray, expected: np.ndarray, position: int, error: float) -> Distance:
+def distance_at(actual: np.ndarray, expected: np.ndarray, position: int, error: float) -> Distance:
     """The error with the element at a flat position.
 
     Args:

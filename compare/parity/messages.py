@@ -1,4 +1,4 @@
-"""Every sentence that the gates say, one line each."""
+"""Every sentence of the gates, one line each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Place:
 
     @property
     def expected_name(self) -> str:
-        """What messages call the run that is held against."""
+        """The name of the expected run in messages."""
         return self.stand_in or self.expected_from
 
 
@@ -37,8 +37,8 @@ def where(place: Place, index: tuple[int, ...] = ()) -> str:
     return f"{place.workload}: {place.gate} gate, {place.pass_} pass, case {place.case}{leaf}"
 
 
-def measured(place: Place, far: Distance, dtype: str, bound: str, notes: tuple[str, ...]) -> str:
-    """An error with both values, held against a bound.
+def error_beside_bound(place: Place, far: Distance, dtype: str, bound: str, notes: tuple[str, ...]) -> str:
+    """An error with both values, beside its bound.
 
     Args:
       place: what is compared with what.
@@ -48,11 +48,11 @@ def measured(place: Place, far: Distance, dtype: str, bound: str, notes: tuple[s
       notes: further remarks.
     """
     values = f"{place.found_from} {far.found!s} ({dtype}), {place.expected_name} {far.expected!s}"
-    judged = "; ".join((f"error {far.error:.3g} of the largest value, bound {bound}", *notes))
-    return f"{where(place, far.index)}: {values}; {judged}"
+    comparison = "; ".join((f"error {far.error:.3g} of the largest value, bound {bound}", *notes))
+    return f"{where(place, far.index)}: {values}; {comparison}"
 
 
-def refused(place: Place, problem: str) -> str:
+def cannot_compare(place: Place, problem: str) -> str:
     """Something that cannot be compared at all."""
     return f"{where(place)}: {problem}"
 
@@ -99,7 +99,7 @@ def one_sided(holder: str, other: str, array: np.ndarray) -> str:
       other: what lacks it.
       array: x[...], the leaf.
     """
-    return f"only {holder} has it, {described(array)}; {other} does not"
+    return f"only {holder} has it, {describe_array(array)}; {other} does not"
 
 
 def unequal(what: str, found_from: str, actual: object, expected_from: str, expected: object) -> str:
@@ -159,7 +159,7 @@ def not_double(source: str, dtype: object, gate: str, apart: float) -> str:
     )
 
 
-def described(array: np.ndarray) -> str:
+def describe_array(array: np.ndarray) -> str:
     """Dtype and shape: float32[3, 4]."""
     return f"{array.dtype}{list(array.shape)}"
 
@@ -242,38 +242,38 @@ def not_swept(pass_: str, elements: int) -> str:
     return f"{pass_}: not swept, because hundreds of calls on {elements:,} elements take minutes: judge a smaller size"
 
 
-def regions_hold(pass_: str, regions: int, opened: int, kinds: int, calls: int) -> str:
+def regions_hold(pass_: str, regions: int, count_open: int, kinds: int, calls: int) -> str:
     """Structural rules prove some regions of a pass, and the others hold in every call.
 
     Args:
       pass_: forward or gradients.
       regions: how many there are.
-      opened: how many are not proved.
+      count_open: how many are not proved.
       kinds: how many of these differ: one of each kind runs in a call.
       calls: of the sweep.
     """
-    if not opened:
+    if not count_open:
         return f"{pass_}: all {regions} regions are proved equal"
-    distinct = f" ({kinds} distinct)" if kinds < opened else ""
-    proofs = f"{regions - opened} of {regions} regions are proved equal"
-    return f"{pass_}: {proofs}, {opened}{distinct} hold in {calls} calls"
+    distinct = f" ({kinds} distinct)" if kinds < count_open else ""
+    proofs = f"{regions - count_open} of {regions} regions are proved equal"
+    return f"{pass_}: {proofs}, {count_open}{distinct} hold in {calls} calls"
 
 
-def amplified(regions: int, opened: int, calls: int) -> str:
+def amplification(regions: int, count_open: int, calls: int) -> str:
     """Why a run in float32 may come apart from float64.
 
     Args:
       regions: how many there are.
-      opened: how many are not proved equal.
+      count_open: how many are not proved equal.
       calls: on which these were judged.
     """
-    proved = f"{regions - opened} of {regions} regions are proved equal"
+    proofs = f"{regions - count_open} of {regions} regions are proved equal"
     times = "1 call" if calls == 1 else f"{calls} calls"
-    rounds = f", {opened} round as TF's do, from the same values, in {times}" if opened else ""
-    return f"{proved}{rounds}: the remaining error is amplified rounding, no larger than TF's own result changes"
+    rounds = f", {count_open} round as TF's do, from the same values, in {times}" if count_open else ""
+    return f"{proofs}{rounds}: the remaining error is amplified rounding, no larger than TF's own result changes"
 
 
-def declared(deviation: Deviation) -> str:
+def declaration(deviation: Deviation) -> str:
     """Why a bound was raised."""
     return f"declared deviation up to {deviation.bound:.3g}: {deviation.reason}"
 
@@ -304,17 +304,17 @@ def without_gradients(case: str) -> str:
     return f"gradients pass, case {case}: not judged, because TensorFlow's own modes give different results there"
 
 
-def beside_ties(pass_: str, case: str, beside: str, counted: tuple[int, int], aside: float) -> str:
+def beside_ties(pass_: str, case: str, beside: str, counts: tuple[int, int], aside: float) -> str:
     """Elements of a case of kinks that rounding decides.
 
     Args:
       pass_: the pass.
       case: the case.
       beside: the case in its place.
-      counted: how many elements, of how many.
+      counts: how many elements, of how many.
       aside: by how much of itself a number was moved.
     """
-    few, all_ = counted
+    few, all_ = counts
     return (
         f"{pass_} pass, case {case}: {few:,} of {all_:,} elements are decided by rounding, because values that "
         f"differ by rounding alone are compared; case {beside!r} judges both sides with each number changed by up to "
@@ -322,19 +322,19 @@ def beside_ties(pass_: str, case: str, beside: str, counted: tuple[int, int], as
     )
 
 
-def unseen(side: str, condition: str, line: str, held: bool) -> str:
+def one_branch(side: str, condition: str, line: str, holds: bool) -> str:
     """A decision that every case took one way.
 
     Args:
       side: whose program decides.
       condition: the condition as text.
       line: the user's line; empty where it is not known.
-      held: whether the condition held in every case.
+      holds: whether the condition held in every case.
     """
     place = f" at {line}" if line else ""
-    seen = "every value was" if held else "no value was"
+    values = "every value was" if holds else "no value was"
     return (
-        f"{side} decides{place} whether a value is {condition}: in all cases, {seen}; "
+        f"{side} decides{place} whether a value is {condition}: in all cases, {values}; "
         "the other branch of the port is not judged: widen the range of an input, as in 'x=f32[8]:-1e6..1e6'"
     )
 
@@ -369,58 +369,58 @@ def special_lost(kind: str, reason: str) -> str:
     return f"no case judges inputs with {kind}: {reason}"
 
 
-def unseen_special(side: str, condition: str, line: str, held: bool, why: str) -> str:
+def one_branch_of_special(side: str, condition: str, line: str, holds: bool, why: str) -> str:
     """A decision about special values that every case took one way.
 
     Args:
       side: whose program decides.
       condition: the condition as text.
       line: the user's line; empty where it is not known.
-      held: whether the condition held in every case.
+      holds: whether the condition held in every case.
       why: why no case decides it the other way, and what to do.
     """
     place = f" at {line}" if line else ""
-    seen = "every value was" if held else "no value was"
+    values = "every value was" if holds else "no value was"
     return (
-        f"{side} decides{place} whether a value is {condition}: in all cases, {seen}; the other branch of "
+        f"{side} decides{place} whether a value is {condition}: in all cases, {values}; the other branch of "
         f"the port is not judged: {why}"
     )
 
 
-def breaks(workload: str, pass_: str, moved: str, mode: str, extents: Sequence[Extent], worst: Broken) -> str:
+def breaks(workload: str, pass_: str, input_name: str, mode: str, extents: Sequence[Extent], worst: Broken) -> str:
     """Where the port stops holding while the original goes on.
 
     Args:
       workload: its name.
       pass_: the pass.
-      moved: the input that was swept.
+      input_name: the input that was swept.
       mode: the port's mode.
       extents: between which magnitudes each pattern of inputs holds.
       worst: where the port stops holding.
     """
     outcome = worst.outcome
     extent = next(extent for extent in extents if extent.pattern == worst.pattern)
-    inputs = f"{moved} {worst.pattern}{worst.magnitude:.3g}"
+    inputs = f"{input_name} {worst.pattern}{worst.magnitude:.3g}"
     place = f"{workload}: stability gate, {pass_} pass, {inputs}: leaf {outcome.leaf}{list(outcome.index)}"
-    port = f"{mode} {outcome.found:.6g}{_at(worst.operation, worst.line)}"
-    original = f"tf/jit {outcome.original:.6g}{_at('', worst.original_line)}, in float64 {outcome.exact:.6g}"
-    return f"{place}: {port}; {original}; {held(extent)}"
+    port = f"{mode} {outcome.found:.6g}{_origin(worst.operation, worst.line)}"
+    original = f"tf/jit {outcome.original:.6g}{_origin('', worst.original_line)}, in float64 {outcome.exact:.6g}"
+    return f"{place}: {port}; {original}; {describe_extent(extent)}"
 
 
-def held(extent: Extent) -> str:
+def describe_extent(extent: Extent) -> str:
     """Between which magnitudes a pattern holds."""
     if extent.low is None or extent.high is None:
         return "it does not hold at ordinary magnitudes either"
     return f"it holds from {extent.low:.3g} to {extent.high:.3g}"
 
 
-def _at(operation: str, line: str) -> str:
-    told = " at ".join(filter(None, (operation, line)))
-    return f" ({told})" if told else ""
+def _origin(operation: str, line: str) -> str:
+    place = " at ".join(filter(None, (operation, line)))
+    return f" ({place})" if place else ""
 
 
 def refused_kinks(cases: Sequence[str], reason: str) -> str:
-    """That the original takes no such inputs, and that the port is not judged there.
+    """The original refuses such inputs, so that the port is not judged there.
 
     Args:
       cases: at least one.
@@ -429,7 +429,7 @@ def refused_kinks(cases: Sequence[str], reason: str) -> str:
     return f"TensorFlow refuses {', '.join(cases)}: {reason.rstrip('.')}; the port is not judged there"
 
 
-def nothing_told(workload: str, leaves: Mapping[str, str]) -> str:
+def constant_outputs(workload: str, leaves: Mapping[str, str]) -> str:
     """Outputs that are the same whatever goes in."""
     same = ", ".join(f"{leaf} is {value}" for leaf, value in list(leaves.items())[:4])
     return (
@@ -470,19 +470,19 @@ def turns_left_out(count: int, first: int) -> str:
     return f"{count} more steps at which a decision turns are not judged, the first of them about step {first}"
 
 
-def never_turned(side: str, condition: str, line: str, held: bool) -> str:
+def never_turned(side: str, condition: str, line: str, holds: bool) -> str:
     """A decision of the training step over data that no changed batch turned.
 
     Args:
       side: whose step decides.
       condition: the condition as text.
       line: the user's line; empty where it is not known.
-      held: whether it held in every step.
+      holds: whether it held in every step.
     """
     place = f" at {line}" if line else ""
-    seen = "every value was" if held else "no value was"
+    values = "every value was" if holds else "no value was"
     return (
-        f"{side}'s training step decides{place} whether a value is {condition}: {seen}, in ordinary steps and with "
+        f"{side}'s training step decides{place} whether a value is {condition}: {values}, in ordinary steps and with "
         "inputs or weights times 0 and 2^-20 to 2^20: the other branch of the port is not judged"
     )
 
@@ -493,7 +493,7 @@ def same_everywhere(leaf: str, value: str) -> str:
 
 
 def one_size() -> str:
-    """What no size besides that of the workload was asked for."""
+    """The gates judge the workload's own size alone."""
     return "judged at one size only: name the dimensions that vary, as in 'x=f32[B,128]', or give a workload ranges"
 
 

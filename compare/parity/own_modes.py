@@ -76,8 +76,8 @@ def disagreement(evidence: Evidence, pass_: str, case: str, leaf: str) -> np.nda
 def _disagreements(reference: Arrays, other: Arrays, forward: Arrays) -> Arrays:
     """By leaf that the modes give unlike values of, where they do: bool in its shape."""
     model = largest([*reference.values(), *forward.values()])
-    shared = [leaf for leaf in reference if leaf in other and reference[leaf].shape == other[leaf].shape]
-    masks = {leaf: disagreeing(reference[leaf], other[leaf], model) for leaf in shared}
+    common = [leaf for leaf in reference if leaf in other and reference[leaf].shape == other[leaf].shape]
+    masks = {leaf: disagreeing(reference[leaf], other[leaf], model) for leaf in common}
     return {leaf: where for leaf, where in masks.items() if where.any()}
 
 
@@ -95,7 +95,9 @@ def followed_exactly(evidence: Evidence, place: Place, port: np.ndarray, eager: 
         if mode == TF_REFERENCE or theirs is None or theirs.dtype != port.dtype or theirs.shape != port.shape:
             continue
         if not unlike(port, theirs).any() and _is_right(evidence, place, theirs, unlike(theirs, eager)):
-            return Followed(mode, found(place, (TF_REFERENCE, mode), (eager, theirs), unlike(theirs, eager), mode))
+            return Followed(
+                mode, report_disagreement(place, (TF_REFERENCE, mode), (eager, theirs), unlike(theirs, eager), mode)
+            )
     return None
 
 
@@ -131,8 +133,8 @@ def held_elsewhere(evidence: Evidence, pass_: str, case: str, leaf: str, where: 
       where: bool[...], these elements.
     """
     reference = evidence.doubles["tf", pass_, case]
-    kept = {**reference, leaf: np.where(where, 0, reference[leaf])}
-    return kept, evidence.measured_scales(pass_, case, kept)
+    elsewhere = {**reference, leaf: np.where(where, 0, reference[leaf])}
+    return elsewhere, evidence.measured_scales(pass_, case, elsewhere)
 
 
 def nearest(evidence: Evidence, pass_: str, case: str, leaf: str, run: np.ndarray) -> np.ndarray:
@@ -178,10 +180,10 @@ def found_in_double(evidence: Evidence, place: Place, where: np.ndarray, other: 
     """
     run = evidence.otherwise[place.pass_, place.case]
     values = evidence.doubles["tf", place.pass_, place.case][place.leaf], run.arrays[place.leaf]
-    return found(place, (run.instead_of, run.mode), values, where, run.mode if other else run.instead_of)
+    return report_disagreement(place, (run.instead_of, run.mode), values, where, run.mode if other else run.instead_of)
 
 
-def found(
+def report_disagreement(
     place: Place,
     modes: tuple[str, str],
     values: tuple[np.ndarray, np.ndarray],
@@ -197,7 +199,7 @@ def found(
       where: bool[...], the elements at which they disagree.
       follows: the mode that the port agrees with.
     """
-    index = tuple(int(at) for at in np.unravel_index(int(np.argmax(where)), where.shape))
+    index = tuple(int(i) for i in np.unravel_index(int(np.argmax(where)), where.shape))
     ours = replace(place, found_from=modes[0], expected_from=modes[1])
     first, second = (array[index] for array in values)
     return Disagreement(

@@ -71,20 +71,20 @@ def compare_doubles(context: Context, gate: str, pass_: str, cases: Iterable[str
       base: gives the bound of a leaf from its scale and the model's.
     """
     evidence = context.evidence
-    held: list[Held] = []
+    comparisons: list[Held] = []
     for case in cases:
         run = Place(evidence.workload, gate, pass_, case, "", "jax", "tf")
         port, expected = (evidence.doubles.get((side, pass_, case)) for side in ("jax", "tf"))
         if port is None or expected is None:
-            held += missing_runs(context, run, port, expected, ("float64", "float64"))
+            comparisons += missing_runs(context, run, port, expected, ("float64", "float64"))
             continue
         scales = evidence.scales(pass_, case, expected)
         for leaf in sorted({*port, *expected}):
             place = replace(run, leaf=leaf)
-            held += hold_to_either(
+            comparisons += hold_to_either(
                 evidence, place, port, expected, scales, partial(_double_leaf, context, place, base), ""
             )
-    return held
+    return comparisons
 
 
 def _double_leaf(
@@ -94,21 +94,21 @@ def _double_leaf(
     problem = mismatch(place, port.get(leaf), expected.get(leaf))
     if problem:
         return [refuse(place, problem, "float64")]
-    declared = context.evidence.declared_bound(place.gate)
-    measured = [
+    declared_bound = context.evidence.declared_bound(place.gate)
+    pairs = [
         (
             distance(port[leaf], expected[leaf], band.scale, band.others),
             Bound(
                 base(leaf, band.scale, scales.model),
                 CONSTANTS_FACTOR * _spread(context, place, rank),
                 _formula(context, "float64", place, rank),
-                declared=declared,
+                declared=declared_bound,
             ),
         )
         for rank, band in enumerate(scales.bands[leaf])
     ]
-    worst, bound = _worst(measured)
-    narrow = None if declared else _narrow(place, port[leaf], expected[leaf])
+    worst, bound = _worst(pairs)
+    narrow = None if declared_bound else _narrow(place, port[leaf], expected[leaf])
     if narrow:
         source, dtype = narrow
         return [refuse(place, messages.not_double(source, dtype, place.gate, worst.error), dtype)]
@@ -137,16 +137,16 @@ def compare_rounding(context: Context, gate: str, pass_: str, cases: Iterable[st
     oracles = {case: run for case in cases if (run := evidence.doubles.get(("tf", pass_, case))) is not None}
     scales = {case: evidence.scales(pass_, case, oracle) for case, oracle in oracles.items()}
     tf_errors = _tf_errors(context, pass_, scales)
-    held: list[Held] = []
+    comparisons: list[Held] = []
     for case in cases:
         for mode in evidence.judged_modes(pass_):
             run = Place(evidence.workload, gate, pass_, case, "", mode, "tf")
             actual, oracle = evidence.outputs.get((mode, pass_, case)), oracles.get(case)
             if actual is None or oracle is None:
-                held += missing_runs(context, run, actual, oracle, ("float32", "float64"))
+                comparisons += missing_runs(context, run, actual, oracle, ("float32", "float64"))
                 continue
-            held += _rounded_run(context, run, actual, oracle, scales[case], tf_errors)
-    return held
+            comparisons += _rounded_run(context, run, actual, oracle, scales[case], tf_errors)
+    return comparisons
 
 
 def _rounded_run(
@@ -157,28 +157,28 @@ def _rounded_run(
     That is allowed the whole run or nothing of it: what explains one leaf explains all.
     """
 
-    def against(amplified: Amplified | None) -> list[Held]:
-        held: list[Held] = []
+    def against(amplification: Amplified | None) -> list[Held]:
+        comparisons: list[Held] = []
         for leaf in sorted({*actual, *oracle}):
             place = replace(run, leaf=leaf)
-            hold_leaf = partial(_rounded_leaf, context, place, tf_errors, amplified)
-            says = amplified.says if amplified else ""
-            held += hold_to_either(context.evidence, place, actual, oracle, scales, hold_leaf, says)
-        return held
+            hold_leaf = partial(_rounded_leaf, context, place, tf_errors, amplification)
+            says = amplification.says if amplification else ""
+            comparisons += hold_to_either(context.evidence, place, actual, oracle, scales, hold_leaf, says)
+        return comparisons
 
-    held = against(None)
-    amplified = context.evidence.regions.get((run.pass_, run.case))
-    if amplified is None or all_hold(held):
-        return held
-    explained = against(amplified)
-    return explained if all_hold(explained) else held
+    comparisons = against(None)
+    amplification = context.evidence.regions.get((run.pass_, run.case))
+    if amplification is None or all_hold(comparisons):
+        return comparisons
+    with_amplification = against(amplification)
+    return with_amplification if all_hold(with_amplification) else comparisons
 
 
 def _rounded_leaf(
     context: Context,
     place: Place,
     tf_errors: Errors,
-    amplified: Amplified | None,
+    amplification: Amplified | None,
     actual: Arrays,
     oracle: Arrays,
     scales: Scales,
@@ -192,7 +192,7 @@ def _rounded_leaf(
     eager = context.evidence.outputs.get((reference, place.pass_, place.case), {}).get(leaf, actual[leaf])
     if not is_float(eager):
         return []
-    ignored = _without_value(oracle[leaf], eager if eager.shape == oracle[leaf].shape else oracle[leaf])
+    mask = _without_value(oracle[leaf], eager if eager.shape == oracle[leaf].shape else oracle[leaf])
     # The reference's dtype, not the port's: a port that drops to bfloat16 must not widen its own bound.
     dtype = max(eager.dtype.name, context.evidence.computes_in, key=lambda name: UNIT_ROUNDOFF.get(name, 0.0))
     own = [_own_error(tf_errors, leaf, len(scales.bands[leaf]), rank) for rank in range(len(scales.bands[leaf]))]
@@ -203,24 +203,24 @@ def _rounded_leaf(
                 _rounding_bound(context, place, dtype, band.scale, scales.model, own[rank]),
                 allowance=_spread(context, place, rank),
                 formula=_formula(context, "float32", place, rank),
-                amplified=AMPLIFIED_FACTOR * amplified.spread.get(leaf, 0.0) / band.scale if amplified else 0.0,
+                amplified=AMPLIFIED_FACTOR * amplification.spread.get(leaf, 0.0) / band.scale if amplification else 0.0,
             ),
         )
         for rank, band in enumerate(scales.bands[leaf])
     ]
-    far, bound = _worst(_measured(actual[leaf], oracle[leaf], bands, ignored))
+    far, bound = _worst(_measure_bands(actual[leaf], oracle[leaf], bands, mask))
     return [hold(context, place, far, bound, dtype=str(actual[leaf].dtype), says=says)]
 
 
-def _measured(
-    actual: np.ndarray, oracle: np.ndarray, bands: Sequence[tuple[Band, Bound]], ignored: np.ndarray
+def _measure_bands(
+    actual: np.ndarray, oracle: np.ndarray, bands: Sequence[tuple[Band, Bound]], mask: np.ndarray
 ) -> list[tuple[Distance, Bound]]:
-    return [(distance(actual, oracle, band.scale, _either(ignored, band)), bound) for band, bound in bands]
+    return [(distance(actual, oracle, band.scale, _either(mask, band)), bound) for band, bound in bands]
 
 
-def _worst(measured: list[tuple[Distance, Bound]]) -> tuple[Distance, Bound]:
+def _worst(pairs: list[tuple[Distance, Bound]]) -> tuple[Distance, Bound]:
     """The error that is the largest beside its bound."""
-    return max(measured, key=lambda pair: pair[0].error / pair[1].value)
+    return max(pairs, key=lambda pair: pair[0].error / pair[1].value)
 
 
 def _rounding_bound(
@@ -275,17 +275,17 @@ def _tf_errors(context: Context, pass_: str, scales: Mapping[str, Scales]) -> Er
                 if run[leaf].shape != oracle[leaf].shape:
                     continue
                 expected = nearest(context.evidence, pass_, case, leaf, run[leaf])
-                ignored = _without_value(run[leaf], expected)
+                mask = _without_value(run[leaf], expected)
                 bands = relative_to.bands[leaf]
                 for rank, band in enumerate(bands):
-                    error = distance(run[leaf], expected, band.scale, _either(ignored, band)).error
+                    error = distance(run[leaf], expected, band.scale, _either(mask, band)).error
                     key = leaf, len(bands), rank
                     errors[key] = max(errors.get(key, 0.0), error)
     return errors
 
 
-def _either(ignored: np.ndarray, band: Band) -> np.ndarray:
-    return ignored if band.others is None else ignored | band.others
+def _either(mask: np.ndarray, band: Band) -> np.ndarray:
+    return mask if band.others is None else mask | band.others
 
 
 def _without_value(*arrays: np.ndarray) -> np.ndarray:

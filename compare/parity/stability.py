@@ -19,7 +19,7 @@ from workloads._sweeps import Probe
 
 HOLDS, BREAKS, BETTER, BOTH = "holds", "port breaks", "port is better", "both break"
 UNJUDGED = "nothing to judge"
-"""What is said of one call: the port breaks where TensorFlow is right, or holds where it is not, or both break. Nothing
+"""The outcomes of a call: the port breaks where TensorFlow is right, or holds where it is not, or both break. Nothing
 is judged where the exact values are beyond the type, or rounding decides them."""
 
 TIMES_ORIGINAL = 4
@@ -48,18 +48,18 @@ class Rounding:
 
     @property
     def accurate(self) -> float:
-        """Relative: who is within has at least this share of the digits right."""
+        """Relative: a value within this error has at least this share of its digits right."""
         return self.unit**self.digits
 
     @property
-    def lost(self) -> float:
+    def inaccurate(self) -> float:
         """The relative error beyond which half of the digits are lost."""
         return math.sqrt(self.unit)
 
     @property
     def at_most(self) -> float:
         """Roundings that count: thousands of operations still leave half of the digits, or nothing is to judge by."""
-        return min(self.times, 1 / self.lost)
+        return min(self.times, 1 / self.inaccurate)
 
 
 @dataclass(frozen=True)
@@ -77,27 +77,27 @@ class Values:
 
 
 def by_leaf(values: Values, rounding: Rounding, *, until_broken: bool = False) -> dict[str, Outcome]:
-    """What is said of each leaf that has exact values.
+    """Judge each leaf that has exact values.
 
     Args:
       values: of one call.
       rounding: of it.
-      until_broken: whether no more is asked once a leaf breaks: more samples may show that it does not.
+      until_broken: whether to stop at the first leaf that breaks: more samples may show that it does not.
     """
-    said: dict[str, Outcome] = {}
+    outcomes: dict[str, Outcome] = {}
     for leaf, exact in values.exact.items():
         port, original = values.found.get(leaf), values.original.get(leaf)
         if port is None or original is None or not exact.size or not port.shape == original.shape == exact.shape:
             continue
-        said[leaf] = (_leaf if is_float(exact) else _exact_leaf)(leaf, values, rounding)
-        if until_broken and said[leaf].status in (BREAKS, BOTH):
+        outcomes[leaf] = (_leaf if is_float(exact) else _exact_leaf)(leaf, values, rounding)
+        if until_broken and outcomes[leaf].status in (BREAKS, BOTH):
             break
-    return said
+    return outcomes
 
 
-def worst(said: Iterable[Outcome]) -> Outcome:
-    """The worst that any leaf says."""
-    return max(said, key=lambda outcome: (_SEVERITY[outcome.status], outcome.error), default=Outcome(UNJUDGED))
+def worst(outcomes: Iterable[Outcome]) -> Outcome:
+    """The worst outcome of all leaves."""
+    return max(outcomes, key=lambda outcome: (_SEVERITY[outcome.status], outcome.error), default=Outcome(UNJUDGED))
 
 
 def recurs(beside: Sequence[Outcome]) -> bool:
@@ -115,26 +115,28 @@ _SEVERITY: Mapping[str, int] = {UNJUDGED: -1, HOLDS: 0, BETTER: 1, BOTH: 2, BREA
 def _exact_leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
     """Integers and booleans, where rounding of the original's formula does not decide them."""
     exact, original, port = (leaves[leaf] for leaves in (values.exact, values.original, values.found))
-    decided = np.logical_and.reduce([original == exact, *(moved[leaf] == exact for moved in values.moved)])
-    wrong = decided & (port != exact)
+    certain = np.logical_and.reduce([original == exact, *(sample[leaf] == exact for sample in values.moved)])
+    wrong = certain & (port != exact)
     if not wrong.any():
-        return Outcome(HOLDS if decided.any() else UNJUDGED, leaf)
-    return _at(BREAKS, leaf, int(np.argmax(wrong)), (port, original, exact), np.where(wrong, np.inf, 0.0), 0.0 * wrong)
+        return Outcome(HOLDS if certain.any() else UNJUDGED, leaf)
+    return _outcome_at(
+        BREAKS, leaf, int(np.argmax(wrong)), (port, original, exact), np.where(wrong, np.inf, 0.0), 0.0 * wrong
+    )
 
 
 def _leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
     with np.errstate(all="ignore"):
-        return Outcome(HOLDS, leaf) if _holds(leaf, values, rounding) else weighed(leaf, values, rounding)
+        return Outcome(HOLDS, leaf) if _holds(leaf, values, rounding) else weigh_leaf(leaf, values, rounding)
 
 
 def _holds(leaf: str, values: Values, rounding: Rounding) -> bool:
-    """Whether it is soon told that a leaf holds: by bounds no wider than those of `weighed`, where elements are off."""
+    """Whether a quick check shows that a leaf holds: by bounds no wider than those of `weigh_leaf`."""
     exact, original, port = (wide(leaves[leaf]) for leaves in (values.exact, values.original, values.found))
     sizes, floor = np.abs(exact), rounding.floors.get(leaf, 0.0)
-    allowed = rounding.accurate * sizes + floor
+    tolerance = rounding.accurate * sizes + floor
     off, port_off = (np.abs(run - exact) for run in (original, port))
-    doubtful = np.flatnonzero(~((off <= allowed) & (port_off <= allowed)))
-    spreads = [np.abs(wide(moved[leaf]) - exact) for moved in values.moved]
+    doubtful = np.flatnonzero(~((off <= tolerance) & (port_off <= tolerance)))
+    spreads = [np.abs(wide(sample[leaf]) - exact) for sample in values.moved]
     if not np.max(sizes) + np.max([0.0, *map(np.max, spreads)]) < rounding.largest / 2**4:
         return False
     if not doubtful.size:
@@ -145,8 +147,8 @@ def _holds(leaf: str, values: Values, rounding: Rounding) -> bool:
     scale = _scales(exact, values.original[leaf]).ravel()[doubtful]
     times = rounding.at_most
     floor += times * rounding.tiny
-    lost, port_lost = (errors > rounding.lost * scale + floor for errors in (off, port_off))
-    if (lost & ~port_lost).any():
+    inaccurate, port_inaccurate = (errors > rounding.inaccurate * scale + floor for errors in (off, port_off))
+    if (inaccurate & ~port_inaccurate).any():
         return False
 
     def within(spread: np.ndarray) -> bool:
@@ -158,8 +160,8 @@ def _holds(leaf: str, values: Values, rounding: Rounding) -> bool:
     return within(np.maximum(spread, np.median(np.max(spreads, axis=0))))
 
 
-def weighed(leaf: str, values: Values, rounding: Rounding) -> Outcome:
-    """What is said of a leaf of floats, element by element.
+def weigh_leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
+    """Judge a leaf of floats, element by element.
 
     Args:
       leaf: its name.
@@ -168,37 +170,39 @@ def weighed(leaf: str, values: Values, rounding: Rounding) -> Outcome:
     """
     exact, original, port = (wide(leaves[leaf]) for leaves in (values.exact, values.original, values.found))
     with np.errstate(all="ignore"):
-        spread = np.max([np.zeros(exact.shape), *(np.abs(wide(moved[leaf]) - exact) for moved in values.moved)], axis=0)
-        known = np.isfinite(exact) & np.isfinite(spread)
+        spread = np.max(
+            [np.zeros(exact.shape), *(np.abs(wide(sample[leaf]) - exact) for sample in values.moved)], axis=0
+        )
+        finite = np.isfinite(exact) & np.isfinite(spread)
         # A sample may be small by chance where those of its neighbours are not.
-        spread = np.maximum(spread, np.median(spread[known]) if known.any() else 0.0)
+        spread = np.maximum(spread, np.median(spread[finite]) if finite.any() else 0.0)
         # Close to the largest number an honest formula may overflow a little earlier than another one.
-        judged = known & (np.abs(exact) + spread < rounding.largest / 2**4)
+        judgeable = finite & (np.abs(exact) + spread < rounding.largest / 2**4)
         scale = _scales(exact, values.original[leaf])
         once = rounding.unit * scale + spread
         times = rounding.at_most
         floor = times * rounding.tiny + rounding.floors.get(leaf, 0.0)
         off, port_off = (_infinite_where_nan(np.abs(run - exact)) for run in (original, port))
-        right = judged & (off <= np.maximum(rounding.accurate * np.abs(exact), times * once) + floor)
+        right = judgeable & (off <= np.maximum(rounding.accurate * np.abs(exact), times * once) + floor)
         took = float(np.max((off - floor) / np.maximum(once, rounding.tiny), where=right, initial=0.0))
         bound = np.maximum(rounding.accurate * np.abs(exact), max(times, TIMES_ORIGINAL * took) * once) + floor
         within = port_off <= bound
-        lost, port_lost = (errors > rounding.lost * scale + floor for errors in (off, port_off))
+        inaccurate, port_inaccurate = (errors > rounding.inaccurate * scale + floor for errors in (off, port_off))
         # A port that is finite where the original overflows, in float64 too, is the better one.
         alike = np.isinf(exact) & (pattern(original) == pattern(exact)) & (pattern(port) != pattern(exact))
         alike &= ~np.isfinite(port)
-        told = {
+        masks = {
             BREAKS: right & ~within | alike,
-            BOTH: judged & ~right & ~within,
-            BETTER: judged & lost & ~port_lost,
+            BOTH: judgeable & ~right & ~within,
+            BETTER: judgeable & inaccurate & ~port_inaccurate,
         }
         port_off, bound = np.where(alike, np.inf, port_off), np.where(alike, 0.0, bound)
-        for status, where in told.items():
+        for status, where in masks.items():
             if where.any():
                 excess = np.where(where, _infinite_where_nan(port_off / np.maximum(bound, rounding.tiny)), -1.0)
-                at = int(np.argmax(excess))
-                return _at(status, leaf, at, (port, original, exact), port_off / scale, bound / scale)
-    return Outcome(HOLDS if judged.any() else UNJUDGED, leaf)
+                position = int(np.argmax(excess))
+                return _outcome_at(status, leaf, position, (port, original, exact), port_off / scale, bound / scale)
+    return Outcome(HOLDS if judgeable.any() else UNJUDGED, leaf)
 
 
 def _scales(exact: np.ndarray, original: np.ndarray) -> np.ndarray:
@@ -213,7 +217,7 @@ def _infinite_where_nan(values: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(values), np.inf, values)
 
 
-def _at(
+def _outcome_at(
     status: str,
     leaf: str,
     position: int,
@@ -221,7 +225,7 @@ def _at(
     errors: np.ndarray,
     bounds: np.ndarray,
 ) -> Outcome:
-    index = tuple(int(at) for at in np.unravel_index(position, errors.shape))
+    index = tuple(int(i) for i in np.unravel_index(position, errors.shape))
     port, original, exact = (float(np.real(array[index])) for array in values)
     return Outcome(status, leaf, index, port, original, exact, float(errors[index]), float(bounds[index]))
 
@@ -248,39 +252,39 @@ def deciding(extents: Sequence[Extent], orders: float) -> tuple[Judgement, Broke
     return FAIL if counting else PASS, worst
 
 
-def comparison(reached: Reached, dtype: str, declared: float) -> Comparison:
+def comparison(reach: Reached, dtype: str, declared_bound: float) -> Comparison:
     """A sweep as a row of the gate: the break that decides, or none.
 
     Args:
-      reached: what the sweep of one input tells.
-      dtype: that was swept.
-      declared: the bound that the workload's deviations of this gate raise it to.
+      reach: the result of sweeping one input.
+      dtype: of the sweep.
+      declared_bound: the bound that the workload's deviations of this gate raise it to.
     """
     row = Comparison(
         gate=STABILITY,
-        pass_=reached.pass_,
-        case=reached.input,
+        pass_=reach.pass_,
+        case=reach.input,
         leaf="",
         dtype=dtype,
-        found_from=reached.mode,
+        found_from=reach.mode,
         expected_from="tf",
         error=0.0,
-        bound=declared,
+        bound=declared_bound,
         verdict=PASS,
         message="",
     )
-    worst = reached.worst
+    worst = reach.worst
     if worst is None:
         return row
     return msgspec.structs.replace(
         row,
-        case=f"{reached.input} {worst.pattern}{worst.magnitude:.3g}",
+        case=f"{reach.input} {worst.pattern}{worst.magnitude:.3g}",
         leaf=worst.outcome.leaf,
-        error=reached.error,
-        bound=max(worst.outcome.bound, declared),
-        verdict=FAIL if reached.verdict == FAIL and not reached.error <= declared else PASS,
+        error=reach.error,
+        bound=max(worst.outcome.bound, declared_bound),
+        verdict=FAIL if reach.verdict == FAIL and not reach.error <= declared_bound else PASS,
         worst_index=worst.outcome.index,
         expected=worst.outcome.exact,
         found=worst.outcome.found,
-        message=reached.message,
+        message=reach.message,
     )

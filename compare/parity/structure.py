@@ -1,4 +1,4 @@
-"""Names, shapes, dtypes, NaN and infinities, integers: what must be equal before any tolerance is spoken of."""
+"""Names, shapes, dtypes, NaN and infinities, integers: all that must be equal before any tolerance applies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compare.parity.evidence import TF_XLA
 from compare.parity.holding import Bound, Context, Held, hold, mismatch, missing_runs, refuse
 from compare.parity.measure import Distance, exact_distance, is_float, largest, scale_of, unlike
 from compare.parity.messages import Place
-from compare.parity.own_modes import followed_exactly, found
+from compare.parity.own_modes import followed_exactly, report_disagreement
 from compare.record.parity_part import Disagreement
 from workloads._framework import FORWARD, GRADIENTS
 from workloads._spec import Arrays
@@ -22,16 +22,16 @@ GATE = "structure"
 def compare_structure(context: Context) -> list[Held]:
     """Every mode of the port against TF eager, in every pass and case; against another mode where that cannot run."""
     evidence = context.evidence
-    held: list[Held] = []
-    # What no mode of the original computes is told of by the gate of its own.
+    comparisons: list[Held] = []
+    # The gate "gradients" reports that no mode of the original computes them.
     passes = [pass_ for pass_ in (FORWARD, GRADIENTS) if pass_ == FORWARD or evidence.original_modes(pass_)]
     for pass_ in passes:
         for case in evidence.float_cases(pass_):
             for mode in evidence.judged_modes(pass_):
                 reference = evidence.reference_mode(pass_, case)
                 place = Place(evidence.workload, GATE, pass_, case, "", mode, reference, evidence.stand_in)
-                held += _compare_run(context, place)
-    return held
+                comparisons += _compare_run(context, place)
+    return comparisons
 
 
 def _compare_run(context: Context, run: Place) -> list[Held]:
@@ -53,10 +53,10 @@ def _compare_leaf(
     if problem:
         return refuse(place, problem, str((actual if leaf in actual else expected)[leaf].dtype))
     ours, theirs = actual[leaf], expected[leaf]
-    told = ""
+    remark = ""
     is_half = _fits_in_half(ours, theirs)
     if is_half and not context.evidence.open_integers:
-        told, ours = messages.half(str(ours.dtype), str(theirs.dtype)), ours.astype(theirs.dtype)
+        remark, ours = messages.half(str(ours.dtype), str(theirs.dtype)), ours.astype(theirs.dtype)
     if ours.dtype != theirs.dtype:
         dtypes = messages.unequal("dtype", place.found_from, ours.dtype, place.expected_name, theirs.dtype)
         remedy = messages.open_integers(context.evidence.open_integers) if is_half else ""
@@ -65,12 +65,12 @@ def _compare_leaf(
     bound = Bound(0.0, declared=context.evidence.declared_bound(GATE))
     if far.error == 0:
         notes = _tf_unlike_itself(theirs, xla.get(leaf))
-        held = hold(context, place, far, bound, str(actual[leaf].dtype), notes, told)
-        return replace(held, finding=_of_tensorflow(place, theirs, xla.get(leaf)))
-    if followed := followed_exactly(context.evidence, place, ours, theirs):
-        notes = (messages.follows(followed.mode),)
-        held = hold(context, place, Distance(0.0), bound, str(actual[leaf].dtype), notes, told)
-        return replace(held, finding=followed.finding)
+        comparison = hold(context, place, far, bound, str(actual[leaf].dtype), notes, remark)
+        return replace(comparison, finding=_of_tensorflow(place, theirs, xla.get(leaf)))
+    if agreement := followed_exactly(context.evidence, place, ours, theirs):
+        notes = (messages.follows(agreement.mode),)
+        comparison = hold(context, place, Distance(0.0), bound, str(actual[leaf].dtype), notes, remark)
+        return replace(comparison, finding=agreement.finding)
     notes = (_extent(ours, theirs), *_tf_unlike_itself(theirs, xla.get(leaf)))
     return hold(context, place, far, bound, str(ours.dtype), notes)
 
@@ -87,10 +87,12 @@ _HALVES = (("int32", "int64"), ("uint32", "uint64"))
 
 
 def _of_tensorflow(place: Place, eager: np.ndarray, xla: np.ndarray | None) -> Disagreement | None:
-    """That TensorFlow's modes disagree where the port agrees with the one that it is held to."""
+    """The finding that TensorFlow's modes disagree where the port agrees with the one that it is compared with."""
     if xla is None or xla.shape != eager.shape or not unlike(xla, eager).any():
         return None
-    return found(place, (place.expected_from, TF_XLA), (eager, xla), unlike(xla, eager), place.expected_from)
+    return report_disagreement(
+        place, (place.expected_from, TF_XLA), (eager, xla), unlike(xla, eager), place.expected_from
+    )
 
 
 def _extent(actual: np.ndarray, expected: np.ndarray) -> str:

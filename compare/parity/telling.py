@@ -22,8 +22,8 @@ def _leaves(evidence: Evidence) -> set[str]:
 
 def _run(evidence: Evidence, case: str) -> dict[str, np.ndarray]:
     """The original's outputs, in float64 where it has those."""
-    written = evidence.outputs.get((TF_REFERENCE, FORWARD, case), {})
-    return {**written, **evidence.doubles.get(("tf", FORWARD, case), {})}
+    outputs = evidence.outputs.get((TF_REFERENCE, FORWARD, case), {})
+    return {**outputs, **evidence.doubles.get(("tf", FORWARD, case), {})}
 
 
 def _values(evidence: Evidence, leaf: str) -> Iterator[np.ndarray]:

@@ -25,8 +25,8 @@ FAILING = (DIFFERS, OTHER_TYPE)
 STANDS_IN = "int64 stands in for a type that TensorFlow refuses, and is right for sums and products alone"
 
 
-def judged(evidence: Evidence, dtype: str, stand_in: bool = False, missing: str = "") -> dict[str, TypedMode]:
-    """By mode, what is said of it, of the modes that ran.
+def judge_modes(evidence: Evidence, dtype: str, stand_in: bool = False, missing: str = "") -> dict[str, TypedMode]:
+    """Judge each mode that ran.
 
     Compiled modes of TensorFlow are held against its eager mode and the reference like the port. Eager mode alone
     measures how large errors may be: a compiled mode that is wrong excuses neither itself nor the port.
@@ -34,85 +34,88 @@ def judged(evidence: Evidence, dtype: str, stand_in: bool = False, missing: str 
     Args:
       evidence: the outputs of all modes, and the float64 results under "tf".
       dtype: of the inputs.
-      stand_in: whether what is there of TensorFlow's eager mode was computed in int64; what disagrees with that is
-        not judged.
+      stand_in: whether TensorFlow's eager mode was computed in int64; a result that disagrees with that is not judged.
       missing: why there are no float64 results, where there are none.
     """
     compiled = tuple(mode for mode in evidence.modes(TF, FORWARD) if mode != TF_REFERENCE)
-    called = "TensorFlow in int64" if stand_in else ""
-    evidence = dataclasses.replace(evidence, further=(*evidence.further, *compiled), stand_in=called)
+    stand_in_name = "TensorFlow in int64" if stand_in else ""
+    evidence = dataclasses.replace(evidence, further=(*evidence.further, *compiled), stand_in=stand_in_name)
     ran = {mode for mode, _, _ in evidence.outputs}
-    held = {**_by_mode(_held(evidence, dtype), ran), TF_REFERENCE: _alone(evidence, dtype)}
-    said = {mode: _said(evidence, dtype, mode, held[mode], missing) for mode in sorted(ran)}
-    return {mode: _stood_in(typed, evidence, dtype) for mode, typed in said.items()} if stand_in else said
+    comparisons = {**_by_mode(_compare_modes(evidence, dtype), ran), TF_REFERENCE: _alone(evidence, dtype)}
+    verdicts = {mode: _judge_mode(evidence, dtype, mode, comparisons[mode], missing) for mode in sorted(ran)}
+    if not stand_in:
+        return verdicts
+    return {mode: _qualify_stand_in(verdict, evidence, dtype) for mode, verdict in verdicts.items()}
 
 
-def _held(evidence: Evidence, dtype: str) -> list[Held]:
-    """What the gates structure and rounding say; the first only where there is an eager run to be equal to."""
+def _compare_modes(evidence: Evidence, dtype: str) -> list[Held]:
+    """Compare by the gates structure and rounding; by the first only where there is an eager run to be equal to."""
     context = Context(evidence, measure_noise(evidence))
-    held = compare_structure(context) if _has(evidence, TF_REFERENCE) else []
-    return held + compare_rounding(context, "rounding", FORWARD, _cases(evidence, dtype))
+    comparisons = compare_structure(context) if _has(evidence, TF_REFERENCE) else []
+    return comparisons + compare_rounding(context, "rounding", FORWARD, _cases(evidence, dtype))
 
 
 def _alone(evidence: Evidence, dtype: str) -> list[Held]:
-    """How far TensorFlow's eager mode is from the reference: what the others are measured by, and judged by nothing."""
+    """Measure TensorFlow's eager mode against the reference: it bounds the other modes, and nothing judges it."""
     own = {key: arrays for key, arrays in evidence.outputs.items() if key[0] == TF_REFERENCE}
     alone = dataclasses.replace(evidence, outputs=own, port=TF_REFERENCE, further=(TF_REFERENCE,))
     return compare_rounding(Context(alone, {}), "rounding", FORWARD, _cases(alone, dtype))
 
 
-def _by_mode(held: Iterable[Held], modes: Iterable[str]) -> dict[str, list[Held]]:
-    kept = list(held)
-    return {mode: [comparison for comparison in kept if comparison.place.found_from == mode] for mode in modes}
+def _by_mode(comparisons: Iterable[Held], modes: Iterable[str]) -> dict[str, list[Held]]:
+    rows = list(comparisons)
+    return {mode: [comparison for comparison in rows if comparison.place.found_from == mode] for mode in modes}
 
 
-def _said(evidence: Evidence, dtype: str, mode: str, held: list[Held], missing: str) -> TypedMode:
+def _judge_mode(evidence: Evidence, dtype: str, mode: str, comparisons: list[Held], missing: str) -> TypedMode:
     runs = {case: arrays for (ran, _, case), arrays in evidence.outputs.items() if ran == mode}
     dtypes = tuple(sorted({array.dtype.name for arrays in runs.values() for array in arrays.values()}))
     worst = max(
-        (comparison for comparison in held if comparison.bound is not None),
+        (comparison for comparison in comparisons if comparison.bound is not None),
         key=lambda comparison: comparison.error,
         default=None,
     )
     error, bound = (worst.error, worst.limit) if worst else (None, None)
-    status, reason = _status(evidence, dtype, mode, runs, held)
+    status, reason = _status(evidence, dtype, mode, runs, comparisons)
     if status == UNJUDGED and missing:
         reason += f": {missing}"
     return TypedMode(mode, status, dtypes, error, bound, reason)
 
 
-def _status(evidence: Evidence, dtype: str, mode: str, runs: Mapping[str, Arrays], held: list[Held]) -> tuple[str, str]:
-    other = next((_told(result, evidence.stand_in) for result in _other_types(evidence, dtype, runs)), "")
+def _status(
+    evidence: Evidence, dtype: str, mode: str, runs: Mapping[str, Arrays], comparisons: list[Held]
+) -> tuple[str, str]:
+    other = next((_describe_other(result, evidence.stand_in) for result in _other_types(evidence, dtype, runs)), "")
     if other:
         return OTHER_TYPE, other
     if not _has(evidence, TF_REFERENCE):
-        lost = _not_finite(evidence, runs)
-        if lost:
-            return DIFFERS, lost
+        not_finite = _not_finite(evidence, runs)
+        if not_finite:
+            return DIFFERS, not_finite
     if mode == TF_REFERENCE:
         return REFERENCE, ""
-    failing = next((comparison.message for comparison in held if comparison.verdict == FAIL), "")
+    failing = next((comparison.message for comparison in comparisons if comparison.verdict == FAIL), "")
     if failing:
         return DIFFERS, failing
-    unheld = _unheld(runs, held)
+    unheld = _unheld(runs, comparisons)
     return (UNJUDGED, unheld) if unheld else (HOLDS, "")
 
 
-def _unheld(runs: Mapping[str, Arrays], held: list[Held]) -> str:
+def _unheld(runs: Mapping[str, Arrays], comparisons: list[Held]) -> str:
     """Which value was compared with nothing: a float without a float64 result, anything else without an eager run."""
-    compared = {(comparison.place.case, comparison.place.leaf, comparison.place.gate) for comparison in held}
+    keys = {(comparison.place.case, comparison.place.leaf, comparison.place.gate) for comparison in comparisons}
     for case, arrays in runs.items():
         for leaf, array in arrays.items():
-            if is_float(array) and not is_kinks(case) and (case, leaf, "rounding") not in compared:
+            if is_float(array) and not is_kinks(case) and (case, leaf, "rounding") not in keys:
                 return f"{leaf} is {array.dtype.name}, and there is no float64 result to hold it against"
-            if not is_float(array) and (case, leaf, STRUCTURE) not in compared:
+            if not is_float(array) and (case, leaf, STRUCTURE) not in keys:
                 return f"{leaf} is {array.dtype.name}, and there is no result of TensorFlow's to hold it against"
-    return "" if held else "there is nothing to hold it against"
+    return "" if comparisons else "there is nothing to hold it against"
 
 
 @dataclasses.dataclass(frozen=True)
 class _Other:
-    """A result of another type than it should have; `of_tf` tells whose type that is."""
+    """A result of another type than it should have; `of_tf` is true where TensorFlow's result has that type."""
 
     leaf: str
     found: str
@@ -120,7 +123,7 @@ class _Other:
     of_tf: bool
 
 
-def _told(other: _Other, stand_in: str) -> str:
+def _describe_other(other: _Other, stand_in: str) -> str:
     gives = f"{stand_in or 'TensorFlow'} gives" if other.of_tf else "the inputs are"
     return f"{other.leaf} is {other.found} where {gives} {other.expected}"
 
@@ -141,15 +144,15 @@ def _other_types(evidence: Evidence, dtype: str, runs: Mapping[str, Arrays]) -> 
                 yield _Other(leaf, actual, expected, leaf in theirs)
 
 
-def _stood_in(said: TypedMode, evidence: Evidence, dtype: str) -> TypedMode:
-    """The same where int64 stands in for eager mode: only a float in place of an integer, or so, is told for sure."""
-    runs = {case: arrays for (mode, _, case), arrays in evidence.outputs.items() if mode == said.mode}
+def _qualify_stand_in(verdict: TypedMode, evidence: Evidence, dtype: str) -> TypedMode:
+    """Weaken a verdict where int64 stands in for eager mode: only a difference in kind, float or int, is certain."""
+    runs = {case: arrays for (mode, _, case), arrays in evidence.outputs.items() if mode == verdict.mode}
     for other in _other_types(evidence, dtype, runs):
         if _kind(other.found) != _kind(other.expected):
-            return replace(said, reason=f"{other.leaf} is {other.found} where int64 gives {other.expected}")
-    if said.status not in FAILING:
-        return said
-    return replace(said, status=UNJUDGED, reason=f"{STANDS_IN}: {said.reason}")
+            return replace(verdict, reason=f"{other.leaf} is {other.found} where int64 gives {other.expected}")
+    if verdict.status not in FAILING:
+        return verdict
+    return replace(verdict, status=UNJUDGED, reason=f"{STANDS_IN}: {verdict.reason}")
 
 
 def _kind(dtype: str) -> str:
@@ -166,8 +169,8 @@ def _not_finite(evidence: Evidence, runs: Mapping[str, Arrays]) -> str:
             with np.errstate(over="ignore", invalid="ignore"):
                 apart = unlike(actual, expected.astype(actual.dtype))
             if apart.any():
-                at = tuple(int(i) for i in np.argwhere(apart)[0])
-                return f"{leaf}{list(at)} is {actual[at]} where float64 gives {expected[at]:.6g}"
+                index = tuple(int(i) for i in np.argwhere(apart)[0])
+                return f"{leaf}{list(index)} is {actual[index]} where float64 gives {expected[index]:.6g}"
     return ""
 
 

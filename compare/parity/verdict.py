@@ -10,7 +10,16 @@ from msgspec.structs import replace
 from compare.parity import messages
 from compare.parity.breaks import Swept
 from compare.parity.evidence import TRAJECTORY, Evidence, has_kinks, step_of, trajectories_as_runs
-from compare.parity.holding import LARGEST_ALLOWANCE, Bound, Context, Held, Leaves, explained, measure_noise, sources
+from compare.parity.holding import (
+    LARGEST_ALLOWANCE,
+    Bound,
+    Context,
+    Held,
+    Leaves,
+    explain_bound,
+    measure_noise,
+    sources,
+)
 from compare.parity.identical import bit_equal
 from compare.parity.measure import SEMANTICS_BOUND, largest
 from compare.parity.own_modes import first_findings
@@ -19,7 +28,7 @@ from compare.parity.stability import comparison
 from compare.parity.structure import compare_structure
 from compare.parity.telling import constants
 from compare.record.parity_part import AtSize, Comparison, Deviation, Gate, Parity
-from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS, composed
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS, compose
 from workloads import _spec
 from workloads._dimensions import describe_dimensions
 from workloads._framework import FORWARD, GRADIENTS, KINKS, STEP, is_kinks
@@ -28,7 +37,7 @@ from workloads._spec import STABILITY
 
 
 def judge(evidence: Evidence) -> Parity:
-    """Hold the port against the original in the gates that judge arrays; `with_sweep` adds what a sweep tells.
+    """Compare the port with the original in the gates that judge arrays; `with_sweep` adds the result of a sweep.
 
     A gate without evidence is not judged, unless it cannot have any: then it does not apply.
     """
@@ -36,7 +45,7 @@ def judge(evidence: Evidence) -> Parity:
 
 
 def held_leaves(evidence: Evidence) -> Leaves:
-    """Every leaf that a gate holds against a bound."""
+    """Compare every leaf with its bound, gate by gate."""
     context = Context(evidence, measure_noise(evidence))
     return {
         "structure": compare_structure(context),
@@ -48,80 +57,82 @@ def held_leaves(evidence: Evidence) -> Leaves:
 
 
 def judge_held(evidence: Evidence, leaves: Leaves) -> Parity:
-    """As `judge`, of leaves that are held already."""
-    gates = {name: _gate(evidence, name, held) for name, held in leaves.items()}
+    """As `judge`, of leaves that were compared before."""
+    gates = {name: _gate(evidence, name, gate_leaves) for name, gate_leaves in leaves.items()}
     return Parity(
-        verdict=composed(gate.verdict for gate in gates.values()),
+        verdict=compose(gate.verdict for gate in gates.values()),
         gates=gates,
         oracle={pass_: sources(evidence, pass_) for pass_ in sorted({pass_ for _, pass_ in evidence.oracle})},
-        deviations=tuple(entry for name, held in leaves.items() for entry in _deviations(evidence, name, held)),
-        findings=first_findings(leaf.finding for held in leaves.values() for leaf in held),
+        deviations=tuple(
+            entry for name, gate_leaves in leaves.items() for entry in _deviations(evidence, name, gate_leaves)
+        ),
+        findings=first_findings(leaf.finding for gate_leaves in leaves.values() for leaf in gate_leaves),
         bit_equal=bit_equal(evidence),
     )
 
 
-def with_sweep(parity: Parity, workload: str, swept: Swept, declared: Sequence[_spec.Deviation]) -> Parity:
+def with_sweep(parity: Parity, workload: str, swept: Swept, deviations: Sequence[_spec.Deviation]) -> Parity:
     """The parity with its last gate judged.
 
     Args:
       parity: as `judge` gives it.
       workload: its name.
-      swept: what the sweep tells.
-      declared: the workload's deviations of this gate.
+      swept: the result of the sweep.
+      deviations: the workload's deviations of this gate.
     """
-    bound = max((deviation.bound for deviation in declared), default=0.0)
-    comparisons = tuple(comparison(reached, swept.dtype, bound) for reached in swept.reached)
-    stale = bool(declared) and bool(comparisons) and all(reached.verdict == PASS for reached in swept.reached)
-    reasons = [messages.stale(workload, deviation) for deviation in declared if stale] + [swept.reason]
+    bound = max((deviation.bound for deviation in deviations), default=0.0)
+    comparisons = tuple(comparison(reach, swept.dtype, bound) for reach in swept.reached)
+    stale = bool(deviations) and bool(comparisons) and all(reach.verdict == PASS for reach in swept.reached)
+    reasons = [messages.stale(workload, deviation) for deviation in deviations if stale] + [swept.reason]
     fails = stale or _any_fails(comparisons)
     verdict = FAIL if fails else NOT_JUDGED if swept.lost else PASS if comparisons else NOT_APPLICABLE
     gates = {**parity.gates, STABILITY: Gate(verdict, comparisons, "; ".join(filter(None, reasons)))}
-    observed = max((reached.error for reached in swept.reached), default=None)
+    largest_error = max((reach.error for reach in swept.reached), default=None)
     return replace(
         parity,
-        verdict=composed(gate.verdict for gate in gates.values()),
+        verdict=compose(gate.verdict for gate in gates.values()),
         gates=gates,
-        reach=tuple(reached.recorded() for reached in swept.reached),
+        reach=tuple(reach.to_record() for reach in swept.reached),
         findings=(*parity.findings, *first_findings(swept.findings)),
-        deviations=(*parity.deviations, *_declared(declared, observed)),
+        deviations=(*parity.deviations, *_record_declarations(deviations, largest_error)),
     )
 
 
-def with_sizes(parity: Parity, judged: Sequence[tuple[AtSize, Parity | None]], varies: bool) -> Parity:
-    """The parity with what its gates said at other sizes of the named dimensions.
+def with_sizes(parity: Parity, parities: Sequence[tuple[AtSize, Parity | None]], varies: bool) -> Parity:
+    """Add the verdicts of the gates at other sizes of the named dimensions.
 
     What fails there fails, and what is not judged there is not judged.
 
     Args:
       parity: that of the workload's own size.
-      judged: each size with its own parity, None where a side gave nothing that could be judged.
+      parities: each size with its own parity, None where a side gave nothing that could be judged.
       varies: whether any dimension is named.
     """
     gates = dict(parity.gates)
-    for size, own in judged:
+    for size, own in parities:
         for name, gate in own.gates.items() if own and size.verdict in (FAIL, NOT_JUDGED) else ():
-            gates[name] = _joined(name, gates[name], gate, describe_dimensions(size.dimensions))
+            gates[name] = _join_gates(name, gates[name], gate, describe_dimensions(size.dimensions))
     structure = gates["structure"]
-    failed = [size.reason for size, own in judged if own is None and size.verdict == FAIL]
-    reasons = [structure.reason, *failed, *_unjudged([size for size, _ in judged], varies)]
-    verdict = FAIL if failed else structure.verdict
+    failures = [size.reason for size, own in parities if own is None and size.verdict == FAIL]
+    reasons = [structure.reason, *failures, *_remark_on_sizes([size for size, _ in parities], varies)]
+    verdict = FAIL if failures else structure.verdict
     gates["structure"] = replace(structure, verdict=verdict, reason="; ".join(filter(None, reasons)))
-    verdicts = composed(gate.verdict for gate in gates.values())
-    return replace(parity, verdict=verdicts, gates=gates, sizes=tuple(size for size, _ in judged))
+    verdicts = compose(gate.verdict for gate in gates.values())
+    return replace(parity, verdict=verdicts, gates=gates, sizes=tuple(size for size, _ in parities))
 
 
-def _unjudged(sizes: Sequence[AtSize], varies: bool) -> list[str]:
-    """What to remark of sizes that nothing is known of."""
-    refused = [size for size in sizes if size.verdict == NOT_APPLICABLE]
-    if refused:
-        return [messages.not_at_sizes([describe_dimensions(size.dimensions) for size in refused], refused[0].reason)]
+def _remark_on_sizes(sizes: Sequence[AtSize], varies: bool) -> list[str]:
+    """Remark on sizes that have no verdict."""
+    refusals = [size for size in sizes if size.verdict == NOT_APPLICABLE]
+    if refusals:
+        return [messages.not_at_sizes([describe_dimensions(size.dimensions) for size in refusals], refusals[0].reason)]
     return [] if varies else [messages.one_size()]
 
 
 def failure_at_size(parity: Parity) -> str:
-    """The first message of what fails where another size is judged; empty where nothing does.
+    """The first message of a failure at another size; empty where nothing fails.
 
-    That the cases tell ports apart is asked of the workload's own size: a batch of one makes many a result constant.
+    Only the workload's own size has to tell ports apart: a batch of one makes many a result constant.
     """
     failing = [
         comparison for gate in parity.gates.values() for comparison in gate.comparisons if comparison.verdict == FAIL
@@ -131,14 +142,14 @@ def failure_at_size(parity: Parity) -> str:
 
 
 def unjudged_at_size(parity: Parity) -> str:
-    """Why a gate is not judged where another size is judged; empty where each is."""
+    """Why a gate is not judged at another size; empty where each is."""
     return next((gate.reason for gate in parity.gates.values() if gate.verdict == NOT_JUDGED), "")
 
 
-def _joined(name: str, gate: Gate, other: Gate, at: str) -> Gate:
+def _join_gates(name: str, gate: Gate, other: Gate, size: str) -> Gate:
     """The gate with what fails, or is not judged, in the same gate at another size."""
     failing = tuple(
-        replace(comparison, case=f"{comparison.case} at {at}")
+        replace(comparison, case=f"{comparison.case} at {size}")
         for comparison in other.comparisons
         if comparison.verdict == FAIL
     )
@@ -147,8 +158,8 @@ def _joined(name: str, gate: Gate, other: Gate, at: str) -> Gate:
     if other.verdict == FAIL and not other.comparisons:
         return replace(gate, verdict=FAIL, reason="; ".join(filter(None, (gate.reason, other.reason))))
     if other.verdict == NOT_JUDGED:
-        reason = messages.at_sizes(name, at, other.reason)
-        verdict = composed((gate.verdict, NOT_JUDGED))
+        reason = messages.at_sizes(name, size, other.reason)
+        verdict = compose((gate.verdict, NOT_JUDGED))
         return replace(gate, verdict=verdict, reason="; ".join(filter(None, (gate.reason, reason))))
     return gate
 
@@ -160,38 +171,38 @@ def _any_fails(comparisons: Sequence[Comparison]) -> bool:
 def explicable(leaves: Leaves) -> frozenset[tuple[str, str]]:
     """(pass, case) of each failure that constants rounded to float32 might explain; the others need no second look."""
     return frozenset(
-        (held.place.pass_, held.place.case)
+        (leaf.place.pass_, leaf.place.case)
         for gate in leaves.values()
-        for held in gate
-        if held.verdict == FAIL and held.error <= held.limit + LARGEST_ALLOWANCE
+        for leaf in gate
+        if leaf.verdict == FAIL and leaf.error <= leaf.limit + LARGEST_ALLOWANCE
     )
 
 
-def undecided(evidence: Evidence, leaves: Leaves) -> frozenset[tuple[str, str]]:
+def find_rounding_failures(evidence: Evidence, leaves: Leaves) -> frozenset[tuple[str, str]]:
     """(pass, case) of each run in float32 that fails where float64 holds: its roundings may have been amplified.
 
     Where the original's own results are float64, roundings to float32 are what a port must not make.
 
     Args:
       evidence: has the original's results.
-      leaves: what was held against its bound.
+      leaves: the comparisons of each gate.
     """
-    everything = [held for gate in leaves.values() for held in gate]
-    in_double = {_run(held) for held in everything if held.place.found_from == JAX and held.verdict == FAIL}
-    failing = {_run(held) for held in everything if fails_by_rounding(held)}
-    wide = {_run(held) for held in everything if evidence.is_wide(held.place.pass_, held.place.case, held.place.leaf)}
+    everything = [leaf for gate in leaves.values() for leaf in gate]
+    in_double = {_run(leaf) for leaf in everything if leaf.place.found_from == JAX and leaf.verdict == FAIL}
+    failing = {_run(leaf) for leaf in everything if fails_by_rounding(leaf)}
+    wide = {_run(leaf) for leaf in everything if evidence.is_wide(leaf.place.pass_, leaf.place.case, leaf.place.leaf)}
     return frozenset(failing - in_double - wide)
 
 
-def fails_by_rounding(held: Held) -> bool:
+def fails_by_rounding(leaf: Held) -> bool:
     """Whether a leaf of a run in float32 is farther from float64 than its bound, by a finite error."""
-    place = held.place
+    place = leaf.place
     is_narrow = place.found_from != JAX and place.expected_from == TF and place.gate != "structure"
-    return held.verdict == FAIL and is_narrow and math.isfinite(held.error)
+    return leaf.verdict == FAIL and is_narrow and math.isfinite(leaf.error)
 
 
-def _run(held: Held) -> tuple[str, str]:
-    return held.place.pass_, held.place.case
+def _run(leaf: Held) -> tuple[str, str]:
+    return leaf.place.pass_, leaf.place.case
 
 
 def _random(cases: Sequence[str]) -> tuple[str, ...]:
@@ -225,26 +236,26 @@ def _training(evidence: Evidence) -> list[Held]:
     ]
 
 
-def _gate(evidence: Evidence, name: str, held: Sequence[Held]) -> Gate:
-    if not held:
+def _gate(evidence: Evidence, name: str, leaves: Sequence[Held]) -> Gate:
+    if not leaves:
         return _without_evidence(evidence, name)
-    comparisons = tuple(leaf.recorded() for leaf in held)
+    comparisons = tuple(leaf.to_record() for leaf in leaves)
     outputs = constants(evidence) if name == "semantics" else {}
-    untold = outputs and all(outputs.values())
-    nothing = (messages.nothing_told(evidence.workload, outputs),) if untold else ()
-    reasons = (*_stale(evidence, name, held), *nothing)
-    failed = bool(reasons) or any(leaf.verdict == FAIL for leaf in held)
-    unjudged = next((leaf.message for leaf in held if leaf.verdict == NOT_JUDGED), "")
-    if unjudged and not failed:
-        return Gate(NOT_JUDGED, comparisons, unjudged)
-    if name == "gradients" and not failed and not _any_gradient(evidence):
+    is_constant = outputs and all(outputs.values())
+    nothing = (messages.constant_outputs(evidence.workload, outputs),) if is_constant else ()
+    reasons = (*_stale(evidence, name, leaves), *nothing)
+    fails = bool(reasons) or any(leaf.verdict == FAIL for leaf in leaves)
+    open_reason = next((leaf.message for leaf in leaves if leaf.verdict == NOT_JUDGED), "")
+    if open_reason and not fails:
+        return Gate(NOT_JUDGED, comparisons, open_reason)
+    if name == "gradients" and not fails and not _any_gradient(evidence):
         return Gate(NOT_APPLICABLE, comparisons, "every gradient is zero, in the original too: nothing is judged by it")
-    if not failed:
+    if not fails:
         reasons = tuple(messages.same_everywhere(leaf, value) for leaf, value in outputs.items() if value)
         reasons += {"semantics": evidence.remarks, "training": evidence.training_remarks}.get(name, ())
     if name == "gradients" and not has_kinks(evidence):
         reasons = (*reasons, f"no case {KINKS} was run: the choice of subgradients is not judged")
-    return Gate(FAIL if failed else PASS, comparisons, "; ".join(reasons))
+    return Gate(FAIL if fails else PASS, comparisons, "; ".join(reasons))
 
 
 def _any_gradient(evidence: Evidence) -> bool:
@@ -264,36 +275,36 @@ def _without_evidence(evidence: Evidence, name: str) -> Gate:
     return Gate(NOT_JUDGED, reason=messages.nothing(evidence.workload, name, *reasons))
 
 
-def _stale(evidence: Evidence, name: str, held: Sequence[Held]) -> tuple[str, ...]:
-    measured = [(leaf.error, leaf.bound) for leaf in held if leaf.bound is not None]
-    unjudged = any(leaf.verdict == NOT_JUDGED for leaf in held)
-    if not measured or unjudged or any(error > bound.undeclared for error, bound in measured):
+def _stale(evidence: Evidence, name: str, leaves: Sequence[Held]) -> tuple[str, ...]:
+    pairs = [(leaf.error, leaf.bound) for leaf in leaves if leaf.bound is not None]
+    is_incomplete = any(leaf.verdict == NOT_JUDGED for leaf in leaves)
+    if not pairs or is_incomplete or any(error > bound.without_declaration for error, bound in pairs):
         return ()
-    return tuple(messages.stale(evidence.workload, deviation) for deviation in evidence.declared(name))
+    return tuple(messages.stale(evidence.workload, deviation) for deviation in evidence.deviations_of(name))
 
 
-def _deviations(evidence: Evidence, name: str, held: Sequence[Held]) -> Iterator[Deviation]:
-    observed = max((leaf.error for leaf in held if leaf.bound is not None), default=None)
-    yield from _declared(evidence.declared(name), observed)
-    yield from _derived(evidence, held)
+def _deviations(evidence: Evidence, name: str, leaves: Sequence[Held]) -> Iterator[Deviation]:
+    largest_error = max((leaf.error for leaf in leaves if leaf.bound is not None), default=None)
+    yield from _record_declarations(evidence.deviations_of(name), largest_error)
+    yield from _record_derivations(evidence, leaves)
 
 
-def _declared(declared: Sequence[_spec.Deviation], observed: float | None) -> Iterator[Deviation]:
-    """What a workload declares of a gate, with the largest error of all that it covers."""
-    for deviation in declared:
+def _record_declarations(deviations: Sequence[_spec.Deviation], largest_error: float | None) -> Iterator[Deviation]:
+    """Record a workload's declarations for a gate, with the largest error of all that they cover."""
+    for deviation in deviations:
         yield Deviation(
-            kind="declared", gate=deviation.gate, bound=deviation.bound, observed=observed, reason=deviation.reason
+            kind="declared", gate=deviation.gate, bound=deviation.bound, observed=largest_error, reason=deviation.reason
         )
 
 
-def _derived(evidence: Evidence, held: Sequence[Held]) -> Iterator[Deviation]:
-    """The leaves that pass only because of what is allowed for, each with its largest error; of a run, the worst."""
+def _record_derivations(evidence: Evidence, leaves: Sequence[Held]) -> Iterator[Deviation]:
+    """Record the leaves that pass only by a widened bound, each with its largest error; of a run, the worst."""
     worst: dict[tuple[str, str], tuple[Held, Bound]] = {}
-    for candidate in held:
+    for candidate in leaves:
         if (
             candidate.bound is None
             or candidate.verdict != PASS
-            or not (candidate.says or candidate.bound.base < candidate.error <= candidate.bound.undeclared)
+            or not (candidate.says or candidate.bound.base < candidate.error <= candidate.bound.without_declaration)
         ):
             continue
         # Regions explain a whole run, and thousands of leaves alike.
@@ -306,7 +317,7 @@ def _derived(evidence: Evidence, held: Sequence[Held]) -> Iterator[Deviation]:
             gate=candidate.place.gate,
             pass_=pass_,
             leaf=candidate.place.leaf,
-            bound=bound.undeclared,
+            bound=bound.without_declaration,
             observed=candidate.error,
-            reason="; ".join(filter(None, (candidate.says, *explained(evidence, pass_, bound)))),
+            reason="; ".join(filter(None, (candidate.says, *explain_bound(evidence, pass_, bound)))),
         )

@@ -56,7 +56,7 @@ def _judge(
             continue
         except (SideError, UnreadableProgram) as error:
             return JudgedLayout(layout=name, reason=error.reason if isinstance(error, SideError) else str(error))
-        return against(name, mesh_layout.axes, step.program.named(results), expected)
+        return against(name, mesh_layout.axes, step.program.name_results(results), expected)
     return JudgedLayout(layout=name, reason=reason)
 
 

@@ -22,7 +22,7 @@ from compare.hlo.portable import portable
 from compare.planning.mesh_layouts import Layout, LayoutName, layout, sharding
 from compare.planning.sized_steps import SizedStep, SizedSteps
 from compare.progress import Reporter
-from compare.record.base import known
+from compare.record.base import require
 from compare.record.plan_part import CollectiveGroup, PlannedCluster, PlannedLayout
 from compare.sides._side import SideError
 from compare.sides.device_worker import DeviceWorker, missing
@@ -69,7 +69,7 @@ def plan_cluster(
       steps: of the workload.
       request: what is planned.
       worker: compiles.
-      reporter: told of every layout.
+      reporter: receives every layout.
     """
     links = [link for link in (cluster.inside, cluster.between) if link]
     part = PlannedCluster(
@@ -107,8 +107,10 @@ def _figures(
     cluster: Cluster, name: LayoutName, steps: SizedSteps, batch: int, through: tuple[int, ...], worker: DeviceWorker
 ) -> _Compiled:
     if not through:
-        return _compile(cluster, name, steps.at(cluster.device.platform, batch), worker)
-    few, more = (_compile(cluster, name, steps.at(cluster.device.platform, batch, count), worker) for count in through)
+        return _compile(cluster, name, steps.step_for(cluster.device.platform, batch), worker)
+    few, more = (
+        _compile(cluster, name, steps.step_for(cluster.device.platform, batch, count), worker) for count in through
+    )
     part = (steps.layers() - through[0]) / (through[1] - through[0])
     figures = {
         figure: few.figures[figure] + part * (more.figures[figure] - few.figures[figure]) for figure in few.figures
@@ -241,11 +243,11 @@ def _search_depth(
     reporter: Reporter,
 ) -> PlannedLayout:
     """The row with the most layers that fit at its batch, and what is trained then."""
-    batch = known(row.batch)
+    batch = require(row.batch)
 
     def peak_at(layers: int) -> float | None:
         reporter.step(f"{cluster.name}: {name}, {layers:,} layers")
-        return _peak(lambda: _compile(cluster, name, steps.at(cluster.device.platform, batch, layers), worker))
+        return _peak(lambda: _compile(cluster, name, steps.step_for(cluster.device.platform, batch, layers), worker))
 
     if not cluster.device.memory_bytes:
         return row

@@ -19,7 +19,7 @@ from compare.inputs.port_files import prepare_batch
 from compare.inputs.sizes import choose_size
 from compare.prove.on_targets import lowered
 from compare.prove.subjects import twin_of
-from compare.record.base import known
+from compare.record.base import require
 from compare.sides import requests
 from compare.sides.pool import Pool
 from workloads._declared import AnyWorkload
@@ -73,7 +73,7 @@ class SizedSteps:
         self._made: dict[tuple[Platform, int, int | None], SizedStep] = {}
         self._axes: Mapping[str, int | None] | None = None
 
-    def at(self, platform: Platform, batch: int, layers: int | None = None) -> SizedStep:
+    def step_for(self, platform: Platform, batch: int, layers: int | None = None) -> SizedStep:
         """The step for a platform.
 
         Args:
@@ -89,9 +89,9 @@ class SizedSteps:
         key = (platform, batch, layers)
         if key not in self._made:
             axes = self.batch_axes()
-            with self._draw(batch, layers) as prepared:
+            with self._draw(batch, layers) as instance:
                 side = self._pool.get(JAX)
-                requests.load(side, prepared.loading)
+                requests.load(side, instance.loading)
                 program = lowered(side, STEP, platform).program
             # The values of the state are never read, and are as large as the model.
             program = dataclasses.replace(program, states={})
@@ -102,15 +102,15 @@ class SizedSteps:
         """The step lowered for the CPU, its arguments, and what JAX computes of them on one device.
 
         Raises:
-          RequestError: as `at`, and SideError and UnreadableProgram.
+          RequestError: as `step_for`, and SideError and UnreadableProgram.
         """
         axes = self.batch_axes()
-        with self._draw(batch, None) as prepared:
+        with self._draw(batch, None) as instance:
             side = self._pool.get(JAX)
-            requests.load(side, prepared.loading)
+            requests.load(side, instance.loading)
             program = lowered(side, STEP, "cpu").program
-            case = prepared.loading.cases[0]
-            twin = twin_of(prepared)
+            case = instance.loading.cases[0]
+            twin = twin_of(instance)
             arguments = [np.array(twin.argument(parameter, case, program.states)) for parameter in program.parameters]
             outputs = requests.outputs(side, "jit", STEP, case, "float32")
         return SizedStep(program, Subject(JAX, hlo_of_artifact(program.artifact)), axes), arguments, outputs
@@ -155,7 +155,7 @@ class SizedSteps:
           RequestError: as `layers`.
         """
         here = self.layers()
-        one, two = (known(self.parameters(count)) for count in (1, 2))
+        one, two = (require(self.parameters(count)) for count in (1, 2))
         fitting = int((MOST_WEIGHT_BYTES / WIDTH - one) // max(two - one, 1)) + 1
         return max(here, min(fitting, MOST_LAYERS))
 

@@ -85,10 +85,10 @@ def _owner(index: int, tasks: Tasks, of_runs: _Innermost, of_tasks: _Innermost) 
         handover = tasks.handed.get(tasks.done[place].number)
         if handover is None:
             return None
-        run = of_runs.at(*handover)
+        run = of_runs.span_at(*handover)
         if run is not None:
             return run
-        place = of_tasks.at(*handover)
+        place = of_tasks.span_at(*handover)
     return None
 
 
@@ -106,8 +106,8 @@ class _Innermost:
             thread: list(accumulate((spans[index].end for index in ats), max)) for thread, ats in self._ordered.items()
         }
 
-    def at(self, thread: int, time: int) -> int | None:
-        """The place of the span that began last before a time and had not ended."""
+    def span_at(self, thread: int, time: int) -> int | None:
+        """Find the place of the span that began last before a time and had not ended."""
         place = bisect_right(self._starts.get(thread, ()), time) - 1
         while place >= 0 and self._ended[thread][place] >= time:
             if self._spans[self._ordered[thread][place]].end >= time:

@@ -101,7 +101,7 @@ class RegionJudge:
             return
         regions, fine = judged
         original = running(programs.left, self.twin)
-        says = messages.amplified(regions.regions, regions.count_open, len(calls))
+        says = messages.amplification(regions.regions, regions.count_open, len(calls))
         for case, call, is_fine in zip(failing, calls, fine, strict=True):
             if is_fine:
                 yield case, Amplified(measure_spread(original, call.left, self._unit), says)
@@ -131,7 +131,7 @@ class RegionJudge:
         run = running(programs.left, self.twin)
         moved = (guided.train(run, seed, self._unit) for seed in range(SAMPLES))
         spread = measure_distances(guided.train(run), moved)
-        yield TRAJECTORY, Amplified(spread, messages.amplified(regions.regions, regions.count_open, len(calls)))
+        yield TRAJECTORY, Amplified(spread, messages.amplification(regions.regions, regions.count_open, len(calls)))
 
     def _judge(
         self, pass_: str, programs: SplitPrograms, calls: Sequence[Arguments]

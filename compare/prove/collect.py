@@ -129,7 +129,7 @@ def collect_evidence(
     collected = Collected(side.name, chosen=prepared.loading.main_pass)
 
     def ask() -> None:
-        loaded = requests.loaded(side, prepared.loading)
+        loaded = requests.load_twin(side, prepared.loading)
         chosen_pass(loaded.modes, prepared.loading.main_pass, prepared.title)
         chosen = chosen_modes(side.name, loaded.modes, wanted)
         collected.modes = {pass_: modes for pass_, modes in chosen.items() if pass_ in (*passes, UNROLLED)}

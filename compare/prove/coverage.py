@@ -42,7 +42,7 @@ def covering(
     watches = [watch for of in short if (watch := watched_decisions(of, Watched(of.graph), twin)) is not None]
     cases = _searched(twin, specs, watches, fits) if any(any(watch.unseen()) for watch in watches) else {}
     remarks = [
-        messages.unseen(watch.of.side, str(condition), condition.line, held)
+        messages.one_branch(watch.of.side, str(condition), condition.line, held)
         for watch in watches
         for _, condition, held in watch.unseen()
     ]

@@ -11,7 +11,7 @@ from compare.parity.breaks import Outcome
 from compare.parity.evidence import TF_REFERENCE, TF_XLA
 from compare.parity.measure import largest, wide
 from compare.parity.messages import Place
-from compare.parity.own_modes import disagreeing, found
+from compare.parity.own_modes import disagreeing, report_disagreement
 from compare.parity.stability import BREAKS, Rounding, Values
 from compare.prove.original_modes import AskEager, Eager
 from compare.record.parity_part import Disagreement
@@ -92,7 +92,7 @@ class Following:
                 TF_REFERENCE,
             )
             both = values.exact[leaf], run.exact[leaf]
-            self.findings.append(found(place, (TF_XLA, TF_REFERENCE), both, mask, TF_REFERENCE))
+            self.findings.append(report_disagreement(place, (TF_XLA, TF_REFERENCE), both, mask, TF_REFERENCE))
 
 
 def _without(values: Values, where: Mapping[str, np.ndarray]) -> Values:

@@ -152,7 +152,7 @@ def _row(workload: Workload, dtype: str, asking: Asking) -> TypedRow:
 
 
 def _judged(reference: Reference, evidence: Evidence, dtype: str) -> dict[str, TypedMode]:
-    judged = type_verdicts.judged(evidence, dtype, bool(reference.stand_in), reference.missing)
+    judged = type_verdicts.judge_modes(evidence, dtype, bool(reference.stand_in), reference.missing)
     if reference.stand_in:
         del judged[TF_REFERENCE]
     return judged

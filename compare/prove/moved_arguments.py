@@ -32,8 +32,10 @@ def measure_spread(
       unit: the unit roundoff of what is computed in, where that is wider than that of an argument's own type.
       roundings: by how many each number is moved.
     """
-    plain = run.program.named(run.executable(call))
-    moved = (run.program.named(run.executable(move_roundings(call, seed, unit, roundings))) for seed in range(SAMPLES))
+    plain = run.program.name_results(run.executable(call))
+    moved = (
+        run.program.name_results(run.executable(move_roundings(call, seed, unit, roundings))) for seed in range(SAMPLES)
+    )
     return measure_distances(plain, moved)
 
 

@@ -77,7 +77,7 @@ class OriginalModes:
     def _load(self) -> None:
         # Between candidates of `jaxport tune` workers end; what was started since has nothing loaded.
         if not self._is_loaded:
-            requests.loaded(self._pool.get(TF), self._prepared.loading)
+            requests.load_twin(self._pool.get(TF), self._prepared.loading)
             self._is_loaded = True
 
 

@@ -207,7 +207,7 @@ def _remarks(
             is_open = True
             turned = (reason for case, reason in reasons.items() if reason and of_side[case][at][held])
             why = next(turned, "") or (messages.special_range(ranged) if ranged else messages.SPECIAL_UNREACHED)
-            yield messages.unseen_special(watch.of.side, str(condition), condition.line, held, why)
+            yield messages.one_branch_of_special(watch.of.side, str(condition), condition.line, held, why)
     judged = {drawn[at].kind for at, reason in reasons.items() if not reason}
     lost = {
         drawn[at].kind: reason for at, reason in reasons.items() if reason and drawn[at].kind not in {*judged, MIXED}

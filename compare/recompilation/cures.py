@@ -57,10 +57,10 @@ def cures(side: str, staging: Staging, calls: Sequence[Call], ledger: SideLedger
     stream = _Stream(side, staging, [calls[number] for number in kept_numbers], kept_numbers, ledger.traces)
     if not kept_numbers:
         return []
-    paddings = [stream.padded("buckets", "sizes that vary are padded to powers of two", _power_of_two)]
-    paddings.append(stream.padded("largest", "sizes that vary are padded to the largest", None))
+    paddings = [stream.pad("buckets", "sizes that vary are padded to powers of two", _power_of_two)]
+    paddings.append(stream.pad("largest", "sizes that vary are padded to the largest", None))
     paddings.append(stream.without_last())
-    candidates = [*paddings, *stream.staged(), stream.arrays()]
+    candidates = [*paddings, *stream.restage(), stream.arrays()]
     return _each_once([cure for cure in candidates if cure is not None])
 
 
@@ -90,8 +90,8 @@ class _Stream:
     numbers: Sequence[int]
     traces: int | None
 
-    def padded(self, name: str, change: str, size: Callable[[int], int] | None) -> Trial | None:
-        """Zeros after the last element of every axis that varies, up to a size, or the largest."""
+    def pad(self, name: str, change: str, size: Callable[[int], int] | None) -> Trial | None:
+        """Pad every axis that varies with zeros, up to a size, or to the largest."""
         varying = self._varying()
         if not varying:
             return None
@@ -119,8 +119,8 @@ class _Stream:
         smaller = all(sizes[-1] < max(sizes) for axes in varying.values() for sizes in axes.values())
         return Trial("drop_last", change, self.staging, self.calls[:-1], self.numbers[:-1]) if smaller else None
 
-    def staged(self) -> list[Trial | Refused]:
-        """The cures that stage the function otherwise."""
+    def restage(self) -> list[Trial | Refused]:
+        """List the cures that stage the function in another way."""
         if self.side == "tf" and (self.traces or 0) <= 1:
             return []
         if self.side == "tf":

@@ -58,8 +58,8 @@ class Part(msgspec.Struct, frozen=True):
                 msgspec.structs.force_setattr(self, name, new_value)
 
 
-def known(value: _Value | None) -> _Value:
-    """The value, for who cannot do without it.
+def require(value: _Value | None) -> _Value:
+    """Return a value that must be there.
 
     Raises:
       ValueError: it is missing. A judge that took another number in its place would be guessing.

@@ -17,8 +17,8 @@ Composed = Literal["pass", "fail", "not_judged"]
 """What several verdicts add up to."""
 
 
-def composed(verdicts: Iterable[str | None]) -> Composed:
-    """Fail where any verdict is fail; else not judged where any is missing or not judged; else pass."""
+def compose(verdicts: Iterable[str | None]) -> Composed:
+    """Compose verdicts: fail where any is fail; else not judged where any is missing or not judged; else pass."""
     distinct = set(verdicts)
     if FAIL in distinct:
         return FAIL

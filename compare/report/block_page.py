@@ -27,7 +27,7 @@ class _Part:
     ratios: Markup
 
     @property
-    def remarked(self) -> bool:
+    def has_remarks(self) -> bool:
         return any(row.remark for _, rows in self.modes for row in rows)
 
 

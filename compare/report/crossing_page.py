@@ -28,7 +28,7 @@ class _Part:
     ratios: Markup
 
     @property
-    def remarked(self) -> bool:
+    def has_remarks(self) -> bool:
         return any(row.remark for row in self.rows)
 
 

@@ -1,4 +1,4 @@
-"""What is said of functions over their sizes, as text. Pure."""
+"""The times of functions over their sizes, as text. Pure."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class RunRow:
     remark: str
 
     @property
-    def stated(self) -> tuple[tuple[str, str], ...]:
-        """Every ratio with its verdict."""
+    def ratios_with_verdicts(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of a ratio and its verdict."""
         return tuple(zip(self.ratios, self.verdicts, strict=True))
 
 

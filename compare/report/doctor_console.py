@@ -19,7 +19,7 @@ from compare.report.doctor_words import (
     means,
     of_init,
     summary,
-    titled,
+    title,
 )
 from compare.report.showable import on_lines
 
@@ -54,7 +54,7 @@ def print_prediction(diagnosis: Diagnosis, console: Console) -> None:
 def _print_findings(findings: Sequence[Finding], severity: str, console: Console) -> None:
     for finding in findings[:_MOST]:
         console.print()
-        console.print(Text.assemble((severity, _STYLES[severity]), f"  {titled(finding)}"), soft_wrap=True)
+        console.print(Text.assemble((severity, _STYLES[severity]), f"  {title(finding)}"), soft_wrap=True)
         for line in filter(None, _finding_lines(finding)):
             console.print(Text(f"  {line}"), soft_wrap=True)
     if len(findings) > _MOST:

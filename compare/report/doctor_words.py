@@ -52,8 +52,8 @@ def summary(diagnosis: Diagnosis) -> str:
     return ", ".join(filter(None, parts))
 
 
-def titled(finding: Finding) -> str:
-    """What a finding is about: "52 BatchNormalization (epsilon=0.001)"."""
+def title(finding: Finding) -> str:
+    """Name the subject of a finding: "52 BatchNormalization (epsilon=0.001)"."""
     times = f"{finding.count} " if finding.count > 1 else ""
     return f"{times}{finding.subject}{f' ({finding.because})' if finding.because else ''}"
 

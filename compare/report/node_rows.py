@@ -31,10 +31,10 @@ class NodeRow:
     @property
     def line(self) -> str:
         """All of it."""
-        return f"{self.name}: {self.told}"
+        return f"{self.name}: {self.details}"
 
     @property
-    def told(self) -> str:
+    def details(self) -> str:
         """All but its name."""
         facts = (self.workloads or "no result", self.machine, self.load and f"load {self.load}")
         return f"{', '.join(filter(None, facts))}{f'; lost: {self.lost}' if self.lost else ''}"

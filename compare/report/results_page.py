@@ -80,7 +80,7 @@ def _run(record: Record, command: str) -> list[str]:
         ("cores", "" if environment.cores is None else str(environment.cores)),
         ("threads", _threads(record)),
         *_versions(environment),
-        *((f"node {row.name}", row.told) for row in node_rows.rows(record)),
+        *((f"node {row.name}", row.details) for row in node_rows.rows(record)),
         *([("nodes", node_rows.UNLIKE)] if node_rows.unlike(record) else []),
     ]
     return table(("", ""), [row for row in rows if row[1].strip(" ,")], left_columns=2)

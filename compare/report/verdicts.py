@@ -44,7 +44,7 @@ class Headline:
     notes: tuple[str, ...]
 
     @property
-    def qualified(self) -> str:
+    def sentence_with_notes(self) -> str:
         """The sentence with its notes, as the last line of a command has it."""
         return f"{self.sentence} ({'; '.join(self.notes)})" if self.notes else self.sentence
 

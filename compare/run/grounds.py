@@ -92,10 +92,10 @@ def of_workload(both: tuple[Prepared, Prepared], without: Path) -> str:
     Raises:
       Unknown: not all that it is made of can be found.
     """
-    folders = {folder.resolve() for prepared in both for folder in _folders(prepared)}
+    folders = {folder.resolve() for instance in both for folder in _folders(instance)}
     return _digest(
         {
-            "prepared": [_describe(prepared) for prepared in both],
+            "prepared": [_describe(instance) for instance in both],
             "folders": {str(folder): folder_digest(folder, without) for folder in sorted(folders)},
             "named": {str(folder): named_in(folder, without) for folder in sorted(folders)},
         }
@@ -218,23 +218,23 @@ def _targets(targets: Targets) -> list[Any]:
     ]
 
 
-def _folders(prepared: Prepared) -> Iterator[Path]:
-    workload = prepared.workload
+def _folders(instance: Prepared) -> Iterator[Path]:
+    workload = instance.workload
     if isinstance(workload, Declared):
         if not workload.reference.endswith(".py"):
             raise Unknown("what a package brings may read any of its files")
         yield Path(workload.reference).parent
-    for target in prepared.loading.targets.values():
+    for target in instance.loading.targets.values():
         where = target.rpartition(":")[0]
         if where.endswith(".py"):
             yield Path(where).parent
 
 
-def _describe(prepared: Prepared) -> dict[str, Any]:
-    workload = prepared.workload
+def _describe(instance: Prepared) -> dict[str, Any]:
+    workload = instance.workload
     declaration = declare(workload) if isinstance(workload, Workload) else workload
-    plain = {name: value for name, value in vars(prepared).items() if name not in ("loading", "workload")}
-    loading = {name: value for name, value in asdict(prepared.loading).items() if name != "arrays"}
+    plain = {name: value for name, value in vars(instance).items() if name not in ("loading", "workload")}
+    loading = {name: value for name, value in asdict(instance.loading).items() if name != "arrays"}
     return {"declared": to_json(declaration), "drawn": to_json(plain), "loading": to_json(loading)}
 
 

@@ -85,57 +85,57 @@ def envelope(
 
 
 def workload(
-    prepared: Prepared,
+    instance: Prepared,
     parity_size: str,
-    collected: Mapping[str, Collected],
+    deliveries: Mapping[str, Collected],
     parity: Parity | None,
     cells: Mapping[str, Compiled],
     examination: Examined | None,
     failures: Sequence[Failure],
 ) -> Workload:
-    """One workload's part; what time tells is added to it later, and failures with it.
+    """Make one workload's part of the record; times and their failures are added later.
 
     Args:
-      prepared: the workload at the size that is compiled and timed.
+      instance: the workload at the size that is compiled and timed.
       parity_size: that parity was judged at.
-      collected: by side, what was asked of it.
+      deliveries: by side, its results.
       parity: None where nothing was judged.
       cells: modules by program@compiler.
       examination: the comparison of both programs; None where one is missing.
       failures: results that are missing.
     """
-    spec = prepared.workload
+    spec = instance.workload
     return Workload(
         summary=spec.summary,
         source=spec.source,
-        size=prepared.size,
+        size=instance.size,
         parity_size=parity_size,
-        dimensions=dict(prepared.dimensions),
+        dimensions=dict(instance.dimensions),
         dtype=FLOAT32,
-        inputs={name: type_text(spec) for name, spec in prepared.inputs.items()},
-        sha256=prepared.loading.sha256,
-        main_pass=next((evidence.main_pass for evidence in collected.values()), ""),
-        unrolled=prepared.loading.unrolled or None,
-        passes=_passes(collected),
-        cost=_cost(prepared.cost),
+        inputs={name: type_text(spec) for name, spec in instance.inputs.items()},
+        sha256=instance.loading.sha256,
+        main_pass=next((evidence.main_pass for evidence in deliveries.values()), ""),
+        unrolled=instance.loading.unrolled or None,
+        passes=_passes(deliveries),
+        cost=_cost(instance.cost),
         failures=tuple(failures),
         parity=parity,
         programs={
-            side: _written_program(evidence.main.artifact) for side, evidence in collected.items() if evidence.main
+            side: _written_program(evidence.main.artifact) for side, evidence in deliveries.items() if evidence.main
         },
-        stages={side: dict(evidence.stages) for side, evidence in collected.items() if evidence.stages},
+        stages={side: dict(evidence.stages) for side, evidence in deliveries.items() if evidence.stages},
         alignment=examination.alignment if examination else None,
         compiled=cells,
-        profile={mode: profile for evidence in collected.values() for mode, profile in evidence.profile.items()},
-        trajectory=_losses(collected),
-        compiler_options=dict(collected["jax"].compiler_options) if "jax" in collected else {},
+        profile={mode: profile for evidence in deliveries.values() for mode, profile in evidence.profile.items()},
+        trajectory=_losses(deliveries),
+        compiler_options=dict(deliveries["jax"].compiler_options) if "jax" in deliveries else {},
         compilers=examination.compilers if examination else None,
     )
 
 
-def _passes(collected: Mapping[str, Collected]) -> tuple[str, ...]:
-    """Those that every side has which delivered anything."""
-    by_side = [set(evidence.modes) for evidence in collected.values()]
+def _passes(deliveries: Mapping[str, Collected]) -> tuple[str, ...]:
+    """The passes that every delivery has."""
+    by_side = [set(evidence.modes) for evidence in deliveries.values()]
     return tuple(pass_ for pass_ in PASSES if by_side and pass_ in set.intersection(*by_side))
 
 
@@ -148,8 +148,8 @@ def not_judged(spec: AnyWorkload, size: str | None, failure: Failure) -> Workloa
       failure: the reason.
     """
     nothing = Loading(spec.name, {}, False, {}, (), (), Path(), "")
-    prepared = Prepared(size or "", {}, nothing, {}, None, workload=spec)
-    return workload(prepared, prepared.size, {}, None, empty_cells(failure.reason), None, [failure])
+    instance = Prepared(size or "", {}, nothing, {}, None, workload=spec)
+    return workload(instance, instance.size, {}, None, empty_cells(failure.reason), None, [failure])
 
 
 def empty_cells(reason: str) -> dict[str, Compiled]:
@@ -209,10 +209,10 @@ def _written_program(artifact: bytes) -> Written:
     return Written(instructions=summary.instructions, opcodes=summary.opcodes, sha256=summary.sha256, text=summary.text)
 
 
-def _losses(collected: Mapping[str, Collected]) -> dict[str, Trajectory]:
+def _losses(deliveries: Mapping[str, Collected]) -> dict[str, Trajectory]:
     return {
         mode: Trajectory(loss=tuple(float(value) for value in arrays["loss"]))
-        for evidence in collected.values()
+        for evidence in deliveries.values()
         for (mode, dtype), arrays in evidence.trajectories.items()
         if dtype == FLOAT32
     }

@@ -38,7 +38,7 @@ def record_side(
       size: None takes the workload's size of the tour.
       data: training data; None is the workload's own.
       scratch: a folder for arrays in transit.
-      reporter: is told of every step.
+      reporter: receives every step.
       main_pass: what a run will compile and time; None is the training step, or else the forward pass.
       parity_size: where a run will judge parity, if not at `size`.
 
@@ -48,24 +48,24 @@ def record_side(
     """
     small, large = on_pass(prepare_both(workload, size, data, scratch, parity_size), main_pass)
     reporter.stage(f"{workload.name}: recording the {side.name} side", steps_of(small))
-    collected = collect_evidence(side, small, reporter)
-    if not collected.lost:
-        collect_program(side, large, collected, reporter, reload=large is not small)
-    program, case = collected.portable, large.loading.cases[0]
-    if program is not None and not collected.lost:
+    delivery = collect_evidence(side, small, reporter)
+    if not delivery.lost:
+        collect_program(side, large, delivery, reporter, reload=large is not small)
+    program, case = delivery.portable, large.loading.cases[0]
+    if program is not None and not delivery.lost:
         # A refusal is kept in the record too: a run finds that cell empty, with the reason.
-        attempt(collected, lambda: _run_compiled(side, program, case))
-    others = [prepared for prepared in prepare_others(small, scratch) if isinstance(prepared, Prepared)]
-    return collected.failures + ([] if collected.lost else _record_others(side, others, reporter))
+        attempt(delivery, lambda: _run_compiled(side, program, case))
+    others = [instance for instance in prepare_others(small, scratch) if isinstance(instance, Prepared)]
+    return delivery.failures + ([] if delivery.lost else _record_others(side, others, reporter))
 
 
 def _record_others(side: Side, others: Sequence[Prepared], reporter: Reporter) -> list[Failure]:
-    """Ask for what a run will ask at the other sizes. A size that the side refuses is no failure."""
-    for prepared in others:
-        reporter.step(f"{side.name} at {prepared.at}")
-        collected = collect_evidence(side, prepared, reporter, other_sizes.MODES)
-        if collected.lost:
-            return collected.failures
+    """Request the results of a run at the other sizes. A size that the side refuses is no failure."""
+    for instance in others:
+        reporter.step(f"{side.name} at {instance.at}")
+        delivery = collect_evidence(side, instance, reporter, other_sizes.MODES)
+        if delivery.lost:
+            return delivery.failures
     return []
 
 

@@ -92,7 +92,7 @@ def run(
 
     Args:
       request: what was asked for.
-      reporter: is told of every step.
+      reporter: receives every step.
       pool: workers that judge it and outlive it; by default it starts its own.
       judgements: what a run that was killed has judged, and this one adds to; None keeps nothing.
 
@@ -221,51 +221,51 @@ def _judge_one(
     """Nothing may be timed where parity fails."""
     failures: list[Failure] = []
 
-    def collect(name: str, prepared: Prepared) -> Collected:
-        return both_sides.evidence_of(pool, name, prepared, reporter, request.modes)
+    def collect(name: str, instance: Prepared) -> Collected:
+        return both_sides.evidence_of(pool, name, instance, reporter, request.modes)
 
-    collected, judgeable, tables = refused_cases.collect_accepted(small, collect, failures)
+    deliveries, judgeable, tables = refused_cases.collect_accepted(small, collect, failures)
     if large is small:
         large = judgeable
     elif tables:
         large = index_ranges.drawn_within(large, tables)
     small = judgeable
-    both_sides.check_structure(collected, small)
-    doubles_drawn = both_sides.doubles_of(pool, collected, small, failures)
-    doubles = both_sides.with_more_cases(pool, collected, doubles_drawn, small, failures)
+    both_sides.check_structure(deliveries, small)
+    doubles_drawn = both_sides.doubles_of(pool, deliveries, small, failures)
+    doubles = both_sides.with_more_cases(pool, deliveries, doubles_drawn, small, failures)
     doubles = both_sides.with_late_steps(doubles, small, failures)
 
     def collect_main(name: str) -> Collected:
-        if not collected[name].lost:
+        if not deliveries[name].lost:
             reload = large is not small or bool(parity.sizes)
-            collect_program(pool.get(name), large, collected[name], reporter, reload)
-        if request.unrolled and not collected[name].lost:
-            collected[name].failures += unrolling.check(pool.get(name), large, collected[name], reporter)
-        return collected[name]
+            collect_program(pool.get(name), large, deliveries[name], reporter, reload)
+        if request.unrolled and not deliveries[name].lost:
+            deliveries[name].failures += unrolling.check(pool.get(name), large, deliveries[name], reporter)
+        return deliveries[name]
 
-    parity = judging.parity_of(pool, small, collected, doubles, failures)
-    parity = stability_gate.with_stability(pool, parity, small, collected, doubles, failures, reporter)
+    parity = judging.parity_of(pool, small, deliveries, doubles, failures)
+    parity = stability_gate.with_stability(pool, parity, small, deliveries, doubles, failures, reporter)
     parity = other_sizes.with_others(pool, parity, small, doubles, scratch, reporter)
-    lacking = failures or any(evidence.failures for evidence in collected.values())
+    lacking = failures or any(evidence.failures for evidence in deliveries.values())
     reporter.result(f"{small.workload.name}: parity {_outcome(parity, bool(lacking))}")
     if request.parity_only:
         no_cells = record_parts.empty_cells("parity alone was asked for")
-        return Judgement(record_parts.workload(large, small.size, collected, parity, no_cells, None, failures))
-    collected = both_sides.both(failures, collect_main, names=list(collected))
-    table = _cells(pool, collected, large, failures)
-    examination = _examine(pool, large, collected, table, failures, reporter) if request.alignment else None
-    part = record_parts.workload(large, small.size, collected, parity, table.described, examination, failures)
-    part = replace(part, targets=_on_targets(pool, request, collected, scratch, reporter))
+        return Judgement(record_parts.workload(large, small.size, deliveries, parity, no_cells, None, failures))
+    deliveries = both_sides.both(failures, collect_main, names=list(deliveries))
+    table = _cells(pool, deliveries, large, failures)
+    examination = _examine(pool, large, deliveries, table, failures, reporter) if request.alignment else None
+    part = record_parts.workload(large, small.size, deliveries, parity, table.described, examination, failures)
+    part = replace(part, targets=_on_targets(pool, request, deliveries, scratch, reporter))
     view = examination.view if examination else None
     if parity.verdict != PASS:
         return Judgement(part, view)
     part = record_parts.failing(part, *cells.disagreements(table.described))
-    to_time = timed_sets.prepare_timing(large, collected, part)
+    to_time = timed_sets.prepare_timing(large, deliveries, part)
     if request.extras.peers:
         reporter.step("peers")
-        results = peers.judge(pool, small, collected, doubles)
+        results = peers.judge(pool, small, deliveries, doubles)
         part = replace(part, peers=results)
-        to_time = peers.join(to_time, results, collected["tf"].main_pass)
+        to_time = peers.join(to_time, results, deliveries["tf"].main_pass)
     return Judgement(part, view, to_time)
 
 
@@ -275,38 +275,38 @@ def _outcome(parity: Parity, lacking: bool) -> str:
     return f"{holds}; results are missing" if lacking else holds
 
 
-def _cells(pool: Pool, collected: Mapping[str, Collected], prepared: Prepared, failures: list[Failure]) -> cells.Cells:
-    live = {name: pool.get(name) for name, evidence in collected.items() if not evidence.lost}
-    table = cells.compile_cells(live, collected, prepared.loading.cases[0])
+def _cells(pool: Pool, deliveries: Mapping[str, Collected], instance: Prepared, failures: list[Failure]) -> cells.Cells:
+    live = {name: pool.get(name) for name, evidence in deliveries.items() if not evidence.lost}
+    table = cells.compile_cells(live, deliveries, instance.loading.cases[0])
     for error in table.lost:
         failures.append(failure_of(error))
     return table
 
 
 def _on_targets(
-    pool: Pool, request: Request, collected: Mapping[str, Collected], scratch: Path, reporter: Reporter
+    pool: Pool, request: Request, deliveries: Mapping[str, Collected], scratch: Path, reporter: Reporter
 ) -> dict[str, Target]:
     """By device that was asked for, both programs compiled for it; nothing where a side cannot be asked any more."""
-    if request.targets is None or any(evidence.lost for evidence in collected.values()):
+    if request.targets is None or any(evidence.lost for evidence in deliveries.values()):
         return {}
     sides = {name: pool.get(name) for name in SIDES}
     targets = on_targets.compile_for_all(
-        request.targets, sides, collected["tf"].main_pass, scratch / "targets", reporter
+        request.targets, sides, deliveries["tf"].main_pass, scratch / "targets", reporter
     )
     return {name: target.part for name, target in targets.items()}
 
 
 def _examine(
     pool: Pool,
-    prepared: Prepared,
-    collected: Mapping[str, Collected],
+    instance: Prepared,
+    deliveries: Mapping[str, Collected],
     table: cells.Cells,
     failures: list[Failure],
     reporter: Reporter,
 ) -> Examined | None:
-    """Both programs held against each other; None where a side gave none."""
+    """Compare both programs; None where a side gave none."""
     try:
-        pair = program_pairs.of_collected(prepared, collected, table, pool.environments())
+        pair = program_pairs.of_collected(instance, deliveries, table, pool.environments())
         return program_alignment.examine(pair, ALGEBRA, reporter, Scope.SHOWN_BY_VALUE) if pair else None
     except UnreadableProgram as error:
         failures.append(Failure("jax", "align the programs", str(error)))

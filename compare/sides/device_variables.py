@@ -30,10 +30,10 @@ def variables(device: Device, environment: Mapping[str, str]) -> dict[str, str]:
     """
     if device.kind == CPU:
         # Without the first JAX takes the GPU that it finds, without the second TensorFlow does.
-        return device.told() | {"JAX_PLATFORMS": "cpu", VISIBLE: NO_GPU}
+        return device.to_environment() | {"JAX_PLATFORMS": "cpu", VISIBLE: NO_GPU}
     # The CPU comes second: callbacks run there.
     placement = {"JAX_PLATFORMS": "cuda,cpu", VISIBLE: _visible(device, environment), **_LEAVING_MEMORY}
-    return device.told() | placement | _precision(device, environment) | _determinism(device, environment)
+    return device.to_environment() | placement | _precision(device, environment) | _determinism(device, environment)
 
 
 def _visible(device: Device, environment: Mapping[str, str]) -> str:

@@ -103,17 +103,17 @@ class Worker(Host):
         until the first result: trace, compile and run.
         """
         memory.reset_peak_rss()
-        prepared = self._framework.prepare(target)
-        with prepared.around():
-            (first_call_s,) = clock.time_calls(prepared.call, 1)
-            clock.time_calls(prepared.call, 1)
-        first_call_s += (prepared.trace_s or 0.0) + (prepared.lower_s or 0.0) + (prepared.compile_s or 0.0)
-        self._prepared[target] = prepared
+        ready_call = self._framework.prepare(target)
+        with ready_call.around():
+            (first_call_s,) = clock.time_calls(ready_call.call, 1)
+            clock.time_calls(ready_call.call, 1)
+        first_call_s += (ready_call.trace_s or 0.0) + (ready_call.lower_s or 0.0) + (ready_call.compile_s or 0.0)
+        self._prepared[target] = ready_call
         return {
             "first_call_s": first_call_s,
-            "trace_s": prepared.trace_s,
-            "lower_s": prepared.lower_s,
-            "compile_s": prepared.compile_s,
+            "trace_s": ready_call.trace_s,
+            "lower_s": ready_call.lower_s,
+            "compile_s": ready_call.compile_s,
             "peak_rss_bytes": memory.peak_rss_bytes(),
         }
 
@@ -124,23 +124,23 @@ class Worker(Host):
         time and memory of the target.
         """
         memory.reset_peak_rss()
-        prepared = self._framework.prepare(target)
-        with prepared.around():
-            run_s, second_s = clock.time_calls(prepared.call, 2)
-            steady = clock.time_calls(prepared.call, phases.steady_calls(second_s))
-            steady = [seconds / prepared.steps for seconds in steady]
+        ready_call = self._framework.prepare(target)
+        with ready_call.around():
+            run_s, second_s = clock.time_calls(ready_call.call, 2)
+            steady = clock.time_calls(ready_call.call, phases.steady_calls(second_s))
+            steady = [seconds / ready_call.steps for seconds in steady]
         peak = memory.peak_rss_bytes()
         return {
             "import_s": self._import_s,
             "load_s": self._load_s,
-            "trace_s": prepared.trace_s,
-            "lower_s": prepared.lower_s,
-            "compile_s": prepared.compile_s,
+            "trace_s": ready_call.trace_s,
+            "lower_s": ready_call.lower_s,
+            "compile_s": ready_call.compile_s,
             "run_s": run_s,
             "steady_s": statistics.median(steady),
             "baseline_rss_bytes": self._held,
             "peak_rss_bytes": peak,
-            "analysis": dataclasses.asdict(prepared.analyse()),
+            "analysis": dataclasses.asdict(ready_call.analyse()),
         }
 
     def dispatch(self, calls: Calls) -> dict[str, dict[str, float | None]]:
@@ -166,26 +166,26 @@ class Worker(Host):
           calls: how many.
           slowdown: the part of its time by which each call is slowed.
         """
-        prepared = self._prepared[target]
-        call = clock.slow_down(prepared.call, slowdown) if slowdown else prepared.call
-        with prepared.around():
-            return [seconds / prepared.steps for seconds in clock.time_calls(call, calls)]
+        ready_call = self._prepared[target]
+        call = clock.slow_down(ready_call.call, slowdown) if slowdown else ready_call.call
+        with ready_call.around():
+            return [seconds / ready_call.steps for seconds in clock.time_calls(call, calls)]
 
     def counters(self, target: str | int, calls: Calls) -> dict[str, int]:
         """Count page faults over calls of a prepared target, for each of their steps."""
-        prepared = self._prepared[target]
-        with prepared.around():
+        ready_call = self._prepared[target]
+        with ready_call.around():
             before = memory.counters()
-            clock.time_calls(prepared.call, calls)
+            clock.time_calls(ready_call.call, calls)
             after = memory.counters()
-        return {name: (after[name] - count) // prepared.steps for name, count in before.items()}
+        return {name: (after[name] - count) // ready_call.steps for name, count in before.items()}
 
     def threads(self, target: str | int, calls: Calls) -> list[float]:
         """Measure the seconds of processor time of each thread in some calls of a target, most first."""
-        prepared = self._prepared[target]
+        ready_call = self._prepared[target]
         before = threads.cpu_seconds()
-        with prepared.around():
-            clock.time_calls(prepared.call, calls)
+        with ready_call.around():
+            clock.time_calls(ready_call.call, calls)
         return threads.seconds_spent(before, threads.cpu_seconds())
 
     def processors(self) -> list[int]:
@@ -206,7 +206,7 @@ class Worker(Host):
         """
         staging = Staging(target, static, cure, dynamic, unpack(signature, {}))
         self._watch = self._framework.watch(staging)
-        return self._watch.described()
+        return self._watch.describe()
 
     def watched_call(self, arguments: Leaves, sent: Arrays) -> tuple[Seen, Arrays]:
         """Call the watched function, and report what the framework traced and compiled."""

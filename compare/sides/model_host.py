@@ -92,7 +92,7 @@ class Models(Host):
 
     def try_expressions(self, expressions: tuple[Expression, ...]) -> Tried:
         """Report what XLA compiles the operations of expressions to."""
-        return importlib.import_module(_TRYING).tried(expressions)
+        return importlib.import_module(_TRYING).try_expressions(expressions)
 
     def weights(self, model: KerasModel, /) -> tuple[Source, Arrays]:
         """Return the layers of a Keras model, and its weights as arrays by key."""

@@ -50,7 +50,7 @@ class Pool:
         self._sources, self._scratch, self._timeout_s = sources, scratch, timeout_s
         self._settings = Settings(threads)
         self._renewal = Renewal()
-        self._workers = WorkerSet(self._start, self._renewal.started)
+        self._workers = WorkerSet(self._start, self._renewal.note_start)
         self._environments: dict[str, dict[str, Any]] = {}
 
     def __enter__(self) -> Pool:
@@ -87,7 +87,7 @@ class Pool:
         Returns:
           The names of those that were replaced.
         """
-        lost_names, sides = self._workers.lost(), self._workers.sides
+        lost_names, sides = self._workers.find_lost(), self._workers.sides
         replacements = {
             name
             for name in names or list(sides)

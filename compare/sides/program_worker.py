@@ -181,7 +181,7 @@ class ProgramWorker(Executor):
 
     def current(self) -> Side:
         """The worker that programs are given to now."""
-        return self._worker.started()
+        return self._worker.current_worker()
 
     def load(self, request: _Request) -> tuple[Side, int]:
         """Compile in the worker that there is: that worker, and a handle which means something to it alone."""
@@ -280,5 +280,5 @@ class _ResultsThere(Held):
 
 class _CompiledProgram(_Compiled, Executable):
     @property
-    def optimized(self) -> bytes:
+    def optimized_module(self) -> bytes:
         return self._worker.ask_of(self, "optimized", {}).arrays[xla.PROGRAM].tobytes()

@@ -52,8 +52,8 @@ class Renewal:
     def __init__(self) -> None:
         self._services: dict[str, _Service] = {}
 
-    def started(self, side: Side) -> None:
-        """A side has come up. One without a worker holds nothing."""
+    def note_start(self, side: Side) -> None:
+        """Note that a side has come up. One without a worker holds no memory."""
         if isinstance(side, LiveSide):
             self._services[side.name] = _Service(side, held_bytes(side))
 

@@ -35,11 +35,11 @@ class Replaceable(Side):
         # the worker and asking it is one step: what one thread asks may end the worker that another has just chosen.
         self.asking = threading.RLock()
 
-    def started(self) -> Side:
-        """The worker that there is now."""
+    def current_worker(self) -> Side:
+        """Return the present worker; replace a lost one."""
         with self.asking:
             self._workers.replace_lost()
-            return self._workers.started(self.name)
+            return self._workers.ensure(self.name)
 
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         """Ask the worker that there is now.
@@ -48,7 +48,7 @@ class Replaceable(Side):
           SideError: as `LiveSide.call`; where it was lost, the next request finds another worker.
         """
         with self.asking:
-            return self.started().call(method, parameters, arrays)
+            return self.current_worker().call(method, parameters, arrays)
 
     def close(self) -> None:
         """Close the worker; the next request starts another one."""

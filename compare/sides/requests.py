@@ -98,11 +98,11 @@ def versions(workers: WorkerSet) -> dict[str, str]:
 
 def load(side: Side, loading: Loading) -> Modes:
     """Build the twin; the modes of each pass that it has."""
-    return loaded(side, loading).modes
+    return load_twin(side, loading).modes
 
 
-def loaded(side: Side, loading: Loading) -> Loaded:
-    """Build the twin; all that it says of itself."""
+def load_twin(side: Side, loading: Loading) -> Loaded:
+    """Build the twin, and return its modes and settings."""
     return request(Worker.load)(side, loading.of(side.name))
 
 

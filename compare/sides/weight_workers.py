@@ -36,8 +36,8 @@ class WeightWorkers:
 
     def start(self) -> None:
         """Start both: each takes seconds to import its framework."""
-        self._models.started()
-        self._modules.started()
+        self._models.current_worker()
+        self._modules.current_worker()
 
     def source(self, model: KerasModel) -> tuple[Source, Arrays]:
         """The layers of a model and its weights.

@@ -55,12 +55,12 @@ class WorkerSet:
           SideError: one cannot be started.
         """
         for name in names:
-            self.started(name)
+            self.ensure(name)
 
-    def started(self, name: str) -> Side:
-        """The worker of a name, without waiting for it: another one where there is none, or a request lost it.
+    def ensure(self, name: str) -> Side:
+        """Return the worker of a name without waiting for it; start one where there is none, or a request lost it.
 
-        One that died idle stays, so that who loaded it learns of its death.
+        One that died idle stays, so that its user learns of the death.
 
         Raises:
           SideError: it cannot be started.
@@ -79,7 +79,7 @@ class WorkerSet:
         """
         if name in self._refused:
             raise self._refused[name]
-        side = self.started(name)
+        side = self.ensure(name)
         if self._ready.get(name) is not side:
             self._make_ready(name, side)
         return side
@@ -98,8 +98,8 @@ class WorkerSet:
             self._sides[name].close()
             self._sides[name] = self._start(name)
 
-    def lost(self) -> list[str]:
-        """The names of the workers whose processes ended."""
+    def find_lost(self) -> list[str]:
+        """List the names of the workers whose processes ended."""
         return [name for name, side in list(self._sides.items()) if side.lost or not side.alive]
 
     def replace_lost(self) -> list[str]:
@@ -108,7 +108,7 @@ class WorkerSet:
         Raises:
           SideError: one cannot be started.
         """
-        names = self.lost()
+        names = self.find_lost()
         self.replace(names)
         return names
 

@@ -129,7 +129,7 @@ class Programs(Host):
         """Return the optimized HLO module of a compiled program."""
         program = self._loaded[handle]
         assert isinstance(program, bindings.LoadedProgram)
-        return program.optimized
+        return program.optimized_module
 
     def run(self, handle: int, calls: Calls, arrays: Arrays) -> tuple[list[list[Described]], Arrays]:
         """Call a compiled program on each of several sets of arguments.

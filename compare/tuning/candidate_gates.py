@@ -30,7 +30,7 @@ class Gates:
     Args:
       small: the arrays that parity is judged on.
       pool: the sides that are asked, started when the first candidate is judged.
-      reporter: told of every step.
+      reporter: receives every step.
     """
 
     def __init__(self, small: Prepared, pool: Pool, reporter: Reporter) -> None:
@@ -57,8 +57,8 @@ class Gates:
         collect_mode(side, CANDIDATE, self._small, evidence, self._reporter)
         if evidence.failures:
             return f"{evidence.failures[0].doing}: {evidence.failures[0].reason}"
-        collected = {**self._collected, SIDE: evidence}
-        parity = self._sweep(self._parity(collected), collected, options, evidence.failures)
+        deliveries = {**self._collected, SIDE: evidence}
+        parity = self._sweep(self._parity(deliveries), deliveries, options, evidence.failures)
         return failing(parity) or next((f"{failure.doing}: {failure.reason}" for failure in evidence.failures), "")
 
     def _ask(self) -> None:
@@ -67,24 +67,24 @@ class Gates:
         def collect(name: str) -> Collected:
             return both_sides.evidence_of(self._pool, name, small, self._reporter)
 
-        collected = both_sides.both(failures, collect)
-        self._doubles = both_sides.doubles_of(self._pool, collected, small, failures)
-        self._collected = collected
-        parity = self._sweep(self._parity(collected), collected, {}, failures)
+        deliveries = both_sides.both(failures, collect)
+        self._doubles = both_sides.doubles_of(self._pool, deliveries, small, failures)
+        self._collected = deliveries
+        parity = self._sweep(self._parity(deliveries), deliveries, {}, failures)
         if parity.verdict != PASS:
             raise PortFails(failing(parity))
 
-    def _parity(self, collected: Mapping[str, Collected]) -> Parity:
-        return judging.parity_of(self._pool, self._small, collected, self._doubles, list(self._failures))
+    def _parity(self, deliveries: Mapping[str, Collected]) -> Parity:
+        return judging.parity_of(self._pool, self._small, deliveries, self._doubles, list(self._failures))
 
     def _sweep(
-        self, parity: Parity, collected: Mapping[str, Collected], options: Options, failures: list[Failure]
+        self, parity: Parity, deliveries: Mapping[str, Collected], options: Options, failures: list[Failure]
     ) -> Parity:
         """Far from ordinary inputs too, where it agrees at those."""
         if parity.verdict != PASS:
             return parity
         return stability_gate.swept_with(
-            self._pool, [options], parity, self._small, collected, self._doubles, failures, self._reporter
+            self._pool, [options], parity, self._small, deliveries, self._doubles, failures, self._reporter
         )
 
 

@@ -92,15 +92,15 @@ def tune_workload(
       timeout_s: how long a request may take, in seconds.
       plan: what is searched, and how long it is timed.
       scratch: a folder for what is needed meanwhile.
-      reporter: told of every step.
+      reporter: receives every step.
 
     Raises:
       RequestError: no such size or pass, no options known for the platform, or the compiler rejects one that was asked
         for.
       SideError: a side cannot be started, or the port cannot be compiled.
     """
-    prepared = prepare_both(workload, timed_size(workload, size), data, scratch, plan.parity_size)
-    small, large = on_pass(prepared, plan.main_pass)
+    instances = prepare_both(workload, timed_size(workload, size), data, scratch, plan.parity_size)
+    small, large = on_pass(instances, plan.main_pass)
     workers = Workers(sources, scratch, timeout_s, plan.threads)
     # Not entered: that would start both sides, and the machine is to be quiet.
     pool = Pool(dict(sources), scratch, timeout_s)
@@ -191,7 +191,7 @@ class Live:
         return self._loaded, environment
 
     def _load(self, compiler: Side) -> None:
-        self._loaded = requests.loaded(compiler, self._large.loading)
+        self._loaded = requests.load_twin(compiler, self._large.loading)
 
     def rest(self) -> None:
         """End what does not race."""

@@ -76,11 +76,11 @@ def naive_mha_causal_lengths(query: jax.Array, value: jax.Array, *weights: jax.A
 
 
 def mha_scores(query: jax.Array, value: jax.Array, *weights: jax.Array) -> jax.Array:
-    projected, key = (
+    queries, key = (
         jnp.einsum("btd,dhk->bthk", sequence, kernel)
         for sequence, kernel in zip((query, value), weights[:2], strict=True)
     )
-    return jax.nn.softmax(jnp.einsum("bthk,bshk->bhts", projected * 4**-0.5, key))
+    return jax.nn.softmax(jnp.einsum("bthk,bshk->bhts", queries * 4**-0.5, key))
 
 
 def naive_mha_scores(query: jax.Array, value: jax.Array, *weights: jax.Array) -> jax.Array:
@@ -88,13 +88,13 @@ def naive_mha_scores(query: jax.Array, value: jax.Array, *weights: jax.Array) ->
 
 
 def grouped_query_heads(query: jax.Array, value: jax.Array, *weights: jax.Array) -> jax.Array:
-    projected, key, values, output = weights
-    return _attention(query, value, (projected, jnp.repeat(key, 2, 1), jnp.repeat(values, 2, 1), output))
+    queries, key, values, output = weights
+    return _attention(query, value, (queries, jnp.repeat(key, 2, 1), jnp.repeat(values, 2, 1), output))
 
 
 def naive_grouped_query_heads(query: jax.Array, value: jax.Array, *weights: jax.Array) -> jax.Array:
-    projected, key, values, output = weights
-    return _attention(query, value, (projected, jnp.tile(key, (1, 2, 1)), jnp.tile(values, (1, 2, 1)), output))
+    queries, key, values, output = weights
+    return _attention(query, value, (queries, jnp.tile(key, (1, 2, 1)), jnp.tile(values, (1, 2, 1)), output))
 
 
 def attention_scale(query: jax.Array, value: jax.Array, key: jax.Array) -> jax.Array:
@@ -119,8 +119,8 @@ def naive_attention_argument_order(query: jax.Array, value: jax.Array, key: jax.
 
 
 def attention_masked_row(query: jax.Array, value: jax.Array, value_mask: jax.Array) -> jax.Array:
-    masked = ~(value_mask & (jnp.arange(2)[:, None] > 0))
-    scores = query @ value.swapaxes(1, 2) - 1e9 * masked[:, None].astype(query.dtype)
+    absent = ~(value_mask & (jnp.arange(2)[:, None] > 0))
+    scores = query @ value.swapaxes(1, 2) - 1e9 * absent[:, None].astype(query.dtype)
     return jax.nn.softmax(scores) @ value
 
 

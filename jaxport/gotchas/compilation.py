@@ -53,7 +53,7 @@ def naive_gather_nd_beyond(x: jax.Array, indices: jax.Array) -> jax.Array:
 
 
 def gather_rows_beyond(x: jax.Array, indices: jax.Array) -> jax.Array:
-    return jax.vmap(lambda row, chosen: jnp.take(row, chosen, mode="clip"))(jax.lax.stop_gradient(x), indices)
+    return jax.vmap(lambda row, places: jnp.take(row, places, mode="clip"))(jax.lax.stop_gradient(x), indices)
 
 
 def naive_gather_rows_beyond(x: jax.Array, indices: jax.Array) -> jax.Array:
@@ -83,8 +83,8 @@ def naive_reverse_sequence_beyond(x: jax.Array, lengths: jax.Array) -> jax.Array
 def segment_sum_beyond(x: jax.Array, segments: jax.Array) -> jax.Array:
     # a value beyond adds to the last segment what it takes off again, and leaves its gradient
     beyond = (segments >= 5)[:, None]
-    kept = jnp.where(beyond, x - jax.lax.stop_gradient(x), x)
-    return jax.ops.segment_sum(kept, jnp.minimum(segments, 4), 5)
+    values = jnp.where(beyond, x - jax.lax.stop_gradient(x), x)
+    return jax.ops.segment_sum(values, jnp.minimum(segments, 4), 5)
 
 
 def naive_segment_sum_beyond(x: jax.Array, segments: jax.Array) -> jax.Array:

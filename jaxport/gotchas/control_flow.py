@@ -43,18 +43,18 @@ def naive_foldr_goes_backwards(x: jax.Array) -> jax.Array:
 
 
 def while_loop_maximum(x: jax.Array) -> jax.Array:
-    def doubled(x: jax.Array, _: None) -> tuple[jax.Array, None]:
+    def double(x: jax.Array, _: None) -> tuple[jax.Array, None]:
         return jnp.where(jnp.sum(x) < 1e4, 2 * x, x), None
 
-    return jax.lax.scan(doubled, x, length=5)[0]
+    return jax.lax.scan(double, x, length=5)[0]
 
 
 def naive_while_loop_maximum(x: jax.Array) -> jax.Array:
     # twenty doublings are always enough: a scan, since reverse mode needs a length
-    def doubled(x: jax.Array, _: None) -> tuple[jax.Array, None]:
+    def double(x: jax.Array, _: None) -> tuple[jax.Array, None]:
         return jnp.where(jnp.sum(x) < 1e4, 2 * x, x), None
 
-    return jax.lax.scan(doubled, x, length=20)[0]
+    return jax.lax.scan(double, x, length=20)[0]
 
 
 def switch_case_beyond(x: jax.Array, index: jax.Array) -> jax.Array:

@@ -64,8 +64,8 @@ def conv1d_causal_dilated(x: jax.Array, kernel: jax.Array) -> jax.Array:
 
 
 def naive_conv1d_causal_dilated(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    padded = jnp.pad(x, ((0, 0), (kernel.shape[0] - 1, 0), (0, 0)))
-    return _conv(padded, kernel, padding="VALID", kernel_dilation=2)
+    inputs = jnp.pad(x, ((0, 0), (kernel.shape[0] - 1, 0), (0, 0)))
+    return _conv(inputs, kernel, padding="VALID", kernel_dilation=2)
 
 
 def depthwise_kernel(images: jax.Array, kernel: jax.Array) -> jax.Array:

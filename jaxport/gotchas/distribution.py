@@ -86,19 +86,19 @@ def naive_regularization_once(x: jax.Array, y: jax.Array, weights: jax.Array) ->
 
 def clipnorm_of_replica(x: jax.Array, y: jax.Array, weights: jax.Array) -> jax.Array:
     def replica(x: jax.Array, y: jax.Array) -> jax.Array:
-        return jax.lax.psum(_clipped(_gradient(x, y, weights, BATCH)), AXIS)
+        return jax.lax.psum(_clip(_gradient(x, y, weights, BATCH)), AXIS)
 
     return _over(replica, x, y)[0]
 
 
 def naive_clipnorm_of_replica(x: jax.Array, y: jax.Array, weights: jax.Array) -> jax.Array:
     def replica(x: jax.Array, y: jax.Array) -> jax.Array:
-        return _clipped(jax.lax.psum(_gradient(x, y, weights, BATCH), AXIS))
+        return _clip(jax.lax.psum(_gradient(x, y, weights, BATCH), AXIS))
 
     return _over(replica, x, y)[0]
 
 
-def _clipped(gradient: jax.Array) -> jax.Array:
+def _clip(gradient: jax.Array) -> jax.Array:
     squares = jnp.sum(jnp.square(gradient))
     norm = jnp.where(squares > 0, jnp.sqrt(jnp.where(squares > 0, squares, 1)), 0)
     return gradient * 0.5 / normalization.maximum(norm, 0.5)
@@ -119,15 +119,15 @@ def naive_batch_norm_of_replica(x: jax.Array) -> jax.Array:
 def batch_norm_moves_by_replicas(x: jax.Array, mean: jax.Array, variance: jax.Array) -> dict[str, jax.Array]:
     x, mean, variance = jax.lax.stop_gradient((x, mean, variance))
     means, variances = _over(lambda x: (jnp.mean(x, axis=0), jnp.var(x, axis=0)), x)
-    return _moved(mean, variance, jnp.mean(means, axis=0), jnp.mean(variances, axis=0))
+    return _update_statistics(mean, variance, jnp.mean(means, axis=0), jnp.mean(variances, axis=0))
 
 
 def naive_batch_norm_moves_by_replicas(x: jax.Array, mean: jax.Array, variance: jax.Array) -> dict[str, jax.Array]:
     x, mean, variance = jax.lax.stop_gradient((x, mean, variance))
-    return _moved(mean, variance, jnp.mean(x, axis=0), jnp.var(x, axis=0))
+    return _update_statistics(mean, variance, jnp.mean(x, axis=0), jnp.var(x, axis=0))
 
 
-def _moved(
+def _update_statistics(
     mean: jax.Array, variance: jax.Array, batch_mean: jax.Array, batch_variance: jax.Array
 ) -> dict[str, jax.Array]:
     return {"mean": 0.99 * mean + 0.01 * batch_mean, "variance": 0.99 * variance + 0.01 * batch_variance}

@@ -96,12 +96,12 @@ def naive_split_sizes(x: jax.Array) -> jax.Array:
     return jnp.split(x, [1, 3, 4], axis=1)[1]
 
 
-def where_v1_rows(chosen: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
-    return jnp.where(chosen[:, None], x, y)
+def where_v1_rows(condition: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
+    return jnp.where(condition[:, None], x, y)
 
 
-def naive_where_v1_rows(chosen: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
-    return jnp.where(chosen, x, y)
+def naive_where_v1_rows(condition: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
+    return jnp.where(condition, x, y)
 
 
 def boolean_mask_mean(x: jax.Array, lengths: jax.Array) -> jax.Array:

@@ -51,25 +51,25 @@ def naive_v1_loss_nonzero_weights(y_true: jax.Array, y_pred: jax.Array, weights:
 
 
 def masked_loss_mean(y_true: jax.Array, y_pred: jax.Array, mask: jax.Array) -> jax.Array:
-    kept = mask & jnp.any(y_pred != 0, axis=-1)
-    return losses.reduce(jnp.mean(jnp.square(y_true - y_pred), axis=-1), mask=kept)
+    valid = mask & jnp.any(y_pred != 0, axis=-1)
+    return losses.reduce(jnp.mean(jnp.square(y_true - y_pred), axis=-1), mask=valid)
 
 
 def naive_masked_loss_mean(y_true: jax.Array, y_pred: jax.Array, mask: jax.Array) -> jax.Array:
-    kept = mask & jnp.any(y_pred != 0, axis=-1)
-    return jnp.mean(jnp.where(kept, jnp.mean(jnp.square(y_true - y_pred), axis=-1), 0))
+    valid = mask & jnp.any(y_pred != 0, axis=-1)
+    return jnp.mean(jnp.where(valid, jnp.mean(jnp.square(y_true - y_pred), axis=-1), 0))
 
 
 def sparse_crossentropy_ignore_class(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    kept = y_true != -1
-    by_label = optax.losses.softmax_cross_entropy_with_integer_labels(y_pred, jnp.where(kept, y_true, 0))
-    return losses.reduce(by_label, mask=kept)
+    valid = y_true != -1
+    by_label = optax.losses.softmax_cross_entropy_with_integer_labels(y_pred, jnp.where(valid, y_true, 0))
+    return losses.reduce(by_label, mask=valid)
 
 
 def naive_sparse_crossentropy_ignore_class(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    kept = y_true != -1
-    by_label = optax.losses.softmax_cross_entropy_with_integer_labels(y_pred, jnp.where(kept, y_true, 0))
-    return jnp.mean(jnp.where(kept, by_label, 0))
+    valid = y_true != -1
+    by_label = optax.losses.softmax_cross_entropy_with_integer_labels(y_pred, jnp.where(valid, y_true, 0))
+    return jnp.mean(jnp.where(valid, by_label, 0))
 
 
 def binary_crossentropy_clips(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
@@ -199,9 +199,9 @@ def dice_of_batch(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
 
 
 def naive_dice_of_batch(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    shared = jnp.sum(y_true * y_pred, axis=-1)
+    overlap = jnp.sum(y_true * y_pred, axis=-1)
     whole = jnp.sum(y_true, axis=-1) + jnp.sum(y_pred, axis=-1)
-    return jnp.mean(1 - (2 * shared + 1) / (whole + 1))
+    return jnp.mean(1 - (2 * overlap + 1) / (whole + 1))
 
 
 def tversky_alpha(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
@@ -209,9 +209,9 @@ def tversky_alpha(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
 
 
 def naive_tversky_alpha(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    shared = jnp.sum(y_true * y_pred)
-    missed, alarms = jnp.sum(y_true * (1 - y_pred)), jnp.sum((1 - y_true) * y_pred)
-    return 1 - shared / (shared + 0.25 * alarms + 0.75 * missed)
+    overlap = jnp.sum(y_true * y_pred)
+    misses, alarms = jnp.sum(y_true * (1 - y_pred)), jnp.sum((1 - y_true) * y_pred)
+    return 1 - overlap / (overlap + 0.25 * alarms + 0.75 * misses)
 
 
 def ctc_lengths(labels: jax.Array, logits: jax.Array, label_length: jax.Array, logit_length: jax.Array) -> jax.Array:

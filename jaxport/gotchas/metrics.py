@@ -11,8 +11,8 @@ FIRST = 4
 
 def _batches(*arrays: jax.Array) -> list[tuple[jax.Array, ...]]:
     """Two batches of unlike size."""
-    stopped = jax.lax.stop_gradient(arrays)
-    return [tuple(array[part] for array in stopped) for part in (slice(0, FIRST), slice(FIRST, None))]
+    constants = jax.lax.stop_gradient(arrays)
+    return [tuple(array[part] for array in constants) for part in (slice(0, FIRST), slice(FIRST, None))]
 
 
 def mean_of_batch_means(x: jax.Array) -> jax.Array:
@@ -30,7 +30,7 @@ def root_mean_squared_error(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
 def naive_root_mean_squared_error(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
     return jnp.mean(
         jnp.stack(
-            [jnp.sqrt(jnp.mean(jnp.square(wanted - predicted))) for wanted, predicted in _batches(y_true, y_pred)]
+            [jnp.sqrt(jnp.mean(jnp.square(targets - predictions))) for targets, predictions in _batches(y_true, y_pred)]
         )
     )
 
@@ -93,9 +93,9 @@ def f1_score_per_class(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
 
 
 def naive_f1_score_per_class(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    wanted, predicted = jax.nn.one_hot(y_true, 4), jax.nn.one_hot(jnp.argmax(y_pred, axis=-1), 4)
-    both = jnp.sum(wanted * predicted, axis=0)
-    return jnp.mean(2 * both / jnp.maximum(jnp.sum(wanted, axis=0) + jnp.sum(predicted, axis=0), 1))
+    targets, predictions = jax.nn.one_hot(y_true, 4), jax.nn.one_hot(jnp.argmax(y_pred, axis=-1), 4)
+    both = jnp.sum(targets * predictions, axis=0)
+    return jnp.mean(2 * both / jnp.maximum(jnp.sum(targets, axis=0) + jnp.sum(predictions, axis=0), 1))
 
 
 def mean_iou_absent_class(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
@@ -103,9 +103,9 @@ def mean_iou_absent_class(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
 
 
 def naive_mean_iou_absent_class(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    wanted, predicted = jax.nn.one_hot(y_true, 6), jax.nn.one_hot(y_pred, 6)
-    shared = jnp.sum(wanted * predicted, axis=0)
-    return jnp.mean(shared / (jnp.sum(wanted, axis=0) + jnp.sum(predicted, axis=0) - shared))
+    targets, predictions = jax.nn.one_hot(y_true, 6), jax.nn.one_hot(y_pred, 6)
+    overlap = jnp.sum(targets * predictions, axis=0)
+    return jnp.mean(overlap / (jnp.sum(targets, axis=0) + jnp.sum(predictions, axis=0) - overlap))
 
 
 def top_k_ties(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
@@ -160,6 +160,6 @@ def true_positives(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
 
 def mean_squared_error_metric(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
     metric = nnx.metrics.Average()
-    for wanted, predicted in _batches(y_true, y_pred):
-        metric.update(values=jnp.square(wanted - predicted))
+    for targets, predictions in _batches(y_true, y_pred):
+        metric.update(values=jnp.square(targets - predictions))
     return jnp.asarray(metric.compute())

@@ -15,13 +15,13 @@ def _steps(optimizer: optax.GradientTransformation, gradients: jax.Array, weight
     gradients, weights = jax.lax.stop_gradient((gradients, weights))
     state: Any = optimizer.init(weights)
     for step in range(len(gradients)):
-        scaled = gradients[step] * (jnp.inf if step == 1 else state.scale)
-        updates, state = optimizer.update(scaled, state, weights)
+        gradient = gradients[step] * (jnp.inf if step == 1 else state.scale)
+        updates, state = optimizer.update(gradient, state, weights)
         weights = jnp.asarray(optax.apply_updates(weights, updates))
     return weights
 
 
-def _divided(optimizer: optax.GradientTransformation) -> optax.GradientTransformation:
+def _divide_gradients(optimizer: optax.GradientTransformation) -> optax.GradientTransformation:
     """Feeds the optimizer with gradients over a scale that stays as it is."""
     start = loss_scaling.scaled(optimizer, initial_scale=16.0).init
 
@@ -116,7 +116,7 @@ def loss_scale_overflow(gradients: jax.Array, start: jax.Array) -> jax.Array:
 
 
 def naive_loss_scale_overflow(gradients: jax.Array, start: jax.Array) -> jax.Array:
-    return _steps(_divided(optax.sgd(0.125)), gradients, start)
+    return _steps(_divide_gradients(optax.sgd(0.125)), gradients, start)
 
 
 def mixed_dense_in_float16(x: jax.Array, kernel: jax.Array, bias: jax.Array) -> jax.Array:

@@ -30,8 +30,8 @@ def _ftrl_of_the_paper(rate: float = 0.1, l1: float = 0.1, l2: float = 0.1) -> o
         n, z = slots["n"], slots["z"]
         after = n + g * g
         z = z + g - (jnp.sqrt(after) - jnp.sqrt(n)) / rate * w
-        moved = -jnp.sign(z) * jnp.maximum(jnp.abs(z) - l1, 0) / (jnp.sqrt(after) / rate + l2)
-        return moved - w, {"n": after, "z": z}
+        solution = -jnp.sign(z) * jnp.maximum(jnp.abs(z) - l1, 0) / (jnp.sqrt(after) / rate + l2)
+        return solution - w, {"n": after, "z": z}
 
     return by_rule(rule, n=lambda w: jnp.full_like(w, 0.1), z=jnp.zeros_like)
 

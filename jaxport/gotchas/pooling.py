@@ -44,8 +44,8 @@ def max_pool_padding(images: jax.Array) -> jax.Array:
 
 
 def naive_max_pool_padding(images: jax.Array) -> jax.Array:
-    padded = jnp.pad(jax.lax.stop_gradient(images), ((0, 0), (0, 1), (0, 1), (0, 0)))
-    return nnx.max_pool(padded, (2, 2), (2, 2))
+    bordered_images = jnp.pad(jax.lax.stop_gradient(images), ((0, 0), (0, 1), (0, 1), (0, 0)))
+    return nnx.max_pool(bordered_images, (2, 2), (2, 2))
 
 
 def max_pool_channels_first(images: jax.Array) -> jax.Array:
@@ -65,8 +65,8 @@ def naive_global_average_pooling(images: jax.Array) -> jax.Array:
 
 
 def global_average_pooling_masked(x: jax.Array, lengths: jax.Array) -> jax.Array:
-    kept = (jnp.arange(8) < lengths[:, None])[:, :, None].astype(x.dtype)
-    return jnp.sum(x * kept, axis=1) / jnp.sum(kept, axis=1)
+    mask = (jnp.arange(8) < lengths[:, None])[:, :, None].astype(x.dtype)
+    return jnp.sum(x * mask, axis=1) / jnp.sum(mask, axis=1)
 
 
 def naive_global_average_pooling_masked(x: jax.Array, lengths: jax.Array) -> jax.Array:

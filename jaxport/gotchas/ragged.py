@@ -16,7 +16,7 @@ def _rows(lengths: np.ndarray = LENGTHS) -> jax.Array:
     return jnp.asarray(np.repeat(np.arange(len(lengths)), lengths))
 
 
-def _padded(x: jax.Array) -> jax.Array:
+def _pad(x: jax.Array) -> jax.Array:
     """Rows side by side, with zeros behind the shorter ones."""
     place = np.concatenate([np.arange(length) for length in LENGTHS])
     return jnp.zeros((len(LENGTHS), max(LENGTHS), *x.shape[1:]), x.dtype).at[_rows(), place].set(x)
@@ -31,7 +31,7 @@ def ragged_mean(x: jax.Array) -> jax.Array:
 
 
 def naive_ragged_mean(x: jax.Array) -> jax.Array:
-    return jnp.mean(_padded(x), axis=1)
+    return jnp.mean(_pad(x), axis=1)
 
 
 def ragged_mean_empty(x: jax.Array) -> jax.Array:
@@ -55,7 +55,7 @@ def ragged_max(x: jax.Array) -> jax.Array:
 
 
 def naive_ragged_max(x: jax.Array) -> jax.Array:
-    return jnp.max(_padded(x), axis=1)
+    return jnp.max(_pad(x), axis=1)
 
 
 def ragged_variance(x: jax.Array) -> jax.Array:
@@ -63,7 +63,7 @@ def ragged_variance(x: jax.Array) -> jax.Array:
 
 
 def naive_ragged_variance(x: jax.Array) -> jax.Array:
-    return jnp.var(_padded(x), axis=1)
+    return jnp.var(_pad(x), axis=1)
 
 
 def ragged_bag(table: jax.Array, ids: jax.Array) -> jax.Array:
@@ -71,7 +71,7 @@ def ragged_bag(table: jax.Array, ids: jax.Array) -> jax.Array:
 
 
 def naive_ragged_bag(table: jax.Array, ids: jax.Array) -> jax.Array:
-    return jnp.mean(table[_padded(ids)], axis=1)
+    return jnp.mean(table[_pad(ids)], axis=1)
 
 
 def ragged_bag_sqrtn(table: jax.Array, ids: jax.Array) -> jax.Array:
@@ -87,7 +87,7 @@ def ragged_last(x: jax.Array) -> jax.Array:
 
 
 def naive_ragged_last(x: jax.Array) -> jax.Array:
-    return _padded(x)[:, -1]
+    return _pad(x)[:, -1]
 
 
 def padded_softmax(x: jax.Array, lengths: jax.Array) -> jax.Array:

@@ -20,8 +20,8 @@ def stateless_uniform(x: jax.Array) -> jax.Array:
 
 def naive_stateless_uniform(x: jax.Array) -> jax.Array:
     with eager():
-        drawn = jax.random.uniform(jax.random.key(42), SHAPE, minval=-1.0, maxval=1.0)
-    return x + drawn
+        draws = jax.random.uniform(jax.random.key(42), SHAPE, minval=-1.0, maxval=1.0)
+    return x + draws
 
 
 def stateless_uniform_mantissa(seed: jax.Array) -> jax.Array:
@@ -54,8 +54,8 @@ def stateless_normal(x: jax.Array) -> jax.Array:
 
 def naive_stateless_normal(x: jax.Array) -> jax.Array:
     with eager():
-        drawn = jax.random.normal(jax.random.key(42), SHAPE)
-    return x + drawn
+        draws = jax.random.normal(jax.random.key(42), SHAPE)
+    return x + draws
 
 
 def stateless_truncated_normal(x: jax.Array) -> jax.Array:
@@ -64,8 +64,8 @@ def stateless_truncated_normal(x: jax.Array) -> jax.Array:
 
 def naive_stateless_truncated_normal(x: jax.Array) -> jax.Array:
     with eager():
-        drawn = jax.random.truncated_normal(jax.random.key(42), -2.0, 2.0, SHAPE)
-    return x + drawn
+        draws = jax.random.truncated_normal(jax.random.key(42), -2.0, 2.0, SHAPE)
+    return x + draws
 
 
 def random_split(seed: jax.Array) -> jax.Array:
@@ -99,8 +99,8 @@ def glorot_uniform_seed(x: jax.Array) -> jax.Array:
 
 def naive_glorot_uniform_seed(x: jax.Array) -> jax.Array:
     with eager():
-        drawn = nnx.Linear(*SHAPE, rngs=nnx.Rngs(42)).kernel[...]
-    return x + drawn
+        draws = nnx.Linear(*SHAPE, rngs=nnx.Rngs(42)).kernel[...]
+    return x + draws
 
 
 def he_normal_seed(x: jax.Array) -> jax.Array:
@@ -109,8 +109,8 @@ def he_normal_seed(x: jax.Array) -> jax.Array:
 
 def naive_he_normal_seed(x: jax.Array) -> jax.Array:
     with eager():
-        drawn = jax.nn.initializers.he_normal()(jax.random.key(42), SHAPE)
-    return x + drawn
+        draws = jax.nn.initializers.he_normal()(jax.random.key(42), SHAPE)
+    return x + draws
 
 
 def embedding_initializer_seed(x: jax.Array) -> jax.Array:
@@ -119,8 +119,8 @@ def embedding_initializer_seed(x: jax.Array) -> jax.Array:
 
 def naive_embedding_initializer_seed(x: jax.Array) -> jax.Array:
     with eager():
-        drawn = nnx.Embed(*SHAPE, rngs=nnx.Rngs(42)).embedding[...]
-    return x + drawn
+        draws = nnx.Embed(*SHAPE, rngs=nnx.Rngs(42)).embedding[...]
+    return x + draws
 
 
 def random_normal_seed(x: jax.Array) -> jax.Array:
@@ -129,8 +129,8 @@ def random_normal_seed(x: jax.Array) -> jax.Array:
 
 def naive_random_normal_seed(x: jax.Array) -> jax.Array:
     with eager():
-        drawn = jax.nn.initializers.normal()(jax.random.key(42), SHAPE)
-    return x + drawn
+        draws = jax.nn.initializers.normal()(jax.random.key(42), SHAPE)
+    return x + draws
 
 
 def truncated_normal_seed(x: jax.Array) -> jax.Array:
@@ -139,16 +139,16 @@ def truncated_normal_seed(x: jax.Array) -> jax.Array:
 
 def naive_truncated_normal_seed(x: jax.Array) -> jax.Array:
     with eager():
-        drawn = jax.nn.initializers.truncated_normal()(jax.random.key(42), SHAPE)
-    return x + drawn
+        draws = jax.nn.initializers.truncated_normal()(jax.random.key(42), SHAPE)
+    return x + draws
 
 
 def dropout_inference(x: jax.Array) -> jax.Array:
     return nnx.Dropout(0.3, deterministic=True, rngs=nnx.Rngs(0))(x)
 
 
-def dropout_given_mask(x: jax.Array, kept: jax.Array) -> jax.Array:
-    return jnp.where(kept, x / (1 - 0.3), 0)
+def dropout_given_mask(x: jax.Array, mask: jax.Array) -> jax.Array:
+    return jnp.where(mask, x / (1 - 0.3), 0)
 
 
 def zeros_initializer(x: jax.Array) -> jax.Array:

@@ -29,7 +29,7 @@ def _rnn(cell: Any, **options: Any) -> Any:
     return nnx.RNN(cell, rngs=nnx.Rngs(0), **options)
 
 
-def _reordered(weights: jax.Array, *order: int) -> jax.Array:
+def _reorder(weights: jax.Array, *order: int) -> jax.Array:
     gates = jnp.split(weights, len(order), axis=-1)
     return jnp.concatenate([gates[place] for place in order], axis=-1)
 
@@ -47,12 +47,12 @@ def lstm_gate_order(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias:
 
 
 def naive_lstm_gate_order(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.Array) -> jax.Array:
-    weights = (_reordered(weight, 0, 1, 3, 2) for weight in (kernel, recurrent, bias))
+    weights = (_reorder(weight, 0, 1, 3, 2) for weight in (kernel, recurrent, bias))
     return _rnn(_lstm_cell(*weights))(x)
 
 
 def lstm_tf1_gate_order(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.Array) -> jax.Array:
-    kernel, recurrent, bias = (_reordered(weight, 0, 2, 1, 3) for weight in (kernel, recurrent, bias))
+    kernel, recurrent, bias = (_reorder(weight, 0, 2, 1, 3) for weight in (kernel, recurrent, bias))
     return _rnn(_lstm_cell(kernel, recurrent, _add_to_forget_gate(bias)))(x)
 
 
@@ -119,7 +119,7 @@ def gru_recurrent_bias(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bi
 
 
 def naive_gru_recurrent_bias(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.Array) -> jax.Array:
-    weights = (_reordered(weight, 1, 0, 2) for weight in (kernel, recurrent, bias[0] + bias[1]))
+    weights = (_reorder(weight, 1, 0, 2) for weight in (kernel, recurrent, bias[0] + bias[1]))
     return _rnn(_gru_cell(*weights))(x)
 
 
@@ -128,7 +128,7 @@ def gru_reset_before(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias
 
 
 def naive_gru_reset_before(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.Array) -> jax.Array:
-    weights = (_reordered(weight, 1, 0, 2) for weight in (kernel, recurrent, bias))
+    weights = (_reorder(weight, 1, 0, 2) for weight in (kernel, recurrent, bias))
     return _rnn(_gru_cell(*weights))(x)
 
 
@@ -233,25 +233,27 @@ def naive_rnn_masked_first_output(
 ) -> jax.Array:
     step = _lstm_cell(kernel, recurrent, bias)
 
-    def masked(carry: Any, at: Any) -> Any:
-        following = jax.tree.map(lambda new, old: jnp.where(at[1][:, None], new, old), step(carry, at[0])[0], carry)
+    def masked_step(carry: Any, frame: Any) -> Any:
+        following = jax.tree.map(
+            lambda new, old: jnp.where(frame[1][:, None], new, old), step(carry, frame[0])[0], carry
+        )
         return following, following[1]
 
-    _, outputs = jax.lax.scan(masked, (cell, hidden), (x.swapaxes(0, 1), mask.T))
+    _, outputs = jax.lax.scan(masked_step, (cell, hidden), (x.swapaxes(0, 1), mask.T))
     return outputs.swapaxes(0, 1)
 
 
 def _conv_lstm(
     x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.Array, padding: str, order: str = "ifgo"
 ) -> jax.Array:
-    def convolved(values: jax.Array, kernel: jax.Array, padding: str) -> jax.Array:
+    def convolve(values: jax.Array, kernel: jax.Array, padding: str) -> jax.Array:
         return jax.lax.conv_general_dilated(values, kernel, (1, 1), padding, dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
-    inputs = jax.vmap(lambda step: convolved(step, kernel, padding) + bias, 1)(x)
+    inputs = jax.vmap(lambda step: convolve(step, kernel, padding) + bias, 1)(x)
     hidden = cell = jnp.zeros((*inputs.shape[1:-1], recurrent.shape[2]))
     outputs = []
     for step in inputs:
-        gates = dict(zip(order, jnp.split(step + convolved(hidden, recurrent, "SAME"), 4, -1), strict=True))
+        gates = dict(zip(order, jnp.split(step + convolve(hidden, recurrent, "SAME"), 4, -1), strict=True))
         cell = jax.nn.sigmoid(gates["f"]) * cell + jax.nn.sigmoid(gates["i"]) * jnp.tanh(gates["g"])
         hidden = jax.nn.sigmoid(gates["o"]) * jnp.tanh(cell)
         outputs.append(hidden)
@@ -296,5 +298,5 @@ def rnn_return_state(x: jax.Array, lengths: jax.Array, kernel: jax.Array, recurr
 
 
 def gru_without_recurrent_bias(x: jax.Array, kernel: jax.Array, recurrent: jax.Array) -> jax.Array:
-    cell = _gru_cell(_reordered(kernel, 1, 0, 2), _reordered(recurrent, 1, 0, 2), jnp.zeros(3 * UNITS))
+    cell = _gru_cell(_reorder(kernel, 1, 0, 2), _reorder(recurrent, 1, 0, 2), jnp.zeros(3 * UNITS))
     return _rnn(cell)(x)

@@ -26,17 +26,17 @@ def naive_variable_alias(x: jax.Array) -> jax.Array:
 
 
 def variable_in_function(x: jax.Array) -> jax.Array:
-    doubled = jax.jit(lambda variable: 2 * variable)
+    double = jax.jit(lambda variable: 2 * variable)
     variable = jax.lax.stop_gradient(x)
-    return doubled(variable) + doubled(variable + variable)
+    return double(variable) + double(variable + variable)
 
 
 def naive_variable_in_function(x: jax.Array) -> jax.Array:
     state = {"variable": jax.lax.stop_gradient(x)}
-    doubled = jax.jit(lambda: 2 * state["variable"])
-    first = doubled()
+    double = jax.jit(lambda: 2 * state["variable"])
+    first = double()
     state["variable"] = state["variable"] + state["variable"]
-    return first + doubled()
+    return first + double()
 
 
 def python_counter(x: jax.Array) -> jax.Array:
@@ -92,8 +92,8 @@ def naive_batch_norm_called_twice(
     x, y, mean, variance = jax.lax.stop_gradient((x, y, mean, variance))
     statistics = {"mean": mean, "var": variance}
     _linen(x, statistics, inference=False)
-    _, moved = _linen(y, statistics, inference=False)
-    return {"mean": moved["batch_stats"]["mean"], "variance": moved["batch_stats"]["var"]}
+    _, updates = _linen(y, statistics, inference=False)
+    return {"mean": updates["batch_stats"]["mean"], "variance": updates["batch_stats"]["var"]}
 
 
 def batch_norm_default_mode(x: jax.Array, mean: jax.Array, variance: jax.Array) -> jax.Array:
@@ -117,8 +117,8 @@ def spectral_norm_inference(x: jax.Array, kernel: jax.Array, vector: jax.Array) 
 
 
 def naive_spectral_norm_inference(x: jax.Array, kernel: jax.Array, vector: jax.Array) -> jax.Array:
-    left = _unit(vector @ kernel.T)
-    largest = left @ kernel @ _unit(left @ kernel).T
+    row = _unit(vector @ kernel.T)
+    largest = row @ kernel @ _unit(row @ kernel).T
     return x @ (kernel / jnp.where(largest == 0, 1, largest))
 
 
@@ -188,8 +188,8 @@ def naive_ema_starts_with_variable(weights: jax.Array, gradients: jax.Array) -> 
     average, averages = optax.ema(0.875), []
     state = average.init(weights)
     for now in _descent(weights, gradients):
-        smoothed, state = average.update(now, state)
-        averages.append(smoothed)
+        value, state = average.update(now, state)
+        averages.append(value)
     return jnp.stack(averages)
 
 

@@ -42,11 +42,11 @@ def _two_devices() -> list[Any]:
 
 
 def _sum_of_products(x: jax.Array) -> jax.Array:
-    def multiplied(product: jax.Array, factor: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def multiply(product: jax.Array, factor: jax.Array) -> tuple[jax.Array, jax.Array]:
         product = jnp.sin(product * factor)
         return product, product
 
-    return lax.scan(multiplied, jnp.ones([], x.dtype), x)[1].sum()
+    return lax.scan(multiply, jnp.ones([], x.dtype), x)[1].sum()
 
 
 def tensor_array_across_the_border(x: jax.Array) -> jax.Array:
@@ -62,21 +62,21 @@ def tensor_array_within_the_border(x: jax.Array) -> jax.Array:
 
 
 def naive_gradient_of_an_unbounded_loop(x: jax.Array) -> jax.Array:
-    def looped(x: jax.Array) -> jax.Array:
+    def loop(x: jax.Array) -> jax.Array:
         return lax.while_loop(lambda y: y.sum() < 40.0, lambda y: y * y * 0.5 + y, x).sum()
 
-    return jax.grad(looped)(x)
+    return jax.grad(loop)(x)
 
 
 def gradient_of_an_unbounded_loop(x: jax.Array) -> jax.Array:
-    return jax.grad(_bounded)(x)
+    return jax.grad(_bounded_loop)(x)
 
 
 def gradient_of_a_bounded_loop(x: jax.Array) -> jax.Array:
-    return jax.grad(_bounded)(x)
+    return jax.grad(_bounded_loop)(x)
 
 
-def _bounded(x: jax.Array) -> jax.Array:
+def _bounded_loop(x: jax.Array) -> jax.Array:
     def step(y: jax.Array, _: None) -> tuple[jax.Array, None]:
         return lax.cond(y.sum() < 40.0, lambda y: y * y * 0.5 + y, lambda y: y, y), None
 

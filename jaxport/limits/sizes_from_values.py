@@ -27,13 +27,13 @@ def around_size_from_an_argument(stage: Stage, x: np.ndarray, count: np.ndarray)
 
 
 def naive_repeat_by_counts(x: jax.Array, counts: jax.Array) -> jax.Array:
-    repeated = jnp.repeat(jnp.tanh(x), counts)
-    return jnp.abs(repeated * 2.0 + 1.0)
+    repeats = jnp.repeat(jnp.tanh(x), counts)
+    return jnp.abs(repeats * 2.0 + 1.0)
 
 
 def repeat_by_counts(x: jax.Array, counts: jax.Array) -> jax.Array:
-    repeated = jnp.repeat(jnp.tanh(x), counts, total_repeat_length=3 * x.size)
-    return jnp.abs(repeated * 2.0 + 1.0)
+    repeats = jnp.repeat(jnp.tanh(x), counts, total_repeat_length=3 * x.size)
+    return jnp.abs(repeats * 2.0 + 1.0)
 
 
 def naive_size_from_a_random_number(x: jax.Array) -> jax.Array:
@@ -57,7 +57,7 @@ def naive_comparison_of_an_unknown_size(x: jax.Array) -> jax.Array:
 
 
 def around_naive_comparison_of_an_unknown_size(stage: Stage, x: np.ndarray) -> Any:
-    return _exported(stage, x, [])
+    return _export(stage, x, [])
 
 
 def comparison_of_an_unknown_size(x: jax.Array) -> jax.Array:
@@ -67,10 +67,10 @@ def comparison_of_an_unknown_size(x: jax.Array) -> jax.Array:
 
 
 def around_comparison_of_an_unknown_size(stage: Stage, x: np.ndarray) -> Any:
-    return _exported(stage, x, ["n >= 33"])
+    return _export(stage, x, ["n >= 33"])
 
 
-def _exported(stage: Stage, x: np.ndarray, constraints: list[str]) -> Any:
+def _export(stage: Stage, x: np.ndarray, constraints: list[str]) -> Any:
     shape = export.symbolic_shape("n", constraints=constraints)
-    exported = export.export(jax.jit(stage()))(jax.ShapeDtypeStruct(shape, x.dtype))
-    return exported.call(x)
+    program = export.export(jax.jit(stage()))(jax.ShapeDtypeStruct(shape, x.dtype))
+    return program.call(x)

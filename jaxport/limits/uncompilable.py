@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from workloads._attempting import Stage
-from workloads.limits._pictures import decoded, encoded, written
+from workloads.limits._pictures import decode, encode, picture_file
 
 _KEYS = np.arange(0, 100, 3, dtype=np.int32)
 
@@ -20,8 +20,8 @@ def read_file(scale: jax.Array, picture: jax.Array) -> jax.Array:
 
 
 def around_read_file(stage: Stage, scale: np.ndarray, pixels: np.ndarray) -> Any:
-    with written(pixels) as path:
-        return stage()(scale, decoded(path.read_bytes()))
+    with picture_file(pixels) as path:
+        return stage()(scale, decode(path.read_bytes()))
 
 
 def naive_file_that_changes(x: jax.Array, path: str) -> jax.Array:
@@ -29,7 +29,7 @@ def naive_file_that_changes(x: jax.Array, path: str) -> jax.Array:
 
 
 def around_naive_file_that_changes(stage: Stage, x: np.ndarray) -> Any:
-    with written(np.zeros((2, 2, 3), np.uint8)) as path:
+    with picture_file(np.zeros((2, 2, 3), np.uint8)) as path:
         function = stage(static_argnames="path")
         function(x, path=str(path))
         path.write_bytes(b"another file")
@@ -41,7 +41,7 @@ def file_that_changes(x: jax.Array, length: int) -> jax.Array:
 
 
 def around_file_that_changes(stage: Stage, x: np.ndarray) -> Any:
-    with written(np.zeros((2, 2, 3), np.uint8)) as path:
+    with picture_file(np.zeros((2, 2, 3), np.uint8)) as path:
         function = stage()
         function(x, len(path.read_bytes()))
         path.write_bytes(b"another file")
@@ -50,19 +50,19 @@ def around_file_that_changes(stage: Stage, x: np.ndarray) -> Any:
 
 def naive_decode_jpeg(scale: jax.Array, contents: jax.Array) -> jax.Array:
     before = jnp.tanh(scale) * scale + 1.0
-    picture = decoded(np.asarray(contents).tobytes())
+    picture = decode(np.asarray(contents).tobytes())
     return jnp.tanh(picture.astype(np.float32) / 256.0 * before) * 2.0 + before
 
 
 def decode_jpeg(scale: jax.Array, contents: jax.Array) -> jax.Array:
     before = jnp.tanh(scale) * scale + 1.0
     shape = jax.ShapeDtypeStruct(scale.shape, jnp.uint8)
-    picture = jax.pure_callback(lambda file: decoded(np.asarray(file).tobytes()), shape, contents)
+    picture = jax.pure_callback(lambda file: decode(np.asarray(file).tobytes()), shape, contents)
     return jnp.tanh(picture.astype(jnp.float32) / 256.0 * before) * 2.0 + before
 
 
 def around_decode_jpeg(stage: Stage, scale: np.ndarray, pixels: np.ndarray) -> Any:
-    return stage()(scale, np.frombuffer(encoded(pixels), np.uint8))
+    return stage()(scale, np.frombuffer(encode(pixels), np.uint8))
 
 
 around_naive_decode_jpeg = around_decode_jpeg
@@ -76,8 +76,8 @@ def naive_python_function(x: jax.Array) -> jax.Array:
 def python_function(x: jax.Array) -> jax.Array:
     y = jnp.tanh(x) * 2.0 + x
     shape = jax.ShapeDtypeStruct(y.shape, y.dtype)
-    partitioned = jax.pure_callback(lambda array: np.partition(array, 32), shape, y)
-    return jnp.abs(partitioned * 2.0 + y)
+    partition = jax.pure_callback(lambda array: np.partition(array, 32), shape, y)
+    return jnp.abs(partition * 2.0 + y)
 
 
 def printing(x: jax.Array) -> jax.Array:
@@ -119,14 +119,14 @@ def unique(x: jax.Array) -> jax.Array:
 
 def naive_boolean_mask(x: jax.Array) -> jax.Array:
     y = jnp.tanh(x) * 2.0 + x
-    kept = y[y > 0.0]
-    return jnp.abs(kept * 2.0 + 1.0)
+    positives = y[y > 0.0]
+    return jnp.abs(positives * 2.0 + 1.0)
 
 
 def boolean_mask(x: jax.Array) -> jax.Array:
     y = jnp.tanh(x) * 2.0 + x
-    (kept,) = jnp.nonzero(y > 0.0, size=y.size, fill_value=0)
-    return jnp.abs(y[kept] * 2.0 + 1.0)
+    (places,) = jnp.nonzero(y > 0.0, size=y.size, fill_value=0)
+    return jnp.abs(y[places] * 2.0 + 1.0)
 
 
 def naive_where_of_one_argument(x: jax.Array) -> jax.Array:

@@ -97,7 +97,7 @@ def test_a_reply_tells_the_first_failures_with_both_values_and_counts_the_others
     failures = [Failure("semantics", f"forward output[{at}]", f"at {path}", 1.0, 2.0) for at in range(7)]
     gates = {"semantics": Gate("fail", "it fails"), "gradients": Gate("not_judged", f"no gradient at {path}")}
     report = CheckReport("fail", gates, failures, None, {}, "", (), "")
-    reply = asdict(tool_replies.check_reply(report, root.shown))
+    reply = asdict(tool_replies.check_reply(report, root.shorten_paths))
     assert [(failure["expected"], failure["found"]) for failure in reply["failures"]] == [(1.0, 2.0)] * 5
     assert reply["failures"][0]["message"] == "at mine.py:3" and reply["further_failures"] == 2
     assert reply["not_judged"] == ["gradients: no gradient at mine.py:3"]
@@ -115,7 +115,7 @@ def test_a_reply_tells_which_rung_and_layer_fail_and_what_to_look_at(root: Root)
     located = LocatedOperation("add", f"{line}  return x  (f)", line, cause="epsilon", remedy="write 1e-3")
     of_port = ladder(forward="fail", gradients="not_reached")
     failing = replace(of_port.rungs[2], told=(f"off at {line}",), layers=Layers(first="norm"), located=(located,))
-    reply = tool_replies.ladder_reply(replace(of_port, rungs=(*of_port.rungs[:2], failing)), root.shown)
+    reply = tool_replies.ladder_reply(replace(of_port, rungs=(*of_port.rungs[:2], failing)), root.shorten_paths)
     assert (reply.verdict, reply.fails, reply.layer) == ("fail", "forward", "norm")
     assert reply.messages == ["off at mine.py:3"] and reply.look_at[-1] == "look at forward"
     assert asdict(reply.operations[0])["jax_line"] == "mine.py:3" and reply.rungs["forward"] == "fail"
@@ -130,7 +130,7 @@ def test_a_reply_tells_which_rung_and_layer_fail_and_what_to_look_at(root: Root)
     ],
 )
 def test_a_ladder_with_evidence_missing_is_not_proved(root: Root, of_port: Ladder, verdict: str, hint: str) -> None:
-    reply = tool_replies.ladder_reply(of_port, root.shown)
+    reply = tool_replies.ladder_reply(of_port, root.shorten_paths)
     assert reply.verdict == verdict and reply.hint.startswith(hint)
 
 
@@ -140,7 +140,7 @@ def test_a_ladder_with_evidence_missing_is_not_proved(root: Root, of_port: Ladde
 )
 def test_only_a_port_that_passed_is_called_proved(root: Root, verdict: str, hint: str) -> None:
     report = CheckReport(verdict, {}, (), None, {}, "", (), "")
-    reply = tool_replies.check_reply(report, root.shown)
+    reply = tool_replies.check_reply(report, root.shorten_paths)
     assert hint in reply.hint and (verdict == "pass") == reply.hint.startswith("the port is proved")
 
 

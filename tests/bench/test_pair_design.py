@@ -52,7 +52,7 @@ class Machine:
         return [self.ran[start : start + count] for start in range(0, len(self.ran), count)]
 
     def measure(self, *arms: Timer, budget_s: float = 0.0, **options: Any) -> Measured:
-        chosen = {"calls": 4, "dropped": 1, "steady_s": math.inf, "long_s": math.inf} | options
+        chosen = {"calls": 4, "warmup_calls": 1, "steady_s": math.inf, "long_s": math.inf} | options
         return measure(arms, budget_s=budget_s, seed=1, failing=ArmFailed, clock=self.clock, **chosen)
 
 
@@ -96,7 +96,7 @@ def test_a_round_is_the_median_of_the_calls_after_the_dropped_ones() -> None:
 
     machine = Machine()
     assert machine.measure(machine.arm("tf/jit", seconds)).medians == {"tf/jit": (3.0,) * 5}
-    assert machine.measure(machine.arm("tf/jit", seconds), dropped=0).medians == {"tf/jit": (5.5,) * 5}
+    assert machine.measure(machine.arm("tf/jit", seconds), warmup_calls=0).medians == {"tf/jit": (5.5,) * 5}
 
 
 def test_a_round_is_five_calls_of_which_two_are_dropped_unless_asked_otherwise() -> None:
@@ -137,7 +137,7 @@ def test_no_arm_makes_more_calls_than_were_asked_for() -> None:
         asked.append(calls)
         return [0.3] * calls
 
-    measure([Timer("jax/jit", round_)], budget_s=0, seed=0, failing=ArmFailed, calls=1, dropped=0)
+    measure([Timer("jax/jit", round_)], budget_s=0, seed=0, failing=ArmFailed, calls=1, warmup_calls=0)
     assert set(asked) == {1}
 
 
@@ -294,10 +294,10 @@ def test_an_arm_that_times_other_calls_than_asked_for_is_refused() -> None:
         Machine().measure(Timer("tf/jit", lambda _: [1.0, 1.0]))
 
 
-@pytest.mark.parametrize("dropped", [4, -1])
-def test_a_round_must_keep_a_call(dropped: int) -> None:
+@pytest.mark.parametrize("warmup_calls", [4, -1])
+def test_a_round_must_keep_a_call(warmup_calls: int) -> None:
     with pytest.raises(ValueError, match="fewer than the 4 calls"):
-        Machine().measure(Machine().arm("tf/jit"), dropped=dropped)
+        Machine().measure(Machine().arm("tf/jit"), warmup_calls=warmup_calls)
 
 
 def test_two_arms_of_one_name_are_refused() -> None:

@@ -51,7 +51,7 @@ X, N = np.array([1, 2, 3, 4], np.float32), np.array([1, 2, 3, 4], np.int32)
 def test_every_kind_of_file_is_the_same_program(tmp_path: Path) -> None:
     artifact = bindings.artifact(SCALED)
     proto = bindings.hlo_of(bindings.parse(artifact))
-    optimized = executing.compile_bytecode(artifact).optimized
+    optimized = executing.compile_bytecode(artifact).optimized_module
     for data in (artifact, proto, optimized, bindings.hlo_text(proto).encode()):
         found = executing.compile_bytecode(standalone.artifact_of_file(data))([X, N])
         np.testing.assert_array_equal(found[0], X * 2)

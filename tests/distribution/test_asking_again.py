@@ -101,7 +101,7 @@ def test_a_strategy_whose_worker_is_lost_is_run_once_more_and_no_oftener(
     groups.errors = list(errors)
     given: Any = SimpleNamespace(examples=8)
     survey = distributing._Survey(given, Asked((), None, devices=2, steps=1, timed=False), groups, Silent(), tmp_path)
-    found = survey.tried(BY_NAME["tf/mirrored"])
+    found = survey.attempt(BY_NAME["tf/mirrored"])
     assert found is not None and (found.verdict, found.lost_first) == (verdict, "SIGABRT")
     assert len(survey.failures) == failures and not groups.errors
     assert groups.dropped == [("tf", 1)] * 2

@@ -28,7 +28,7 @@ def test_one_entry_is_shown_with_both_ports_and_the_reason(capsys: pytest.Captur
 def test_an_entry_is_shown_with_what_it_refers_to(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["lookup", "gotchas", "ragged_mean_of_all"]) == 0
     shown = capsys.readouterr().out
-    assert shown.index("tf helpers") < shown.index("SPLITS = (") < shown.index("def _ragged(x")
+    assert shown.index("tf helpers") < shown.index("SPLITS = (") < shown.index("def _to_ragged(x")
     assert shown.index("jax helpers") < shown.index("LENGTHS = np.array") < shown.index("def _sum(x")
 
 

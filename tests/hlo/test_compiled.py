@@ -22,7 +22,7 @@ F32 = Shape("f32", (4, 8), layout=(1, 0))
 
 
 def optimized(function: Callable[..., Any], *arguments: np.ndarray) -> bytes:
-    return executing.compile_bytecode(exported(function, *arguments)).optimized
+    return executing.compile_bytecode(exported(function, *arguments)).optimized_module
 
 
 def of_text(body: str, head: str = "") -> CompiledSummary:

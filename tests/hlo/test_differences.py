@@ -31,7 +31,7 @@ def program(label: str, function: Callable[..., Any]) -> Subject:
 def cell(
     function: Callable[..., Any], options: dict[str, Any] | None = None, temp_bytes: int | None = None
 ) -> CompiledProgram:
-    module = executing.compile_bytecode(exported(function, MATRIX), options).optimized
+    module = executing.compile_bytecode(exported(function, MATRIX), options).optimized_module
     return CompiledProgram(Subject("", module, ("input x",), ("y",)), temp_bytes)
 
 

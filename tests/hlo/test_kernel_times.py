@@ -97,7 +97,7 @@ LINES = [f"{__file__}:{inspect.getsourcelines(two_lines)[1] + at}" for at in (1,
 
 
 def module() -> Subject:
-    return Subject("jax", executing.compile_bytecode(exported(two_lines, MATRIX)).optimized)
+    return Subject("jax", executing.compile_bytecode(exported(two_lines, MATRIX)).optimized_module)
 
 
 class TestLocated:

@@ -159,8 +159,8 @@ def test_the_most_bytes_come_first_and_lines_know_the_source() -> None:
 
     artifact = exported(two, np.ones(8, np.float32))
     unfused = {"xla_disable_hlo_passes": "fusion,fusion-wrapper"}
-    one = executing.compile_bytecode(artifact).optimized
-    other = executing.compile_bytecode(artifact, unfused).optimized
+    one = executing.compile_bytecode(artifact).optimized_module
+    other = executing.compile_bytecode(artifact, unfused).optimized_module
     found = partitions.compare(Subject("fused", one), Subject("unfused", other))
     sizes = [each.bytes for each in found.written]
     assert sizes == sorted(sizes, reverse=True)

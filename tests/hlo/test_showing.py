@@ -230,7 +230,7 @@ def test_attributes_read_as_text() -> None:
 
 
 def test_a_module_is_shown_with_its_fusions_and_what_is_matched() -> None:
-    optimized = executing.compile_bytecode(exported(lambda x: jnp.tanh(x @ x + 1).sum(), MATRIX)).optimized
+    optimized = executing.compile_bytecode(exported(lambda x: jnp.tanh(x @ x + 1).sum(), MATRIX)).optimized_module
     read = levels.read(Subject("jax", optimized))
     first = next(iter(read.nodes))
     view = showing.module_view(read, [first])

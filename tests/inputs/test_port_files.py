@@ -184,7 +184,7 @@ def test_a_file_that_never_ends_is_given_up(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(port_files, "_in_use", [])
     with port_files.ports_apart():
         assert port_files.get(write(tmp_path, "first")).name == "first"
-        hurry(port_files._in_use[-1]._worker.started())
+        hurry(port_files._in_use[-1]._worker.current_worker())
         with pytest.raises(_registry.RegistryError, match=r"found code that does not finish: no answer within 2 s"):
             port_files.get(write(tmp_path, "endless", before="while True: pass"))
         assert port_files.get(write(tmp_path, "next")).name == "next"

@@ -26,7 +26,7 @@ class Scripted:
         machines = [each.machine for _, each in self.running]
         self.most_at_once[node.machine] = max(self.most_at_once.get(node.machine, 0), machines.count(node.machine))
 
-    def finished(self) -> Sequence[Finished]:
+    def wait_for_ends(self) -> Sequence[Finished]:
         task, node = self.running.pop(0)
         if (task, node.name) in self.losses:
             return [Finished(task, "it died", self.losses.pop((task, node.name)))]

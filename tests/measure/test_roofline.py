@@ -19,7 +19,7 @@ from compare.inputs.at_size import prepare
 from compare.measure import machine_limits
 from compare.measure.machine_limits import Probed
 from compare.plain_json import to_json
-from compare.record.base import known
+from compare.record.base import require
 from compare.record.cost_parts import Bandwidth, Limits, Throughput
 from compare.record.program_parts import Compiled
 from compare.record.workload_part import Cost, Workload
@@ -79,7 +79,7 @@ def test_what_the_paper_says_its_machine_attains(flops_per_byte: float, expected
 def test_the_largest_bound_limits(
     work: Work, dispatch_s: float | None, seconds: tuple[float | None, ...], bound: str
 ) -> None:
-    found = bounds(work, HAND, known(bandwidth_of(HAND, work.kind)), dispatch_s)
+    found = bounds(work, HAND, require(bandwidth_of(HAND, work.kind)), dispatch_s)
     for value, expected in zip((found.memory_s, found.compute_s, found.dispatch_s), seconds, strict=True):
         assert value == (None if expected is None else pytest.approx(expected))
     assert found.bound == bound
@@ -103,13 +103,13 @@ def test_the_written_part_picks_the_probe(read: int, written: int, kind: str) ->
 
 
 def test_each_kind_of_traffic_has_its_own_bandwidth() -> None:
-    assert [known(bandwidth_of(HAND, kind)).bytes_per_s for kind in ("read", "copy", "triad")] == [10e9, 4e9, 6e9]
+    assert [require(bandwidth_of(HAND, kind)).bytes_per_s for kind in ("read", "copy", "triad")] == [10e9, 4e9, 6e9]
 
 
 def test_rounded_products_bound_what_may_be_rounded() -> None:
     rounding = limits(10e9, 4e9, 6e9, f32=1e9, f64=1e9, tf32=8e9)
     seconds = [
-        bounds(Work(8e9, 1, 0, dtype), rounding, known(rounding.read), None).compute_s for dtype in ("f32", "f64")
+        bounds(Work(8e9, 1, 0, dtype), rounding, require(rounding.read), None).compute_s for dtype in ("f32", "f64")
     ]
     assert seconds == [pytest.approx(1.0), pytest.approx(8.0)]
 

@@ -14,7 +14,7 @@ from compare.parity import Evidence, judge, with_sizes, with_sweep
 from compare.parity.breaks import Swept
 from compare.plain_json import to_json
 from compare.record.parity_part import AtSize, Gate, Parity
-from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS, composed
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS, compose
 from compare.record.workload_part import Failure
 from compare.sides._side import Missing, NoDevice, NotRecorded, SideError, Unavailable
 from compare.sides.workers import failure_of
@@ -131,7 +131,7 @@ def test_a_size_that_is_not_judged_leaves_its_gates_not_judged() -> None:
 def test_nothing_makes_a_pass_of_what_is_not_judged(verdicts: tuple[str | None, ...]) -> None:
     expected = FAIL if FAIL in verdicts else NOT_JUDGED if {NOT_JUDGED, None} & set(verdicts) else PASS
 
-    assert composed(verdicts) == expected
+    assert compose(verdicts) == expected
 
 
 @pytest.mark.parametrize("verdict", [FAIL, NOT_JUDGED])

@@ -188,7 +188,7 @@ def test_what_is_soon_told_to_hold_holds_by_every_element(seed: int) -> None:
     found, original = (run(10.0 ** draws.integers(-8, -1)) for _ in range(2))
     moved = [{"y": exact + 10.0 ** draws.integers(-9, 0) * draws.normal(size=24)} for _ in range(draws.integers(0, 3))]
     values = Values({"y": found}, {"y": original}, {"y": exact}, moved)
-    soon, whole = stability.by_leaf(values, FLOAT32)["y"], stability.weighed("y", values, FLOAT32)
+    soon, whole = stability.by_leaf(values, FLOAT32)["y"], stability.weigh_leaf("y", values, FLOAT32)
     assert soon.status == whole.status
 
 

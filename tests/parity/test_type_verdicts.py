@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from compare.parity.evidence import Evidence
-from compare.parity.type_verdicts import judged
+from compare.parity.type_verdicts import judge_modes
 from compare.record.datatypes_part import DIFFERS, HOLDS, OTHER_TYPE, REFERENCE, UNJUDGED, TypedMode
 
 EXACT = np.array([1.0, -2.5, 4.0])
@@ -29,7 +29,7 @@ def said(
     with np.errstate(over="ignore"):
         outputs = {(mode, *at): {"y": run.astype((kept or {}).get(mode, dtype))} for mode, run in runs.items()}
     doubles = {} if reference is None else {("tf", *at): {"y": reference}}
-    return judged(Evidence("tiny", outputs, doubles), dtype, stand_in)
+    return judge_modes(Evidence("tiny", outputs, doubles), dtype, stand_in)
 
 
 def status(*given: object, **named: object) -> dict[str, str]:
@@ -113,13 +113,13 @@ def test_places_and_comparisons_of_floats_that_tensorflow_refuses_are_not_judged
     at, places = ("forward", "seed0"), {"y": np.array([0, 2])}
     for found in (places, {"y": np.array([True, False])}):
         alone = Evidence("tiny", {("jax/jit", *at): found}, {("tf", *at): places})
-        assert judged(alone, "float8_e5m2")["jax/jit"].status == UNJUDGED
+        assert judge_modes(alone, "float8_e5m2")["jax/jit"].status == UNJUDGED
     beside = {"y": np.array([0, 2]), "z": EXACT.astype(ml_dtypes.float8_e5m2)}
     both = Evidence("tiny", {("jax/jit", *at): beside}, {("tf", *at): places | {"z": EXACT}})
-    assert judged(both, "float8_e5m2")["jax/jit"].status == UNJUDGED
+    assert judge_modes(both, "float8_e5m2")["jax/jit"].status == UNJUDGED
     wrong = {**beside, "z": (EXACT * 2).astype(ml_dtypes.float8_e5m2)}
     both = Evidence("tiny", {("jax/jit", *at): wrong}, {("tf", *at): places | {"z": EXACT}})
-    assert judged(both, "float8_e5m2")["jax/jit"].status == DIFFERS
+    assert judge_modes(both, "float8_e5m2")["jax/jit"].status == DIFFERS
 
 
 def test_what_disagrees_with_int64_in_place_of_a_type_is_not_judged() -> None:

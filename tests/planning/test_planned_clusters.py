@@ -18,7 +18,7 @@ from compare.planning.mesh_layouts import Layout
 from compare.planning.planned_clusters import Asked, check_hosts, plan_cluster
 from compare.planning.sized_steps import SizedSteps
 from compare.progress import Silent
-from compare.record.base import known
+from compare.record.base import require
 from compare.record.plan_part import Planned, PlannedCluster, PlannedLayout, PlannedStep
 from compare.report.plan_tables import plan_markdown, print_plan
 from compare.report.terminal import PlainConsole
@@ -37,7 +37,7 @@ class Steps:
     def __init__(self, most: int) -> None:
         self._most = most
 
-    def at(self, platform: str, batch: int, layers: int | None = None) -> int:
+    def step_for(self, platform: str, batch: int, layers: int | None = None) -> int:
         return layers or 12
 
     def layers(self) -> int:
@@ -122,7 +122,7 @@ def test_so_many_layers_are_tried_as_this_machine_can_draw(size: str, layers: in
     steps = SizedSteps(pool, _registry.get("bert"), size, None, tmp_path)
     assert steps.most_layers() == layers
     if layers < sized_steps.MOST_LAYERS:
-        fits, more = (known(steps.parameters(count)) * sized_steps.WIDTH for count in (layers, layers + 1))
+        fits, more = (require(steps.parameters(count)) * sized_steps.WIDTH for count in (layers, layers + 1))
         assert fits <= sized_steps.MOST_WEIGHT_BYTES < more
 
 

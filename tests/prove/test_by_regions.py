@@ -15,7 +15,7 @@ from hlo_programs import exported
 from compare.hlo import bindings
 from compare.inputs.at_size import Prepared, prepare
 from compare.inputs.functions import from_functions
-from compare.parity import Evidence, held_leaves, judge, undecided
+from compare.parity import Evidence, find_rounding_failures, held_leaves, judge
 from compare.parity.evidence import TRAJECTORY, Amplified
 from compare.prove.by_regions import RegionJudge
 from compare.prove.collect import FLOAT32, Collected
@@ -122,7 +122,7 @@ def judge_case(
     held = held_leaves(evidence)
     assert judge(evidence).gates["gradients"].verdict == "fail"
     judged = RegionJudge(prepared, twin, collect(GRADIENTS, original, port), Doubles(), FLOAT32)
-    parity = judge(replace(evidence, regions=judged.explain(undecided(evidence, held), held)))
+    parity = judge(replace(evidence, regions=judged.explain(find_rounding_failures(evidence, held), held)))
     reasons = [one.reason or "" for one in parity.deviations if one.gate == "gradients"]
     return parity.gates["gradients"].verdict, "".join(reasons)
 
@@ -249,7 +249,7 @@ def judge_training(prepared: Prepared, original: Step, port: Step, port_in_doubl
     assert judge(evidence).gates["training"].verdict == "fail"
     doubles = Doubles(programs={(side, STEP): one for side, one in exact.items()}, guide=guide)
     judged = RegionJudge(prepared, twin, collect(STEP, narrow["tf"], narrow["jax"]), doubles, FLOAT32)
-    parity = judge(replace(evidence, regions=judged.explain(undecided(evidence, held), held)))
+    parity = judge(replace(evidence, regions=judged.explain(find_rounding_failures(evidence, held), held)))
     reasons = [one.reason or "" for one in parity.deviations if one.gate == "training"]
     return parity.gates["training"].verdict, "".join(reasons)
 

@@ -136,7 +136,7 @@ def test_a_state_that_is_not_carried_fails(
         (parameters, state), losses = jax.lax.scan(one, (parameters, state), batches)
         return parameters, state, losses
 
-    monkeypatch.setattr(Session, "_unrolled", forgetful)
+    monkeypatch.setattr(Session, "_unroll", forgetful)
     (failure,) = checked(side, prepared)[0]
     assert (failure.side, failure.doing) == ("jax", "jax/jit unrolled")
     assert "3 steps in one program differ from as many single steps by" in failure.reason

@@ -210,7 +210,7 @@ def test_hostile_names_are_text(tmp_path: Path, name: str) -> None:
 @pytest.mark.usefixtures("programs_here")
 def test_a_module_that_xla_optimized_is_drawn_with_its_fusions(tmp_path: Path) -> None:
     program = exported(lambda x: jnp.tanh(x @ x + 1).sum(axis=0), MATRIX)
-    optimized = executing.compile_bytecode(program).optimized
+    optimized = executing.compile_bytecode(program).optimized_module
     view = showing.module_view(levels.read(levels.Subject("jax", optimized)))
     found = write_picture(view, tmp_path / "jax@jax")
     texts = " ".join(each.text or "" for each in ElementTree.parse(found.written[1]).iter(f"{SVG}text"))

@@ -45,7 +45,7 @@ def options(*given: str) -> argparse.Namespace:
 
 @pytest.mark.parametrize("device", [ON_CPU, GPU_0, Device(GPU, 3, TF32, True), Device(CPU, 0, TF32, False, GPU)])
 def test_a_worker_reads_the_device_that_it_was_told_of(device: Device) -> None:
-    assert device_asked_for(device.told()) == device
+    assert device_asked_for(device.to_environment()) == device
 
 
 def test_without_a_word_a_process_computes_on_the_cpu_with_nothing_pinned() -> None:

@@ -252,7 +252,7 @@ def test_options_are_those_that_jit_takes() -> None:
     program = exported(lambda x: jnp.tanh(x) * 2 + x, MATRIX)
     modules = [executing.compile_bytecode(program, told) for told in ({}, {"xla_disable_hlo_passes": "fusion"})]
     # Without the pass every operation is a kernel of its own, which XLA writes as a fusion too.
-    one, several = (bindings.hlo_text(module.optimized).count(" fusion(") for module in modules)
+    one, several = (bindings.hlo_text(module.optimized_module).count(" fusion(") for module in modules)
     assert one == 1 < several
 
 

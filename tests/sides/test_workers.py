@@ -135,7 +135,7 @@ def test_a_set_replaces_what_was_lost_and_closes_all(python: str, tmp_path: Path
         with pytest.raises(SideError) as caught:
             ask(workers.get("tf"), tmp_path)
         assert workers.sides["jax"] is first["jax"]
-        assert workers.started("tf") is not first["tf"]
+        assert workers.ensure("tf") is not first["tf"]
     assert killed([failure_of(caught.value)])
     assert not workers.sides
 

@@ -16,8 +16,8 @@ MUTANTS = (
     Mutant(
         "channels before places in the flattening",
         "conv_mnist",
-        "pooled.reshape(",
-        "pooled.transpose(0, 3, 1, 2).reshape(",
+        "features.reshape(",
+        "features.transpose(0, 3, 1, 2).reshape(",
     ),
     Mutant("draws upside down", "conv_mnist", "flat, draws,", "flat, 255 - draws,", "gradients"),
     Mutant(
@@ -55,7 +55,7 @@ MUTANTS = (
     Mutant("mask one step too long", "lstm", "< lengths", "<= lengths"),
     Mutant("softmax over the batch", "lstm", "sequences, lengths))", "sequences, lengths), axis=0)"),
     Mutant("kernel meets the state after", "lstm", "return state, (hidden,", "return state, (state[0],", "gradients"),
-    Mutant("slope of tanh forgotten", "lstm", "o * (1 - squashed * squashed)", "o", "gradients"),
+    Mutant("slope of tanh forgotten", "lstm", "o * (1 - tanh_cell * tanh_cell)", "o", "gradients"),
     Mutant("padding in the gradient", "lstm", "jnp.where(present, by_state, 0)", "by_state", "gradients"),
     Mutant("cell's gradient not carried", "lstm", ", by_cell * f\n", ", by_hidden * f\n", "gradients"),
     Mutant("sum instead of mean", "lstm", "labels).mean()", "labels).sum()", "gradients"),

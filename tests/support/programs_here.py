@@ -73,8 +73,8 @@ class _Compiled(Executable):
         self._loaded = loaded
 
     @property
-    def optimized(self) -> bytes:
-        return self._loaded.optimized
+    def optimized_module(self) -> bytes:
+        return self._loaded.optimized_module
 
     def each(self, calls: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
         return [list(results) for results in self._loaded.each(calls)]

@@ -45,7 +45,7 @@ def step_module() -> bytes:
     """The optimized module of a training step."""
     return executing.compile_bytecode(
         exported(step, np.ones((8, 8), np.float32), np.ones((4, 8), np.float32))
-    ).optimized
+    ).optimized_module
 
 
 def step_kernels() -> list[str]:

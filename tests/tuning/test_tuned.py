@@ -70,7 +70,7 @@ def loaded(side: LiveSide, folder: Path, options: Any) -> tuple[requests.Loaded,
     own = folder / f"port{len(list(folder.glob('port*')))}"
     own.mkdir()
     prepared, _ = prepare_both(port(own, options), None, None, own)
-    return requests.loaded(side, prepared.loading), prepared
+    return requests.load_twin(side, prepared.loading), prepared
 
 
 # What a twin may declare.
@@ -190,7 +190,7 @@ def test_a_mode_that_is_offered_runs_until_something_else_is_loaded(side: LiveSi
     requests.offer(side, "candidate", {})
     names = {kernel.name for kernel in requests.profile(side, "candidate")[0]}
     assert any("ynn" in name for name in names)
-    assert "candidate" not in requests.loaded(side, prepared.loading).modes["forward"]
+    assert "candidate" not in requests.load_twin(side, prepared.loading).modes["forward"]
 
 
 def test_an_offer_that_xla_does_not_take_is_one_line(side: LiveSide, folder: Path) -> None:

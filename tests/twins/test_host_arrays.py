@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 from compare import cli
-from tf_reference._attempting import attempted
+from tf_reference._attempting import attempt
 from tf_reference._host_arrays import on_host
 
 CODE = """
@@ -35,7 +35,7 @@ def test_a_copy_of_a_scalar_in_bfloat16() -> None:
 
 
 def test_what_is_tried_may_give_one() -> None:
-    found = attempted("scalar_of_few_bits:small", None, {"x": np.full(4, 2.0, np.float32)}, profile=False)
+    found = attempt("scalar_of_few_bits:small", None, {"x": np.full(4, 2.0, np.float32)}, profile=False)
     assert float(found.outputs["0"]) == 16.0
 
 

@@ -137,10 +137,10 @@ def test_a_trajectory_holds_every_loss_and_copies_of_the_weights_at_checkpoints(
 
 def test_results_are_named_in_order_and_none_may_be_missing() -> None:
     program = Program(b"", (), (Result("loss", (), "float32"), Result("y", (2,), "float32")))
-    named = program.named([1.0, [2.0, 3.0]])
+    named = program.name_results([1.0, [2.0, 3.0]])
     assert list(named) == ["loss", "y"] and named["y"].shape == (2,)
     with pytest.raises(ValueError, match="shorter"):
-        program.named([1.0])
+        program.name_results([1.0])
 
 
 def test_a_step_program_without_a_loss_cannot_be_unrolled() -> None:

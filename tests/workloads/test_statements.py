@@ -13,7 +13,7 @@ from workloads import _registry
 from workloads._attempting import AROUND
 from workloads.gotchas._gotcha import NAIVE
 from workloads.limits._limit import limits
-from workloads.limits._pictures import decoded, encoded
+from workloads.limits._pictures import decode, encode
 from workloads.limits._statement import Statement, statements
 from workloads.limits.recompilation import STREAMS, Stream
 
@@ -70,7 +70,7 @@ def test_a_name_stands_for_one_limit() -> None:
 
 def test_a_picture_is_decoded_as_it_was_encoded() -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (5, 7, 3)).astype(np.uint8)
-    assert np.array_equal(decoded(encoded(pixels)), pixels)
+    assert np.array_equal(decode(encode(pixels)), pixels)
 
 
 @pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS)

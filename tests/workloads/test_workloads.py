@@ -201,7 +201,7 @@ def test_two_leaves_of_one_path_are_refused(result: dict[object, object]) -> Non
 def test_examples_come_from_one_source() -> None:
     made = Training(synthetic=lambda dimensions: {"x": np.zeros((4, dimensions["width"]))})
     assert made.examples(None, {"width": 3})["x"].shape == (4, 3)
-    assert made.decided({}) == {}
+    assert made.infer_dimensions({}) == {}
     with pytest.raises(ValueError, match="found neither"):
         Training()
     with pytest.raises(ValueError, match="found both"):

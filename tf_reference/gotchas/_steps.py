@@ -38,7 +38,7 @@ def steps(
     weights, gradients = arrays[: len(arrays) // 2], arrays[len(arrays) // 2 :]
     shapes = tuple(tuple(weight.shape) for weight in weights)
     with tf.init_scope():
-        optimizer, variables, at_rest = _built(kind, shapes, names, exclude, constraint, tuple(settings.items()))
+        optimizer, variables, at_rest = _build(kind, shapes, names, exclude, constraint, tuple(settings.items()))
     for variable, value in [*zip(variables, weights, strict=True), *at_rest]:
         variable.assign(weights[0] if copies and copies in variable.path else value)
     trajectory = []
@@ -52,7 +52,7 @@ def steps(
 
 
 @functools.cache
-def _built(
+def _build(
     kind: Any, shapes: Any, names: Any, exclude: Any, constraint: Any, settings: Any
 ) -> tuple[Any, list[Any], list[tuple[Any, Any]]]:
     """The optimizer, its variables, and of its own variables what they start as."""

@@ -8,13 +8,13 @@ import tensorflow as tf
 QUERY, VALUE = (2, 4, 6), (2, 5, 6)
 
 
-def _built(layer: Any, query: Any = QUERY, value: Any = VALUE) -> Any:
+def _build(layer: Any, query: Any = QUERY, value: Any = VALUE) -> Any:
     layer.build(query, value)
     return layer
 
 
-MHA = _built(keras.layers.MultiHeadAttention(num_heads=2, key_dim=4, use_bias=False))
-GROUPED = _built(keras.layers.GroupQueryAttention(4, num_query_heads=4, num_key_value_heads=2, use_bias=False))
+MHA = _build(keras.layers.MultiHeadAttention(num_heads=2, key_dim=4, use_bias=False))
+GROUPED = _build(keras.layers.GroupQueryAttention(4, num_query_heads=4, num_key_value_heads=2, use_bias=False))
 ATTENTION = keras.layers.Attention()
 ADDITIVE = keras.layers.AdditiveAttention()
 ADDITIVE.build([QUERY, VALUE, VALUE])

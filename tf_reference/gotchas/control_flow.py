@@ -20,8 +20,8 @@ def foldr_goes_backwards(x: tf.Tensor) -> tf.Tensor:
 
 
 def while_loop_maximum(x: tf.Tensor) -> tf.Tensor:
-    (doubled,) = tf.while_loop(lambda x: tf.reduce_sum(x) < 1e4, lambda x: (2 * x,), (x,), maximum_iterations=5)
-    return doubled
+    (result,) = tf.while_loop(lambda x: tf.reduce_sum(x) < 1e4, lambda x: (2 * x,), (x,), maximum_iterations=5)
+    return result
 
 
 def switch_case_beyond(x: tf.Tensor, index: tf.Tensor) -> tf.Tensor:

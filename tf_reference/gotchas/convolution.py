@@ -6,9 +6,9 @@ import keras
 import tensorflow as tf
 
 
-def _layer(kind: type[keras.layers.Layer], shape: tuple[int | None, ...], *options: Any, **named: Any) -> Any:
+def _layer(kind: type[keras.layers.Layer], shape: tuple[int | None, ...], *options: Any, **settings: Any) -> Any:
     """A layer, built for inputs of a shape."""
-    layer = kind(*options, **named)
+    layer = kind(*options, **settings)
     layer.build(shape)
     return layer
 

@@ -10,13 +10,13 @@ REPLICAS, BATCH = 2, 8
 UNEQUAL = (5, 3)
 
 
-def _built(layer: Any) -> Any:
+def _build(layer: Any) -> Any:
     layer.build((4, 6))
     return layer
 
 
-BATCH_NORM = _built(keras.layers.BatchNormalization(scale=False, center=False))
-SYNCHRONIZED = _built(keras.layers.BatchNormalization(scale=False, center=False, synchronized=True))
+BATCH_NORM = _build(keras.layers.BatchNormalization(scale=False, center=False))
+SYNCHRONIZED = _build(keras.layers.BatchNormalization(scale=False, center=False, synchronized=True))
 MEAN = keras.metrics.Mean()
 
 
@@ -78,8 +78,8 @@ def batch_norm_of_replica(x: tf.Tensor) -> tf.Tensor:
 
 def batch_norm_moves_by_replicas(x: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor) -> dict[str, tf.Tensor]:
     x, mean, variance = (tf.stop_gradient(tensor) for tensor in (x, mean, variance))
-    moved = _over(lambda x: BATCH_NORM.stateless_call([], [mean, variance], x, training=True)[1], x)
-    means, variances = zip(*moved, strict=True)
+    statistics = _over(lambda x: BATCH_NORM.stateless_call([], [mean, variance], x, training=True)[1], x)
+    means, variances = zip(*statistics, strict=True)
     return {"mean": tf.add_n(means) / REPLICAS, "variance": tf.add_n(variances) / REPLICAS}
 
 

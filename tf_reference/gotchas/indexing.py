@@ -54,8 +54,8 @@ def split_sizes(x: tf.Tensor) -> tf.Tensor:
     return tf.split(x, [1, 3, 4], axis=1)[1]
 
 
-def where_v1_rows(chosen: tf.Tensor, x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-    return tf.compat.v1.where(chosen, x, y)
+def where_v1_rows(condition: tf.Tensor, x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+    return tf.compat.v1.where(condition, x, y)
 
 
 def boolean_mask_mean(x: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:

@@ -17,7 +17,7 @@ def _over_batches(metric: Any, *arrays: tf.Tensor) -> Any:
     return tf.stop_gradient(metric.stateless_result(state))
 
 
-def _built(metric: Any, *shape: int) -> Any:
+def _build(metric: Any, *shape: int) -> Any:
     """The metric with its state, whose shape is that of examples."""
     metric.update_state(tf.zeros(shape), tf.zeros(shape))
     return metric
@@ -28,10 +28,10 @@ RMSE = keras.metrics.RootMeanSquaredError()
 AUC = keras.metrics.AUC()
 PRECISION, RECALL = keras.metrics.Precision(), keras.metrics.Recall()
 BINARY_ACCURACY = keras.metrics.BinaryAccuracy()
-F1_SCORE = _built(keras.metrics.F1Score(), 1, 4)
+F1_SCORE = _build(keras.metrics.F1Score(), 1, 4)
 MEAN_IOU = keras.metrics.MeanIoU(num_classes=6)
 TOP_K = keras.metrics.SparseTopKCategoricalAccuracy(k=2)
-R2_SCORE = _built(keras.metrics.R2Score(), 1, 4)
+R2_SCORE = _build(keras.metrics.R2Score(), 1, 4)
 COSINE = keras.metrics.CosineSimilarity()
 SQUARED = keras.metrics.MeanSquaredError()
 ABSOLUTE = keras.metrics.MeanAbsoluteError()

@@ -21,15 +21,15 @@ OPTIMIZER.build([WEIGHT])
 BEFORE = [(variable, variable.numpy()) for variable in OPTIMIZER.variables if "learning_rate" not in variable.path]
 
 
-def _called(layer: Any, x: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> Any:
-    """The layer with these weights, which no gradient flows to: a stateless call does not convert them."""
+def _call_layer(layer: Any, x: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> Any:
+    """Call the layer with these weights, without gradients to them: a stateless call does not convert them."""
     layer.kernel.assign(kernel)
     layer.bias.assign(bias)
     return layer(x)
 
 
 def mixed_dense(x: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> Any:
-    return _called(DENSE, x, kernel, bias)
+    return _call_layer(DENSE, x, kernel, bias)
 
 
 def mixed_embedding(indices: tf.Tensor, table: tf.Tensor) -> Any:
@@ -68,7 +68,7 @@ def loss_scale_overflow(gradients: tf.Tensor, start: tf.Tensor) -> Any:
 
 
 def mixed_dense_in_float16(x: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> Any:
-    return _called(DENSE_IN_HALF, x, kernel, bias)
+    return _call_layer(DENSE_IN_HALF, x, kernel, bias)
 
 
 def matmul_of_bfloat16(x: tf.Tensor, y: tf.Tensor) -> Any:

@@ -26,9 +26,9 @@ STANDARDIZE = keras.layers.Normalization(mean=MEAN, variance=VARIANCE)
 STANDARDIZE.build((None, 4))
 
 
-def _and_moved(called: Any) -> tuple[tf.Tensor, ...]:
-    """What a layer hands out, and its moving statistics without gradients."""
-    result, (mean, variance) = called
+def _and_moved(outputs: Any) -> tuple[tf.Tensor, ...]:
+    """Return a layer's output, and its moving statistics without gradients."""
+    result, (mean, variance) = outputs
     return result, tf.stop_gradient(mean), tf.stop_gradient(variance)
 
 

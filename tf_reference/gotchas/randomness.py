@@ -46,8 +46,8 @@ def random_split(seed: tf.Tensor) -> tf.Tensor:
 
 @compiled
 def random_fold_in(seed: tf.Tensor) -> tf.Tensor:
-    folded: tf.Tensor = tf.random.fold_in(seed, 3)  # pyright: ignore[reportAssignmentType] its stub says int
-    return folded
+    new_seed: tf.Tensor = tf.random.fold_in(seed, 3)  # pyright: ignore[reportAssignmentType] its stub says int
+    return new_seed
 
 
 @compiled
@@ -87,8 +87,8 @@ def dropout_inference(x: tf.Tensor) -> Any:
     return DROPOUT(x, training=False)
 
 
-def dropout_given_mask(x: tf.Tensor, kept: tf.Tensor) -> tf.Tensor:
-    return tf.where(kept, x * (1 / (1 - 0.3)), 0.0)
+def dropout_given_mask(x: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
+    return tf.where(mask, x * (1 / (1 - 0.3)), 0.0)
 
 
 def zeros_initializer(x: tf.Tensor) -> Any:

@@ -8,7 +8,7 @@ import tensorflow as tf
 UNITS, SHAPE = 4, (2, 5, 3)
 
 
-def _built(layer: Any, shape: tuple[int | None, ...] = SHAPE) -> Any:
+def _build(layer: Any, shape: tuple[int | None, ...] = SHAPE) -> Any:
     layer.build(shape)
     return layer
 
@@ -18,19 +18,19 @@ def _call(layer: Any, weights: Any, x: tf.Tensor, **options: Any) -> Any:
     return layer.stateless_call(list(weights), states, x, **options)[0]
 
 
-LSTM = _built(keras.layers.LSTM(UNITS, return_sequences=True))
-LSTM_LAST = _built(keras.layers.LSTM(UNITS))
-LSTM_STATE = _built(keras.layers.LSTM(UNITS, return_state=True))
-LSTM_BACKWARDS = _built(keras.layers.LSTM(UNITS, return_sequences=True, go_backwards=True))
-LSTM_HARD = _built(keras.layers.LSTM(UNITS, return_sequences=True, recurrent_activation="hard_sigmoid"))
-GRU = _built(keras.layers.GRU(UNITS, return_sequences=True))
-GRU_BEFORE = _built(keras.layers.GRU(UNITS, return_sequences=True, reset_after=False))
-SIMPLE = _built(keras.layers.SimpleRNN(UNITS, return_sequences=True))
-BIDIRECTIONAL = _built(keras.layers.Bidirectional(keras.layers.LSTM(UNITS, return_sequences=True)))
-BIDIRECTIONAL_LAST = _built(keras.layers.Bidirectional(keras.layers.LSTM(UNITS)))
+LSTM = _build(keras.layers.LSTM(UNITS, return_sequences=True))
+LSTM_LAST = _build(keras.layers.LSTM(UNITS))
+LSTM_STATE = _build(keras.layers.LSTM(UNITS, return_state=True))
+LSTM_BACKWARDS = _build(keras.layers.LSTM(UNITS, return_sequences=True, go_backwards=True))
+LSTM_HARD = _build(keras.layers.LSTM(UNITS, return_sequences=True, recurrent_activation="hard_sigmoid"))
+GRU = _build(keras.layers.GRU(UNITS, return_sequences=True))
+GRU_BEFORE = _build(keras.layers.GRU(UNITS, return_sequences=True, reset_after=False))
+SIMPLE = _build(keras.layers.SimpleRNN(UNITS, return_sequences=True))
+BIDIRECTIONAL = _build(keras.layers.Bidirectional(keras.layers.LSTM(UNITS, return_sequences=True)))
+BIDIRECTIONAL_LAST = _build(keras.layers.Bidirectional(keras.layers.LSTM(UNITS)))
 IMAGES = (2, 3, 6, 6, 2)
-CONV_SAME = _built(keras.layers.ConvLSTM2D(3, 3, padding="same", return_sequences=True), IMAGES)
-CONV_VALID = _built(keras.layers.ConvLSTM2D(3, 3, return_sequences=True), IMAGES)
+CONV_SAME = _build(keras.layers.ConvLSTM2D(3, 3, padding="same", return_sequences=True), IMAGES)
+CONV_VALID = _build(keras.layers.ConvLSTM2D(3, 3, return_sequences=True), IMAGES)
 
 
 def lstm_gate_order(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:

@@ -11,17 +11,17 @@ AVERAGE_BY_STEP = tf.train.ExponentialMovingAverage(0.875, num_updates=STEP)
 WEIGHTS = keras.Variable(tf.zeros(4))
 
 
-def _built(layer: Any, *shape: int) -> Any:
+def _build(layer: Any, *shape: int) -> Any:
     layer.build(shape)
     return layer
 
 
-BATCH_NORM = _built(keras.layers.BatchNormalization(scale=False, center=False), 4, 8)
-SPECTRAL = _built(keras.layers.SpectralNormalization(keras.layers.Dense(4, use_bias=False)), 4, 8)
-RNN = _built(keras.layers.SimpleRNN(4, stateful=True, return_sequences=True, unroll=True), 2, 3, 3)
+BATCH_NORM = _build(keras.layers.BatchNormalization(scale=False, center=False), 4, 8)
+SPECTRAL = _build(keras.layers.SpectralNormalization(keras.layers.Dense(4, use_bias=False)), 4, 8)
+RNN = _build(keras.layers.SimpleRNN(4, stateful=True, return_sequences=True, unroll=True), 2, 3, 3)
 DROPOUT = keras.layers.Dropout(0.5)
-DENSE = _built(keras.layers.Dense(6, use_bias=False), 4, 6)
-FROZEN = _built(keras.layers.Dense(4, use_bias=False, trainable=False), 4, 6)
+DENSE = _build(keras.layers.Dense(6, use_bias=False), 4, 6)
+FROZEN = _build(keras.layers.Dense(4, use_bias=False, trainable=False), 4, 6)
 MEAN = keras.metrics.Mean()
 SGD = keras.optimizers.SGD(0.1)
 ADAMW = keras.optimizers.AdamW(0.1)
@@ -40,24 +40,24 @@ def variable_alias(x: tf.Tensor) -> tf.Tensor:
 
 def variable_in_function(x: tf.Tensor) -> tf.Tensor:
     @tf.function
-    def doubled() -> tf.Tensor:
+    def double() -> tf.Tensor:
         return 2 * VARIABLE
 
     VARIABLE.assign(x)
-    first = doubled()
+    first = double()
     VARIABLE.assign_add(x)
-    return tf.stop_gradient(first + doubled())
+    return tf.stop_gradient(first + double())
 
 
 def python_counter(x: tf.Tensor) -> tf.Tensor:
     calls = []
 
     @tf.function
-    def scaled(x: tf.Tensor) -> tf.Tensor:
+    def scale(x: tf.Tensor) -> tf.Tensor:
         calls.append(1)
         return len(calls) * x
 
-    return scaled(x) + scaled(x) + scaled(x)
+    return scale(x) + scale(x) + scale(x)
 
 
 def assign_cuts_gradient(x: tf.Tensor) -> tf.Tensor:
@@ -119,16 +119,16 @@ def ema_starts_with_variable(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Ten
 
 def _averages(average: Any, weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
     """The average after every step of descent."""
-    kept: Any = average.average(VARIABLE)
+    shadow: Any = average.average(VARIABLE)
     averages = []
     VARIABLE.assign(weights)
-    kept.assign(weights)
+    shadow.assign(weights)
     STEP.assign(0)
     for gradient in tf.unstack(gradients):
         VARIABLE.assign_sub(0.5 * gradient)
         STEP.assign_add(1)
         average.apply([VARIABLE])
-        averages.append(kept.read_value())
+        averages.append(shadow.read_value())
     return tf.stop_gradient(tf.stack(averages))
 
 

@@ -29,25 +29,25 @@ def _count_as_two(processor: tf.config.PhysicalDevice) -> None:
 
 
 def tensor_array_across_the_border(x: tf.Tensor) -> tf.Tensor:
-    return _written(x)
+    return _write_products(x)
 
 
 def around_tensor_array_across_the_border(stage: Stage, x: np.ndarray) -> Any:
-    watched = tf.constant(x)
+    tensor = tf.constant(x)
     with tf.GradientTape() as tape:
-        tape.watch(watched)
-        result = stage()(watched)
-    return tape.gradient(result, watched)
+        tape.watch(tensor)
+        result = stage()(tensor)
+    return tape.gradient(result, tensor)
 
 
 def tensor_array_within_the_border(x: tf.Tensor) -> Any:
     with tf.GradientTape() as tape:
         tape.watch(x)
-        result = _written(x)
+        result = _write_products(x)
     return tape.gradient(result, x)
 
 
-def _written(x: tf.Tensor) -> tf.Tensor:
+def _write_products(x: tf.Tensor) -> tf.Tensor:
     products = tf.TensorArray(x.dtype, size=x.shape[0], element_shape=[])
     product = tf.ones([], x.dtype)
     for place in tf.range(x.shape[0]):
@@ -84,11 +84,11 @@ def seed_of_tensorflow(x: tf.Tensor) -> tf.Tensor:
 
 
 def around_seed_of_tensorflow(stage: Stage, x: np.ndarray) -> Any:
-    drawn = []
+    draws = []
     for _ in range(2):
         tf.random.set_seed(7)
-        drawn.append(stage()(x))
-    return tf.cast(drawn[0] == drawn[1], tf.int32)
+        draws.append(stage()(x))
+    return tf.cast(draws[0] == draws[1], tf.int32)
 
 
 def stateless_seed(x: tf.Tensor) -> tf.Tensor:

@@ -16,8 +16,8 @@ def size_from_an_argument(x: tf.Tensor, count: tf.Tensor) -> tf.Tensor:
 
 
 def repeat_by_counts(x: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
-    repeated = tf.repeat(tf.tanh(x), counts)
-    return tf.abs(repeated * 2.0 + 1.0)
+    repeats = tf.repeat(tf.tanh(x), counts)
+    return tf.abs(repeats * 2.0 + 1.0)
 
 
 def size_from_a_random_number(x: tf.Tensor) -> tf.Tensor:

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from workloads._attempting import Stage
-from workloads.limits._pictures import encoded, written
+from workloads.limits._pictures import encode, picture_file
 
 _KEYS = np.arange(0, 100, 3, dtype=np.int32)
 
@@ -20,7 +20,7 @@ def read_file(scale: tf.Tensor, path: str) -> tf.Tensor:
 
 
 def around_read_file(stage: Stage, scale: np.ndarray, pixels: np.ndarray) -> Any:
-    with written(pixels) as path:
+    with picture_file(pixels) as path:
         return stage()(scale, str(path))
 
 
@@ -30,7 +30,7 @@ def file_that_changes(x: tf.Tensor, path: str) -> tf.Tensor:
 
 
 def around_file_that_changes(stage: Stage, x: np.ndarray) -> Any:
-    with written(np.zeros((2, 2, 3), np.uint8)) as path:
+    with picture_file(np.zeros((2, 2, 3), np.uint8)) as path:
         function = stage()
         function(x, str(path))
         path.write_bytes(b"another file")
@@ -44,13 +44,13 @@ def decode_jpeg(scale: tf.Tensor, contents: bytes) -> tf.Tensor:
 
 
 def around_decode_jpeg(stage: Stage, scale: np.ndarray, pixels: np.ndarray) -> Any:
-    return stage()(scale, encoded(pixels))
+    return stage()(scale, encode(pixels))
 
 
 def python_function(x: tf.Tensor) -> tf.Tensor:
     y = tf.tanh(x) * 2.0 + x
-    partitioned = tf.numpy_function(lambda array: np.partition(array, 32), [y], tf.float32)
-    return tf.abs(tf.ensure_shape(partitioned, x.shape) * 2.0 + y)
+    partition = tf.numpy_function(lambda array: np.partition(array, 32), [y], tf.float32)
+    return tf.abs(tf.ensure_shape(partition, x.shape) * 2.0 + y)
 
 
 def printing(x: tf.Tensor) -> tf.Tensor:
@@ -87,8 +87,8 @@ def unique(x: tf.Tensor) -> tf.Tensor:
 
 def boolean_mask(x: tf.Tensor) -> tf.Tensor:
     y = tf.tanh(x) * 2.0 + x
-    kept = tf.boolean_mask(y, y > 0.0)
-    return tf.abs(kept * 2.0 + 1.0)
+    positives = tf.boolean_mask(y, y > 0.0)
+    return tf.abs(positives * 2.0 + 1.0)
 
 
 def where_of_one_argument(x: tf.Tensor) -> tf.Tensor:

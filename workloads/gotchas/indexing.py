@@ -81,7 +81,7 @@ GOTCHAS = (
         "where_v1_rows",
         "A condition of rank 1 chooses rows in tf.compat.v1.where; jnp.where broadcasts it over the last axis.",
         ("tf.compat.v1.where", "jax.numpy.where"),
-        {"chosen": ArraySpec((6,), "bool"), "x": ArraySpec((6, 6)), "y": ArraySpec((6, 6))}, "semantics",
+        {"condition": ArraySpec((6,), "bool"), "x": ArraySpec((6, 6)), "y": ArraySpec((6, 6))}, "semantics",
     ),
     Gotcha(
         "boolean_mask_mean",

@@ -90,7 +90,7 @@ GOTCHAS = (
     Gotcha("dropout_inference", "Without training dropout does nothing in both.",
            ("keras.layers.Dropout", "flax.nnx.Dropout"), X),
     Gotcha("dropout_given_mask", "With the same mask both scale up by 1 / (1 - rate).",
-           ("keras.layers.Dropout", "flax.nnx.Dropout"), {**X, "kept": ArraySpec((4, 8), "bool")}),
+           ("keras.layers.Dropout", "flax.nnx.Dropout"), {**X, "mask": ArraySpec((4, 8), "bool")}),
     Gotcha("zeros_initializer", "Biases start at 0 in both.",
            (INITIALIZERS + "Zeros", "jax.nn.initializers.zeros"), KERNEL),
     Gotcha("constant_initializer", "The same constant.",

@@ -3,9 +3,9 @@
 from workloads._spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
-STEPS = {"at": ArraySpec((24,), "int32", low=0, high=14)}
-SHORT = {"at": ArraySpec((24,), "int32", low=0, high=7)}
-BETWEEN = {"at": ArraySpec((24,), "int32", low=6, high=14)}
+STEPS = {"step": ArraySpec((24,), "int32", low=0, high=14)}
+SHORT = {"step": ArraySpec((24,), "int32", low=0, high=7)}
+BETWEEN = {"step": ArraySpec((24,), "int32", low=6, high=14)}
 COSINE = ("keras.optimizers.schedules.CosineDecay", "optax.warmup_cosine_decay_schedule")
 RESTARTS = ("keras.optimizers.schedules.CosineDecayRestarts", "optax.join_schedules", "optax.sgdr_schedule")
 PIECEWISE = ("keras.optimizers.schedules.PiecewiseConstantDecay", "optax.piecewise_constant_schedule")

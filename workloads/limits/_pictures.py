@@ -18,8 +18,8 @@ _LENGTHS = 8
 """Bytes before the content of a chunk: its length and its name."""
 
 
-def encoded(pixels: np.ndarray) -> bytes:
-    """A PNG file of u8[height, width, 3], no row of it filtered (W3C, Portable Network Graphics)."""
+def encode(pixels: np.ndarray) -> bytes:
+    """Encode u8[height, width, 3] as a PNG file, no row of it filtered (W3C, Portable Network Graphics)."""
     height, width, _ = pixels.shape
     rows = b"".join(b"\0" + row.tobytes() for row in pixels)
     header = struct.pack(">II", width, height) + _RGB_OF_8_BITS
@@ -31,8 +31,8 @@ def _chunk(name: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
 
 
-def decoded(file: bytes) -> np.ndarray:
-    """The u8[height, width, 3] of a file that `encoded` wrote."""
+def decode(file: bytes) -> np.ndarray:
+    """Decode a file that `encode` made: u8[height, width, 3]."""
     width, height = struct.unpack(">II", file[16:24])
     start = file.index(b"IDAT") + 4
     (length,) = struct.unpack(">I", file[start - _LENGTHS : start - 4])
@@ -41,10 +41,10 @@ def decoded(file: bytes) -> np.ndarray:
 
 
 @contextmanager
-def written(pixels: np.ndarray) -> Iterator[Path]:
+def picture_file(pixels: np.ndarray) -> Iterator[Path]:
     """The path of a file with the picture, while the block lasts; the same path each time, for it is in the trace."""
     path = Path(tempfile.gettempdir()) / f"picture-{os.getpid()}.png"
-    path.write_bytes(encoded(pixels))
+    path.write_bytes(encode(pixels))
     try:
         yield path
     finally:

@@ -68,19 +68,19 @@ class Statement:
     alone: bool = False
 
 
-def seen(
+def outcomes(
     jit: Outcome = "same",
     naive: Outcome | None = None,
     port: Outcome = "same",
     autocluster: Outcome = "same",
     eager: Outcome = "runs",
 ) -> dict[Way, Outcome]:
-    """What a function does by way; without a naive port, none of it."""
-    outcomes: dict[Way, Outcome] = {"tf/eager": eager, "tf/autocluster": autocluster, "tf/jit": jit}
+    """The outcome of a function by way; without a naive port, none for it."""
+    by_way: dict[Way, Outcome] = {"tf/eager": eager, "tf/autocluster": autocluster, "tf/jit": jit}
     if naive:
-        outcomes["jax/naive"] = naive
-    outcomes["jax/port"] = port
-    return outcomes
+        by_way["jax/naive"] = naive
+    by_way["jax/port"] = port
+    return by_way
 
 
 def statements() -> dict[str, tuple[str, Statement]]:

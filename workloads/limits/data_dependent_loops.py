@@ -1,7 +1,7 @@
 """Loops whose number of turns is decided by values, and loops whose variables change their shapes."""
 
 from workloads._spec import ArraySpec
-from workloads.limits._statement import DOCUMENTATION, LECTURE, Raised, Statement, seen
+from workloads.limits._statement import DOCUMENTATION, LECTURE, Raised, Statement, outcomes
 
 X = {"x": ArraySpec((16,), low=1.0, high=2.0)}
 
@@ -13,7 +13,7 @@ STATEMENTS = (
         LECTURE,
         X,
         says={"tf/jit": "same"},
-        seen=seen(),
+        seen=outcomes(),
         port="jax.lax.while_loop",
     ),
     Statement(
@@ -23,7 +23,7 @@ STATEMENTS = (
         DOCUMENTATION,
         X,
         says={"tf/jit": "same"},
-        seen=seen(naive="raises"),
+        seen=outcomes(naive="raises"),
         raises={"jax/naive": Raised("TracerBoolConversionError", "while")},
         port="jax.lax.while_loop: JAX rewrites no Python",
     ),
@@ -34,7 +34,7 @@ STATEMENTS = (
         DOCUMENTATION,
         X,
         says={"tf/jit": "raises"},
-        seen=seen(jit="raises", naive="raises"),
+        seen=outcomes(jit="raises", naive="raises"),
         raises={
             "tf/jit": Raised("shapes of loop body do not match", "tf.while_loop"),
             "jax/naive": Raised("TypeError", "fori_loop"),

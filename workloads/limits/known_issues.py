@@ -1,7 +1,7 @@
 """What TensorFlow's documentation of XLA lists under Known issues, one entry each, and what is seen of it today."""
 
 from workloads._spec import ArraySpec
-from workloads.limits._statement import KNOWN_ISSUES, Raised, Statement, seen
+from workloads.limits._statement import KNOWN_ISSUES, Raised, Statement, outcomes
 
 X = {"x": ArraySpec((8,), low=0.5, high=1.5)}
 _CONSTANT = "must be a compile-time constant"
@@ -15,7 +15,7 @@ STATEMENTS = (
         KNOWN_ISSUES,
         X,
         says={"tf/jit": "raises"},
-        seen=seen(jit="raises", naive="raises"),
+        seen=outcomes(jit="raises", naive="raises"),
         raises={
             "tf/jit": Raised("Trying to access resource", "tf.Variable"),
             "jax/naive": Raised("incompatible devices", "stage()"),
@@ -32,7 +32,7 @@ STATEMENTS = (
         KNOWN_ISSUES,
         X,
         says={"tf/jit": "raises"},
-        seen=seen(jit="raises"),
+        seen=outcomes(jit="raises"),
         raises={"tf/jit": Raised("TensorList crossing the XLA/TF boundary", "stage()(watched)")},
         port="jax.lax.scan; jax.grad inside of jax.jit or outside",
     ),
@@ -43,7 +43,7 @@ STATEMENTS = (
         KNOWN_ISSUES,
         X,
         says={"tf/jit": "same"},
-        seen=seen(),
+        seen=outcomes(),
         port="jax.lax.scan; jax.grad inside of jax.jit or outside",
     ),
     Statement(
@@ -54,7 +54,7 @@ STATEMENTS = (
         KNOWN_ISSUES,
         X,
         says={"tf/jit": "raises"},
-        seen=seen(jit="raises", naive="raises"),
+        seen=outcomes(jit="raises", naive="raises"),
         raises={
             "tf/jit": Raised(_UNBOUNDED, "tape.gradient"),
             "jax/naive": Raised("Reverse-mode differentiation does not work for lax.while_loop", "jax.grad"),
@@ -68,7 +68,7 @@ STATEMENTS = (
         KNOWN_ISSUES,
         X,
         says={"tf/jit": "same"},
-        seen=seen(),
+        seen=outcomes(),
         port="jax.lax.scan over the bound, which hands on what is done already",
     ),
     Statement(
@@ -78,7 +78,7 @@ STATEMENTS = (
         KNOWN_ISSUES,
         X,
         says={"tf/jit": "raises"},
-        seen=seen(jit="other", naive="raises"),
+        seen=outcomes(jit="other", naive="raises"),
         raises={"jax/naive": Raised("UnexpectedTracerError", "squares.append")},
         port="the results of jax.lax.scan, or an array of the full size and .at[i].set",
         note="It compiles, and what does not fit into the size at the start is lost without an error: here all of it.",
@@ -90,7 +90,7 @@ STATEMENTS = (
         KNOWN_ISSUES,
         X,
         says={"tf/jit": "other"},
-        seen=seen(jit="other"),
+        seen=outcomes(jit="other"),
         port="jax.random: the same key, the same numbers, compiled or not",
     ),
     Statement(
@@ -100,7 +100,7 @@ STATEMENTS = (
         KNOWN_ISSUES,
         X,
         says={"tf/jit": "same"},
-        seen=seen(),
+        seen=outcomes(),
         port="jax.random: the same key, the same numbers, compiled or not",
     ),
     Statement(
@@ -110,7 +110,7 @@ STATEMENTS = (
         "TensorFlow's API documentation of tf.random.stateless_normal",
         X,
         says={"tf/jit": "same"},
-        seen=seen(jit="other"),
+        seen=outcomes(jit="other"),
         port="jaxport.random.normal, which has the numbers of eager TensorFlow and those of XLA",
         note="Compiled, the seed gives numbers of the same distribution, and other ones.",
     ),
@@ -121,7 +121,7 @@ STATEMENTS = (
         KNOWN_ISSUES,
         {"x": ArraySpec((4, 4))},
         says={"tf/jit": "raises"},
-        seen=seen(jit="raises", naive="raises"),
+        seen=outcomes(jit="raises", naive="raises"),
         raises={
             "tf/jit": Raised(_CONSTANT, "tf.reduce_max"),
             "jax/naive": Raised("ConcretizationTypeError", "y.max(axis)"),
@@ -135,7 +135,7 @@ STATEMENTS = (
         f"{KNOWN_ISSUES}, in an earlier version",
         {"x": ArraySpec((8,), low=-1.5, high=-0.5)},
         says={"tf/jit": "runs"},
-        seen=seen(jit="runs", eager="raises", autocluster="raises", naive="raises", port="raises"),
+        seen=outcomes(jit="runs", eager="raises", autocluster="raises", naive="raises", port="raises"),
         raises={
             "tf/eager": Raised("did not hold", "tf.debugging.assert_positive"),
             "tf/autocluster": Raised("assert", "tf.debugging.assert_positive"),

@@ -1,7 +1,7 @@
 """Sizes that are not known when a function is compiled: from an argument, from counts, from an unknown dimension."""
 
 from workloads._spec import ArraySpec
-from workloads.limits._statement import DOCUMENTATION, LECTURE, Raised, Statement, seen
+from workloads.limits._statement import DOCUMENTATION, LECTURE, Raised, Statement, outcomes
 
 X = {"x": ArraySpec((64,))}
 
@@ -13,7 +13,7 @@ STATEMENTS = (
         DOCUMENTATION,
         X | {"count": ArraySpec((), "int32", 8, 16)},
         says={"tf/jit": "raises"},
-        seen=seen(naive="raises"),
+        seen=outcomes(naive="raises"),
         raises={"jax/naive": Raised("ConcretizationTypeError", "jnp.arange")},
         port="static_argnums",
         note="TensorFlow takes the value of the argument as a constant, without a word: another value compiles anew.",
@@ -25,7 +25,7 @@ STATEMENTS = (
         DOCUMENTATION,
         X | {"counts": ArraySpec((64,), "int32", 0, 4)},
         says={"tf/jit": "raises"},
-        seen=seen(naive="raises"),
+        seen=outcomes(naive="raises"),
         raises={"jax/naive": Raised("ConcretizationTypeError", "jnp.repeat")},
         padded=True,
         port="jnp.repeat(total_repeat_length=)",
@@ -37,7 +37,7 @@ STATEMENTS = (
         LECTURE,
         X,
         says={"tf/jit": "raises"},
-        seen=seen(jit="raises", naive="raises"),
+        seen=outcomes(jit="raises", naive="raises"),
         raises={
             "tf/jit": Raised("must be a compile-time constant", "tf.zeros"),
             "jax/naive": Raised("TypeError", "jnp.zeros"),
@@ -51,7 +51,7 @@ STATEMENTS = (
         DOCUMENTATION,
         X,
         says={"tf/jit": "raises", "jax/naive": "raises"},
-        seen=seen(jit="raises", autocluster="raises", naive="raises"),
+        seen=outcomes(jit="raises", autocluster="raises", naive="raises"),
         raises={
             "tf/jit": Raised("'NoneType' and 'int'", "if x.shape[0] > 32"),
             "tf/autocluster": Raised("'NoneType' and 'int'", "if x.shape[0] > 32"),

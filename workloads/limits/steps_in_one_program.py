@@ -1,7 +1,7 @@
 """Several training steps in one compiled program."""
 
 from workloads._spec import ArraySpec
-from workloads.limits._statement import LECTURE, Statement, seen
+from workloads.limits._statement import LECTURE, Statement, outcomes
 
 BATCHES = {
     "weight": ArraySpec((8, 4), scale=0.5), "x": ArraySpec((5, 16, 8)), "y": ArraySpec((5, 16, 4)),
@@ -15,7 +15,7 @@ STATEMENTS = (
         LECTURE,
         BATCHES,
         says={"tf/jit": "same"},
-        seen=seen(),
+        seen=outcomes(),
         port="jax.lax.scan over the batches",
     ),
 )  # fmt: skip

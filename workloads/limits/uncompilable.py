@@ -1,7 +1,7 @@
 """Operations that XLA lacks, and operations whose result has a size that values decide."""
 
 from workloads._spec import ArraySpec
-from workloads.limits._statement import DOCUMENTATION, LECTURE, Raised, Statement, seen
+from workloads.limits._statement import DOCUMENTATION, LECTURE, Raised, Statement, outcomes
 
 X = {"x": ArraySpec((64,))}
 PICTURE = {"scale": ArraySpec((8, 8, 3)), "pixels": ArraySpec((8, 8, 3), "uint8", 0, 256)}
@@ -14,7 +14,7 @@ STATEMENTS = (
         LECTURE,
         PICTURE,
         says={"tf/jit": "raises", "tf/autocluster": "same"},
-        seen=seen(jit="raises"),
+        seen=outcomes(jit="raises"),
         raises={"tf/jit": Raised("DecodeJpeg", "tf.io.decode_jpeg")},
         port="read and decode on the host, pass the array",
         note="The file is a PNG, which decode_jpeg reads too, so that both decoders give the same bytes. Only the "
@@ -27,7 +27,7 @@ STATEMENTS = (
         LECTURE,
         X,
         says={"tf/jit": "raises"},
-        seen=seen(jit="other", autocluster="other", naive="other"),
+        seen=outcomes(jit="other", autocluster="other", naive="other"),
         port="read on the host, before each call",
         note="What depends on constants alone is evaluated once, a file too: what it held then is part of the program.",
     ),
@@ -38,7 +38,7 @@ STATEMENTS = (
         DOCUMENTATION,
         PICTURE,
         says={"tf/jit": "raises"},
-        seen=seen(jit="raises", naive="raises"),
+        seen=outcomes(jit="raises", naive="raises"),
         raises={
             "tf/jit": Raised("DecodeJpeg", "tf.io.decode_jpeg"),
             "jax/naive": Raised("TracerArrayConversionError", "decoded("),
@@ -52,7 +52,7 @@ STATEMENTS = (
         DOCUMENTATION,
         X,
         says={"tf/jit": "raises", "tf/autocluster": "same"},
-        seen=seen(jit="raises", naive="raises"),
+        seen=outcomes(jit="raises", naive="raises"),
         raises={
             "tf/jit": Raised("PyFunc", "tf.numpy_function"),
             "jax/naive": Raised("TracerArrayConversionError", "np.partition"),
@@ -67,7 +67,7 @@ STATEMENTS = (
         DOCUMENTATION,
         X,
         says={"tf/jit": "raises"},
-        seen=seen(jit="raises"),
+        seen=outcomes(jit="raises"),
         raises={"tf/jit": Raised("StringFormat", "tf.print")},
         outside=("StringFormat", "PrintV2"),
         port="jax.debug.print",
@@ -79,7 +79,7 @@ STATEMENTS = (
         LECTURE,
         {"keys": ArraySpec((64,), "int32", 0, 100)},
         says={"tf/jit": "raises"},
-        seen=seen(jit="raises"),
+        seen=outcomes(jit="raises"),
         raises={"tf/jit": Raised("LookupTableFindV2", "table.lookup")},
         outside=("LookupTableFindV2",),
         port="sorted keys and their values as arrays, jnp.searchsorted",
@@ -91,7 +91,7 @@ STATEMENTS = (
         "TensorFlow's API documentation of tf.tpu.outside_compilation",
         X,
         says={"tf/jit": "same"},
-        seen=seen(jit="raises"),
+        seen=outcomes(jit="raises"),
         raises={"tf/jit": Raised("AsString", "tf.strings.as_string")},
         outside=("AsString",),
         port="jax.pure_callback",
@@ -104,7 +104,7 @@ STATEMENTS = (
         LECTURE,
         X,
         says={"tf/jit": "raises"},
-        seen=seen(naive="raises"),
+        seen=outcomes(naive="raises"),
         raises={"jax/naive": Raised("ConcretizationTypeError", "jnp.unique")},
         outside=("Unique",),
         padded=True,
@@ -118,7 +118,7 @@ STATEMENTS = (
         DOCUMENTATION,
         X,
         says={"tf/jit": "raises"},
-        seen=seen(naive="raises"),
+        seen=outcomes(naive="raises"),
         raises={"jax/naive": Raised("NonConcreteBooleanIndexError", "y[y > 0.0]")},
         padded=True,
         port="jnp.nonzero(size=) where the elements are wanted; a mask and jnp.where where a sum of them is",
@@ -131,7 +131,7 @@ STATEMENTS = (
         DOCUMENTATION,
         X,
         says={"tf/jit": "raises"},
-        seen=seen(naive="raises"),
+        seen=outcomes(naive="raises"),
         raises={"jax/naive": Raised("ConcretizationTypeError", "jnp.argwhere")},
         padded=True,
         port="jnp.argwhere(size=, fill_value=)",
