@@ -1,6 +1,5 @@
 """Ports of models in which something repeats: one class for it, and the same numbers as the model."""
 
-import ast
 import re
 from collections.abc import Callable
 from typing import Any
@@ -10,10 +9,7 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 import pytest
-from filled_modules import distance, filled, module_of, scope_of, written_of
-
-from compare.porting.training_source import training_source
-from tf_reference import _keras_compiled
+from filled_modules import distance, module_of
 
 L = keras.layers
 BOUND = 1e-5
