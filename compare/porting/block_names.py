@@ -83,8 +83,8 @@ def parameter_name(uses: Sequence[tuple[str, str, bool, bool]]) -> str:
       uses: for each argument that it is, the attribute of the module, the argument's name, whether it is a width of
         what the block is given, and whether it is one of what it returns.
     """
-    given = any(label == "in_features" and is_first for _, label, is_first, _ in uses)
-    returned = any(is_last and label in _FEATURES[1:] for _, label, _, is_last in uses)
+    given = any(is_first and label in ("in_features", "num_features") for _, label, is_first, _ in uses)
+    returned = any(is_last and label in ("out_features", "num_features", "features") for _, label, _, is_last in uses)
     if given or returned:
         return "features" if given and returned else "in_features" if given else "out_features"
     attribute, label = next(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from compare.porting.class_text import Line, Unchanged
 from compare.porting.code_shapes import shape_of
@@ -32,9 +32,9 @@ class Unit:
       reads: the numbers of the tensors that it is given, in order.
       writes: the numbers of those that it returns.
       path: of the layer; "" of a block.
-      inner: of each block, its units with their attributes.
+      inner: of each block, or of a model that has the class of a block, its units with their attributes.
       looped: the tensor that goes through the blocks of a list one after the other; None of all else.
-      class_name: of the blocks.
+      stands_alone: whether no block may hold it.
     """
 
     name: str
@@ -47,8 +47,7 @@ class Unit:
     path: str = ""
     inner: tuple[tuple[tuple[Unit, str], ...], ...] = ()
     looped: int | None = None
-    class_name: str = ""
-    stands_alone: bool = field(default=False)
+    stands_alone: bool = False
 
     def step(self) -> Step:
         """It as a step of a sequence in which repeats are looked for."""
@@ -78,10 +77,10 @@ class Unit:
           holder: the path of the module that it is an attribute of.
         """
         place = join_path(holder, attribute)
-        if self.path:
+        if self.path and not self.inner:
             apart = {f"{self.path}/{suffix[1:]}": f"{place}{suffix}" for suffix in self.modules if suffix}
             return {self.path: holder, **apart} if apart else ({self.path: place} if self.modules else {})
-        names = dict[str, str]()
+        names = {self.path: place} if self.path else {}
         for index, units in enumerate(self.inner):
             for unit, inner in units:
                 names |= unit.names(inner, place if self.looped is None else f"{place}.{index}")

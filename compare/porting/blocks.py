@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from compare.porting.variable_names import Variables
 from compare.porting.variants import Pattern
 
 _LETTERS = ("y", "z", "u", "v", "w")
-_OUTPUTS = ("out_features", "num_features", "features")
+_OUTPUTS = re.compile(r"\b(out_features|num_features|features)=")
 
 
 @dataclass
@@ -255,7 +256,8 @@ class _Writing:
         return ""
 
     def _name_parameters(self) -> None:
-        last = max((use[0] for each in self._parameters for use in each.uses if use[1] in _OUTPUTS), default=-1)
+        made_texts = [" ".join(unit.modules.values()) for unit in self._firsts]
+        last = max((place for place, text in enumerate(made_texts) if _OUTPUTS.search(text)), default=-1)
         inputs, has_hidden = set(self._pattern.inputs), False
         for parameter in self._parameters:
             uses = [

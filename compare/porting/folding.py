@@ -11,7 +11,7 @@ from compare.porting.block_names import block_class, common_name, plural
 from compare.porting.block_units import Unit, own, tensor
 from compare.porting.blocks import Block, block_of, listed, made
 from compare.porting.identifiers import snake
-from compare.porting.repeats import Copy, chained_input, common_prefix, find_repeat, runs_of
+from compare.porting.repeats import Copy, chained_input, common_prefix, find_repeat, last_reads_of, runs_of
 from compare.porting.variants import Pattern, pattern_of, with_variants
 
 AddClass = Callable[[str, str], str]
@@ -57,7 +57,9 @@ def fold(units: Sequence[Unit], outputs: Sequence[int], classes: Classes) -> lis
         repeat = find_repeat(steps, outputs)
         if repeat is None:
             return folded
-        folded = _fold(folded, with_variants(steps, outputs, pattern_of(steps, repeat)), classes)
+        folded = _fold(
+            folded, with_variants(steps, outputs, pattern_of(steps, repeat)), classes, last_reads_of(steps, outputs)
+        )
 
 
 def _by_branches(units: Sequence[Unit], outputs: Sequence[int]) -> list[Unit]:
@@ -79,7 +81,7 @@ def _by_branches(units: Sequence[Unit], outputs: Sequence[int]) -> list[Unit]:
     return list(ordered.values())
 
 
-def _fold(units: Sequence[Unit], pattern: Pattern, classes: Classes) -> list[Unit]:
+def _fold(units: Sequence[Unit], pattern: Pattern, classes: Classes, last_reads: Mapping[int, int]) -> list[Unit]:
     """The units with the copies of a block folded."""
     copies = [placed.copy for placed in pattern.copies]
     segments = [units[copy.start : copy.stop] for copy in copies]
@@ -87,7 +89,7 @@ def _fold(units: Sequence[Unit], pattern: Pattern, classes: Classes) -> list[Uni
     prefixes = [common_prefix([unit.name for unit in segment if unit.name]) for segment in segments]
     class_name = classes.add(block_class(prefixes, _does(segments, copies), classes.model), block.text)
     folded, place, index = list[Unit](), 0, 0
-    for run in runs_of(copies):
+    for run in runs_of(copies, last_reads):
         its = slice(index, index + len(run))
         folded += units[place : run[0].start]
         folded.append(_unit(block, class_name, run, its, prefixes[its], classes))

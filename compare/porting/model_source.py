@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from compare.errors import RequestError
-from compare.porting.block_names import plural
-from compare.porting.block_units import Unit, calls_of, own, tensor
-from compare.porting.blocks import NAME
+from compare.porting.block_units import calls_of
 from compare.porting.call_methods import methods_of
 from compare.porting.calls_on_their_way import TRAINING, Caller
 from compare.porting.class_text import Body, Line, Unchanged, WrittenClass, class_text, place_text, shape_text
-from compare.porting.code_shapes import with_positions
 from compare.porting.drawn_inputs import EMBEDDINGS
-from compare.porting.folding import Classes, fold
 from compare.porting.identifiers import Names, class_identifier, comment_text, identifier, snake
 from compare.porting.initial_values import initial_value, zeros
 from compare.porting.input_pipeline import pipeline_line
@@ -38,6 +33,7 @@ from compare.porting.traced_methods import method_body, obstacle
 from compare.porting.uncalled_layers import uncalled_layers
 from compare.porting.unwritten_places import CALL, Place
 from compare.porting.variable_names import Variables
+from compare.porting.written_blocks import Blocks
 from compare.porting.written_calls import ATTENTION_MASKS, expression, for_each_step
 from compare.porting.written_classes import Written
 from compare.porting.written_layers import Parts, parts_of
@@ -72,11 +68,7 @@ class _Writing:
             layer.path: replace(layer, config=ReadAttributes(layer.config)) for layer in architecture.source.layers
         }
         self._graphs = {graph.model: _with_listed_outputs(graph) for graph in architecture.graphs}
-        self._classes: list[str] = []
-        self._texts: dict[str, str] = {}
-        self._class_names = Names()
         self._modules: dict[str, str] = {}
-        self._names: dict[str, str] = {}
         self._places: list[Place] = []
         self._remarks: list[str] = []
         self._unstarted: list[str] = []
@@ -85,6 +77,9 @@ class _Writing:
         self._masked: set[str] = set()
         self._wrapped: dict[str, str] = {}
         self._penalties = Penalties(architecture)
+        self._blocks = Blocks(architecture, self._layers, self._penalties, Names())
+        self._classes, self._class_names = self._blocks.classes, self._blocks.class_names
+        self._names = self._blocks.names
 
     def whole(self) -> Written:
         if "" not in self._graphs:
@@ -148,12 +143,12 @@ class _Writing:
         weights = self._own_weights(owner, target)
         body = self._traced_body(owner, parts, parameters, weights)
         if body is None:
-            summed = {path: {*paths} for path, paths in self._penalties.summed.items()}
+            before = {path: {*paths} for path, paths in self._penalties.summed.items()}
             body = self._calls(owner, parts, parameters)
-            units = self._folded(owner, parts, parameters)
-            if units:
-                self._penalties.summed = summed
-                body = self._calls_of_blocks(owner, units, parameters, target)
+            # The penalties of the same calls, once more.
+            after, self._penalties.summed = self._penalties.summed, before
+            blocks = self._calls_of_blocks(owner, parts, parameters, target)
+            body, self._penalties.summed = (body, after) if blocks is None else (blocks, self._penalties.summed)
         is_penalized = bool(self._penalties.summed.get(graph.model))
         methods, logits = methods_of(body, parameters.values(), not graph.model, is_penalized)
         self._logits = logits.activations if logits else self._logits
@@ -163,15 +158,8 @@ class _Writing:
 
     def _layers_called(self, graph: Graph) -> list[str]:
         """The layers that a model calls, in the order in which it lists them."""
-        paths_called = {self._canonical(call.layer) for call in graph.calls}
+        paths_called = {self._blocks.canonical(call.layer) for call in graph.calls}
         return [path for path in self._layers if path in paths_called]
-
-    def _canonical(self, path: str) -> str:
-        """The path that a layer stands under first."""
-        for alias, first in self._architecture.source.shared.items():
-            if path == alias or path.startswith(f"{alias}/"):
-                return f"{first}{path[len(alias) :]}"
-        return path
 
     def _add_layer(self, owner: WrittenClass, path: str, target: str) -> Parts | None:
         """Add what a layer is made of to a class; None where it is a model, an operation or a place to fill in."""
@@ -289,7 +277,7 @@ class _Writing:
         return place.removeprefix(f"{target}.") if target else place
 
     def _is_masked(self, graph: Graph, path: str) -> bool:
-        calls = (call for call in graph.calls if self._canonical(call.layer) == path)
+        calls = (call for call in graph.calls if self._blocks.canonical(call.layer) == path)
         return any(name in ATTENTION_MASKS for call in calls for name in call.keywords)
 
     def _of_inner_model(self, owner: WrittenClass, layer: SourceLayer, target: str) -> Parts | None:
@@ -321,6 +309,7 @@ class _Writing:
         graph = self._graphs[layer.path]
         self._class(graph, name, inner)
         name = self._merge_class(name, wanted_name)
+        self._blocks.users.setdefault(name, set()).add(layer.path)
         if inner != layer.path.replace("/", "."):
             self._names[layer.path] = inner
         arguments = [f"self.{place}, " for place in self._places_lent(owner, graph, target)]
@@ -331,7 +320,7 @@ class _Writing:
     def _merge_class(self, name: str, class_name: str) -> str:
         """The class for the one that was written last: an earlier one, if they differ in their names alone."""
         text = self._classes[-1].replace(f"class {name}(", f"class {class_name}(", 1)
-        earlier = self._texts.setdefault(text, name)
+        earlier = self._blocks.texts.setdefault(text, name)
         if earlier != name:
             self._classes.pop()
             self._class_names.give_back(name)
@@ -375,7 +364,7 @@ class _Writing:
         variables = Variables({number: parameters[name] for name, number in graph.inputs.items()}, uses)
         lines: list[Line | Unchanged | str] = []
         for call in graph.calls:
-            path = self._canonical(call.layer)
+            path = self._blocks.canonical(call.layer)
             alive = variables.names
             text = self._call(owner, parts.get(path), path, call, alive, frozenset(alive.values()))
             variables.read(tensors_of(call))
@@ -387,139 +376,30 @@ class _Writing:
             lines += self._penalties.lines(graph, path, dict(zip(call.outputs, targets, strict=True)))
         return Body(lines, argument(graph.outputs, variables.names))
 
-    def _folded(
-        self, owner: WrittenClass, parts: Mapping[str, Parts | None], parameters: Mapping[str, str]
-    ) -> Sequence[Unit]:
-        """The calls of a class with blocks for what repeats; none where nothing does."""
-        graph = owner.graph
-        alone = self._layers_alone(owner)
-        texts = {number: tensor(number) for number in range(len(graph.tensors))}
-        units: list[Unit] = []
-        for call in graph.calls:
-            path = self._canonical(call.layer)
-            layer, attribute, reads = self._layers[path], owner.attributes.get(path, ""), tuple(tensors_of(call))
-            modules = owner.modules.get(path, {})
-            if path in alone:
-                units.append(Unit("", "", {}, "", "", reads, call.outputs, path, stands_alone=True))
-                continue
-            text = self._call(owner, parts.get(path), path, call, texts, frozenset(texts.values()))
-            for suffix in modules:
-                text = re.sub(rf"\bself\.{attribute}{suffix}\b", own(suffix), text)
-            is_alone = "self." in text.replace(own(), "")
-            kind = snake(layer.class_name)
-            is_numbered = layer.module == MODULE or re.fullmatch(rf"{kind}(_\d+)?", layer.step)
-            units.append(
-                Unit(
-                    *("" if is_numbered else layer.step, kind, modules, text, self._comment(owner, path, call)),
-                    *(reads, call.outputs, path),
-                    stands_alone=is_alone,
-                )
-            )
-        comments = {number: shape_text(each.shape) for number, each in enumerate(graph.tensors)}
-        inputs = {number: parameters[name] for name, number in graph.inputs.items()}
-        classes = Classes(self._add_block, self._add_table, self._architecture.name, inputs, comments)
-        folded = fold(units, tensors(graph.outputs), classes)
-        return folded if len(folded) < len(units) else []
-
-    def _layers_alone(self, owner: WrittenClass) -> set[str]:
-        """The layers of a class that stand in no block: what is called twice or has a part elsewhere, and places."""
-        graph = owner.graph
-        counts = Counter(self._canonical(call.layer) for call in graph.calls)
-        alone = {path for path, count in counts.items() if count > 1}
-        alone |= {self._canonical(call.layer) for call in graph.calls if self._canonical(call.layer) != call.layer}
-        shared = {*self._architecture.source.shared.values()}
-        places = {place.layer for place in (*self._places, *owner.places)}
-        tied = {leaf.tied for layer in self._layers.values() for leaf in layer.leaves if leaf.tied}
-        for path in counts:
-            below = {path, *(layer.path for layer in self._below(path))}
-            leaves = [leaf for inner in below for leaf in self._layers[inner].leaves]
-            attribute = owner.attributes.get(path)
-            is_lent = attribute is not None and any(
-                re.search(rf"\bself\.{attribute}(?!\w)", constructor)
-                for modules in owner.modules.values()
-                for constructor in modules.values()
-            )
-            if (
-                below & (shared | places)
-                or any(leaf.tied or leaf.key in tied for leaf in leaves)
-                or (attribute is not None and path not in owner.modules)
-                or is_lent
-                or self._penalties.counts(path)
-            ):
-                alone.add(path)
-        return alone
-
-    def _add_block(self, wanted_name: str, text: str) -> str:
-        """Add the class of a block; the name of an earlier one, if they differ in their names alone."""
-        earlier = self._texts.get(text)
-        if earlier:
-            return earlier
-        name = self._texts[text] = self._class_names.of(wanted_name)
-        self._classes.append(text.replace(NAME, name))
-        return name
-
-    def _add_table(self, wanted_name: str, text: str) -> str:
-        """Add a table of the arguments of blocks; its name."""
-        name = self._class_names.of(wanted_name)
-        self._classes.append(f"{name} = {text}")
-        return name
-
     def _calls_of_blocks(
-        self, owner: WrittenClass, units: Sequence[Unit], parameters: Mapping[str, str], target: str
-    ) -> Body:
-        """The body of a call in which blocks are called, which its class makes in place of their layers."""
-        graph, attributes = owner.graph, list[str]()
-        lines_of = {
-            path: [f"self.{owner.attributes[path]}{suffix} = {made}" for suffix, made in modules.items()]
-            for path, modules in owner.modules.items()
-        }
-        blocks_by_line = {
-            line: unit for unit in units if not unit.path for path in unit.paths() for line in lines_of.get(path, ())
-        }
-        for unit in units:
-            for path in unit.paths() if not unit.path else ():
-                if path in owner.modules:
-                    owner.names.give_back(owner.attributes.pop(path))
-        made: dict[str, None] = {}
-        for unit in units:
-            attribute = owner.attributes.get(unit.path, "")
-            if not unit.path:
-                name = plural(unit.name) if unit.looped is not None and unit.name else unit.name
-                attribute = owner.names.of(identifier(name, unit.kind).lower() if name else unit.kind)
-            attributes.append(attribute)
-        lines = {
-            id(unit): f"self.{attribute} = {unit.modules['']}"
-            for unit, attribute in zip(units, attributes, strict=True)
-            if not unit.path
-        }
-        for line in owner.made:
-            made[lines[id(blocks_by_line[line])] if line in blocks_by_line else line] = None
-        owner.made = [_with_positions(line) for line in dict.fromkeys((*made, *lines.values()))]
-        for unit, attribute in zip(units, attributes, strict=True):
-            if not unit.path:
-                self._move(unit.names(attribute, target), target)
-        inputs = {number: parameters[name] for name, number in graph.inputs.items()}
-        calls, left = calls_of(list(zip(units, attributes, strict=True)), inputs, tensors(graph.outputs))
-        body_lines: list[Line | Unchanged | str] = []
-        for unit, lines_of_unit, outputs in calls:
-            first = lines_of_unit[0]
-            inner = (
-                self._penalties.called_model(graph, unit.path, first.text, first.outputs)
-                if unit.path and isinstance(first, Line)
-                else []
-            )
-            body_lines += inner or lines_of_unit
-            body_lines += self._penalties.lines(graph, unit.path, outputs) if unit.path else []
-        return Body(body_lines, argument(graph.outputs, left))
+        self, owner: WrittenClass, parts: Mapping[str, Parts | None], parameters: Mapping[str, str], target: str
+    ) -> Body | None:
+        """The body of a call in which blocks are called; None where nothing repeats."""
+        graph, places = owner.graph, {place.layer for place in owner.places}
 
-    def _move(self, names: Mapping[str, str], target: str) -> None:
-        """Note where the modules of layers stand in blocks, and with them those that stand in these."""
-        for path, place in names.items():
-            before = self._place_from(path, "")
-            for inner, inner_place in self._names.items():
-                if inner_place.startswith(f"{before}.") and inner.startswith(f"{path}/"):
-                    self._names[inner] = f"{place}{inner_place[len(before) :]}"
-            self._names[path] = place
+        def write(path: str, call: Call, texts: Mapping[int, str]) -> tuple[str, str]:
+            names = frozenset(texts.values())
+            text = "" if path in places else self._call(owner, parts.get(path), path, call, texts, names)
+            return text, self._comment(owner, path, call)
+
+        units = self._blocks.fold(owner, self._places, parameters, write)
+        if not units:
+            return None
+        inputs = {number: parameters[name] for name, number in graph.inputs.items()}
+        calls, left = calls_of(self._blocks.place(owner, units, target), inputs, tensors(graph.outputs))
+        lines: list[Line | Unchanged | str] = []
+        for unit, its_lines, outputs in calls:
+            first = its_lines[0]
+            if unit.path and isinstance(first, Line):
+                its_lines = self._penalties.called_model(graph, unit.path, first.text, first.outputs) or its_lines
+            lines += its_lines
+            lines += self._penalties.lines(graph, unit.path, outputs) if unit.path else []
+        return Body(lines, argument(graph.outputs, left))
 
     def _own_weights(self, owner: WrittenClass, target: str) -> dict[str, str]:
         """Add the weights of a layer of the user's to its class: their attributes, by leaf."""
@@ -568,7 +448,7 @@ class _Writing:
             return None
 
         def text(call: Call, texts: Mapping[int, str], names: frozenset[str]) -> tuple[str, str]:
-            path = self._canonical(call.layer)
+            path = self._blocks.canonical(call.layer)
             result = self._call(owner, parts.get(path), path, call, texts, names)
             self._penalties.lose(path)
             return result, self._comment(owner, path, call)
@@ -628,11 +508,6 @@ class _Writing:
         # The name of an operation is one that Keras counted up, nobody's choice.
         has_own_name = layer.module == MODULE or owner.attributes.get(path, "").rstrip("_") == layer.step
         return shapes if has_own_name else f"{comment_text(layer.step)}: {shapes}"
-
-
-def _with_positions(line: str) -> str:
-    target, _, constructor = line.partition(" = ")
-    return f"{target} = {with_positions(constructor)}"
 
 
 def _with_listed_outputs(graph: Graph) -> Graph:

@@ -79,15 +79,18 @@ class Repeat:
     saved: float = 0.0
 
 
-def runs_of(copies: Sequence[Copy]) -> list[list[Copy]]:
-    """Copies in lists: each takes the result of the one before, and else what that one takes.
+def runs_of(copies: Sequence[Copy], last_reads: Mapping[int, int]) -> list[list[Copy]]:
+    """Copies in lists: each takes the result of the one before, which nothing else reads, and else what that one takes.
 
     Args:
       copies: in order.
+      last_reads: of each tensor, the last step that does.
     """
     runs = [[copies[0]]]
     for copy in copies[1:]:
-        if chained_input([*runs[-1], copy]) is None:
+        before = runs[-1][-1]
+        is_read_elsewhere = last_reads[before.result] >= copy.stop
+        if is_read_elsewhere or chained_input([*runs[-1], copy]) is None:
             runs.append([copy])
         else:
             runs[-1].append(copy)
@@ -121,9 +124,9 @@ def find_repeat(steps: Sequence[Step], outputs: Sequence[int]) -> Repeat | None:
       steps: each behind those that it needs.
       outputs: the tensors that are returned.
     """
-    until = [0, *accumulate(step.lines for step in steps)]
+    until, last_reads = [0, *accumulate(step.lines for step in steps)], last_reads_of(steps, outputs)
     candidates: list[tuple[int, Repeat]] = []
-    for copies in _equal_segments(steps, outputs):
+    for copies in _equal_segments(steps, last_reads):
         kept = _apart(copies)
         lines = [until[copy.stop] - until[copy.start] for copy in kept]
         # No class of these saves more.
@@ -132,16 +135,15 @@ def find_repeat(steps: Sequence[Step], outputs: Sequence[int]) -> Repeat | None:
     for most, repeat in sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1].copies[0].start)):
         if most * _BONUS <= (best.saved if best else 0):
             break
-        weighed = _weigh(steps, repeat)
+        weighed = _weigh(steps, repeat, last_reads)
         if weighed.saved > (best.saved if best else 0):
             best = weighed
     return best
 
 
-def _equal_segments(steps: Sequence[Step], outputs: Sequence[int]) -> list[list[Copy]]:
+def _equal_segments(steps: Sequence[Step], last_reads: Mapping[int, int]) -> list[list[Copy]]:
     """The segments of one result that stand more than once."""
     # A segment is a path in a tree of steps: two of them are equal if they end at the same node.
-    last_reads = last_reads_of(steps, outputs)
     nodes: dict[tuple[int, object], int] = {}
     segments: dict[tuple[int, object], list[Copy]] = {}
     for start in range(len(steps)):
@@ -196,7 +198,7 @@ def _apart(copies: Sequence[Copy]) -> list[Copy]:
     return kept
 
 
-def _weigh(steps: Sequence[Step], repeat: Repeat) -> Repeat:
+def _weigh(steps: Sequence[Step], repeat: Repeat, last_reads: Mapping[int, int]) -> Repeat:
     """A repeat with the lines that one class for it saves: 0 where that is too little."""
     if len(repeat.copies) < 2:
         return repeat
@@ -204,7 +206,7 @@ def _weigh(steps: Sequence[Step], repeat: Repeat) -> Repeat:
     lines = [sum(step.lines for step in segment) for segment in segments]
     vectors = zip(*([value for step in segment for value in step.values] for segment in segments), strict=True)
     parameters = {vector for vector in vectors if len(set(vector)) > 1}
-    of_runs = sum(_LIST if len(run) > 1 else _ONE for run in runs_of(repeat.copies))
+    of_runs = sum(_LIST if len(run) > 1 else _ONE for run in runs_of(repeat.copies, last_reads))
     after = _CLASS + max(lines) + len(parameters) + of_runs + (len(segments) if parameters else 0)
     saved = sum(lines) - after
     if saved < _FEWEST or after > _SHARE * sum(lines):
