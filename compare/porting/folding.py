@@ -11,8 +11,8 @@ from compare.porting.block_names import block_class, common_name, plural
 from compare.porting.block_units import Unit, own, tensor
 from compare.porting.blocks import Block, block_of, listed, made
 from compare.porting.identifiers import snake
-from compare.porting.repeats import Copy, chained_input, common_prefix, find_repeat, last_reads_of, runs_of
-from compare.porting.variants import Pattern, pattern_of, with_variants
+from compare.porting.repeats import Copy, chained_input, common_prefix, last_reads_of, runs_of
+from compare.porting.variants import Pattern, find_block
 
 AddClass = Callable[[str, str], str]
 """(the name that a class wants, its text with `NAME` for it) -> the name that it has."""
@@ -54,12 +54,10 @@ def fold(units: Sequence[Unit], outputs: Sequence[int], classes: Classes) -> lis
     folded = _by_branches(units, outputs)
     while True:
         steps = [unit.step() for unit in folded]
-        repeat = find_repeat(steps, outputs)
-        if repeat is None:
+        pattern = find_block(steps, outputs)
+        if pattern is None:
             return folded
-        folded = _fold(
-            folded, with_variants(steps, outputs, pattern_of(steps, repeat)), classes, last_reads_of(steps, outputs)
-        )
+        folded = _fold(folded, pattern, classes, last_reads_of(steps, outputs))
 
 
 def _by_branches(units: Sequence[Unit], outputs: Sequence[int]) -> list[Unit]:

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate, pairwise, takewhile
 
 _LONGEST = 96
 """Steps of a segment: what is longer is read as several."""
 
-_CLASS, _LIST, _ONE = 7, 3, 2
-"""Lines around a class, of a list of its copies with their loop, and of a copy that stands alone."""
+CLASS = 7
+"""Lines around a class."""
 
-_SHARE = 0.75
-"""A repeat is written where this share of its lines is left, or less."""
-
-_FEWEST = 10
-"""Lines that a repeat has to save."""
+_MOST_WEIGHED, _MOST = 32, 5
+"""Repeats that are weighed by their names, and that are looked at with their variants."""
 
 _BONUS = 1.5
-"""What a repeat counts for that the names of the model mark: those of each copy begin alike, and no others do."""
+"""What a repeat counts for that the names of the model mark."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +69,9 @@ class Repeat:
 
     Attributes:
       copies: in order, none over another.
-      saved: lines that one class for them saves.
     """
 
     copies: tuple[Copy, ...]
-    saved: float = 0.0
 
 
 def runs_of(copies: Sequence[Copy], last_reads: Mapping[int, int]) -> list[list[Copy]]:
@@ -117,28 +112,41 @@ def _others(copy: Copy, place: int) -> tuple[int, ...]:
     return (*copy.inputs[:place], *copy.inputs[place + 1 :])
 
 
-def find_repeat(steps: Sequence[Step], outputs: Sequence[int]) -> Repeat | None:
-    """The repeat that saves the most lines; None where none saves enough.
+def find_repeats(steps: Sequence[Step], outputs: Sequence[int]) -> list[Repeat]:
+    """The repeats that may save the most lines, the best one first.
 
     Args:
       steps: each behind those that it needs.
       outputs: the tensors that are returned.
     """
     until, last_reads = [0, *accumulate(step.lines for step in steps)], last_reads_of(steps, outputs)
-    candidates: list[tuple[int, Repeat]] = []
+    candidates: list[tuple[int, tuple[Copy, ...]]] = []
     for copies in _equal_segments(steps, last_reads):
         kept = _apart(copies)
         lines = [until[copy.stop] - until[copy.start] for copy in kept]
-        # No class of these saves more.
-        candidates.append((sum(lines) - max(lines) - _CLASS, Repeat(tuple(kept))))
-    best: Repeat | None = None
-    for most, repeat in sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1].copies[0].start)):
-        if most * _BONUS <= (best.saved if best else 0):
+        if len(kept) > 1:
+            candidates.append((sum(lines) - max(lines) - CLASS, tuple(kept)))
+    found: list[tuple[float, tuple[Copy, ...]]] = []
+    for most, copies in sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1][0].start)):
+        if most <= 0 or len(found) == _MOST_WEIGHED:
             break
-        weighed = _weigh(steps, repeat, last_reads)
-        if weighed.saved > (best.saved if best else 0):
-            best = weighed
-    return best
+        # Of as many copies, a part of a segment saves less.
+        if not any(_are_inside(copies, others) for _, others in found):
+            found.append((most * bonus(steps, copies), copies))
+    return [Repeat(copies) for _, copies in sorted(found, key=lambda each: -each[0])[:_MOST]]
+
+
+def bonus(steps: Sequence[Step], copies: Sequence[Copy]) -> float:
+    """How much more a repeat counts that the model's names mark: those of each copy begin alike, and no others do."""
+    names = [step.name for step in steps]
+    return _BONUS if all(own_prefix(names, range(copy.start, copy.stop)) for copy in copies) else 1.0
+
+
+def _are_inside(copies: Sequence[Copy], others: Sequence[Copy]) -> bool:
+    """Whether each of some copies is a part of one of as many others."""
+    return len(copies) == len(others) and all(
+        other.start <= copy.start and copy.stop <= other.stop for copy, other in zip(copies, others, strict=True)
+    )
 
 
 def _equal_segments(steps: Sequence[Step], last_reads: Mapping[int, int]) -> list[list[Copy]]:
@@ -196,25 +204,6 @@ def _apart(copies: Sequence[Copy]) -> list[Copy]:
         if not kept or kept[-1].stop <= copy.start:
             kept.append(copy)
     return kept
-
-
-def _weigh(steps: Sequence[Step], repeat: Repeat, last_reads: Mapping[int, int]) -> Repeat:
-    """A repeat with the lines that one class for it saves: 0 where that is too little."""
-    if len(repeat.copies) < 2:
-        return repeat
-    segments = [steps[copy.start : copy.stop] for copy in repeat.copies]
-    lines = [sum(step.lines for step in segment) for segment in segments]
-    vectors = zip(*([value for step in segment for value in step.values] for segment in segments), strict=True)
-    parameters = {vector for vector in vectors if len(set(vector)) > 1}
-    of_runs = sum(_LIST if len(run) > 1 else _ONE for run in runs_of(repeat.copies, last_reads))
-    after = _CLASS + max(lines) + len(parameters) + of_runs + (len(segments) if parameters else 0)
-    saved = sum(lines) - after
-    if saved < _FEWEST or after > _SHARE * sum(lines):
-        return repeat
-    names = [step.name for step in steps]
-    places = [range(copy.start, copy.stop) for copy in repeat.copies]
-    marked = all(own_prefix(names, place) for place in places)
-    return replace(repeat, saved=saved * (_BONUS if marked else 1.0))
 
 
 def own_prefix(names: Sequence[str], place: range) -> str:

@@ -7,13 +7,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from compare.porting.repeats import Copy, Repeat, Step, last_reads_of, own_prefix, segments_from
+from compare.porting.repeats import (
+    CLASS,
+    Copy,
+    Repeat,
+    Step,
+    bonus,
+    find_repeats,
+    last_reads_of,
+    own_prefix,
+    runs_of,
+    segments_from,
+)
 
 _LEAST = 0.6
 """The share of a block and of a variant that both have."""
 
-_FEWEST = 4
-"""Lines that a variant has to save beside its class."""
+_FEWEST, _LEAST_SAVED = 4, 10
+"""Lines that a variant has to save beside its class, and that a block has to."""
+
+_SHARE = 0.75
+"""A block is written where this share of its lines is left, or less."""
+
+_LIST, _ONE = 3, 2
+"""Lines of a list of copies with its loop, and of a copy that stands alone."""
 
 _PIECE, _PARAMETER = 4, 2
 """Lines around a piece that only some copies have, and for an argument that not all copies need."""
@@ -84,6 +101,34 @@ def pattern_of(steps: Sequence[Step], repeat: Repeat) -> Pattern:
     return Pattern(columns, (), first.inputs, first.result, copies)
 
 
+def find_block(steps: Sequence[Step], outputs: Sequence[int]) -> Pattern | None:
+    """The block that saves the most lines; None where none saves enough.
+
+    Args:
+      steps: each behind those that it needs.
+      outputs: the tensors that are returned.
+    """
+    last_reads, best, most = last_reads_of(steps, outputs), None, 0.0
+    for repeat in find_repeats(steps, outputs):
+        pattern = with_variants(steps, outputs, pattern_of(steps, repeat))
+        saved = _saved(steps, pattern, last_reads)
+        if saved > most:
+            best, most = pattern, saved
+    return best
+
+
+def _saved(steps: Sequence[Step], pattern: Pattern, last_reads: Mapping[int, int]) -> float:
+    """The lines that a class for a block saves, more where the model's names mark it; 0 where that is too little."""
+    copies = [placed.copy for placed in pattern.copies]
+    before = sum(step.lines for copy in copies for step in steps[copy.start : copy.stop])
+    parameters = _parameters(steps, pattern) + len(pattern.pieces)
+    of_runs = sum(_LIST if len(run) > 1 else _ONE for run in runs_of(copies, last_reads))
+    after = CLASS + _lines_of(steps, pattern) + parameters + of_runs + (len(copies) if parameters else 0)
+    if before - after < _LEAST_SAVED or after > _SHARE * before:
+        return 0.0
+    return (before - after) * bonus(steps, copies)
+
+
 def with_variants(steps: Sequence[Step], outputs: Sequence[int], pattern: Pattern) -> Pattern:
     """A block with the segments between its copies, before and behind them that are variants of it.
 
@@ -103,7 +148,7 @@ def _widen(steps: Sequence[Step], last_reads: Mapping[int, int], pattern: Patter
     best, most = None, 0
     names = [step.name for step in steps]
     copies = [placed.copy for placed in pattern.copies]
-    are_marked = all(own_prefix(names, range(copy.start, copy.stop)) for copy in copies)
+    are_marked = bonus(steps, copies) > 1
     for copy in _candidates(steps, last_reads, pattern):
         wider = extend(steps, pattern, copy)
         if wider is None:

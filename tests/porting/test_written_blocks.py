@@ -9,9 +9,15 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 import pytest
-from filled_modules import distance, module_of
+from filled_modules import distance, filled, module_of, scope_of, written_of
+from flax import nnx
+
+from compare.porting.formatting import format_source
+from compare.porting.training_source import training_source
+from tf_reference import _keras_compiled
 
 L = keras.layers
+IMPORTS = "import jax\nimport jax.numpy as jnp\nfrom flax import nnx\n\n"
 BOUND = 1e-5
 """Of the normwise difference in float32."""
 
@@ -36,7 +42,8 @@ def residual_net(blocks: int = 4) -> Any:
     x = L.Conv2D(8, 3, padding="same", name="stem_conv")(given)
     for number in range(blocks):
         x = residual(x, 8 * 2 ** (number // 2), f"block{number + 1}", 2 if number == 2 else 1)
-    return keras.Model(given, L.Dense(5, activation="softmax", name="top")(L.GlobalAveragePooling2D(name="pool")(x)))
+    top = L.Dense(5, activation="softmax", name="top")(L.GlobalAveragePooling2D(name="pool")(x))
+    return keras.Model(given, top, name="residual_net")
 
 
 def stages() -> Any:
@@ -248,3 +255,137 @@ def test_what_is_called_or_read_elsewhere_is_in_no_block(make: Callable[[], Any]
             written.text.count("self.shared = ") == 1 and "self.shared(" in classes_in(written.text)[written.class_name]
         )
     check_same(model, module)
+
+
+RESIDUAL = '''
+class ResidualBlock(nnx.Module):
+    """A block of the model, which has 4 of them."""
+
+    def __init__(self, in_features: int, out_features: int, strides: int, has_conv_0: bool, *, rngs: nnx.Rngs) -> None:
+        self.has_conv_0 = has_conv_0
+        if has_conv_0:
+            self.conv_0 = nnx.Conv(8, 16, kernel_size=(1, 1), strides=(2, 2), padding="SAME", use_bias=False, rngs=rngs)
+            self.bn_0 = nnx.BatchNorm(16, momentum=0.99, epsilon=0.001, use_fast_variance=False, rngs=rngs)
+        self.conv_1 = nnx.Conv(
+            in_features,
+            out_features,
+            kernel_size=(3, 3),
+            strides=(strides, strides),
+            padding="SAME",
+            use_bias=False,
+            rngs=rngs,
+        )
+        self.bn_1 = nnx.BatchNorm(out_features, momentum=0.99, epsilon=0.001, use_fast_variance=False, rngs=rngs)
+        self.conv_2 = nnx.Conv(
+            out_features, out_features, kernel_size=(3, 3), padding="SAME", use_bias=False, rngs=rngs
+        )
+        self.bn_2 = nnx.BatchNorm(out_features, momentum=0.99, epsilon=0.001, use_fast_variance=False, rngs=rngs)
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        if self.has_conv_0:
+            y = self.conv_0(x)  # [batch, 8, 8, 16]
+            y = self.bn_0(y)  # [batch, 8, 8, 16]
+        else:
+            y = x
+        x = self.conv_1(x)
+        x = self.bn_1(x)
+        x = jax.nn.relu(x)
+        x = self.conv_2(x)
+        x = self.bn_2(x)
+        y = y + x
+        return jax.nn.relu(y)
+
+
+RESIDUAL_BLOCKS = ((8, 8, 1, False), (8, 8, 1, False), (8, 16, 2, True), (16, 16, 1, False))
+"""in_features, out_features, strides, has_conv_0."""
+
+
+class ResidualNet(nnx.Module):
+    """The model: x [batch, 16, 16, 3] -> [batch, 5]."""
+
+    def __init__(self, *, rngs: nnx.Rngs) -> None:
+        self.stem_conv = nnx.Conv(3, 8, kernel_size=(3, 3), padding="SAME", rngs=rngs)
+        self.blocks = nnx.List(ResidualBlock(*row, rngs=rngs) for row in RESIDUAL_BLOCKS)
+        self.top = nnx.Linear(16, 5, rngs=rngs)
+
+    def logits(self, x: jax.Array) -> jax.Array:
+        """What the softmax is taken of."""
+        x = self.stem_conv(x)  # [batch, 16, 16, 8]
+        for block in self.blocks:
+            x = block(x)  # [batch, 8, 8, 16]
+        x = jnp.mean(x, (1, 2))  # pool: [batch, 16]
+        return self.top(x)  # [batch, 5]
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        return jax.nn.softmax(self.logits(x))
+'''
+
+
+def test_the_text_of_a_small_residual_net() -> None:
+    written = written_of(residual_net())
+    assert format_source(f"{IMPORTS}{written.text}\n", "model_jax.py") == f"{IMPORTS}{RESIDUAL}"
+    assert written.names["block3_1_conv"] == "blocks.2.conv_1"
+
+
+@pytest.mark.parametrize(
+    ("row", "other"), [("(8, 8, 1, False), (8, 16", "(8, 8, 1, True), (8, 16"), ("16, 2, True", "16, 1, True")]
+)
+def test_a_wrong_row_is_seen(row: str, other: str) -> None:
+    model = weighted(residual_net())
+    written = written_of(model)
+    assert written.text.count(row) == 1
+    with pytest.raises((AssertionError, TypeError, ValueError)):
+        check_same(model, filled(written, written.text.replace(row, other), model))
+
+
+def test_a_wrong_order_of_blocks_is_seen() -> None:
+    model = weighted(residual_net())
+    module = module_of(model)[1]
+    check_same(model, module)
+    first, second = module.blocks[0], module.blocks[1]
+    module.blocks[0], module.blocks[1] = second, first
+    with pytest.raises(AssertionError):
+        check_same(model, module)
+
+
+def test_what_a_training_names_stands_in_blocks() -> None:
+    model = residual_net()
+    model.get_layer("block1_1_conv").trainable = False
+    model.get_layer("block2_2_conv").kernel.regularizer = keras.regularizers.L2(0.5)
+    model.compile("adam", "sparse_categorical_crossentropy")
+    architecture = _keras_compiled.of_model(model)
+    written = written_of(model)
+    training = training_source(architecture, written)
+    assert training.unwritten == ()
+    assert "FROZEN = (('blocks', 0, 'conv_1',), )" in training.text
+    scope = scope_of(written, f"{written.text}\n{training.text}")
+    module = scope[written.class_name](rngs=nnx.Rngs(0))
+    frozen = nnx.to_flat_state(nnx.state(module, nnx.All(nnx.Param, nnx.Not(scope["TRAINED"]))))
+    assert [path for path, _ in frozen] == [("blocks", 0, "conv_1", "kernel")]
+    x, targets = jnp.asarray(arrays(model)[0]), jnp.zeros((2,), "int32")
+    loss = scope["loss"](module, (x,), targets)
+    module.blocks[1].conv_2.kernel[...] *= 2
+    assert "model.blocks[1].conv_2.kernel[...]" in training.text and scope["loss"](module, (x,), targets) != loss
+
+
+def test_a_result_that_is_read_elsewhere_ends_a_list() -> None:
+    given = keras.Input((8,))
+    x, kept = given, []
+    for _ in range(5):
+        y = L.Dense(12, activation="relu")(L.LayerNormalization()(x))
+        y = L.Dense(8)(L.LayerNormalization()(y))
+        x = L.Add()([x, y])
+        kept.append(x)
+    model = weighted(keras.Model(given, [x, kept[2]]))
+    written, module = module_of(model)
+    assert [int(each) for each in re.findall(r"range\((\d)\)", written.text)] == [3, 2]
+    check_same(model, module)
+
+
+def test_a_model_in_which_nothing_repeats_is_written_layer_by_layer() -> None:
+    x = keras.Input((16, 16, 3))
+    y = L.Conv2D(4, 3, name="one")(x)
+    model = keras.Model(x, L.Dense(3, name="two")(L.Flatten()(L.MaxPooling2D()(y))))
+    written = written_of(model)
+    assert [*classes_in(written.text)] == [written.class_name]
+    assert "nnx.Conv(in_features=3, out_features=4" in written.text and "nnx.List" not in written.text
