@@ -92,9 +92,9 @@ class _Writing:
         self._columns = [list(column) for column in zip(*self._copies, strict=True)]
         self._firsts = [next(unit for unit in column if unit is not None) for column in self._columns]
         self._names = Names()
-        letters = iter(_LETTERS)
+        arguments, letters = Names(), iter(_LETTERS)
         self._arguments = {
-            number: "x" if index == 0 else names.get(number) or next(letters, f"x{index}")
+            number: arguments.of("x" if index == 0 else names.get(number) or next(letters, "x"))
             for index, number in enumerate(pattern.inputs)
         }
         self._attributes = self._name_attributes()
