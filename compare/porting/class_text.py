@@ -22,6 +22,7 @@ class WrittenClass:
       attributes: by the path of a layer, where its module stands in this one.
       borrowed: modules that another class holds -> their classes; its constructor takes them.
       made: the lines of its constructor.
+      modules: by the path of a layer of its own, what is added to its attribute's name -> the call that makes that.
       places: that are left to be written.
     """
 
@@ -31,6 +32,7 @@ class WrittenClass:
     attributes: dict[str, str] = field(default_factory=dict)
     borrowed: dict[str, str] = field(default_factory=dict)
     made: list[str] = field(default_factory=list)
+    modules: dict[str, Mapping[str, str]] = field(default_factory=dict)
     places: list[Place] = field(default_factory=list)
 
 

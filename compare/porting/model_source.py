@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from compare.errors import RequestError
+from compare.porting.block_units import calls_of
 from compare.porting.call_methods import methods_of
 from compare.porting.calls_on_their_way import TRAINING, Caller
 from compare.porting.class_text import Body, Line, Unchanged, WrittenClass, class_text, place_text, shape_text
@@ -32,6 +33,7 @@ from compare.porting.traced_methods import method_body, obstacle
 from compare.porting.uncalled_layers import uncalled_layers
 from compare.porting.unwritten_places import CALL, Place
 from compare.porting.variable_names import Variables
+from compare.porting.written_blocks import Blocks
 from compare.porting.written_calls import ATTENTION_MASKS, expression, for_each_step
 from compare.porting.written_classes import Written
 from compare.porting.written_layers import Parts, parts_of
@@ -66,11 +68,7 @@ class _Writing:
             layer.path: replace(layer, config=ReadAttributes(layer.config)) for layer in architecture.source.layers
         }
         self._graphs = {graph.model: _with_listed_outputs(graph) for graph in architecture.graphs}
-        self._classes: list[str] = []
-        self._texts: dict[str, str] = {}
-        self._class_names = Names()
         self._modules: dict[str, str] = {}
-        self._names: dict[str, str] = {}
         self._places: list[Place] = []
         self._remarks: list[str] = []
         self._unstarted: list[str] = []
@@ -79,6 +77,9 @@ class _Writing:
         self._masked: set[str] = set()
         self._wrapped: dict[str, str] = {}
         self._penalties = Penalties(architecture)
+        self._blocks = Blocks(architecture, self._layers, self._penalties, Names())
+        self._classes, self._class_names = self._blocks.classes, self._blocks.class_names
+        self._names = self._blocks.names
 
     def whole(self) -> Written:
         if "" not in self._graphs:
@@ -140,7 +141,14 @@ class _Writing:
         }
         parameters = self._parameters(graph)
         weights = self._own_weights(owner, target)
-        body = self._traced_body(owner, parts, parameters, weights) or self._calls(owner, parts, parameters)
+        body = self._traced_body(owner, parts, parameters, weights)
+        if body is None:
+            before = {path: {*paths} for path, paths in self._penalties.summed.items()}
+            body = self._calls(owner, parts, parameters)
+            # The penalties of the same calls, once more.
+            after, self._penalties.summed = self._penalties.summed, before
+            blocks = self._calls_of_blocks(owner, parts, parameters, target)
+            body, self._penalties.summed = (body, after) if blocks is None else (blocks, self._penalties.summed)
         is_penalized = bool(self._penalties.summed.get(graph.model))
         methods, logits = methods_of(body, parameters.values(), not graph.model, is_penalized)
         self._logits = logits.activations if logits else self._logits
@@ -150,15 +158,8 @@ class _Writing:
 
     def _layers_called(self, graph: Graph) -> list[str]:
         """The layers that a model calls, in the order in which it lists them."""
-        paths_called = {self._canonical(call.layer) for call in graph.calls}
+        paths_called = {self._blocks.canonical(call.layer) for call in graph.calls}
         return [path for path in self._layers if path in paths_called]
-
-    def _canonical(self, path: str) -> str:
-        """The path that a layer stands under first."""
-        for alias, first in self._architecture.source.shared.items():
-            if path == alias or path.startswith(f"{alias}/"):
-                return f"{first}{path[len(alias) :]}"
-        return path
 
     def _add_layer(self, owner: WrittenClass, path: str, target: str) -> Parts | None:
         """Add what a layer is made of to a class; None where it is a model, an operation or a place to fill in."""
@@ -190,6 +191,7 @@ class _Writing:
             return None
         if parts.modules:
             attribute = owner.attributes[path] = owner.names.of(wanted_attribute)
+            owner.modules[path] = parts.modules
             for suffix, constructor in parts.modules.items():
                 owner.made.append(f"self.{attribute}{suffix} = {constructor}")
                 self._note_name(layer, target, attribute, suffix)
@@ -275,7 +277,7 @@ class _Writing:
         return place.removeprefix(f"{target}.") if target else place
 
     def _is_masked(self, graph: Graph, path: str) -> bool:
-        calls = (call for call in graph.calls if self._canonical(call.layer) == path)
+        calls = (call for call in graph.calls if self._blocks.canonical(call.layer) == path)
         return any(name in ATTENTION_MASKS for call in calls for name in call.keywords)
 
     def _of_inner_model(self, owner: WrittenClass, layer: SourceLayer, target: str) -> Parts | None:
@@ -307,15 +309,18 @@ class _Writing:
         graph = self._graphs[layer.path]
         self._class(graph, name, inner)
         name = self._merge_class(name, wanted_name)
+        self._blocks.users.setdefault(name, set()).add(layer.path)
         if inner != layer.path.replace("/", "."):
             self._names[layer.path] = inner
         arguments = [f"self.{place}, " for place in self._places_lent(owner, graph, target)]
-        owner.made.append(f"self.{attribute} = {name}({''.join(arguments)}rngs=rngs)")
+        constructor = f"{name}({''.join(arguments)}rngs=rngs)"
+        owner.modules[layer.path] = {"": constructor}
+        owner.made.append(f"self.{attribute} = {constructor}")
 
     def _merge_class(self, name: str, class_name: str) -> str:
         """The class for the one that was written last: an earlier one, if they differ in their names alone."""
         text = self._classes[-1].replace(f"class {name}(", f"class {class_name}(", 1)
-        earlier = self._texts.setdefault(text, name)
+        earlier = self._blocks.texts.setdefault(text, name)
         if earlier != name:
             self._classes.pop()
             self._class_names.give_back(name)
@@ -359,7 +364,7 @@ class _Writing:
         variables = Variables({number: parameters[name] for name, number in graph.inputs.items()}, uses)
         lines: list[Line | Unchanged | str] = []
         for call in graph.calls:
-            path = self._canonical(call.layer)
+            path = self._blocks.canonical(call.layer)
             alive = variables.names
             text = self._call(owner, parts.get(path), path, call, alive, frozenset(alive.values()))
             variables.read(tensors_of(call))
@@ -370,6 +375,31 @@ class _Writing:
             lines += self._penalties.called_model(graph, path, text, outputs) or [line]
             lines += self._penalties.lines(graph, path, dict(zip(call.outputs, targets, strict=True)))
         return Body(lines, argument(graph.outputs, variables.names))
+
+    def _calls_of_blocks(
+        self, owner: WrittenClass, parts: Mapping[str, Parts | None], parameters: Mapping[str, str], target: str
+    ) -> Body | None:
+        """The body of a call in which blocks are called; None where nothing repeats."""
+        graph, places = owner.graph, {place.layer for place in owner.places}
+
+        def write(path: str, call: Call, texts: Mapping[int, str]) -> tuple[str, str]:
+            names = frozenset(texts.values())
+            text = "" if path in places else self._call(owner, parts.get(path), path, call, texts, names)
+            return text, self._comment(owner, path, call)
+
+        units = self._blocks.fold(owner, self._places, parameters, write)
+        if not units:
+            return None
+        inputs = {number: parameters[name] for name, number in graph.inputs.items()}
+        calls, left = calls_of(self._blocks.place(owner, units, target), inputs, tensors(graph.outputs))
+        lines: list[Line | Unchanged | str] = []
+        for unit, its_lines, outputs in calls:
+            first = its_lines[0]
+            if unit.path and isinstance(first, Line):
+                its_lines = self._penalties.called_model(graph, unit.path, first.text, first.outputs) or its_lines
+            lines += its_lines
+            lines += self._penalties.lines(graph, unit.path, outputs) if unit.path else []
+        return Body(lines, argument(graph.outputs, left))
 
     def _own_weights(self, owner: WrittenClass, target: str) -> dict[str, str]:
         """Add the weights of a layer of the user's to its class: their attributes, by leaf."""
@@ -418,7 +448,7 @@ class _Writing:
             return None
 
         def text(call: Call, texts: Mapping[int, str], names: frozenset[str]) -> tuple[str, str]:
-            path = self._canonical(call.layer)
+            path = self._blocks.canonical(call.layer)
             result = self._call(owner, parts.get(path), path, call, texts, names)
             self._penalties.lose(path)
             return result, self._comment(owner, path, call)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -69,8 +70,13 @@ def weight_penalty(penalty: Penalty, architecture: Architecture, source: Written
     of_elements = penalty.regularizer.class_name in _OF_ELEMENTS and isinstance(transform, _REARRANGED)
     if transform != IDENTITY and not of_elements:
         raise _unwritable(penalty)
-    texts = (penalty_expression(penalty, f"model.{variable}[...]") for variable in variables)
+    texts = (penalty_expression(penalty, f"model.{_in_python(variable)}[...]") for variable in variables)
     return " + ".join(text for text in texts if text)
+
+
+def _in_python(path: str) -> str:
+    """The path of a variable as Python reaches it: what is in a list by its number."""
+    return re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", path)
 
 
 def _variables(penalty: Penalty, architecture: Architecture, source: Written) -> tuple[Sequence[str], Transform]:
@@ -202,9 +208,13 @@ class Penalties:
         self.summed.setdefault(graph.model, set())
         return f"{ADDED} {'+=' if is_started else '='} {text}  # {comment_text(path)}"
 
+    def counts(self, path: str) -> bool:
+        """Whether a call of a layer or model adds something."""
+        return path in self._of or bool(self.summed.get(path))
+
     def lose(self, path: str) -> None:
         """Note that a call of a layer or model is written without its penalties."""
-        if path in self._of or self.summed.get(path):
+        if self.counts(path):
             self.lost.add(path)
 
     def in_call(self, aliases: Mapping[str, str]) -> Sequence[str]:

@@ -131,7 +131,9 @@ def _trained_filter(places_frozen: Sequence[str]) -> list[str]:
     """The filter of what is trained; nothing where all of it is."""
     if not places_frozen:
         return []
-    places = "".join(f"({', '.join(map(repr, place.split('.')))},), " for place in places_frozen)
+    # nnx counts what is in a list.
+    steps = ([int(step) if step.isdigit() else step for step in place.split(".")] for place in places_frozen)
+    places = "".join(f"({', '.join(map(repr, path))},), " for path in steps)
     return [
         f"FROZEN = ({places})",
         '"""Where the modules stand that are not trained."""',

@@ -1,0 +1,326 @@
+"""Blocks of a model: one class for all copies of what repeats, with what differs between them as its arguments."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby, pairwise
+from typing import Any
+
+from compare.porting.block_names import attribute_name, kind_of, parameter_name, plural
+from compare.porting.block_units import Unit, lines_of, renumber
+from compare.porting.class_text import Unchanged
+from compare.porting.code_shapes import merge, with_positions
+from compare.porting.identifiers import Names
+from compare.porting.repeats import common_prefix
+from compare.porting.variable_names import Variables
+from compare.porting.variants import Pattern
+
+_LETTERS = ("y", "z", "u", "v", "w")
+_OUTPUTS = re.compile(r"\b(out_features|num_features|features)=")
+
+
+@dataclass
+class _Parameter:
+    """What differs between copies.
+
+    Attributes:
+      hole: that stands for it in texts.
+      values: in each of them, as Python; None where a copy has nothing that it is for.
+      uses: the place of the unit in the block, the argument, and whether the call has it, not what makes the module.
+      name: of it.
+    """
+
+    hole: str
+    values: tuple[str | None, ...]
+    uses: list[tuple[int, str, bool]] = field(default_factory=list)
+    name: str = ""
+
+    def agrees(self, vector: Sequence[str | None]) -> bool:
+        """Whether it is what other values are too: the same in two copies at least, and in no copy another."""
+        both = [(mine, other) for mine, other in zip(self.values, vector, strict=True) if mine and other]
+        return len(both) > 1 and all(mine == other for mine, other in both)
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The values, with nothing of their type for those that are not there."""
+        some = next(value for value in self.values if value is not None)
+        return tuple(value or repr(type(ast.literal_eval(some))()) for value in self.values)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A class for what repeats.
+
+    Attributes:
+      text: of it, with `NAME` for its name.
+      parameters: of its constructor.
+      rows: the arguments of each copy, as Python.
+      units: of each copy, with their attributes.
+    """
+
+    text: str
+    parameters: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    units: tuple[tuple[tuple[Unit, str], ...], ...]
+
+
+NAME = "Name__"
+"""Stands for the name of a class in its text."""
+
+
+def block_of(units: Sequence[Unit], pattern: Pattern, names: Mapping[int, str]) -> Block:
+    """The class for the copies of a block.
+
+    Args:
+      units: in which they stand.
+      pattern: of the block.
+      names: of tensors that the model is given.
+    """
+    return _Writing(units, pattern, names).block()
+
+
+class _Writing:
+    def __init__(self, units: Sequence[Unit], pattern: Pattern, names: Mapping[int, str]) -> None:
+        self._pattern = pattern
+        self._copies = [
+            [None if index is None else units[index] for index in placed.steps] for placed in pattern.copies
+        ]
+        self._columns = [list(column) for column in zip(*self._copies, strict=True)]
+        self._firsts = [next(unit for unit in column if unit is not None) for column in self._columns]
+        self._names = Names()
+        arguments, letters = Names(), iter(_LETTERS)
+        self._arguments = {
+            number: arguments.of("x" if index == 0 else names.get(number) or next(letters, "x"))
+            for index, number in enumerate(pattern.inputs)
+        }
+        self._attributes = self._name_attributes()
+        self._flags = self._name_flags()
+        self._parameters: list[_Parameter] = []
+
+    def block(self) -> Block:
+        places = range(len(self._columns))
+        made, calls = [self._made(place) for place in places], [self._called(place) for place in places]
+        self._name_parameters()
+        head = {parameter.hole: parameter.name for parameter in self._parameters}
+        body = {parameter.hole: f"self.{parameter.name}" for parameter in self._parameters}
+        kept = [parameter.name for parameter in self._parameters if any(use[2] for use in parameter.uses)]
+        constructor = [f"self.{name} = {name}" for name in (*kept, *self._flags)]
+        for flag, its in groupby(places, self._flag):
+            lines = [_fill_holes(line, head) for place in its for line in made[place]]
+            constructor += [f"if {flag}:", *(f"    {line}" for line in lines)] if flag and lines else lines
+        arguments = {parameter.name: _type_of(parameter.values) for parameter in self._parameters}
+        arguments |= dict.fromkeys(self._flags, "bool")
+        parameters = "".join(f"{name}: {kind}, " for name, kind in arguments.items())
+        signature = ", ".join(f"{name}: jax.Array" for name in self._arguments.values())
+        lines = [
+            f"class {NAME}(nnx.Module):",
+            f'    """A block of the model, which has {len(self._copies)} of them."""',
+            "",
+            f"    def __init__(self, {parameters}*, rngs: nnx.Rngs) -> None:",
+            *(f"        {line}" for line in constructor or ["pass"]),
+            "",
+            f"    def __call__(self, {signature}) -> jax.Array:",
+            *(f"        {line}" for line in self._body([_fill_holes(text, body) for text in calls])),
+        ]
+        written = [parameter.written for parameter in self._parameters]
+        flags = [tuple(map(str, present)) for present in self._present()]
+        rows = tuple(zip(*written, *flags, strict=True)) or ((),) * len(self._copies)
+        units = tuple(
+            tuple((unit, name) for unit, name in zip(copy, self._attributes, strict=True) if unit is not None)
+            for copy in self._copies
+        )
+        return Block("\n".join(lines), tuple(arguments), rows, units)
+
+    def _present(self) -> list[tuple[bool, ...]]:
+        """By flag, whether each copy has its pieces."""
+        return list(dict.fromkeys(self._present_in(number) for number in range(len(self._pattern.pieces))))
+
+    def _present_in(self, piece: int) -> tuple[bool, ...]:
+        place = next(place for place, column in enumerate(self._pattern.columns) if column.piece == piece)
+        return tuple(unit is not None for unit in self._columns[place])
+
+    def _flag(self, place: int) -> str:
+        """The parameter that says whether a copy has a unit; "" where all have it."""
+        piece = self._pattern.columns[place].piece
+        return "" if piece is None else self._flags[self._present().index(self._present_in(piece))]
+
+    def _name_flags(self) -> list[str]:
+        flags: list[str] = []
+        for present in self._present():
+            places = [
+                place
+                for place, column in enumerate(self._pattern.columns)
+                if column.piece is not None and self._present_in(column.piece) == present
+            ]
+            having = [place for place in places if self._firsts[place].modules] or places
+            flags.append(self._names.of(f"has_{self._attributes[having[0]]}"))
+        return flags
+
+    def _body(self, texts: Sequence[str]) -> list[str]:
+        """The lines of the call."""
+        pattern = self._pattern
+        uses = Counter(number for column in pattern.columns for number in column.reads)
+        uses.update([pattern.result])
+        variables, lines = Variables(self._arguments, uses), list[str]()
+        for piece, group in groupby(range(len(self._columns)), lambda place: pattern.columns[place].piece):
+            places, before = list(group), variables.names
+            its: list[str] = []
+            for place in places:
+                its += self._lines(place, texts[place], variables)
+            if piece is None:
+                lines += its
+                continue
+            number, through = pattern.pieces[piece].output, before[pattern.pieces[piece].through]
+            output = variables.names[number]
+            if through not in variables.names.values() and its[-1].startswith(f"{output} = "):
+                # Nothing else has the name any more: what passes it on needs no line.
+                its[-1] = f"{through}{its[-1].removeprefix(output)}"
+                output = variables.names[number] = through
+            lines += [f"if self.{self._flag(places[0])}:", *(f"    {line}" for line in its)]
+            lines += [] if output == through else ["else:", f"    {output} = {through}"]
+        result = variables.names[pattern.result]
+        if lines[-1].startswith(f"{result} = "):
+            return [*lines[:-1], f"return {lines[-1].removeprefix(f'{result} = ')}"]
+        return [*lines, f"return {result}"]
+
+    def _lines(self, place: int, text: str, variables: Variables) -> list[str]:
+        column, first = self._pattern.columns[place], self._firsts[place]
+        looped = None if first.looped is None else column.reads[first.reads.index(first.looped)]
+        unit = replace(
+            first, text=text, comment=self._comment(place), reads=column.reads, writes=column.writes, looped=looped
+        )
+        lines, _ = lines_of(unit, self._attributes[place], variables)
+        return [str(line) for line in lines if not isinstance(line, Unchanged)]
+
+    def _comment(self, place: int) -> str:
+        # Of a comment that names the layer, the shapes.
+        comments = {unit.comment.rpartition(": ")[2] for unit in self._columns[place] if unit is not None}
+        return comments.pop() if len(comments) == 1 else ""
+
+    def _name_attributes(self) -> list[str]:
+        prefixes = [common_prefix([unit.name for unit in copy if unit and unit.name]) for copy in self._copies]
+        attributes: list[str] = []
+        for column, first in zip(self._columns, self._firsts, strict=True):
+            kind = kind_of(first.modules.values(), first.kind)
+            named = [(unit.name, prefix) for unit, prefix in zip(column, prefixes, strict=True) if unit is not None]
+            names = [name.removeprefix(prefix) for name, prefix in named]
+            wanted = attribute_name(names, kind) if all(names) else kind
+            wanted = plural(wanted) if first.looped is not None else wanted
+            attributes.append(self._names.of(wanted) if first.modules else wanted)
+        return attributes
+
+    def _made(self, place: int) -> list[str]:
+        """The lines that make the modules of a unit, with holes."""
+        units = [unit for unit in self._columns[place] if unit is not None]
+        texts = {
+            suffix: merge(
+                [unit.modules[suffix] for unit in units], lambda label, values: self._hole(place, label, values)
+            )
+            for suffix in units[0].modules
+        }
+        return [f"self.{self._attributes[place]}{suffix} = {with_positions(text)}" for suffix, text in texts.items()]
+
+    def _called(self, place: int) -> str:
+        """The call of a unit in all copies, with holes."""
+        units = [unit for unit in self._columns[place] if unit is not None]
+        reads = self._pattern.columns[place].reads
+        texts = [renumber(unit.text, dict(zip(unit.reads, reads, strict=True))) for unit in units]
+        return merge(texts, lambda label, values: self._hole(place, label, values, in_call=True))
+
+    def _hole(self, place: int, label: str, values: tuple[str, ...], *, in_call: bool = False) -> str:
+        """The expression of what differs between the copies that have a unit."""
+        left = iter(values)
+        vector = tuple(None if unit is None else next(left) for unit in self._columns[place])
+        condition = self._condition(vector)
+        if condition and not in_call:
+            return condition
+        parameter = max((each for each in self._parameters if each.agrees(vector)), key=_shared(vector), default=None)
+        if parameter is None:
+            parameter = _Parameter(f"hole__{len(self._parameters)}__", vector)
+            self._parameters.append(parameter)
+        parameter.values = tuple(mine or other for mine, other in zip(parameter.values, vector, strict=True))
+        parameter.uses.append((place, label, in_call))
+        return parameter.hole
+
+    def _condition(self, vector: Sequence[str | None]) -> str:
+        """The expression of a text that is another one where a copy has a piece; "" of what no piece decides."""
+        for flag, present in zip(self._flags, self._present(), strict=True):
+            pairs = {(has, value) for has, value in zip(present, vector, strict=True) if value is not None}
+            by_flag = dict(pairs)
+            if len(pairs) == len(by_flag) == 2 and by_flag[True].startswith(("'", '"')):
+                return f"{by_flag[True]} if {flag} else {by_flag[False]}"
+        return ""
+
+    def _name_parameters(self) -> None:
+        made_texts = [" ".join(unit.modules.values()) for unit in self._firsts]
+        last = max((place for place, text in enumerate(made_texts) if _OUTPUTS.search(text)), default=-1)
+        inputs, has_hidden = set(self._pattern.inputs), False
+        for parameter in self._parameters:
+            uses = [
+                (self._attributes[place], label, bool(inputs & {*self._pattern.columns[place].reads}), place == last)
+                for place, label, _ in parameter.uses
+            ]
+            wanted = parameter_name(uses)
+            if wanted.endswith("_features") and wanted not in ("in_features", "out_features") and not has_hidden:
+                wanted, has_hidden = "hidden", True
+            parameter.name = self._names.of(wanted)
+
+
+def _shared(vector: Sequence[str | None]) -> Callable[[_Parameter], int]:
+    """How many copies say of a parameter what they say here."""
+    return lambda parameter: sum(
+        mine is not None and mine == other for mine, other in zip(vector, parameter.values, strict=True)
+    )
+
+
+def _fill_holes(text: str, names: Mapping[str, str]) -> str:
+    for hole in sorted(names, key=len, reverse=True):
+        text = text.replace(hole, names[hole])
+    return text
+
+
+def _type_of(values: Sequence[str | None]) -> str:
+    kinds = {type(ast.literal_eval(value)).__name__ for value in values if value is not None}
+    return "float" if kinds == {"int", "float"} else " | ".join(sorted(kinds))
+
+
+def made(row: Sequence[str], class_name: str) -> str:
+    """The call that makes one copy.
+
+    Args:
+      row: its arguments.
+      class_name: of it.
+    """
+    return f"{class_name}({''.join(f'{value}, ' for value in row)}rngs=rngs)"
+
+
+def listed(block: Block, its: slice, class_name: str, table: Callable[[], str]) -> str:
+    """What makes a list of copies.
+
+    Args:
+      block: of them.
+      its: which of its copies.
+      class_name: of them.
+      table: writes a table of the rows, and gives its name.
+    """
+    rows = block.rows[its]
+    if len({*rows}) == 1:
+        return f"nnx.List({made(rows[0], class_name)} for _ in range({len(rows)}))"
+    if len(block.parameters) == 1:
+        (name,) = block.parameters
+        return f"nnx.List({class_name}({name}, rngs=rngs) for {name} in {_sequence([row[0] for row in rows])})"
+    return f"nnx.List({class_name}(*row, rngs=rngs) for row in {table()})"
+
+
+def _sequence(values: Sequence[str]) -> str:
+    """A tuple of values, or the range that they are."""
+    numbers: list[Any] = [ast.literal_eval(value) for value in values]
+    if len(numbers) > 2 and all(type(number) is int for number in numbers):
+        step = numbers[1] - numbers[0]
+        if step and all(after - before == step for before, after in pairwise(numbers)):
+            return f"range({numbers[0]}, {numbers[-1] + step}, {step})"
+    return f"({''.join(f'{value}, ' for value in values)})"

@@ -1,0 +1,391 @@
+"""Ports of models in which something repeats: one class for it, and the same numbers as the model."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+import pytest
+from filled_modules import distance, filled, module_of, scope_of, written_of
+from flax import nnx
+
+from compare.porting.formatting import format_source
+from compare.porting.training_source import training_source
+from tf_reference import _keras_compiled
+
+L = keras.layers
+IMPORTS = "import jax\nimport jax.numpy as jnp\nfrom flax import nnx\n\n"
+BOUND = 1e-5
+"""Of the normwise difference in float32."""
+
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+
+def convolved(x: Any, features: int, name: str, strides: int = 1, size: int = 3) -> Any:
+    y = L.Conv2D(features, size, strides, padding="same", use_bias=False, name=f"{name}_conv")(x)
+    return L.BatchNormalization(name=f"{name}_bn")(y)
+
+
+def residual(x: Any, features: int, name: str, strides: int = 1) -> Any:
+    y = L.ReLU(name=f"{name}_1_relu")(convolved(x, features, f"{name}_1", strides))
+    y = convolved(y, features, f"{name}_2")
+    if strides > 1:
+        x = convolved(x, features, f"{name}_0", strides, 1)
+    return L.ReLU(name=f"{name}_out")(L.Add(name=f"{name}_add")([x, y]))
+
+
+def residual_net(blocks: int = 4) -> Any:
+    given = keras.Input((16, 16, 3), name="images")
+    x = L.Conv2D(8, 3, padding="same", name="stem_conv")(given)
+    for number in range(blocks):
+        x = residual(x, 8 * 2 ** (number // 2), f"block{number + 1}", 2 if number == 2 else 1)
+    top = L.Dense(5, activation="softmax", name="top")(L.GlobalAveragePooling2D(name="pool")(x))
+    return keras.Model(given, top, name="residual_net")
+
+
+def stages() -> Any:
+    given = keras.Input((16, 16, 3))
+    x = L.Conv2D(6, 3, padding="same")(given)
+    for stage in range(3):
+        for _ in range(3):
+            y = L.Conv2D(4, 3, padding="same")(L.ReLU()(L.BatchNormalization()(x)))
+            x = L.Concatenate()([x, y])
+        if stage < 2:
+            x = L.AveragePooling2D(2)(L.Conv2D(6 + 2 * stage, 1)(L.ReLU()(L.BatchNormalization()(x))))
+    return keras.Model(given, x)
+
+
+def of_two_inputs() -> Any:
+    first, second = keras.Input((8,), name="block"), keras.Input((8,), name="blocks")
+    x, context = L.Dense(8)(first), L.Dense(8)(second)
+    for _ in range(4):
+        y = L.Dense(16, activation="relu")(L.LayerNormalization()(x))
+        x = L.Add()([x, L.Multiply()([L.Dense(8)(y), context])])
+    return keras.Model([first, second], [x, L.Dense(2)(context)])
+
+
+def shared_layer() -> Any:
+    given = keras.Input((8,))
+    shared, x = L.Dense(8, name="shared"), given
+    for _ in range(4):
+        x = L.Add()([x, shared(L.Dense(8, activation="tanh")(L.LayerNormalization()(x)))])
+    return keras.Model(given, x)
+
+
+def with_dropout() -> Any:
+    given = keras.Input((8,))
+    x = given
+    for number in range(5):
+        y = L.Dropout(0.1 * number)(L.Dense(12, activation="gelu")(L.LayerNormalization()(x)))
+        x = x + L.Dense(8)(y)
+    return keras.Model(given, x)
+
+
+def with_masks() -> Any:
+    tokens = keras.Input((7,), dtype="int32")
+    x = L.Embedding(11, 8, mask_zero=True)(tokens)
+    for _ in range(3):
+        y = L.LayerNormalization()(x)
+        x = L.Add()([x, L.MultiHeadAttention(2, 4)(y, y)])
+        y = L.Dense(16, activation="relu")(L.LayerNormalization()(x))
+        x = L.Add()([x, L.Dense(8)(y)])
+    return keras.Model(tokens, x)
+
+
+def with_an_attention_mask() -> Any:
+    given, mask = keras.Input((6, 8)), keras.Input((6, 6), dtype="bool", name="mask")
+    x = given
+    for _ in range(4):
+        y = L.LayerNormalization()(x)
+        x = L.Add()([x, L.MultiHeadAttention(2, 4)(y, y, attention_mask=mask)])
+        x = L.Add()([x, L.Dense(8, activation="gelu")(L.LayerNormalization()(x))])
+    return keras.Model([given, mask], x)
+
+
+def with_skips() -> Any:
+    given = keras.Input((16, 16, 3))
+    x, left = L.Conv2D(8, 3, padding="same")(given), []
+    for _ in range(3):
+        for _ in range(2):
+            x = L.ReLU()(L.BatchNormalization()(L.Conv2D(8, 3, padding="same")(x)))
+        left.append(x)
+        x = L.MaxPooling2D()(x)
+    for skip in reversed(left):
+        x = L.Concatenate()([L.UpSampling2D()(x), skip])
+        for _ in range(2):
+            x = L.ReLU()(L.BatchNormalization()(L.Conv2D(8, 3, padding="same")(x)))
+    return keras.Model(given, x)
+
+
+def intermediate_read() -> Any:
+    given = keras.Input((8,))
+    x, middles = given, []
+    for _ in range(4):
+        y = L.Dense(12, activation="relu")(L.LayerNormalization()(x))
+        middles.append(y)
+        x = L.Add()([x, L.Dense(8)(y)])
+    return keras.Model(given, [x, middles[1]])
+
+
+def of_blocks_alone() -> Any:
+    given = keras.Input((8,))
+    x = given
+    for number in range(4):
+        y = L.LayerNormalization(name=f"self_{number}_norm")(x)
+        y = L.Dense(16, activation="relu", name=f"self_{number}_nnx")(y)
+        x = L.Add(name=f"self_{number}_add")([x, L.Dense(8, name=f"self_{number}_rngs")(y)])
+    return keras.Model(given, x)
+
+
+def nested_models() -> Any:
+    def inner(features: int, name: str) -> Any:
+        layers = [keras.Input((features,))]
+        for _ in range(4):
+            layers += [L.Dense(8, activation="relu"), L.LayerNormalization(), L.Dense(8), L.LayerNormalization()]
+        return keras.Sequential(layers, name=name)
+
+    given = keras.Input((8,))
+    x = given
+    for number in range(3):
+        x = L.Add()([x, inner(8, f"part_{number}")(x)])
+    return keras.Model(given, x)
+
+
+def separable() -> Any:
+    given = keras.Input((8, 8, 4))
+    x = given
+    for number in range(4):
+        y = L.SeparableConv2D(4, 3, padding="same", name=f"unit{number}_sepconv")(L.ReLU(name=f"unit{number}_act")(x))
+        y = L.BatchNormalization(name=f"unit{number}_bn", trainable=number != 1)(y)
+        x = L.Add(name=f"unit{number}_add")([x, y])
+    return keras.Model(given, x)
+
+
+def towers() -> Any:
+    first, second = keras.Input((8, 8, 3)), keras.Input((8, 8, 3))
+
+    def tower(x: Any) -> Any:
+        for features in (4, 6, 8):
+            x = L.ReLU()(L.BatchNormalization()(L.Conv2D(features, 3, padding="same", use_bias=False)(x)))
+        return L.Flatten()(x)
+
+    return keras.Model([first, second], L.Dense(3)(L.Concatenate()([tower(first), tower(second)])))
+
+
+def branches() -> Any:
+    given = keras.Input((8, 8, 6))
+    x = given
+    for _ in range(3):
+        one = L.Conv2D(2, 1, activation="relu")(x)
+        two = L.Conv2D(2, 3, padding="same", activation="relu")(L.Conv2D(4, 1, activation="relu")(x))
+        three = L.Conv2D(2, 1)(L.MaxPooling2D(3, 1, padding="same")(x))
+        x = L.Concatenate()([one, two, three])
+    return keras.Model(given, x)
+
+
+def sequential() -> Any:
+    layers: list[Any] = [keras.Input((16, 16, 3))]
+    for features in (4, 8, 8, 8):
+        layers += [
+            L.Conv2D(features, 3, padding="same", use_bias=False, dilation_rate=2),
+            L.BatchNormalization(),
+            L.ReLU(),
+            L.MaxPooling2D(),
+        ]
+    return keras.Sequential([*layers, L.Flatten(), L.Dense(3, activation="softmax")])
+
+
+REPEATING = [
+    *(residual_net, stages, of_two_inputs, with_dropout, with_masks, with_an_attention_mask, with_skips),
+    *(of_blocks_alone, nested_models, separable, towers, branches, sequential),
+]
+
+
+def weighted(model: Any) -> Any:
+    """The model with small weights that differ from one another."""
+    for number, each in enumerate(model.weights):
+        numbers = np.random.default_rng(number)
+        if len(each.shape) > 1:
+            each.assign(numbers.normal(size=each.shape) / np.sqrt(np.prod(each.shape[:-1])))
+        elif "float" in str(each.dtype):
+            each.assign(numbers.uniform(0.5, 1.0, each.shape))
+    return model
+
+
+def arrays(model: Any) -> list[np.ndarray]:
+    numbers = np.random.default_rng(3)
+    return [
+        numbers.integers(0, 10 if "int" in str(each.dtype) else 2, (2, *each.shape[1:])).astype(str(each.dtype))
+        if "float" not in str(each.dtype)
+        else numbers.normal(size=(2, *each.shape[1:])).astype("float32")
+        for each in model.inputs
+    ]
+
+
+def check_same(model: Any, module: Any) -> None:
+    given = arrays(model)
+    wanted = jax.tree.leaves(jax.tree.map(np.asarray, model(given[0] if len(given) == 1 else given, training=False)))
+    found = jax.tree.leaves(module(*map(jnp.asarray, given)))
+    assert [each.shape for each in found] == [each.shape for each in wanted]
+    assert all(distance(one, other) <= BOUND for one, other in zip(found, wanted, strict=True))
+
+
+def classes_in(text: str) -> dict[str, str]:
+    parts = re.split(r"^(?=class )", text, flags=re.MULTILINE)
+    return {match[1]: part for part in parts if (match := re.match(r"class (\w+)", part))}
+
+
+@pytest.mark.parametrize("make", REPEATING)
+def test_a_model_of_blocks_gives_what_the_model_gives(make: Callable[[], Any]) -> None:
+    model = weighted(make())
+    written, module = module_of(model)
+    assert '"""A block of the model' in written.text
+    check_same(model, module)
+
+
+@pytest.mark.parametrize("make", [shared_layer, intermediate_read])
+def test_what_is_called_or_read_elsewhere_is_in_no_block(make: Callable[[], Any]) -> None:
+    model = weighted(make())
+    written, module = module_of(model)
+    if make is shared_layer:
+        assert (
+            written.text.count("self.shared = ") == 1 and "self.shared(" in classes_in(written.text)[written.class_name]
+        )
+    check_same(model, module)
+
+
+RESIDUAL = '''
+class ResidualBlock(nnx.Module):
+    """A block of the model, which has 4 of them."""
+
+    def __init__(self, in_features: int, out_features: int, strides: int, has_conv_0: bool, *, rngs: nnx.Rngs) -> None:
+        self.has_conv_0 = has_conv_0
+        if has_conv_0:
+            self.conv_0 = nnx.Conv(8, 16, kernel_size=(1, 1), strides=(2, 2), padding="SAME", use_bias=False, rngs=rngs)
+            self.bn_0 = nnx.BatchNorm(16, momentum=0.99, epsilon=0.001, use_fast_variance=False, rngs=rngs)
+        self.conv_1 = nnx.Conv(
+            in_features,
+            out_features,
+            kernel_size=(3, 3),
+            strides=(strides, strides),
+            padding="SAME",
+            use_bias=False,
+            rngs=rngs,
+        )
+        self.bn_1 = nnx.BatchNorm(out_features, momentum=0.99, epsilon=0.001, use_fast_variance=False, rngs=rngs)
+        self.conv_2 = nnx.Conv(
+            out_features, out_features, kernel_size=(3, 3), padding="SAME", use_bias=False, rngs=rngs
+        )
+        self.bn_2 = nnx.BatchNorm(out_features, momentum=0.99, epsilon=0.001, use_fast_variance=False, rngs=rngs)
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        if self.has_conv_0:
+            y = self.conv_0(x)  # [batch, 8, 8, 16]
+            y = self.bn_0(y)  # [batch, 8, 8, 16]
+        else:
+            y = x
+        x = self.conv_1(x)
+        x = self.bn_1(x)
+        x = jax.nn.relu(x)
+        x = self.conv_2(x)
+        x = self.bn_2(x)
+        y = y + x
+        return jax.nn.relu(y)
+
+
+RESIDUAL_BLOCKS = ((8, 8, 1, False), (8, 8, 1, False), (8, 16, 2, True), (16, 16, 1, False))
+"""in_features, out_features, strides, has_conv_0."""
+
+
+class ResidualNet(nnx.Module):
+    """The model: x [batch, 16, 16, 3] -> [batch, 5]."""
+
+    def __init__(self, *, rngs: nnx.Rngs) -> None:
+        self.stem_conv = nnx.Conv(3, 8, kernel_size=(3, 3), padding="SAME", rngs=rngs)
+        self.blocks = nnx.List(ResidualBlock(*row, rngs=rngs) for row in RESIDUAL_BLOCKS)
+        self.top = nnx.Linear(16, 5, rngs=rngs)
+
+    def logits(self, x: jax.Array) -> jax.Array:
+        """What the softmax is taken of."""
+        x = self.stem_conv(x)  # [batch, 16, 16, 8]
+        for block in self.blocks:
+            x = block(x)  # [batch, 8, 8, 16]
+        x = jnp.mean(x, (1, 2))  # pool: [batch, 16]
+        return self.top(x)  # [batch, 5]
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        return jax.nn.softmax(self.logits(x))
+'''
+
+
+def test_the_text_of_a_small_residual_net() -> None:
+    written = written_of(residual_net())
+    assert format_source(f"{IMPORTS}{written.text}\n", "model_jax.py") == f"{IMPORTS}{RESIDUAL}"
+    assert written.names["block3_1_conv"] == "blocks.2.conv_1"
+
+
+@pytest.mark.parametrize(
+    ("row", "other"), [("(8, 8, 1, False), (8, 16", "(8, 8, 1, True), (8, 16"), ("16, 2, True", "16, 1, True")]
+)
+def test_a_wrong_row_is_seen(row: str, other: str) -> None:
+    model = weighted(residual_net())
+    written = written_of(model)
+    assert written.text.count(row) == 1
+    with pytest.raises((AssertionError, TypeError, ValueError)):
+        check_same(model, filled(written, written.text.replace(row, other), model))
+
+
+def test_a_wrong_order_of_blocks_is_seen() -> None:
+    model = weighted(residual_net())
+    module = module_of(model)[1]
+    check_same(model, module)
+    first, second = module.blocks[0], module.blocks[1]
+    module.blocks[0], module.blocks[1] = second, first
+    with pytest.raises(AssertionError):
+        check_same(model, module)
+
+
+def test_what_a_training_names_stands_in_blocks() -> None:
+    model = residual_net()
+    model.get_layer("block1_1_conv").trainable = False
+    model.get_layer("block2_2_conv").kernel.regularizer = keras.regularizers.L2(0.5)
+    model.compile("adam", "sparse_categorical_crossentropy")
+    architecture = _keras_compiled.of_model(model)
+    written = written_of(model)
+    training = training_source(architecture, written)
+    assert training.unwritten == ()
+    assert "FROZEN = (('blocks', 0, 'conv_1',), )" in training.text
+    scope = scope_of(written, f"{written.text}\n{training.text}")
+    module = scope[written.class_name](rngs=nnx.Rngs(0))
+    frozen = nnx.to_flat_state(nnx.state(module, nnx.All(nnx.Param, nnx.Not(scope["TRAINED"]))))
+    assert [path for path, _ in frozen] == [("blocks", 0, "conv_1", "kernel")]
+    x, targets = jnp.asarray(arrays(model)[0]), jnp.zeros((2,), "int32")
+    loss = scope["loss"](module, (x,), targets)
+    module.blocks[1].conv_2.kernel[...] *= 2
+    assert "model.blocks[1].conv_2.kernel[...]" in training.text and scope["loss"](module, (x,), targets) != loss
+
+
+def test_a_result_that_is_read_elsewhere_ends_a_list() -> None:
+    given = keras.Input((8,))
+    x, kept = given, []
+    for _ in range(5):
+        y = L.Dense(12, activation="relu")(L.LayerNormalization()(x))
+        y = L.Dense(8)(L.LayerNormalization()(y))
+        x = L.Add()([x, y])
+        kept.append(x)
+    model = weighted(keras.Model(given, [x, kept[2]]))
+    written, module = module_of(model)
+    assert [int(each) for each in re.findall(r"range\((\d)\)", written.text)] == [3, 2]
+    check_same(model, module)
+
+
+def test_a_model_in_which_nothing_repeats_is_written_layer_by_layer() -> None:
+    x = keras.Input((16, 16, 3))
+    y = L.Conv2D(4, 3, name="one")(x)
+    model = keras.Model(x, L.Dense(3, name="two")(L.Flatten()(L.MaxPooling2D()(y))))
+    written = written_of(model)
+    assert [*classes_in(written.text)] == [written.class_name]
+    assert "nnx.Conv(in_features=3, out_features=4" in written.text and "nnx.List" not in written.text
