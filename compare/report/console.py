@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.console import Console
@@ -13,8 +13,7 @@ from compare.record.envelope import Record
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from compare.report import narrow_arithmetic, node_rows, target_rows, verdicts
 from compare.report.baselines import against
-from compare.report.numbers import MISSING
-from compare.report.overviews import OverviewRow, overview
+from compare.report.overviews import OverviewRow, find_columns, overview
 from compare.report.showable import on_lines
 from compare.report.tables import RatioRow, other_pass
 from compare.report.terminal import print_table
@@ -23,9 +22,8 @@ from workloads._modes import Mode
 
 _NUMBERS = ("instructions\ntf / jax", "kernels tf/eager\n→ tf/jit → jax/jit")
 _RATIO = "time of jax/jit\nvs fastest TF mode"
-_MEASURED = (*_NUMBERS, _RATIO, "jax/jit vs tf/jit: frontend,\ncompiler, runtime")
-_NOT_TIMED = "not timed"
-_COLUMNS = ("workload", "size", "parity", "gates that do not pass", *_MEASURED)
+_ATTRIBUTION = "jax/jit vs tf/jit: frontend,\ncompiler, runtime"
+_COLUMNS = ("workload", "size", "parity", "gates that do not pass", *_NUMBERS, _RATIO, _ATTRIBUTION)
 _NARROW_COLUMNS = ("workload", "parity", "gates that do not pass", _RATIO)
 """What a terminal of 80 columns has room for; the report has the rest."""
 
@@ -40,7 +38,7 @@ def print_overview(record: Record, console: Console, baseline: Mode | None = Non
     """
     lines = on_lines(record)
     has_rules = console.is_terminal
-    rows = [_cells(row) for row in overview(lines)]
+    rows = overview(lines)
     print_table(console, _table(rows, has_rules, _COLUMNS), lambda: _table(rows, has_rules, _NARROW_COLUMNS))
     if baseline is not None:
         console.print()
@@ -49,19 +47,23 @@ def print_overview(record: Record, console: Console, baseline: Mode | None = Non
         console.print(line, soft_wrap=True)
 
 
-def _table(rows: Sequence[Mapping[str, Text]], has_rules: bool, columns: Sequence[str]) -> Table:
-    """The rows, without the columns in which nothing was measured: --parity-only measures nothing."""
-    titles = [title for title in columns if title not in _MEASURED or any(_is_measured(row[title]) for row in rows)]
+def _table(rows: Sequence[OverviewRow], has_rules: bool, columns: Sequence[str]) -> Table:
+    """The rows, without the columns that are empty in all of them."""
+    groups = find_columns(rows)
+    instructions, kernels = _NUMBERS
+    is_shown = {
+        instructions: groups.instructions,
+        kernels: groups.kernels,
+        _RATIO: groups.times,
+        _ATTRIBUTION: groups.attribution,
+    }
+    titles = [title for title in columns if is_shown.get(title, True)]
     table = Table(box=box.SIMPLE_HEAD if has_rules else None, pad_edge=False)
     for title in titles:
         table.add_column(title, justify="right" if title in _NUMBERS else "left")
-    for row in rows:
-        table.add_row(*(row[title] for title in titles))
+    for cells in map(_cells, rows):
+        table.add_row(*(cells[title] for title in titles))
     return table
-
-
-def _is_measured(cell: Text) -> bool:
-    return cell.plain != _NOT_TIMED and any(character not in f" {MISSING}/→" for character in cell.plain)
 
 
 def _baseline_table(record: Record, baseline: Mode, has_rules: bool) -> Table:
@@ -113,7 +115,7 @@ def _ratios(row: OverviewRow) -> str:
 
 def _ratio(row: RatioRow | None) -> str:
     if row is None:
-        return _NOT_TIMED
+        return "not timed"
     other = row.pair.right if row.pair else row.name
     return f"withheld ({other})" if row.withheld else f"{row.ratio} {row.interval} {row.verdict} ({other})"
 

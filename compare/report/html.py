@@ -38,6 +38,7 @@ def render(record: Record) -> str:
             machine=rooflines.machine(safe),
             dispatch=costs.dispatch(safe),
             overview=overview,
+            columns=overviews.find_columns(overview),
             sections=[sections.section(row, safe.workloads[row.name]) for row in overview],
             style=styles("target.css"),
             script=Markup(script),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from compare.record.envelope import Record
@@ -36,6 +36,30 @@ class OverviewRow:
     """The same of jax/tuned, where the port declares compiler options; beside the other, never in its place."""
     programs: RatioRow | None = None
     """Of the two programs under one compiler, where TensorFlow was not timed."""
+
+
+@dataclass(frozen=True)
+class ColumnGroups:
+    """Which columns of an overview have a value in any row: `--parity-only` fills none of these."""
+
+    instructions: bool
+    kernels: bool
+    times: bool
+    attribution: bool
+
+
+def find_columns(rows: Sequence[OverviewRow]) -> ColumnGroups:
+    """The columns that are worth showing.
+
+    Args:
+      rows: of the overview.
+    """
+    return ColumnGroups(
+        instructions=any(number != numbers.MISSING for row in rows for number in row.instructions),
+        kernels=any(number != numbers.MISSING for row in rows for number in row.kernels),
+        times=any(row.ratio or row.tuned or row.programs for row in rows),
+        attribution=any(row.attribution for row in rows),
+    )
 
 
 def overview(record: Record) -> tuple[OverviewRow, ...]:

@@ -232,6 +232,29 @@ def test_off_a_terminal_the_console_is_plain_and_never_folded() -> None:
         assert cell in row
 
 
+COLUMNS = {
+    "programs": (("instructions",), {"programs", "alignment", "compiled"}),
+    "profile": (("kernels",), {"profile"}),
+    "timing": (("fastest TF mode", "is due to"), {"timing", "attribution", "trajectory"}),
+}
+"""By part of a workload: what the heads of its columns say on the page, and what goes with it."""
+
+
+@pytest.mark.parametrize("part", COLUMNS)
+@pytest.mark.usefixtures("undrawn")
+def test_an_overview_has_no_column_that_is_empty_in_every_row(part: str) -> None:
+    heads, parts = COLUMNS[part]
+    whole = RECORD["workloads"]["running_example"]
+    without = {key: value for key, value in whole.items() if key not in parts}
+    for row, is_shown in (({"one": whole, "two": without}, True), ({"two": without}, False)):
+        table = render(decoded({"workloads": row})).partition("</thead>")[0].partition("<thead>")[2]
+        assert [head in table for head in heads] == [is_shown] * len(heads)
+        head = printed({"workloads": row}, width=250).partition("\n")[0]
+        assert any(word in head for word in ("instructions", "kernels tf", "time of jax")), head
+        console_head = {"programs": "instructions", "profile": "kernels", "timing": "time of"}[part]
+        assert (console_head in head) == is_shown
+
+
 def test_a_narrow_terminal_keeps_the_verdicts_and_leaves_the_rest_to_the_page() -> None:
     wide, narrow = (printed(RECORD, terminal=True, width=width) for width in (250, 80))
     assert "instructions" in wide
