@@ -5,8 +5,9 @@ from itertools import count
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compare.porting.block_search import find_block
+from compare.porting.patterns import Pattern, wire
 from compare.porting.repeats import Copy, Step, chained_input, find_repeats, last_reads_of, own_prefix, runs_of
-from compare.porting.variants import Pattern, find_block, wire
 
 LINES = 3
 
