@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from typing import Any
 
-from compare.porting.block_names import attribute_name, kind_of, parameter_name, plural
+from compare.porting.block_names import INPUT_FEATURES, attribute_name, kind_of, parameter_name, plural
 from compare.porting.block_units import Unit, lines_of, renumber
 from compare.porting.class_text import Unchanged
 from compare.porting.code_shapes import merge, with_positions
@@ -73,20 +73,29 @@ NAME = "Name__"
 """The placeholder for the name of a class in its text."""
 
 
-def block_of(units: Sequence[Unit], pattern: Pattern, names: Mapping[int, str]) -> Block:
+def block_of(
+    units: Sequence[Unit], pattern: Pattern, names: Mapping[int, str], widths: Mapping[int, int | None]
+) -> Block:
     """The class of a block.
 
     Args:
       units: the sequence that contains the copies.
       pattern: the block.
       names: the parameters of the model's call, by the numbers of tensors.
+      widths: the sizes of the last axes of tensors, by number; None or absent if unknown.
     """
-    return _BlockWriter(units, pattern, names).block()
+    return _BlockWriter(units, pattern, names, widths).block()
 
 
 class _BlockWriter:
-    def __init__(self, units: Sequence[Unit], pattern: Pattern, names: Mapping[int, str]) -> None:
-        self._pattern = pattern
+    def __init__(
+        self,
+        units: Sequence[Unit],
+        pattern: Pattern,
+        names: Mapping[int, str],
+        widths: Mapping[int, int | None],
+    ) -> None:
+        self._pattern, self._widths = pattern, widths
         self._copies = [
             [None if index is None else units[index] for index in occurrence.steps] for occurrence in pattern.copies
         ]
@@ -107,6 +116,7 @@ class _BlockWriter:
         assignments = [self._assign_modules(place) for place in places]
         calls = [self._call(place) for place in places]
         self._name_parameters()
+        self._complete_widths()
         head = {parameter.hole: parameter.name for parameter in self._parameters}
         body = {parameter.hole: f"self.{parameter.name}" for parameter in self._parameters}
         attributes = [parameter.name for parameter in self._parameters if any(use[2] for use in parameter.uses)]
@@ -129,7 +139,7 @@ class _BlockWriter:
             *(f"        {line}" for line in self._body([_fill_holes(text, body) for text in calls])),
         ]
         columns = [parameter.arguments for parameter in self._parameters]
-        flags = [tuple(map(str, present)) for present in self._presences()]
+        flags = [tuple(map(str, presence)) for presence in self._presences()]
         rows = tuple(zip(*columns, *flags, strict=True)) or ((),) * len(self._copies)
         units = tuple(
             tuple((unit, name) for unit, name in zip(copy, self._attributes, strict=True) if unit is not None)
@@ -139,9 +149,9 @@ class _BlockWriter:
 
     def _presences(self) -> list[tuple[bool, ...]]:
         """For each flag, whether each copy has the pieces of this flag."""
-        return list(dict.fromkeys(self._has_piece(number) for number in range(len(self._pattern.pieces))))
+        return list(dict.fromkeys(self._presence(number) for number in range(len(self._pattern.pieces))))
 
-    def _has_piece(self, piece: int) -> tuple[bool, ...]:
+    def _presence(self, piece: int) -> tuple[bool, ...]:
         """For each copy, whether it has a piece."""
         place = next(place for place, column in enumerate(self._pattern.columns) if column.piece == piece)
         return tuple(unit is not None for unit in self._columns[place])
@@ -149,15 +159,15 @@ class _BlockWriter:
     def _flag(self, place: int) -> str:
         """The parameter that says whether a copy has a unit; "" if all copies have it."""
         piece = self._pattern.columns[place].piece
-        return "" if piece is None else self._flags[self._presences().index(self._has_piece(piece))]
+        return "" if piece is None else self._flags[self._presences().index(self._presence(piece))]
 
     def _name_flags(self) -> list[str]:
         flags: list[str] = []
-        for present in self._presences():
+        for presence in self._presences():
             places = [
                 place
                 for place, column in enumerate(self._pattern.columns)
-                if column.piece is not None and self._has_piece(column.piece) == present
+                if column.piece is not None and self._presence(column.piece) == presence
             ]
             with_modules = [place for place in places if self._firsts[place].modules] or places
             flags.append(self._names.of(f"has_{self._attributes[with_modules[0]]}"))
@@ -252,8 +262,8 @@ class _BlockWriter:
 
     def _condition(self, vector: Sequence[str | None]) -> str:
         """The conditional expression for a string that depends on a piece; "" if it depends on none."""
-        for flag, present in zip(self._flags, self._presences(), strict=True):
-            pairs = {(has, value) for has, value in zip(present, vector, strict=True) if value is not None}
+        for flag, presence in zip(self._flags, self._presences(), strict=True):
+            pairs = {(has, value) for has, value in zip(presence, vector, strict=True) if value is not None}
             by_flag = dict(pairs)
             if len(pairs) == len(by_flag) == 2 and by_flag[True].startswith(("'", '"')):
                 return f"{by_flag[True]} if {flag} else {by_flag[False]}"
@@ -272,6 +282,24 @@ class _BlockWriter:
             if name.endswith("_features") and name not in ("in_features", "out_features") and not has_hidden:
                 name, has_hidden = "hidden", True
             parameter.name = self._names.of(name)
+
+    def _complete_widths(self) -> None:
+        """Set the features of an input to its width in copies that do not need them: 0 would be wrong there."""
+        for parameter in self._parameters:
+            for widths in self._input_widths(parameter):
+                if parameter.agrees(widths):
+                    parameter.values = tuple(
+                        value or width for value, width in zip(parameter.values, widths, strict=True)
+                    )
+
+    def _input_widths(self, parameter: _Parameter) -> Iterator[tuple[str | None, ...]]:
+        """For each input whose features a parameter is, the width of the input in every copy; None if unknown."""
+        places = [place for place, label, in_call in parameter.uses if label in INPUT_FEATURES and not in_call]
+        for number in (number for place in places for number in self._pattern.columns[place].reads):
+            if number in self._pattern.inputs:
+                index = self._pattern.inputs.index(number)
+                widths = [self._widths.get(occurrence.copy.inputs[index]) for occurrence in self._pattern.copies]
+                yield tuple(None if width is None else str(width) for width in widths)
 
 
 def _count_equal(vector: Sequence[str | None]) -> Callable[[_Parameter], int]:

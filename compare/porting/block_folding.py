@@ -35,6 +35,7 @@ class Classes:
       model: the name of the model.
       inputs: the parameters of the model's call, by the numbers of tensors.
       comments: the shapes of tensors as comments, by number.
+      widths: the sizes of the last axes of tensors, by number; None if unknown.
     """
 
     add: AddClass
@@ -42,6 +43,7 @@ class Classes:
     model: str
     inputs: Mapping[int, str]
     comments: Mapping[int, str]
+    widths: Mapping[int, int | None]
 
 
 def fold(units: Sequence[Unit], outputs: Sequence[int], classes: Classes) -> list[Unit]:
@@ -86,7 +88,7 @@ def _fold_copies(
     """The units with one unit in place of each list of copies."""
     copies = [occurrence.copy for occurrence in pattern.copies]
     segments = [units[copy.start : copy.stop] for copy in copies]
-    block = block_of(units, pattern, classes.inputs)
+    block = block_of(units, pattern, classes.inputs, classes.widths)
     prefixes = [common_prefix([unit.name for unit in segment if unit.name]) for segment in segments]
     class_name = classes.add(block_class(prefixes, _role(segments, copies), classes.model), block.text)
     result, place, index = list[Unit](), 0, 0

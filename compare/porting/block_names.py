@@ -11,6 +11,8 @@ from compare.porting.repeats import common_start
 _MARKS = re.compile(r"[^A-Za-z0-9]+")
 _FEATURES = ("in_features", "out_features", "num_features", "features", "num_embeddings", "feature_group_count")
 """Arguments of modules that are numbers of features."""
+INPUT_FEATURES = ("in_features", "num_features")
+"""Arguments that are the number of features of the input."""
 _OUTPUTS = ("out_features", "num_features", "features")
 """Arguments that are the number of features of the output."""
 
@@ -85,7 +87,7 @@ def parameter_name(uses: Sequence[tuple[str, str, bool, bool]]) -> str:
       uses: for each argument of a module that has the value of the parameter: the attribute of the module, the name of
         the argument, whether the module reads an input of the block, and whether it is the last one with features.
     """
-    is_of_input = any(is_first and label in ("in_features", "num_features") for _, label, is_first, _ in uses)
+    is_of_input = any(is_first and label in INPUT_FEATURES for _, label, is_first, _ in uses)
     is_of_output = any(is_last and label in _OUTPUTS for _, label, _, is_last in uses)
     if is_of_input and is_of_output:
         return "features"

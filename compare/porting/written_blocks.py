@@ -77,7 +77,8 @@ class Blocks:
         self.inside[graph.model] = [(unit, owner.attributes.get(unit.path, "")) for unit in units]
         inputs = {number: parameters[name] for name, number in graph.inputs.items()}
         comments = {number: shape_text(variable.shape) for number, variable in enumerate(graph.tensors)}
-        classes = Classes(self._add_class, self._add_table, self.architecture.name, inputs, comments)
+        widths = {number: variable.shape[-1] for number, variable in enumerate(graph.tensors) if variable.shape}
+        classes = Classes(self._add_class, self._add_table, self.architecture.name, inputs, comments, widths)
         with_merged_models = self._merge_models(units)
         with_blocks = fold(with_merged_models, tensors(graph.outputs), classes)
         return with_blocks if len(with_blocks) < len(units) or with_merged_models != units else ()
@@ -193,7 +194,7 @@ class Blocks:
             copies.append(Occurrence(copy, tuple(range(start, len(all_units)))))
         first = copies[0].copy
         columns = tuple(Column(unit.step().shape, unit.reads, unit.writes) for unit in all_units[: first.length])
-        block = block_of(all_units, Pattern(columns, (), first.inputs, first.result, tuple(copies)), {})
+        block = block_of(all_units, Pattern(columns, (), first.inputs, first.result, tuple(copies)), {}, {})
         steps = [self.layers[units[index].path].step for index in indices]
         class_name = self._add_class(block_class(steps, "", self.architecture.name), block.text)
         for index, row, inner in zip(indices, block.rows, block.units, strict=True):
