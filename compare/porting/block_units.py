@@ -1,4 +1,4 @@
-"""What a written call is a sequence of: calls of layers, and of blocks that stand for several of them."""
+"""The units of a written call: calls of layers, of blocks, and of lists of blocks."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from compare.porting.variable_names import Variables
 from compare.weights.matching import join_path
 
 _OWN, _TENSOR = "own__", "tensor__"
-"""Names for what has another name in each class: the unit's own module, and tensors by their numbers."""
+"""Placeholders for names that each class chooses itself: the module of the unit, and tensors by their numbers."""
 
 _LINE, _INDENT = 120, 8
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A layer with its call, or a block of such, or a list of blocks with the loop over them.
+    """A layer with its call, a block with its call, or a list of blocks with the loop over them.
 
     Attributes:
-      name: that the model has for it; "" where nobody chose one.
-      kind: what it is, as an identifier.
-      modules: what is added to its attribute's name -> the call that makes the module.
-      text: of its call, with `own()` for its attribute and `tensor()` for what it is given.
-      comment: on that.
-      reads: the numbers of the tensors that it is given, in order.
-      writes: the numbers of those that it returns.
-      path: of the layer; "" of a block.
-      inner: of each block, or of a model that has the class of a block, its units with their attributes.
-      looped: the tensor that goes through the blocks of a list one after the other; None of all else.
-      stands_alone: whether no block may hold it.
+      name: its name in the model; "" if nobody chose one.
+      kind: the kind of layer or block, as an identifier.
+      modules: the suffix of an attribute -> the call that makes the module of this attribute.
+      text: the text of its call, with `own()` for its attribute and `tensor()` for its arguments.
+      comment: the comment on the call.
+      reads: the numbers of the tensors that it reads, in order.
+      writes: the numbers of the tensors that it returns.
+      path: the path of the layer; "" for a block.
+      inner: for each block, and for a model that has the class of a block: its units with their attributes.
+      looped: the tensor that the loop over a list of blocks replaces in each turn; None for other units.
+      stands_alone: whether no block may contain it.
     """
 
     name: str
@@ -50,31 +50,31 @@ class Unit:
     stands_alone: bool = False
 
     def step(self) -> Step:
-        """It as a step of a sequence in which repeats are looked for."""
+        """The unit as a step of the sequence in which jaxport looks for repeats."""
         if self.stands_alone:
             return Step("", self.reads, self.writes)
         call = shape_of(self.shape_text())
-        made = [shape_of(constructor, with_texts=True) for constructor in self.modules.values()]
-        texts = (str(self.looped is not None), call.text, *self.modules, *(shape.text for shape in made))
-        values = (*(value for shape in made for value in shape.values), *call.values)
+        constructors = [shape_of(constructor, with_texts=True) for constructor in self.modules.values()]
+        texts = (str(self.looped is not None), call.text, *self.modules, *(shape.text for shape in constructors))
+        values = (*(value for shape in constructors for value in shape.values), *call.values)
         lines = 1 + (self.looped is not None) + sum(map(_lines_of, self.modules.values()))
         return Step("\n".join(texts), self.reads, self.writes, values, lines, self.name)
 
     def shape_text(self) -> str:
-        """Its call with the places of its tensors for their numbers."""
+        """The text of its call, with the positions of tensors in `reads` in place of their numbers."""
         return re.sub(rf"\b{_TENSOR}(\d+)\b", lambda match: f"{_TENSOR}at_{self.reads.index(int(match[1]))}", self.text)
 
     def paths(self) -> list[str]:
-        """The layers that it stands for."""
+        """The paths of the layers that it contains."""
         inside = [path for units in self.inner for unit, _ in units for path in unit.paths()]
         return [self.path] if self.path else inside
 
     def names(self, attribute: str, holder: str) -> dict[str, str]:
-        """The path of a layer, or of a part of one -> the path of its module.
+        """The path of a layer, or of a part of a layer -> the path of its module.
 
         Args:
-          attribute: of it.
-          holder: the path of the module that it is an attribute of.
+          attribute: the attribute of the unit.
+          holder: the path of the module that has this attribute.
         """
         place = join_path(holder, attribute)
         if self.path and not self.inner:
@@ -88,34 +88,34 @@ class Unit:
 
 
 def own(suffix: str = "") -> str:
-    """The module of a unit in the text of its call."""
+    """The placeholder for the module of a unit, in the text of its call."""
     return f"self.{_OWN}{suffix}"
 
 
 def tensor(number: int) -> str:
-    """A tensor in the text of a call."""
+    """The placeholder for a tensor in the text of a call."""
     return f"{_TENSOR}{number}"
 
 
 def renumber(text: str, numbers: Mapping[int, int]) -> str:
-    """The text of a call with other numbers for its tensors."""
+    """The text of a call with other numbers of its tensors."""
     return re.sub(rf"\b{_TENSOR}(\d+)\b", lambda match: tensor(numbers[int(match[1])]), text)
 
 
 def fill(text: str, attribute: str, names: Mapping[int, str]) -> str:
-    """The text of a call in a class.
+    """The text of a call with names in place of its placeholders.
 
     Args:
-      text: of it.
-      attribute: of its module there.
-      names: of variables, by the numbers of tensors.
+      text: the text with placeholders.
+      attribute: the attribute of the module.
+      names: the names of variables, by the numbers of tensors.
     """
     text = text.replace(own(), f"self.{attribute}")
     return re.sub(rf"\b{_TENSOR}(\d+)\b", lambda match: names[int(match[1])], text)
 
 
 def _lines_of(constructor: str) -> int:
-    """The lines that a module takes where it is made, as ruff breaks them."""
+    """The number of lines that the call of a constructor takes, as ruff breaks it."""
     if _INDENT + len(constructor) + 24 <= _LINE:
         return 1
     inside = constructor.partition("(")[2]
@@ -125,12 +125,12 @@ def _lines_of(constructor: str) -> int:
 def calls_of(
     units: Sequence[tuple[Unit, str]], inputs: Mapping[int, str], outputs: Sequence[int]
 ) -> tuple[list[tuple[Unit, list[Line | Unchanged | str], dict[int, str]]], Mapping[int, str]]:
-    """The lines of a call, by unit, each with the variables of what the unit returns; then those of what is left.
+    """For each unit the lines of its call and the variables of its outputs; and the variables at the end.
 
     Args:
-      units: with their attributes.
-      inputs: the parameters, by the numbers of tensors.
-      outputs: the tensors that are returned.
+      units: the units with their attributes.
+      inputs: the parameters of the method, by the numbers of tensors.
+      outputs: the tensors that the method returns.
     """
     uses = Counter(number for unit, _ in units for number in unit.reads)
     uses.update(outputs)
@@ -143,12 +143,12 @@ def calls_of(
 
 
 def lines_of(unit: Unit, attribute: str, variables: Variables) -> tuple[list[Line | Unchanged | str], list[str]]:
-    """The lines of a call, and the variables of what it returns.
+    """The lines of a call, and the variables of its outputs.
 
     Args:
-      unit: that is called.
-      attribute: of it.
-      variables: of the method, in which it is noted what the call reads and returns.
+      unit: the unit.
+      attribute: its attribute.
+      variables: the variables of the method; this function updates them.
     """
     alive = variables.names
     if unit.looped is not None:
@@ -159,7 +159,7 @@ def lines_of(unit: Unit, attribute: str, variables: Variables) -> tuple[list[Lin
     variables.read(unit.reads)
     targets = variables.assign(unit.writes, unit.reads)
     text, names = fill(unit.text, attribute, alive), ", ".join(targets)
-    # An Identity, or a padding of nothing, changes no variable.
+    # An Identity, or a padding by zero elements, changes no variable.
     return [Unchanged(unit.comment) if text == names else Line(names, text, unit.comment)], targets
 
 

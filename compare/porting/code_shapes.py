@@ -1,4 +1,4 @@
-"""The shape of written code: what is left of it without its numbers, and one text of several of the same shape."""
+"""The shape of an expression, which is its text without numbers, and the merger of expressions of one shape."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 Hole = Callable[[str, tuple[str, ...]], str]
-"""(the argument that it stands in, its texts in all copies) -> the expression that stands there for all."""
+"""(the argument that contains the value, its text in each copy) -> the expression that replaces the value."""
 
 _WITH_STEPS = ("nnx.Conv", "nnx.ConvTranspose")
-"""Modules that take `_STEPS`, which are left out where all of them are 1."""
+"""Modules with the arguments `_STEPS`, which written code omits if all of their numbers are 1."""
 
 _STEPS = ("strides", "kernel_dilation")
 
 _WITH_WIDTHS = (*_WITH_STEPS, "nnx.Linear", "nnx.BatchNorm", "nnx.LayerNorm", "nnx.RMSNorm")
-"""Modules of which `_WIDTHS` are the first arguments."""
+"""Modules whose first arguments are `_WIDTHS`."""
 
 _WIDTHS = ("in_features", "out_features", "num_features")
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What an expression is beside its numbers, and these.
+    """An expression in two parts: its text without numbers, and the numbers.
 
     Attributes:
-      text: of it with a mark for each number.
-      values: that stand there, as Python writes them.
+      text: the text, with a placeholder for each number.
+      values: the numbers in order, as Python writes them.
     """
 
     text: str
@@ -38,8 +38,8 @@ def shape_of(text: str, *, with_texts: bool = False) -> Shape:
     """The shape of an expression.
 
     Args:
-      text: of it.
-      with_texts: whether strings may differ too.
+      text: the expression.
+      with_texts: whether strings count as numbers do.
     """
     tree = _parse(text)
     values = tuple(ast.unparse(node) for node in _leaves(tree, with_texts))
@@ -50,21 +50,21 @@ def merge(texts: Sequence[str], hole: Hole) -> str:
     """One expression for several of the same shape.
 
     Args:
-      texts: of them.
-      hole: gives what stands where they differ.
+      texts: the expressions.
+      hole: returns the expression for a value that differs.
     """
     if len({*texts}) == 1:
         return texts[0]
-    merged = ast.unparse(_without_ones(_merge([_parse(text) for text in texts], "", hole)))
-    # Python writes a generator in parentheses of its own.
-    return re.sub(r"^nnx\.List\(\((.*)\)\)$", r"nnx.List(\1)", merged)
+    text = ast.unparse(_without_ones(_merge([_parse(text) for text in texts], "", hole)))
+    # `ast.unparse` adds parentheses around a generator.
+    return re.sub(r"^nnx\.List\(\((.*)\)\)$", r"nnx.List(\1)", text)
 
 
 def with_positions(text: str) -> str:
-    """The call that makes a module, with its widths by their positions.
+    """The call of a constructor with its widths as positional arguments.
 
     Args:
-      text: of it.
+      text: the call.
     """
     tree = ast.parse(text, mode="eval").body
     if not isinstance(tree, ast.Call) or tree.args or ast.unparse(tree.func) not in _WITH_WIDTHS:
@@ -83,7 +83,7 @@ def _parse(text: str) -> ast.expr:
 
 
 def _write_steps(call: ast.Call) -> None:
-    """Write the steps of a convolution behind its kernel, where they are 1 too."""
+    """Add the steps of a convolution after its kernel, also if they are 1."""
     arguments = {keyword.arg: keyword.value for keyword in call.keywords}
     kernel = arguments.get("kernel_size")
     if ast.unparse(call.func) not in _WITH_STEPS or not isinstance(kernel, ast.Tuple):
@@ -98,7 +98,7 @@ def _write_steps(call: ast.Call) -> None:
 
 
 def _without_ones(tree: ast.expr) -> ast.expr:
-    """An expression without steps of 1."""
+    """The expression without arguments `_STEPS` that are 1."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in _WITH_STEPS:
             node.keywords = [keyword for keyword in node.keywords if not _is_of_ones(keyword)]
@@ -123,7 +123,7 @@ def _is_leaf(node: ast.AST, with_texts: bool) -> bool:
 
 
 def _leaves(node: ast.AST, with_texts: bool) -> Iterator[ast.AST]:
-    """The numbers of an expression in order."""
+    """The nodes of the numbers of an expression, in order."""
     if _is_leaf(node, with_texts):
         yield node
         return

@@ -379,7 +379,7 @@ class _Writing:
     def _calls_of_blocks(
         self, owner: WrittenClass, parts: Mapping[str, Parts | None], parameters: Mapping[str, str], target: str
     ) -> Body | None:
-        """The body of a call in which blocks are called; None where nothing repeats."""
+        """The body of a call with blocks; None if nothing repeats."""
         graph, places = owner.graph, {place.layer for place in owner.places}
 
         def write(path: str, call: Call, texts: Mapping[int, str]) -> tuple[str, str]:
@@ -391,15 +391,15 @@ class _Writing:
         if not units:
             return None
         inputs = {number: parameters[name] for name, number in graph.inputs.items()}
-        calls, left = calls_of(self._blocks.place(owner, units, target), inputs, tensors(graph.outputs))
+        calls, variables = calls_of(self._blocks.place(owner, units, target), inputs, tensors(graph.outputs))
         lines: list[Line | Unchanged | str] = []
-        for unit, its_lines, outputs in calls:
-            first = its_lines[0]
+        for unit, call_lines, outputs in calls:
+            first = call_lines[0]
             if unit.path and isinstance(first, Line):
-                its_lines = self._penalties.called_model(graph, unit.path, first.text, first.outputs) or its_lines
-            lines += its_lines
+                call_lines = self._penalties.called_model(graph, unit.path, first.text, first.outputs) or call_lines
+            lines += call_lines
             lines += self._penalties.lines(graph, unit.path, outputs) if unit.path else []
-        return Body(lines, argument(graph.outputs, left))
+        return Body(lines, argument(graph.outputs, variables))
 
     def _own_weights(self, owner: WrittenClass, target: str) -> dict[str, str]:
         """Add the weights of a layer of the user's to its class: their attributes, by leaf."""

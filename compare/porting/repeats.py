@@ -1,4 +1,4 @@
-"""What repeats in a sequence of steps: segments of the same code and the same wiring, each with one result."""
+"""Repeats in a sequence of steps: segments with the same code and the same wiring, each with one result."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise, takewhile
 
 _LONGEST = 96
-"""Steps of a segment: what is longer is read as several."""
+"""The largest number of steps of a segment."""
 
 CLASS = 7
-"""Lines around a class."""
+"""Lines of a class beside the lines of its steps."""
 
-_MOST_WEIGHED, _MOST = 32, 5
-"""Repeats that are weighed by their names, and that are looked at with their variants."""
+_MOST_CANDIDATES, _MOST = 32, 5
+"""How many repeats jaxport compares by their names, and for how many of them it looks for variants."""
 
 _BONUS = 1.5
-"""What a repeat counts for that the names of the model mark."""
+"""The factor for a repeat that the names of layers mark."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,12 @@ class Step:
     """One step of a sequence.
 
     Attributes:
-      shape: of its code, equal for steps that differ in numbers alone; "" of one that no segment may hold.
-      reads: the numbers of the tensors that it is given, in order.
-      writes: the numbers of those that it returns.
+      shape: the shape of its code, equal for steps that differ only in numbers; "" if no segment may contain the step.
+      reads: the numbers of the tensors that it reads, in order.
+      writes: the numbers of the tensors that it returns.
       values: the numbers in its code, in order.
-      lines: that its code takes.
-      name: that the model has for it.
+      lines: how many lines its code takes.
+      name: its name in the model.
     """
 
     shape: str
@@ -43,12 +43,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Copy:
-    """One copy of what repeats.
+    """One copy of a repeat.
 
     Attributes:
-      start: its first step.
-      length: in steps.
-      inputs: the tensors that it reads from before, in the order in which it first does.
+      start: the index of its first step.
+      length: the number of its steps.
+      inputs: the tensors that it reads and earlier steps return, in the order of the first reads.
       result: the tensor that later steps read.
     """
 
@@ -59,27 +59,27 @@ class Copy:
 
     @property
     def stop(self) -> int:
-        """The step behind its last one."""
+        """The index after its last step."""
         return self.start + self.length
 
 
 @dataclass(frozen=True)
 class Repeat:
-    """A segment that stands several times.
+    """A segment that occurs several times.
 
     Attributes:
-      copies: in order, none over another.
+      copies: in order, without overlap.
     """
 
     copies: tuple[Copy, ...]
 
 
 def runs_of(copies: Sequence[Copy], last_reads: Mapping[int, int]) -> list[list[Copy]]:
-    """Copies in lists: each takes the result of the one before, which nothing else reads, and else what that one takes.
+    """Copies in lists: within a list, only the next copy reads the result of a copy, and all other inputs are equal.
 
     Args:
-      copies: in order.
-      last_reads: of each tensor, the last step that does.
+      copies: the copies in order.
+      last_reads: for each tensor, the index of the last step that reads it.
     """
     runs = [[copies[0]]]
     for copy in copies[1:]:
@@ -93,10 +93,10 @@ def runs_of(copies: Sequence[Copy], last_reads: Mapping[int, int]) -> list[list[
 
 
 def chained_input(copies: Sequence[Copy]) -> int | None:
-    """Which input of copies is the result of the one before, where nothing else differs; None where none is.
+    """Which input of each copy is the result of the previous one; None if there is none, or if other inputs differ.
 
     Args:
-      copies: in order.
+      copies: the copies in order.
     """
     pairs = list(pairwise(copies))
     if not pairs or any(before.stop != after.start for before, after in pairs):
@@ -116,42 +116,42 @@ def find_repeats(steps: Sequence[Step], outputs: Sequence[int]) -> list[Repeat]:
     """The repeats that may save the most lines, the best one first.
 
     Args:
-      steps: each behind those that it needs.
-      outputs: the tensors that are returned.
+      steps: the sequence; each step follows the steps that it needs.
+      outputs: the tensors that the sequence returns.
     """
     until, last_reads = [0, *accumulate(step.lines for step in steps)], last_reads_of(steps, outputs)
     candidates: list[tuple[int, tuple[Copy, ...]]] = []
     for copies in _equal_segments(steps, last_reads):
-        kept = _apart(copies)
-        lines = [until[copy.stop] - until[copy.start] for copy in kept]
-        if len(kept) > 1:
-            candidates.append((sum(lines) - max(lines) - CLASS, tuple(kept)))
-    found: list[tuple[float, tuple[Copy, ...]]] = []
+        apart = _without_overlap(copies)
+        lines = [until[copy.stop] - until[copy.start] for copy in apart]
+        if len(apart) > 1:
+            candidates.append((sum(lines) - max(lines) - CLASS, tuple(apart)))
+    scores: list[tuple[float, tuple[Copy, ...]]] = []
     for most, copies in sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1][0].start)):
-        if most <= 0 or len(found) == _MOST_WEIGHED:
+        if most <= 0 or len(scores) == _MOST_CANDIDATES:
             break
-        # Of as many copies, a part of a segment saves less.
-        if not any(_are_inside(copies, others) for _, others in found):
-            found.append((most * bonus(steps, copies), copies))
-    return [Repeat(copies) for _, copies in sorted(found, key=lambda each: -each[0])[:_MOST]]
+        # A part of a segment with the same number of copies saves less.
+        if not any(_are_inside(copies, others) for _, others in scores):
+            scores.append((most * bonus(steps, copies), copies))
+    return [Repeat(copies) for _, copies in sorted(scores, key=lambda pair: -pair[0])[:_MOST]]
 
 
 def bonus(steps: Sequence[Step], copies: Sequence[Copy]) -> float:
-    """How much more a repeat counts that the model's names mark: those of each copy begin alike, and no others do."""
+    """The factor for a repeat: above 1 if the names in each copy have a prefix that no other name has."""
     names = [step.name for step in steps]
     return _BONUS if all(own_prefix(names, range(copy.start, copy.stop)) for copy in copies) else 1.0
 
 
 def _are_inside(copies: Sequence[Copy], others: Sequence[Copy]) -> bool:
-    """Whether each of some copies is a part of one of as many others."""
+    """Whether there are as many copies as others, and each is a part of the other at its place."""
     return len(copies) == len(others) and all(
         other.start <= copy.start and copy.stop <= other.stop for copy, other in zip(copies, others, strict=True)
     )
 
 
 def _equal_segments(steps: Sequence[Step], last_reads: Mapping[int, int]) -> list[list[Copy]]:
-    """The segments of one result that stand more than once."""
-    # A segment is a path in a tree of steps: two of them are equal if they end at the same node.
+    """The segments with one result that occur more than once, in groups of equal ones."""
+    # A segment is a path in a tree of steps: two segments are equal if they end at the same node.
     nodes: dict[tuple[int, object], int] = {}
     segments: dict[tuple[int, object], list[Copy]] = {}
     for start in range(len(steps)):
@@ -164,7 +164,7 @@ def _equal_segments(steps: Sequence[Step], last_reads: Mapping[int, int]) -> lis
 
 
 def last_reads_of(steps: Sequence[Step], outputs: Sequence[int]) -> dict[int, int]:
-    """The last step that reads each tensor; one behind the steps where it is returned."""
+    """For each tensor, the index of the last step that reads it; the number of steps if the sequence returns it."""
     last_reads = {number: index for index, step in enumerate(steps) for number in step.reads}
     return last_reads | dict.fromkeys(outputs, len(steps))
 
@@ -172,15 +172,15 @@ def last_reads_of(steps: Sequence[Step], outputs: Sequence[int]) -> dict[int, in
 def segments_from(
     steps: Sequence[Step], last_reads: Mapping[int, int], start: int, longest: int
 ) -> Iterator[tuple[Copy | None, object, object]]:
-    """The segments that begin at a step, one step longer each; None for one that has several results, or a step alone.
+    """The segments that begin at a step, in order of length; None for a single step and for several results.
 
-    Beside each its last step, and the result, as the segment has them whatever the numbers of its tensors are.
+    With each segment come its last step and its result, in terms that do not depend on the numbers of its tensors.
 
     Args:
-      steps: each behind those that it needs.
-      last_reads: of each tensor, the last step that does.
-      start: the first step.
-      longest: steps of the longest segment.
+      steps: the sequence; each step follows the steps that it needs.
+      last_reads: for each tensor, the index of the last step that reads it.
+      start: the index of the first step.
+      longest: the largest number of steps.
     """
     inputs, local, live = dict[int, int](), dict[int, tuple[int, int]](), list[int]()
     for offset, step in enumerate(steps[start : start + longest]):
@@ -197,21 +197,21 @@ def segments_from(
         yield copy, (step.shape, reads, len(step.writes)), local[live[0]] if is_segment else None
 
 
-def _apart(copies: Sequence[Copy]) -> list[Copy]:
-    """Copies none of which begins before another ends."""
-    kept: list[Copy] = []
+def _without_overlap(copies: Sequence[Copy]) -> list[Copy]:
+    """The copies without those that overlap an earlier one."""
+    apart: list[Copy] = []
     for copy in copies:
-        if not kept or kept[-1].stop <= copy.start:
-            kept.append(copy)
-    return kept
+        if not apart or apart[-1].stop <= copy.start:
+            apart.append(copy)
+    return apart
 
 
 def own_prefix(names: Sequence[str], place: range) -> str:
-    """What the names in a place begin with and no others do, up to a mark between words; "" where nothing is.
+    """The common prefix of the names in a segment; "" if they have none or another name has it too.
 
     Args:
-      names: in order; "" where there is none.
-      place: of a segment.
+      names: the names of all steps in order; "" for a step without a name.
+      place: the indices of the segment.
     """
     prefix = common_prefix([names[index] for index in place if names[index]])
     others = (name for index, name in enumerate(names) if index not in place)
@@ -219,7 +219,7 @@ def own_prefix(names: Sequence[str], place: range) -> str:
 
 
 def common_prefix(names: Sequence[str]) -> str:
-    """What names begin with, up to a mark between words."""
+    """The common start of names, up to the last separator between words."""
     return re.sub(r"[^_./-]*$", "", common_start(names)) if len(names) > 1 else ""
 
 

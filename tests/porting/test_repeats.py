@@ -1,18 +1,19 @@
-"""What repeats in a sequence of steps: copies of the same code and wiring, and what some of them have more."""
+"""The search for blocks in a sequence of steps: copies have the same code and wiring, and some have more steps."""
 
 from itertools import count
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compare.porting.block_search import find_block
+from compare.porting.patterns import Pattern, wire
 from compare.porting.repeats import Copy, Step, chained_input, find_repeats, last_reads_of, own_prefix, runs_of
-from compare.porting.variants import Pattern, find_block, wire
 
 LINES = 3
 
 
 def chain(shapes: str, names: str = "") -> list[Step]:
-    """Steps of one letter each, each reading what the one before returns."""
+    """Steps of one letter each; each reads the result of the step before it."""
     return [
         Step(shape, (index,), (index + 1,), lines=LINES, name=names and f"{names}{index}")
         for index, shape in enumerate(shapes)
@@ -20,17 +21,19 @@ def chain(shapes: str, names: str = "") -> list[Step]:
 
 
 def block_in(shapes: str) -> Pattern | None:
+    """The block in a chain."""
     steps = chain(shapes)
     return find_block(steps, [len(steps)])
 
 
 def copies_in(shapes: str) -> list[str]:
+    """The letters of each copy of the block in a chain."""
     pattern = block_in(shapes)
-    return [shapes[each.copy.start : each.copy.stop] for each in pattern.copies] if pattern else []
+    return [shapes[occurrence.copy.start : occurrence.copy.stop] for occurrence in pattern.copies] if pattern else []
 
 
 def residual(steps: list[Step], number: int, projects: bool = False) -> int:
-    """Add the steps of a residual block; the tensor that it returns."""
+    """Add the steps of a residual block, and return the number of its result."""
     free = count(steps[-1].writes[0] + 1)
     shortcut, x = number, number
     if projects:
@@ -63,21 +66,20 @@ def test_nothing_repeats_where_all_differs() -> None:
 
 def test_a_segment_with_two_results_is_none() -> None:
     steps = chain("abcdabcd" * 2)
-    assert all(
-        copy.start <= 2 or copy.start > 2 or copy.stop > 4
-        for repeat in find_repeats(steps, [len(steps), 2, 3])
-        for copy in repeat.copies
-    )
-    # The second and third step of the first copy are read from outside: it is no copy.
+    copies = [copy for repeat in find_repeats(steps, [len(steps), 2, 3]) for copy in repeat.copies]
+    assert copies != []
+    # Steps 1 and 2 write the tensors 2 and 3: only a segment that ends there has them as its one result.
+    assert all(not copy.start <= index < copy.stop - 1 for copy in copies for index in (1, 2))
+    # A later step reads the second tensor of the first segment, so this segment has two results.
     pattern = find_block(steps, [len(steps), 2])
-    assert pattern is not None and all(each.copy.start >= 2 for each in pattern.copies)
+    assert pattern is not None and all(occurrence.copy.start >= 2 for occurrence in pattern.copies)
 
 
 def test_a_step_that_stands_alone_is_in_no_block() -> None:
     steps = [step if index != 5 else Step("", step.reads, step.writes) for index, step in enumerate(chain("abcd" * 4))]
     pattern = find_block(steps, [len(steps)])
     assert pattern is not None
-    assert all(5 not in range(each.copy.start, each.copy.stop) for each in pattern.copies)
+    assert all(5 not in range(occurrence.copy.start, occurrence.copy.stop) for occurrence in pattern.copies)
 
 
 def test_a_shortcut_that_projects_is_a_piece() -> None:
@@ -87,8 +89,9 @@ def test_a_shortcut_that_projects_is_a_piece() -> None:
     pattern = find_block(steps, [x])
     assert pattern is not None
     assert [column.shape for column in pattern.columns if column.piece is not None] == ["project"]
-    assert [each.steps[0] is not None for each in pattern.copies] == [True, False, False, True, False]
-    assert [len(run) for run in runs_of([each.copy for each in pattern.copies], last_reads_of(steps, [x]))] == [5]
+    assert [occurrence.steps[0] is not None for occurrence in pattern.copies] == [True, False, False, True, False]
+    copies = [occurrence.copy for occurrence in pattern.copies]
+    assert [len(run) for run in runs_of(copies, last_reads_of(steps, [x]))] == [5]
 
 
 def test_a_run_ends_where_its_result_is_read_elsewhere() -> None:
@@ -110,7 +113,7 @@ def test_a_prefix_is_that_of_no_other_step() -> None:
 
 @st.composite
 def sequences(draw: st.DrawFn) -> tuple[list[Step], list[int]]:
-    """Steps of few shapes, each reading one or two of the last tensors."""
+    """Steps of few shapes; each reads one or two of the last tensors."""
     steps: list[Step] = []
     for index in range(draw(st.integers(4, 28))):
         reads = draw(st.lists(st.integers(max(0, index - 3), index), min_size=1, max_size=2))
@@ -119,22 +122,22 @@ def sequences(draw: st.DrawFn) -> tuple[list[Step], list[int]]:
 
 
 @given(sequences())
-def test_the_copies_of_a_block_are_the_steps_that_were_there(drawn: tuple[list[Step], list[int]]) -> None:
-    steps, outputs = drawn
+def test_the_copies_of_a_block_are_the_steps_that_were_there(sequence: tuple[list[Step], list[int]]) -> None:
+    steps, outputs = sequence
     pattern = find_block(steps, outputs)
     if pattern is None:
         return
     last_reads, before = last_reads_of(steps, outputs), 0
-    for placed in pattern.copies:
-        copy, inside = placed.copy, {index for index in placed.steps if index is not None}
-        # Each copy is a segment of its own, all of it, of the code of the block, and is wired as the block is.
+    for occurrence in pattern.copies:
+        copy, inside = occurrence.copy, {index for index in occurrence.steps if index is not None}
+        # Copies do not overlap, each is a whole segment, and its code and its wiring are those of the block.
         assert copy.start >= before and inside == {*range(copy.start, copy.stop)}
         assert all(
             index is None or steps[index].shape == column.shape
-            for column, index in zip(pattern.columns, placed.steps, strict=True)
+            for column, index in zip(pattern.columns, occurrence.steps, strict=True)
         )
-        assert wire(steps, pattern, placed) == copy
-        written = {number for index in inside for number in steps[index].writes}
-        assert [number for number in written if last_reads.get(number, -1) >= copy.stop] == [copy.result]
-        assert {number for index in inside for number in steps[index].reads} - written <= {*copy.inputs}
+        assert wire(steps, pattern, occurrence) == copy
+        results = {number for index in inside for number in steps[index].writes}
+        assert [number for number in results if last_reads.get(number, -1) >= copy.stop] == [copy.result]
+        assert {number for index in inside for number in steps[index].reads} - results <= {*copy.inputs}
         before = copy.stop

@@ -1,5 +1,6 @@
-"""Ports of models in which something repeats: one class for it, and the same numbers as the model."""
+"""Ports of models with repeated layers: the port has a class for them and returns the same numbers as the model."""
 
+import ast
 import re
 from collections.abc import Callable
 from typing import Any
@@ -19,43 +20,43 @@ from tf_reference import _keras_compiled
 L = keras.layers
 IMPORTS = "import jax\nimport jax.numpy as jnp\nfrom flax import nnx\n\n"
 BOUND = 1e-5
-"""Of the normwise difference in float32."""
+"""The largest normwise difference in float32."""
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 
-def convolved(x: Any, features: int, name: str, strides: int = 1, size: int = 3) -> Any:
+def convolve(x: Any, features: int, name: str, strides: int = 1, size: int = 3) -> Any:
     y = L.Conv2D(features, size, strides, padding="same", use_bias=False, name=f"{name}_conv")(x)
     return L.BatchNormalization(name=f"{name}_bn")(y)
 
 
 def residual(x: Any, features: int, name: str, strides: int = 1) -> Any:
-    y = L.ReLU(name=f"{name}_1_relu")(convolved(x, features, f"{name}_1", strides))
-    y = convolved(y, features, f"{name}_2")
+    y = L.ReLU(name=f"{name}_1_relu")(convolve(x, features, f"{name}_1", strides))
+    y = convolve(y, features, f"{name}_2")
     if strides > 1:
-        x = convolved(x, features, f"{name}_0", strides, 1)
+        x = convolve(x, features, f"{name}_0", strides, 1)
     return L.ReLU(name=f"{name}_out")(L.Add(name=f"{name}_add")([x, y]))
 
 
 def residual_net(blocks: int = 4) -> Any:
-    given = keras.Input((16, 16, 3), name="images")
-    x = L.Conv2D(8, 3, padding="same", name="stem_conv")(given)
+    inputs = keras.Input((16, 16, 3), name="images")
+    x = L.Conv2D(8, 3, padding="same", name="stem_conv")(inputs)
     for number in range(blocks):
         x = residual(x, 8 * 2 ** (number // 2), f"block{number + 1}", 2 if number == 2 else 1)
     top = L.Dense(5, activation="softmax", name="top")(L.GlobalAveragePooling2D(name="pool")(x))
-    return keras.Model(given, top, name="residual_net")
+    return keras.Model(inputs, top, name="residual_net")
 
 
 def stages() -> Any:
-    given = keras.Input((16, 16, 3))
-    x = L.Conv2D(6, 3, padding="same")(given)
+    inputs = keras.Input((16, 16, 3))
+    x = L.Conv2D(6, 3, padding="same")(inputs)
     for stage in range(3):
         for _ in range(3):
             y = L.Conv2D(4, 3, padding="same")(L.ReLU()(L.BatchNormalization()(x)))
             x = L.Concatenate()([x, y])
         if stage < 2:
             x = L.AveragePooling2D(2)(L.Conv2D(6 + 2 * stage, 1)(L.ReLU()(L.BatchNormalization()(x))))
-    return keras.Model(given, x)
+    return keras.Model(inputs, x)
 
 
 def of_two_inputs() -> Any:
@@ -68,20 +69,20 @@ def of_two_inputs() -> Any:
 
 
 def shared_layer() -> Any:
-    given = keras.Input((8,))
-    shared, x = L.Dense(8, name="shared"), given
+    inputs = keras.Input((8,))
+    layer, x = L.Dense(8, name="shared"), inputs
     for _ in range(4):
-        x = L.Add()([x, shared(L.Dense(8, activation="tanh")(L.LayerNormalization()(x)))])
-    return keras.Model(given, x)
+        x = L.Add()([x, layer(L.Dense(8, activation="tanh")(L.LayerNormalization()(x)))])
+    return keras.Model(inputs, x)
 
 
 def with_dropout() -> Any:
-    given = keras.Input((8,))
-    x = given
+    inputs = keras.Input((8,))
+    x = inputs
     for number in range(5):
         y = L.Dropout(0.1 * number)(L.Dense(12, activation="gelu")(L.LayerNormalization()(x)))
         x = x + L.Dense(8)(y)
-    return keras.Model(given, x)
+    return keras.Model(inputs, x)
 
 
 def with_masks() -> Any:
@@ -96,48 +97,48 @@ def with_masks() -> Any:
 
 
 def with_an_attention_mask() -> Any:
-    given, mask = keras.Input((6, 8)), keras.Input((6, 6), dtype="bool", name="mask")
-    x = given
+    inputs, mask = keras.Input((6, 8)), keras.Input((6, 6), dtype="bool", name="mask")
+    x = inputs
     for _ in range(4):
         y = L.LayerNormalization()(x)
         x = L.Add()([x, L.MultiHeadAttention(2, 4)(y, y, attention_mask=mask)])
         x = L.Add()([x, L.Dense(8, activation="gelu")(L.LayerNormalization()(x))])
-    return keras.Model([given, mask], x)
+    return keras.Model([inputs, mask], x)
 
 
 def with_skips() -> Any:
-    given = keras.Input((16, 16, 3))
-    x, left = L.Conv2D(8, 3, padding="same")(given), []
+    inputs = keras.Input((16, 16, 3))
+    x, skips = L.Conv2D(8, 3, padding="same")(inputs), []
     for _ in range(3):
         for _ in range(2):
             x = L.ReLU()(L.BatchNormalization()(L.Conv2D(8, 3, padding="same")(x)))
-        left.append(x)
+        skips.append(x)
         x = L.MaxPooling2D()(x)
-    for skip in reversed(left):
+    for skip in reversed(skips):
         x = L.Concatenate()([L.UpSampling2D()(x), skip])
         for _ in range(2):
             x = L.ReLU()(L.BatchNormalization()(L.Conv2D(8, 3, padding="same")(x)))
-    return keras.Model(given, x)
+    return keras.Model(inputs, x)
 
 
 def intermediate_read() -> Any:
-    given = keras.Input((8,))
-    x, middles = given, []
+    inputs = keras.Input((8,))
+    x, middles = inputs, []
     for _ in range(4):
         y = L.Dense(12, activation="relu")(L.LayerNormalization()(x))
         middles.append(y)
         x = L.Add()([x, L.Dense(8)(y)])
-    return keras.Model(given, [x, middles[1]])
+    return keras.Model(inputs, [x, middles[1]])
 
 
 def of_blocks_alone() -> Any:
-    given = keras.Input((8,))
-    x = given
+    inputs = keras.Input((8,))
+    x = inputs
     for number in range(4):
         y = L.LayerNormalization(name=f"self_{number}_norm")(x)
         y = L.Dense(16, activation="relu", name=f"self_{number}_nnx")(y)
         x = L.Add(name=f"self_{number}_add")([x, L.Dense(8, name=f"self_{number}_rngs")(y)])
-    return keras.Model(given, x)
+    return keras.Model(inputs, x)
 
 
 def nested_models() -> Any:
@@ -147,21 +148,21 @@ def nested_models() -> Any:
             layers += [L.Dense(8, activation="relu"), L.LayerNormalization(), L.Dense(8), L.LayerNormalization()]
         return keras.Sequential(layers, name=name)
 
-    given = keras.Input((8,))
-    x = given
+    inputs = keras.Input((8,))
+    x = inputs
     for number in range(3):
         x = L.Add()([x, inner(8, f"part_{number}")(x)])
-    return keras.Model(given, x)
+    return keras.Model(inputs, x)
 
 
 def separable() -> Any:
-    given = keras.Input((8, 8, 4))
-    x = given
+    inputs = keras.Input((8, 8, 4))
+    x = inputs
     for number in range(4):
         y = L.SeparableConv2D(4, 3, padding="same", name=f"unit{number}_sepconv")(L.ReLU(name=f"unit{number}_act")(x))
         y = L.BatchNormalization(name=f"unit{number}_bn", trainable=number != 1)(y)
         x = L.Add(name=f"unit{number}_add")([x, y])
-    return keras.Model(given, x)
+    return keras.Model(inputs, x)
 
 
 def towers() -> Any:
@@ -176,14 +177,14 @@ def towers() -> Any:
 
 
 def branches() -> Any:
-    given = keras.Input((8, 8, 6))
-    x = given
+    inputs = keras.Input((8, 8, 6))
+    x = inputs
     for _ in range(3):
         one = L.Conv2D(2, 1, activation="relu")(x)
         two = L.Conv2D(2, 3, padding="same", activation="relu")(L.Conv2D(4, 1, activation="relu")(x))
         three = L.Conv2D(2, 1)(L.MaxPooling2D(3, 1, padding="same")(x))
         x = L.Concatenate()([one, two, three])
-    return keras.Model(given, x)
+    return keras.Model(inputs, x)
 
 
 def sequential() -> Any:
@@ -198,14 +199,26 @@ def sequential() -> Any:
     return keras.Sequential([*layers, L.Flatten(), L.Dense(3, activation="softmax")])
 
 
+def inverted() -> Any:
+    """Blocks with an expansion, which the first block does not have."""
+    inputs = keras.Input((8, 8, 3))
+    x = convolve(inputs, 12, "stem")
+    for number, features in enumerate((8, 8, 10, 10)):
+        y = L.ReLU(name=f"block{number}_expand_relu")(convolve(x, 24, f"block{number}_expand", size=1)) if number else x
+        y = L.DepthwiseConv2D(3, padding="same", use_bias=False, name=f"block{number}_depthwise")(y)
+        y = L.ReLU(name=f"block{number}_relu")(L.BatchNormalization(name=f"block{number}_bn")(y))
+        x = convolve(y, features, f"block{number}_project", size=1)
+    return keras.Model(inputs, x)
+
+
 REPEATING = [
     *(residual_net, stages, of_two_inputs, with_dropout, with_masks, with_an_attention_mask, with_skips),
-    *(of_blocks_alone, nested_models, separable, towers, branches, sequential),
+    *(inverted, of_blocks_alone, nested_models, separable, towers, branches, sequential),
 ]
 
 
-def weighted(model: Any) -> Any:
-    """The model with small weights that differ from one another."""
+def with_weights(model: Any) -> Any:
+    """The model with small weights that all differ."""
     for number, each in enumerate(model.weights):
         numbers = np.random.default_rng(number)
         if len(each.shape) > 1:
@@ -216,6 +229,7 @@ def weighted(model: Any) -> Any:
 
 
 def arrays(model: Any) -> list[np.ndarray]:
+    """One array for each input of a model."""
     numbers = np.random.default_rng(3)
     return [
         numbers.integers(0, 10 if "int" in str(each.dtype) else 2, (2, *each.shape[1:])).astype(str(each.dtype))
@@ -226,29 +240,41 @@ def arrays(model: Any) -> list[np.ndarray]:
 
 
 def check_same(model: Any, module: Any) -> None:
-    given = arrays(model)
-    wanted = jax.tree.leaves(jax.tree.map(np.asarray, model(given[0] if len(given) == 1 else given, training=False)))
-    found = jax.tree.leaves(module(*map(jnp.asarray, given)))
-    assert [each.shape for each in found] == [each.shape for each in wanted]
-    assert all(distance(one, other) <= BOUND for one, other in zip(found, wanted, strict=True))
+    """Compare the outputs of a model and of its port."""
+    inputs = arrays(model)
+    expected = jax.tree.leaves(
+        jax.tree.map(np.asarray, model(inputs[0] if len(inputs) == 1 else inputs, training=False))
+    )
+    outputs = jax.tree.leaves(module(*map(jnp.asarray, inputs)))
+    assert [each.shape for each in outputs] == [each.shape for each in expected]
+    assert all(distance(one, other) <= BOUND for one, other in zip(outputs, expected, strict=True))
 
 
 def classes_in(text: str) -> dict[str, str]:
+    """The text of each class of a port, by name."""
     parts = re.split(r"^(?=class )", text, flags=re.MULTILINE)
     return {match[1]: part for part in parts if (match := re.match(r"class (\w+)", part))}
 
 
 @pytest.mark.parametrize("make", REPEATING)
 def test_a_model_of_blocks_gives_what_the_model_gives(make: Callable[[], Any]) -> None:
-    model = weighted(make())
+    model = with_weights(make())
     written, module = module_of(model)
     assert '"""A block of the model' in written.text
     check_same(model, module)
 
 
+def test_features_of_an_input_are_its_width_also_without_the_layer_that_needs_them() -> None:
+    text = written_of(inverted()).text
+    columns = re.search(r'"""(in_features, .*)\."""', text)
+    rows = re.search(r"BLOCKS = (.*)", text)
+    assert columns is not None and rows is not None
+    assert [row[0] for row in ast.literal_eval(rows[1])] == [12, 8, 8, 10]
+
+
 @pytest.mark.parametrize("make", [shared_layer, intermediate_read])
 def test_what_is_called_or_read_elsewhere_is_in_no_block(make: Callable[[], Any]) -> None:
-    model = weighted(make())
+    model = with_weights(make())
     written, module = module_of(model)
     if make is shared_layer:
         assert (
@@ -331,7 +357,7 @@ def test_the_text_of_a_small_residual_net() -> None:
     ("row", "other"), [("(8, 8, 1, False), (8, 16", "(8, 8, 1, True), (8, 16"), ("16, 2, True", "16, 1, True")]
 )
 def test_a_wrong_row_is_seen(row: str, other: str) -> None:
-    model = weighted(residual_net())
+    model = with_weights(residual_net())
     written = written_of(model)
     assert written.text.count(row) == 1
     with pytest.raises((AssertionError, TypeError, ValueError)):
@@ -339,7 +365,7 @@ def test_a_wrong_row_is_seen(row: str, other: str) -> None:
 
 
 def test_a_wrong_order_of_blocks_is_seen() -> None:
-    model = weighted(residual_net())
+    model = with_weights(residual_net())
     module = module_of(model)[1]
     check_same(model, module)
     first, second = module.blocks[0], module.blocks[1]
@@ -369,14 +395,14 @@ def test_what_a_training_names_stands_in_blocks() -> None:
 
 
 def test_a_result_that_is_read_elsewhere_ends_a_list() -> None:
-    given = keras.Input((8,))
-    x, kept = given, []
+    inputs = keras.Input((8,))
+    x, results = inputs, []
     for _ in range(5):
         y = L.Dense(12, activation="relu")(L.LayerNormalization()(x))
         y = L.Dense(8)(L.LayerNormalization()(y))
         x = L.Add()([x, y])
-        kept.append(x)
-    model = weighted(keras.Model(given, [x, kept[2]]))
+        results.append(x)
+    model = with_weights(keras.Model(inputs, [x, results[2]]))
     written, module = module_of(model)
     assert [int(each) for each in re.findall(r"range\((\d)\)", written.text)] == [3, 2]
     check_same(model, module)

@@ -1,23 +1,23 @@
-"""Blocks of a model: one class for all copies of what repeats, with what differs between them as its arguments."""
+"""The class of a block: one class for all copies, whose arguments are the values that differ between them."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from typing import Any
 
-from compare.porting.block_names import attribute_name, kind_of, parameter_name, plural
+from compare.porting.block_names import INPUT_FEATURES, attribute_name, kind_of, parameter_name, plural
 from compare.porting.block_units import Unit, lines_of, renumber
 from compare.porting.class_text import Unchanged
 from compare.porting.code_shapes import merge, with_positions
 from compare.porting.identifiers import Names
+from compare.porting.patterns import Pattern
 from compare.porting.repeats import common_prefix
 from compare.porting.variable_names import Variables
-from compare.porting.variants import Pattern
 
 _LETTERS = ("y", "z", "u", "v", "w")
 _OUTPUTS = re.compile(r"\b(out_features|num_features|features)=")
@@ -25,13 +25,14 @@ _OUTPUTS = re.compile(r"\b(out_features|num_features|features)=")
 
 @dataclass
 class _Parameter:
-    """What differs between copies.
+    """A value that differs between copies.
 
     Attributes:
-      hole: that stands for it in texts.
-      values: in each of them, as Python; None where a copy has nothing that it is for.
-      uses: the place of the unit in the block, the argument, and whether the call has it, not what makes the module.
-      name: of it.
+      hole: the placeholder for its name in texts.
+      values: for each copy, the value as Python; None if the copy does not need one.
+      uses: for each use, the place of the unit in the block, the argument, and whether it is an argument of the call
+        rather than of the constructor.
+      name: the name of the parameter.
     """
 
     hole: str
@@ -40,26 +41,26 @@ class _Parameter:
     name: str = ""
 
     def agrees(self, vector: Sequence[str | None]) -> bool:
-        """Whether it is what other values are too: the same in two copies at least, and in no copy another."""
-        both = [(mine, other) for mine, other in zip(self.values, vector, strict=True) if mine and other]
-        return len(both) > 1 and all(mine == other for mine, other in both)
+        """Whether other values are equal in every copy that has both, and at least two copies have both."""
+        both = [(value, other) for value, other in zip(self.values, vector, strict=True) if value and other]
+        return len(both) > 1 and all(value == other for value, other in both)
 
     @property
-    def written(self) -> tuple[str, ...]:
-        """The values, with nothing of their type for those that are not there."""
+    def arguments(self) -> tuple[str, ...]:
+        """The argument for each copy: 0 or "" if the copy does not need one."""
         some = next(value for value in self.values if value is not None)
         return tuple(value or repr(type(ast.literal_eval(some))()) for value in self.values)
 
 
 @dataclass(frozen=True)
 class Block:
-    """A class for what repeats.
+    """The class of a block.
 
     Attributes:
-      text: of it, with `NAME` for its name.
-      parameters: of its constructor.
-      rows: the arguments of each copy, as Python.
-      units: of each copy, with their attributes.
+      text: the text of the class, with `NAME` for its name.
+      parameters: the parameters of the constructor.
+      rows: for each copy, the arguments of the constructor, as Python.
+      units: for each copy, its units with their attributes.
     """
 
     text: str
@@ -69,25 +70,34 @@ class Block:
 
 
 NAME = "Name__"
-"""Stands for the name of a class in its text."""
+"""The placeholder for the name of a class in its text."""
 
 
-def block_of(units: Sequence[Unit], pattern: Pattern, names: Mapping[int, str]) -> Block:
-    """The class for the copies of a block.
+def block_of(
+    units: Sequence[Unit], pattern: Pattern, names: Mapping[int, str], widths: Mapping[int, int | None]
+) -> Block:
+    """The class of a block.
 
     Args:
-      units: in which they stand.
-      pattern: of the block.
-      names: of tensors that the model is given.
+      units: the sequence that contains the copies.
+      pattern: the block.
+      names: the parameters of the model's call, by the numbers of tensors.
+      widths: the sizes of the last axes of tensors, by number; None or absent if unknown.
     """
-    return _Writing(units, pattern, names).block()
+    return _BlockWriter(units, pattern, names, widths).block()
 
 
-class _Writing:
-    def __init__(self, units: Sequence[Unit], pattern: Pattern, names: Mapping[int, str]) -> None:
-        self._pattern = pattern
+class _BlockWriter:
+    def __init__(
+        self,
+        units: Sequence[Unit],
+        pattern: Pattern,
+        names: Mapping[int, str],
+        widths: Mapping[int, int | None],
+    ) -> None:
+        self._pattern, self._widths = pattern, widths
         self._copies = [
-            [None if index is None else units[index] for index in placed.steps] for placed in pattern.copies
+            [None if index is None else units[index] for index in occurrence.steps] for occurrence in pattern.copies
         ]
         self._columns = [list(column) for column in zip(*self._copies, strict=True)]
         self._firsts = [next(unit for unit in column if unit is not None) for column in self._columns]
@@ -103,14 +113,16 @@ class _Writing:
 
     def block(self) -> Block:
         places = range(len(self._columns))
-        made, calls = [self._made(place) for place in places], [self._called(place) for place in places]
+        assignments = [self._assign_modules(place) for place in places]
+        calls = [self._call(place) for place in places]
         self._name_parameters()
+        self._complete_widths()
         head = {parameter.hole: parameter.name for parameter in self._parameters}
         body = {parameter.hole: f"self.{parameter.name}" for parameter in self._parameters}
-        kept = [parameter.name for parameter in self._parameters if any(use[2] for use in parameter.uses)]
-        constructor = [f"self.{name} = {name}" for name in (*kept, *self._flags)]
-        for flag, its in groupby(places, self._flag):
-            lines = [_fill_holes(line, head) for place in its for line in made[place]]
+        attributes = [parameter.name for parameter in self._parameters if any(use[2] for use in parameter.uses)]
+        constructor = [f"self.{name} = {name}" for name in (*attributes, *self._flags)]
+        for flag, group in groupby(places, self._flag):
+            lines = [_fill_holes(line, head) for place in group for line in assignments[place]]
             constructor += [f"if {flag}:", *(f"    {line}" for line in lines)] if flag and lines else lines
         arguments = {parameter.name: _type_of(parameter.values) for parameter in self._parameters}
         arguments |= dict.fromkeys(self._flags, "bool")
@@ -126,61 +138,62 @@ class _Writing:
             f"    def __call__(self, {signature}) -> jax.Array:",
             *(f"        {line}" for line in self._body([_fill_holes(text, body) for text in calls])),
         ]
-        written = [parameter.written for parameter in self._parameters]
-        flags = [tuple(map(str, present)) for present in self._present()]
-        rows = tuple(zip(*written, *flags, strict=True)) or ((),) * len(self._copies)
+        columns = [parameter.arguments for parameter in self._parameters]
+        flags = [tuple(map(str, presence)) for presence in self._presences()]
+        rows = tuple(zip(*columns, *flags, strict=True)) or ((),) * len(self._copies)
         units = tuple(
             tuple((unit, name) for unit, name in zip(copy, self._attributes, strict=True) if unit is not None)
             for copy in self._copies
         )
         return Block("\n".join(lines), tuple(arguments), rows, units)
 
-    def _present(self) -> list[tuple[bool, ...]]:
-        """By flag, whether each copy has its pieces."""
-        return list(dict.fromkeys(self._present_in(number) for number in range(len(self._pattern.pieces))))
+    def _presences(self) -> list[tuple[bool, ...]]:
+        """For each flag, whether each copy has the pieces of this flag."""
+        return list(dict.fromkeys(self._presence(number) for number in range(len(self._pattern.pieces))))
 
-    def _present_in(self, piece: int) -> tuple[bool, ...]:
+    def _presence(self, piece: int) -> tuple[bool, ...]:
+        """For each copy, whether it has a piece."""
         place = next(place for place, column in enumerate(self._pattern.columns) if column.piece == piece)
         return tuple(unit is not None for unit in self._columns[place])
 
     def _flag(self, place: int) -> str:
-        """The parameter that says whether a copy has a unit; "" where all have it."""
+        """The parameter that says whether a copy has a unit; "" if all copies have it."""
         piece = self._pattern.columns[place].piece
-        return "" if piece is None else self._flags[self._present().index(self._present_in(piece))]
+        return "" if piece is None else self._flags[self._presences().index(self._presence(piece))]
 
     def _name_flags(self) -> list[str]:
         flags: list[str] = []
-        for present in self._present():
+        for presence in self._presences():
             places = [
                 place
                 for place, column in enumerate(self._pattern.columns)
-                if column.piece is not None and self._present_in(column.piece) == present
+                if column.piece is not None and self._presence(column.piece) == presence
             ]
-            having = [place for place in places if self._firsts[place].modules] or places
-            flags.append(self._names.of(f"has_{self._attributes[having[0]]}"))
+            with_modules = [place for place in places if self._firsts[place].modules] or places
+            flags.append(self._names.of(f"has_{self._attributes[with_modules[0]]}"))
         return flags
 
     def _body(self, texts: Sequence[str]) -> list[str]:
-        """The lines of the call."""
+        """The lines of the method `__call__`."""
         pattern = self._pattern
         uses = Counter(number for column in pattern.columns for number in column.reads)
         uses.update([pattern.result])
         variables, lines = Variables(self._arguments, uses), list[str]()
         for piece, group in groupby(range(len(self._columns)), lambda place: pattern.columns[place].piece):
             places, before = list(group), variables.names
-            its: list[str] = []
+            of_piece: list[str] = []
             for place in places:
-                its += self._lines(place, texts[place], variables)
+                of_piece += self._lines(place, texts[place], variables)
             if piece is None:
-                lines += its
+                lines += of_piece
                 continue
             number, through = pattern.pieces[piece].output, before[pattern.pieces[piece].through]
             output = variables.names[number]
-            if through not in variables.names.values() and its[-1].startswith(f"{output} = "):
-                # Nothing else has the name any more: what passes it on needs no line.
-                its[-1] = f"{through}{its[-1].removeprefix(output)}"
+            if through not in variables.names.values() and of_piece[-1].startswith(f"{output} = "):
+                # The name is free again, so a copy without the piece needs no assignment.
+                of_piece[-1] = f"{through}{of_piece[-1].removeprefix(output)}"
                 output = variables.names[number] = through
-            lines += [f"if self.{self._flag(places[0])}:", *(f"    {line}" for line in its)]
+            lines += [f"if self.{self._flag(places[0])}:", *(f"    {line}" for line in of_piece)]
             lines += [] if output == through else ["else:", f"    {output} = {through}"]
         result = variables.names[pattern.result]
         if lines[-1].startswith(f"{result} = "):
@@ -189,15 +202,15 @@ class _Writing:
 
     def _lines(self, place: int, text: str, variables: Variables) -> list[str]:
         column, first = self._pattern.columns[place], self._firsts[place]
-        looped = None if first.looped is None else column.reads[first.reads.index(first.looped)]
+        number = None if first.looped is None else column.reads[first.reads.index(first.looped)]
         unit = replace(
-            first, text=text, comment=self._comment(place), reads=column.reads, writes=column.writes, looped=looped
+            first, text=text, comment=self._comment(place), reads=column.reads, writes=column.writes, looped=number
         )
         lines, _ = lines_of(unit, self._attributes[place], variables)
         return [str(line) for line in lines if not isinstance(line, Unchanged)]
 
     def _comment(self, place: int) -> str:
-        # Of a comment that names the layer, the shapes.
+        # A comment may begin with the name of the layer, which differs between copies; the shape follows it.
         comments = {unit.comment.rpartition(": ")[2] for unit in self._columns[place] if unit is not None}
         return comments.pop() if len(comments) == 1 else ""
 
@@ -206,15 +219,15 @@ class _Writing:
         attributes: list[str] = []
         for column, first in zip(self._columns, self._firsts, strict=True):
             kind = kind_of(first.modules.values(), first.kind)
-            named = [(unit.name, prefix) for unit, prefix in zip(column, prefixes, strict=True) if unit is not None]
-            names = [name.removeprefix(prefix) for name, prefix in named]
-            wanted = attribute_name(names, kind) if all(names) else kind
-            wanted = plural(wanted) if first.looped is not None else wanted
-            attributes.append(self._names.of(wanted) if first.modules else wanted)
+            pairs = [(unit.name, prefix) for unit, prefix in zip(column, prefixes, strict=True) if unit is not None]
+            names = [name.removeprefix(prefix) for name, prefix in pairs]
+            name = attribute_name(names, kind) if all(names) else kind
+            name = plural(name) if first.looped is not None else name
+            attributes.append(self._names.of(name) if first.modules else name)
         return attributes
 
-    def _made(self, place: int) -> list[str]:
-        """The lines that make the modules of a unit, with holes."""
+    def _assign_modules(self, place: int) -> list[str]:
+        """The lines of the constructor for the modules of a unit, with holes."""
         units = [unit for unit in self._columns[place] if unit is not None]
         texts = {
             suffix: merge(
@@ -224,56 +237,75 @@ class _Writing:
         }
         return [f"self.{self._attributes[place]}{suffix} = {with_positions(text)}" for suffix, text in texts.items()]
 
-    def _called(self, place: int) -> str:
-        """The call of a unit in all copies, with holes."""
+    def _call(self, place: int) -> str:
+        """The call of a unit, with holes."""
         units = [unit for unit in self._columns[place] if unit is not None]
         reads = self._pattern.columns[place].reads
         texts = [renumber(unit.text, dict(zip(unit.reads, reads, strict=True))) for unit in units]
         return merge(texts, lambda label, values: self._hole(place, label, values, in_call=True))
 
     def _hole(self, place: int, label: str, values: tuple[str, ...], *, in_call: bool = False) -> str:
-        """The expression of what differs between the copies that have a unit."""
-        left = iter(values)
-        vector = tuple(None if unit is None else next(left) for unit in self._columns[place])
+        """The expression for a value that differs between the copies of a unit."""
+        rest = iter(values)
+        vector = tuple(None if unit is None else next(rest) for unit in self._columns[place])
         condition = self._condition(vector)
         if condition and not in_call:
             return condition
-        parameter = max((each for each in self._parameters if each.agrees(vector)), key=_shared(vector), default=None)
+        candidates = [parameter for parameter in self._parameters if parameter.agrees(vector)]
+        parameter = max(candidates, key=_count_equal(vector), default=None)
         if parameter is None:
             parameter = _Parameter(f"hole__{len(self._parameters)}__", vector)
             self._parameters.append(parameter)
-        parameter.values = tuple(mine or other for mine, other in zip(parameter.values, vector, strict=True))
+        parameter.values = tuple(value or other for value, other in zip(parameter.values, vector, strict=True))
         parameter.uses.append((place, label, in_call))
         return parameter.hole
 
     def _condition(self, vector: Sequence[str | None]) -> str:
-        """The expression of a text that is another one where a copy has a piece; "" of what no piece decides."""
-        for flag, present in zip(self._flags, self._present(), strict=True):
-            pairs = {(has, value) for has, value in zip(present, vector, strict=True) if value is not None}
+        """The conditional expression for a string that depends on a piece; "" if it depends on none."""
+        for flag, presence in zip(self._flags, self._presences(), strict=True):
+            pairs = {(has, value) for has, value in zip(presence, vector, strict=True) if value is not None}
             by_flag = dict(pairs)
             if len(pairs) == len(by_flag) == 2 and by_flag[True].startswith(("'", '"')):
                 return f"{by_flag[True]} if {flag} else {by_flag[False]}"
         return ""
 
     def _name_parameters(self) -> None:
-        made_texts = [" ".join(unit.modules.values()) for unit in self._firsts]
-        last = max((place for place, text in enumerate(made_texts) if _OUTPUTS.search(text)), default=-1)
+        constructors = [" ".join(unit.modules.values()) for unit in self._firsts]
+        last = max((place for place, text in enumerate(constructors) if _OUTPUTS.search(text)), default=-1)
         inputs, has_hidden = set(self._pattern.inputs), False
         for parameter in self._parameters:
             uses = [
                 (self._attributes[place], label, bool(inputs & {*self._pattern.columns[place].reads}), place == last)
                 for place, label, _ in parameter.uses
             ]
-            wanted = parameter_name(uses)
-            if wanted.endswith("_features") and wanted not in ("in_features", "out_features") and not has_hidden:
-                wanted, has_hidden = "hidden", True
-            parameter.name = self._names.of(wanted)
+            name = parameter_name(uses)
+            if name.endswith("_features") and name not in ("in_features", "out_features") and not has_hidden:
+                name, has_hidden = "hidden", True
+            parameter.name = self._names.of(name)
+
+    def _complete_widths(self) -> None:
+        """Set the features of an input to its width in copies that do not need them: 0 would be wrong there."""
+        for parameter in self._parameters:
+            for widths in self._input_widths(parameter):
+                if parameter.agrees(widths):
+                    parameter.values = tuple(
+                        value or width for value, width in zip(parameter.values, widths, strict=True)
+                    )
+
+    def _input_widths(self, parameter: _Parameter) -> Iterator[tuple[str | None, ...]]:
+        """For each input whose features a parameter is, the width of the input in every copy; None if unknown."""
+        places = [place for place, label, in_call in parameter.uses if label in INPUT_FEATURES and not in_call]
+        for number in (number for place in places for number in self._pattern.columns[place].reads):
+            if number in self._pattern.inputs:
+                index = self._pattern.inputs.index(number)
+                widths = [self._widths.get(occurrence.copy.inputs[index]) for occurrence in self._pattern.copies]
+                yield tuple(None if width is None else str(width) for width in widths)
 
 
-def _shared(vector: Sequence[str | None]) -> Callable[[_Parameter], int]:
-    """How many copies say of a parameter what they say here."""
+def _count_equal(vector: Sequence[str | None]) -> Callable[[_Parameter], int]:
+    """A function that counts the copies in which a parameter has the value of a vector."""
     return lambda parameter: sum(
-        mine is not None and mine == other for mine, other in zip(vector, parameter.values, strict=True)
+        value is not None and value == other for value, other in zip(vector, parameter.values, strict=True)
     )
 
 
@@ -288,36 +320,36 @@ def _type_of(values: Sequence[str | None]) -> str:
     return "float" if kinds == {"int", "float"} else " | ".join(sorted(kinds))
 
 
-def made(row: Sequence[str], class_name: str) -> str:
-    """The call that makes one copy.
+def constructor_call(row: Sequence[str], class_name: str) -> str:
+    """The call of the constructor for one copy.
 
     Args:
-      row: its arguments.
-      class_name: of it.
+      row: the arguments.
+      class_name: the class.
     """
     return f"{class_name}({''.join(f'{value}, ' for value in row)}rngs=rngs)"
 
 
-def listed(block: Block, its: slice, class_name: str, table: Callable[[], str]) -> str:
-    """What makes a list of copies.
+def list_call(block: Block, members: slice, class_name: str, add_table: Callable[[], str]) -> str:
+    """The call that makes a list of copies.
 
     Args:
-      block: of them.
-      its: which of its copies.
-      class_name: of them.
-      table: writes a table of the rows, and gives its name.
+      block: the block.
+      members: which of its copies are in the list.
+      class_name: the class of the block.
+      add_table: adds a table of all rows to the module and returns its name.
     """
-    rows = block.rows[its]
+    rows = block.rows[members]
     if len({*rows}) == 1:
-        return f"nnx.List({made(rows[0], class_name)} for _ in range({len(rows)}))"
+        return f"nnx.List({constructor_call(rows[0], class_name)} for _ in range({len(rows)}))"
     if len(block.parameters) == 1:
         (name,) = block.parameters
         return f"nnx.List({class_name}({name}, rngs=rngs) for {name} in {_sequence([row[0] for row in rows])})"
-    return f"nnx.List({class_name}(*row, rngs=rngs) for row in {table()})"
+    return f"nnx.List({class_name}(*row, rngs=rngs) for row in {add_table()})"
 
 
 def _sequence(values: Sequence[str]) -> str:
-    """A tuple of values, or the range that they are."""
+    """The text of a tuple of values, or of the range with the same values."""
     numbers: list[Any] = [ast.literal_eval(value) for value in values]
     if len(numbers) > 2 and all(type(number) is int for number in numbers):
         step = numbers[1] - numbers[0]
