@@ -33,7 +33,7 @@ STATEMENTS = (
         X,
         says={"tf/jit": "raises"},
         seen=outcomes(jit="raises"),
-        raises={"tf/jit": Raised("TensorList crossing the XLA/TF boundary", "stage()(watched)")},
+        raises={"tf/jit": Raised("TensorList crossing the XLA/TF boundary", "stage()(tensor)")},
         port="jax.lax.scan; jax.grad inside of jax.jit or outside",
     ),
     Statement(

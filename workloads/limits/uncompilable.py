@@ -41,7 +41,7 @@ STATEMENTS = (
         seen=outcomes(jit="raises", naive="raises"),
         raises={
             "tf/jit": Raised("DecodeJpeg", "tf.io.decode_jpeg"),
-            "jax/naive": Raised("TracerArrayConversionError", "decoded("),
+            "jax/naive": Raised("TracerArrayConversionError", "decode("),
         },
         port="jax.pure_callback, where it has to be inside",
     ),
