@@ -93,7 +93,7 @@ def watched(load, name):
 
 _imp.create_dynamic = watched(_imp.create_dynamic, lambda spec: spec.name)
 _imp.exec_dynamic = watched(_imp.exec_dynamic, lambda module: module.__spec__.name)
-sys.argv = ["jaxport", "profile", "nowhere"]
+sys.argv = ["jaxport", "explain", "profile", "nowhere"]
 code = start()
 sys.exit(code if seen[0] >= {call} else f"{{seen[0]}} calls")
 """

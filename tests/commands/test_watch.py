@@ -29,6 +29,15 @@ def g(x):
 RIGHT = WRONG.replace("axis=0", "axis=-1")
 BROKEN = WRONG + "def"
 
+COMMAND = """
+import runpy
+import signal
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("jaxport", run_name="__main__", alter_sys=True)
+"""
+"""Whoever starts the tests in the background may have SIGINT ignored, and children inherit that."""
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -41,13 +50,11 @@ def folder(tmp_path: Path) -> Path:
 def watch(folder: Path) -> Iterator[subprocess.Popen[str]]:
     functions = ["--tf", "my_tf.py:f", "--jax", "my_jax.py:g", "--input", "x=f32[8,8]"]
     with subprocess.Popen(
-        [sys.executable, "-m", "jaxport", "watch", *functions, "--modes", "tf/jit", "jax/jit"],
+        [sys.executable, "-P", "-c", COMMAND, "watch", *functions, "--modes", "tf/jit", "jax/jit"],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        # Whoever starts the tests in the background may have it ignored, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as process:
         yield process
         process.kill()

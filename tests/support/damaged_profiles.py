@@ -28,7 +28,7 @@ def profile() -> bytes:
 
 def ask(folder: Path) -> list[str]:
     """How jaxport is asked of it."""
-    return ["profile", str(folder / NAME), "-o", str(folder / "out")]
+    return ["explain", "profile", str(folder / NAME), "-o", str(folder / "out")]
 
 
 def profiles(seed: int = 9, count: int = 60) -> Iterator[Case]:
