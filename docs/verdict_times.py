@@ -69,7 +69,9 @@ class Case:
 def _application(name: str, side: int, compiled: str = "") -> Case:
     source = _APPLICATION.format(name=name, side=side, compiled=compiled or "model.trainable = True")
     step = ", compiled with SGD" if compiled else ""
-    return Case(f"`jaxport init` of keras.applications.{name}, {side} px{step}", source, ("init", "{file}:build"))
+    return Case(
+        f"`jaxport init` of keras.applications.{name}, {side} px{step}", source, ("init", "{file}:build", "-o", "port")
+    )
 
 
 CASES: Mapping[str, Case] = {
