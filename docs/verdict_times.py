@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from compare.record.vocabulary import FAIL, NOT_JUDGED
 from compare.report.verdicts import WORDS
 
 PAGE = Path(__file__).parent / "results" / "verdict_times.md"
@@ -118,6 +119,7 @@ def measure(case: Case) -> dict[str, Any]:
     return {
         "verdict": next(word for word in WORDS.values() if lines[-1].startswith(f"{word} ")),
         "says": lines[-1],
+        "fails": [line for line in lines[:-1] if line.startswith((WORDS[FAIL], WORDS[NOT_JUDGED]))],
         "wall_s": round(time.monotonic() - start, 1),
         "processor_s": round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1),
         "peak_gib": round(after.ru_maxrss / 2**20, 2),
