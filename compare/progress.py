@@ -147,10 +147,10 @@ class Bars(Reporter):
 
 
 class Countdown:
-    """Tells how many of equal parts of a step are done, and how long the others will take.
+    """Shows how many of equal parts of a step are done, and how long the others will take.
 
     Args:
-      reporter: is told.
+      reporter: shows it.
       text: what is done.
       total: how many parts there are.
     """
@@ -160,7 +160,7 @@ class Countdown:
         self._start = clock()
 
     def show(self, count: int) -> None:
-        """Tell it.
+        """Show the number of finished parts.
 
         Args:
           count: how many parts are done.

@@ -29,7 +29,7 @@ def prepare(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
     """
     arrays = tuple(key for key in keys if graph.nodes[key].shape.is_array)
     bytecode = bindings.bytecode_of_hlo(write_graph(graph, arrays))
-    options = for_size(_UNFUSED, _count_elements(graph, arrays))
+    options = for_size(_UNFUSED, count_elements(graph, arrays))
     return PreparedGraph(arrays, executing.compile_bytecode(bytecode, options))
 
 
@@ -43,11 +43,17 @@ def prepare_in_steps(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
     plan = steps.plan(graph, arrays)
     if plan is None:
         return prepare(graph, arrays)
-    options = for_size(_UNFUSED if _rounds(graph) else IN_ORDER, _count_elements(graph, arrays))
+    options = for_size(_UNFUSED if _rounds(graph) else IN_ORDER, count_elements(graph, arrays))
     return PreparedGraph(arrays, executing.compile_steps(plan, options))
 
 
-def _count_elements(graph: Graph, results: Sequence[int]) -> int:
+def count_elements(graph: Graph, results: Sequence[int]) -> int:
+    """How many elements the arrays have that a program takes and returns.
+
+    Args:
+      graph: of the program.
+      results: ids of what it returns.
+    """
     return sum(graph.nodes[key].shape.elements for key in (*graph.parameters, *results))
 
 

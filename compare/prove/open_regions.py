@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -27,6 +28,8 @@ MOST_OPERATIONS = 1 << 14
 """Of the open regions together: where no values were matched, regions repeat one another."""
 _WIDE, _NARROW = 8, 4
 """Bytes of an element in float64, and as TensorFlow's program has it."""
+
+Member = TypeVar("Member")
 
 Arguments = Pair[Sequence[np.ndarray]]
 """What fills the parameters of both programs in one call."""
@@ -127,8 +130,7 @@ class RegionGroup:
           artifact: one of `artifacts`, or made of it.
         """
         graph = self.programs.graphs.left
-        elements = sum(graph.nodes[key].shape.elements for key in (*graph.parameters, *graph.results))
-        return executing.compile_bytecode(artifact, for_size(QUICKLY, elements))
+        return executing.compile_bytecode(artifact, for_size(QUICKLY, values.count_elements(graph, graph.results)))
 
     def select_inputs(self, call: Arguments, values_at: Mapping[int, np.ndarray], number: int) -> RegionInputs:
         """What the regions of both sides take in a call.
@@ -188,7 +190,8 @@ class OpenRegions:
           UnreadableProgram: they are too large together, one by itself is, or the values that they read are.
         """
         room = budget()
-        groups = tuple(RegionGroup.of_all(group, regions) for group in _group(opened, regions, room))
+        members_by_group = _group(opened, lambda region: _count_bytes(regions, region), room)
+        groups = tuple(RegionGroup.of_all(group, regions) for group in members_by_group)
         operations = max(sum(len(group.programs.graphs[side].nodes) for group in groups) for side in (0, 1))
         if operations > MOST_OPERATIONS:
             raise UnreadableProgram(f"expected at most {MOST_OPERATIONS:,} operations in open regions")
@@ -202,10 +205,9 @@ class OpenRegions:
         """One region for all that are identical, from values of several of them in turn."""
         all_regions = [region for group in self.groups for region in group.programs.regions]
         regions = self.groups[0].regions
-        kinds = {id(kind.regions[0]): kind for kind in group_identical(all_regions, regions)}
-        firsts = _group([kind.regions[0] for kind in kinds.values()], regions, budget())
-        groups = (RegionGroup.of_kinds([kinds[id(first)] for first in group], regions) for group in firsts)
-        return OpenRegions(tuple(groups), self.cut_values)
+        kinds = group_identical(all_regions, regions)
+        groups = _group(kinds, lambda kind: _count_bytes(regions, kind.regions[0]), budget())
+        return OpenRegions(tuple(RegionGroup.of_kinds(group, regions) for group in groups), self.cut_values)
 
     @property
     def count(self) -> int:
@@ -239,6 +241,17 @@ class OpenRegions:
                 for number, (call, values_at) in enumerate(zip(calls, known, strict=True), first)
             ]
             for group in self.groups
+        ]
+
+    def collect_turns(self, call: Arguments) -> list[list[RegionInputs]]:
+        """By group, what its regions take in one call, in each turn.
+
+        Args:
+          call: arguments of both programs.
+        """
+        (values_at,) = self.cut_values.compute(self._keys, [call.left])
+        return [
+            [group.select_inputs(call, values_at, turn) for turn in range(len(group.turns))] for group in self.groups
         ]
 
     def find_refuted(self, calls: Sequence[Arguments]) -> set[Matched]:
@@ -307,22 +320,22 @@ def _left_keys(cut_points: Iterable[int], regions: Regions) -> tuple[int, ...]:
     return tuple(regions.cut_points[cut].nodes.left[0] for cut in cut_points)
 
 
-def _group(opened: Sequence[Region], regions: Regions, room: int) -> Iterator[list[Region]]:
-    """The regions in their order, as many together as have room.
+def _group(members: Iterable[Member], count_bytes: Callable[[Member], int], room: int) -> Iterator[list[Member]]:
+    """Regions or kinds of them in their order, as many together as have room.
 
     Raises:
       UnreadableProgram: one by itself has none.
     """
-    group: list[Region] = []
+    group: list[Member] = []
     filled = 0
-    for region in opened:
-        size = _count_bytes(regions, region)
+    for member in members:
+        size = count_bytes(member)
         if size > room:
             raise UnreadableProgram(f"expected {size:,} bytes for the arrays of one open region, found {room:,}")
         if filled + size > room:
             yield group
             group, filled = [], 0
-        group.append(region)
+        group.append(member)
         filled += size
     yield group
 

@@ -46,9 +46,8 @@ class RegionCalls:
         self._groups = [_GroupCalls(group, opened.cut_values, (rounding,)) for group in opened.groups]
         if pass_ == GRADIENTS:
             # As of a whole program: what is lost in the rounding of an ordinary gradient is lost anyway.
-            turns = max(len(group.turns) for group in opened.groups)
-            ordinary = zip(self._groups, opened.collect_inputs([base] * turns), strict=True)
-            self._groups = [group.with_floors(dtype, inputs[: len(group.group.turns)]) for group, inputs in ordinary]
+            ordinary = zip(self._groups, opened.collect_turns(base), strict=True)
+            self._groups = [group.with_floors(dtype, inputs) for group, inputs in ordinary]
         self.vanishing = rounding.at_most * rounding.unit
         """What rounding leaves of a value that should vanish, relative to those that it is computed of."""
 
