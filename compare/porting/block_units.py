@@ -24,7 +24,7 @@ class Unit:
     """A layer with its call, a block with its call, or a list of blocks with the loop over them.
 
     Attributes:
-      name: its name in the model; "" if nobody chose one.
+      name: its name in the model; "" if Keras numbered it.
       kind: the kind of layer or block, as an identifier.
       modules: the suffix of an attribute -> the call that makes the module of this attribute.
       text: the text of its call, with `own()` for its attribute and `tensor()` for its arguments.

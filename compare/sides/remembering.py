@@ -23,7 +23,7 @@ _LOADED = ("target", "builds", "dimensions", "inputs", "cases", "sha256", "main_
 
 
 MOST_BYTES = 1 << 30
-"""Of arrays that one side remembers; what was loaded longest ago is forgotten first."""
+"""Of arrays that one side remembers; it forgets the function first that was loaded longest ago."""
 
 
 class RememberingSide(Side):
@@ -88,18 +88,17 @@ class RememberingSide(Side):
 
     def _ask(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None) -> Reply | SideError:
         try:
-            if method == "load":
-                reply = self._side.call(method, parameters, arrays)
-                self._in_worker = self._current
-                return reply
-            self._load_in_worker()
-            return self._side.call(method, parameters, arrays)
+            if method != "load":
+                self._load_in_worker()
+            reply = self._side.call(method, parameters, arrays)
         except SideError as error:
             if error.lost or method == "load":
                 self._in_worker = ""
                 self._answers.pop(self._current, None)
                 raise
             return error
+        self._in_worker = self._current
+        return reply
 
     def _forget_oldest(self) -> None:
         sizes = {key: _count_bytes(answers.values()) for key, answers in self._answers.items()}
