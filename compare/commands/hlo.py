@@ -192,9 +192,9 @@ def _on_targets(
     progress.stage(f"{pair.name}: targets", len(elsewhere.devices))
     folder = out / f"{file_stem(pair.name)}.targets"
     programs = compile_for_all(elsewhere, {side: pool.get(side) for side in SIDES}, pair.pass_, folder, progress)
-    if batches_in is not None and pair.prepared is not None and pair.prepared.workload.training is not None:
+    if batches_in is not None and pair.instance is not None and pair.instance.workload.training is not None:
         progress.stage(f"{pair.name}: largest batch", len(elsewhere.devices) * len(SIDES) * USUALLY_TRIED)
-        batches = Batches(pool, pair.prepared, data, batches_in)
+        batches = Batches(pool, pair.instance, data, batches_in)
         parts = with_largest(
             elsewhere, {name: one.part for name, one in programs.items()}, batches, batches_in, progress
         )

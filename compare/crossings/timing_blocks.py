@@ -18,7 +18,7 @@ from compare.measure import timed_samples
 from compare.measure.timed_samples import Samples
 from compare.measure.timed_sets import Timed
 from compare.progress import Reporter
-from compare.prove.other_sizes import judged_at
+from compare.prove.other_sizes import judge_at
 from compare.record.block_part import BlockAdvice, BlockRun, BlockSeries, ChainsInBlocks
 from compare.record.crossing_part import SizeRatio
 from compare.record.envelope import SCHEMA
@@ -71,7 +71,7 @@ def survey(chains: Sequence[Series], request: Asked, scratch: Path, reporter: Re
 def _judge(pool: Pool, chain: Series, block: int, instance: Prepared | str, reporter: Reporter) -> Judged[BlockRun]:
     if isinstance(instance, str):
         return Judged(BlockRun(block=block, parity=NOT_APPLICABLE, reason=instance))
-    parity, _ = judged_at(pool, instance, {chain.sizes.dimension: block}, reporter, _JUDGED)
+    parity, _ = judge_at(pool, instance, {chain.sizes.dimension: block}, reporter, _JUDGED)
     run = BlockRun(block=block, parity=parity.verdict, reason=parity.reason)
     if parity.verdict != PASS:
         return Judged(run)

@@ -15,7 +15,7 @@ from compare.measure import timed_samples
 from compare.measure.timed_samples import Samples
 from compare.measure.timed_sets import Timed
 from compare.progress import Reporter
-from compare.prove.other_sizes import judged_at
+from compare.prove.other_sizes import judge_at
 from compare.record.crossing_part import CrossingPoint, Crossings, SizedRun, SizeRatio, SizeSeries
 from compare.record.envelope import SCHEMA
 from compare.record.timing_part import Timing
@@ -60,7 +60,7 @@ def _judge(pool: Pool, series: Series, size: int, instance: Prepared | str, repo
     if isinstance(instance, str):
         return Judged(SizedRun(size=size, parity=NOT_APPLICABLE, reason=instance))
     dimension = series.sizes.dimension
-    parity, _ = judged_at(pool, instance, {dimension: size}, reporter, (TF_GRAPH, TF_JIT, JAX_JIT))
+    parity, _ = judge_at(pool, instance, {dimension: size}, reporter, (TF_GRAPH, TF_JIT, JAX_JIT))
     run = SizedRun(size=size, parity=parity.verdict, reason=parity.reason)
     if parity.verdict != PASS:
         return Judged(run)

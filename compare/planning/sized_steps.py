@@ -17,7 +17,7 @@ from compare.hlo.levels import Subject
 from compare.inputs.at_size import Prepared
 from compare.inputs.port_files import prepare_batch
 from compare.inputs.sizes import choose_size
-from compare.prove.on_targets import lowered
+from compare.prove.on_targets import lower_program
 from compare.prove.subjects import twin_of
 from compare.record.base import require
 from compare.sides import requests
@@ -92,7 +92,7 @@ class SizedSteps:
             with self._draw(batch, layers) as instance:
                 side = self._pool.get(JAX)
                 requests.load(side, instance.loading)
-                program = lowered(side, STEP, platform).program
+                program = lower_program(side, STEP, platform).program
             # The values of the state are never read, and are as large as the model.
             program = dataclasses.replace(program, states={})
             self._made[key] = SizedStep(program, Subject(JAX, hlo_of_artifact(program.artifact)), axes)
@@ -108,7 +108,7 @@ class SizedSteps:
         with self._draw(batch, None) as instance:
             side = self._pool.get(JAX)
             requests.load(side, instance.loading)
-            program = lowered(side, STEP, "cpu").program
+            program = lower_program(side, STEP, "cpu").program
             case = instance.loading.cases[0]
             twin = twin_of(instance)
             arguments = [np.array(twin.argument(parameter, case, program.states)) for parameter in program.parameters]

@@ -21,7 +21,7 @@ from compare.hlo.portable import portable
 from compare.inputs.at_size import Prepared
 from compare.inputs.port_files import prepare_batch
 from compare.progress import Reporter
-from compare.prove.on_targets import Given, compile_alike, lowered
+from compare.prove.on_targets import Given, compile_alike, lower_program
 from compare.record.target_part import OnTarget, Target
 from compare.sides import requests
 from compare.sides._side import SIDES, SideError
@@ -45,21 +45,21 @@ class Batches:
 
     Args:
       pool: has both sides.
-      prepared: the workload at its own size.
+      instance: the workload at its own size.
       data: a file of training data; None takes the workload's own.
       scratch: a folder to draw arrays into.
     """
 
-    def __init__(self, pool: Pool, prepared: Prepared, data: Path | None, scratch: Path) -> None:
-        assert prepared.workload.training is not None, "checked before"
-        self._pool, self._prepared, self._data, self._scratch = pool, prepared, data, scratch
+    def __init__(self, pool: Pool, instance: Prepared, data: Path | None, scratch: Path) -> None:
+        assert instance.workload.training is not None, "checked before"
+        self._pool, self._instance, self._data, self._scratch = pool, instance, data, scratch
         self._programs: dict[tuple[str, Platform, int], Given] = {}
-        self.first = prepared.dimensions[prepared.workload.training.batch]
+        self.first = instance.dimensions[instance.workload.training.batch]
 
     @property
     def most(self) -> int:
         """The largest whose inputs may be drawn here."""
-        specs = self._prepared.inputs.values()
+        specs = self._instance.inputs.values()
         bytes_ = sum(math.prod(spec.shape) * np.dtype(spec.dtype).itemsize for spec in specs)
         return max(self.first, MOST_INPUT_BYTES * self.first // max(bytes_, 1))
 
@@ -84,13 +84,13 @@ class Batches:
     def _lower(self, platform: Platform, batch: int) -> None:
         folder = self._scratch / f"batch-{batch}"
         folder.mkdir(exist_ok=True)
-        prepared = prepare_batch(self._prepared.workload, self._prepared.size, batch, self._data, folder)
+        instance = prepare_batch(self._instance.workload, self._instance.size, batch, self._data, folder)
         for name in SIDES:
             side = self._pool.get(name)
-            requests.load(side, prepared.loading)
-            program = lowered(side, STEP, platform).program
-            given = Given(portable(program.artifact), Subject(name, hlo_of_artifact(program.artifact)))
-            self._programs[name, platform, batch] = given
+            requests.load(side, instance.loading)
+            program = lower_program(side, STEP, platform).program
+            source = Given(portable(program.artifact), Subject(name, hlo_of_artifact(program.artifact)))
+            self._programs[name, platform, batch] = source
         shutil.rmtree(folder)
 
 
@@ -115,12 +115,12 @@ def with_largest(
 def _both(
     worker: DeviceWorker, device: Device, part: Target, batches: Batches, scratch: Path, reporter: Reporter
 ) -> Target:
-    def found(side: str, cell: OnTarget | None) -> OnTarget | None:
+    def find_largest(side: str, cell: OnTarget | None) -> OnTarget | None:
         if cell is None or cell.reason:
             return cell
         return _with_largest(worker, device, side, cell, batches, scratch, reporter)
 
-    return replace(part, tf=found(TF, part.tf), jax=found(JAX, part.jax))
+    return replace(part, tf=find_largest(TF, part.tf), jax=find_largest(JAX, part.jax))
 
 
 def _with_largest(
@@ -134,9 +134,9 @@ def _with_largest(
 ) -> OnTarget:
     def peak_at(batch: int) -> float | None:
         reporter.step(f"{device.name}: {side} batch {batch:,}")
-        given = batches.program(side, device.platform, batch)
+        source = batches.program(side, device.platform, batch)
         dumps = Path(tempfile.mkdtemp(dir=scratch)) / device.name.replace(":", "-")
-        compiled, _ = compile_alike(worker, device, {side: given}, dumps, assembling=False)[side]
+        compiled, _ = compile_alike(worker, device, {side: source}, dumps, assembling=False)[side]
         shutil.rmtree(dumps.parent)
         if compiled.reason and _TOO_LARGE not in compiled.reason:
             raise SideError(side, f"compile batch {batch}", compiled.reason)

@@ -47,7 +47,7 @@ ASIDE = 2.0**-16
 
 BESIDE = " beside"
 AT_ZERO = " at zero"
-"""What the names of cases end with that are made of a case."""
+"""Suffixes of the names of cases that are made from a case."""
 
 Specs = Mapping[str, ArraySpec[int]]
 Runs = Mapping[str, Mapping[str, Arrays]]
@@ -75,19 +75,19 @@ class _Pass:
         }
 
     def with_cases(self, cases: Mapping[str, Arrays]) -> _Pass:
-        """The same, with cases more."""
+        """The same with more cases."""
         return dataclasses.replace(self, twin=dataclasses.replace(self.twin, cases={**self.twin.cases, **cases}))
 
 
 def judge_beside_ties(twin: Twin, specs: Specs, doubles: Doubles, evidence: Evidence, leaves: Leaves) -> Doubles:
-    """The float64 evidence without the elements that rounding decides, and with a case more; as given without such.
+    """The float64 evidence without the elements that rounding decides, and with one more case; unchanged without any.
 
     Args:
       twin: the workload's arrays.
       specs: what its inputs are drawn from.
       doubles: the float64 programs, and their results.
       evidence: tells what an error is relative to.
-      leaves: what was held against its bound.
+      leaves: every comparison with its bound.
 
     Raises:
       UnreadableProgram: XLA cannot run a program apart.
@@ -193,7 +193,7 @@ def _cases_with_any(rest: Mapping[str, Arrays]) -> list[str]:
 
 
 def _with_case_beside(of: _Pass, case: str, off: Arrays, doubles: Doubles) -> Doubles:
-    """The case without what rounding decides in it, and one beside it; as given where that has no numbers."""
+    """The case without the elements that rounding decides, and one beside it; unchanged where that has no numbers."""
     name, inputs = case + BESIDE, _move_numbers(of.twin.cases[case], of.specs)
     of = of.with_cases({name: inputs})
     here = {side: doubles.arrays[side, of.name, case] for side in SIDES}

@@ -13,11 +13,11 @@ from compare.inputs.at_size import Prepared
 from compare.parity import messages
 from compare.progress import Reporter
 from compare.prove.collect import Collected, collect_evidence
-from compare.prove.further import further
+from compare.prove.further import find_more_cases
 from compare.prove.integer_programs import replace_doubles_of_integers
 from compare.prove.late_steps import late_steps
 from compare.prove.oracle import Doubles, find_doubles
-from compare.prove.original_modes import OriginalModes, asked_original
+from compare.prove.original_modes import OriginalModes, make_original
 from compare.prove.subjects import twin_of
 from compare.record.workload_part import Failure
 from compare.sides._side import SIDES, BadTarget, SideError
@@ -174,8 +174,8 @@ def with_more_cases(
       failures: the list that failures are added to.
     """
     try:
-        original = asked_original(OriginalModes(pool, instance, deliveries.get(TF)), doubles)
-        more = further(twin_of(instance), instance.inputs, doubles, original)
+        original = make_original(OriginalModes(pool, instance, deliveries.get(TF)), doubles)
+        more = find_more_cases(twin_of(instance), instance.inputs, doubles, original)
     except ProgramLost as error:
         failures.append(Failure("both sides", "further cases", str(error)))
         return doubles

@@ -51,16 +51,16 @@ class RegionJudge:
     """Judges the runs of one workload that fail in float32 alone.
 
     Attributes:
-      prepared: the workload, and the arrays that it is judged on.
+      instance: the workload, and the arrays that it is judged on.
       twin: the same with cases that neither side was given.
-      collected: what each side delivered, by side.
+      deliveries: what each side delivered, by side.
       doubles: the float64 programs, and TensorFlow's weights where training was guided by them.
       dtype: the narrowest type that is computed in.
     """
 
-    prepared: Prepared
+    instance: Prepared
     twin: Twin
-    collected: Mapping[str, Collected]
+    deliveries: Mapping[str, Collected]
     doubles: Doubles
     dtype: str
 
@@ -80,7 +80,7 @@ class RegionJudge:
         return explanations
 
     def _explain(self, pass_: str, failing: Sequence[str], leaves: Leaves) -> Iterator[tuple[str, Amplified]]:
-        candidates = [self.collected[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in self.collected]
+        candidates = [self.deliveries[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in self.deliveries]
         programs = [program for program in candidates if program is not None]
         if len(programs) < len(SIDES):
             return
@@ -96,7 +96,7 @@ class RegionJudge:
             programs.map(lambda program, case=case: arguments(program, self.twin, self.twin.cases[case]))
             for case in failing
         ]
-        judgement = self._judge(pass_, split_on_cases(self.prepared, programs), calls)
+        judgement = self._judge(pass_, split_on_cases(self.instance, programs), calls)
         if judgement is None:
             return
         regions, fine = judgement

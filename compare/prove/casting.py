@@ -19,38 +19,38 @@ SIGNED, UNSIGNED = (-8, 8), (0, 16)
 """What integers are drawn from: the ends of int4 and uint4, so that every type gets the same numbers."""
 
 
-def cast_names(prepared: Prepared) -> tuple[str, ...]:
+def cast_names(instance: Prepared) -> tuple[str, ...]:
     """The inputs that are cast: the floats; without any, all of them.
 
     Raises:
       RequestError: it is no function of arrays alone.
     """
-    weights = any(name.startswith(f"{WEIGHTS}/") for name in mapped.load(prepared.loading.arrays))
-    if weights or prepared.workload.training:
+    weights = any(name.startswith(f"{WEIGHTS}/") for name in mapped.load(instance.loading.arrays))
+    if weights or instance.workload.training:
         raise RequestError(
-            f"expected a function of arrays, found {prepared.workload.name}, which has weights: their types are its own"
+            f"expected a function of arrays, found {instance.workload.name}, which has weights: their types are its own"
         )
-    floats = tuple(name for name, spec in prepared.inputs.items() if spec.is_float)
-    return floats or tuple(prepared.inputs)
+    floats = tuple(name for name, spec in instance.inputs.items() if spec.is_float)
+    return floats or tuple(instance.inputs)
 
 
-def cast(prepared: Prepared, dtype: str) -> Workload:
+def cast(instance: Prepared, dtype: str) -> Workload:
     """The function as a workload whose cast inputs have this type.
 
     Args:
-      prepared: the function at a size.
+      instance: the function at a size.
       dtype: by NumPy's or ml_dtypes' name.
     """
-    names = cast_names(prepared)
-    loading = prepared.loading
+    names = cast_names(instance)
+    loading = instance.loading
     return Workload(
-        name=prepared.workload.name,
+        name=instance.workload.name,
         tf=loading.targets["tf"],
         jax=loading.targets["jax"],
-        inputs={name: _cast(spec, dtype) if name in names else spec for name, spec in prepared.inputs.items()},
+        inputs={name: _cast(spec, dtype) if name in names else spec for name, spec in instance.inputs.items()},
         sizes={"cast": loading.dimensions},
         builds=loading.builds,
-        deviations=tuple(prepared.workload.deviations),
+        deviations=tuple(instance.workload.deviations),
     )
 
 

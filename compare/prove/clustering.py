@@ -1,4 +1,4 @@
-"""What autoclustering made of a workload, asked of fresh workers; beside it the same compiled whole by both."""
+"""Examines what autoclustering makes of a workload, in fresh workers, beside the workload compiled whole by both."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from workloads._framework import Clustered
 from workloads._modes import JAX, TF
 
 STEPS = 3
-"""Told of one target: its clusters, then both whole programs."""
+"""Steps of the progress of one target: its clusters, then both whole programs."""
 
 _WHOLE = "jit"
 _A_SOURCE = files.Expected("a Python file", "check the path")
@@ -44,12 +44,12 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Asked:
-    """What is looked at, and by which interpreters.
+    """What to look at, and by which interpreters.
 
-    Without `whole` it is not compiled whole beside its clusters; without `jax` not by JAX.
+    Without `whole` the workload is not compiled whole beside its clusters; without `jax` not by JAX.
     """
 
-    prepared: Prepared
+    instance: Prepared
     title: str
     pass_: str | None = None
     jax: bool = True
@@ -58,11 +58,11 @@ class Asked:
     whole: bool = True
 
 
-def examine(asked: Asked, scratch: Path, reporter: Reporter) -> Clustering:
+def examine(request: Asked, scratch: Path, reporter: Reporter) -> Clustering:
     """The clusters of one workload.
 
     Args:
-      asked: what is looked at.
+      request: what to look at.
       scratch: a folder for graphs and logs.
       reporter: shows every step.
 
@@ -70,30 +70,30 @@ def examine(asked: Asked, scratch: Path, reporter: Reporter) -> Clustering:
       RequestError: the workload has no such pass.
       SideError: TensorFlow does not run it with autoclustering.
     """
-    reporter.stage(f"{asked.title}: clusters", STEPS if asked.whole else 1)
+    reporter.stage(f"{request.title}: clusters", STEPS if request.whole else 1)
     graphs, dump = scratch / "graphs", scratch / "dump"
     settings = {TF: Settings(clustering=graphs, dump=dump, reasons=True), JAX: Settings()}
     for folder in (graphs, dump):
         folder.mkdir(parents=True)
 
     def start(name: str) -> LiveSide:
-        return LiveSide(name, scratch, asked.pythons.get(name), asked.timeout_s, settings[name])
+        return LiveSide(name, scratch, request.pythons.get(name), request.timeout_s, settings[name])
 
     with WorkerSet(start) as workers:
         reporter.step("autoclustering")
         side = workers.get(TF)
-        passes = requests.load(side, asked.prepared.loading)
-        pass_ = choose_pass(passes, asked.pass_, asked.title)
+        passes = requests.load(side, request.instance.loading)
+        pass_ = choose_pass(passes, request.pass_, request.title)
         before = len(_log(side))
         ran = requests.clustered(side, pass_)
         log = read_log(_log(side)[before:].splitlines())
-        clustering = _clustering(asked, pass_, log, ran, dump)
-        if not asked.whole:
+        clustering = _clustering(request, pass_, log, ran, dump)
+        if not request.whole:
             return clustering
         reporter.step("compiled whole by TensorFlow")
         jit = _whole(side, pass_)
         reporter.step("compiled whole by JAX")
-        jax = _loaded_whole(workers, asked, pass_) if asked.jax else None
+        jax = _loaded_whole(workers, request, pass_) if request.jax else None
     return replace(clustering, jit=jit, jax=jax)
 
 
@@ -101,15 +101,15 @@ def _log(side: Side) -> str:
     return side.log if isinstance(side, LiveSide) else ""
 
 
-def _clustering(asked: Asked, pass_: str, log: ClusteringLog, ran: Clustered, dump: Path) -> Clustering:
+def _clustering(request: Asked, pass_: str, log: ClusteringLog, ran: Clustered, dump: Path) -> Clustering:
     times = measure_times(ran.calls)
     texts = texts_of(set(ran.sources.values()))
     graphs = [clustered_graph.clustered_graph(log, function, ran.sources, texts) for function in log.of_users]
     own = [graph for graph in graphs if graph.function == ran.function]
     graph = _with_times(own[0], times, _compiled_modules(dump)) if own else None
     return Clustering(
-        name=asked.title,
-        size=asked.prepared.size,
+        name=request.title,
+        size=request.instance.size,
         of_pass=pass_,
         graph=graph,
         others=tuple(other for other in graphs if other is not (own[0] if own else None)),
@@ -119,18 +119,18 @@ def _clustering(asked: Asked, pass_: str, log: ClusteringLog, ran: Clustered, du
 
 
 def _with_times(graph: ClusteredGraph, times: MeasuredTimes, compiled: Mapping[str, DumpedModule]) -> ClusteredGraph:
-    described = (replace(cluster, seconds=times.clusters.get(cluster.name)) for cluster in graph.clusters)
-    return replace(graph, clusters=tuple(with_module(cluster, compiled) for cluster in described))
+    clusters = (replace(cluster, seconds=times.clusters.get(cluster.name)) for cluster in graph.clusters)
+    return replace(graph, clusters=tuple(with_module(cluster, compiled) for cluster in clusters))
 
 
 def with_module(cluster: Cluster, compiled: Mapping[str, DumpedModule]) -> Cluster:
     """A cluster with the size of what XLA made of it."""
     module = compiled.get(cluster.name)
-    made = stages.read_stages(module) if module else None
-    if made is None or made.after is None:
+    module_stages = stages.read_stages(module) if module else None
+    if module_stages is None or module_stages.after is None:
         return cluster
-    kernels = sum(step.opcode not in CONTROL_FLOW for step in made.steps)
-    return replace(cluster, instructions=made.after.instructions, kernels=kernels)
+    kernels = sum(step.opcode not in CONTROL_FLOW for step in module_stages.steps)
+    return replace(cluster, instructions=module_stages.after.instructions, kernels=kernels)
 
 
 def _compiled_modules(dump: Path) -> dict[str, DumpedModule]:
@@ -141,17 +141,17 @@ def _compiled_modules(dump: Path) -> dict[str, DumpedModule]:
         return {}  # nothing was compiled
 
 
-def by_cluster(dumped: Iterable[DumpedModule]) -> dict[str, DumpedModule]:
+def by_cluster(dump: Iterable[DumpedModule]) -> dict[str, DumpedModule]:
     """The first module of each cluster."""
     first: dict[str, DumpedModule] = {}
-    for module in dumped:
+    for module in dump:
         if module.origin.cluster is not None:
             first.setdefault(module.function, module)
     return first
 
 
 def texts_of(places: set[str]) -> dict[str, str]:
-    """By FILE:LINE, what stands there; without what cannot be read."""
+    """By FILE:LINE, the text of the line; without lines that cannot be read."""
     lines: dict[str, list[str]] = {}
     texts: dict[str, str] = {}
     for place in sorted(places):
@@ -170,10 +170,10 @@ def _lines(file: Path) -> list[str]:
         return []
 
 
-def _loaded_whole(workers: WorkerSet, asked: Asked, pass_: str) -> OneProgram:
+def _loaded_whole(workers: WorkerSet, request: Asked, pass_: str) -> OneProgram:
     try:
         side = workers.get(JAX)
-        requests.load(side, asked.prepared.loading)
+        requests.load(side, request.instance.loading)
     except SideError as error:
         return OneProgram(reason=error.reason)
     return _whole(side, pass_)

@@ -10,7 +10,7 @@ from compare.hlo.conditions import MOST_NODES
 from compare.hlo.watching import Watched
 from compare.parity import messages
 from compare.prove.subjects import Readable, first_inputs
-from compare.prove.watched_decisions import WatchedDecisions, watched_decisions
+from compare.prove.watched_decisions import WatchedDecisions, watch_decisions
 from workloads import _sweeps
 from workloads._framework import Twin
 from workloads._spec import Arrays, ArraySpec
@@ -22,7 +22,7 @@ _AT_ONCE = 64
 """Calls that are looked at before the next ones are drawn: most decisions turn at ordinary magnitudes."""
 
 
-def covering(
+def find_covering_cases(
     twin: Twin, specs: Mapping[str, ArraySpec], programs: Sequence[Readable], fits: Callable[[Arrays], bool]
 ) -> tuple[dict[str, Arrays], list[str]]:
     """Cases that decide what the twin's decide one way alone, and remarks on what no such case was found for.
@@ -39,17 +39,17 @@ def covering(
     if twin.weights or sum(math.prod(spec.shape) for spec in specs.values()) > MOST_ELEMENTS:
         return {}, []
     short = [program for program in programs if len(program.graph) <= MOST_NODES]
-    watches = [watch for of in short if (watch := watched_decisions(of, Watched(of.graph), twin)) is not None]
-    cases = _searched(twin, specs, watches, fits) if any(any(watch.unseen()) for watch in watches) else {}
+    watches = [watch for of in short if (watch := watch_decisions(of, Watched(of.graph), twin)) is not None]
+    cases = _search(twin, specs, watches, fits) if any(any(watch.find_one_sided()) for watch in watches) else {}
     remarks = [
-        messages.one_branch(watch.of.side, str(condition), condition.line, held)
+        messages.one_branch(watch.of.side, str(condition), condition.line, holds)
         for watch in watches
-        for _, condition, held in watch.unseen()
+        for _, condition, holds in watch.find_one_sided()
     ]
     return cases, list(dict.fromkeys(remarks))
 
 
-def _searched(
+def _search(
     twin: Twin, specs: Mapping[str, ArraySpec], watches: Sequence[WatchedDecisions], fits: Callable[[Arrays], bool]
 ) -> dict[str, Arrays]:
     """Calls of the sweeps, the most ordinary first, that decide in a way that none before did."""

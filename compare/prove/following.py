@@ -41,27 +41,27 @@ class Following:
         self._in_vain = False
         self.findings: list[Disagreement] = []
 
-    def judged(self, judged: Sequence[Judged], probes: Sequence[Probe], rounding: Rounding) -> list[Judged]:
+    def follow(self, judgements: Sequence[Judged], probes: Sequence[Probe], rounding: Rounding) -> list[Judged]:
         """Each call as it is, or as eager mode has it where the port breaks and follows that mode.
 
         Args:
-          judged: what is said of each call.
+          judgements: what is said of each call.
           probes: how its inputs were drawn.
           rounding: of them.
         """
-        result = list(judged)
-        broken = [at for at, (_, _, said) in enumerate(judged) if said.status == BREAKS]
+        result = list(judgements)
+        broken = [position for position, (_, _, outcome) in enumerate(judgements) if outcome.status == BREAKS]
         for calls in (broken[:MOST_IN_VAIN], broken[MOST_IN_VAIN:]):
             if self._in_vain or not calls:
                 break
-            runs = self._eager(self._pass, [judged[at][0] for at in calls])
-            for at, run in zip(calls, runs, strict=False):
-                result[at] = self._by_eager(judged[at], run, probes[at], rounding)
-            self._in_vain = all(result[at] is judged[at] for at in calls)
+            runs = self._eager(self._pass, [judgements[position][0] for position in calls])
+            for position, run in zip(calls, runs, strict=False):
+                result[position] = self._by_eager(judgements[position], run, probes[position], rounding)
+            self._in_vain = all(result[position] is judgements[position] for position in calls)
         return result
 
-    def _by_eager(self, judged: Judged, run: Eager, probe: Probe, rounding: Rounding) -> Judged:
-        call, values, _ = judged
+    def _by_eager(self, judgement: Judged, run: Eager, probe: Probe, rounding: Rounding) -> Judged:
+        call, values, _ = judgement
         model = largest(values.exact.values())
         where = {
             leaf: disagreeing(exact, run.exact[leaf], model)
@@ -70,15 +70,15 @@ class Following:
         }
         where = {leaf: mask for leaf, mask in where.items() if mask.any()}
         if not where:
-            return judged
+            return judgement
         # Elsewhere the port is held to the program, and wherever a leaf is not decided by convention.
         elsewhere = stability.by_leaf(_without(values, where), rounding)
         there = stability.by_leaf(_in_the_place_of(values, run, where), rounding)
-        said = stability.worst(elsewhere.values()), stability.worst(there.values())
-        if any(outcome.status == BREAKS for outcome in said):
-            return judged
+        outcomes = stability.worst(elsewhere.values()), stability.worst(there.values())
+        if any(outcome.status == BREAKS for outcome in outcomes):
+            return judgement
         self._note(values, run, where, probe)
-        return call, values, stability.worst(said)
+        return call, values, stability.worst(outcomes)
 
     def _note(self, values: Values, run: Eager, where: Mapping[str, np.ndarray], probe: Probe) -> None:
         for leaf, mask in where.items():
@@ -98,19 +98,19 @@ class Following:
 def _without(values: Values, where: Mapping[str, np.ndarray]) -> Values:
     """The values of a call without the elements at which the modes disagree: they are zero on all sides."""
 
-    def kept(arrays: Arrays) -> Arrays:
+    def keep(arrays: Arrays) -> Arrays:
         return {
             leaf: np.where(where[leaf], 0, array).astype(array.dtype) if leaf in where else array
             for leaf, array in arrays.items()
         }
 
-    return Values(kept(values.found), kept(values.original), kept(values.exact), [kept(one) for one in values.moved])
+    return Values(keep(values.found), keep(values.original), keep(values.exact), [keep(one) for one in values.moved])
 
 
 def _in_the_place_of(values: Values, run: Eager, where: Mapping[str, np.ndarray]) -> Values:
     """The leaves in which the modes disagree, held to eager mode; rounding moves them as it does the program's."""
 
-    def moved(sample: Arrays, leaf: str) -> np.ndarray:
+    def move(sample: Arrays, leaf: str) -> np.ndarray:
         if values.exact[leaf].dtype.kind not in "fc":
             return run.exact[leaf]
         with np.errstate(invalid="ignore", over="ignore"):
@@ -121,5 +121,5 @@ def _in_the_place_of(values: Values, run: Eager, where: Mapping[str, np.ndarray]
         {leaf: values.found[leaf] for leaf in where if leaf in values.found},
         {leaf: run.written[leaf] for leaf in where},
         {leaf: run.exact[leaf] for leaf in where},
-        [{leaf: moved(sample, leaf) for leaf in where} for sample in values.moved],
+        [{leaf: move(sample, leaf) for leaf in where} for sample in values.moved],
     )

@@ -14,10 +14,10 @@ from compare.hlo.thresholds import thresholds, thresholds_of, ties
 from compare.hlo.uses import Use, use
 from compare.parity import messages
 from compare.parity.measure import SEMANTICS_BOUND, distance, is_float, scale_of
-from compare.prove.coverage import covering
+from compare.prove.coverage import find_covering_cases
 from compare.prove.oracle import Doubles
 from compare.prove.running import Running, running
-from compare.prove.special_cases import Original, judged_gradients, special_cases
+from compare.prove.special_cases import Original, select_gradients, special_cases
 from compare.prove.subjects import Readable, first_inputs
 from compare.sides._side import SIDES
 from workloads import _integers, _marks
@@ -40,7 +40,7 @@ class Further:
     remarks: tuple[str, ...] = ()
 
 
-def further(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles, original: Original) -> Further:
+def find_more_cases(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles, original: Original) -> Further:
     """More cases of a workload whose float64 programs are known.
 
     Args:
@@ -52,27 +52,27 @@ def further(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles, origin
     Raises:
       UnreadableProgram: XLA does not run a program apart from its framework.
     """
-    known = {side: doubles.programs.get((side, FORWARD)) for side in SIDES}
-    programs = [Readable(side, program) for side, program in known.items() if program is not None]
+    present = {side: doubles.programs.get((side, FORWARD)) for side in SIDES}
+    programs = [Readable(side, program) for side, program in present.items() if program is not None]
     if len(programs) < len(SIDES):
         return Further()
     base = first_inputs(twin, specs)
     uses = {name: use_of(programs, name) for name, spec in specs.items() if is_free_integer(spec)}
-    domains = {name: domain for name, told in uses.items() if (domain := _domain(told, specs[name]))}
+    domains = {name: domain for name, input_use in uses.items() if (domain := _domain(input_use, specs[name]))}
     cases = {f"{INTEGERS}{number}": _case(base, domains, specs, number) for number in range(_integers.CASES)}
     cases = (cases if domains else {}) | _decisive(base, _marks_of(programs, twin, specs, domains), specs)
-    # Compiled where it is asked for: most programs decide nothing and look nothing up.
+    # Compiled at the first call: most programs decide nothing and look nothing up.
     run = functools.cache(lambda: _both(twin, doubles, FORWARD))
     special = special_cases(_with(twin, cases), specs, programs, base, run, original)
     cases |= {name: dict(arrays) for name, arrays in special.cases.items()}
-    covered, unseen = covering(
+    covering_cases, coverage_remarks = find_covering_cases(
         _with(twin, cases),
         specs,
         programs,
         lambda case: all(_is_finite(program([case])[0]) for program in run().values()),
     )
-    cases |= covered
-    remarks = (*_remarks(run, base, uses), *special.remarks, *unseen)
+    cases |= covering_cases
+    remarks = (*_remarks(run, base, uses), *special.remarks, *coverage_remarks)
     arrays = _arrays(twin, doubles, cases) if cases else {}
     return Further(cases, _without_unjudged(arrays, special.cases, original), remarks)
 
@@ -85,19 +85,19 @@ def _without_unjudged(
     arrays: Mapping[tuple[str, str, str], Arrays], special: Mapping[str, Arrays], original: Original
 ) -> dict[tuple[str, str, str], Arrays]:
     """The results without gradients at special values that a port is not held to."""
-    kept = dict(arrays)
+    results = dict(arrays)
     for case, inputs in special.items():
-        expected = kept.get((TF, GRADIENTS, case))
+        expected = results.get((TF, GRADIENTS, case))
         if expected is None:
             continue
         # What is infinite or NaN has no slope.
         has_value = _is_finite(arrays[TF, FORWARD, case])
-        judged = judged_gradients(expected, original(GRADIENTS, inputs)) if has_value else set[str]()
+        gradients = select_gradients(expected, original(GRADIENTS, inputs)) if has_value else set[str]()
         for side in SIDES:
-            leaves = {leaf: array for leaf, array in kept.pop((side, GRADIENTS, case)).items() if leaf in judged}
+            leaves = {leaf: array for leaf, array in results.pop((side, GRADIENTS, case)).items() if leaf in gradients}
             if leaves:
-                kept[side, GRADIENTS, case] = leaves
-    return kept
+                results[side, GRADIENTS, case] = leaves
+    return results
 
 
 def is_free_integer(spec: ArraySpec) -> bool:
@@ -122,14 +122,14 @@ def _thresholds_of(programs: Sequence[Readable], name: str) -> list[float | int]
     """What the programs hold an input against; without a name, all that they decide by."""
     if not name:
         return list(dict.fromkeys(number for of in programs for number in thresholds(of.graph)))
-    held = [thresholds_of(of.graph, at) for of in programs for at in _positions(of, name)]
-    return list(dict.fromkeys(number for numbers in held for number in numbers))
+    groups = [thresholds_of(of.graph, position) for of in programs for position in _positions(of, name)]
+    return list(dict.fromkeys(number for numbers in groups for number in numbers))
 
 
 def _positions(of: Readable, name: str) -> list[int]:
     """Where a program takes an input."""
     parameters = enumerate(of.program.parameters)
-    return [at for at, parameter in parameters if (parameter.kind, parameter.name) == ("input", name)]
+    return [position for position, parameter in parameters if (parameter.kind, parameter.name) == ("input", name)]
 
 
 def _is_real(spec: ArraySpec) -> bool:
@@ -139,19 +139,19 @@ def _is_real(spec: ArraySpec) -> bool:
 def _decisive(
     base: Arrays, marks: Mapping[str, Sequence[float | int]], specs: Mapping[str, ArraySpec]
 ) -> dict[str, dict[str, np.ndarray]]:
-    """Cases enough to place every number once in every input, as far as they go."""
-    needed = max((math.ceil(len(values) / base[name].size) for name, values in marks.items()), default=0)
+    """As many cases as it takes to place every number once in every input, up to a limit."""
+    count = max((math.ceil(len(values) / base[name].size) for name, values in marks.items()), default=0)
     return {
         f"{CONSTANTS}{case}": {
             name: _marks.place_marks(marks[name], specs[name], turn, case) if name in marks else array
             for turn, (name, array) in enumerate(base.items())
         }
-        for case in range(min(needed, _MOST_CASES))
+        for case in range(min(count, _MOST_CASES))
     }
 
 
 def use_of(programs: Sequence[Readable], name: str) -> Use:
-    """What both programs do with an input.
+    """How both programs use an input.
 
     Args:
       programs: of both sides.
@@ -159,27 +159,27 @@ def use_of(programs: Sequence[Readable], name: str) -> Use:
     """
     uses = Use()
     for of in programs:
-        for at in _positions(of, name):
-            uses |= use(of.graph, at)
+        for position in _positions(of, name):
+            uses |= use(of.graph, position)
     return uses
 
 
-def _domain(told: Use, spec: ArraySpec) -> Domain | None:
-    """What may be drawn; None where what is drawn anyway has to do."""
-    if told.counts or (told.indexes and not told.table):
+def _domain(input_use: Use, spec: ArraySpec) -> Domain | None:
+    """The integers to draw from; None where the ordinary cases have to do."""
+    if input_use.counts or (input_use.indexes and not input_use.table):
         return None
-    if told.indexes:
-        return Domain(0, min(told.table, int(np.iinfo(spec.dtype).max)) - 1)
-    if told.shifts:
+    if input_use.indexes:
+        return Domain(0, min(input_use.table, int(np.iinfo(spec.dtype).max)) - 1)
+    if input_use.shifts:
         return Domain(0, np.iinfo(spec.dtype).bits - 1)
-    return _integers.whole(spec.dtype, nonzero=told.divides)
+    return _integers.whole(spec.dtype, nonzero=input_use.divides)
 
 
 def _case(
     base: Arrays, domains: Mapping[str, Domain], specs: Mapping[str, ArraySpec], number: int
 ) -> dict[str, np.ndarray]:
-    drawn = {name: _integers.draw(domain, specs[name], name, number) for name, domain in domains.items()}
-    return {name: drawn.get(name, array) for name, array in base.items()}
+    integers = {name: _integers.draw(domain, specs[name], name, number) for name, domain in domains.items()}
+    return {name: integers.get(name, array) for name, array in base.items()}
 
 
 def _arrays(twin: Twin, doubles: Doubles, cases: Mapping[str, Arrays]) -> dict[tuple[str, str, str], Arrays]:
@@ -194,8 +194,8 @@ def _arrays(twin: Twin, doubles: Doubles, cases: Mapping[str, Arrays]) -> dict[t
 def _both(twin: Twin, doubles: Doubles, pass_: str) -> dict[str, Running]:
     """The float64 programs of a pass, where both sides have one."""
     programs = {side: doubles.programs.get((side, pass_)) for side in SIDES}
-    known = {side: program for side, program in programs.items() if program is not None}
-    return {side: running(program, twin) for side, program in known.items()} if len(known) == len(programs) else {}
+    present = {side: program for side, program in programs.items() if program is not None}
+    return {side: running(program, twin) for side, program in present.items()} if len(present) == len(programs) else {}
 
 
 def _is_finite(arrays: Arrays) -> bool:
@@ -204,19 +204,23 @@ def _is_finite(arrays: Arrays) -> bool:
 
 def _remarks(run: Callable[[], Mapping[str, Running]], base: Arrays, uses: Mapping[str, Use]) -> list[str]:
     """What an index beyond its table means, where that is not the same on both sides."""
-    beyond = {name: told.table for name, told in uses.items() if told.indexes and told.table and not told.counts}
+    beyond = {
+        name: input_use.table
+        for name, input_use in uses.items()
+        if input_use.indexes and input_use.table and not input_use.counts
+    }
     lines: list[str] = []
     for name, table in beyond.items():
         outside = np.resize([-1, table], base[name].shape).astype(base[name].dtype)
-        (expected,), (given,) = (run()[side]([{**base, name: outside}]) for side in SIDES)
-        if any(_differ(given[leaf], expected[leaf]) for leaf in expected.keys() & given.keys()):
+        (expected,), (actual,) = (run()[side]([{**base, name: outside}]) for side in SIDES)
+        if any(_differ(actual[leaf], expected[leaf]) for leaf in expected.keys() & actual.keys()):
             lines.append(messages.beyond(name, table))
     return lines
 
 
-def _differ(given: np.ndarray, expected: np.ndarray) -> bool:
-    if given.shape != expected.shape:
+def _differ(actual: np.ndarray, expected: np.ndarray) -> bool:
+    if actual.shape != expected.shape:
         return True
     if not is_float(expected):
-        return bool((given != expected).any())
-    return distance(given, expected, scale_of(expected, 0.0)).error > SEMANTICS_BOUND
+        return bool((actual != expected).any())
+    return distance(actual, expected, scale_of(expected, 0.0)).error > SEMANTICS_BOUND

@@ -1,4 +1,4 @@
-"""A function in one data type after another: both sides asked in every mode, each held against the float64 result."""
+"""A function in one data type after another: both sides run every mode, and each is compared with float64."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from compare.parity.evidence import TF_REFERENCE, Evidence
 from compare.progress import Reporter
 from compare.prove import casting
 from compare.prove.collect import FLOAT32, Collected
-from compare.prove.typed_reference import X64, Reference, collected_from, find_reference
+from compare.prove.typed_reference import X64, Reference, collect_from, find_reference
 from compare.record.datatypes_part import (
     HOLDS,
     LOST,
@@ -45,7 +45,7 @@ MODES = {TF: ("eager", "graph", "autocluster", "jit"), JAX: ("eager", "jit")}
 
 @dataclass(frozen=True)
 class Asking:
-    """Who is asked: one worker of TensorFlow and two of JAX, with and without 64 bits."""
+    """The workers to ask: one of TensorFlow and two of JAX, with and without 64 bits."""
 
     workers: WorkerSet
     scratch: Path
@@ -53,7 +53,7 @@ class Asking:
 
 
 def workers(pythons: Mapping[str, str | None], timeout_s: float, scratch: Path) -> WorkerSet:
-    """The workers, started when they are first asked for.
+    """The workers, each started at its first use.
 
     Args:
       pythons: by side, its interpreter; None is this one.
@@ -69,11 +69,11 @@ def workers(pythons: Mapping[str, str | None], timeout_s: float, scratch: Path) 
     return WorkerSet(start)
 
 
-def survey(prepared: Prepared, dtypes: Sequence[str], asking: Asking) -> TypedFunction:
+def survey(instance: Prepared, dtypes: Sequence[str], asking: Asking) -> TypedFunction:
     """One function in every type.
 
     Args:
-      prepared: the function at a size.
+      instance: the function at a size.
       dtypes: by NumPy's or ml_dtypes' names.
       asking: the workers to ask.
 
@@ -81,37 +81,37 @@ def survey(prepared: Prepared, dtypes: Sequence[str], asking: Asking) -> TypedFu
       RequestError: it is no function of arrays alone, or one side has no mode that runs as its inputs are written.
       BadTarget: it does not exist.
     """
-    names = casting.cast_names(prepared)
-    _check_runs(prepared, asking)
-    title = prepared.workload.name
+    names = casting.cast_names(instance)
+    _check_runs(instance, asking)
+    title = instance.workload.name
     asking.reporter.stage(f"{title}: {len(dtypes)} types", len(dtypes))
     rows: list[TypedRow] = []
     for dtype in dtypes:
         asking.reporter.step(f"{title} in {dtype}")
-        rows.append(_row(casting.cast(prepared, dtype), dtype, asking))
-    elements = max(int(np.prod(prepared.inputs[name].shape)) for name in names)
+        rows.append(_row(casting.cast(instance, dtype), dtype, asking))
+    elements = max(int(np.prod(instance.inputs[name].shape)) for name in names)
     return TypedFunction(title, names, elements, tuple(rows))
 
 
-def _check_runs(prepared: Prepared, asking: Asking) -> None:
+def _check_runs(instance: Prepared, asking: Asking) -> None:
     """Raise RequestError where a side runs in no mode as the inputs are written: that is no refusal of a type."""
-    of_64_bits = any(spec.dtype in OF_64_BITS for spec in prepared.inputs.values())
+    of_64_bits = any(spec.dtype in OF_64_BITS for spec in instance.inputs.values())
     for side, name in ((TF, TF), (JAX, X64 if of_64_bits else JAX)):
-        reason = _why_none_runs(asking, name, prepared)
+        reason = _why_none_runs(asking, name, instance)
         if reason:
-            title = prepared.workload.name
+            title = instance.workload.name
             raise RequestError(
                 f"expected {title} to run as its inputs are written, found that no mode of {side} does: {reason}"
             )
 
 
-def _why_none_runs(asking: Asking, name: str, prepared: Prepared) -> str:
+def _why_none_runs(asking: Asking, name: str, instance: Prepared) -> str:
     """Why no mode runs; empty where one does."""
     reason = "it has no mode"
     try:
         worker = asking.workers.get(name)
-        for mode in requests.load(worker, prepared.loading).get(FORWARD, ()):
-            reason = _why_not(worker, mode, prepared)
+        for mode in requests.load(worker, instance.loading).get(FORWARD, ()):
+            reason = _why_not(worker, mode, instance)
             if not reason:
                 return ""
     except BadTarget:
@@ -121,9 +121,9 @@ def _why_none_runs(asking: Asking, name: str, prepared: Prepared) -> str:
     return reason
 
 
-def _why_not(worker: Side, mode: str, prepared: Prepared) -> str:
+def _why_not(worker: Side, mode: str, instance: Prepared) -> str:
     try:
-        requests.outputs(worker, mode, FORWARD, prepared.loading.cases[0], FLOAT32)
+        requests.outputs(worker, mode, FORWARD, instance.loading.cases[0], FLOAT32)
     except SideError as error:
         if error.lost:
             raise
@@ -134,53 +134,53 @@ def _why_not(worker: Side, mode: str, prepared: Prepared) -> str:
 def _row(workload: Workload, dtype: str, asking: Asking) -> TypedRow:
     folder = asking.scratch / f"{workload.name}-{dtype}"
     folder.mkdir(parents=True)
-    prepared = at_size.prepare(workload, "cast", None, folder)
+    instance = at_size.prepare(workload, "cast", None, folder)
     port = X64 if dtype in OF_64_BITS else JAX
-    collected = {name: collected_from(asking.workers, name, prepared) for name in (TF, port)}
-    reference = find_reference(asking.workers, prepared, dtype, collected[TF], collected[port], port)
-    judged = _judged(reference, reference.evidence, dtype)
-    modes = [_mode(TF, name, collected[TF], judged) for name in MODES[TF]]
-    modes += [_mode(JAX, name, collected[port], judged) for name in MODES[JAX]]
-    programs = [_program(asking, TF, collected[TF]), _program(asking, port, collected[port])]
+    deliveries = {name: collect_from(asking.workers, name, instance) for name in (TF, port)}
+    reference = find_reference(asking.workers, instance, dtype, deliveries[TF], deliveries[port], port)
+    verdicts = _judge(reference, reference.evidence, dtype)
+    modes = [_mode(TF, name, deliveries[TF], verdicts) for name in MODES[TF]]
+    modes += [_mode(JAX, name, deliveries[port], verdicts) for name in MODES[JAX]]
+    programs = [_program(asking, TF, deliveries[TF]), _program(asking, port, deliveries[port])]
     if dtype in OF_64_BITS:
-        narrow = collected_from(asking.workers, JAX, prepared)
+        narrow = collect_from(asking.workers, JAX, instance)
         outputs = _beside(reference.evidence, narrow)
-        without = _judged(reference, dataclasses.replace(reference.evidence, outputs=outputs), dtype)
+        without = _judge(reference, dataclasses.replace(reference.evidence, outputs=outputs), dtype)
         modes += [replace(_mode(JAX, name, narrow, without), without_x64=True) for name in MODES[JAX]]
         programs.append(replace(_program(asking, JAX, narrow), without_x64=True))
     return TypedRow(dtype, reference.told, reference.stand_in, tuple(modes), tuple(programs))
 
 
-def _judged(reference: Reference, evidence: Evidence, dtype: str) -> dict[str, TypedMode]:
-    judged = type_verdicts.judge_modes(evidence, dtype, bool(reference.stand_in), reference.missing)
+def _judge(reference: Reference, evidence: Evidence, dtype: str) -> dict[str, TypedMode]:
+    verdicts = type_verdicts.judge_modes(evidence, dtype, bool(reference.stand_in), reference.missing)
     if reference.stand_in:
-        del judged[TF_REFERENCE]
-    return judged
+        del verdicts[TF_REFERENCE]
+    return verdicts
 
 
 def _beside(evidence: Evidence, narrow: Collected) -> dict[tuple[str, str, str], Arrays]:
-    kept = {key: arrays for key, arrays in evidence.outputs.items() if parse_mode(key[0]).side != JAX}
-    return kept | narrow.outputs
+    outputs = {key: arrays for key, arrays in evidence.outputs.items() if parse_mode(key[0]).side != JAX}
+    return outputs | narrow.outputs
 
 
-def _mode(side: str, name: str, collected: Collected, judged: Mapping[str, TypedMode]) -> TypedMode:
-    """What became of one mode, or why there is nothing of it: its refusal, or that its worker was lost."""
+def _mode(side: str, name: str, delivery: Collected, verdicts: Mapping[str, TypedMode]) -> TypedMode:
+    """The verdict on one mode, or the reason why it has none: its refusal, or that its worker was lost."""
     mode = f"{side}/{name}"
-    if mode in judged:
-        return judged[mode]
-    loss = collected.failures[-1] if collected.lost else None
-    said = [failure for failure in (*collected.failures, *collected.refusals) if failure is not loss]
-    own = [failure for failure in said if (failure.mode, failure.of_pass) == (name, FORWARD)]
+    if mode in verdicts:
+        return verdicts[mode]
+    loss = delivery.failures[-1] if delivery.lost else None
+    others = [failure for failure in (*delivery.failures, *delivery.refusals) if failure is not loss]
+    own = [failure for failure in others if (failure.mode, failure.of_pass) == (name, FORWARD)]
     if loss is not None and not own:
         return TypedMode(mode=mode, status=LOST, reason=loss.reason)
-    reasons = [failure.reason or "" for failure in own or said] or ["no reason was given"]
+    reasons = [failure.reason or "" for failure in own or others] or ["no reason was given"]
     return TypedMode(mode=mode, status=REFUSED, reason=reasons[0])
 
 
-def _program(asking: Asking, name: str, collected: Collected) -> TypedProgram:
+def _program(asking: Asking, name: str, delivery: Collected) -> TypedProgram:
     """What a side's XLA made of the program."""
-    side, program = collected.side, collected.programs.get((FORWARD, FLOAT32))
-    if program is None or collected.lost:
+    side, program = delivery.side, delivery.programs.get((FORWARD, FLOAT32))
+    if program is None or delivery.lost:
         return TypedProgram(side=side, reason="no program")
     parameters = tuple(parameter.dtype for parameter in program.parameters)
     try:

@@ -111,7 +111,7 @@ def _guide_training(
     evidence: Evidence,
     failures: list[Failure],
 ) -> Doubles | None:
-    """The evidence with training runs from TensorFlow's weights; None where a side cannot be asked for them."""
+    """The evidence with training runs from TensorFlow's weights; None where a side cannot train so."""
     if any(side not in deliveries or deliveries[side].lost for side in (TF, JAX)):
         return None
     try:
@@ -125,31 +125,31 @@ def _guide_training(
 
 @dataclasses.dataclass(frozen=True)
 class _Explaining:
-    """What widens the bounds of one workload, and whom to ask.
+    """What widens the bounds of one workload, and the sides that measure it.
 
     Attributes:
       pool: has the sides.
-      prepared: the workload, and the arrays that it is judged on.
-      collected: what each side delivered, by side.
+      instance: the workload, and the arrays that it is judged on.
+      deliveries: what each side delivered, by side.
       doubles: the float64 evidence.
       failures: the list that failures are added to.
-      unexplained: gets pass and case of runs whose regions do not hold, which are not judged again.
+      open_runs: pass and case of runs whose regions do not hold, which are not judged again.
     """
 
     pool: Pool
-    prepared: Prepared
-    collected: Mapping[str, Collected]
+    instance: Prepared
+    deliveries: Mapping[str, Collected]
     doubles: Doubles
     failures: list[Failure]
-    unexplained: set[tuple[str, str]]
+    open_runs: set[tuple[str, str]]
 
     def by_modes(self, evidence: Evidence) -> tuple[Evidence, Leaves]:
         """The evidence with TensorFlow's other mode where its own modes disagree, and what it is held to with that."""
         leaves = held_leaves(evidence)
-        eager = OriginalModes(self.pool, self.prepared, self.collected.get("tf")).eager
+        eager = OriginalModes(self.pool, self.instance, self.deliveries.get("tf")).eager
         with contextlib.suppress(UnreadableProgram):
             # What no other mode explains is held to the one that is known.
-            fuller = with_xla(evidence, leaves, twin_with(self.prepared, self.doubles), self.doubles)
+            fuller = with_xla(evidence, leaves, twin_with(self.instance, self.doubles), self.doubles)
             if fuller is not evidence:
                 evidence, leaves = fuller, held_leaves(fuller)
         fuller = with_eager(evidence, leaves, self.doubles, eager)
@@ -168,7 +168,7 @@ class _Explaining:
             for seed in range(roundings):
                 runs = explicable(leaves)
                 # One rounding shows of most runs what there is to see: each is a run of both sides.
-                allowance = self._ask(spreads.measure, runs, seed, told_as="allowance") if runs else {}
+                allowance = self._ask(spreads.measure, runs, seed, failure_name="allowance") if runs else {}
                 if not allowance:
                     break
                 evidence = dataclasses.replace(evidence, allowance={**evidence.allowance, **allowance})
@@ -200,14 +200,14 @@ class _Explaining:
           evidence: what is judged.
           leaves: what it is held to.
         """
-        runs = find_rounding_failures(evidence, leaves) - evidence.regions.keys() - self.unexplained
+        runs = find_rounding_failures(evidence, leaves) - evidence.regions.keys() - self.open_runs
         if not runs:
             return evidence, leaves
-        twin = twin_with(self.prepared, self.doubles)
-        judge = RegionJudge(self.prepared, twin, self.collected, self.doubles, evidence.computes_in or FLOAT32)
+        twin = twin_with(self.instance, self.doubles)
+        judge = RegionJudge(self.instance, twin, self.deliveries, self.doubles, evidence.computes_in or FLOAT32)
         explanations = judge.explain(runs, leaves)
         # Training from its own weights is not judged by regions, and is again once it is guided.
-        self.unexplained.update(run for run in runs - explanations.keys() if run[0] != STEP or self.doubles.guide)
+        self.open_runs.update(run for run in runs - explanations.keys() if run[0] != STEP or self.doubles.guide)
         if not explanations:
             return evidence, leaves
         evidence = dataclasses.replace(evidence, regions={**evidence.regions, **explanations})
@@ -215,28 +215,28 @@ class _Explaining:
 
     def _rounds_further(self, pass_: str) -> bool:
         """Whether the port's program rounds to a type of fewer bits than float32 that the original's has not."""
-        of = {name: side.programs.get((pass_, FLOAT32)) for name, side in self.collected.items()}
+        of = {name: side.programs.get((pass_, FLOAT32)) for name, side in self.deliveries.items()}
         narrow = {name: narrowings(program.artifact) for name, program in of.items() if program is not None}
         return bool(narrow.get("jax", frozenset()) - narrow.get("tf", frozenset()))
 
     def _ask(
-        self, explain: Callable[..., Mapping[Place, float]], *of: object, told_as: str = ""
+        self, explain: Callable[..., Mapping[Place, float]], *of: object, failure_name: str = ""
     ) -> Mapping[Place, float]:
-        """What explains errors, by place; nothing where the JAX side, which trains, cannot be asked.
+        """What explains errors, by place; empty without the JAX side, which trains.
 
-        A program that does not run apart from its framework is a failure only where it is told as something.
+        A program that does not run apart from its framework is a failure only if the caller names the step.
         """
-        if "jax" not in self.collected or self.collected["jax"].lost:
+        if "jax" not in self.deliveries or self.deliveries["jax"].lost:
             return {}
         try:
-            spreads = explain(runner_of(self.pool.get("jax"), self.doubles, self.prepared), self.doubles, *of)
+            spreads = explain(runner_of(self.pool.get("jax"), self.doubles, self.instance), self.doubles, *of)
         except (PromotionError, UnreadableProgram) as error:
-            if told_as:
-                self.failures.append(Failure("jax", told_as, str(error)))
+            if failure_name:
+                self.failures.append(Failure("jax", failure_name, str(error)))
         except SideError as error:
-            self.failures.append(failure_of(error, told_as or "explaining"))
-            # This workload asks it nothing more: another worker has not loaded it.
-            self.collected["jax"].lost |= error.lost
+            self.failures.append(failure_of(error, failure_name or "explaining"))
+            # A new worker would not have this workload loaded: it is not asked again.
+            self.deliveries["jax"].lost |= error.lost
         else:
             return spreads if any(spreads.values()) else {}
         return {}

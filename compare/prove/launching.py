@@ -45,32 +45,33 @@ class Launch:
     profile_s: float | None = None
 
 
-def variables(launch: Launch, inherited: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The variables that the program is given beside the user's own, and what of those gave way.
+def variables(launch: Launch, environment: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """The variables that the program gets beside the user's own, and notes on those of the user's that they replace.
 
     Args:
       launch: what is run.
-      inherited: the user's environment.
+      environment: the user's environment.
     """
     folder = launch.folder.resolve()
-    said = clustering_variables.variables(folder / GRAPHS, inherited)
+    settings = clustering_variables.variables(folder / GRAPHS, environment)
     if launch.auto_jit:
-        said["TF_XLA_FLAGS"] = f"{said['TF_XLA_FLAGS']} {AUTO_JIT}"
-    said["XLA_FLAGS"] = f"{inherited.get('XLA_FLAGS', '')} {_XLA_DUMP}={folder / DUMP}".strip()
+        settings["TF_XLA_FLAGS"] = f"{settings['TF_XLA_FLAGS']} {AUTO_JIT}"
+    settings["XLA_FLAGS"] = f"{environment.get('XLA_FLAGS', '')} {_XLA_DUMP}={folder / DUMP}".strip()
     if launch.profile_s is not None:
-        said |= observing.prepare(launch.folder, launch.profile_s, inherited)
-    return said, list(_conflicts(launch, inherited))
+        settings |= observing.prepare(launch.folder, launch.profile_s, environment)
+    return settings, list(_conflicts(launch, environment))
 
 
-def _conflicts(launch: Launch, inherited: Mapping[str, str]) -> Iterable[str]:
-    if "TF_DUMP_GRAPH_PREFIX" in inherited:
-        yield f"TF_DUMP_GRAPH_PREFIX={inherited['TF_DUMP_GRAPH_PREFIX']} was replaced: graphs are in {launch.folder}"
-    if _XLA_DUMP in inherited.get("XLA_FLAGS", ""):
+def _conflicts(launch: Launch, environment: Mapping[str, str]) -> Iterable[str]:
+    if "TF_DUMP_GRAPH_PREFIX" in environment:
+        yield f"TF_DUMP_GRAPH_PREFIX={environment['TF_DUMP_GRAPH_PREFIX']} was replaced: graphs are in {launch.folder}"
+    if _XLA_DUMP in environment.get("XLA_FLAGS", ""):
         yield f"--xla_dump_to of your XLA_FLAGS was replaced: XLA's dump is in {launch.folder}"
-    if launch.auto_jit and "--tf_xla_auto_jit" in inherited.get("TF_XLA_FLAGS", ""):
+    if launch.auto_jit and "--tf_xla_auto_jit" in environment.get("TF_XLA_FLAGS", ""):
         yield "--tf_xla_auto_jit of your TF_XLA_FLAGS was replaced by --auto-jit"
-    if inherited.get(QUIETEST, "0") != "0":
-        yield f"{QUIETEST}={inherited[QUIETEST]} was replaced by 0: lines below that are in {launch.folder / LOG} alone"
+    if environment.get(QUIETEST, "0") != "0":
+        level, log = environment[QUIETEST], launch.folder / LOG
+        yield f"{QUIETEST}={level} was replaced by 0: lines below that are in {log} alone"
 
 
 def run(launch: Launch) -> Launched:
@@ -85,50 +86,50 @@ def run(launch: Launch) -> Launched:
         )
     for folder in (launch.folder / GRAPHS, launch.folder / DUMP):
         folder.mkdir(parents=True)
-    inherited = {name: value for name, value in os.environ.items() if name != QUIETEST or not QUIETED}
-    given, conflicts = variables(launch, inherited)
-    quietest = inherited.get(QUIETEST, "0")
+    environment = {name: value for name, value in os.environ.items() if name != QUIETEST or not QUIETED}
+    settings, conflicts = variables(launch, environment)
+    quietest = environment.get(QUIETEST, "0")
     lowest = int(quietest) if quietest.isdecimal() else 0
 
-    def unseen(line: bytes) -> bool:
+    def is_hidden(line: bytes) -> bool:
         text = line.decode(errors="replace")
         of_profile = launch.profile_s is not None and observing.is_of_profiler(text)
         return severity(line) < lowest or is_of_clustering(text) or of_profile
 
-    ended = run_program(launch.command, {**inherited, **given}, launch.folder / LOG, unseen)
-    return read(launch, ended, given, conflicts)
+    end = run_program(launch.command, {**environment, **settings}, launch.folder / LOG, is_hidden)
+    return read(launch, end, settings, conflicts)
 
 
-def read(launch: Launch, ended: Ended, given: Mapping[str, str], conflicts: Sequence[str]) -> Launched:
-    """What a program left.
+def read(launch: Launch, end: Ended, settings: Mapping[str, str], conflicts: Sequence[str]) -> Launched:
+    """Read what a program left.
 
     Args:
       launch: what was run.
-      ended: how it ended.
-      given: the variables that it was given.
-      conflicts: what of the user's own gave way.
+      end: how it ended.
+      settings: the variables that it got.
+      conflicts: notes on variables of the user's that these replaced.
     """
     text = (launch.folder / LOG).read_text(errors="replace")
     log = read_log(text.splitlines())
-    dumped = _modules(launch.folder / DUMP)
-    observed = observing.read(launch.folder) if launch.profile_s is not None else observing.Observed()
-    graphs, unread = _graphs(log, launch.folder / GRAPHS, observed)
-    compiled = by_cluster(dumped)
+    dump = _modules(launch.folder / DUMP)
+    observation = observing.read(launch.folder) if launch.profile_s is not None else observing.Observed()
+    graphs, read_errors = _graphs(log, launch.folder / GRAPHS, observation)
+    compiled = by_cluster(dump)
     return Launched(
         schema=SCHEMA,
         command=tuple(launch.command),
-        exit_code=ended.exit_code,
-        signal=ended.signal,
-        variables=given,
-        notes=(*conflicts, *unread, *observed.notes, *_missing(text, graphs)),
+        exit_code=end.exit_code,
+        signal=end.signal,
+        variables=settings,
+        notes=(*conflicts, *read_errors, *observation.notes, *_missing(text, graphs)),
         graphs=tuple(
             replace(graph, clusters=tuple(with_module(cluster, compiled) for cluster in graph.clusters))
             for graph in graphs
         ),
         single_operations=len(log.functions) - len(log.of_users),
         compiled={name: CompiledName(times=one.times, seconds=one.seconds) for name, one in log.compiled.items()},
-        modules=tuple(module.function for module in dumped),
-        profiled=observed.profiled,
+        modules=tuple(module.function for module in dump),
+        profiled=observation.profiled,
     )
 
 
@@ -139,22 +140,24 @@ def _modules(folder: Path) -> Sequence[DumpedModule]:
         return ()  # nothing was compiled
 
 
-def _graphs(log: ClusteringLog, folder: Path, observed: observing.Observed) -> tuple[list[ClusteredGraph], list[str]]:
-    """Those that the log names; without a log those that were dumped and have clusters."""
+def _graphs(
+    log: ClusteringLog, folder: Path, observation: observing.Observed
+) -> tuple[list[ClusteredGraph], list[str]]:
+    """The graphs that the log names, or without a log the dumped ones with clusters; and why files are not read."""
     graphs: list[ClusteredGraph] = []
-    unread: list[str] = []
-    texts = texts_of({place for lines in observed.lines.values() for place in lines.values()})
+    read_errors: list[str] = []
+    texts = texts_of({place for lines in observation.lines.values() for place in lines.values()})
     for function in [one for one in log.of_users if one.graph]:
         try:
-            graphs.append(clustered_graph(log, function, observed.of(function.function), texts))
+            graphs.append(clustered_graph(log, function, observation.of(function.function), texts))
         except FileError as error:
-            unread.append(f"not read: {error}")
+            read_errors.append(f"not read: {error}")
     for path in sorted(folder.glob("encapsulate_subgraphs_before*.pbtxt")) if not log.functions else ():
         try:
             graphs.append(put_together(log, LoggedFunction(graph=str(path)), read_graph(path), {}, {}))
         except FileError as error:
-            unread.append(f"not read: {error}")
-    return (graphs if log.functions else [graph for graph in graphs if graph.clusters]), unread
+            read_errors.append(f"not read: {error}")
+    return (graphs if log.functions else [graph for graph in graphs if graph.clusters]), read_errors
 
 
 def _missing(text: str, graphs: Sequence[ClusteredGraph]) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""Where a port parts from its original: both sides' programs of every pass, run on the same arrays and told apart."""
+"""Locates where a port departs from its original: runs both programs of every pass on the same arrays."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from workloads._declared import AnyWorkload
 from workloads._framework import PASSES, Program, is_kinks
 
 AGREES, DEPARTS, NONE, FAILED = "agrees", "departs", "none", "failed"
-"""What is said of a pass: none where the workload has no such pass, failed where a program is missing or fails."""
+"""The verdict on a pass: none where the workload has no such pass, failed where a program is missing or fails."""
 
 _SMALLEST = "smoke"
 _MOST_TEXT = 160
@@ -44,12 +44,12 @@ class Located:
     cascade: tuple[int, int] = (0, 0)
     reason: str = ""
     texts: Mapping[str, str] = field(default_factory=dict)
-    """By "file:line", what stands there."""
+    """By "file:line", the text of the line."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What of a workload is looked at: its passes (all by default), at its smallest size unless asked otherwise."""
+    """What to look at: the passes of a workload (all by default), at its smallest size unless another is chosen."""
 
     passes: Sequence[str] = PASSES
     size: str | None = None
@@ -100,8 +100,8 @@ def locate_workload(
     """
     pool.renew()
     size = choice.size or (_SMALLEST if _SMALLEST in workload.sizes else None)
-    prepared, _ = prepare_both(workload, size, choice.data, scratch)
-    modes = [requests.load(pool.get(side), prepared.loading) for side in SIDES]
+    instance, _ = prepare_both(workload, size, choice.data, scratch)
+    modes = [requests.load(pool.get(side), instance.loading) for side in SIDES]
     passes = [pass_ for pass_ in choice.passes if all(pass_ in mode for mode in modes)]
     if not passes:
         raise RequestError(
@@ -112,12 +112,12 @@ def locate_workload(
     located_of: dict[str, Located] = {}
     for pass_ in passes:
         reporter.step(pass_)
-        named = {_line(one) for earlier in located_of.values() for one in earlier.departures} - {""}
-        located_of[pass_] = _once(_pass(pool, prepared, pass_), named)
+        lines = {_line(one) for earlier in located_of.values() for one in earlier.departures} - {""}
+        located_of[pass_] = _once(_pass(pool, instance, pass_), lines)
     return located_of
 
 
-def _pass(pool: Pool, prepared: Prepared, pass_: str) -> Located:
+def _pass(pool: Pool, instance: Prepared, pass_: str) -> Located:
     try:
         left, right = (requests.program(pool.get(side), pass_, "float32") for side in SIDES)
     except SideError as error:
@@ -125,12 +125,12 @@ def _pass(pool: Pool, prepared: Prepared, pass_: str) -> Located:
             raise
         return Located(NONE if isinstance(error, Unavailable) else FAILED, reason=str(error))
     try:
-        return located(left, right, prepared)
+        return locate_programs(left, right, instance)
     except UnreadableProgram as error:
         return Located(FAILED, reason=str(error))
 
 
-def located(left: Program, right: Program, prepared: Prepared) -> Located:
+def locate_programs(left: Program, right: Program, instance: Prepared) -> Located:
     """One pass of a workload from its two programs.
 
     Promoted to float64 first: what departs there is no rounding. Where nothing does, as they were written.
@@ -138,31 +138,31 @@ def located(left: Program, right: Program, prepared: Prepared) -> Located:
     Args:
       left: TensorFlow's program.
       right: JAX's program.
-      prepared: the workload, and the arrays that the programs run on.
+      instance: the workload, and the arrays that the programs run on.
 
     Raises:
       UnreadableProgram: a program cannot be read, or run by this process's XLA.
     """
     try:
-        doubled = promote_program(left), promote_program(right)
+        doubles = promote_program(left), promote_program(right)
     except PromotionError as error:
-        return _located(left, right, prepared, "float32", SINGLE, f"float64: {error}")
-    in_float64 = _located(*doubled, prepared, "float64", DOUBLE)
-    return in_float64 if in_float64.departures else _located(left, right, prepared, "float32", SINGLE)
+        return _locate(left, right, instance, "float32", SINGLE, f"float64: {error}")
+    in_float64 = _locate(*doubles, instance, "float64", DOUBLE)
+    return in_float64 if in_float64.departures else _locate(left, right, instance, "float32", SINGLE)
 
 
-def _located(
-    left: Program, right: Program, prepared: Prepared, dtype: str, precision: Precision, reason: str = ""
+def _locate(
+    left: Program, right: Program, instance: Prepared, dtype: str, precision: Precision, reason: str = ""
 ) -> Located:
-    names = prepared.loading.cases
-    drawn = cases(left, right, prepared, most=len(names))
+    names = instance.loading.cases
+    arguments = cases(left, right, instance, most=len(names))
     # One random case tells values apart as well as three do; the edges show what no random case can.
-    chosen = [at for at, name in enumerate(names) if at == 0 or is_kinks(name)]
-    given = [Case(*drawn[at], smooth=not is_kinks(names[at])) for at in chosen]
-    return _told(locate(*subjects(left, right), given, precision), dtype, reason)
+    positions = [position for position, name in enumerate(names) if position == 0 or is_kinks(name)]
+    samples = [Case(*arguments[position], smooth=not is_kinks(names[position])) for position in positions]
+    return _describe(locate(*subjects(left, right), samples, precision), dtype, reason)
 
 
-def _told(findings: Findings, dtype: str, reason: str) -> Located:
+def _describe(findings: Findings, dtype: str, reason: str) -> Located:
     places = [
         place
         for departure in findings.departures
@@ -174,11 +174,11 @@ def _told(findings: Findings, dtype: str, reason: str) -> Located:
     return Located(verdict, dtype, findings.departures, (), findings.results, findings.cascade, reason, texts)
 
 
-def _once(located: Located, named: set[str]) -> Located:
+def _once(part: Located, lines: set[str]) -> Located:
     """The departures of a pass without those on lines that an earlier pass has named."""
-    again = tuple(departure for departure in located.departures if _line(departure) in named)
+    again = tuple(departure for departure in part.departures if _line(departure) in lines)
     return dataclasses.replace(
-        located, departures=tuple(departure for departure in located.departures if departure not in again), again=again
+        part, departures=tuple(departure for departure in part.departures if departure not in again), again=again
     )
 
 

@@ -33,22 +33,22 @@ def measure_spread(
       roundings: by how many each number is moved.
     """
     plain = run.program.name_results(run.executable(call))
-    moved = (
+    samples = (
         run.program.name_results(run.executable(move_roundings(call, seed, unit, roundings))) for seed in range(SAMPLES)
     )
-    return measure_distances(plain, moved)
+    return measure_distances(plain, samples)
 
 
-def measure_distances(plain: Arrays, moved: Iterable[Arrays]) -> Mapping[str, float]:
+def measure_distances(plain: Arrays, samples: Iterable[Arrays]) -> Mapping[str, float]:
     """By leaf of floats, how far any finite element moves.
 
     Args:
       plain: as it is.
-      moved: otherwise, several times.
+      samples: otherwise, several times.
     """
     far = {name: 0.0 for name, array in plain.items() if is_float(array)}
-    for one in moved:
-        far = {name: max(known, _distance(one[name], plain[name])) for name, known in far.items()}
+    for one in samples:
+        far = {name: max(distance, _distance(one[name], plain[name])) for name, distance in far.items()}
     return far
 
 
@@ -84,7 +84,7 @@ def _move(array: np.ndarray, unit: float, roundings: int, generator: np.random.G
     return disturb_array(array, roundings * max(own, unit), generator).astype(array.dtype, copy=False)
 
 
-def _distance(moved: np.ndarray, plain: np.ndarray) -> float:
+def _distance(variant: np.ndarray, plain: np.ndarray) -> float:
     with np.errstate(invalid="ignore", over="ignore"):
-        gap = np.abs(wide(moved) - wide(plain))
+        gap = np.abs(wide(variant) - wide(plain))
     return largest([gap[np.isfinite(gap)]])

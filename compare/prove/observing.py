@@ -1,4 +1,4 @@
-"""A program of the user's own that observes itself: what is put into its process, and what that wrote."""
+"""Makes a program of the user's own observe itself, and reads what that wrote."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MOST_BYTES = 1 << 28
 _FUNCTION = re.compile(r"__(?:inference|forward|backward)_(?P<name>.+)_\d+")
 _LOGGED_BY = ("profiler_session.cc", "save_profile.cc")
 _PROFILE = "profile"
-"""What a process has no reason for where it died before it could tell."""
+"""A process that died early gives no reason why it has none."""
 
 
 class _Lines(msgspec.Struct):
@@ -61,7 +61,7 @@ class Observed:
 
     Attributes:
       lines: by the name of a function as it was traced, FILE:LINE by node.
-      profiled: where its time went; None where nothing was asked.
+      profiled: where its time went; None without a profile.
       notes: why something of it is missing.
     """
 
@@ -75,13 +75,13 @@ class Observed:
         return self.lines.get(match["name"], {}) if match else {}
 
 
-def prepare(folder: Path, seconds: float, inherited: Mapping[str, str]) -> dict[str, str]:
+def prepare(folder: Path, seconds: float, environment: Mapping[str, str]) -> dict[str, str]:
     """Make a program observe itself; the variables that it has to be given.
 
     Args:
       folder: of the launch.
       seconds: that each process is profiled for at most.
-      inherited: the user's environment.
+      environment: the user's environment.
     """
     place = folder.resolve() / FOLDER
     place.mkdir(parents=True)
@@ -89,7 +89,7 @@ def prepare(folder: Path, seconds: float, inherited: Mapping[str, str]) -> dict[
         spec = importlib.util.find_spec(module)
         assert spec is not None and spec.origin is not None
         (place / name).write_bytes(Path(spec.origin).read_bytes())
-    paths = filter(None, (str(place), inherited.get("PYTHONPATH", "")))
+    paths = filter(None, (str(place), environment.get("PYTHONPATH", "")))
     return {"PYTHONPATH": os.pathsep.join(paths), _SECONDS: str(seconds)}
 
 
@@ -106,20 +106,20 @@ def read(folder: Path) -> Observed:
     """
     notes: list[str] = []
     processes = sorted(path for path in (folder / FOLDER).iterdir() if path.name.isdecimal())
-    unprofiled: set[Path] = set()
-    traced = [one for process in processes for one in _noted(process / "lines.jsonl", _Lines, notes)]
+    without_profile: set[Path] = set()
+    traced = [one for process in processes for one in _read_notes(process / "lines.jsonl", _Lines, notes)]
     lines = _of_functions(traced)
     for process in processes:
-        for one in _noted(process / "reasons.jsonl", _Reason, notes):
+        for one in _read_notes(process / "reasons.jsonl", _Reason, notes):
             notes.append(f"no {one.what} of process {process.name}: {one.reason}")
             if one.what == _PROFILE:
-                unprofiled.add(process)
+                without_profile.add(process)
     if not processes:
         notes.append("no process was profiled: none was seen to import TensorFlow, in Python that reads PYTHONPATH")
-    return Observed(lines, _profiled(processes, unprofiled, lines, notes), notes)
+    return Observed(lines, _read_profiles(processes, without_profile, lines, notes), notes)
 
 
-def _noted(path: Path, kind: type[_Note], notes: list[str]) -> Iterator[_Note]:
+def _read_notes(path: Path, kind: type[_Note], notes: list[str]) -> Iterator[_Note]:
     """The lines of a file, if there is one; the last may be cut off where the program died."""
     if not path.exists():
         return
@@ -140,19 +140,23 @@ def _of_functions(traced: Sequence[_Lines]) -> dict[str, dict[str, str]]:
     """By function, its lines; a node that stood on different lines in different traces has none."""
     by_function: dict[str, dict[str, str]] = {}
     for one in traced:
-        known = by_function.setdefault(one.function, {})
-        known.update({name: line if known.get(name, line) == line else "" for name, line in one.lines.items()})
+        lines_of_function = by_function.setdefault(one.function, {})
+        lines_of_function.update(
+            {name: line if lines_of_function.get(name, line) == line else "" for name, line in one.lines.items()}
+        )
     return {function: {name: line for name, line in lines.items() if line} for function, lines in by_function.items()}
 
 
-def _profiled(
-    processes: Sequence[Path], told: Set[Path], lines: Mapping[str, Mapping[str, str]], notes: list[str]
+def _read_profiles(
+    processes: Sequence[Path], without_profile: Set[Path], lines: Mapping[str, Mapping[str, str]], notes: list[str]
 ) -> Profiled:
-    ended = {process: list(_noted(process / "profiled.jsonl", _Seconds, notes)) for process in processes}
+    seconds_by_process = {
+        process: list(_read_notes(process / "profiled.jsonl", _Seconds, notes)) for process in processes
+    }
     notes.extend(
         f"no {_PROFILE} of process {process.name}: it was ended by a signal or os._exit"
-        for process, seconds in ended.items()
-        if not seconds and process not in told
+        for process, seconds in seconds_by_process.items()
+        if not seconds and process not in without_profile
     )
     spans: list[Span] | None = None
     for path in sorted(path for process in processes for path in process.rglob("*.xplane.pb")):
@@ -161,7 +165,7 @@ def _profiled(
         except FileError as error:
             notes.append(f"not read: {error}")
     time = split(spans) if spans is not None else TimeSplit(reason="no profile was read")
-    complete = [seconds for seconds in ended.values() if seconds]
+    complete = [seconds for seconds in seconds_by_process.values() if seconds]
     return Profiled(
         processes=len(complete),
         seconds=sum(one.seconds for seconds in complete for one in seconds),

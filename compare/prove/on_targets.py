@@ -76,7 +76,7 @@ class TargetModules:
     modules: Mapping[str, Made] = field(default_factory=dict)
 
 
-def lowered(side: Side, pass_: str, platform: Platform) -> Lowered:
+def lower_program(side: Side, pass_: str, platform: Platform) -> Lowered:
     """A frontend's program of a pass in float32 for a platform; for the CPU where it lowers for no other.
 
     A training step overwrites what it updates, as both frameworks have it do on a device.
@@ -117,46 +117,46 @@ def compile_for_all(
       reporter: shows every device.
       assembling: whether each kernel is assembled once more, for its registers: half of the time of a large program.
     """
-    made: dict[str, TargetModules] = {}
-    written: dict[Platform, dict[str, Lowered] | str] = {}
+    results: dict[str, TargetModules] = {}
+    lowerings: dict[Platform, dict[str, Lowered] | str] = {}
     shutil.rmtree(folder, ignore_errors=True)
     for device in targets.devices:
         reporter.step(device.name)
-        if device.platform not in written:
-            written[device.platform] = _both_lowered(sides, pass_, device.platform)
-        both = written[device.platform]
+        if device.platform not in lowerings:
+            lowerings[device.platform] = _lower_both(sides, pass_, device.platform)
+        both = lowerings[device.platform]
         reason = both if isinstance(both, str) else missing(targets.worker, device)
         if reason or isinstance(both, str):
             empty = OnTarget(reason=reason)
-            made[device.name] = TargetModules(device, _target(device, {side: empty for side in SIDES}))
+            results[device.name] = TargetModules(device, _target(device, {side: empty for side in SIDES}))
         else:
             dumps = folder / device.name.replace(":", "-")
-            made[device.name] = _compiled_for(targets.worker, device, both, dumps, assembling)
-    return made
+            results[device.name] = _compile_for(targets.worker, device, both, dumps, assembling)
+    return results
 
 
-def _both_lowered(sides: Mapping[str, Side], pass_: str, platform: Platform) -> dict[str, Lowered] | str:
+def _lower_both(sides: Mapping[str, Side], pass_: str, platform: Platform) -> dict[str, Lowered] | str:
     try:
-        return {name: lowered(sides[name], pass_, platform) for name in SIDES}
+        return {name: lower_program(sides[name], pass_, platform) for name in SIDES}
     except SideError as error:
         return f"{error.side}: {error.reason}"
 
 
-def _compiled_for(
+def _compile_for(
     worker: DeviceWorker, device: Device, both: Mapping[str, Lowered], folder: Path, assembling: bool
 ) -> TargetModules:
     programs = zip(SIDES, subjects(both["tf"].program, both["jax"].program), strict=True)
-    given = {side: Given(both[side].program.artifact, program) for side, program in programs}
-    compiled = compile_alike(worker, device, given, folder, assembling)
+    inputs = {side: Given(both[side].program.artifact, program) for side, program in programs}
+    compiled = compile_alike(worker, device, inputs, folder, assembling)
     cells = {
         side: replace(cell, lowered_for=both[side].platform, notes=(*cell.notes, *filter(None, [both[side].note])))
-        if made
+        if module
         else cell
-        for side, (cell, made) in compiled.items()
+        for side, (cell, module) in compiled.items()
     }
-    modules = {side: made for side, (_, made) in compiled.items() if made is not None}
+    modules = {side: module for side, (_, module) in compiled.items() if module is not None}
     part = replace(_target(device, cells), packages=dict(worker.platforms()[device.platform].versions))
-    return TargetModules(device, _compared(part, modules), modules)
+    return TargetModules(device, _compare(part, modules), modules)
 
 
 def compile_alike(
@@ -173,24 +173,24 @@ def compile_alike(
       folder: for the dumps, one folder a name.
       assembling: whether each kernel of a GPU is assembled once more, for its registers.
     """
-    tried = _all_compiled(worker, device, programs, folder, assembling, {})
-    refused = next((cell.reason for cell, _ in tried.values() if cell.reason), "")
-    if not refused or device.platform != "gpu":
-        return tried
+    first_try = _compile_all(worker, device, programs, folder, assembling, {})
+    refusal = next((cell.reason for cell, _ in first_try.values() if cell.reason), "")
+    if not refusal or device.platform != "gpu":
+        return first_try
     beside = folder.with_name(f"{folder.name}.again")
-    again = _all_compiled(worker, device, programs, beside, assembling, WITHOUT_TRITON)
+    again = _compile_all(worker, device, programs, beside, assembling, WITHOUT_TRITON)
     if any(cell.reason for cell, _ in again.values()):
-        return tried
+        return first_try
     shutil.rmtree(folder)
     beside.rename(folder)
-    note = f"compiled with {_written(WITHOUT_TRITON)}: as it stands XLA refuses it ({refused})"
+    note = f"compiled with {_write_options(WITHOUT_TRITON)}: as it stands XLA refuses it ({refusal})"
     return {
-        name: (replace(cell, notes=(*cell.notes, note)), made and dataclasses.replace(made, dump=folder / name))
-        for name, (cell, made) in again.items()
+        name: (replace(cell, notes=(*cell.notes, note)), module and dataclasses.replace(module, dump=folder / name))
+        for name, (cell, module) in again.items()
     }
 
 
-def _all_compiled(
+def _compile_all(
     worker: DeviceWorker,
     device: Device,
     programs: Mapping[str, Given],
@@ -199,18 +199,18 @@ def _all_compiled(
     options: Mapping[str, Any],
 ) -> dict[str, Compiled]:
     compiled: dict[str, Compiled] = {}
-    for name, given in programs.items():
+    for name, source in programs.items():
         try:
-            artifact = portable(given.artifact)
-            made, seconds = compile_one(worker, device, artifact, given.program, folder / name, assembling, options)
-            compiled[name] = replace(describing.describe(device, made), compile_s=seconds), made
+            artifact = portable(source.artifact)
+            module, seconds = compile_one(worker, device, artifact, source.program, folder / name, assembling, options)
+            compiled[name] = replace(describing.describe(device, module), compile_s=seconds), module
         except (SideError, UnreadableProgram) as error:
             reason = error.reason if isinstance(error, SideError) else str(error)
             compiled[name] = OnTarget(reason=reason.partition(", metadata=")[0]), None
     return compiled
 
 
-def _written(options: Mapping[str, bool]) -> str:
+def _write_options(options: Mapping[str, bool]) -> str:
     return " ".join(f"{name}={str(value).lower()}" for name, value in options.items())
 
 
@@ -239,9 +239,9 @@ def compile_one(
       UnreadableProgram: the module cannot be read.
     """
     dump.mkdir(parents=True)
-    made = worker.compile(device, artifact, dump, options or {})
+    result = worker.compile(device, artifact, dump, options or {})
     on_gpu = device.platform == "gpu"
-    takes = made.takes
+    takes = result.takes
     memory = {
         "argument": takes.argument_bytes,
         "output": takes.output_bytes,
@@ -249,15 +249,15 @@ def compile_one(
         "alias": takes.alias_bytes,
         "code": takes.code_bytes,
     }
-    assembled = worker.assemble(dump) if on_gpu and assembling else {}
+    assemblies = worker.assemble(dump) if on_gpu and assembling else {}
     return Made(
         artifact=artifact,
         program=program,
-        module=kernel_times.compiled_subject(program.label, made.module, program),
+        module=kernel_times.compiled_subject(program.label, result.module, program),
         memory=memory,
         dump=dump if on_gpu else None,
-        reports={file: one.report for file, one in assembled.items()},
-        machine_code={file: one.machine_code for file, one in assembled.items()},
+        reports={file: one.report for file, one in assemblies.items()},
+        machine_code={file: one.machine_code for file, one in assemblies.items()},
     ), takes.compile_s
 
 
@@ -271,7 +271,7 @@ def _target(device: Device, cells: Mapping[str, OnTarget]) -> Target:
     )
 
 
-def _compared(part: Target, modules: Mapping[str, Made]) -> Target:
+def _compare(part: Target, modules: Mapping[str, Made]) -> Target:
     if len(modules) < len(SIDES):
         return part
     left, right = (dataclasses.replace(modules[side].module, label=CELLS[side]) for side in SIDES)
@@ -279,18 +279,18 @@ def _compared(part: Target, modules: Mapping[str, Made]) -> Target:
     try:
         # By number alone: what these modules call runs here on no device.
         alignment = align(left, right, ALGEBRA, ())
-        regrouped = partitions.compare(left, right, ()).lines
+        regroupings = partitions.compare(left, right, ()).lines
     except UnreadableProgram as error:
         return replace(part, differences=(*differences, str(error)))
-    return replace(part, equal=alignment.is_equal, differences=differences, regrouped=tuple(regrouped))
+    return replace(part, equal=alignment.is_equal, differences=differences, regrouped=tuple(regroupings))
 
 
 def target_view(target: TargetModules) -> dict[str, Any]:
     """One device as pages show it: the record's part, and under "ladders" each kernel's text at every level by cell."""
-    launched = {"tf": target.part.tf, "jax": target.part.jax}
-    made = {
+    cells = {"tf": target.part.tf, "jax": target.part.jax}
+    ladders_by_cell = {
         CELLS[side]: ladders(module, cell.launched)
         for side, module in target.modules.items()
-        if (cell := launched[side]) is not None
+        if (cell := cells[side]) is not None
     }
-    return {**to_json(target.part), "ladders": to_json(made)}
+    return {**to_json(target.part), "ladders": to_json(ladders_by_cell)}

@@ -53,7 +53,7 @@ class RegionInputs:
         """The arguments of a side's program."""
         return [*self.shared, *self.own[side]]
 
-    def widened(self, side: int) -> list[np.ndarray]:
+    def in_float64(self, side: int) -> list[np.ndarray]:
         """The same in float64."""
         return [widen(array) for array in self.of(side)]
 
@@ -154,15 +154,15 @@ class RegionGroup:
           inputs: what the regions take in each.
         """
         exact = Pair(self.compiled_exactly, self._port_compiled_exactly)
-        runs = (exact[side].each([one.widened(side) for one in inputs]) for side in (0, 1))
+        runs = (exact[side].each([one.in_float64(side) for one in inputs]) for side in (0, 1))
         sizes = map(self._measure_sizes, inputs)
         calls = (ExactCall(Pair(*results), size) for *results, size in zip(*runs, sizes, strict=True))
         return find_refuted(self.regions.cut_points, self.programs, calls)
 
     def _measure_sizes(self, inputs: RegionInputs) -> list[float]:
         """By region, the largest value that it reads."""
-        read = {at: largest([array]) for at, array in zip(self.programs.read, inputs.shared, strict=True)}
-        return [max((read[at] for at in region.inputs), default=0.0) for region in self.programs.regions]
+        read = {position: largest([array]) for position, array in zip(self.programs.read, inputs.shared, strict=True)}
+        return [max((read[position] for position in region.inputs), default=0.0) for region in self.programs.regions]
 
 
 @dataclass(frozen=True)
@@ -178,27 +178,27 @@ class OpenRegions:
     cut_values: CutValues
 
     @classmethod
-    def of(cls, regions: Regions, opened: Sequence[Region], cut_values: CutValues) -> OpenRegions:
+    def of(cls, regions: Regions, members: Sequence[Region], cut_values: CutValues) -> OpenRegions:
         """These regions, in groups whose arrays have room in memory.
 
         Args:
           regions: the split.
-          opened: those that are judged.
+          members: those that are judged.
           cut_values: has what TensorFlow's program computes at cut points.
 
         Raises:
           UnreadableProgram: they are too large together, one by itself is, or the values that they read are.
         """
         room = budget()
-        members_by_group = _group(opened, lambda region: _count_bytes(regions, region), room)
+        members_by_group = _group(members, lambda region: _count_bytes(regions, region), room)
         groups = tuple(RegionGroup.of_all(group, regions) for group in members_by_group)
         operations = max(sum(len(group.programs.graphs[side].nodes) for group in groups) for side in (0, 1))
         if operations > MOST_OPERATIONS:
             raise UnreadableProgram(f"expected at most {MOST_OPERATIONS:,} operations in open regions")
-        made = cls(groups, cut_values)
-        if made._bytes > room:
-            raise UnreadableProgram(f"expected {made._bytes:,} bytes for what open regions read, found {room:,}")
-        return made
+        result = cls(groups, cut_values)
+        if result._bytes > room:
+            raise UnreadableProgram(f"expected {result._bytes:,} bytes for what open regions read, found {room:,}")
+        return result
 
     @cached_property
     def of_kinds(self) -> OpenRegions:
@@ -234,11 +234,11 @@ class OpenRegions:
           calls: arguments of both programs.
           first: number of the first call.
         """
-        known = self.cut_values.compute(self._keys, [call.left for call in calls])
+        values_by_call = self.cut_values.compute(self._keys, [call.left for call in calls])
         return [
             [
                 group.select_inputs(call, values_at, number)
-                for number, (call, values_at) in enumerate(zip(calls, known, strict=True), first)
+                for number, (call, values_at) in enumerate(zip(calls, values_by_call, strict=True), first)
             ]
             for group in self.groups
         ]
@@ -279,7 +279,7 @@ class OpenRegions:
 
 
 class CutValues:
-    """What TensorFlow's program has at cut points; compiled once for all that are asked for first.
+    """What TensorFlow's program has at cut points; compiled once for all values of the first request.
 
     Args:
       graph: of TensorFlow's program.
@@ -287,7 +287,7 @@ class CutValues:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._positions = {key: at for at, key in enumerate(graph.parameters)}
+        self._positions = {key: position for position, key in enumerate(graph.parameters)}
         self._prepared: dict[int, values.PreparedGraph] = {}
 
     def is_parameter(self, key: int) -> bool:
@@ -301,17 +301,17 @@ class CutValues:
           keys: ids in the graph.
           calls: arguments of TensorFlow's program.
         """
-        computed = [key for key in keys if key not in self._positions]
-        missing = [key for key in computed if key not in self._prepared]
+        inner = [key for key in keys if key not in self._positions]
+        missing = [key for key in inner if key not in self._prepared]
         if missing:
             self._prepared |= dict.fromkeys(missing, values.prepare(self._graph, missing))
         # By identity: several values have one program.
-        programs = {id(self._prepared[key]): self._prepared[key] for key in computed}
+        programs = {id(self._prepared[key]): self._prepared[key] for key in inner}
         runs = [program.each(calls) for program in programs.values()]
         return [
             {key: call[self._positions[key]] for key in keys if key in self._positions}
-            | {key: array for run in runs for key, array in run[at].items()}
-            for at, call in enumerate(calls)
+            | {key: array for run in runs for key, array in run[position].items()}
+            for position, call in enumerate(calls)
         ]
 
 
@@ -327,22 +327,22 @@ def _group(members: Iterable[Member], count_bytes: Callable[[Member], int], room
       UnreadableProgram: one by itself has none.
     """
     group: list[Member] = []
-    filled = 0
+    total = 0
     for member in members:
         size = count_bytes(member)
         if size > room:
             raise UnreadableProgram(f"expected {size:,} bytes for the arrays of one open region, found {room:,}")
-        if filled + size > room:
+        if total + size > room:
             yield group
-            group, filled = [], 0
+            group, total = [], 0
         group.append(member)
-        filled += size
+        total += size
     yield group
 
 
 def _count_bytes(regions: Regions, region: Region) -> int:
     """What the arrays of one call take, in float64 and as they are: what both pieces read and compute."""
-    read = (regions.cut_points[at].nodes.left[0] for at in region.inputs)
+    read = (regions.cut_points[cut].nodes.left[0] for cut in region.inputs)
     pieces = ((*piece.outputs, *piece.alone) for piece in region.pieces)
     keys = zip(regions.graphs, pieces, strict=True)
     elements = sum(regions.graphs.left.nodes[key].shape.elements for key in read)

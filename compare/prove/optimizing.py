@@ -1,4 +1,4 @@
-"""What Grappler made of a workload, asked of a fresh worker: with it, without it, and without each pass by itself."""
+"""Examines what Grappler makes of a workload, in a fresh worker: with it, without it, and without each pass."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from workloads._spec import Arrays
 EAGER, GRAPH = "eager", "graph"
 
 STEPS = 4
-"""Told of one target: both graphs, each pass, the results, and the kernels."""
+"""Steps of the progress of one target: both graphs, each pass, the results, and the kernels."""
 
 Run = Callable[[], Arrays]
 
 
-def optimize(asked: Asked, scratch: Path, reporter: Reporter) -> Optimization:
-    """What became of the graph of one workload.
+def optimize(request: Asked, scratch: Path, reporter: Reporter) -> Optimization:
+    """What Grappler changes in the graph of one workload.
 
     Args:
-      asked: what is looked at.
+      request: what to look at.
       scratch: a folder for the worker.
       reporter: shows every step.
 
@@ -48,30 +48,30 @@ def optimize(asked: Asked, scratch: Path, reporter: Reporter) -> Optimization:
       RequestError: the workload has no such pass.
       SideError: TensorFlow does not run it as a graph.
     """
-    reporter.stage(f"{asked.title}: Grappler", STEPS)
+    reporter.stage(f"{request.title}: Grappler", STEPS)
 
     def start(name: str) -> LiveSide:
-        return LiveSide(name, scratch, asked.pythons.get(name), asked.timeout_s, Settings())
+        return LiveSide(name, scratch, request.pythons.get(name), request.timeout_s, Settings())
 
-    prepared = asked.prepared.on_pass(asked.pass_)
+    instance = request.instance.on_pass(request.pass_)
 
     def load(side: Side) -> None:
-        requests.load(side, prepared.loading)
+        requests.load(side, instance.loading)
 
     with WorkerSet(start, load) as workers:
         reporter.step("the graph with and without it")
         side = workers.get(TF)
-        passes = requests.load(side, prepared.loading)
-        wanted = choose_pass(passes, asked.pass_, asked.title)
-        examination = _Examination(workers, wanted, prepared.loading.cases[0])
+        passes = requests.load(side, instance.loading)
+        pass_ = choose_pass(passes, request.pass_, request.title)
+        examination = _Examination(workers, pass_, instance.loading.cases[0])
         optimization = examination.graphs()
         reporter.step("each pass switched off")
-        optimization = examination.ascribed(optimization)
+        optimization = examination.with_causes(optimization)
         reporter.step("the results with and without it")
         optimization = examination.with_results(optimization)
         reporter.step("the kernels")
         optimization = examination.with_kernels(optimization)
-    return replace(optimization, schema=SCHEMA, name=asked.title, size=asked.prepared.size)
+    return replace(optimization, schema=SCHEMA, name=request.title, size=request.instance.size)
 
 
 @dataclasses.dataclass
@@ -98,9 +98,9 @@ class _Examination:
             replaced_later=on.kernels,
         )
 
-    def ascribed(self, optimization: Optimization) -> Optimization:
-        """The same with the passes that made each change, and with what became of what went."""
-        again = self._tried("a second run", switches.AGAIN)
+    def with_causes(self, optimization: Optimization) -> Optimization:
+        """The same with the passes that made each change, and with a reason for each node that is gone."""
+        again = self._try("a second run", switches.AGAIN)
         same = again is None or not aligning.align_nodes(optimization.after, tuple(again.values()))
         switched_off = bool(same and optimization.rewrites)
         rewrites = self._with_passes(optimization.rewrites) if switched_off else optimization.rewrites
@@ -116,18 +116,18 @@ class _Examination:
 
     def _with_passes(self, rewrites: tuple[NodeRewrite, ...]) -> tuple[NodeRewrite, ...]:
         without = self._each(lambda name: (f"without {name}", switches.without(name)))
-        needed = ascribing.needing(rewrites, without)
-        if all(rewrite.needs for rewrite in needed):
-            return needed
-        none = self._tried("without any pass", switches.without(*switches.PASSES))
+        with_needs = ascribing.needing(rewrites, without)
+        if all(rewrite.needs for rewrite in with_needs):
+            return with_needs
+        none = self._try("without any pass", switches.without(*switches.PASSES))
         alone = self._each(lambda name: (f"{name} alone", switches.only(name)))
-        return ascribing.made_alone(needed, without, alone, none)
+        return ascribing.made_alone(with_needs, without, alone, none)
 
     def _each(self, experiment: Callable[[str], tuple[str, switches.Options]]) -> dict[str, Graph]:
-        tried = {name: self._tried(*experiment(name)) for name in switches.PASSES}
-        return {name: graph for name, graph in tried.items() if graph is not None}
+        graphs = {name: self._try(*experiment(name)) for name in switches.PASSES}
+        return {name: graph for name, graph in graphs.items() if graph is not None}
 
-    def _tried(self, what: str, options: switches.Options) -> Graph | None:
+    def _try(self, what: str, options: switches.Options) -> Graph | None:
         """The graph of an experiment; None of one that fails, which is noted."""
         try:
             return by_name(_nodes(self._graph(options), {}))
@@ -139,10 +139,15 @@ class _Examination:
         return requests.rewritten(self.workers.get(TF), self.pass_, options)
 
     def with_results(self, optimization: Optimization) -> Optimization:
-        """The same with what the results say: eager, without Grappler, with it, and with it once more."""
+        """The same with a comparison of results: eager, without Grappler, with it, and with it once more."""
         off, on, again = (self._results(options) for options in (switches.OFF, switches.ON, switches.ON))
         eager = self._ran(lambda: requests.outputs(self.workers.get(TF), EAGER, self.pass_, self.case, "float32"))
-        return replace(optimization, repeatable=_held(again, on), results=_held(on, off), eager=_held(off, eager))
+        return replace(
+            optimization,
+            repeatable=_compare_results(again, on),
+            results=_compare_results(on, off),
+            eager=_compare_results(off, eager),
+        )
 
     def _results(self, options: switches.Options) -> Arrays | str:
         return self._ran(lambda: requests.outputs_with(self.workers.get(TF), self.pass_, self.case, options))
@@ -164,8 +169,8 @@ class _Examination:
                 continue
             if calls:
                 ran[mode] = [kernel.name for kernel in calls[-1]]
-        counted = {mode: dict(Counter(map(_operation, names)).most_common()) for mode, names in ran.items()}
-        return replace(optimization, kernels=counted, failed=self.failed, idle=idle(optimization, ran))
+        counts = {mode: dict(Counter(map(_operation, names)).most_common()) for mode, names in ran.items()}
+        return replace(optimization, kernels=counts, failed=self.failed, idle=idle(optimization, ran))
 
 
 def _operation(kernel: str) -> str:
@@ -195,19 +200,19 @@ def _nodes(rewritten: Rewritten, lines: Mapping[str, str]) -> tuple[OptimizedNod
 
 def _node(node: RewrittenNode, sources: Mapping[str, str], lines: Mapping[str, str]) -> OptimizedNode:
     source = source_of(node.name, sources)
-    held = node.constant
+    constant = node.constant
     return OptimizedNode(
         name=node.name,
         op=node.op,
         inputs=node.inputs,
         attributes=node.attributes,
-        constant=HeldConstant(**vars(held)) if held else None,
+        constant=HeldConstant(**vars(constant)) if constant else None,
         source=source,
         line=lines.get(source, ""),
     )
 
 
-def _held(actual: Arrays | str, expected: Arrays | str) -> ResultsHeld:
+def _compare_results(actual: Arrays | str, expected: Arrays | str) -> ResultsHeld:
     """How far results are from others, by the leaf that is farthest."""
     for results in (actual, expected):
         if isinstance(results, str):

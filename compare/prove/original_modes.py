@@ -1,4 +1,4 @@
-"""TensorFlow's own modes, asked about inputs that it was not given before: they are sent with the request."""
+"""Runs TensorFlow's own modes on inputs that no case of the workload has: the request carries them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Eager:
 
 
 AskEager = Callable[[str, Sequence[Arrays]], Sequence[Eager]]
-"""What eager mode gives of a pass in each call, by its inputs; nothing where TensorFlow cannot be asked."""
+"""What eager mode gives of a pass in each call, by its inputs; empty without a TensorFlow side."""
 
 
 class OriginalModes:
@@ -33,13 +33,13 @@ class OriginalModes:
 
     Args:
       pool: has the sides.
-      prepared: the workload.
-      collected: what TensorFlow delivered; a side that was lost is not asked.
+      instance: the workload.
+      delivery: what TensorFlow delivered; a lost side is not asked.
     """
 
-    def __init__(self, pool: Pool, prepared: Prepared, collected: Collected | None) -> None:
-        self.collected = collected
-        self._pool, self._prepared = pool, prepared
+    def __init__(self, pool: Pool, instance: Prepared, delivery: Collected | None) -> None:
+        self.delivery = delivery
+        self._pool, self._instance = pool, instance
         self._is_loaded = False
 
     def outputs(self, mode: str, pass_: str, dtype: str, inputs: Arrays) -> Arrays:
@@ -54,7 +54,7 @@ class OriginalModes:
         Raises:
           SideError: it gives nothing.
         """
-        case = self._prepared.loading.cases[0]
+        case = self._instance.loading.cases[0]
         return requests.outputs(self._pool.get(TF), mode, pass_, case, dtype, inputs)
 
     def eager(self, pass_: str, calls: Sequence[Arrays]) -> list[Eager]:
@@ -64,28 +64,28 @@ class OriginalModes:
           pass_: that is run.
           calls: by name, the inputs of each, and the weights that it changes.
         """
-        if self.collected is None or self.collected.lost or not calls:
+        if self.delivery is None or self.delivery.lost or not calls:
             return []
         mode = NATIVE_MODES[TF][0]
         try:
             self._load()
             return [Eager(*(self.outputs(mode, pass_, dtype, call) for dtype in (FLOAT32, FLOAT64))) for call in calls]
         except SideError as error:
-            self.collected.lost |= error.lost
+            self.delivery.lost |= error.lost
             return []
 
     def _load(self) -> None:
         # Between candidates of `jaxport tune` workers end; what was started since has nothing loaded.
         if not self._is_loaded:
-            requests.load_twin(self._pool.get(TF), self._prepared.loading)
+            requests.load_twin(self._pool.get(TF), self._instance.loading)
             self._is_loaded = True
 
 
-def asked_original(modes: OriginalModes, doubles: Doubles) -> Original:
-    """What asks TensorFlow's eager mode, and XLA, about inputs; it raises SideError if that loses the worker.
+def make_original(modes: OriginalModes, doubles: Doubles) -> Original:
+    """A function that runs TensorFlow's eager mode and its XLA on inputs; it raises SideError if the worker is lost.
 
-    Where the twin was built in float64, eager mode is asked in float64 as well: then it is unlike the float64 program,
-    which XLA runs, only if it decides otherwise.
+    Where the twin was built in float64, eager mode runs in float64 as well. Then its results differ from those of the
+    float64 program, which XLA runs, only if it decides otherwise.
 
     Args:
       modes: run TensorFlow.
@@ -93,10 +93,10 @@ def asked_original(modes: OriginalModes, doubles: Doubles) -> Original:
     """
 
     def ask(pass_: str, inputs: Arrays) -> Runs:
-        if modes.collected is None or modes.collected.lost:
+        if modes.delivery is None or modes.delivery.lost:
             return Runs()
         source = doubles.sources.get((TF, pass_))
-        names = [mode.name for mode in (TF_EAGER, TF_JIT) if mode.name in modes.collected.modes[pass_]]
+        names = [mode.name for mode in (TF_EAGER, TF_JIT) if mode.name in modes.delivery.modes[pass_]]
         own = {f"{TF}/{mode}": _outputs_or_reason(modes, mode, pass_, FLOAT32, inputs) for mode in names}
         if source is None or source.kind != NATIVE:
             eager = str(TF_EAGER)

@@ -20,12 +20,12 @@ from workloads._modes import TF
 from workloads._spec import Arrays
 
 
-def with_xla(evidence: Evidence, held: Leaves, twin: Twin, doubles: Doubles) -> Evidence:
+def with_xla(evidence: Evidence, leaves: Leaves, twin: Twin, doubles: Doubles) -> Evidence:
     """The evidence with what XLA gives in float64, in cases where TensorFlow's modes differ, or where the port fails.
 
     Args:
       evidence: what is judged.
-      held: every leaf that a gate holds against a bound.
+      leaves: every leaf that a gate holds against a bound.
       twin: the workload's arrays, with all cases.
       doubles: the float64 programs, and their results.
 
@@ -33,9 +33,9 @@ def with_xla(evidence: Evidence, held: Leaves, twin: Twin, doubles: Doubles) -> 
       UnreadableProgram: XLA cannot run a program apart.
     """
     by_mode: dict[tuple[str, str], Otherwise] = {}
-    wanted = _wanted(held)
+    runs_to_judge = _select_runs(leaves)
     for pass_ in (FORWARD, GRADIENTS):
-        cases = [case for case in evidence.float_cases(pass_) if (pass_, case) in wanted]
+        cases = [case for case in evidence.float_cases(pass_) if (pass_, case) in runs_to_judge]
         program = doubles.programs.get((TF, pass_))
         if cases and program is not None and _is_eager(evidence, pass_):
             for case, arrays in running(program, twin).by_case(cases).items():
@@ -43,7 +43,7 @@ def with_xla(evidence: Evidence, held: Leaves, twin: Twin, doubles: Doubles) -> 
     return dataclasses.replace(evidence, otherwise={**evidence.otherwise, **by_mode}) if by_mode else evidence
 
 
-def with_eager(evidence: Evidence, held: Leaves, doubles: Doubles, eager: AskEager) -> Evidence:
+def with_eager(evidence: Evidence, leaves: Leaves, doubles: Doubles, eager: AskEager) -> Evidence:
     """The evidence held to eager mode in float64, in cases that programs suggest and that alone fail.
 
     XLA was the reference there. Its own algorithms may be less accurate than those of eager mode: in float64, singular
@@ -51,11 +51,11 @@ def with_eager(evidence: Evidence, held: Leaves, doubles: Doubles, eager: AskEag
 
     Args:
       evidence: what is judged.
-      held: every leaf that a gate holds against a bound.
+      leaves: every leaf that a gate holds against a bound.
       doubles: has these cases.
       eager: asks eager mode.
     """
-    failing = {(one.place.pass_, one.place.case) for gate in held.values() for one in gate if one.verdict == FAIL}
+    failing = {(one.place.pass_, one.place.case) for gate in leaves.values() for one in gate if one.verdict == FAIL}
     # A port that is wrong where both sides ran needs no second look.
     if not failing or any(case not in doubles.cases for _, case in failing):
         return evidence
@@ -79,7 +79,7 @@ def _without_gradients_at_cutoffs(evidence: Evidence) -> Evidence:
     As where a singular value comes out above a cutoff by XLA, and below it by LAPACK: the derivative there is noise of
     both, and no mode of TensorFlow tells which is right.
     """
-    unsettled = {
+    open_cases = {
         case
         for (pass_, case), other in evidence.otherwise.items()
         if pass_ == FORWARD
@@ -87,9 +87,9 @@ def _without_gradients_at_cutoffs(evidence: Evidence) -> Evidence:
         and any(disagreement(evidence, FORWARD, case, leaf) is not None for leaf in other.arrays)
         and case not in evidence.float_cases(FORWARD)
     }
-    kept = {key: run for key, run in evidence.doubles.items() if not (key[1] == GRADIENTS and key[2] in unsettled)}
-    remarks = tuple(messages.without_gradients(case) for case in sorted(unsettled))
-    return dataclasses.replace(evidence, doubles=kept, remarks=(*evidence.remarks, *remarks))
+    doubles = {key: run for key, run in evidence.doubles.items() if not (key[1] == GRADIENTS and key[2] in open_cases)}
+    remarks = tuple(messages.without_gradients(case) for case in sorted(open_cases))
+    return dataclasses.replace(evidence, doubles=doubles, remarks=(*evidence.remarks, *remarks))
 
 
 def _is_eager(evidence: Evidence, pass_: str) -> bool:
@@ -98,11 +98,11 @@ def _is_eager(evidence: Evidence, pass_: str) -> bool:
     return source is not None and source.kind == NATIVE
 
 
-def _wanted(held: Leaves) -> set[tuple[str, str]]:
+def _select_runs(leaves: Leaves) -> set[tuple[str, str]]:
     """Pass and case of what fails, and of what TensorFlow's eager mode and its XLA compute differently."""
     return {
         (one.place.pass_, one.place.case)
-        for gate in held.values()
+        for gate in leaves.values()
         for one in gate
         if one.verdict == FAIL or one.finding is not None or (one.noise or 0.0) >= DISAGREES
     }

@@ -36,17 +36,17 @@ Judged = tuple[AtSize, Parity | None]
 def with_others(
     pool: Pool,
     parity: Parity,
-    prepared: Prepared,
+    instance: Prepared,
     doubles: Doubles,
     scratch: Path,
     reporter: Reporter,
 ) -> Parity:
-    """The parity with that of each other size, both sides built anew; asked of a port that agrees at its own size.
+    """The parity with that of each other size, both sides built anew. A port that fails at its own size is not judged.
 
     Args:
       pool: has the sides.
       parity: that of the workload's own size.
-      prepared: the workload at its own size.
+      instance: the workload at its own size.
       doubles: those of its own size: a gradient that vanishes at another one is rounding beside what it is here.
       scratch: where arrays are drawn into.
       reporter: shows every size.
@@ -56,30 +56,32 @@ def with_others(
     """
     if parity.verdict == FAIL:
         return parity
-    ordinary = _ordinary(doubles, prepared)
-    judged = [
-        _refused(drawn, at) if isinstance(drawn, str) else judged_at(pool, drawn, at, reporter, MODES, ordinary)
-        for drawn, at in zip(prepare_others(prepared, scratch), prepared.others, strict=True)
+    ordinary = _ordinary(doubles, instance)
+    verdicts = [
+        _refuse(other, dimensions)
+        if isinstance(other, str)
+        else judge_at(pool, other, dimensions, reporter, MODES, ordinary)
+        for other, dimensions in zip(prepare_others(instance, scratch), instance.others, strict=True)
     ]
-    return with_sizes(parity, judged, bool(prepared.others))
+    return with_sizes(parity, verdicts, bool(instance.others))
 
 
-def _refused(reason: str, dimensions: Dimensions) -> Judged:
+def _refuse(reason: str, dimensions: Dimensions) -> Judged:
     return AtSize(dimensions, NOT_APPLICABLE, reason), None
 
 
-def _ordinary(doubles: Doubles, prepared: Prepared) -> Ordinary:
+def _ordinary(doubles: Doubles, instance: Prepared) -> Ordinary:
     largest_of: Ordinary = defaultdict(float)
     for (side, pass_, case), arrays in doubles.arrays.items():
-        if side == "tf" and case in prepared.loading.cases:
+        if side == "tf" and case in instance.loading.cases:
             for leaf, array in arrays.items():
                 largest_of[pass_, leaf] = max(largest_of[pass_, leaf], largest([array]))
     return largest_of
 
 
-def judged_at(
+def judge_at(
     pool: Pool,
-    prepared: Prepared,
+    instance: Prepared,
     dimensions: Dimensions,
     reporter: Reporter,
     modes: Collection[Mode] = MODES,
@@ -89,7 +91,7 @@ def judged_at(
 
     Args:
       pool: has the sides.
-      prepared: the workload at that size.
+      instance: the workload at that size.
       dimensions: those that differ from the workload's own.
       reporter: shows the size.
       modes: that are judged.
@@ -98,19 +100,19 @@ def judged_at(
     Raises:
       BadTarget: the function that was named for a side does not exist.
     """
-    reporter.step(f"at {prepared.at}")
+    reporter.step(f"at {instance.at}")
     failures: list[Failure] = []
 
-    def collect(name: str, prepared: Prepared) -> Collected:
-        return both_sides.evidence_of(pool, name, prepared, reporter, modes)
+    def collect(name: str, instance: Prepared) -> Collected:
+        return both_sides.evidence_of(pool, name, instance, reporter, modes)
 
-    collected, prepared, _ = refused_cases.collect_accepted(prepared, collect, failures)
-    if reason := _said(failures, "tf"):
-        return _refused(reason, dimensions)
-    if reason := _said(failures, "jax") or _structure(collected, prepared):
-        return AtSize(dimensions, FAIL, messages.fails_at_size(prepared.title, reason)), None
-    doubles = both_sides.doubles_of(pool, collected, prepared, failures)
-    parity = judging.parity_of(pool, prepared, collected, doubles, failures, ordinary)
+    deliveries, instance, _ = refused_cases.collect_accepted(instance, collect, failures)
+    if reason := _find_reason(failures, "tf"):
+        return _refuse(reason, dimensions)
+    if reason := _find_reason(failures, "jax") or _structure(deliveries, instance):
+        return AtSize(dimensions, FAIL, messages.fails_at_size(instance.title, reason)), None
+    doubles = both_sides.doubles_of(pool, deliveries, instance, failures)
+    parity = judging.parity_of(pool, instance, deliveries, doubles, failures, ordinary)
     if reason := failure_at_size(parity):
         return AtSize(dimensions, FAIL, reason), parity
     if reason := unjudged_at_size(parity):
@@ -118,13 +120,13 @@ def judged_at(
     return AtSize(dimensions, PASS), parity
 
 
-def _said(failures: Sequence[Failure], side: str) -> str:
+def _find_reason(failures: Sequence[Failure], side: str) -> str:
     return next((f"{failure.doing}: {failure.reason}" for failure in failures if failure.side == side), "")
 
 
-def _structure(collected: Mapping[str, Collected], prepared: Prepared) -> str:
+def _structure(deliveries: Mapping[str, Collected], instance: Prepared) -> str:
     try:
-        both_sides.check_structure(collected, prepared)
+        both_sides.check_structure(deliveries, instance)
     except RequestError as error:
         return str(error)
     return ""

@@ -33,7 +33,7 @@ Spreads = dict[tuple[str, str, str, str, int], float]
 
 
 def explain_by_formula(
-    run: Run, doubles: Doubles, evidence: Evidence, leaves: Leaves, rounded: Collection[str] = ()
+    run: Run, doubles: Doubles, evidence: Evidence, leaves: Leaves, narrow_passes: Collection[str] = ()
 ) -> Spreads:
     """By width, pass, case, leaf and group of magnitudes, the relative spread; empty where it can explain nothing.
 
@@ -41,21 +41,21 @@ def explain_by_formula(
       run: runs a float64 program of the original, disturbed or not.
       doubles: the float64 programs, and their results.
       evidence: tells what an error is relative to.
-      leaves: what was held against its bound.
-      rounded: passes that the port rounds to fewer bits than the original does: in float32 nothing explains those.
+      leaves: every comparison with its bound.
+      narrow_passes: passes that the port rounds to fewer bits than the original: in float32 nothing explains those.
 
     Raises:
       UnreadableProgram: XLA cannot run the original's float64 program apart.
     """
-    wanted: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
-    for width, held in (*_failures(leaves), *_failures_far_on(doubles, leaves)):
-        if width == "float32" and (held.place.pass_ in rounded or _is_wide(evidence, held.place)):
+    places_by_run: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
+    for width, leaf in (*_failures(leaves), *_failures_far_on(doubles, leaves)):
+        if width == "float32" and (leaf.place.pass_ in narrow_passes or _is_wide(evidence, leaf.place)):
             # As wide as the reference: float32's roundings are what such a port must not make.
             continue
-        if held.error <= LARGEST[width] or vanishes(evidence, held.place):
-            wanted[width, held.place.pass_].add((held.place.case, held.place.leaf))
+        if leaf.error <= LARGEST[width] or vanishes(evidence, leaf.place):
+            places_by_run[width, leaf.place.pass_].add((leaf.place.case, leaf.place.leaf))
     spreads: Spreads = {}
-    for (width, pass_), places in sorted(wanted.items()):
+    for (width, pass_), places in sorted(places_by_run.items()):
         program = doubles.programs.get(("tf", pass_))
         if program is not None:
             unit = UNIT_ROUNDOFF[width if width == "float64" else evidence.computes_in or width]
@@ -65,17 +65,17 @@ def explain_by_formula(
 
 def _failures(leaves: Leaves) -> Iterator[tuple[str, Held]]:
     for name in ("semantics", "rounding", GRADIENTS):
-        for held in leaves[name]:
-            if held.verdict == FAIL and held.place.pass_ in (FORWARD, GRADIENTS) and np.isfinite(held.error):
+        for leaf in leaves[name]:
+            if leaf.verdict == FAIL and leaf.place.pass_ in (FORWARD, GRADIENTS) and np.isfinite(leaf.error):
                 # A side named without a mode is its float64 run.
-                yield ("float64" if held.place.found_from == "jax" else "float32"), held
+                yield ("float64" if leaf.place.found_from == "jax" else "float32"), leaf
 
 
 def _failures_far_on(doubles: Doubles, leaves: Leaves) -> Iterator[tuple[str, Held]]:
     """Those of short training runs that start where no ordinary run comes to."""
-    for held in leaves["training"]:
-        if held.verdict == FAIL and held.place.case in doubles.placements and np.isfinite(held.error):
-            yield "float64", held
+    for leaf in leaves["training"]:
+        if leaf.verdict == FAIL and leaf.place.case in doubles.placements and np.isfinite(leaf.error):
+            yield "float64", leaf
 
 
 def _is_wide(evidence: Evidence, place: Place) -> bool:
@@ -111,10 +111,10 @@ def _spreads(
     (width, pass_), cases = of, sorted({case for case, _ in places})
     base = run(program, pass_, cases)
     # Those of the judge: where all cancels, what XLA makes of the program may be 0 and what its framework made not.
-    judged = {case: evidence.doubles.get(("tf", pass_, case), arrays) for case, arrays in base.items()}
-    scales = {case: evidence.scales(pass_, case, arrays) for case, arrays in judged.items()}
-    disturbed = (disturbing.disturb(program.artifact, ROUNDINGS * unit, seed) for seed in range(SAMPLES))
-    runs = (run(dataclasses.replace(program, artifact=artifact), pass_, cases) for artifact in disturbed)
+    reference = {case: evidence.doubles.get(("tf", pass_, case), arrays) for case, arrays in base.items()}
+    scales = {case: evidence.scales(pass_, case, arrays) for case, arrays in reference.items()}
+    variants = (disturbing.disturb(program.artifact, ROUNDINGS * unit, seed) for seed in range(SAMPLES))
+    runs = (run(dataclasses.replace(program, artifact=artifact), pass_, cases) for artifact in variants)
     spreads: Spreads = {}
     for (case, leaf, rank), spread in largest_spreads(base, runs, scales).items():
         if (case, leaf) in places:

@@ -37,15 +37,15 @@ class Change:
         factor = f"2^{math.log2(self.factor):g}" if self.factor else "0"
         return f"{' and '.join(self.inputs) or 'the weights'} times {factor}"
 
-    def applied(self, twin: Twin) -> Twin:
+    def apply(self, twin: Twin) -> Twin:
         """The twin with other batches, or other weights in its first case."""
         if self.infinite:
             array = np.array(twin.batches[self.infinite], np.float64)
             array[0].flat[0] = np.inf
             return dataclasses.replace(twin, batches={**twin.batches, self.infinite: array})
         if self.inputs:
-            changed = {name: twin.batches[name].astype(np.float64) * self.factor for name in self.inputs}
-            return dataclasses.replace(twin, batches={**twin.batches, **changed})
+            batches = {name: twin.batches[name].astype(np.float64) * self.factor for name in self.inputs}
+            return dataclasses.replace(twin, batches={**twin.batches, **batches})
         weights = {
             path: array * array.dtype.type(self.factor) if array.dtype.kind == "f" else array
             for path, array in twin.weights_of(twin.first_case).items()
@@ -117,5 +117,5 @@ def placed_twin(twin: Twin, placement: Placement) -> Twin:
     """
     numbers = [*range(placement.before), *range(placement.first, placement.first + placement.steps)]
     batches = {name: array[np.asarray(numbers) % len(array)] for name, array in twin.batches.items()}
-    chosen = dataclasses.replace(twin, batches=batches)
-    return placement.change.applied(chosen) if placement.change else chosen
+    run_twin = dataclasses.replace(twin, batches=batches)
+    return placement.change.apply(run_twin) if placement.change else run_twin

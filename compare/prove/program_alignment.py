@@ -68,7 +68,7 @@ class Examined:
 
 def examine(
     pair: Pair,
-    shown: str,
+    main_level: str,
     reporter: Reporter,
     scope: Scope = Scope.EVERY_LEVEL,
     by_pass: bool = False,
@@ -78,7 +78,7 @@ def examine(
 
     Args:
       pair: both programs.
-      shown: the level that `view` holds, value by value.
+      main_level: the level that `view` holds, value by value.
       reporter: shows every level.
       scope: the levels, and where the programs are run.
       by_pass: whether to compile both programs here and hold them against each other after every pass.
@@ -87,74 +87,74 @@ def examine(
     Raises:
       UnreadableProgram: the programs cannot be aligned at the level to be shown.
     """
-    levels = _levels(pair, shown, scope, reporter)
+    levels = _levels(pair, main_level, scope, reporter)
     alignments = {level: alignment for level, alignment in levels.items() if isinstance(alignment, Alignment)}
     programs = {level: alignment for level, alignment in alignments.items() if level != OPTIMIZED}
-    labels = _OWN if shown == OPTIMIZED else (pair.left.label, pair.right.label)
+    labels = _OWN if main_level == OPTIMIZED else (pair.left.label, pair.right.label)
     alone, thorough = scope is Scope.SHOWN_ALONE, scope is Scope.EVERY_LEVEL
     compilers = None
     if not alone:
         reporter.step("compilers")
         # Aligned as the two own modules are held against each other below, unless values took part at this level alone.
-        own = alignments.get(OPTIMIZED) if thorough or shown != OPTIMIZED else None
-        compilers = _compilers(pair if thorough else _numbered(pair), alignments.get(ALGEBRA), own)
-    donated = {side: _donation(side, pair) for side in pair.donations}
-    made = {
+        own = alignments.get(OPTIMIZED) if thorough or main_level != OPTIMIZED else None
+        compilers = _compilers(pair if thorough else _without_cases(pair), alignments.get(ALGEBRA), own)
+    donations = {side: _donation(side, pair) for side in pair.donations}
+    page = {
         "name": pair.name,
         "labels": list(labels),
-        "level": shown,
+        "level": main_level,
         "levels": {level: summary(alignment) for level, alignment in levels.items()},
-        "view": view(alignments[shown], programs, labels, _times(pair)),
+        "view": view(alignments[main_level], programs, labels, _times(pair)),
         "pictures": _pictures(pair, alignments.get(OPTIMIZED)),
         "compilers": to_json(compilers),
         "passes": _passes(pair) if by_pass else None,
         "regions": _regions(pair, programs, by_region),
         "compiled": {cell: _kernels(pair.described[cell]) for cell in _OWN if cell in pair.cells and not alone},
-        "donation": {side: to_json(donation) for side, donation in donated.items()},
+        "donation": {side: to_json(donation) for side, donation in donations.items()},
     }
-    return Examined(made, _recorded(shown, alignments[shown], levels, donated), compilers)
+    return Examined(page, _record(main_level, alignments[main_level], levels, donations), compilers)
 
 
-def _levels(pair: Pair, shown: str, scope: Scope, reporter: Reporter) -> dict[str, Alignment | str]:
+def _levels(pair: Pair, main_level: str, scope: Scope, reporter: Reporter) -> dict[str, Alignment | str]:
     """By level, the alignment or why there is none."""
     there = list(SHOWN if pair.described else LEVELS)
     if scope is Scope.SHOWN_BY_VALUE:
         there.remove(UNFUSED)
-    if shown not in there:
-        raise UnreadableProgram(f"expected a level of {', '.join(there)}, found {shown}: choose one of these")
+    if main_level not in there:
+        raise UnreadableProgram(f"expected a level of {', '.join(there)}, found {main_level}: choose one of these")
     if scope is Scope.SHOWN_ALONE:
-        there = [shown]
+        there = [main_level]
     reporter.stage(f"{pair.name}: alignment", len(there) + (scope is not Scope.SHOWN_ALONE))
     levels: dict[str, Alignment | str] = {}
     for level in there:
         reporter.step(level)
         try:
-            by_number = scope is Scope.SHOWN_BY_VALUE and level != shown
-            levels[level] = _aligned(_numbered(pair) if by_number else pair, level)
+            by_number = scope is Scope.SHOWN_BY_VALUE and level != main_level
+            levels[level] = _align(_without_cases(pair) if by_number else pair, level)
         except UnreadableProgram as error:
-            if level == shown:
+            if level == main_level:
                 raise
             levels[level] = str(error)
     return levels
 
 
-def _numbered(pair: Pair) -> Pair:
+def _without_cases(pair: Pair) -> Pair:
     """The pair without arguments: its programs are not run."""
     return dataclasses.replace(pair, cases=())
 
 
-def _recorded(
-    shown: str, alignment: Alignment, levels: Mapping[str, Alignment | str], donated: Mapping[str, Donated]
+def _record(
+    main_level: str, alignment: Alignment, levels: Mapping[str, Alignment | str], donations: Mapping[str, Donated]
 ) -> alignment_part.Alignment:
     return alignment_part.Alignment(
-        level=shown,
+        level=main_level,
         matched=alignment.match_count,
         tf_only=len(alignment.left_only),
         jax_only=len(alignment.right_only),
         matchers=alignment.matchers,
         frontier=tuple(map(_departure, alignment.frontier)),
         levels={level: _level(alignment) for level, alignment in levels.items()},
-        donation=donated,
+        donation=donations,
     )
 
 
@@ -208,7 +208,7 @@ def summary(alignment: Alignment | str) -> dict[str, Any]:
     }
 
 
-def _aligned(pair: Pair, level: str) -> Alignment:
+def _align(pair: Pair, level: str) -> Alignment:
     if level != OPTIMIZED:
         return align(pair.left, pair.right, level, pair.cases)
     left, right = (_module(pair, cell) for cell in _OWN)
@@ -233,11 +233,11 @@ def _times(pair: Pair) -> dict[str, dict[str, float]]:
     }
 
 
-def _pictures(pair: Pair, optimized: Alignment | None) -> dict[str, Any]:
+def _pictures(pair: Pair, alignment: Alignment | None) -> dict[str, Any]:
     """What a picture shows of each side's own module; a value without a partner is marked."""
-    if optimized is None:
+    if alignment is None:
         return {}
-    sides = (_OWN[0], optimized.left, optimized.left_only), (_OWN[1], optimized.right, optimized.right_only)
+    sides = (_OWN[0], alignment.left, alignment.left_only), (_OWN[1], alignment.right, alignment.right_only)
     return {cell: _picture(_module(pair, cell), form, set(alone)) for cell, form, alone in sides}
 
 
@@ -259,12 +259,12 @@ def _compilers(pair: Pair, programs: Alignment | None, own: Alignment | None) ->
         return None
     same = {"tf": [(left, left) for left, _ in pair.cases], "jax": [(right, right) for _, right in pair.cases]}
     try:
-        explained = differences.explain_attribution(programs, pair.cells, pair.sides, same)
+        explanation = differences.explain_attribution(programs, pair.cells, pair.sides, same)
         left, right = (_module(pair, cell) for cell in _OWN)
         whole = partitions.of_aligned(left, right, own) if own else partitions.compare(left, right, pair.cases)
     except UnreadableProgram as error:
         return Compilers(reason=str(error))
-    return Compilers(_reasons(explained.frontend), _reasons(explained.compiler), tuple(whole.lines))
+    return Compilers(_reasons(explanation.frontend), _reasons(explanation.compiler), tuple(whole.lines))
 
 
 def _reasons(reasons: Iterable[differences.Reason]) -> tuple[Reason, ...]:
@@ -287,27 +287,27 @@ def _regions(pair: Pair, programs: Mapping[str, Alignment], search: RegionSearch
 
 def _passes(pair: Pair) -> Mapping[str, Any]:
     try:
-        compared = passes.compare(pair.left, pair.right)
+        comparison = passes.compare(pair.left, pair.right)
     except UnreadableProgram as error:
         return {"reason": str(error)}
-    return {"lines": compared.lines, "steps": [dataclasses.asdict(step) for step in compared.steps]}
+    return {"lines": comparison.lines, "steps": [dataclasses.asdict(step) for step in comparison.steps]}
 
 
-def _kernels(described: Compiled) -> dict[str, Any]:
+def _kernels(cell: Compiled) -> dict[str, Any]:
     """Where the time of a cell goes: kernels with their lines, lines with their kernels, runs of small kernels."""
-    return {"times": described.times, "lines": described.lines, "small_runs": described.small_runs}
+    return {"times": cell.times, "lines": cell.lines, "small_runs": cell.small_runs}
 
 
 def _donation(side: str, pair: Pair) -> Donated:
     """Whether XLA reuses the memory of the arguments that a training step may overwrite."""
-    given = pair.donations[side]
-    names = tuple(f"{parameter.kind} {parameter.name}" for parameter in given.parameters)
-    subject = Subject(side, given.optimized, names, tuple(result.name for result in given.results))
-    verified = donation.verify(subject, given.donated)
+    step = pair.donations[side]
+    names = tuple(f"{parameter.kind} {parameter.name}" for parameter in step.parameters)
+    subject = Subject(side, step.optimized, names, tuple(result.name for result in step.results))
+    verification = donation.verify(subject, step.donated)
     return Donated(
-        holds=verified.holds,
-        donated=verified.donated,
-        bytes_in_place=verified.bytes_in_place,
-        bytes_missed=verified.bytes_missed,
-        missed=tuple(str(alias) for alias in verified.missed),
+        holds=verification.holds,
+        donated=verification.donated,
+        bytes_in_place=verification.bytes_in_place,
+        bytes_missed=verification.bytes_missed,
+        missed=tuple(str(alias) for alias in verification.missed),
     )

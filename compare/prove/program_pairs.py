@@ -1,4 +1,4 @@
-"""Two programs to be held against each other: of a workload's sides, or from files and dump directories."""
+"""Two programs to compare: of the sides of a workload, or from files and dump directories."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class Pair:
     """Two programs and what else is known of them; beyond the programs, of a workload's only.
 
     Attributes:
-      cases: arguments to run both with; empty where nobody has told what they take.
+      cases: arguments to run both with; empty where these are unknown.
       cells: by "program@compiler", the optimized modules that there are.
       described: by cell, counts and kernel times, or the reason that it is empty.
       donations: by side, the training step compiled as users run it.
       sides: by side, versions and settings.
-      pass_: what both programs compute; "" where nobody has told.
-      prepared: the workload at its size.
+      pass_: what both programs compute; "" where that is unknown.
+      instance: the workload at its size.
     """
 
     name: str
@@ -53,12 +53,12 @@ class Pair:
     donations: Mapping[str, Donation] = field(default_factory=dict)
     sides: Mapping[str, Any] = field(default_factory=dict)
     pass_: str = ""
-    prepared: Prepared | None = None
+    instance: Prepared | None = None
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What of a workload is looked at. Without a pass, the training step or else the forward pass.
+    """The part of a workload to look at. Without a pass, the training step or else the forward pass.
 
     Attributes:
       compiled: whether each side's XLA compiles the programs too.
@@ -105,7 +105,7 @@ def choose_pairs(
 
 
 def _different(references: Sequence[str | AnyWorkload]) -> list[AnyWorkload]:
-    """The workloads, all of them found before the first is looked at."""
+    """The workloads; all names are looked up before the first is examined."""
     names = dict.fromkeys(reference for reference in references if isinstance(reference, str))
     own: list[AnyWorkload] = [reference for reference in references if not isinstance(reference, str)]
     workloads = own + [port_files.get(name) for name in names]
@@ -144,7 +144,7 @@ def of_deliveries(
         described=cells.described,
         donations={name: delivery.donation for name, delivery in deliveries.items() if delivery.donation},
         sides=sides,
-        prepared=instance,
+        instance=instance,
     )
 
 
@@ -173,7 +173,7 @@ def _of_workload(pool: Pool, workload: AnyWorkload, choice: Choice, scratch: Pat
 
 
 def _collect(pool: Pool, name: str, instance: Prepared, choice: Choice) -> tuple[Collected, str]:
-    """What the alignment needs of a side, and the pass that it is of."""
+    """What the alignment needs from a side, and which pass it computes."""
     delivery = Collected(name)
     program, pass_ = _program(pool, name, instance, choice.pass_)
     delivery.main = program

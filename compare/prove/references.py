@@ -22,14 +22,14 @@ def read_reference(reference: str) -> Subject:
     Raises:
       RequestError: nothing is there, it cannot be read, or it holds several modules and none was chosen.
     """
-    path, wanted = Path(reference), ""
+    path, module_name = Path(reference), ""
     if not os.path.lexists(path) and ":" in reference:
-        folder, _, wanted = reference.rpartition(":")
+        folder, _, module_name = reference.rpartition(":")
         path = Path(folder)
     try:
         if os.path.isdir(path):
-            return _dumped(path, wanted)
-        if os.path.lexists(path) and not wanted:
+            return _read_dump(path, module_name)
+        if os.path.lexists(path) and not module_name:
             return Subject(path.name, hlo_of_file(files.read(path, _A_PROGRAM, files.MOST_PROGRAM_BYTES)))
     except UnreadableProgram as error:
         raise RequestError(f"{error}, in {reference}") from error
@@ -38,13 +38,17 @@ def read_reference(reference: str) -> Subject:
     )
 
 
-def _dumped(folder: Path, wanted: str) -> Subject:
-    dumped = modules(folder)
-    named = [module for module in dumped if not wanted or wanted in (module.name, module.function, str(module.number))]
-    if len(named) != 1:
-        offered = ", ".join(module.function or module.name for module in dumped) or "none"
-        raise RequestError(f"expected one module of {folder}, found {len(named)} of {offered}: write {folder}:MODULE")
-    (module,) = named
+def _read_dump(folder: Path, module_name: str) -> Subject:
+    dump = modules(folder)
+    matches = [
+        module
+        for module in dump
+        if not module_name or module_name in (module.name, module.function, str(module.number))
+    ]
+    if len(matches) != 1:
+        names = ", ".join(module.function or module.name for module in dump) or "none"
+        raise RequestError(f"expected one module of {folder}, found {len(matches)} of {names}: write {folder}:MODULE")
+    (module,) = matches
     data, unknown = stage_bytes(module, _STAGE)
     return Subject(_label(module), data, unknown=unknown)
 

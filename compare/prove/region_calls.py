@@ -30,7 +30,7 @@ class RegionCalls:
 
     Args:
       pass_: forward or gradients.
-      opened: the open regions.
+      open_regions: the open regions.
       base: arguments of both programs in an ordinary call.
       dtype: the narrowest type that is computed in.
       times: how many roundings in a row a region may take.
@@ -40,13 +40,13 @@ class RegionCalls:
       PromotionError: they have no float64 self.
     """
 
-    def __init__(self, pass_: str, opened: OpenRegions, base: Arguments, dtype: str, times: float) -> None:
-        self._opened = opened
+    def __init__(self, pass_: str, open_regions: OpenRegions, base: Arguments, dtype: str, times: float) -> None:
+        self._open_regions = open_regions
         rounding = measure_rounding(dtype, times, {}, digits=1.0)
-        self._groups = [_GroupCalls(group, opened.cut_values, (rounding,)) for group in opened.groups]
+        self._groups = [_GroupCalls(group, open_regions.cut_values, (rounding,)) for group in open_regions.groups]
         if pass_ == GRADIENTS:
             # As of a whole program: what is lost in the rounding of an ordinary gradient is lost anyway.
-            ordinary = zip(self._groups, opened.collect_turns(base), strict=True)
+            ordinary = zip(self._groups, open_regions.collect_turns(base), strict=True)
             self._groups = [group.with_floors(dtype, inputs) for group, inputs in ordinary]
         self.vanishing = rounding.at_most * rounding.unit
         """What rounding leaves of a value that should vanish, relative to those that it is computed of."""
@@ -58,7 +58,7 @@ class RegionCalls:
           calls: arguments of both programs.
           first: number of the first call: regions of a kind take turns.
         """
-        by_group = zip(self._groups, self._opened.collect_inputs(calls, first), strict=True)
+        by_group = zip(self._groups, self._open_regions.collect_inputs(calls, first), strict=True)
         outcomes = [group.judge(inputs) for group, inputs in by_group]
         return [stability.worst(of_call) for of_call in zip(*outcomes, strict=True)]
 
@@ -101,16 +101,16 @@ class _GroupCalls:
         return [outcomes[place] for place in range(len(inputs))]
 
     def _judge_turn(self, inputs: Sequence[RegionInputs], results: Sequence[CallResults]) -> list[Outcome]:
-        judged = judge_calls(
+        judgements = judge_calls(
             results,
             self.roundings[inputs[0].turn % len(self.roundings)],
-            lambda positions, seed: self._sample([inputs[at] for at in positions], seed),
+            lambda positions, seed: self._sample([inputs[position] for position in positions], seed),
         )
-        return [outcome for _, outcome in judged]
+        return [outcome for _, outcome in judgements]
 
     def _measure_floors(self, dtype: str, ordinary: RegionInputs) -> Rounding:
-        exact = self.group.compiled_exactly(ordinary.widened(0))
-        gradients = {f"{at}" for at, region in enumerate(self.group.turns[ordinary.turn]) if region.results}
+        exact = self.group.compiled_exactly(ordinary.in_float64(0))
+        gradients = {f"{position}" for position, region in enumerate(self.group.turns[ordinary.turn]) if region.results}
         by_leaf = _by_leaf(self.group.programs, exact, None, exact)[2]
         results = {leaf: array for leaf, array in by_leaf.items() if leaf.partition(".")[0] in gradients}
         return measure_rounding(dtype, self.roundings[0].times, results, digits=1.0)
@@ -120,7 +120,7 @@ class _GroupCalls:
         return self.group.artifacts.map(self.group.compile)
 
     @cached_property
-    def _disturbed(self) -> executing.Executable:
+    def _variant(self) -> executing.Executable:
         """Compiled once, where a region asks for it."""
         return self.group.compile(disturbing.disturb(self.group.exact, self.roundings[0].unit))
 
@@ -128,43 +128,49 @@ class _GroupCalls:
         runs = zip(
             self._compiled.left.each([one.of(0) for one in inputs]),
             self._compiled.right.each([one.of(1) for one in inputs]),
-            self.group.compiled_exactly.each([one.widened(0) for one in inputs]),
+            self.group.compiled_exactly.each([one.in_float64(0) for one in inputs]),
             strict=True,
         )
         return [CallResults(*_by_leaf(self.group.programs, *run)) for run in runs]
 
     def _sample(self, inputs: Sequence[RegionInputs], seed: int) -> list[Arrays]:
         """The exact values with every value moved by a rounding, those that the regions are given too."""
-        runs = self._disturbed.each([self._move(one, seed) for one in inputs])
+        runs = self._variant.each([self._move(one, seed) for one in inputs])
         return [_by_leaf(self.group.programs, run, None, run)[2] for run in runs]
 
     def _move(self, inputs: RegionInputs, seed: int) -> list[np.ndarray]:
         generator, unit = np.random.default_rng(seed), self.roundings[0].unit
         is_rounded = (not self.cut_values.is_parameter(key) for key in self.group.keys[inputs.turn])
-        shared = zip(map(widen, inputs.shared), is_rounded, strict=True)
+        pairs = zip(map(widen, inputs.shared), is_rounded, strict=True)
         return [
             *(
                 disturbing.disturb_array(array, unit, generator) if was_rounded and is_float(array) else array
-                for array, was_rounded in shared
+                for array, was_rounded in pairs
             ),
             *map(widen, inputs.own.left),
         ]
 
 
 def _by_leaf(
-    opened: OpenPrograms,
+    programs: OpenPrograms,
     original: Sequence[np.ndarray],
     port: Sequence[np.ndarray] | None,
     exact: Sequence[np.ndarray],
 ) -> tuple[Arrays, Arrays, Arrays]:
     """The port's, TensorFlow's and the exact values of every region: each of its outputs beside TensorFlow's first."""
-    of_original, of_port = opened.results(0), opened.results(1)
-    first = {at: place for place, (at, output) in enumerate(of_original) if output == 0}
-    beside = {f"{at}.{output}": (at, port[place] if port else None) for place, (at, output) in enumerate(of_port)}
+    of_original, of_port = programs.results(0), programs.results(1)
+    first = {region: place for place, (region, output) in enumerate(of_original) if output == 0}
+    beside = {
+        f"{region}.{output}": (region, port[place] if port else None) for place, (region, output) in enumerate(of_port)
+    }
     # TensorFlow may compute a cut point several times: each of these values is compared with the first.
-    beside |= {f"{at}.tf{output}": (at, original[place]) for place, (at, output) in enumerate(of_original) if output}
+    beside |= {
+        f"{region}.tf{output}": (region, original[place])
+        for place, (region, output) in enumerate(of_original)
+        if output
+    }
     return (
         {leaf: array for leaf, (_, array) in beside.items() if array is not None},
-        {leaf: original[first[at]] for leaf, (at, _) in beside.items()},
-        {leaf: exact[first[at]] for leaf, (at, _) in beside.items()},
+        {leaf: original[first[region]] for leaf, (region, _) in beside.items()},
+        {leaf: exact[first[region]] for leaf, (region, _) in beside.items()},
     )

@@ -63,8 +63,8 @@ class ConstantSpreads:
     def _moves(self, side: _Side, program: Program) -> bool:
         if side not in self._opened:
             self._opened[side] = _open(program) if self._constants else program
-        opened = self._opened[side]
-        return bool(_constants(opened)) or (side[1] == STEP and _has_rounded_states(opened))
+        open_program = self._opened[side]
+        return bool(_constants(open_program)) or (side[1] == STEP and _has_rounded_states(open_program))
 
     def _measure_side(self, run: Run, side: _Side, cases: Sequence[str], seed: int) -> Allowance:
         pass_, program, base = side[1], self._opened[side], self._base.setdefault(side, {})
@@ -73,21 +73,21 @@ class ConstantSpreads:
             base |= run(program, pass_, missing)
         relative_to = trajectories_as_runs(self._evidence) if pass_ == STEP else self._evidence
         scales = {case: relative_to.scales(pass_, case, base[case]) for case in cases}
-        moved = dataclasses.replace(program, states=_move_states(program, seed))
+        variant = dataclasses.replace(program, states=_move_states(program, seed))
         spreads = self._spreads.setdefault(side, {})
-        for place, spread in largest_spreads(base, [run(moved, pass_, cases)], scales).items():
+        for place, spread in largest_spreads(base, [run(variant, pass_, cases)], scales).items():
             spreads[pass_, *place] = max(spreads.get((pass_, *place), 0.0), spread)
         return spreads
 
 
 def _open(program: Program) -> Program:
     """The program with its rounded constants as states: other values of them are no other program."""
-    opened = open_constants(program.artifact)
-    states = {f"{CONSTANT}{at}": value for at, value in enumerate(opened.values)}
+    open_program = open_constants(program.artifact)
+    states = {f"{CONSTANT}{number}": value for number, value in enumerate(open_program.values)}
     parameters = [Parameter("state", name, value.shape, value.dtype.name) for name, value in states.items()]
     return dataclasses.replace(
         program,
-        artifact=opened.artifact,
+        artifact=open_program.artifact,
         parameters=(*program.parameters, *parameters),
         states={**program.states, **states},
     )
@@ -105,9 +105,11 @@ def _has_rounded_states(program: Program) -> bool:
 def _move_states(program: Program, seed: int) -> dict[str, np.ndarray]:
     """The states of a program, those that were rounded to float32 moved within that rounding."""
     constants, generator = _constants(program), np.random.default_rng(seed)
-    moved = dict(zip(constants, move_constants(list(constants.values()), seed), strict=True))
+    new_constants = dict(zip(constants, move_constants(list(constants.values()), seed), strict=True))
     return {
-        name: disturb_array(array, UNIT_ROUNDOFF, generator) if array.dtype == np.float32 else moved.get(name, array)
+        name: disturb_array(array, UNIT_ROUNDOFF, generator)
+        if array.dtype == np.float32
+        else new_constants.get(name, array)
         for name, array in program.states.items()
     }
 
@@ -133,10 +135,10 @@ def largest_spreads(
     return spreads
 
 
-def _relative_spread(moved: np.ndarray, base: np.ndarray, band: Band) -> float:
+def _relative_spread(variant: np.ndarray, base: np.ndarray, band: Band) -> float:
     """How far the elements of one group of magnitudes were moved, relative to its largest."""
-    counted = np.isfinite(moved) & np.isfinite(base)
+    mask = np.isfinite(variant) & np.isfinite(base)
     if band.others is not None:
-        counted &= ~band.others
-    gap = np.abs(np.where(counted, wide(moved), 0) - np.where(counted, wide(base), 0))
+        mask &= ~band.others
+    gap = np.abs(np.where(mask, wide(variant), 0) - np.where(mask, wide(base), 0))
     return float(np.max(gap, initial=0)) / band.scale

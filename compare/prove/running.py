@@ -73,12 +73,12 @@ def arguments(program: Program, twin: Twin, case: Arrays) -> list[np.ndarray]:
 
 def without_states(program: Program, results: Arrays) -> Arrays:
     """Results without the variables that a program leaves behind: no run of a mode returns those."""
-    left = {f"state/{parameter.name}" for parameter in program.parameters if parameter.kind == "state"}
+    state_names = {f"state/{parameter.name}" for parameter in program.parameters if parameter.kind == "state"}
     weights = {parameter.name for parameter in program.parameters if parameter.kind == "weight"}
     # What gradients are taken of may move weights, as moving averages of batch normalization; a step returns them.
     if weights & results.keys() and LOSS not in results:
-        left |= {f"{WEIGHTS}{name}" for name in weights}
-    return {leaf: array for leaf, array in results.items() if leaf not in left}
+        state_names |= {f"{WEIGHTS}{name}" for name in weights}
+    return {leaf: array for leaf, array in results.items() if leaf not in state_names}
 
 
 def running(program: Program, twin: Twin, options: executing.Options = IN_ORDER) -> Running:

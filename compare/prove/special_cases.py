@@ -15,7 +15,7 @@ from compare.parity import messages
 from compare.parity.measure import UNIT_ROUNDOFF, distance, is_float, scale_of, unlike
 from compare.prove.running import Running
 from compare.prove.subjects import Readable
-from compare.prove.watched_decisions import WatchedDecisions, watched_decisions
+from compare.prove.watched_decisions import WatchedDecisions, watch_decisions
 from workloads import _specials
 from workloads._framework import FORWARD, Twin
 from workloads._modes import JAX, TF
@@ -45,7 +45,7 @@ class Runs:
 
 
 Original = Callable[[str, Arrays], Runs]
-"""Asks TensorFlow's own modes for a pass on inputs; they give nothing where TensorFlow cannot be asked."""
+"""Asks TensorFlow's own modes for a pass on inputs; they give nothing without a TensorFlow side."""
 
 
 @dataclass(frozen=True)
@@ -77,29 +77,31 @@ def special_cases(
     Raises:
       UnreadableProgram: XLA does not run a program apart from its framework.
     """
-    made = (watched_decisions(of, Watched(of.graph, special_conditions), twin) for of in programs)
-    watches = [watch for watch in made if watch is not None]
+    candidates = (watch_decisions(of, Watched(of.graph, special_conditions), twin) for of in programs)
+    watches = [watch for watch in candidates if watch is not None]
     if not watches:
         return SpecialCases()
-    drawn = list(itertools.islice(_specials.special_cases(specs, base), _MOST_DRAWN))
-    ways = [watch.decides([special.arrays for special in drawn]) for watch in watches]
-    turning = [at for at in range(len(drawn)) if _turns(watches, [of_side[at] for of_side in ways])]
+    specials = list(itertools.islice(_specials.special_cases(specs, base), _MOST_DRAWN))
+    ways = [watch.decides([special.arrays for special in specials]) for watch in watches]
+    turning = [
+        position for position in range(len(specials)) if _turns(watches, [of_side[position] for of_side in ways])
+    ]
     trial = _Trial(run, original, _asks_for_infinities(watches))
-    kept: dict[str, Arrays] = {}
+    cases: dict[str, Arrays] = {}
     reasons: dict[int, str] = {}
-    for at in turning:
-        if len(kept) < (_MOST_KEPT_OF_MODEL if twin.weights else _MOST_KEPT):
-            reasons[at] = trial.unfit(drawn[at])
-            if not reasons[at]:
-                kept[f"{drawn[at].kind}{len(kept)}"] = drawn[at].arrays
-    for at, reason in reasons.items():
+    for position in turning:
+        if len(cases) < (_MOST_KEPT_OF_MODEL if twin.weights else _MOST_KEPT):
+            reasons[position] = trial.unfit(specials[position])
+            if not reasons[position]:
+                cases[f"{specials[position].kind}{len(cases)}"] = specials[position].arrays
+    for position, reason in reasons.items():
         for watch, of_side in zip(watches, ways, strict=True):
             if not reason:
-                watch.look(of_side[at])
-    return SpecialCases(kept, tuple(_remarks(watches, ways, specs, drawn, reasons)))
+                watch.look(of_side[position])
+    return SpecialCases(cases, tuple(_remarks(watches, ways, specs, specials, reasons)))
 
 
-def judged_gradients(expected: Arrays, runs: Runs) -> set[str]:
+def select_gradients(expected: Arrays, runs: Runs) -> set[str]:
     """The gradients of a special case that a port is held to: finite in TensorFlow's own modes, and alike in all.
 
     Args:
@@ -143,7 +145,7 @@ class _Trial:
     asks_for_infinities: bool
 
     def unfit(self, special: Special) -> str:
-        """Why ports are not held to the case; empty where they are."""
+        """Why ports are not judged by the case; empty where they are."""
         expected, port = (self.run()[side]([special.arrays])[0] for side in (TF, JAX))
         if not self.asks_for_infinities and special.kind != NAN and any(_has_nan(array) for array in expected.values()):
             # The original makes NaN of an infinity and does not ask for it: there it has no value to be held to.
@@ -159,9 +161,9 @@ def _departing(expected: Arrays, runs: Runs, leaf: str = "") -> str:
     """Why TensorFlow's modes tell nothing of a leaf, or of any; empty where all give the same."""
     if not runs.reference:
         return messages.SPECIAL_UNASKED
-    refused = [(mode, run) for mode, run in (*runs.reference.items(), *runs.own.items()) if isinstance(run, str)]
-    if refused:
-        return messages.special_refused(*refused[0])
+    refusals = [(mode, run) for mode, run in (*runs.reference.items(), *runs.own.items()) if isinstance(run, str)]
+    if refusals:
+        return messages.special_refused(*refusals[0])
     reference, own = (
         [run for run in group.values() if not isinstance(run, str)] for group in (runs.reference, runs.own)
     )
@@ -196,21 +198,23 @@ def _remarks(
     watches: Sequence[WatchedDecisions],
     ways: Sequence[Sequence[Sequence[Ways]]],
     specs: Mapping[str, ArraySpec],
-    drawn: Sequence[Special],
+    specials: Sequence[Special],
     reasons: Mapping[int, str],
 ) -> Iterator[str]:
-    """What no case with special values judges: decisions that came out one way, or else values that none is kept of."""
-    ranged = [name for name, spec in specs.items() if spec.is_float and spec.low is not None]
+    """What the cases do not judge: decisions that came out one way alone, or else a special value without a case."""
+    ranges = [name for name, spec in specs.items() if spec.is_float and spec.low is not None]
     is_open = False
     for watch, of_side in zip(watches, ways, strict=True):
-        for at, condition, held in watch.unseen():
+        for position, condition, holds in watch.find_one_sided():
             is_open = True
-            turned = (reason for case, reason in reasons.items() if reason and of_side[case][at][held])
-            why = next(turned, "") or (messages.special_range(ranged) if ranged else messages.SPECIAL_UNREACHED)
-            yield messages.one_branch_of_special(watch.of.side, str(condition), condition.line, held, why)
-    judged = {drawn[at].kind for at, reason in reasons.items() if not reason}
-    lost = {
-        drawn[at].kind: reason for at, reason in reasons.items() if reason and drawn[at].kind not in {*judged, MIXED}
+            refusals = (reason for case, reason in reasons.items() if reason and of_side[case][position][holds])
+            why = next(refusals, "") or (messages.special_range(ranges) if ranges else messages.SPECIAL_UNREACHED)
+            yield messages.one_branch_of_special(watch.of.side, str(condition), condition.line, holds, why)
+    kinds = {specials[position].kind for position, reason in reasons.items() if not reason}
+    reason_of_kind = {
+        specials[position].kind: reason
+        for position, reason in reasons.items()
+        if reason and specials[position].kind not in {*kinds, MIXED}
     }
     if not is_open:
-        yield from (messages.special_lost(kind, reason) for kind, reason in list(lost.items())[:1])
+        yield from (messages.special_lost(kind, reason) for kind, reason in list(reason_of_kind.items())[:1])

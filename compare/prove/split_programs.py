@@ -40,14 +40,14 @@ class SplitPrograms:
     Args:
       programs: TensorFlow's and the port's.
       calls: arguments of both, on which values are matched.
-      unpaired: names of results that one program alone may have.
+      lone_results: names of results that one program alone may have.
 
     Raises:
       UnreadableProgram: XLA cannot run what has to be run.
     """
 
-    def __init__(self, programs: Pair[Subject], calls: Sequence[Arguments], unpaired: Collection[str]) -> None:
-        self._drawn, self._unpaired = calls, unpaired
+    def __init__(self, programs: Pair[Subject], calls: Sequence[Arguments], lone_results: Collection[str]) -> None:
+        self._drawn, self._lone_results = calls, lone_results
         alignment = align(programs.left, programs.right, STRUCTURE, calls)
         self._alignment = alignment if alignment.is_equal else find_more_matches(alignment, calls)
         self._cut_values = CutValues(self._alignment.left.graph)
@@ -88,23 +88,23 @@ class SplitPrograms:
         proofs = self._prove()
         if proofs is None:
             return None
-        unproved = _unproved(proofs)
-        opened = OpenRegions.of(proofs.regions, unproved, self._cut_values) if unproved else None
-        return Split(len(proofs.judged), opened)
+        members = _select_unproved(proofs)
+        open_regions = OpenRegions.of(proofs.regions, members, self._cut_values) if members else None
+        return Split(len(proofs.judged), open_regions)
 
     def _refute(self, more: set[Matched]) -> None:
         """Give up these cut points, and match anew what has lost its partner."""
         self._refuted |= more
         without = without_matches(self._alignment, self._refuted)
-        matched = find_more_matches(without, [*self._drawn, *self._refuting])
-        self._alignment, self._regions = without_matches(matched, self._refuted), None
+        alignment = find_more_matches(without, [*self._drawn, *self._refuting])
+        self._alignment, self._regions = without_matches(alignment, self._refuted), None
 
     def _prove(self) -> Proofs | None:
         regions = split(self._alignment)
-        if set(regions.uncovered) - set(self._unpaired) or find_faults(regions, self._alignment):
+        if set(regions.uncovered) - set(self._lone_results) or find_faults(regions, self._alignment):
             return None
         proofs = prove(regions)
-        return None if any(judged.reason for judged in proofs.judged) else proofs
+        return None if any(proof.reason for proof in proofs.judged) else proofs
 
 
 @dataclass(frozen=True)
@@ -130,13 +130,13 @@ class Split:
         return self.opened.of_kinds.count if self.opened else 0
 
 
-def split_on_cases(prepared: Prepared, programs: Pair[Program]) -> SplitPrograms:
+def split_on_cases(instance: Prepared, programs: Pair[Program]) -> SplitPrograms:
     """Both programs of the forward pass or the gradients, matched on cases of the workload.
 
     A variable that one program alone updates, as a moving average, is no result of these.
 
     Args:
-      prepared: the workload, and the arrays that it is judged on.
+      instance: the workload, and the arrays that it is judged on.
       programs: TensorFlow's and the port's.
 
     Raises:
@@ -148,7 +148,7 @@ def split_on_cases(prepared: Prepared, programs: Pair[Program]) -> SplitPrograms
         for side, program in zip(split, programs, strict=True)
         for place in updates(program).values()
     }
-    return SplitPrograms(split, [Pair(*call) for call in cases(programs.left, programs.right, prepared)], variables)
+    return SplitPrograms(split, [Pair(*call) for call in cases(programs.left, programs.right, instance)], variables)
 
 
 def spread_out(calls: Sequence[Call]) -> Sequence[Call]:
@@ -157,9 +157,12 @@ def spread_out(calls: Sequence[Call]) -> Sequence[Call]:
     Args:
       calls: all that will be judged.
     """
-    return [calls[at] for at in sorted({round(at) for at in np.linspace(0, len(calls) - 1, REFUTING_CALLS)})]
+    return [
+        calls[position]
+        for position in sorted({round(position) for position in np.linspace(0, len(calls) - 1, REFUTING_CALLS)})
+    ]
 
 
-def _unproved(proofs: Proofs) -> list[Region]:
+def _select_unproved(proofs: Proofs) -> list[Region]:
     """The regions that may give other bits: an algebraic rule keeps neither the range nor the rounding."""
-    return [without_determined(judged.region, proofs.regions) for judged in proofs.judged if judged.level != STRUCTURE]
+    return [without_determined(proof.region, proofs.regions) for proof in proofs.judged if proof.level != STRUCTURE]

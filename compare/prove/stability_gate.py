@@ -25,21 +25,21 @@ from workloads._spec import STABILITY
 def with_stability(
     pool: Pool,
     parity: Parity,
-    prepared: Prepared,
-    collected: Mapping[str, Collected],
+    instance: Prepared,
+    deliveries: Mapping[str, Collected],
     doubles: Doubles,
     failures: list[Failure],
     reporter: Reporter,
 ) -> Parity:
-    """The last gate: what a port does far from ordinary inputs is asked of one that agrees at those.
+    """The last gate: a port that agrees at ordinary inputs is judged far from them.
 
     In mode `jax/jit`, and in `jax/tuned` where that runs: the compiler's options may break what the program does not.
 
     Args:
       pool: has the sides.
       parity: that of ordinary inputs.
-      prepared: the workload, and the arrays that it is judged on.
-      collected: what each side delivered, by side.
+      instance: the workload, and the arrays that it is judged on.
+      deliveries: what each side delivered, by side.
       doubles: the float64 evidence.
       failures: the list that failures are added to.
       reporter: shows the step.
@@ -47,22 +47,22 @@ def with_stability(
     reporter.step("stability")
     if parity.verdict == FAIL:
         unswept = Swept(reason="not judged: the port already differs at ordinary inputs")
-        return with_sweep(parity, prepared.workload.name, unswept, ())
-    missing = [side for side in SIDES if side not in collected]
+        return with_sweep(parity, instance.workload.name, unswept, ())
+    missing = [side for side in SIDES if side not in deliveries]
     if missing:
         unswept = Swept(reason=f"not judged: the {missing[0]} side is missing", lost=True)
-        return with_sweep(parity, prepared.workload.name, unswept, ())
-    port = collected["jax"]
+        return with_sweep(parity, instance.workload.name, unswept, ())
+    port = deliveries["jax"]
     sweeps = [{}, port.compiler_options] if "tuned" in port.modes.get(FORWARD, ()) else [{}]
-    return swept_with(pool, sweeps, parity, prepared, collected, doubles, failures, reporter)
+    return swept_with(pool, sweeps, parity, instance, deliveries, doubles, failures, reporter)
 
 
 def swept_with(
     pool: Pool,
     sweeps: Sequence[Options],
     parity: Parity,
-    prepared: Prepared,
-    collected: Mapping[str, Collected],
+    instance: Prepared,
+    deliveries: Mapping[str, Collected],
     doubles: Doubles,
     failures: list[Failure],
     reporter: Reporter,
@@ -73,23 +73,23 @@ def swept_with(
       pool: has the sides.
       sweeps: XLA's options that the port is compiled with, one sweep each.
       parity: that of ordinary inputs.
-      prepared: the workload, and the arrays that it is judged on.
-      collected: what each side delivered, by side.
+      instance: the workload, and the arrays that it is judged on.
+      deliveries: what each side delivered, by side.
       doubles: the float64 evidence.
       failures: the list that failures are added to.
-      reporter: told how far the sweep is.
+      reporter: shows the progress of the sweep.
     """
     results: list[Swept] = []
     for options in sweeps:
         try:
-            eager = OriginalModes(pool, prepared, collected.get("tf")).eager
-            results.append(sweeping.sweep(prepared, collected, doubles, options, eager, reporter))
+            eager = OriginalModes(pool, instance, deliveries.get("tf")).eager
+            results.append(sweeping.sweep(instance, deliveries, doubles, options, eager, reporter))
         except ProgramLost as error:
             failures.append(Failure("both sides", "sweep", str(error)))
             results.append(Swept(reason=f"not judged: {error}", lost=True))
     reasons = dict.fromkeys(result.reason for result in results if result.reason)
-    reached = tuple(reached for result in results for reached in result.reached)
+    reaches = tuple(reaches for result in results for reaches in result.reached)
     findings = tuple(finding for result in results for finding in result.findings)
-    swept = Swept(reached, results[0].dtype, "; ".join(reasons), any(result.lost for result in results), findings)
-    declared = [deviation for deviation in prepared.workload.deviations if deviation.gate == STABILITY]
-    return with_sweep(parity, prepared.workload.name, swept, declared)
+    swept = Swept(reaches, results[0].dtype, "; ".join(reasons), any(result.lost for result in results), findings)
+    deviations = [deviation for deviation in instance.workload.deviations if deviation.gate == STABILITY]
+    return with_sweep(parity, instance.workload.name, swept, deviations)

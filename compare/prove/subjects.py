@@ -25,7 +25,7 @@ Arguments = tuple[Sequence[np.ndarray], Sequence[np.ndarray]]
 
 @dataclass(frozen=True)
 class Readable:
-    """One side's program. Its graph is read once, when it is first asked for: a model's takes seconds."""
+    """One side's program. Its graph is read once, at the first use: a model's takes seconds."""
 
     side: str
     program: Program
@@ -64,14 +64,14 @@ def subjects(
       UnreadableProgram: XLA does not take one of them.
     """
     slots = slots or pair_slots((left, right))
-    named = [
+    both = [
         dataclasses.replace(subject(label, program), parameters=names.parameters, results=names.results)
         for label, program, names in zip(labels, (left, right), slots, strict=True)
     ]
-    return named[0], named[1]
+    return both[0], both[1]
 
 
-def cases(left: Program, right: Program, prepared: Prepared, most: int = 2) -> list[Arguments]:
+def cases(left: Program, right: Program, instance: Prepared, most: int = 2) -> list[Arguments]:
     """The first random cases of a workload as arguments of both programs.
 
     States of both are drawn, small and not negative: what an optimizer starts from is zero, and zeros are all
@@ -80,17 +80,17 @@ def cases(left: Program, right: Program, prepared: Prepared, most: int = 2) -> l
     Args:
       left: TensorFlow's program.
       right: JAX's program.
-      prepared: has the cases.
+      instance: has the cases.
       most: how many cases are taken.
     """
-    loading, twin = prepared.loading, twin_of(prepared)
+    loading, twin = instance.loading, twin_of(instance)
     slots = pair_slots((left, right))
-    shared = set(slots[0].parameters) & set(slots[1].parameters)
+    common = set(slots[0].parameters) & set(slots[1].parameters)
 
     def arguments(program: Program, names: Sequence[str], case: str) -> list[np.ndarray]:
         return [
             _state(parameter, name, case)
-            if parameter.kind == "state" and name in shared
+            if parameter.kind == "state" and name in common
             else twin.argument(parameter, case, program.states)
             for parameter, name in zip(program.parameters, names, strict=True)
         ]
@@ -101,11 +101,11 @@ def cases(left: Program, right: Program, prepared: Prepared, most: int = 2) -> l
     ]
 
 
-def twin_of(prepared: Prepared) -> Twin:
+def twin_of(instance: Prepared) -> Twin:
     """The arrays of a workload, as either side is given them."""
-    loading = prepared.loading
-    described = {"cases": loading.cases, "inputs": loading.inputs, "target": "", "builds": loading.builds}
-    return wire.unpack_twin(described | {"dimensions": loading.dimensions}, mapped.load(loading.arrays))
+    loading = instance.loading
+    header = {"cases": loading.cases, "inputs": loading.inputs, "target": "", "builds": loading.builds}
+    return wire.unpack_twin(header | {"dimensions": loading.dimensions}, mapped.load(loading.arrays))
 
 
 def first_inputs(twin: Twin, specs: Mapping[str, ArraySpec]) -> dict[str, np.ndarray]:

@@ -192,7 +192,7 @@ class _Pass:
     def _judged(self, probes: Sequence[Probe]) -> list[tuple[Arrays, Values, Outcome]]:
         """As `_by_program`; what breaks there, and follows TensorFlow's eager mode, is held to that."""
         judged = self._by_program(probes)
-        return self._following.judged(judged, probes, self._rounding) if self._following else judged
+        return self._following.follow(judged, probes, self._rounding) if self._following else judged
 
     def _by_program(self, probes: Sequence[Probe]) -> list[tuple[Arrays, Values, Outcome]]:
         """The inputs of each call, what it gives, and what is said of that."""

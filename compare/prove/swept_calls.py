@@ -63,8 +63,8 @@ def measure_rounding(dtype: str, times: float, ordinary: Arrays, digits: float) 
       digits: see `Rounding`.
     """
     info, unit = ml_dtypes.finfo(np.dtype(dtype)), UNIT_ROUNDOFF[dtype]
-    rounded = min(times * unit, math.sqrt(unit))
-    floors = {leaf: rounded * largest([array]) for leaf, array in ordinary.items() if is_float(array)}
+    relative = min(times * unit, math.sqrt(unit))
+    floors = {leaf: relative * largest([array]) for leaf, array in ordinary.items() if is_float(array)}
     return Rounding(unit, float(info.smallest_normal), float(info.max), times, floors, digits)
 
 
@@ -85,23 +85,27 @@ def judge_calls(
     samples: list[list[Arrays]] = [[] for _ in results]
     for seed in range(SAMPLES):
         # What holds by fewer samples holds: the more there are, the wider the bound.
-        left = [at for at, known in enumerate(leaves) if stability.worst(known.values()).status in (BREAKS, BOTH)]
-        for at, moved in zip(left, sample(left, seed) if left else (), strict=True):
-            samples[at].append(moved)
+        open_calls = [
+            position
+            for position, outcomes in enumerate(leaves)
+            if stability.worst(outcomes.values()).status in (BREAKS, BOTH)
+        ]
+        for position, exact_sample in zip(open_calls, sample(open_calls, seed) if open_calls else (), strict=True):
+            samples[position].append(exact_sample)
             is_last = seed == SAMPLES - 1
-            leaves[at] = _judge_again(results[at], leaves[at], samples[at], rounding, is_last)
+            leaves[position] = _judge_again(results[position], leaves[position], samples[position], rounding, is_last)
     return [
-        (Values(one.port, one.original, one.exact, moved), stability.worst(known.values()))
-        for one, moved, known in zip(results, samples, leaves, strict=True)
+        (Values(one.port, one.original, one.exact, call_samples), stability.worst(outcomes.values()))
+        for one, call_samples, outcomes in zip(results, samples, leaves, strict=True)
     ]
 
 
 def _judge_again(
     results: CallResults, leaves: dict[str, Outcome], samples: Sequence[Arrays], rounding: Rounding, is_last: bool
 ) -> dict[str, Outcome]:
-    settled = {leaf: one for leaf, one in leaves.items() if one.status in (HOLDS, UNJUDGED)}
+    outcomes = {leaf: one for leaf, one in leaves.items() if one.status in (HOLDS, UNJUDGED)}
     # The leaf that broke before the others, which need not be judged if it breaks again.
-    open_leaves = sorted((leaf for leaf in results.exact if leaf not in settled), key=lambda leaf: leaf not in leaves)
+    open_leaves = sorted((leaf for leaf in results.exact if leaf not in outcomes), key=lambda leaf: leaf not in leaves)
     exact = {leaf: results.exact[leaf] for leaf in open_leaves}
     values = Values(results.port, results.original, exact, samples)
-    return settled | stability.by_leaf(values, rounding, until_broken=not is_last)
+    return outcomes | stability.by_leaf(values, rounding, until_broken=not is_last)

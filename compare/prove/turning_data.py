@@ -23,35 +23,35 @@ Missing = tuple[int, bool]
 
 
 def runs_that_turn(
-    twin: Twin, sides: Sequence[StepSide], seen: Mapping[str, Sequence[Ways]]
+    twin: Twin, sides: Sequence[StepSide], ways: Mapping[str, Sequence[Ways]]
 ) -> tuple[list[Placement], list[str]]:
     """Runs whose batches turn decisions over data, and remarks on those that nothing turns.
 
     Args:
       twin: the workload's arrays.
       sides: the steps of both sides.
-      seen: by side, which ways its decisions over data went in ordinary steps.
+      ways: by side, which ways its decisions over data went in ordinary steps.
 
     Raises:
       UnreadableProgram: XLA cannot run a step with the values that it decides by as results.
     """
-    chosen: dict[str, Change] = {}
+    changes: dict[str, Change] = {}
     remarks: list[str] = []
     for side in sides:
-        missing = list(_one_sided(seen.get(side.side, ())))
+        missing = list(_one_sided(ways.get(side.side, ())))
         turning = _changes_that_turn(twin, side, missing) if missing else {}
-        chosen |= {str(change): change for change in turning.values()}
-        for at, held in missing:
-            if (at, held) not in turning:
-                decision = side.decisions[at]
-                remarks.append(messages.never_turned(side.side, str(decision), decision.line, held))
-    return [Placement(f"trajectory with {name}", 0, STEPS, change=change) for name, change in chosen.items()], remarks
+        changes |= {str(change): change for change in turning.values()}
+        for position, holds in missing:
+            if (position, holds) not in turning:
+                decision = side.decisions[position]
+                remarks.append(messages.never_turned(side.side, str(decision), decision.line, holds))
+    return [Placement(f"trajectory with {name}", 0, STEPS, change=change) for name, change in changes.items()], remarks
 
 
-def _one_sided(seen: Sequence[Ways]) -> Iterator[Missing]:
-    for at, ways in enumerate(seen):
+def _one_sided(ways_by_decision: Sequence[Ways]) -> Iterator[Missing]:
+    for position, ways in enumerate(ways_by_decision):
         if ways.held != ways.failed:
-            yield at, ways.held
+            yield position, ways.held
 
 
 def _changes_that_turn(twin: Twin, side: StepSide, missing: Sequence[Missing]) -> dict[Missing, Change]:
@@ -62,13 +62,13 @@ def _changes_that_turn(twin: Twin, side: StepSide, missing: Sequence[Missing]) -
     at_once = max(1, MOST_BYTES // max(of_one, 1))
     for start in range(0, len(changes), at_once):
         some = changes[start : start + at_once]
-        for change, seen in zip(some, side.seen([_first_call(twin, side, change) for change in some]), strict=True):
-            for at, held in missing:
-                turned = seen.ways[at].failed if held else seen.ways[at].held
-                # A batch that is not finite tells nothing but what becomes of such batches.
-                fits = bool(change.infinite) if side.decisions[at].is_special else np.isfinite(seen.loss)
-                if turned and fits:
-                    turning.setdefault((at, held), change)
+        for change, call in zip(some, side.seen([_first_call(twin, side, change) for change in some]), strict=True):
+            for position, holds in missing:
+                is_turned = call.ways[position].failed if holds else call.ways[position].held
+                # A batch that is not finite shows only how the step treats such batches.
+                fits = bool(change.infinite) if side.decisions[position].is_special else np.isfinite(call.loss)
+                if is_turned and fits:
+                    turning.setdefault((position, holds), change)
         if len(turning) == len(missing):
             break
     return turning
@@ -83,6 +83,6 @@ def _changes(twin: Twin) -> Iterator[Change]:
 
 def _first_call(twin: Twin, side: StepSide, change: Change) -> list[np.ndarray]:
     """What the first step of a run is called with."""
-    twin = change.applied(twin)
+    twin = change.apply(twin)
     own = {name: array for name, array in twin.cases[twin.first_case].items() if name.startswith(WEIGHTS)}
     return arguments(side.program, twin, {**own, **{name: array[0] for name, array in twin.batches.items()}})

@@ -34,7 +34,7 @@ class Reference:
 
     Attributes:
       evidence: the outputs of all modes and the float64 results.
-      told: in words; empty where there is nothing.
+      told: a description of the reference; empty without one.
       stand_in: what took the place of TensorFlow's eager mode; empty where nothing did.
       missing: why floats have no float64 results; empty where they have, or where there are no floats.
     """
@@ -45,67 +45,69 @@ class Reference:
     missing: str = ""
 
 
-def collected_from(workers: WorkerSet, name: str, prepared: Prepared) -> Collected:
+def collect_from(workers: WorkerSet, name: str, instance: Prepared) -> Collected:
     """What a worker gave; nothing, and why, where it does not come up.
 
     Args:
       workers: have one of that name.
       name: of the worker.
-      prepared: the function in a type.
+      instance: the function in a type.
     """
     try:
         side = workers.get(name)
     except SideError as error:
         return Collected(TF if name == TF else JAX, failures=[failure_of(error)], lost=True)
-    return collect_evidence(side, prepared, Silent(), passes=(FORWARD,))
+    return collect_evidence(side, instance, Silent(), passes=(FORWARD,))
 
 
 def find_reference(
-    workers: WorkerSet, prepared: Prepared, dtype: str, tf: Collected, jax: Collected, port: str
+    workers: WorkerSet, instance: Prepared, dtype: str, tf: Collected, jax: Collected, port: str
 ) -> Reference:
     """The evidence that both sides gave, and what it is held against.
 
     Args:
-      workers: are asked for float64 results, and for int64.
-      prepared: the function in that type.
+      workers: compute float64 results, and int64.
+      instance: the function in that type.
       dtype: by NumPy's or ml_dtypes' name.
       tf: what TensorFlow gave.
       jax: what the port gave.
       port: the worker that gave it.
     """
     outputs = tf.outputs | jax.outputs
-    exact = _int64(workers, prepared, dtype) if is_integer(dtype) and not _eager(tf) else None
-    told = ["tf/eager, exactly"] if _eager(tf) and not is_float(dtype) else []
+    exact = _int64(workers, instance, dtype) if is_integer(dtype) and not _eager(tf) else None
+    phrases = ["tf/eager, exactly"] if _eager(tf) and not is_float(dtype) else []
     if exact is not None:
         outputs |= _standing_in(exact[0], jax, dtype)
-        told = [STAND_IN]
+        phrases = [STAND_IN]
     doubles, missing = {}, ""
     if any(_has_floats(arrays) for arrays in outputs.values()):
-        where = (X64, exact[0], exact[1]) if exact else (port, tf, prepared)
+        where = (X64, exact[0], exact[1]) if exact else (port, tf, instance)
         doubles, source, missing = _doubles(workers, *where)
-        told += [f"floats against tf in float64, {source}" if told else f"tf in float64, {source}"] if doubles else []
+        phrases += (
+            [f"floats against tf in float64, {source}" if phrases else f"tf in float64, {source}"] if doubles else []
+        )
     failures = (*tf.failures, *tf.refusals, *jax.failures, *jax.refusals)
-    evidence = Evidence(prepared.title, outputs, doubles, deviations=prepared.workload.deviations, failures=failures)
-    return Reference(evidence, "; ".join(told), STAND_IN if exact else "", missing)
+    evidence = Evidence(instance.title, outputs, doubles, deviations=instance.workload.deviations, failures=failures)
+    return Reference(evidence, "; ".join(phrases), STAND_IN if exact else "", missing)
 
 
 def _has_floats(arrays: Arrays) -> bool:
     return any(is_float(array.dtype.name) or array.dtype.kind == "c" for array in arrays.values())
 
 
-def _eager(collected: Collected) -> Doubles:
+def _eager(delivery: Collected) -> Doubles:
     """What TensorFlow's eager mode gave; empty where it refuses."""
-    return {key: arrays for key, arrays in collected.outputs.items() if key[0] == TF_REFERENCE}
+    return {key: arrays for key, arrays in delivery.outputs.items() if key[0] == TF_REFERENCE}
 
 
-def _doubles(workers: WorkerSet, name: str, tf: Collected, prepared: Prepared) -> tuple[Doubles, str, str]:
+def _doubles(workers: WorkerSet, name: str, tf: Collected, instance: Prepared) -> tuple[Doubles, str, str]:
     """The original in float64 or complex128 by case, where it came from, and why there is none."""
     original: Doubles = {}
     reason = missing = ""
     try:
         worker = workers.get(name)
-        requests.load(worker, prepared.loading)
-        doubles = find_doubles(worker, [tf], prepared)
+        requests.load(worker, instance.loading)
+        doubles = find_doubles(worker, [tf], instance)
         original = dict(doubles.arrays)
         reason = str(doubles.sources.get((TF, FORWARD), ""))
         missing = next((failure.reason or "" for failure in doubles.failures), "")
@@ -118,32 +120,32 @@ def _doubles(workers: WorkerSet, name: str, tf: Collected, prepared: Prepared) -
     return original, reason, "" if original else missing or tf.not_double.get(FORWARD, "")
 
 
-def _int64(workers: WorkerSet, prepared: Prepared, dtype: str) -> tuple[Collected, Prepared] | None:
+def _int64(workers: WorkerSet, instance: Prepared, dtype: str) -> tuple[Collected, Prepared] | None:
     """The same function of the same numbers in int64; None where TensorFlow refuses that too."""
-    assert isinstance(prepared.workload, Workload)
-    workload = casting.as_integers(prepared.workload, prepared.inputs, dtype)
-    folder = prepared.loading.arrays.parent / "int64"
+    assert isinstance(instance.workload, Workload)
+    workload = casting.as_integers(instance.workload, instance.inputs, dtype)
+    folder = instance.loading.arrays.parent / "int64"
     folder.mkdir()
     wide = at_size.prepare(workload, "cast", None, folder)
-    collected = collected_from(workers, TF, wide)
-    return (collected, wide) if _eager(collected) else None
+    delivery = collect_from(workers, TF, wide)
+    return (delivery, wide) if _eager(delivery) else None
 
 
-def _standing_in(collected: Collected, jax: Collected, dtype: str) -> Doubles:
+def _standing_in(delivery: Collected, jax: Collected, dtype: str) -> Doubles:
     """By mode and case, what int64 gives, wrapped as the type wraps, but for results that are int64 in the port, too.
 
     Of an index, which is int64 whatever the inputs are, that is so.
     """
-    kept = {
+    int64_leaves = {
         leaf for arrays in jax.outputs.values() for leaf, array in arrays.items() if array.dtype == np.int64
     }  # fmt: skip
     return {
-        key: {leaf: array if leaf in kept else _wrapped(array, dtype) for leaf, array in arrays.items()}
-        for key, arrays in _eager(collected).items()
+        key: {leaf: array if leaf in int64_leaves else _wrap(array, dtype) for leaf, array in arrays.items()}
+        for key, arrays in _eager(delivery).items()
     }
 
 
-def _wrapped(array: np.ndarray, dtype: str) -> np.ndarray:
+def _wrap(array: np.ndarray, dtype: str) -> np.ndarray:
     if array.dtype != np.int64:
         return array
     least, most = ends_of(dtype)

@@ -1,4 +1,4 @@
-"""Several training steps as one program: they give what as many single steps give, or something is not carried."""
+"""Checks that several training steps as one program give what as many single steps give."""
 
 from __future__ import annotations
 
@@ -18,63 +18,65 @@ SINGLE = "jit"
 """The mode whose single steps every other one's loop is held against: what is compiled alike rounds alike."""
 
 
-def check(side: Side, prepared: Prepared, collected: Collected, reporter: Reporter) -> list[Failure]:
+def check(side: Side, instance: Prepared, delivery: Collected, reporter: Reporter) -> list[Failure]:
     """The modes whose loop leaves other losses or weights than so many single steps of the same side. Never raises.
 
     Args:
-      side: who is asked; the workload is loaded.
-      prepared: the workload at the size that is timed.
-      collected: gets what the side fails at.
+      side: the side to ask, with the workload loaded.
+      instance: the workload at the size that is timed.
+      delivery: gets the failures.
       reporter: shows every step.
     """
     try:
-        return _check(side, prepared, collected, reporter)
+        return _check(side, instance, delivery, reporter)
     except SideError as error:
-        collected.lost = error.lost
+        delivery.lost = error.lost
         return [failure_of(error)]
 
 
-def _check(side: Side, prepared: Prepared, collected: Collected, reporter: Reporter) -> list[Failure]:
-    steps = prepared.loading.unrolled
+def _check(side: Side, instance: Prepared, delivery: Collected, reporter: Reporter) -> list[Failure]:
+    steps = instance.loading.unrolled
     reporter.step(f"{side.name} {steps} single steps")
-    trained = attempt(collected, lambda: requests.trajectory(side, SINGLE, FLOAT32, (steps,)))
-    if trained is None:
+    trajectory = attempt(delivery, lambda: requests.trajectory(side, SINGLE, FLOAT32, (steps,)))
+    if trajectory is None:
         return []
-    expected = single_steps(trained, steps)
+    expected = single_steps(trajectory, steps)
     failures: list[Failure] = []
-    case = prepared.loading.cases[0]
-    for mode in collected.modes.get(UNROLLED, ()):
+    case = instance.loading.cases[0]
+    for mode in delivery.modes.get(UNROLLED, ()):
         reporter.step(f"{side.name}/{mode} {steps} steps in one program")
-        unrolled = attempt(collected, lambda mode=mode: requests.outputs(side, mode, UNROLLED, case, FLOAT32))
-        if unrolled is not None and (reason := difference(unrolled, expected, steps)):
+        outputs = attempt(delivery, lambda mode=mode: requests.outputs(side, mode, UNROLLED, case, FLOAT32))
+        if outputs is not None and (reason := difference(outputs, expected, steps)):
             failures.append(Failure(side.name, f"{side.name}/{mode} unrolled", reason))
     return failures
 
 
-def single_steps(trained: Arrays, steps: int) -> Arrays:
+def single_steps(trajectory: Arrays, steps: int) -> Arrays:
     """What single steps leave, under the names of the loop's results: losses [steps], and the weights after the last.
 
     Args:
-      trained: a training run with a checkpoint after so many steps.
+      trajectory: a training run with a checkpoint after so many steps.
       steps: of the loop.
     """
-    kept = {known: array for name, array in trained.items() if (known := kept_as(name)) is not None}
-    weights = {WEIGHTS + known.path: array for known, array in kept.items() if known.step == steps}
-    return {LOSS: trained[LOSS][:steps], **weights}
+    checkpoints = {checkpoint: array for name, array in trajectory.items() if (checkpoint := kept_as(name)) is not None}
+    weights = {
+        WEIGHTS + checkpoint.path: array for checkpoint, array in checkpoints.items() if checkpoint.step == steps
+    }
+    return {LOSS: trajectory[LOSS][:steps], **weights}
 
 
-def difference(unrolled: Arrays, expected: Arrays, steps: int) -> str:
+def difference(actual: Arrays, expected: Arrays, steps: int) -> str:
     """How the results of a loop differ from those of single steps; empty where they agree as two compilers do.
 
     Args:
-      unrolled: results of the loop by leaf.
+      actual: results of the loop by leaf.
       expected: those of single steps.
       steps: of the loop.
     """
-    missing = sorted(expected.keys() - unrolled.keys())
+    missing = sorted(expected.keys() - actual.keys())
     if missing:
         return f"expected {missing[0]} among the results of {steps} steps in one program, found none"
-    errors = cells.errors(unrolled, expected)
+    errors = cells.errors(actual, expected)
     if cells.agrees(max(errors), cells.usual(errors)):
         return ""
     return f"{steps} steps in one program differ from as many single steps by {max(errors):.2g} of the largest value"

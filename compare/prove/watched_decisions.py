@@ -1,4 +1,4 @@
-"""A program of one side, and which ways it was seen to decide."""
+"""A program of one side, and the ways in which it has decided."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workloads._spec import Arrays
 
 @dataclass
 class WatchedDecisions:
-    """The conditions of a program, and the ways that each was seen to come out.
+    """The conditions of a program, and the ways in which each has come out.
 
     Attributes:
       of: the program.
@@ -46,27 +46,29 @@ class WatchedDecisions:
         """Whether each condition was seen to hold and to fail."""
         return all(map(all, self.seen))
 
-    def unseen(self) -> Iterator[tuple[int, Condition, bool]]:
+    def find_one_sided(self) -> Iterator[tuple[int, Condition, bool]]:
         """Decisions that came out one way alone, by position, and whether that way was to hold."""
-        for at, (condition, (held, failed)) in enumerate(zip(self.watched.conditions, self.seen, strict=True)):
-            if held != failed:
-                yield at, condition, held
+        for position, (condition, (has_held, has_failed)) in enumerate(
+            zip(self.watched.conditions, self.seen, strict=True)
+        ):
+            if has_held != has_failed:
+                yield position, condition, has_held
 
 
-def watched_decisions(of: Readable, watched: Watched, twin: Twin) -> WatchedDecisions | None:
+def watch_decisions(of: Readable, observer: Watched, twin: Twin) -> WatchedDecisions | None:
     """The program, and how it decides in the cases of the twin; None where it decides nothing.
 
     Args:
       of: the program.
-      watched: the same, ready to be watched.
+      observer: the same, ready to be watched.
       twin: the workload's arrays.
 
     Raises:
       UnreadableProgram: XLA does not run it apart from its framework.
     """
-    if not watched.conditions:
+    if not observer.conditions:
         return None
-    decisions = WatchedDecisions(of, watched, twin, [Ways(False, False)] * len(watched.conditions))
+    decisions = WatchedDecisions(of, observer, twin, [Ways(False, False)] * len(observer.conditions))
     for ways in decisions.decides(list(twin.cases.values())):
         decisions.look(ways)
     return decisions

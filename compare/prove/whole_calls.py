@@ -80,7 +80,7 @@ def _is_alike(
 
 def _is_near(port: np.ndarray, original: np.ndarray, floor: float) -> bool:
     finite = np.isfinite(original)
-    computed, expected = port[finite], original[finite]
-    if not np.isfinite(computed).all():
+    actual, expected = port[finite], original[finite]
+    if not np.isfinite(actual).all():
         return False
-    return bool((np.abs(computed - expected) <= GROSS * largest([expected]) + floor).all())
+    return bool((np.abs(actual - expected) <= GROSS * largest([expected]) + floor).all())

@@ -228,7 +228,7 @@ def _judge_one(
     if large is small:
         large = judgeable
     elif tables:
-        large = index_ranges.drawn_within(large, tables)
+        large = index_ranges.draw_within(large, tables)
     small = judgeable
     both_sides.check_structure(deliveries, small)
     doubles_drawn = both_sides.doubles_of(pool, deliveries, small, failures)

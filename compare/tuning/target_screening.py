@@ -17,7 +17,7 @@ from compare.errors import RequestError
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.portable import portable
 from compare.progress import Reporter
-from compare.prove.on_targets import Lowered, compile_one, lowered
+from compare.prove.on_targets import Lowered, compile_one, lower_program
 from compare.prove.subjects import subject
 from compare.record.target_part import OnTarget
 from compare.sides._side import Side, SideError
@@ -92,7 +92,7 @@ def screen(
         if reason:
             results[device.name] = ScreenedTarget(device, reason=reason)
             continue
-        program = lowered(side, pass_, device.platform)
+        program = lower_program(side, pass_, device.platform)
         candidates = {DEFAULT: {}, **candidate_options.singles(tried_options)}
         reporter.stage(f"{device.name}: candidates", len(candidates))
         rows = [

@@ -35,7 +35,7 @@ def owned(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(timed_sets, "LiveSide", OwnedBlocks)
     monkeypatch.setattr(sized_times, "Pool", NoPool)
-    monkeypatch.setattr(timing_blocks, "judged_at", passes)
+    monkeypatch.setattr(timing_blocks, "judge_at", passes)
     monkeypatch.setattr(
         timing_blocks, "collect", lambda *_: Seen(kernels={"tf/graph": 3}, bit_equal={"tf/graph": True})
     )
@@ -86,7 +86,7 @@ def test_a_size_that_is_not_the_same_is_not_timed(tmp_path: Path, monkeypatch: p
         wrong = dimensions["block"] == 16
         return AtSize(dimensions, FAIL if wrong else PASS, "planted" if wrong else ""), None
 
-    monkeypatch.setattr(timing_blocks, "judged_at", differs)
+    monkeypatch.setattr(timing_blocks, "judge_at", differs)
     (series,) = surveyed(tmp_path).series
     assert not series.runs[-1].seconds and series.runs[-2].seconds
     assert all(each.layers is None for each in series.advice)

@@ -35,7 +35,7 @@ def owned(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(timed_sets, "LiveSide", Owned)
     monkeypatch.setattr(sized_times, "Pool", NoPool)
-    monkeypatch.setattr(timing_series, "judged_at", passes)
+    monkeypatch.setattr(timing_series, "judge_at", passes)
     for name, value in (("slow_beyond", math.inf), ("second", 1.0), ("raising", ""), ("started", 0)):
         monkeypatch.setattr(Owned, name, value)
 
@@ -106,7 +106,7 @@ def test_what_is_not_the_same_at_a_size_is_not_timed_there(tmp_path: Path, monke
         wrong = dimensions["elements"] > SIZES[2]
         return AtSize(dimensions, FAIL if wrong else PASS, "planted" if wrong else ""), None
 
-    monkeypatch.setattr(timing_series, "judged_at", differs)
+    monkeypatch.setattr(timing_series, "judge_at", differs)
     (series,) = surveyed(tmp_path).series
     assert [bool(run.seconds) for run in series.runs] == [True, True, True, False, False]
     assert [row.remark for row in crossing_rows.rows(series)][3:] == ["not timed: planted"] * 2

@@ -41,7 +41,7 @@ def said(port: np.ndarray, xla: np.ndarray, eager: np.ndarray, calls: int = 1) -
     asked = Asked(eager)
     following = Following(asked, "forward", "my_port", "jax/jit")
     probes = [Probe("x", "of both signs, up to ", 1.0)] * calls
-    judged = following.judged([({}, values, before)] * calls, probes, ROUNDING)
+    judged = following.follow([({}, values, before)] * calls, probes, ROUNDING)
     return [outcome for _, _, outcome in judged], following, asked.calls
 
 

@@ -24,9 +24,9 @@ def ascribed(monkeypatch: pytest.MonkeyPatch, again: Nodes, found: Optimization 
         asked.append(options)
         return {node.name: node for node in (again if what == "a second run" else BEFORE)}
 
-    monkeypatch.setattr(optimizing._Examination, "_tried", tried)
+    monkeypatch.setattr(optimizing._Examination, "_try", tried)
     with WorkerSet(lambda name: pytest.fail(f"{name} was started")) as workers:
-        return optimizing._Examination(workers, "forward", "case").ascribed(found), len(asked)
+        return optimizing._Examination(workers, "forward", "case").with_causes(found), len(asked)
 
 
 def test_no_pass_is_switched_off_where_the_same_switches_give_another_graph(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 from compare.inputs.at_size import Prepared, prepare
 from compare.prove.collect import Collected
 from compare.prove.oracle import Doubles
-from compare.prove.original_modes import OriginalModes, asked_original
+from compare.prove.original_modes import OriginalModes, make_original
 from compare.prove.special_cases import Runs
 from compare.prove.subjects import twin_of
 from compare.sides._side import Reply, Side, SideError
@@ -79,7 +79,7 @@ def test_each_call_is_sent_and_the_workload_is_loaded_once(prepared: Prepared) -
 def test_a_mode_that_refuses_gives_nothing_and_stays(prepared: Prepared, refuses: str) -> None:
     asked = modes(prepared, Doubling(refuses))
     assert asked.eager("forward", CALLS) == []
-    assert asked.collected is not None and not asked.collected.lost
+    assert asked.delivery is not None and not asked.delivery.lost
 
 
 def test_a_side_that_is_lost_is_asked_no_more(prepared: Prepared) -> None:
@@ -87,15 +87,15 @@ def test_a_side_that_is_lost_is_asked_no_more(prepared: Prepared) -> None:
     asked = modes(prepared, side)
     assert asked.eager("forward", CALLS) == asked.eager("forward", CALLS) == []
     assert side.asked.count("outputs") == 2
-    assert asked_original(asked, Doubles())("forward", CALLS[0]) == Runs()
+    assert make_original(asked, Doubles())("forward", CALLS[0]) == Runs()
 
 
 def test_special_cases_are_asked_of_eager_mode_and_of_xla_without_a_load(prepared: Prepared) -> None:
     side = Doubling()
-    runs = asked_original(modes(prepared, side), Doubles())("forward", CALLS[0])
+    runs = make_original(modes(prepared, side), Doubles())("forward", CALLS[0])
     assert list(runs.own) == ["tf/eager", "tf/jit"] and list(runs.reference) == ["tf/eager"]
     assert side.asked == ["outputs"] * 2
-    why = asked_original(modes(prepared, Doubling("float32")), Doubles())("forward", CALLS[0])
+    why = make_original(modes(prepared, Doubling("float32")), Doubles())("forward", CALLS[0])
     assert cast(Any, why.own["tf/jit"]).endswith("no kernel")
 
 

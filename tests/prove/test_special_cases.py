@@ -16,8 +16,8 @@ from compare.hlo import levels
 from compare.hlo.artifacts import hlo_of_artifact
 from compare.hlo.conditions import special_conditions
 from compare.hlo.levels import Subject
-from compare.prove.further import Further, further
-from compare.prove.special_cases import Original, Runs, judged_gradients
+from compare.prove.further import Further, find_more_cases
+from compare.prove.special_cases import Original, Runs, select_gradients
 from workloads import _specials
 from workloads._framework import FORWARD
 from workloads._spec import Arrays, ArraySpec
@@ -155,7 +155,7 @@ def test_an_infinity_of_which_either_formula_makes_nan_holds_no_port() -> None:
 
 def asked(function: Function, original: Callable[[Original], Original], spec: ArraySpec = X["x"]) -> Further:
     twin, found = doubles(function, function, x=np.zeros(spec.shape, spec.dtype))
-    return further(twin, {"x": spec}, found, original(as_compiled(found, twin)))
+    return find_more_cases(twin, {"x": spec}, found, original(as_compiled(found, twin)))
 
 
 def imputed(x: jax.Array) -> jax.Array:
@@ -208,10 +208,10 @@ def test_what_no_input_reaches_is_named_with_advice() -> None:
 def test_gradients_are_judged_where_tensorflow_has_them() -> None:
     expected = {"x": np.array([1.0, 2.0]), "y": np.array([1.0, np.nan]), "z": np.array([1.0, 2.0])}
     runs = Runs({"tf/eager": {**expected, "z": np.array([1.0, 3.0])}})
-    assert judged_gradients(expected, runs) == {"x"}
+    assert select_gradients(expected, runs) == {"x"}
     own = Runs({"tf/eager": expected}, {"tf/eager": expected, "tf/jit": {**expected, "x": np.array([9.0, 2.0])}})
-    assert judged_gradients(expected, own) == {"z"}
-    assert judged_gradients(expected, Runs()) == set()
+    assert select_gradients(expected, own) == {"z"}
+    assert select_gradients(expected, Runs()) == set()
 
 
 # Both frameworks.

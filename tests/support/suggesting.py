@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from jax import export
 
-from compare.prove.further import Further, further
+from compare.prove.further import Further, find_more_cases
 from compare.prove.oracle import Doubles
 from compare.prove.running import running
 from compare.prove.special_cases import Original, Runs
@@ -31,7 +31,7 @@ def doubles(tf: Callable[..., Any], port: Callable[..., Any], **arrays: np.ndarr
 def suggested(tf: Callable[..., Any], port: Callable[..., Any], specs: dict[str, ArraySpec]) -> Further:
     arrays = {name: np.zeros(spec.shape, spec.dtype) for name, spec in specs.items()}
     twin, found = doubles(tf, port, **arrays)
-    return further(twin, specs, found, as_compiled(found, twin))
+    return find_more_cases(twin, specs, found, as_compiled(found, twin))
 
 
 def as_compiled(found: Doubles, twin: Twin) -> Original:
