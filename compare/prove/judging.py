@@ -11,7 +11,7 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.narrowings import narrowings
 from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
-from compare.parity import Evidence, explicable, find_rounding_failures, held_leaves, judge_held
+from compare.parity import Evidence, explicable, find_amplified, held_leaves, judge_held
 from compare.parity.holding import Leaves
 from compare.prove.beside_ties import judged_beside
 from compare.prove.by_regions import RegionJudge
@@ -198,7 +198,7 @@ class _Explaining:
           evidence: what is judged.
           held: what it is held to.
         """
-        runs = find_rounding_failures(evidence, held) - evidence.regions.keys() - self.unexplained
+        runs = find_amplified(evidence, held) - evidence.regions.keys() - self.unexplained
         if not runs:
             return evidence, held
         twin = twin_with(self.prepared, self.doubles)
